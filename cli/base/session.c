@@ -131,6 +131,7 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
                              .repeat = opt_timing_repeat(timing),
                              .min_time = timing->min_time}},
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
+        .in_place = GCB_RUN_IN_PLACE,
         .output_layers = {m->output_layer.items, m->output_layer.count},
     };
 }

@@ -189,6 +189,8 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     if (err)
         return err;
     config.keep = c->keep;
+    if (c->shapes) /* they need input and decoded tensor together */
+        config.in_place = 0;
     c->trial = config.trial;
     session_start_progress(&c->s);
     err = gcb_run(&c->result, &config, &observer, diag);

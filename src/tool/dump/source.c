@@ -180,3 +180,21 @@ int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_
     err = gcb_source_use(source, file, NULL, diag);
     return err ? err : gcb_h5child_read(file->child, &items, i, out, diag);
 }
+
+bool gcb_source_has_parts(const struct gcb_source *source, size_t i)
+{
+    return !source->synthetic && source->tensors[i].stored;
+}
+
+int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
+                         float *out, struct gcb_diag *diag)
+{
+    struct gcb_source_file *file = find_file(source, source->tensors[i].file);
+    struct gcb_h5item item;
+    int err = gcb_source_use(source, file, NULL, diag);
+
+    if (err)
+        return err;
+    gcb_source_item(&item, &source->tensors[i]);
+    return gcb_h5child_read_part(file->child, &item, from, count, out, diag);
+}

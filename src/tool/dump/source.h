@@ -115,6 +115,12 @@ size_t gcb_source_skipped(const struct gcb_source *source);
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
 
+/* Can parts of tensor i be read? Yes if its elements lie one after the other in the file. */
+bool gcb_source_has_parts(const struct gcb_source *source, size_t i);
+/* Reads `count` elements of such a tensor, from element `from` on, otherwise as gcb_source_read. */
+int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
+                         float *out, struct gcb_diag *diag);
+
 /*
  * A numeric attribute of a step group ("loss", "lr", "epoch", "loss_scale", ...). Returns false if the step has no
  * such attribute.

@@ -525,7 +525,8 @@ int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items,
     if (!items->get(items->ctx, number, &item))
         return gcb_h5file_fail(&child->file, NULL, GCB_E_INTERNAL, diag, "no such item");
     if (item.stored)
-        return gcb_h5item_read_stored(&child->file, child->descriptor, &item, out, diag);
+        return gcb_h5item_read_stored(&child->file, child->descriptor, &item, 0, item.count, out,
+                                      diag);
     if (child->pid == 0)
         return read_here(child, &item, out, diag);
     if (child->pid < 0)
@@ -551,4 +552,13 @@ int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items,
         from += count;
     }
     return err;
+}
+
+int gcb_h5child_read_part(const struct gcb_h5child *child, const struct gcb_h5item *item,
+                          uint64_t from, uint64_t count, void *out, struct gcb_diag *diag)
+{
+    if (!item->stored || from > item->count || count > item->count - from)
+        return gcb_h5file_fail(&child->file, item->path, GCB_E_INTERNAL, diag,
+                               "a read that was not prepared");
+    return gcb_h5item_read_stored(&child->file, child->descriptor, item, from, count, out, diag);
 }

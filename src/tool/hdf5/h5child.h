@@ -40,4 +40,8 @@ struct gcb_h5items {
 int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items, size_t number,
                      void *out, struct gcb_diag *diag);
 
+/* Reads `count` elements of an item with `stored`, from element `from` on. */
+int gcb_h5child_read_part(const struct gcb_h5child *child, const struct gcb_h5item *item,
+                          uint64_t from, uint64_t count, void *out, struct gcb_diag *diag);
+
 #endif

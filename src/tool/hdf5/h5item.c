@@ -158,16 +158,16 @@ static int read_bytes(const struct gcb_h5file *file, int descriptor, const struc
 }
 
 static int read_double(const struct gcb_h5file *file, int descriptor, const struct gcb_h5item *item,
-                       float *out, struct gcb_diag *diag)
+                       uint64_t from, uint64_t count, float *out, struct gcb_diag *diag)
 {
     double bounce[BOUNCE];
     int err = 0;
 
-    for (uint64_t i = 0; i < item->count && !err; i += BOUNCE) {
-        const size_t n = item->count - i < BOUNCE ? (size_t)(item->count - i) : BOUNCE;
+    for (uint64_t i = 0; i < count && !err; i += BOUNCE) {
+        const size_t n = count - i < BOUNCE ? (size_t)(count - i) : BOUNCE;
 
-        err = read_bytes(file, descriptor, item, i * sizeof(double), bounce, n * sizeof(double),
-                         diag);
+        err = read_bytes(file, descriptor, item, (from + i) * sizeof(double), bounce,
+                         n * sizeof(double), diag);
         for (size_t k = 0; k < n && !err; k++)
             out[i + k] = (float)bounce[k];
     }
@@ -175,19 +175,20 @@ static int read_double(const struct gcb_h5file *file, int descriptor, const stru
 }
 
 int gcb_h5item_read_stored(const struct gcb_h5file *file, int descriptor,
-                           const struct gcb_h5item *item, void *out, struct gcb_diag *diag)
+                           const struct gcb_h5item *item, uint64_t from, uint64_t count, void *out,
+                           struct gcb_diag *diag)
 {
-    const uint64_t size = item->count * item->stored;
+    const uint64_t begin = from * item->stored, size = count * item->stored;
     int err = gcb_h5file_check(file, descriptor, item->path, diag);
 
     if (err)
         return err;
     if (item->stored == 8)
-        return read_double(file, descriptor, item, out, diag);
+        return read_double(file, descriptor, item, from, count, out, diag);
     if (item->stored != 2)
-        return read_bytes(file, descriptor, item, 0, out, size, diag);
-    err = read_bytes(file, descriptor, item, 0, (uint8_t *)out + size, size, diag);
+        return read_bytes(file, descriptor, item, begin, out, size, diag);
+    err = read_bytes(file, descriptor, item, begin, (uint8_t *)out + size, size, diag);
     if (!err)
-        widen_item(item, out, item->count);
+        widen_item(item, out, count);
     return err;
 }

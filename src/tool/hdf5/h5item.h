@@ -24,9 +24,11 @@ void gcb_h5item_locate(struct gcb_h5item *item, const struct gcb_h5dataset *data
 /* Are these values of an item possible results of gcb_h5item_locate? */
 bool gcb_h5item_plausible(const struct gcb_h5item *item, const struct gcb_h5file *file);
 
-/* Reads all of an item with `stored` through a descriptor of its file, as gcb_h5item_read would. */
+/* Reads `count` elements, from element `from` on, of an item with `stored` through a descriptor of its file, as
+ * gcb_h5item_read would. */
 int gcb_h5item_read_stored(const struct gcb_h5file *file, int descriptor,
-                           const struct gcb_h5item *item, void *out, struct gcb_diag *diag);
+                           const struct gcb_h5item *item, uint64_t from, uint64_t count, void *out,
+                           struct gcb_diag *diag);
 
 /* Bytes of an element as it is read: 4 or 1. */
 size_t gcb_h5item_size(const struct gcb_h5item *item);

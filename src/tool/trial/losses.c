@@ -67,16 +67,23 @@ static int add(struct gcb_losses *l, size_t method, const char *path, double los
     return 0;
 }
 
-static double lost_in(const struct gcb_run_trial *t, const struct gcb_piece *piece,
-                      const struct gcb_tensor *tensor, const struct gcb_trial_config *config)
+/* The squared error of one tensor of a message. */
+static int measure_loss(double *out, const struct gcb_run_trial *t, const struct gcb_piece *piece,
+                        uint64_t count, const struct gcb_trial_config *config,
+                        struct gcb_diag *diag)
 {
     struct gcb_fidelity f = {0};
+    int err = 0;
 
     if (t->plan->piece_count == 1)
-        return t->tally.fidelity.dd;
-    gcb_fidelity_add(&f, t->input + piece->offset, t->decoded + piece->offset, tensor->count,
-                     config->kernels, config->queue);
-    return f.dd;
+        f = t->tally.fidelity;
+    else if (t->original)
+        err = gcb_original_compare(t->original, &f, piece->offset, count, diag);
+    else
+        gcb_fidelity_add(&f, t->input + piece->offset, t->decoded + piece->offset, count,
+                         config->kernels, config->queue);
+    *out = f.dd;
+    return err;
 }
 
 int gcb_losses_add(struct gcb_losses *l, const struct gcb_source *source,
@@ -86,8 +93,12 @@ int gcb_losses_add(struct gcb_losses *l, const struct gcb_source *source,
     for (size_t i = 0; i < trial->plan->piece_count; i++) {
         const struct gcb_piece *piece = &trial->plan->pieces[i];
         const struct gcb_tensor *tensor = gcb_source_tensor(source, piece->tensor);
+        double lost;
+        const int err = measure_loss(&lost, trial, piece, tensor->count, config, diag);
 
-        if (add(l, trial->method, tensor->path, lost_in(trial, piece, tensor, config)))
+        if (err)
+            return err;
+        if (add(l, trial->method, tensor->path, lost))
             return gcb_diag_nomem(diag, 0, "losses");
     }
     return 0;

@@ -10,6 +10,9 @@
 /* The overhead of a message, in elements. Most tensors of a network are small, so it matters. */
 #define SMALL_WORK 32768.0
 
+/* Most elements of a window on an input that is read again: 4 MiB. */
+#define WINDOW (UINT64_C(256) * GCB_SUM_BLOCK)
+
 /* Elements, rounded up so that the next message begins on a cache line. */
 #define ALIGNED(elements) (((elements) + 15) / 16 * 16)
 
@@ -26,7 +29,9 @@ struct run {
     struct gcb_run_result *result;
     struct gcb_trial_bench bench;
     struct gcb_nonfinite_scan scan;
-    float *input;      /* elements of the current messages */
+    float *input;                 /* elements of the current messages */
+    struct gcb_original original; /* for messages that are decoded in place */
+    bool spent; /* the current message was decoded in place, so `input` is not its input any more */
     double work, done; /* elements to scan and to try, for the progress bar */
     struct span *span;
     size_t method, from; /* the current method, and the first message of its group in the span */
@@ -106,6 +111,13 @@ bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes)
     return layout->largest <= cache / 12 && layout->largest <= bandwidth_bytes / 24;
 }
 
+/* Is this message decoded into the memory of its input? */
+static bool in_place(const struct gcb_run_config *c, const struct gcb_message_plan *plan)
+{
+    return c->in_place && plan->count >= c->in_place && !c->trial.device && !c->trial.copy &&
+           gcb_original_possible(c->source, plan);
+}
+
 /* Reads a message to in->data and applies the policy for infinities and NaNs. */
 static int take_input(struct run *r, float *data, struct gcb_trial_input *in, struct gcb_diag *diag)
 {
@@ -116,6 +128,11 @@ static int take_input(struct run *r, float *data, struct gcb_trial_input *in, st
     if (err)
         return err;
     in->data = data;
+    if (in_place(r->config, plan)) {
+        r->original.plan = plan;
+        in->original = &r->original;
+    }
+    r->spent = false;
     in->nonfinite = gcb_nonfinite_count(data, plan->count, c->trial.kernels);
     in->raw = in->nonfinite && c->nonfinite == GCB_POLICY_RAW;
     if (in->nonfinite && needs_scan(r))
@@ -168,8 +185,11 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
         .tally = *tally,
         .encode = copy ? &r->bench.copy.encode : &r->bench.encode,
         .decode = copy ? &r->bench.copy.decode : &r->bench.decode,
-        .input = in->data,
-        .decoded = copy ? r->bench.copy.back : r->bench.decoded,
+        .input = in->original ? NULL : in->data,
+        .decoded = copy           ? r->bench.copy.back
+                   : in->original ? in->original->data
+                                  : r->bench.decoded,
+        .original = in->original,
     };
     int err = add_total(r, &t, diag);
 
@@ -201,6 +221,12 @@ static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
     if (r->result->totals[r->method].failure.status)
         return 0;
     r->observed = 0;
+    if (r->spent) {
+        err = gcb_original_load(in->original, diag);
+        if (err)
+            return err;
+    }
+    r->spent = in->original != NULL;
     err = gcb_trial_run_group(&r->bench, method, in, *count, &taker, diag);
     return err && !r->observed ? fail(r, err, diag) : err;
 }
@@ -292,12 +318,45 @@ static uint64_t input_elements(const struct gcb_run_config *c)
     return c->layout->largest > span ? c->layout->largest : span;
 }
 
+/* Prepares messages that are decoded in place. Returns the elements of the largest other message. */
+static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const uint64_t blocks = c->in_place / GCB_SUM_BLOCK + 1;
+    const uint64_t window = blocks * GCB_SUM_BLOCK < WINDOW ? blocks * GCB_SUM_BLOCK : WINDOW;
+    struct gcb_original *o = &r->original;
+    bool any = false;
+
+    *largest_other = 0;
+    for (size_t i = 0; i < c->layout->count; i++) {
+        const struct gcb_message_plan *plan = &c->layout->messages[i];
+
+        if (in_place(c, plan))
+            any = true;
+        else if (plan->count > *largest_other)
+            *largest_other = plan->count;
+    }
+    if (!any)
+        return 0;
+    *o = (struct gcb_original){
+        .source = c->source,
+        .data = r->input,
+        .zero = c->nonfinite == GCB_POLICY_ZERO,
+        .window = gcb_alloc_array(window, sizeof(*o->window)),
+        .window_elements = window,
+        .kernels = c->trial.kernels,
+        .queue = c->trial.queue,
+    };
+    return o->window ? 0 : gcb_diag_nomem(diag, window * sizeof(*o->window), "a window");
+}
+
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
     const uint64_t largest = input_elements(c);
+    uint64_t largest_other;
     struct gcb_trial_config trial = c->trial;
-    const int err = take_totals(r->result, c->method_count, diag);
+    int err = take_totals(r->result, c->method_count, diag);
 
     if (err)
         return err;
@@ -309,7 +368,8 @@ static int start(struct run *r, struct gcb_diag *diag)
     r->span = gcb_alloc_zero(1, sizeof(*r->span));
     if (!r->input || !r->span)
         return gcb_diag_nomem(diag, largest * sizeof(*r->input), "the largest message");
-    return gcb_trial_bench_init(&r->bench, &trial, c->layout->largest, diag);
+    err = prepare_in_place(r, &largest_other, diag);
+    return err ? err : gcb_trial_bench_init(&r->bench, &trial, largest_other, diag);
 }
 
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
@@ -329,6 +389,7 @@ int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
 out:
     gcb_trial_bench_fini(&r.bench);
     gcb_nonfinite_scan_fini(&r.scan);
+    gcb_free(r.original.window);
     gcb_free(r.input);
     gcb_free(r.span);
     return err;

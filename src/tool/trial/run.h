@@ -26,12 +26,18 @@ struct gcb_run_config {
      * other, or it cannot encode the message; GCB_E_BACKEND: a library that it needs is missing; GCB_E_UNVERIFIED: a
      * device's message or values differ from the CPU's. */
     bool carry_on;
+    /* Messages of at least so many elements are decoded into the memory of their input, which is read again to compare; 0:
+     * none. Only on the CPU, without trial.copy, and from files that allow it (gcb_source_has_parts). */
+    uint64_t in_place;
     bool groups; /* on a device: encode neighbours of at most GCB_RUN_SMALL elements in groups */
 };
 
 /* In elements. For smaller messages a GPU's launches take longer than its work. */
 #define GCB_RUN_SMALL (UINT64_C(1) << 16)
 #define GCB_RUN_GROUP_ELEMENTS (UINT64_C(1) << 22)
+
+/* The usual `in_place`: 1 GiB. Reading smaller inputs again would save little memory. */
+#define GCB_RUN_IN_PLACE (UINT64_C(1) << 28)
 
 /* The result of one message with one method. Pointers are valid only during the call. */
 struct gcb_run_trial {
@@ -41,7 +47,9 @@ struct gcb_run_trial {
     size_t method;                  /* index of the method */
     struct gcb_tally tally;
     const struct gcb_samples *encode, *decode;
-    const float *input, *decoded; /* plan->count of each */
+    const float *decoded; /* plan->count elements */
+    const float *input;   /* the same number; NULL if the decoded tensor took their memory */
+    const struct gcb_original *original; /* reads the input again in that case, otherwise NULL */
 };
 
 struct gcb_run_observer {

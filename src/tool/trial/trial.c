@@ -171,7 +171,8 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
                   const struct gcb_trial_input *in, const struct gcb_coder_config *config,
                   struct gcb_diag *diag)
 {
-    const struct gcb_mview y = {.data = b->decoded, .count = in->plan->count};
+    const struct gcb_mview y = {.data = in->original ? in->original->data : b->decoded,
+                                .count = in->plan->count};
     struct gcb_message_parts parts;
     struct gcb_coder *decoder;
     int err =
@@ -184,8 +185,12 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     if (err)
         return err;
     gcb_tally_times(out, &b->encode, &b->decode);
-    gcb_fidelity_add(&out->fidelity, in->data, y.data, y.count, b->config.kernels, b->config.queue);
-    return gcb_tally_parts(out, &parts, diag);
+    if (in->original)
+        err = gcb_original_compare(in->original, &out->fidelity, 0, y.count, diag);
+    else
+        gcb_fidelity_add(&out->fidelity, in->data, y.data, y.count, b->config.kernels,
+                         b->config.queue);
+    return err ? err : gcb_tally_parts(out, &parts, diag);
 }
 
 /* The trial of memcpy. Its times were measured with those of identity, or are measured now. */

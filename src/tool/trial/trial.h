@@ -5,6 +5,7 @@
 #include "src/tool/dump/layout.h"
 #include "src/tool/trial/coders.h"
 #include "src/tool/trial/copy.h"
+#include "src/tool/trial/original.h"
 #include "src/tool/trial/stages.h"
 #include "src/tool/trial/tally.h"
 
@@ -27,7 +28,7 @@ struct gcb_trial_bench {
     struct gcb_coders *coders;
     struct gcb_room room;
     struct gcb_wbuf message;    /* the last trial's message, in `room` */
-    float *decoded;             /* the tensor decoded from it */
+    float *decoded;             /* the tensor decoded from it, unless it took the input's memory */
     struct gcb_room check_room; /* with a device: the same three from the CPU, for comparison */
     struct gcb_wbuf check;
     float *check_decoded;
@@ -38,7 +39,7 @@ struct gcb_trial_bench {
     struct gcb_copy copy; /* zeroed unless config.copy */
 };
 
-/* `largest`: elements of the largest message to come. */
+/* `largest`: elements of the largest message to come, except messages with gcb_trial_input.original. */
 int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
                          uint64_t largest, struct gcb_diag *diag);
 void gcb_trial_bench_fini(struct gcb_trial_bench *b); /* zeroed is fine */
@@ -46,6 +47,9 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b); /* zeroed is fine */
 struct gcb_trial_input {
     const struct gcb_message_plan *plan;
     const float *data; /* plan->count elements */
+    /* If not NULL, the message is decoded into original->data, which equals `data`, so the input is lost. Only on the CPU
+     * and without config.copy. */
+    const struct gcb_original *original;
     struct gcb_codec_env
         env; /* as gcb_plan_env sets it; its shape must stay valid as long as the bench */
     uint64_t nonfinite; /* infinities and NaNs that were found in the message */

@@ -270,17 +270,39 @@ static void test_facts(void **state)
     gcb_source_close(source);
 }
 
+/* Reads a tensor in parts of `length` elements; the last may be shorter. */
+static void read_parts(struct gcb_source *source, size_t i, float *out, uint64_t length)
+{
+    const uint64_t count = gcb_source_tensor(source, i)->count;
+
+    for (uint64_t from = 0; from < count; from += length) {
+        const uint64_t n = count - from < length ? count - from : length;
+
+        assert_int_equal(gcb_source_read_part(source, i, from, n, out + from, NULL), 0);
+    }
+    assert_int_equal(gcb_source_read_part(source, i, count, 0, out, NULL), 0);
+    assert_int_equal(gcb_source_read_part(source, i, count, 1, out, NULL), GCB_E_INTERNAL);
+}
+
 static void check_values(struct gcb_source *source, size_t i)
 {
     const struct gcb_tensor *t = gcb_source_tensor(source, i);
     float *x = gcb_alloc_array(t->count + 1, sizeof(*x));
 
     assert_non_null(x);
-    x[t->count] = 0.25f; /* a guard */
-    assert_int_equal(gcb_source_read(source, i, x, NULL), 0);
-    for (uint64_t k = 0; k < t->count; k++)
-        if (x[k] != (float)k - 50.0f)
-            fail_msg("%s: element %u is %g", t->path, (unsigned)k, (double)x[k]);
+    x[t->count] = 0.25f;                        /* a guard */
+    for (unsigned pass = 0; pass < 2; pass++) { /* whole, then in parts */
+        if (pass == 1 && !gcb_source_has_parts(source, i))
+            break;
+        if (pass == 0)
+            assert_int_equal(gcb_source_read(source, i, x, NULL), 0);
+        else
+            read_parts(source, i, x, t->count / 3 + 1);
+        for (uint64_t k = 0; k < t->count; k++)
+            if (x[k] != (float)k - 50.0f)
+                fail_msg("%s: element %u is %g", t->path, (unsigned)k, (double)x[k]);
+        memset(x, 0, t->count * sizeof(*x));
+    }
     assert_true(x[t->count] == 0.25f);
     gcb_free(x);
 }

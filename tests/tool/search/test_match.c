@@ -35,6 +35,20 @@ const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
     return &s->tensor;
 }
 
+bool gcb_source_has_parts(const struct gcb_source *s, size_t i)
+{
+    (void)s;
+    (void)i;
+    return false;
+}
+
+int gcb_source_read_part(struct gcb_source *s, size_t i, uint64_t from, uint64_t count, float *out,
+                         struct gcb_diag *diag)
+{
+    (void)s, (void)i, (void)from, (void)count, (void)out;
+    return gcb_diag_set(diag, GCB_E_INTERNAL, "no part of a tensor should be read");
+}
+
 int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag *diag)
 {
     (void)i;

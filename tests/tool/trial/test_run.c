@@ -178,6 +178,59 @@ static void test_interruption(void **state)
     assert_totals(s);
 }
 
+/* Runs topk, qsgd and identity with messages of at least `in_place` elements decoded in place; lost[] receives what each
+ * tensor lost with qsgd. */
+static void run_in_place(struct run_setup *s, uint64_t in_place, struct gcb_tally totals[3],
+                         struct gcb_loss lost[NAMES])
+{
+    gcb_run_result_fini(&s->result);
+    gcb_layout_fini(&s->plan);
+    s->seen = (struct run_seen){.trial = &s->config.trial};
+    assert_int_equal(gcb_losses_create(&s->seen.losses, 3, NULL), 0);
+    s->config.in_place = in_place;
+    assert_int_equal(run_all(s), 0);
+    for (size_t m = 0; m < 3; m++)
+        totals[m] = s->result.totals[m].tally;
+    gcb_losses_top(s->seen.losses, 1, lost, NAMES);
+    gcb_losses_destroy(s->seen.losses);
+    s->seen.losses = NULL;
+}
+
+/* Errors and sizes are the same bits, whether the input stays in memory or is read again. */
+static void test_in_place(void **state)
+{
+    static const enum gcb_nonfinite_policy policies[] = {GCB_POLICY_ERROR, GCB_POLICY_ZERO,
+                                                         GCB_POLICY_RAW};
+    static const enum gcb_scope scopes[] = {GCB_SCOPE_TENSOR, GCB_SCOPE_MODEL};
+    struct run_setup *s = *state;
+
+    run_use(s, "topk:theta=0.9");
+    run_use(s, "qsgd");
+    run_use(s, "identity");
+    for (size_t i = 0; i < 6; i++) {
+        struct gcb_tally kept[3], again[3];
+        struct gcb_loss lost_kept[NAMES] = {{0}}, lost_again[NAMES] = {{0}};
+        uint64_t zeroed;
+
+        s->config.nonfinite = policies[i / 2];
+        s->layout.scope = scopes[i % 2];
+        run_source.data[4][8000] = policies[i / 2] == GCB_POLICY_ERROR ? 1.0f : INFINITY;
+        run_in_place(s, 0, kept, lost_kept);
+        assert_int_equal(run_source.parts, 0);
+        zeroed = s->result.zeroed;
+        run_in_place(s, 1000, again, lost_again);
+        assert_true(run_source.parts > 0);
+        assert_int_equal(s->result.zeroed, zeroed);
+        for (size_t m = 0; m < 3; m++) {
+            assert_memory_equal(&again[m].fidelity, &kept[m].fidelity, sizeof(kept[m].fidelity));
+            assert_int_equal(again[m].wire_bytes, kept[m].wire_bytes);
+        }
+        for (size_t n = 0; n < NAMES; n++)
+            assert_true(lost_again[n].share == lost_kept[n].share);
+        run_source.parts = 0;
+    }
+}
+
 /* A codec that cannot encode the tensors ends the run, or with carry_on only its method. */
 static int refuse(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
@@ -258,6 +311,7 @@ int main(void)
         RUN_CASE(test_raw),
         RUN_CASE(test_dense),
         cmocka_unit_test(test_in_cache),
+        RUN_CASE(test_in_place),
         RUN_CASE(test_interruption),
         RUN_CASE(test_carry_on),
     };
