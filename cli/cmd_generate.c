@@ -13,7 +13,7 @@ struct generate_options {
     const char *dist;
     int layout, dtype;
     struct gcb_generate
-        config; /* elements 0: not given; dist, layout and dtype are set from the above */
+        config; /* elements 0: not given; dist, layout and dtype follow from the fields above */
 };
 
 static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64",
@@ -30,7 +30,7 @@ static const struct opt_row rows[] = {
              "sparse:zeros=0.9 or ar:rho=0.9"},
     {.name = "layout", .metavar = "LAYOUT", .type = OPT_CHOICE,
      .offset = offsetof(struct generate_options, layout), .choices = layouts,
-     .help = "tensors to write: flat (one tensor, default), or those of resnet50 or gpt2"},
+     .help = "tensors to write: flat (one tensor, default), or all tensors of resnet50 or gpt2"},
     {.name = "elements", .metavar = "N", .type = OPT_SIZE,
      .offset = offsetof(struct generate_options, config.elements), .min = 1, .max = 0x1p50,
      .help = "elements of the flat layout's tensor (default 1M)"},

@@ -24,12 +24,12 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-/* What info shows. */
+/* The facts that `gcbench info` prints. */
 struct facts {
     struct gcb_build build;
     struct gcb_host host;
     struct gcb_bandwidth bandwidth;
-    struct gcb_device device; /* whatever is known, also without a GPU */
+    struct gcb_device device; /* what could be found out, even if there is no GPU */
     struct gcb_diag gpu;      /* why there is no GPU */
     bool has_gpu;
     int threads;

@@ -23,7 +23,7 @@ static const struct opt_row rows[] = {
     {.name = "histogram", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, histogram),
      .help = "count values by magnitude; rows have four bins for each power of two"},
     {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, spectrum),
-     .help = "energy of the Fourier transform by frequency and by magnitude"},
+     .help = "show the energy of the Fourier transform by frequency and by magnitude"},
     {.name = "threads", .type = OPT_INT,
      .offset = offsetof(struct inspect_options, exec.threads), .min = 1, .max = GCB_THREADS_MOST,
      .help = "threads that compute the transforms (default 1)"},
@@ -31,7 +31,7 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-/* Lives as long as the command. */
+/* The state of the command. */
 struct inspector {
     const struct inspect_options *options;
     struct gcb_source *source;
@@ -123,7 +123,7 @@ static int print_heading(struct inspector *p, const struct opt_list *files)
     return 0;
 }
 
-/* Two spaces and a bar of share * width marks, if there are any, and the end of the line. */
+/* Prints two spaces and a bar of share * width marks, or nothing if that is less than one mark. Ends the line. */
 static void print_bar(FILE *out, double share, int width)
 {
     const int marks = (int)(share * width + 0.5);
@@ -135,7 +135,7 @@ static void print_bar(FILE *out, double share, int width)
     fputc('\n', out);
 }
 
-/* Both signs and all tensors together; one line for each power of two. */
+/* Prints a line for each power of two. It counts the values of both signs in all tensors. */
 static void print_histogram(const struct inspector *p)
 {
     FILE *out = p->report.out;

@@ -61,7 +61,7 @@ static json_t *param_json(const struct gcb_param *p, double value)
     return row.json;
 }
 
-/* Parameters from..to of a method. */
+/* The parameters of a method whose index is at least `from` and below `to`. */
 static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
 {
     json_t *list = json_array();
@@ -85,7 +85,7 @@ static json_t *caps_json(const struct gcb_method *m)
     return names_json(names);
 }
 
-/* Does the CUDA module that is installed, with or without a device, have this method? */
+/* Does the installed CUDA module have this method? The answer does not depend on whether there is a GPU. */
 static bool in_module(const struct gcb_method *m)
 {
     const struct gcb_device_codec *row = gcb_device_codecs_here();
@@ -140,7 +140,7 @@ static int list_methods(struct out_report *r, struct gcb_diag *diag)
     return err;
 }
 
-/* Two paragraphs: "theta=0.85  in [0, 1)", then the help. */
+/* Prints a parameter in two paragraphs: first "theta=0.85  in [0, 1)", then its help text. */
 static void print_param(const struct out_report *r, const struct gcb_method *m, size_t row,
                         bool condition)
 {
@@ -148,12 +148,13 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
     char text[512], value[40];
     const int at = fprintf(r->out, "  %s=%s ", p->name, gcb_param_text(value, p, m->value[row]));
 
-    opt_wrap(r->out, param_range(text, sizeof(text), p), at, 7); /* "  max=0 " is 8 long */
+    opt_wrap(r->out, param_range(text, sizeof(text), p), at,
+             7); /* 7: "  max=0 " ends at column 8 */
     opt_wrap(r->out, param_help(text, sizeof(text), p, condition), fprintf(r->out, "     "), 6);
 }
 
-/* Prints the parameters from..to: with `all` every one, else those that have an effect. `others` and `after` stand around the
- * names of the rest. */
+/* Prints the parameters from..to. Without `all`, parameters that have no effect are only named, in one paragraph:
+ * `others`, their names, `after`. */
 static void print_params(const struct out_report *r, const struct gcb_method *m, size_t from,
                          size_t to, bool all, const char *others, const char *after)
 {

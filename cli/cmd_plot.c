@@ -14,7 +14,7 @@ struct plot_options {
     bool list, terminal, force, quiet;
 };
 
-/* --terminal is an option of its own. */
+/* Types of image files. (Plots in the terminal have their own option, --terminal.) */
 static const char *const types[] = {"png", "svg", "pdf", NULL};
 
 /* clang-format off */
@@ -49,9 +49,9 @@ struct plotter {
     const struct gcb_plot *chosen[GCB_PLOT_MAX];
     size_t count, drawn;
     bool folder_made;
-    const char *cut;     /* a plot with GCB_PLOT_PAGES pages, which may have lost further pages */
-    size_t failed;       /* pages whose script and data were written, but no image */
-    struct gcb_diag why; /* why the first of them failed */
+    const char *cut; /* name of a plot that may have more pages than GCB_PLOT_PAGES; NULL: none */
+    size_t failed;   /* pages whose script and data were written, but no image */
+    struct gcb_diag why; /* why the first image failed */
 };
 
 static int print_list(FILE *out)
@@ -212,7 +212,8 @@ static int check_data(const struct plotter *p, struct gcb_diag *diag)
     return 0;
 }
 
-/* The command that writes the rows a plot lacks. NULL: the plot has its rows, or an earlier plot lacks the same ones. */
+/* Returns the command that writes the rows that a plot lacks. NULL: the plot has its rows, or an earlier plot lacks the
+ * same rows. */
 static const char *missing_command(const struct plotter *p, size_t at)
 {
     const char *from = p->chosen[at]->from;
@@ -282,12 +283,13 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
         err = gcb_plot_data_create(&p.data, ctx->diag);
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
-    interrupt_catch(); /* until now, a signal could end the command at once */
+    interrupt_catch(); /* only now: before, a signal may end the command at once */
     if (!err)
         err = check_data(&p, ctx->diag);
     for (size_t i = 0; !err && i < p.count; i++)
         err = draw_pages(&p, p.chosen[i]);
-    if (!err || (err == GCB_E_IO && interrupt_seen())) /* the interrupt ends gnuplot too */
+    if (!err || (err == GCB_E_IO &&
+                 interrupt_seen())) /* an interrupt also ends gnuplot, which looks like GCB_E_IO */
         err = finish(&p);
     gcb_plot_data_destroy(p.data);
     return err;

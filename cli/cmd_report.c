@@ -88,7 +88,7 @@ static void on_progress(void *ctx, double share)
     progress_update(ctx, share);
 }
 
-/* The first call is after the files are read; until then, a signal may end the command at once. */
+/* The first call, after the files were read, starts to catch signals. Before, a signal may end the command at once. */
 static bool on_stop(void *ctx)
 {
     (void)ctx;

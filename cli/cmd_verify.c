@@ -34,23 +34,23 @@ static const struct opt_row own_rows[] = {
 
 #define NAMES 4 /* the most messages that a note names */
 
-/* Messages that were not checked; the first few by name. Starts zeroed. */
+/* Names of messages that were not checked: only the first few, but `shown` counts all. Starts zeroed. */
 struct names {
     char text[360];
     size_t shown;
 };
-/* Lives as long as the command. Starts zeroed. */
+/* The state of the command. Starts zeroed. */
 struct verify {
     const struct verify_options *o;
     struct session s;
     struct gcb_method *methods;
     size_t count;
     struct gcb_verify_result result;
-    uint64_t (*checks)[GCB_PROMISE_STATUSES]; /* of each method, by outcome */
+    uint64_t (*checks)[GCB_PROMISE_STATUSES]; /* number of checks of each method, by outcome */
     struct names names[GCB_VERIFY_EVENTS];
 };
 
-/* "fft on step 100 worker 0 layers.0.bias"; `method` NULL: only the message. */
+/* Adds a name such as "fft on step 100 worker 0 layers.0.bias". If `method` is NULL, the name begins with "step". */
 static void add_name(struct names *names, const struct gcb_verify_note *note, const char *method)
 {
     char shown[48];
@@ -71,7 +71,7 @@ static void show_message(FILE *out, const struct gcb_verify_note *note)
               gcb_count(count, note->plan->count), note->plan->count == 1 ? "" : "s");
 }
 
-/* "topk:theta=0.85: contraction on step 100 worker 0 layers.0.bias" */
+/* Writes what was checked: "topk:theta=0.85: contraction on step 100 worker 0 layers.0.bias". */
 static void check_words(char out[480], const struct gcb_method *method,
                         const struct gcb_verify_check *c)
 {
@@ -88,7 +88,7 @@ static void show_broken(FILE *out, const char *words, const struct gcb_verify_ch
     opt_wrapf(out, 0, 8, "promised: %s (%s)", c->promise->claim, c->promise->source);
 }
 
-/* A check: in full if it is broken, else one line. */
+/* Prints a check: several lines if the promise is broken, otherwise one line. */
 static void show_check(FILE *out, const struct gcb_method *method, const struct gcb_verify_check *c)
 {
     char words[480], value[32], limit[32];
@@ -129,7 +129,7 @@ static void show_sum(FILE *out, const struct gcb_verify_result *r)
             r->messages == 1 ? "" : "s");
 }
 
-/* What was not checked. If rows are printed instead of a table, each note is one line on stderr, like an error. */
+/* Prints notes on what was not checked. If rows are printed instead of a table, each note is one line on stderr. */
 static void show_notes(FILE *out, const struct verify *v)
 {
     const struct gcb_verify_result *r = &v->result;
@@ -163,7 +163,7 @@ static void show_notes(FILE *out, const struct verify *v)
                  0, 0);
 }
 
-/* A device has no version of these methods; a method that was asked for is refused elsewhere. */
+/* Leaves out the methods that run on the CPU only. Called if no method was named: a named method is refused instead. */
 static void leave_out_cpu_only(struct verify *v)
 {
     size_t kept = 0;
@@ -207,7 +207,7 @@ static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_
     struct verify *v = ctx;
     struct gcb_row row;
 
-    (void)diag; /* the context's */
+    (void)diag; /* the same as ctx->diag of the session */
     v->checks[check->method][check->outcome.status]++;
     if (v->s.report.table && (check->outcome.status == GCB_PROMISE_BROKEN || v->s.report.verbose))
         show_check(v->s.report.out, &v->methods[check->method], check);
@@ -261,7 +261,7 @@ static int print_head(struct verify *v)
     return err;
 }
 
-/* Notes on what was not checked go to stderr if rows are printed, which do not mention it. */
+/* If rows are printed, the notes on what was not checked go to stderr, because rows do not have them. */
 static int show_results(const struct verify *v, struct gcb_diag *diag)
 {
     const struct out_report *report = &v->s.report;

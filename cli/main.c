@@ -84,7 +84,7 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
     return NULL;
 }
 
-/* Prints the words of a status and returns its exit code. There are no words if the reader of stdout went away. */
+/* Prints the message of a status and returns its exit code. Prints nothing if the reader of stdout went away. */
 static int report_status(const struct gcb_diag *diag, int status)
 {
     if (status >= 0)

@@ -9,7 +9,7 @@
 #define PRECISION 0.02   /* half the confidence interval, as a share of the median */
 #define TIME_BUDGET 30.0 /* seconds */
 #define MAX_SAMPLES 10000
-/* Seconds of timed calls: shorter ones could all fall into one disturbance. */
+/* Least time of all timed calls together, in seconds. In less time, one disturbance could slow down all calls. */
 #define MIN_TIME 0.005
 
 static const char *const both[] = {"warm", "cold", "both", NULL};
@@ -168,7 +168,7 @@ static int take_caches(struct gcb_suite *s, const struct opt_list *list, struct 
         err = opt_choose(&at, "cache", both, words.text[i], diag);
         if (!err && at == GCB_CACHES && words.count > 1)
             return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--cache: both already means warm and cold: give one of the three");
+                                "--cache: 'both' already means warm and cold: give only one value");
         for (int c = 0; !err && c < GCB_CACHES; c++)
             if (at == c || at == GCB_CACHES)
                 s->caches[s->cache_count++] = (enum gcb_cache)c;
@@ -184,7 +184,8 @@ static int take_devices(struct gcb_suite *s, struct bench_words *words, const st
     if (err || words->count == 0)
         return err;
     if (words->count > GCB_SUITE_DEVICES)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--device: %d devices at most", GCB_SUITE_DEVICES);
+        return gcb_diag_set(diag, GCB_E_INVALID, "--device: name at most %d devices",
+                            GCB_SUITE_DEVICES);
     s->device_count = words->count;
     for (size_t i = 0; i < words->count; i++)
         s->devices[i] = words->text[i];
@@ -258,7 +259,7 @@ int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct 
     return check_no_files(out, &o->common.input, diag);
 }
 
-/* Adds identity, unless it is one of them, and memcpy after it. */
+/* Adds the method identity, unless it is in the list, and memcpy after identity. */
 static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
 {
     struct gcb_method *with = gcb_alloc_array(*count + 2, sizeof(*with));

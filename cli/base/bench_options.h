@@ -7,8 +7,9 @@
 /* The options of `bench`, and the plan that follows from them before any file is read. */
 struct bench_own {
     const char *suite;
-    struct opt_list scopes, devices, threads, caches; /* an item may name several, with commas */
-    double precision, max_time, time_budget;          /* 0: not given */
+    struct opt_list scopes, devices, threads,
+        caches; /* an item may have several values, separated by commas */
+    double precision, max_time, time_budget; /* 0: not given */
     int max_samples;
     bool samples, no_bandwidth;
 };
@@ -35,15 +36,16 @@ extern const struct opt_row bench_timing_rows[];  /* over struct bench_own */
 extern const struct opt_row bench_kernels_rows[]; /* over struct bench_kernels_options */
 extern const struct opt_row bench_show_rows[];    /* over struct bench_own */
 
-/* The words of a list with commas. */
+/* The values of options that take a list with commas. */
 struct bench_words {
     char text[GCB_SUITE_THREADS][32];
     size_t count;
 };
 
 /*
- * The suite named, or the default one, with the options applied; every field of its timing is set. `files`: is any
- * file given? `devices` keeps words that the suite borrows. Release with gcb_suite_fini, also on failure.
+ * Makes the plan: the named suite, or the default suite, with the options applied. All its timing fields are set.
+ * `files`: is any file given? `devices` keeps words that the suite borrows. Release *out with gcb_suite_fini, also on
+ * failure.
  */
 int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct bench_options *o,
                bool files, struct gcb_diag *diag);

@@ -11,8 +11,8 @@ struct bench_outcome {
     size_t failed;     /* including the unverified */
     size_t unverified; /* the device's result differs from the CPU's */
     struct gcb_diag
-        first_bad; /* words of the first unverified method, or else of the first failed one */
-    struct gcb_diag missing; /* words of the first method that lacks a library of the device */
+        first_bad; /* message of the first unverified method, or else of the first failed method */
+    struct gcb_diag missing; /* message of the first method that lacks a library of the device */
 };
 
 /* Adds the totals of a case. */

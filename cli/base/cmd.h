@@ -24,7 +24,7 @@ struct cmd_context {
     struct gcb_diag *diag;
 };
 
-/* What a command takes after its options; completions offer it. */
+/* The kind of operands that a command takes. Completions offer operands of this kind. */
 enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
 
 /*
@@ -41,7 +41,7 @@ struct cmd {
     const char *details;  /* paragraphs after the options, one line each, or NULL */
     struct opt_spec spec;
     enum cmd_operands operands;
-    size_t size; /* of the options' struct, which starts zeroed */
+    size_t size; /* of the struct with the options' values, which starts zeroed */
     int (*run)(const void *options, const struct opt_list *operands, struct cmd_context *ctx);
 };
 
@@ -62,7 +62,7 @@ extern const struct cmd cmd_verify;
 
 /* The commands in the order that help lists them; NULL past the end. `help` is not one: main.c has it. */
 const struct cmd *cmd_at(size_t i);
-#define CMD_MAX 32 /* at most this many */
+#define CMD_MAX 32 /* largest number of commands */
 
 /* The command called `name`, or NULL. */
 const struct cmd *cmd_find(const char *name);

@@ -17,8 +17,8 @@ const struct opt_row opt_methods_rows[] = {
 };
 /* clang-format on */
 
-/* The i-th name in a table, each row's complements after its own name. Past the end: NULL, and *i is reduced by the
- * number of names. */
+/* Returns the i-th name in a table. Each row counts with its own name and then its complements. Past the end it returns
+ * NULL and reduces *i by the number of names in the table. */
 static const char *key_of(const struct gcb_param *table, size_t *i)
 {
     for (const struct gcb_param *p = table; p && p->name; p++) {
@@ -44,8 +44,8 @@ const char *opt_methods_key_at(size_t i)
     return key_of(gcb_memory_table, &i);
 }
 
-/* Reads one method and applies the overrides that it has. An override that has no effect on it is withdrawn: another
- * method may use it. */
+/* Reads one method and sets the parameters that overrides name. An override that has no effect on this method is
+ * undone, and used[] does not count it: another method may use it. */
 static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_list *overrides,
                        bool *used, struct gcb_diag *diag)
 {
@@ -74,7 +74,7 @@ static int idle_override(const struct gcb_method *methods, size_t count, const c
         for (size_t row = 0; (p = gcb_method_param(&methods[m], row)); row++)
             if (strcmp(p->name, key) == 0)
                 return gcb_diag_set(diag, GCB_E_INVALID,
-                                    "--%s: for '%s' it has a meaning only with %s", key,
+                                    "--%s: method '%s' uses this parameter only with %s", key,
                                     methods[m].name, p->needs);
     return gcb_diag_set(
         diag, GCB_E_INVALID,

@@ -166,7 +166,7 @@ const struct opt_row opt_force_rows[] = {
 
 const struct opt_row opt_hash_rows[] = {
     {.name = "hash", .type = OPT_FLAG, .offset = offsetof(struct opt_save, hash),
-     .help = "hash inputs over 1 GiB too (field input_xxh3)"},
+     .help = "also hash inputs over 1 GiB (field input_xxh3 of the rows)"},
     {.name = NULL},
 };
 
@@ -234,8 +234,9 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag)
 {
     if (in->bucket_bytes && in->scope != GCB_SCOPE_BUCKET)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--bucket-bytes has a meaning only with --scope bucket: add it");
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "--bucket-bytes has a meaning only with --scope bucket: add --scope bucket");
     return 0;
 }
 

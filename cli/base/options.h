@@ -114,11 +114,11 @@ struct opt_save {
     bool force;
 };
 extern const struct opt_row opt_save_rows[];
-/* For commands without opt_make. */
+/* --force, for commands without opt_make */
 extern const struct opt_row opt_force_rows[];
 extern const struct opt_row opt_hash_rows[]; /* for commands that read dumps */
 
-/* -o and --force. */
+/* The options -o and --force. */
 struct opt_make {
     const char *output;
     bool force;
@@ -127,7 +127,7 @@ extern const struct opt_row opt_make_rows[];
 /* GCB_E_INVALID if -o is missing, or names a .json, .csv or .tsv file: -o writes HDF5. */
 int opt_make_check(const struct opt_make *in, struct gcb_diag *diag);
 
-/* The lines of a table of methods: `compress` and `sweep`. */
+/* Options on the lines of a table of methods, for `compress` and `sweep`. */
 struct opt_lines {
     const char *sort; /* NULL: in the order given */
     bool no_baselines;
@@ -136,12 +136,12 @@ extern const struct opt_row opt_lines_rows[];
 /* *out: the figure of --sort, or GCB_FIELD_NONE. GCB_E_INVALID for an unknown field. */
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag);
 
-/* Rows of histograms and spectra, which no table shows: `compress` and `bench`. */
+/* Options that add rows of histograms and spectra, for `compress` and `bench`. No table shows these rows. */
 struct opt_shapes {
     bool histogram, spectrum;
 };
 extern const struct opt_row opt_shapes_rows[];
-/* GCB_E_INVALID if these rows would go nowhere. */
+/* GCB_E_INVALID if such rows are asked for, but the command only prints a table. */
 int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
                      const struct opt_save *save, struct gcb_diag *diag);
 

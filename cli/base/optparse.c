@@ -160,7 +160,8 @@ static int bad_number(const struct opt_row *row, const char *text, struct gcb_di
     const char *what = types[row->type].words;
     char shown[64], low[32], high[32];
     const bool open =
-        row->max >= (row->type == OPT_SIZE ? 0x1p60 : 0x1p63); /* no end to speak of */
+        row->max >=
+        (row->type == OPT_SIZE ? 0x1p60 : 0x1p63); /* practically no maximum: do not name it */
 
     gcb_escape(shown, sizeof(shown), text);
     if (row->min == 0.0 && row->max == 0.0)
@@ -286,7 +287,8 @@ static int parse_long(struct parser *p, const char *name)
     return set_once(p, &f, value);
 }
 
-/* Letters after one dash: flags, then at most one option whose value is the rest or the next argument. */
+/* Parses the letters after one dash: flags, then at most one option with a value. The value is the rest of the word, or
+ * the next argument. */
 static int parse_letters(struct parser *p, const char *letters)
 {
     for (; *letters; letters++) {

@@ -17,7 +17,7 @@ struct out_report {
     struct gcb_outfile file;
     FILE *saved_stream;
     bool table; /* print tables and notes on `out` */
-    bool color; /* in tables on `out` */
+    bool color; /* use colour in tables on `out` */
     bool quiet;
     int verbose;
     FILE *out;
@@ -31,7 +31,8 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* The same as a callback: the context is the report. */
 int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
-struct out_bandwidths { /* as measured; the first with the backend's threads. count 0: none */
+struct
+    out_bandwidths { /* measured bandwidths; the first is for the backend's number of threads. count 0: none */
     const struct gcb_bandwidth *items;
     size_t count;
 };
@@ -51,7 +52,7 @@ const char *out_temp_folder(void);
 void out_note_links(const char *path, bool quiet, FILE *err);
 /* Opens the temporary file of an output. */
 int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *diag);
-/* Closes it and renames it to its final name, unless something could not be written. */
+/* Closes the temporary file and renames it to its final name, unless something could not be written. */
 int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *diag);
 
 /* Prints a table on `out`, 80 columns wide, and releases it. GCB_E_NOMEM if there was no memory for the table. */

@@ -5,8 +5,8 @@
 
 #include "src/tool/base/clock.h"
 
-#define PATIENCE 1.0 /* seconds before it shows */
-#define PAUSE 0.1    /* seconds before it is drawn again */
+#define PATIENCE 1.0 /* seconds before the bar appears */
+#define PAUSE 0.1    /* seconds before the bar is drawn again */
 #define WIDTH 40
 
 void progress_start(struct progress *p, FILE *file, bool wanted)
@@ -18,7 +18,7 @@ void progress_start(struct progress *p, FILE *file, bool wanted)
     p->started = gcb_clock();
 }
 
-/* By the pace since the first update; at the first update, since the start. */
+/* Estimates the seconds left from the pace since the first update (at the first update: since the start). */
 static double seconds_left(const struct progress *p, double now, double share)
 {
     const bool first = share <= p->from;
@@ -27,7 +27,7 @@ static double seconds_left(const struct progress *p, double now, double share)
     return done > 0.0 ? (now - (first ? p->started : p->since)) * (1.0 - share) / done : 0.0;
 }
 
-/* " 1:05 left", always of the same width. */
+/* Prints " 1:05 left", always in the same width. */
 static void print_left(FILE *file, double seconds)
 {
     const int whole = seconds < 5999.0 ? (int)(seconds + 0.5) : 5999;

@@ -20,7 +20,7 @@ struct session_options {
     struct opt_show show;
 };
 
-/* The groups of options of a command whose struct has a session_options named `common`... */
+/* The groups of options of a command whose struct has a session_options named `common`, except those of its output. */
 #define SESSION_GROUPS(type) \
     OPT_GROUP("Input", opt_part_rows, type, common.input), \
         OPT_GROUP("Input", opt_input_rows, type, common.input), \
@@ -29,7 +29,7 @@ struct session_options {
         OPT_GROUP("Running", opt_device_rows, type, common.exec), \
         OPT_GROUP("Running", opt_threads_rows, type, common.exec), \
         OPT_GROUP("Running", opt_exec_rows, type, common.exec)
-/* ... and, if it writes no other file, those of its output. */
+/* The groups of output options, for a command that writes no file except --results. */
 #define SESSION_OUTPUT_GROUPS(type) \
     OPT_GROUP("Output", opt_force_rows, type, common.save), \
         OPT_GROUP("Output", opt_save_rows, type, common.save), \
@@ -70,14 +70,15 @@ int session_plan(struct session *s);
 void session_fill_setting(struct session *s);
 /* Opens the stream and the results file, and fills `setting`. */
 int session_open_report(struct session *s, unsigned records);
-/* The same, and sends the `environment` row, if rows are wanted. */
+/* Calls session_open_report, then sends the `environment` row, if rows are wanted. */
 int session_start_report(struct session *s, unsigned records);
-/* The same, and measures before that the bandwidth of memory, with the backend's threads and over as many bytes as the
- * messages need, and that of the device. Only rows hold them, and it takes a moment, so it is not done for a table. */
+/* Measures the bandwidth of memory and of the device, then calls session_start_report. Memory is measured with the
+ * backend's threads, over as many bytes as the messages need. For a table nothing is measured, because only rows have
+ * the bandwidths. */
 int session_start_measured_report(struct session *s, unsigned records);
 int session_put(struct session *s, struct gcb_row *row);
 
-/* How the options run methods over the messages: each message once after one warm-up, unless `timing` asks for more.
+/* Returns the run that the options ask for: each message once after one warm-up, unless `timing` asks for more.
  * Borrows from `s`. */
 struct gcb_run_config session_run_config(const struct session *s, const struct opt_timing *timing,
                                          const struct gcb_method *methods, size_t count);

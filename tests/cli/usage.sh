@@ -83,7 +83,7 @@ exits 0
 prints '"spec": "qsgd:bits=8,'
 run compress --method topk --bits 8 "$sample"
 exits 2
-says "it has a meaning only with values=range|uniform"
+says "uses this parameter only with values=range|uniform"
 run inspect "$(dirname "$sample")"
 exits 2
 says "is a folder"
