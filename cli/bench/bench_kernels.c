@@ -9,10 +9,10 @@
 #include "src/tool/base/host.h"
 #include "src/tool/print/number.h"
 
-/* Unless the options say otherwise: enough samples for an interval, then until it is narrow. */
+/* Default number of samples: the fewest that give an interval. Sampling goes on until the interval is narrow. */
 #define DEFAULT_REPEAT 6
 
-/* From this half-width of the interval on, as a share of the median, the median says nothing. */
+/* If half of the interval is at least this share of the median, the median says nothing. */
 #define TELLS_NOTHING 0.9995
 #define DEFAULT_MIN_TIME 0.02
 #define DEFAULT_MAX_TIME 1.0
@@ -27,13 +27,13 @@ struct kernels_run {
     struct out_report report;
     struct gcb_table *table;
     struct progress progress;
-    size_t wrong; /* variants that do not agree with C */
-    bool unknown; /* an interval told nothing */
+    size_t wrong; /* variants whose output differs from the C version's */
+    bool unknown; /* an interval was too wide, as TELLS_NOTHING says */
 };
 
 /* ---- what to do ---- */
 
-/* --repeat alone is fixed work: no count depends on the clock, so that instructions can be counted. */
+/* With only --repeat, the work is fixed: it does not depend on the clock, so instructions can be counted. */
 static bool fixed_work(const struct bench_options *o)
 {
     return o->timing.repeat && o->timing.min_time == 0.0 && o->own.precision == 0.0;
@@ -72,7 +72,8 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     if (!err && strcmp(r->backend.device, "cpu") != 0)
         err = gcb_diag_set(diag, GCB_E_BACKEND, "bench --kernels runs on the cpu only");
     if (!err && r->backend.queue.threads != 1)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "--kernels: each kernel runs on one thread");
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "--kernels: each kernel runs on one thread: leave out --threads");
     for (size_t i = 0; !err && i < sizes->count; i++) {
         err = opt_choose(&size, "size", gcb_kernel_size_names, sizes->items[i], diag);
         r->config.sizes |= 1u << size;

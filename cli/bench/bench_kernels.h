@@ -5,11 +5,11 @@
 #include "cli/base/output.h"
 #include "src/tool/kernel_bench/kernels.h"
 
-/* `globs`: which kernels; none: all. Returns what a command's `run` returns. */
+/* Runs the kernels that the globs match, or all if there is no glob. Returns what a command's `run` returns. */
 int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
                   struct cmd_context *ctx);
 
-/* Its table, and a line in the table. */
+/* Makes the table of kernels, and adds a line to it. */
 struct gcb_table *bench_kernels_table(void);
 void bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result);
 

@@ -29,8 +29,8 @@ static void add_label(struct gcb_table *table, const struct gcb_method *m)
     gcb_table_cell(table, gcb_append(text, sizeof(text), baseline ? " *" : ""));
 }
 
-/* Adds "1.23 ±2%": half of the 95 % interval of the median, as a share of the median. Without an interval only the number;
- * "±?" if the interval is wider than the median. At most 11 columns. */
+/* Adds "1.23 ±2%": the speed, and half of the median's 95 % interval as a share of the median. Without an interval it
+ * adds only the speed; if the interval is too wide, "1.23 ±?". At most 11 columns. */
 static void add_speed(struct gcb_table *table, struct bench_marks *marks, double gbps,
                       const struct gcb_times *times)
 {

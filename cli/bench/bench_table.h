@@ -13,18 +13,18 @@ struct bench_marks {
 
 /* One table of `bench`: the methods under one scope, device, number of threads and state of the caches. */
 struct bench_view {
-    const struct gcb_method *methods; /* result->method_count of them */
+    const struct gcb_method *methods; /* `result->method_count` methods */
     const struct gcb_run_result *result;
     const char *settings;                  /* "scope tensor, 1 thread, warm caches" */
-    const struct gcb_bandwidth *bandwidth; /* with these threads */
+    const struct gcb_bandwidth *bandwidth; /* measured with the table's number of threads */
     bool in_cache;    /* all messages fit in the cache: show no share of memory bandwidth */
-    double precision; /* asked for; 0: the number of runs was fixed */
+    double precision; /* the precision asked for; 0: the number of runs was fixed */
     struct bench_marks *marks; /* bench_show sets what occurs */
 };
 int bench_show(const struct bench_view *view, const struct out_report *report,
                struct gcb_diag *diag);
 
-/* Instead of a table: the device cannot be used. */
+/* Prints, instead of a table, why the device cannot be used. */
 void bench_show_unsupported(const char *settings, const char *reason, FILE *out);
 
 /* Prints what the columns mean, and whether the machine was busy with other work. */

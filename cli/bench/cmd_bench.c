@@ -13,11 +13,11 @@
 #include "src/tool/suite/suite_run.h"
 #include "src/tool/trial/extent.h"
 
-/* Everything that lives as long as the command. Starts zeroed. */
+/* The state of the command. Starts zeroed. */
 struct bench {
     const struct bench_options *o;
     struct session
-        s; /* options with the one step and worker, and the scope and device of the case */
+        s; /* its options name the step and worker that are read, and the scope and device of the current case */
     char worker[16];
     struct bench_words words;
     struct gcb_suite suite;
@@ -25,7 +25,7 @@ struct bench {
     size_t count;
     struct gcb_suite_device devices[GCB_SUITE_DEVICES];
     struct gcb_suite_run *run;
-    struct bench_marks marks; /* of all tables */
+    struct bench_marks marks; /* what occurred in any of the tables */
     bool interrupted;
     struct bench_outcome outcome;
 };
@@ -55,7 +55,7 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Suite, methods and devices. */
+/* Finds the suite, the methods and the devices. */
 static int resolve(struct bench *c, struct gcb_diag *diag)
 {
     int err = opt_shapes_check(&c->o->shapes, &c->o->common.show, &c->o->common.save, diag);
@@ -70,13 +70,14 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
         return err;
     session_drop_memory(&c->s, "bench", c->methods, c->count);
     c->s.o.message.scope = (int)c->suite.scopes[0];
-    for (size_t i = 1; i < c->suite.scope_count; i++) /* for --bucket-bytes */
+    for (size_t i = 1; i < c->suite.scope_count;
+         i++) /* --bucket-bytes is right if any scope is bucket */
         if (c->suite.scopes[i] == GCB_SCOPE_BUCKET)
             c->s.o.message.scope = GCB_SCOPE_BUCKET;
     return opt_message_check(&c->s.o.message, diag);
 }
 
-/* Unless the options say otherwise: the last step and its first worker. */
+/* Opens the files. Reads the last step and its first worker unless the options choose others. */
 static int open_files(struct bench *c, struct gcb_diag *diag)
 {
     const bool any_step = !c->s.o.input.step, any_worker = !c->s.o.input.worker;
@@ -131,11 +132,11 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
     };
 
     if (!c->s.files->count)
-        config.run.nonfinite = GCB_POLICY_RAW; /* there are none: no need to look */
+        config.run.nonfinite = GCB_POLICY_RAW; /* synthetic tensors are finite: no need to look */
     return gcb_suite_run_open(&c->run, &config, diag);
 }
 
-/* Opens the report, measures memory and devices, and sends the environment, which speaks of the first device. */
+/* Opens the report, measures memory and devices, and sends the `environment` row, which describes the first device. */
 static int open_report(struct bench *c, struct gcb_diag *diag)
 {
     struct out_bandwidths all = {.count = c->o->own.no_bandwidth ? 0 : c->suite.thread_count};
@@ -159,7 +160,7 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
 
 /* ---- a case ---- */
 
-/* Fills what rows of the case share. */
+/* Sets the fields that all rows of the case share. */
 static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
@@ -184,7 +185,7 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     struct bench *c = ctx;
     struct gcb_row row;
 
-    (void)diag; /* session_put has the context's */
+    (void)diag; /* session_put uses the context's */
     if (!out_wants_rows(&c->s.report))
         return 0;
     gcb_rows_result(&row, &c->s.setting, &c->methods[trial->method], trial);
@@ -211,7 +212,7 @@ static const char *files_of(char *files, const struct bench *c)
     return c->s.files->count ? session_name_files(files, &c->s) : GCB_SOURCE_SYNTHETIC;
 }
 
-/* A row for each method: its summary, or why the device cannot be used. */
+/* Sends a row for each method: its summary, or why the device cannot be used. */
 static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
                          const struct gcb_run_result *result)
 {
@@ -345,7 +346,7 @@ static int finish(struct bench *c, struct gcb_diag *diag)
     if (err)
         return err;
     if (c->interrupted)
-        interrupted = session_interrupted(&c->s, "what was done is kept");
+        interrupted = session_interrupted(&c->s, "the results so far are kept");
     err = bench_outcome_judge(&c->outcome, c->s.ctx->err, diag);
     return interrupted && err != CMD_NOT_VERIFIED ? interrupted : err;
 }

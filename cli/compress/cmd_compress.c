@@ -11,7 +11,7 @@ enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKE
 
 struct compress_own {
     int per; /* enum gcb_per or enum compress_per */
-    int top; /* 0: all groups, five tensors */
+    int top; /* 0: show all groups, or five tensors */
 };
 
 struct compress_options {
@@ -40,12 +40,12 @@ static const struct opt_row own_rows[] = {
 };
 /* clang-format on */
 
-/* Lives as long as the command. Starts zeroed. */
+/* The state of the command. Starts zeroed. */
 struct compress {
     const struct compress_options *o;
     struct session s;
     struct gcb_method *methods;
-    size_t given, count; /* methods the user named; the same with the baseline */
+    size_t given, count; /* methods that the user named; all methods, with the baseline */
     enum gcb_field sort;
     struct gcb_container_writer *keep;
     struct gcb_trial_config trial;
@@ -80,7 +80,8 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
 }
 
 /*
- * The `given` methods that the user named, then fp16, unless it is one of them or not wanted: `count` in all.
+ * Finds the methods: the `given` ones that the user named, then fp16, unless it was named or --no-baselines is given.
+ * `count` counts all of them.
  * Release *out with gcb_free, also on failure.
  */
 static int find_methods(struct gcb_method **out, size_t *given, size_t *count,
@@ -245,7 +246,7 @@ static int put_shapes(struct compress *c, struct gcb_diag *diag)
     return c->shapes ? gcb_shapes_rows(c->shapes, c->methods, &sink, diag) : 0;
 }
 
-/* After an interruption, only rows are kept, which say so; no file of messages. */
+/* After an interruption, rows are kept, with status "interrupted", but no file of messages is written. */
 static int put_results(struct compress *c, struct gcb_diag *diag)
 {
     int err = put_summaries(c);
@@ -284,7 +285,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
     };
     int err = resolve_options(&c, ctx->diag);
 
-    c.s.o.save.force = o->make.force; /* --force is for both files */
+    c.s.o.save.force = o->make.force; /* --force allows replacing both files, -o and --results */
 
     if (!err)
         err = session_open_input(&c.s);

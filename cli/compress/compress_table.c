@@ -29,7 +29,7 @@ static const char *method_label(char *out, size_t size, const struct compress_vi
     return gcb_append(out, size, method >= v->given ? " (baseline)" : "");
 }
 
-/* Only the name, if no other method shown has it. */
+/* Returns only the method's name if no other named method has the same; otherwise also the parameters. */
 static const char *short_label(char *out, size_t size, const struct compress_view *v, size_t method)
 {
     for (size_t i = 0; i < v->given; i++)
@@ -138,13 +138,13 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
     if (err)
         return err;
     if (shown < v->groups->count)
-        fprintf(report->out, "(%zu of %zu)\n", shown, v->groups->count);
+        fprintf(report->out, "(%zu of %zu are shown)\n", shown, v->groups->count);
     fputc('\n', report->out);
     return 0;
 }
 
-/* "loses most: a 41 %, b 20 %", continued on further lines. With several methods each has one line, unless --top asks
- * for more. */
+/* Prints "loses most: a 41 %, b 20 %", on several lines if needed. With several methods, each has only one line, unless
+ * --top is given. */
 static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 {
     const size_t wanted = v->top ? v->top : DEFAULT_TOP;
@@ -166,7 +166,7 @@ static void print_loss(const struct compress_view *v, size_t method, FILE *out)
         snprintf(item, sizeof(item), " %s %.0f %%", gcb_escape(name, sizeof(name), top[i].path),
                  100.0 * top[i].share);
         width = (int)gcb_text_columns(item);
-        full = i && used + width + 2 > WIDTH; /* a comma before and after */
+        full = i && used + width + 2 > WIDTH; /* 2: the commas before and after the item */
         if (full && v->given > 1 && !v->top)
             break;
         fputs(i ? "," : "", out);

@@ -7,15 +7,15 @@
 
 /* What `compress` prints for people under the heading: the results of a run. */
 struct compress_view {
-    const struct gcb_method *methods; /* as in `result` */
+    const struct gcb_method *methods; /* in the order of `result` */
     size_t given;                     /* methods the user named; the others are baselines */
     const struct gcb_run_result *result;
     const struct gcb_groups *groups; /* NULL without --per */
     const struct gcb_losses *losses; /* NULL: not shown */
     enum gcb_field sort;             /* GCB_FIELD_NONE: in the order given */
-    size_t top;                      /* groups or tensors shown; 0: all groups, five tensors */
-    unsigned repeat;                 /* timed runs of each message */
-    bool whole_model;                /* there is no larger scope */
+    size_t top;       /* number of groups or tensors shown; 0: all groups, or five tensors */
+    unsigned repeat;  /* timed runs of each message */
+    bool whole_model; /* there is no larger scope */
 };
 
 int compress_show(const struct compress_view *view, const struct out_report *report,

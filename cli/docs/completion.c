@@ -17,12 +17,12 @@ static void put_word(FILE *out, const char *where, const char *word, const char 
     for (size_t i = 0; values && values[i]; i++)
         fprintf(out, "%s%s", i ? " " : "", values[i]);
     fputc('|', out);
-    for (; *help; help++) /* the table stands in single quotes */
+    for (; *help; help++) /* the whole table is a shell word in single quotes */
         fprintf(out, "%s%c", *help == '\'' ? "'\\'" : "", *help);
     fputc('\n', out);
 }
 
-/* "flag": the option takes no value; "value": one of its choices, or anything. */
+/* What follows the option: nothing ("flag"), a method, a file, or one of its choices or any text ("value"). */
 static const char *kind_of(const struct opt_row *row)
 {
     static const char *const files[] = {"FILE", "DIR", "GCBENCH"};

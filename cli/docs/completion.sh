@@ -4,7 +4,7 @@
 #   prefix  what stands before these words on the command line already
 #   ask     what else the shell has to do: offer files (default), add no space (nospace)
 
-_gcbench_list() { # WHERE SUFFIX: the words there; options only after a dash
+_gcbench_list() { # WHERE SUFFIX: finds the words of WHERE, each with SUFFIX; finds options only after a dash
     local where word kind values help
     while IFS='|' read -r where word kind values help; do
         [[ $where != "$1" || $word == '*' || ($word == -* && $current != -*) ]] ||
@@ -12,7 +12,7 @@ _gcbench_list() { # WHERE SUFFIX: the words there; options only after a dash
     done <<<"$_gcbench_table"
 }
 
-_gcbench_look() { # WHERE WORD: its kind and values; WHERE '' is any method. Fails if there is none
+_gcbench_look() { # WHERE WORD: sets the kind and values of WORD; WHERE '' is any method. Fails if the table lacks WORD
     local where word is values help value
     kind=
     while IFS='|' read -r where word is values help; do
@@ -25,7 +25,7 @@ _gcbench_look() { # WHERE WORD: its kind and values; WHERE '' is any method. Fai
     [[ -n $kind ]]
 }
 
-_gcbench_method() { # WHAT_IS_THERE: a method's name, then parameters, then what they may be
+_gcbench_method() { # TYPED: completes a method's name, then names of its parameters, then their values
     local last=${1##*[:,]}
     if [[ $1 != *:* ]]; then
         _gcbench_list : ''
@@ -38,7 +38,7 @@ _gcbench_method() { # WHAT_IS_THERE: a method's name, then parameters, then what
     fi
 }
 
-_gcbench_find() { # WORD...: those after gcbench, the last one up to the cursor
+_gcbench_find() { # WORD...: the words after gcbench; the last is cut at the cursor
     [[ -z ${ZSH_VERSION-} ]] || emulate -L ksh
     local IFS=$' \t\n' option='' before='' current='' ended=0 kind='' word
     found=() prefix='' ask=''

@@ -88,7 +88,7 @@ static bool has_csv(enum gcb_record record)
     return false;
 }
 
-/* The table of a record or part; the two fields that every row has are left out. */
+/* Prints the table of a record or part, without the two fields that every row has. */
 static void write_fields(enum gcb_record record)
 {
     static const char *const types[] = {"text", "integer", "real", "bool", "list", "object"};

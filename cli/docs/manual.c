@@ -20,7 +20,7 @@ static void print_title(FILE *out, const char *name)
     fprintf(out, "\" 1 \"\" \"gcbench %s\" \"User Commands\"\n", gcb_version());
 }
 
-/* In another font: "B" or "I". */
+/* Prints text in the font "B" (bold) or "I" (italic). */
 static void print_font(FILE *out, const char *font, const char *text)
 {
     fprintf(out, "\\f%s", font);
@@ -28,7 +28,7 @@ static void print_font(FILE *out, const char *font, const char *text)
     fputs("\\fP", out);
 }
 
-/* A word with a hanging paragraph after it. */
+/* Prints a word that a hanging paragraph explains. */
 static void print_tag(FILE *out, const char *font, const char *name)
 {
     fprintf(out, ".TP\n.%s ", font);
@@ -45,7 +45,7 @@ static void print_name(FILE *out, const char *name, const char *summary)
     roff_text(out, summary);
 }
 
-/* A summary as a sentence. */
+/* Prints a summary as a sentence, with a capital letter and a full stop. */
 static void print_sentence(FILE *out, const char *words)
 {
     char line[512];
@@ -55,7 +55,7 @@ static void print_sentence(FILE *out, const char *words)
     roff_text(out, line);
 }
 
-/* The choices, unless the help names all of them. */
+/* Adds the choices, unless the help text names all of them. */
 static void add_choices(char *out, size_t size, const struct opt_row *row)
 {
     bool named = true;
@@ -232,7 +232,7 @@ static void print_exits(FILE *out, const struct cmd *cmd)
     }
 }
 
-/* The files of a command, by its options. */
+/* Prints the files that a command reads and writes. Its options tell which they are. */
 static void print_files(FILE *out, const struct cmd *cmd)
 {
     static const struct {
@@ -366,6 +366,6 @@ void manual_overview(FILE *out)
     fputs(".TP\n.B NO_COLOR\n", out);
     roff_text(out, "If not empty, nothing is coloured unless `--color always`.");
     fputs(".TP\n.B TERM\n", out);
-    roff_text(out, "If `dumb`, the same.");
+    roff_text(out, "If `dumb`, nothing is coloured unless `--color always`.");
     print_see_also(out, NULL);
 }

@@ -8,19 +8,19 @@
  * `-` is the character that a shell understands. Lines have at most 80 bytes unless a word is longer.
  */
 
-/* One filled paragraph; text in `backticks` is bold. Ends the line. */
+/* Prints one filled paragraph; text in `backticks` is bold. Ends the line. */
 void roff_text(FILE *out, const char *text);
 
-/* Lines of an example, unchanged. */
+/* Prints the lines of an example unchanged. */
 void roff_literal(FILE *out, const char *lines);
 
-/* A request with one argument: `.SH "EXIT STATUS"`. */
+/* Prints a roff request with one argument: `.SH "EXIT STATUS"`. */
 void roff_request(FILE *out, const char *request, const char *argument);
 
-/* Escaped text within a line that the caller has begun. */
+/* Prints escaped text in a line that the caller has begun. */
 void roff_inline(FILE *out, const char *text);
 
-/* A command line: options in bold, UPPER-CASE words in italics. Ends the line. */
+/* Prints a command line: options in bold, UPPER-CASE words in italics. Ends the line. */
 void roff_synopsis(FILE *out, const char *usage);
 
 #endif

@@ -15,17 +15,17 @@ struct payoff {
     struct cmd_context *ctx;
     struct payoff_plan plan;
     struct opt_backend backend;
-    struct gcb_bandwidth bandwidth; /* measured if times are */
+    struct gcb_bandwidth bandwidth; /* set only if payoff measures the times itself */
     struct progress progress;
     struct gcb_payoff_cases cases;
     struct out_report report;
-    struct gcb_payoff_point *points; /* of one group and number of workers */
+    struct gcb_payoff_point *points; /* points of one group of cases and one number of workers */
     bool stages_shown;
 };
 
 /* ---- times: measured now, or read ---- */
 
-/* The methods given, and fp16 to compare them with; or all. */
+/* Finds the methods that were named, and fp16 for comparison. If none was named, finds all methods. */
 static int find_methods(const struct payoff *c, struct gcb_method **methods, size_t *count,
                         struct gcb_diag *diag)
 {
@@ -38,7 +38,7 @@ static int find_methods(const struct payoff *c, struct gcb_method **methods, siz
     return err;
 }
 
-/* Measures the machine's bandwidth, which says how fast it adds, and gives the reader a row with it. */
+/* Measures the machine's bandwidth, which tells how fast it adds gradients, and gives the reader a row with it. */
 static int measure_bandwidth(struct payoff *c, struct gcb_payoff_reader *reader,
                              struct gcb_diag *diag)
 {
@@ -85,7 +85,7 @@ static int measure_times(struct payoff *c, struct gcb_payoff_reader *reader, str
     int err = find_methods(c, &methods, &m.method_count, diag);
 
     m.methods = methods;
-    /* without --messages: the fewest messages that are no larger than those measured */
+    /* without --messages, assume the fewest messages that are no larger than the measured ones */
     if (model->messages == 0.0)
         model->messages =
             ceil(model->bytes / ldexp(4.0 * GCB_PAYOFF_SMALLEST, 2 * (GCB_PAYOFF_SIZES - 1)));
@@ -156,7 +156,7 @@ static int put_points(struct payoff *c, const struct gcb_payoff_case *first,
     return err;
 }
 
-/* The FFT paper's condition for the cases that have times of their stages. */
+/* Sends the FFT paper's condition for each case that has times of its stages, and prints it. */
 static int put_stages(struct payoff *c, const struct gcb_payoff_case *cases, size_t count,
                       struct gcb_diag *diag)
 {
@@ -206,7 +206,7 @@ static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size
     return err;
 }
 
-/* One group of cases after another. */
+/* Computes, sends and prints one group of cases after another. */
 static int run_exchange(struct payoff *c, struct gcb_diag *diag)
 {
     const struct gcb_payoff_cases *all = &c->cases;
@@ -295,11 +295,11 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
     if (!err)
         err = opt_exec_resolve(&c.backend, &c.o->exec, ctx->diag);
     if (!c.files->count)
-        interrupt_catch(); /* while it reads files, nothing is lost if it ends at once */
+        interrupt_catch(); /* not while it reads files: there a signal may end it at once, because nothing is lost */
     if (!err && c.plan.mode == PAYOFF_EXCHANGE)
         err = find_cases(&c, ctx->diag);
     if (err && interrupt_seen())
-        err = interrupted(ctx); /* too little was measured */
+        err = interrupted(ctx); /* too little was measured to compute anything */
     interrupt_catch();
     if (!err)
         err = open_report(&c);
@@ -330,7 +330,7 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_payoff = {
     .name = "payoff",
-    .summary = "will a compressor pay? from measured times and a link",
+    .summary = "tell whether a compressor pays, from measured times and a link",
     .usage = "payoff [options] [RESULTS...]",
     .examples = "  gcbench compress --method fft --method topk --results r.json gradients.h5\n"
                 "  gcbench payoff r.json\n"

@@ -44,11 +44,12 @@ const struct opt_row payoff_own_rows[] = {
 const struct opt_row payoff_papers_rows[] = {
     {.name = "stage-gbps", .metavar = "LIST", .type = OPT_TEXT,
      .offset = offsetof(struct payoff_papers, stage_gbps),
-     .help = "the FFT paper's condition from its throughputs: "
+     .help = "print the FFT paper's condition for throughputs in GB/s: "
              "transform=71,select=30,quantise=600,index=67"},
     {.name = "density", .metavar = "D", .type = OPT_REAL,
      .offset = offsetof(struct payoff_papers, density), .min = 1e-9, .max = 1,
-     .help = "RedSync's T_sparse and T_dense at this density"},
+     .help = "print the RedSync paper's times of a sparse and a dense exchange (T_sparse, T_dense) "
+             "at this density"},
     {.name = "words", .type = OPT_INT, .offset = offsetof(struct payoff_papers, words), .min = 1,
      .max = 2,
      .help = "with --density: words of 4 bytes for each kept element, 2 (default) or 1"},
@@ -157,14 +158,15 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
         {!exchange && (!isnan(own->compute) || own->messages || own->bucket_bytes),
          "--compute, --messages and --bucket-bytes have no meaning with --stage-gbps or --density"},
         {fft && (own->workers.count || !isnan(own->latency) || own->model_bytes),
-         "--stage-gbps: the paper's condition uses only --bandwidth"},
+         "--stage-gbps: the paper's condition uses only --bandwidth: leave out --workers, "
+         "--latency and --model-bytes"},
         {p->mode == PAYOFF_REDSYNC && own->collective == GCB_COLLECTIVE_PS,
          "--density: RedSync's model has no parameter server"},
         {!exchange && o->methods.specs.count,
          "--method has no meaning with --stage-gbps or --density"},
         {(!exchange || operands->count > 0) && exec,
-         "options for running have a meaning only if payoff measures: without results, "
-         "--stage-gbps and --density"},
+         "options such as --threads and --isa have a meaning only if payoff measures: leave them "
+         "out, or leave out result files, --stage-gbps and --density"},
         {exchange && operands->count == 0 && !own->model_bytes,
          "no result file given (bench, sweep and compress --results write them); to measure on "
          "synthetic tensors, give the size of the gradient: --model-bytes"},

@@ -38,7 +38,7 @@ static char *error_text(char *out, const struct gcb_payoff_point *p)
     return gcb_field_number(out, GCB_FIELD_REL_L2, p->rel_l2, 0);
 }
 
-/* Appends "*" to a figure in doubt. Returns out. */
+/* Appends "*" to a doubtful figure. Returns out. */
 static char *mark_doubt(char *out, const struct gcb_payoff_point *p)
 {
     return p->verdict.doubt ? strcat(out, "*") : out;
@@ -89,7 +89,7 @@ static int show_terms(const struct out_report *report, const struct payoff_view 
     return out_table(report, table, diag);
 }
 
-/* The bandwidths of the table: all, or PAYOFF_SHOWN from the first to the last. */
+/* The index of the i-th bandwidth in the table. It shows all, or PAYOFF_SHOWN of them from the first to the last. */
 static size_t shown_at(const struct payoff_view *v, size_t i)
 {
     return v->bandwidths <= PAYOFF_SHOWN ? i : i * (v->bandwidths - 1) / (PAYOFF_SHOWN - 1);
@@ -144,7 +144,7 @@ static char *size_text(char *out, double bytes)
     return out;
 }
 
-/* Two lines: what is exchanged and how, and whose times these are. */
+/* Prints two lines: what is exchanged and how, and which case the times are from. */
 static void show_head(FILE *out, const struct payoff_view *v)
 {
     const struct gcb_payoff_point *p = v->points;
@@ -170,7 +170,7 @@ static void show_head(FILE *out, const struct payoff_view *v)
         c->cache[0] ? ", cache " : "", c->cache);
 }
 
-/* The verdicts in full. */
+/* Prints the verdicts in full. */
 static void show_full_verdicts(const struct out_report *report, const struct payoff_view *view)
 {
     for (size_t i = 0; i < view->methods; i++) {
@@ -184,11 +184,11 @@ static void show_full_verdicts(const struct out_report *report, const struct pay
     }
 }
 
-/* The verdicts in one short line each. */
+/* Prints each verdict in one short line. */
 static int show_verdicts(const struct out_report *report, const struct payoff_view *view,
                          struct gcb_diag *diag)
 {
-    /* names that are too long are cut; in the first column they would get their own line */
+    /* the first column is empty, because a long name there would get its own line; in the second it is cut */
     static const struct gcb_table_column columns[] = {{.title = "", .text = true},
                                                       {.title = "method", .elastic = true},
                                                       {.title = "verdict", .text = true}};
@@ -259,7 +259,8 @@ static void note_scale(const struct out_report *report, const struct payoff_view
         doubtful |= p->verdict.doubt != NULL;
     }
     if (scaled && fitted)
-        note(report, "times are from fitted lines: a part per message and a part per byte");
+        note(report,
+             "times are from fitted lines, with a fixed part per message and a part per byte");
     else if (extrapolated)
         note(report, "only one message size was measured, so times are scaled in proportion");
     if (extrapolated)
@@ -269,8 +270,8 @@ static void note_scale(const struct out_report *report, const struct payoff_view
         note(report, "rel L2 is that of the measured tensors, not of a gradient of this size");
     if (doubtful)
         note(report, "* and doubtful: the fitted lines miss the measured values, because messages "
-                     "were coded in different ways, large ones leave the caches, or the machine "
-                     "was busy");
+                     "were coded in different ways, large messages leave the caches, or the "
+                     "machine was busy");
 }
 
 /* Times of a single run depend on the state of the machine at that moment. */
@@ -335,7 +336,8 @@ static void note_errors(const struct out_report *report, const struct payoff_vie
     }
     if (methods > 0 && searched == methods) {
         if (missed)
-            note(report, "%zu of these cannot meet the target of the search: see rel L2", missed);
+            note(report, "%zu of these methods cannot meet the target of the search: see rel L2",
+                 missed);
     } else if (most > 1.5 * least) {
         note(report, "the errors of these methods differ; to compare them at equal error, run "
                      "`gcbench sweep --match rel_l2=0.4 --repeat 9 --results s.json FILE`, then "
@@ -451,7 +453,7 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
                         struct gcb_diag *diag)
 {
     static const struct gcb_table_column columns[] = {
-        {.title = "workers"},  {.title = "network"}, {.title = "bytes, of dense"},
+        {.title = "workers"},  {.title = "network"}, {.title = "bytes / dense"},
         {.title = "T_sparse"}, {.title = "T_dense"}, {.title = "speed-up"},
     };
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));

@@ -13,16 +13,16 @@ struct regress {
     const struct opt_list *operands;
     struct cmd_context *ctx;
     struct opt_list bench;        /* options that are passed on */
-    struct gcb_runs files;        /* of two result files */
+    struct gcb_runs files;        /* the cases of two result files */
     struct regress_builds builds; /* with --against */
-    const struct gcb_runs *runs;  /* one of the two */
+    const struct gcb_runs *runs;  /* `files` or `builds.ab.runs` */
     struct gcb_verdicts verdicts;
     struct out_report report;
     struct gcb_outfile markdown;
     char title[200];
 };
 
-/* Options that need --against, and the number of files. */
+/* Without --against: refuses options that need it, and any number of files except two. */
 static int check_files(const struct regress *r, struct gcb_diag *diag)
 {
     const struct regress_own *own = &r->o->own;
@@ -45,11 +45,12 @@ static int check_files(const struct regress *r, struct gcb_diag *diag)
                             "two builds, --against GCBENCH FILE...; %zu file%s given",
                             r->operands->count, r->operands->count == 1 ? " was" : "s were");
     if (strcmp(r->operands->items[0], "-") == 0 && strcmp(r->operands->items[1], "-") == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "only one of the two can be standard input");
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "only one of the two result files can be standard input");
     return 0;
 }
 
-/* Names the revisions, or the programs. */
+/* Makes a title that names the revisions, or the programs. */
 static void make_title(struct regress *r)
 {
     const json_t *rows[] = {r->runs->base.environment, r->runs->next.environment};
@@ -105,14 +106,14 @@ static int compare(struct regress *r, struct gcb_diag *diag)
     const bool times = r->o->own.against && !r->o->own.counts;
     int err;
 
-    r->runs = times ? &r->builds.ab.runs : &r->files; /* --counts leaves the latter empty */
+    r->runs = times ? &r->builds.ab.runs : &r->files; /* with --counts, `files` stays empty */
     if (!r->o->own.against)
         return compare_files(r, diag);
     err = regress_check_program(r->o->own.against, diag);
     return err ? err : regress_builds_run(&r->builds, &r->verdicts, diag);
 }
 
-/* Explains the figures of the table. */
+/* Explains the column `ratio` of the table. */
 static void print_ratio(const struct regress *r)
 {
     opt_wrap(r->report.out,
@@ -228,7 +229,7 @@ static int show(struct regress *r, struct gcb_diag *diag)
     return err ? err : out_commit(&r->report, diag);
 }
 
-/* Checks the file before minutes of work. */
+/* Checks the path of --markdown before any work, so that it cannot fail after minutes. */
 static int open_markdown(struct regress *r, struct gcb_diag *diag)
 {
     const struct opt_save *save = &r->o->bench.common.save;
@@ -255,7 +256,7 @@ static int open_report(struct regress *r, struct gcb_diag *diag)
     return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
 }
 
-/* Collects the options that are passed on. If none names a case, they are `--suite ci`. */
+/* Collects the options that are passed on to `bench`. Adds `--suite ci` if they name no file, suite or kernels. */
 static int forward_options(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;
@@ -328,9 +329,9 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_regress = {
     .name = "regress",
-    .summary = "is a build slower, or are its messages larger or less accurate?",
+    .summary = "find what a change made slower, larger or less accurate",
     .usage = "regress [options] BASE.json NEW.json | --against GCBENCH FILE...",
-    .examples = "  gcbench bench --results base.json gradients.h5   (and new.json, another day)\n"
+    .examples = "  gcbench bench --results base.json gradients.h5   (later: new.json)\n"
                 "  gcbench regress base.json new.json\n"
                 "  gcbench regress base.json new.json --accept 'topk* size' --markdown out.md\n"
                 "  gcbench regress --against ../before/build/cli/gcbench gradients.h5\n"

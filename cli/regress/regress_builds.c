@@ -32,7 +32,7 @@ static int make_argv(struct regress_builds *b, const struct opt_list *options,
     return 0;
 }
 
-/* What an exit status of `bench` means for regress too. */
+/* The status of regress that an exit status of `bench` leads to. */
 static int read_exit_status(int exit_status)
 {
     return exit_status == CMD_USAGE        ? GCB_E_INVALID
@@ -93,7 +93,7 @@ static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
     return err;
 }
 
-/* One A/B run with its own progress bar. */
+/* Runs one A/B comparison with its own progress bar. */
 static int run_ab(struct regress_builds *b, struct gcb_ab_result *out, struct gcb_ab_config config,
                   struct gcb_diag *diag)
 {
@@ -184,7 +184,7 @@ static int check_counts(const struct regress_builds *b, const char *isa, struct 
     return 0;
 }
 
-/* valgrind runs no AVX-512. */
+/* The instruction set to count with. valgrind does not support AVX-512. */
 static const char *counted_isa(const struct regress_builds *b)
 {
     unsigned flags;
@@ -241,7 +241,7 @@ static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, st
 
 /* ---- times that the layout of the code may explain ---- */
 
-/* Keeps the methods that have a time which instructions may settle. */
+/* Keeps only the methods with a verdict on times that instruction counts may change. */
 static void choose_methods(struct regress_builds *b, const struct gcb_verdicts *times)
 {
     char spec[GCB_COUNTS_SPEC];
@@ -260,8 +260,8 @@ static void choose_methods(struct regress_builds *b, const struct gcb_verdicts *
     b->method_count = kept;
 }
 
-/* If the layout of the code did not vary, a SLOW or FAST time is checked against the instructions. What cannot be counted
- * stays as it is. */
+/* If the layout of the code did not vary, checks each SLOW or FAST verdict by counting instructions. If a method cannot
+ * be counted, its verdict stays. */
 static int check_changed_times(struct regress_builds *b, struct gcb_verdicts *times,
                                struct gcb_diag *diag)
 {

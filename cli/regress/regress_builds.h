@@ -14,7 +14,7 @@ struct regress_builds {
     struct cmd_context *ctx;
 
     char self[4096];                                   /* this program */
-    char repeat[GCB_AB_REPEAT], spec[GCB_COUNTS_SPEC]; /* words of argv */
+    char repeat[GCB_AB_REPEAT], spec[GCB_COUNTS_SPEC]; /* texts that argv points to */
     struct opt_list argv;
     struct gcb_ab_config config;
     struct gcb_ab_result aa, ab; /* aa: only with --calibrate */

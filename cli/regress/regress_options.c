@@ -41,7 +41,7 @@ const struct opt_row regress_against_rows[] = {
      .help = "times shorter than this, in microseconds, are not judged (default 20; 0 for kernels)"},
     {.name = "timeout", .type = OPT_TIME, .offset = offsetof(struct regress_own, timeout),
      .min = 0.1, .max = 86400,
-     .help = "limit of one process (default: a minute, or ten times the first one's time)"},
+     .help = "time limit of one process (default: a minute, or more if the first processes were slow)"},
     {.name = "counts", .type = OPT_FLAG, .offset = offsetof(struct regress_own, counts),
      .help = "count instructions under valgrind instead of timing: one thread, --isa avx2, 1 %"},
     {.name = NULL},

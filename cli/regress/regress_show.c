@@ -24,7 +24,7 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
     return gcb_count(out, (uint64_t)value);
 }
 
-/* "0.98-1.03", or "". */
+/* Writes an interval, such as "0.98-1.03", or "" if there is none. */
 static char *interval_text(char out[32], const struct gcb_verdict *v)
 {
     if (isfinite(v->low) && isfinite(v->high))
@@ -34,7 +34,7 @@ static char *interval_text(char out[32], const struct gcb_verdict *v)
     return out;
 }
 
-/* "1.034", or `none`. */
+/* Writes a ratio, such as "1.034", or `none` if there is no ratio. */
 static char *ratio_text(char out[32], const struct gcb_verdict *v, const char *none)
 {
     if (isfinite(v->ratio))
@@ -44,7 +44,7 @@ static char *ratio_text(char out[32], const struct gcb_verdict *v, const char *n
     return out;
 }
 
-/* "SLOW (accepted)"; with `bold` what fails is bold in Markdown. */
+/* Writes a verdict, such as "SLOW (accepted)". With `bold`, a verdict that fails is bold in Markdown. */
 static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
 {
     const char *stars = bold && gcb_verdict_fails(v) ? "**" : "";
@@ -54,7 +54,7 @@ static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
     return out;
 }
 
-/* Does it get a line? All times do, and everything that changed. */
+/* Is this verdict a line of the table? All times are, and all sizes and errors that changed. */
 static bool is_shown(const struct gcb_verdict *v)
 {
     return v->kind != GCB_SAME ||
@@ -99,7 +99,7 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
 #define LABEL_TEXT 1100 /* labels are shorter */
 #define CAUSE_TEXT (LABEL_TEXT + 800)
 
-/* "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width` columns. */
+/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width` columns. */
 static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t width)
 {
     const struct gcb_verdict *v = c->first;
@@ -115,7 +115,7 @@ static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t widt
     return out;
 }
 
-/* "36 comparisons: 30 SAME, 1 SLOW, 5 NOT-COMPARED; 1 regression". */
+/* Writes, for example, "36 comparisons: 30 SAME, 1 SLOW, 5 NOT-COMPARED; 1 regression". */
 static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdicts, bool strict)
 {
     struct gcb_verdict_counts n;
@@ -290,7 +290,7 @@ static void put_markdown(FILE *f, const char *title, const struct gcb_verdicts *
     put_causes(f, verdicts);
     if (!count_lines(verdicts, true))
         return;
-    fprintf(f, "\n<details><summary>%zu the same</summary>\n", count_lines(verdicts, true));
+    fprintf(f, "\n<details><summary>%zu unchanged</summary>\n", count_lines(verdicts, true));
     put_markdown_table(f, verdicts, true);
     fputs("\n</details>\n", f);
 }

@@ -10,7 +10,7 @@
 
 #define MAX_STEPS_SHOWN 40 /* unless --per step */
 
-/* Everything that lives as long as the command. Starts zeroed. */
+/* The state of the command. Starts zeroed. */
 struct replay {
     const struct replay_options *o;
     struct session s;
@@ -23,7 +23,7 @@ struct replay {
     struct gcb_nonfinite_watch watch;
     uint64_t elements, scanned; /* elements of the dump; those scanned for infinities and NaNs */
     /* of the method that runs now */
-    struct gcb_table *steps; /* NULL: no lines for steps */
+    struct gcb_table *steps; /* NULL: steps are not shown */
     bool scheduled;
 };
 
@@ -33,7 +33,7 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
 
     if (!err && c->count == 0)
         err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "no method given: --method topk:memory=ef, for example; "
+                           "no method given: add --method topk:memory=ef, for example; "
                            "`gcbench methods` lists them");
     if (!err)
         err = session_resolve(&c->s);
@@ -87,7 +87,7 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
     struct replay *c = ctx;
     struct gcb_row row;
 
-    (void)diag; /* session_put has the context's */
+    (void)diag; /* session_put uses the context's */
     if (c->steps)
         replay_steps_add(c->steps, step, c->scheduled);
     if (c->o->own.per == REPLAY_PER_NONE || !out_wants_rows(&c->s.report))
@@ -103,7 +103,7 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, ((double)c->done + done) / (double)c->count);
 }
 
-/* Are steps shown? As --per says; by default, if there is one method and not too many steps. */
+/* Does each step get a line? --per decides. By default, if there is one method and at most MAX_STEPS_SHOWN steps. */
 static bool wants_steps(const struct replay *c)
 {
     const uint64_t loops = c->o->own.loops ? c->o->own.loops : 1;

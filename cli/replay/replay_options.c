@@ -69,7 +69,7 @@ int replay_check(const struct gcb_replay_config *config, const struct gcb_method
         return gcb_diag_set(diag, GCB_E_INVALID, "--theta-schedule: no method given has a theta");
     if (config->tune_steps && !tuned)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--tune-steps: no method given has a range that is left open (fft and "
-                            "range have, unless max is given)");
+                            "--tune-steps: no method given has a range whose maximum can be tuned "
+                            "(fft and range have one, unless max is given)");
     return 0;
 }

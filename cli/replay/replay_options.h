@@ -4,7 +4,7 @@
 #include "cli/base/session.h"
 #include "src/tool/replay/replay.h"
 
-/* The options of `replay`, and what is checked before a file is opened. */
+/* The options of `replay`, and the checks before a file is opened. */
 enum replay_per { REPLAY_PER_DEFAULT = -1, REPLAY_PER_STEP, REPLAY_PER_NONE };
 
 struct replay_own {
@@ -27,7 +27,7 @@ extern const struct opt_row replay_show_rows[];
 /* The schedule that the options describe. GCB_E_INVALID: they do not go together. */
 int replay_schedule(struct gcb_schedule *out, const struct replay_own *own, struct gcb_diag *diag);
 
-/* GCB_E_INVALID: a schedule or tuning is asked for, and no method has a theta or an open range. */
+/* GCB_E_INVALID: a schedule is asked for and no method has a theta, or tuning and no method has a range to tune. */
 int replay_check(const struct gcb_replay_config *config, const struct gcb_method *methods,
                  size_t count, struct gcb_diag *diag);
 

@@ -12,14 +12,14 @@ static const struct gcb_table_column step_columns[1 + FIGURES] = {
     {.title = "stale"},   {.title = "cosine"},
 };
 
-/* Theta in the place of the cosine. */
+/* With a schedule, the last column is theta instead of the cosine. */
 static const struct gcb_table_column scheduled_columns[1 + FIGURES] = {
     {.title = "step"},    {.title = "wire"},  {.title = "ratio"},  {.title = "alpha"},
     {.title = "cum err"}, {.title = "resid"}, {.title = "kept %"}, {.title = "any %"},
     {.title = "stale"},   {.title = "theta"},
 };
 
-/* Specs are long, so densities stand below the table. */
+/* Method names with parameters are long, so densities are printed below the table. */
 #define TOTALS 8
 static const struct gcb_table_column total_columns[TOTALS] = {
     {.title = "method", .elastic = true},
@@ -84,7 +84,7 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
     return out_table(report, table, diag);
 }
 
-/* "contraction 0.401 at least, 0.485 on average", "residual^2 at 12.7 % of its bound" */
+/* Prints, for example, "contraction 0.401 at least, 0.485 on average" and "residual^2 at 12.7 % of its bound". */
 static void show_bound(FILE *out, const struct gcb_replay_total *t, int at)
 {
     char least[32], mean[32], share[32], line[200];
@@ -94,7 +94,7 @@ static void show_bound(FILE *out, const struct gcb_replay_total *t, int at)
     gcb_number(mean, t->contraction_mean, 3);
     n = (size_t)snprintf(line, sizeof(line), "contraction %s at least, %s on average", least, mean);
     if (t->feedback && isnan(t->bound_ratio))
-        snprintf(line + n, sizeof(line) - n, "; none, so the residual has no bound");
+        snprintf(line + n, sizeof(line) - n, "; not above 0, so the residual has no bound");
     opt_wrap(out, line, at, 2);
     if (t->feedback && !isnan(t->bound_ratio))
         fprintf(out, "residual^2 at %s of its bound%s\n", gcb_percent(share, t->bound_ratio),
@@ -119,8 +119,8 @@ static void show_sent(FILE *out, const struct gcb_method *method, const struct g
         fprintf(out, "%s of the values were clamped after tuning\n",
                 gcb_percent(share, t->figures.clamped_share));
     if (t->unsent_steps)
-        fprintf(out, "note: the last %" PRIu64 " step%s not sent any more\n", t->unsent_steps,
-                t->unsent_steps == 1 ? " was" : "s were");
+        fprintf(out, "note: the last %" PRIu64 " step%s not sent, because no message followed\n",
+                t->unsent_steps, t->unsent_steps == 1 ? " was" : "s were");
 }
 
 /* Explains a row of dashes, and says what to do. */

@@ -10,7 +10,7 @@ struct sweep {
     const struct sweep_options *o;
     struct session s;
     struct sweep_plan plan;
-    bool *pareto; /* by method */
+    bool *pareto; /* one for each of plan.methods */
     struct gcb_run_result result;
 };
 
@@ -30,7 +30,7 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     struct sweep *c = ctx;
     struct gcb_row row;
 
-    (void)diag; /* the context's */
+    (void)diag; /* session_put uses the context's */
     if (c->o->own.per != SWEEP_PER_MESSAGE || !out_wants_rows(&c->s.report))
         return 0;
     gcb_rows_result(&row, &c->s.setting, &c->plan.methods[trial->method], trial);
@@ -143,8 +143,8 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)
         return err ? err : judge_outcome(c, diag);
-    return session_interrupted(&c->s, c->plan.searches ? "what was found by then is kept"
-                                                       : "what was done is kept");
+    return session_interrupted(&c->s, c->plan.searches ? "the best settings so far are kept"
+                                                       : "the results so far are kept");
 }
 
 static void release(struct sweep *c)

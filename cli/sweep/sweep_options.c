@@ -92,12 +92,13 @@ static int check_over(const struct sweep_plan *plan, const char *key, struct gcb
             return 0;
     if (!key)
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--over %s: no method given has such a parameter that changes its size",
-                        gcb_escape(shown, sizeof(shown), key));
+    return gcb_diag_set(
+        diag, GCB_E_INVALID,
+        "--over %s: no method given has a parameter of this name that changes its size",
+        gcb_escape(shown, sizeof(shown), key));
 }
 
-/* Makes a search for every setting with every goal; each counts as a method. */
+/* Makes a search for every setting with every goal. Each search counts as a method. */
 static int plan_searches(struct sweep_plan *plan, const char *over, struct gcb_diag *diag)
 {
     const size_t n = plan->given * plan->goal_count;

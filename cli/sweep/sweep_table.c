@@ -34,7 +34,7 @@ static size_t rank(const struct sweep_view *v, size_t i)
            !gcb_match_meets(goal, gcb_tally_figure(tally_of(v, i), goal->field));
 }
 
-/* The figure to sort by. After a search for an error that is the size, and the other way round. */
+/* Returns the figure to sort by: the size after a search for an error, the error after a search for a size. */
 static enum gcb_field choose_figure(const struct sweep_plan *p)
 {
     if (p->sort || !p->searches)
@@ -53,7 +53,7 @@ static void sort_settings(size_t *order, const struct sweep_view *v)
         gcb_totals_order(order, v->result, figure);
     if (v->plan->sort)
         return;
-    for (size_t i = 1; i < n; i++) { /* stable */
+    for (size_t i = 1; i < n; i++) { /* insertion sort, because it is stable */
         const size_t moved = order[i];
         size_t at = i;
 

@@ -7,8 +7,8 @@
 /* What the table of `sweep` shows, under its heading. */
 struct sweep_view {
     const struct sweep_plan *plan;
-    const struct gcb_run_result *result; /* of plan->methods */
-    const bool *pareto;                  /* by method */
+    const struct gcb_run_result *result; /* the results of plan->methods */
+    const bool *pareto;                  /* one for each of plan->methods */
     unsigned repeat;                     /* timed runs of each message */
 };
 

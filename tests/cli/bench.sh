@@ -260,7 +260,7 @@ sys.exit(p.wait(60))
 END
 rc=$?
 exits 1
-says "interrupted; what was done is kept"
+says "interrupted; the results so far are kept"
 look interrupted
 
 finish

@@ -150,7 +150,7 @@ says "'' is not the name of a result file"
 run sweep --method topk --method terngrad --match rel_l2=0.4 --step 400 --results "$tmp/match.json" "$sample"
 run payoff "$tmp/match.json"
 exits 0
-prints "1 of these cannot meet the target of the search"
+prints "1 of these methods cannot meet the target of the search"
 check "no advice to search again" sh -c "! grep -q 'errors of these methods' '$out'"
 run payoff --method qsgd:bits=3 "$tmp/r.json"
 exits 2

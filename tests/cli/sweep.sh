@@ -21,7 +21,7 @@ before=$(load)
 run sweep --vary theta=0.9 --method topk $one "$sample"
 exits 0
 if [ "$before" = "$(load)" ]; then
-    prints_load=$(grep -c 'note: load .*: speeds are too low' "$out")
+    prints_load=$(grep -c 'note: load .*: measured speeds may be too low' "$out")
     [ "$before" = more ] && wanted=1 || wanted=0
     check "a note on load if the machine is busy" test "$prints_load" -eq "$wanted"
 fi
@@ -234,7 +234,7 @@ python3 "$tmp/stop.py" "$out" "$GCBENCH" sweep --match rel_l2=0.4 --format json 
     --results "$tmp/dir/rows.json" "$tmp/large.h5" 2>"$err"
 rc=$?
 exits 1
-says "interrupted; what was found by then is kept"
+says "interrupted; the best settings so far are kept"
 only rows.json
 check "rows have what was measured, without times" python3 -c "
 import json
