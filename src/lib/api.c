@@ -20,7 +20,7 @@ static int configure(struct gcb_coder_config *config, struct gcb_queue *queue,
     if ((unsigned)o->source >= GCB_DTYPE_COUNT)
         return gcb_diag_set(diag, GCB_E_INVALID, "unknown source type %d", (int)o->source);
     if (o->threads < 0 || o->threads > GCB_THREADS_MOST)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%d threads: give 0 to %d", o->threads,
+        return gcb_diag_set(diag, GCB_E_INVALID, "threads is %d, but must be 0 to %d", o->threads,
                             GCB_THREADS_MOST);
     queue->threads = o->threads ? o->threads : 1;
     *config = (struct gcb_coder_config){

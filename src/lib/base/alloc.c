@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-/* Aligns a block of malloc's. The aligned_alloc of glibc before 2.38 never reuses a block that it was given back, so a heap that
- * also has small blocks grows with every call: 100,000 messages took gigabytes. The byte before the result says how far the
- * block begins before it; malloc's alignment leaves room for it. */
+/* Aligns a block from malloc. Before version 2.38, glibc's aligned_alloc never reuses freed blocks, so a heap that also
+ * has small blocks grows with every call: 100,000 messages took gigabytes. The result lies 1 to GCB_ALIGN bytes after
+ * the start of malloc's block, and the byte before the result stores this distance. */
 void *gcb_alloc(size_t bytes)
 {
     unsigned char *block = bytes > SIZE_MAX - GCB_ALIGN ? NULL : malloc(bytes + GCB_ALIGN);

@@ -6,12 +6,12 @@
 
 /*
  * All memory of the library comes from gcb_alloc. A test can define gcb_alloc and gcb_free itself to make an allocation
- * fail; for that, alloc.c contains only these two.
+ * fail; for this reason, alloc.c contains only these two functions.
  */
 #define GCB_ALIGN 64
 
-/* Allocates `bytes` bytes, aligned to GCB_ALIGN, not initialised. 0 bytes give a unique pointer. NULL: out of memory.
- * Pages of a large block that are never written take no memory. */
+/* Allocates `bytes` bytes, aligned to GCB_ALIGN, not initialised. For 0 bytes it returns a unique pointer. NULL: out of
+ * memory. Pages of a large block that are never written take no memory. */
 void *gcb_alloc(size_t bytes);
 void gcb_free(void *p); /* NULL is fine */
 

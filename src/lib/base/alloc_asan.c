@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* In builds with AddressSanitizer this takes the place of alloc.c. */
+/* Builds with AddressSanitizer use this file instead of alloc.c. */
 
 /* Nothing is added to the block, so that the sanitizer sees a write past its end. */
 void *gcb_alloc(size_t bytes)

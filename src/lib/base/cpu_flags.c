@@ -54,7 +54,7 @@ unsigned gcb_cpu_detect(void)
 }
 #endif
 
-/* Widest first: the first row whose flags are all set gives the name. */
+/* Ordered from the widest instruction set to the narrowest. The first row whose flags are all set gives the name. */
 static const struct {
     const char *name;
     unsigned flags;

@@ -8,9 +8,9 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/cpu_flags.h"
 
-#define STACK_BYTES (1 << 20) /* of a thread; FFTW puts up to 64 KiB at a time on it */
+#define STACK_BYTES (1 << 20) /* stack of a thread; FFTW uses up to 64 KiB of it at a time */
 #define ROOM_LEFT (16 << 20)  /* bytes that must still be free after a thread was started */
-#define SPINS 2000            /* looks at a counter before a thread sleeps: some 20 microseconds */
+#define SPINS 2000 /* checks of a counter before a thread sleeps: about 20 microseconds */
 
 /* One call of gcb_parallel. It lives on the caller's stack. */
 struct job {
@@ -18,17 +18,17 @@ struct job {
     void *ctx;
     uint64_t tasks;
     _Atomic uint64_t next;   /* the first task that no thread has taken */
-    _Atomic unsigned inside; /* threads at work here, without the caller */
+    _Atomic unsigned inside; /* threads working on this job, except the caller */
     unsigned wanted;         /* threads that may still join */
     struct job *later;       /* the next job in the pool's list */
 };
 
-/* The process's threads. `lock` guards everything except `offers`, which is only read without it. */
+/* The threads of the process. Every access needs `lock`, except that `offers` may be read without it. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     struct job *first;       /* jobs that want threads */
-    _Atomic unsigned offers; /* sum of their `wanted` */
+    _Atomic unsigned offers; /* sum of `wanted` over these jobs */
     unsigned busy, count;    /* threads inside a job; all threads */
     bool stop;
     pthread_t threads[GCB_THREADS_MOST];
@@ -60,7 +60,7 @@ static void withdraw(struct job *job)
     job->wanted = 0;
 }
 
-/* Waits for a job and joins it; NULL: the process ends. The caller holds the lock. */
+/* Waits for a job and joins it. Returns NULL if the process is ending. The caller holds the lock. */
 static struct job *join_job(void)
 {
     struct job *job;
@@ -102,7 +102,7 @@ static void *serve(void *unused)
     return NULL;
 }
 
-/* ---- threads over fork and at the end ---- */
+/* ---- what happens to the threads at fork and at exit ---- */
 
 static void before_fork(void)
 {
@@ -114,7 +114,8 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* The child has none of the threads. Only the thread that called fork goes on, and it runs no job. */
+/* The child process has none of the pool's threads, only the thread that called fork. That thread is not running a
+ * job. */
 static void after_fork_in_child(void)
 {
     pthread_mutex_init(&pool.lock, NULL);
@@ -130,7 +131,7 @@ __attribute__((constructor)) static void watch_fork(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Also when the library is unloaded: no thread may run its code after that. */
+/* Runs at exit and when the library is unloaded, because no thread may run the library's code after that. */
 __attribute__((destructor)) static void end_threads(void)
 {
     unsigned count;
@@ -138,14 +139,14 @@ __attribute__((destructor)) static void end_threads(void)
     pthread_mutex_lock(&pool.lock);
     pool.stop = true;
     count = pool.count;
-    pool.count = pool.busy = GCB_THREADS_MOST; /* no more are started */
+    pool.count = pool.busy = GCB_THREADS_MOST; /* so that no thread is started any more */
     pthread_cond_broadcast(&pool.work);
     pthread_mutex_unlock(&pool.lock);
     for (unsigned i = 0; i < count; i++)
         pthread_join(pool.threads[i], NULL);
 }
 
-/* ---- a call ---- */
+/* ---- running a job ---- */
 
 /* Would memory remain after another thread was started? If threads took all of a limited address space, the work itself
  * would fail. */
@@ -157,7 +158,8 @@ static bool has_room(void)
     return probe;
 }
 
-/* Starts threads until every offer has one, as far as the system allows. The caller holds the lock. */
+/* Starts threads until as many are idle as the waiting jobs want, or until the system allows no more. The caller holds
+ * the lock. */
 static void start_threads(void)
 {
     sigset_t all, before;
@@ -206,7 +208,7 @@ static void wait_until_done(struct job *job)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* Not inlined, so that a call on one thread does not set up its stack for a job. */
+/* Not inlined, so that gcb_parallel uses stack space for a job only if it needs more than one thread. */
 __attribute__((noinline)) static void run_job(unsigned threads, uint64_t tasks,
                                               void (*task)(void *ctx, uint64_t i), void *ctx)
 {

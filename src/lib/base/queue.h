@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More threads than this are refused. */
+/* The largest number of threads that a caller may ask for. */
 #define GCB_THREADS_MOST 256
 
 /*
- * How many threads a coder uses on the CPU. On a GPU a stream takes the place of the queue
+ * How many threads a coder uses on the CPU. On a GPU, coders use a stream instead of the queue
  * (src/lib/codec/device.h).
  */
 struct gcb_queue {

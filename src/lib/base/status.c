@@ -26,7 +26,7 @@ const char *gcb_status_text(int status)
     case GCB_E_DEVICE:
         return "the device failed";
     case GCB_E_UNVERIFIED:
-        return "a check did not hold";
+        return "a check failed";
     case GCB_E_SEND_RAW:
         return "the method cannot represent the tensor";
     default:

@@ -27,8 +27,8 @@ static size_t utf8_length(const unsigned char *s)
     return n;
 }
 
-/* Is it a C1 control, an invisible character or one that reorders text? (U+061C, U+200B..F, U+2028..E, U+2066..9,
- * U+FEFF) */
+/* Is the n-byte sequence a C1 control character, an invisible character, or a character that reorders text? (U+061C,
+ * U+200B..F, U+2028..E, U+2066..9, U+FEFF) */
 static bool utf8_harmful(const unsigned char *s, size_t n)
 {
     if (n == 2)
@@ -114,7 +114,7 @@ bool gcb_parse_u64(const char *s, uint64_t *out)
     return true;
 }
 
-/* The exponent of a unit's power of two, or 0. */
+/* For a unit K, M, G or T: the exponent of its power of two. For any other character: 0. */
 static unsigned unit_shift(char c)
 {
     switch (c) {
@@ -167,7 +167,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* Edit distance with transpositions. Strings of more than 63 bytes get 64. */
+/* Edit distance with transpositions. Returns 64 if a string has more than 63 bytes. */
 static size_t edit_distance(const char *a, const char *b)
 {
     const size_t n = strlen(a), m = strlen(b);
@@ -235,7 +235,7 @@ static bool class_matches(const char *p, char c, const char **next)
     return hit != negate;
 }
 
-/* Does the pattern of one character at p match c? Sets *next to its end. */
+/* Does the pattern element at p, which stands for a single character, match c? Sets *next to the end of the element. */
 static bool one_matches(const char *p, char c, const char **next)
 {
     if (*p == '[')
@@ -280,9 +280,10 @@ char *gcb_real_text(char *out, double value)
     const locale_t old = uselocale(c);
     char text[32];
     int digits =
-        fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* no exponent for whole numbers */
+        fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* 15: no exponent in whole numbers */
 
-    /* At most 24 characters. Not written to `out` directly, where gcc with UBSan warns about a NULL. */
+    /* The text has at most 24 characters. It is not written to `out` directly, because gcc with UBSan would warn that
+     * `out` may be NULL. */
     while (snprintf(text, sizeof(text), "%.*g", digits, value) < (int)sizeof(text) &&
            strtod(text, NULL) != value && digits < 17)
         digits++;

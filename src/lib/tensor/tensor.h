@@ -22,16 +22,17 @@ struct gcb_mview {
 
 /* Bytes of an element. */
 size_t gcb_dtype_size(enum gcb_dtype dtype);
-/* "fp32", "fp16", "bf16", "fp64". */
+/* The type's name: "fp32", "fp16", "bf16" or "fp64". */
 const char *gcb_dtype_name(enum gcb_dtype dtype);
-/* Parses such a name. 0 or GCB_E_INVALID. */
+/* Parses a type's name. Returns 0 or GCB_E_INVALID. */
 int gcb_dtype_parse(enum gcb_dtype *out, const char *name);
 
 #define GCB_SHAPE_TEXT (GCB_MAX_RANK * 21)
 
 /* Writes a shape as text: "64x3x7x7", "" for a scalar. */
 void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
-/* Parses such a text. *count: product of the dims. GCB_E_CORRUPT: malformed, or the product overflows. */
+/* Parses a shape that gcb_shape_text wrote. *count: product of the dims. GCB_E_CORRUPT: malformed, or the product
+ * overflows. */
 int gcb_shape_parse(const char *text, unsigned *rank, uint64_t dims[GCB_MAX_RANK], uint64_t *count);
 
 #endif

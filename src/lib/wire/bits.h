@@ -73,7 +73,7 @@ static inline void gcb_bitr_refill(struct gcb_bitr *r)
     }
 }
 
-/* Takes n bits away. */
+/* Skips n bits. */
 static inline void gcb_bitr_skip(struct gcb_bitr *r, unsigned n)
 {
     if (n > r->fill) {
