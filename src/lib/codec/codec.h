@@ -13,8 +13,8 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * What a codec is. Each codec has one const descriptor, at the end of its file, and one row in src/lib/codec/registry.c.
- * docs/adding-a-codec.md shows how to write one.
+ * The interface of a codec. Each codec has one const descriptor, at the end of its file, and one row in
+ * src/lib/codec/registry.c. docs/adding-a-codec.md shows how to write one.
  */
 
 enum gcb_caps {
@@ -30,7 +30,7 @@ enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
 /* What a coder is bound to. Pointers are borrowed and stay valid as long as the coder. */
 struct gcb_codec_env {
-    uint8_t wire_id;       /* of the codec; the coder sets it */
+    uint8_t wire_id;       /* wire id of the codec; the coder sets it */
     uint64_t count;        /* elements */
     const uint64_t *shape; /* `rank` dimensions; NULL if several tensors are flattened into one */
     unsigned rank;
@@ -57,22 +57,24 @@ struct gcb_parts {
     uint64_t scale_bytes, value_bytes, index_bytes; /* their sum is the payload */
     uint64_t kept;        /* positions that were sent; a dense codec sends all */
     uint64_t positions;   /* all positions: elements, or bins of a transform */
-    double entropy0_bits; /* order-0 entropy of the symbols that were sent, in bits over all */
+    double entropy0_bits; /* total order-0 entropy of the symbols that were sent, in bits */
 };
 
 struct gcb_codec_ops {
-    size_t state_size; /* bytes; zeroed, then the parameters are stored, then init is called */
+    size_t state_size; /* bytes; the coder zeroes them, stores the parameters, then calls init */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
-    uint64_t (*max_payload)(const void *state); /* bytes, for the element count of env */
+    uint64_t (*max_payload)(const void *state); /* most bytes for env->count elements */
     bool (*may_send_raw)(const void *state);    /* may encode return GCB_E_SEND_RAW? NULL: never */
-    /* in->count == env->count, and all elements are finite. Never allocates. GCB_E_SEND_RAW: the method cannot represent
-     * this tensor; the coder drops what was written and sends the tensor raw. */
+    /* Requires that in->count == env->count and that all elements are finite. Never allocates. Returns 0, or
+     * GCB_E_SEND_RAW if the method cannot represent this tensor; the coder then drops what was written and sends the
+     * tensor raw. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
-    /* `in` is the payload, and all of it must be read. Any bytes are safe: GCB_E_CORRUPT. */
+    /* `in` is the payload; decode must read all of it. Any bytes are safe. Returns GCB_E_CORRUPT for an invalid
+     * payload. */
     int (*decode)(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
-    /* Not timed. The state is a decoder's, which has decoded this payload without error. */
+    /* Not timed. The state belongs to a decoder that has just decoded this payload without error. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
     /* number of elements that the last encode clamped; NULL if this codec never clamps */
     uint64_t (*clamped)(const void *state);
@@ -89,10 +91,10 @@ struct gcb_preset {
     const char *name;
     const char *summary;
     const char *source;    /* paper and section */
-    const char *defaults;  /* "key=value,...": they replace the codec's defaults */
-    const char *memory;    /* the same for gcb_memory_table; NULL: no memory */
+    const char *defaults;  /* "key=value,...": values that replace the codec's defaults */
+    const char *memory;    /* the same for the parameters in gcb_memory_table; NULL: no memory */
     const char *guarantee; /* what the method promises, in words */
-    /* if its paper counts differently; NULL: as the codec */
+    /* set if the preset's paper counts bits in another way than the codec; NULL: the codec's function is used */
     double (*nominal_bits)(const void *state);
 };
 
@@ -104,13 +106,14 @@ struct gcb_codec {
     uint8_t wire_id;       /* never reused */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;         /* enum gcb_caps */
-    /* Used instead of caps if they depend on parameters (`value` is by row); NULL: they do not. */
+    /* Used instead of `caps` if the capabilities depend on parameters; value[i] belongs to row i. NULL: they do not
+     * depend. */
     unsigned (*caps_of)(const double *value);
     /* The row of src/tool/verify/error_rules.c that says how far each decoded element may be from the original; NULL:
      * elements are not rounded one by one. */
     const char *error_rule;
     const struct gcb_param *params; /* NULL: none */
-    /* refuses combinations of values (by row) that make no sense for any tensor; may be NULL */
+    /* refuses combinations of values that make no sense for any tensor; value[i] belongs to row i; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);
     const struct gcb_codec_ops *ops;
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: none */
@@ -131,8 +134,8 @@ const struct gcb_codec *gcb_codec_at(size_t i);
 const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);
 
 /*
- * The Philox stream of a random draw: XXH3-64 of (path, step, worker, purpose). So workers draw different numbers.
- * `purpose` distinguishes the draws of one codec.
+ * The number of the Philox stream of a random draw: XXH3-64 of (path, step, worker, purpose), so that workers draw
+ * different numbers. `purpose` distinguishes the draws of one codec.
  */
 uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step *at,
                          uint32_t purpose);
@@ -147,7 +150,7 @@ struct gcb_rounding_draw gcb_rounding_draw(const struct gcb_codec_env *env,
 
 #define GCB_TILE 4096 /* elements that codecs work on at a time; they fit the first-level cache */
 
-/* Order-0 entropy in bits over all symbols; histogram[i] symbols have the value i < count. */
+/* Total order-0 entropy of all symbols, in bits. histogram[i] symbols have the value i, for i < count. */
 double gcb_entropy0(const uint64_t *histogram, size_t count);
 
 #endif

@@ -106,7 +106,7 @@ size_t gcb_coder_head(const struct gcb_coder *c)
     return gcb_frame_head(&c->base.frame);
 }
 
-/* The tensor in its source type, as a stored message holds it. */
+/* Writes the tensor in its source type, as the payload of a stored message. */
 static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out)
 {
     uint8_t *p = gcb_wbuf_take(out, in->count * gcb_framing_raw_size(c->base.frame.source));
@@ -139,7 +139,7 @@ static int read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb
     return 0;
 }
 
-/* Closes the message that starts at `start`: final head, room for the checksum. */
+/* Completes the message that starts at `start`: reserves the checksum field and updates the head. */
 static int finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
                   struct gcb_diag *diag)
 {

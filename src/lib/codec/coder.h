@@ -12,8 +12,8 @@
 struct gcb_coder;
 
 struct gcb_coder_config {
-    /* kernels, queue and path are copied. Defaults: kernels NULL is the fastest for this machine, queue NULL is one
-     * thread, segment 0 is 2^31. */
+    /* The coder copies kernels, queue and path. Defaults: if kernels is NULL, the fastest for this machine; if queue is
+     * NULL, one thread; if segment is 0, 2^31. */
     struct gcb_codec_env env;
     enum gcb_nonfinite nonfinite;
     enum gcb_dtype source;
@@ -23,7 +23,7 @@ struct gcb_coder_config {
 
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                      const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* The message gives env.count, source and checksum. */
+/* Takes env.count, source and checksum from the message, not from `config`. */
 int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
                              const struct gcb_coder_config *config, struct gcb_diag *diag);
 void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
@@ -34,23 +34,25 @@ void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
  */
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
                      struct gcb_wbuf *out, struct gcb_diag *diag);
-/* Bytes of an encoder's messages before the payload. */
+/* The number of bytes before the payload in an encoder's messages. */
 size_t gcb_coder_head(const struct gcb_coder *c);
-/* Appends a message with the raw tensor, which has at most gcb_coder_raw_bytes bytes: gcb_coder_bound may be less. */
+/* gcb_coder_encode_raw appends a message with the raw tensor, at most gcb_coder_raw_bytes bytes. That may be more than
+ * gcb_coder_bound. */
 size_t gcb_coder_raw_bytes(const struct gcb_coder *c);
 int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
                          struct gcb_diag *diag);
 
-/* Does not check the checksum. GCB_E_MISMATCH: gcb_coder_accepts is false. */
+/* Does not check the checksum. Returns GCB_E_MISMATCH if gcb_coder_accepts returns false for the message. */
 int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
                      const struct gcb_mview *out, struct gcb_diag *diag);
 
-/* Can this decoder decode the message? Codec, parameters and count must be the same; for a stored message, the count. */
+/* Can this decoder decode the message? Codec, parameters and count must be the same; for a stored message, only the
+ * count. */
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame);
 
-/* What a message consists of. The decoder has decoded it before. */
+/* The sizes of a message's parts. Before gcb_coder_describe, the decoder must have decoded the message. */
 struct gcb_message_parts {
-    uint64_t wire_bytes, header_bytes; /* header: all except the payload, so with the checksum */
+    uint64_t wire_bytes, header_bytes; /* header: all except the payload; includes the checksum */
     struct gcb_parts payload;
     bool stored;
 };
@@ -60,7 +62,7 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 /* What an encoder knows; the first two are about its last message. See struct gcb_codec_ops. */
 uint64_t gcb_coder_clamped(const struct gcb_coder *c);    /* number of clamped elements */
 double gcb_coder_largest(const struct gcb_coder *c);      /* largest magnitude, or NAN */
-double gcb_coder_nominal_bits(const struct gcb_coder *c); /* per element */
-double gcb_coder_density(const struct gcb_coder *c);      /* requested; NAN: nothing is dropped */
+double gcb_coder_nominal_bits(const struct gcb_coder *c); /* the paper's bits per element */
+double gcb_coder_density(const struct gcb_coder *c);      /* NAN: nothing is dropped */
 
 #endif

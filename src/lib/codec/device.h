@@ -5,48 +5,49 @@
 #include "src/lib/codec/codec.h"
 
 /*
- * The interface that a device module implements (libgcbench-cuda.so, opened at run time; src/lib/device/load.h): a second
- * table of functions for a codec. Descriptors, parameter tables, frames and presets are the CPU's. A device can make the
- * same messages because of these rules, which hold on the CPU too:
+ * The interface that a device module implements (libgcbench-cuda.so, opened at run time; src/lib/device/load.h): a
+ * second table of functions for a codec. Descriptors, parameter tables, frames and presets are the CPU's. A device can
+ * make the same messages because of these rules, which hold on the CPU too:
  *
  *  - Everything that the decoder needs is in the frame's parameters, which are known before encoding, or in the payload.
  *    The payload's length is a field that is written last. So the device writes the payload and its length, and the host
  *    adds a head of known size afterwards.
  *  - Streams of variable length consist of blocks of GCB_TILE symbols with a directory in front. So blocks can be encoded
  *    (lengths, prefix sum, write) and decoded independently.
- *  - Sums follow a fixed tree over 32 lanes, the width of a warp (kernels/reduce/reduce.h). Random draws are by counter;
- *    the host computes their streams (gcb_draw_stream). Arithmetic per element is in <family>_elem.h, which both compilers
- *    compile.
+ *  - Sums follow a fixed tree over 32 lanes, the width of a warp (kernels/reduce/reduce.h). Random draws come from a
+ *    counter-based generator, and the host computes its streams (gcb_draw_stream). Arithmetic per element is in
+ *    <family>_elem.h, which both compilers compile.
  *
- * A state is in host memory. It has the parameters (gcb_param_store, as on the CPU), sizes and plans, and pointers to the
- * device memory that a stateful codec keeps between calls. init allocates all of this. Other device memory that a call
- * needs is its scratch: the caller asks for its size and passes it in. No call allocates, and only init waits for the
- * device. Pointers named *_dev are device memory, aligned to 256 bytes (results: 8). The payload is apart from its head,
- * so the head's length does not shift it.
+ * A state is in host memory. It has the parameters (gcb_param_store, as on the CPU), sizes and plans, and pointers to
+ * the device memory that a stateful codec keeps between calls. init allocates all of this. Other device memory that a
+ * call needs is its scratch: the caller asks for its size and passes it in. No call allocates, and only init waits for
+ * the device. Pointers named *_dev are device memory, aligned to 256 bytes (results: 8). The payload is apart from its
+ * head, so the head's length does not shift it.
  *
- * A call returns what the host knows at once. GCB_E_DEVICE: a launch failed. GCB_E_CORRUPT: the frame does not allow this
- * length of payload. What depends on the data is in the result, later.
+ * A call returns what the host knows at once. GCB_E_DEVICE: a launch failed. GCB_E_CORRUPT: the frame does not allow
+ * this length of payload. Everything that depends on the data is in the result, once the stream has been waited for.
  */
 
 /* Where a call runs, and what it may use until it ends. The result is all zero when the call's work begins. */
 struct gcb_device_call {
-    struct gcb_step at; /* encoding: of the message */
+    struct gcb_step at; /* encoding: the message's step and worker */
     struct gcb_device_stream *stream;
     void *scratch_dev; /* at least `scratch` bytes; calls on one stream may share it */
     struct gcb_device_result *result_dev;
 };
 
 /*
- * Several messages of a codec in one set of launches. The results are those of single calls, byte for byte. All payloads
- * of a tensor have the length max_payload. Residuals are as in encode_async.
+ * Codes several messages of a codec in one set of launches. The results are those of single calls, byte for byte. Only
+ * for codecs whose payloads always have max_payload bytes. Residuals are as in encode_async.
  */
 struct gcb_device_group_ops {
-    /* May messages of these two states be in one group? Sizes and streams of draws may differ. NULL: always. */
+    /* May messages of these two states be in one group? Sizes and random streams may differ. NULL: always. */
     bool (*alike)(const void *state, const void *other);
-    /* Sets what is particular to a message, except input, payload, result and scratch, which the caller sets. `at` is NULL
-     * to decode. NULL: there is nothing to set. */
+    /* Sets the fields of `item` that depend on the message. The caller sets input, payload, result and scratch. `at` is
+     * NULL to decode. The function is NULL if the codec has no other fields to set. */
     void (*fill)(const void *state, const struct gcb_step *at, struct gcb_device_item *item);
-    /* Queue the copy of the group's table, whose grids are still to be filled, and the work. `state` is that of any message. */
+    /* Fill the grids of the group's table, then queue the copy of the table and the work. `state` belongs to any
+     * message. */
     int (*encode_async)(const void *state, const struct gcb_device_group *group,
                         struct gcb_device_stream *stream);
     int (*decode_async)(const void *state, const struct gcb_device_group *group,
@@ -54,7 +55,7 @@ struct gcb_device_group_ops {
 };
 
 struct gcb_device_ops {
-    /* bytes; zeroed, then the parameters are stored, then init is called: so it begins like the CPU's state */
+    /* bytes; the coder zeroes them, stores the parameters, then calls init. So the state begins like the CPU's state */
     size_t state_size;
     /* Makes plans. env->kernels and env->queue are not used. GCB_E_UNSUPPORTED: these parameters run on the CPU only. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
@@ -84,8 +85,8 @@ struct gcb_device_ops {
     const struct gcb_device_group_ops *group; /* NULL: one message at a time */
 };
 
-/* A codec of the module. A row without ops ends the table. Only the CPU's decoder describes messages, because that is
- * never timed. */
+/* A codec of the module. A row without ops ends the table. There is no `describe`: the CPU's decoder describes
+ * messages, because describing is never timed. */
 struct gcb_device_codec {
     uint8_t wire_id;
     const struct gcb_device_ops *ops;

@@ -13,7 +13,8 @@
  *           leads to the position after the block.
  */
 
-/* Decodes short numbers at once: entries by the next GCB_ELIAS_PEEK bits. The length is 0 if the code is longer. */
+/* Decodes short numbers in one step: the next GCB_ELIAS_PEEK bits are the index of the entry. `length` is 0 if the
+ * number's code is longer than that. */
 #define GCB_ELIAS_PEEK 11
 struct gcb_elias_table {
     struct {
@@ -26,7 +27,7 @@ void gcb_elias_table_init(struct gcb_elias_table *t);
 /* Reads a number of any length. Returns 0 and sets r->failed if the stream ends or the number is above `limit`. */
 uint32_t gcb_elias_decode_long(struct gcb_bitr *r, uint32_t limit);
 
-/* The same, through the table. */
+/* Like gcb_elias_decode_long, but looks up short numbers in the table. */
 static inline uint32_t gcb_elias_decode(struct gcb_bitr *r, const struct gcb_elias_table *t,
                                         uint32_t limit)
 {
@@ -44,26 +45,28 @@ static inline uint32_t gcb_elias_decode(struct gcb_bitr *r, const struct gcb_eli
     return r->failed ? 0 : value;
 }
 
-/* A coder of levels. Starts zeroed. */
+/* Encodes and decodes levels. The caller zeroes the struct and sets levels, sign_bit and sparse. */
 struct gcb_elias {
     uint32_t levels;   /* largest level */
     unsigned sign_bit; /* 2^sign_bit > levels */
     bool sparse;
-    struct gcb_elias_code *codes; /* by number, 1..max(levels, GCB_TILE) + 1 */
+    struct gcb_elias_code *codes; /* codes[n]: code of n, 1 <= n <= max(levels, GCB_TILE) + 1 */
     struct gcb_elias_table *table;
 };
 
-/* Makes the tables for the fields that the caller has set. GCB_E_NOMEM; call fini then too. */
+/* Makes the tables for the fields that the caller has set. Returns 0 or GCB_E_NOMEM; call gcb_elias_fini in both
+ * cases. */
 int gcb_elias_init(struct gcb_elias *e);
 void gcb_elias_fini(struct gcb_elias *e);
 
-/* Most bytes of `count` codes in blocks of GCB_TILE, with GCB_BITS_SLACK. */
+/* The most bytes that `count` codes can take in blocks of GCB_TILE, including GCB_BITS_SLACK. */
 uint64_t gcb_elias_bound(uint64_t count, uint32_t levels);
 
 /* Writes a block of n codes and fills its last byte with zeros. */
 void gcb_elias_put(const struct gcb_elias *e, struct gcb_bitw *w, const uint16_t *code, size_t n);
 
-/* Reads a block of n codes that takes exactly the `length` bytes at p (NULL: damaged). 0 or GCB_E_CORRUPT. */
+/* Reads a block of n codes that takes exactly the `length` bytes at p (NULL: the payload was too short). Returns 0 or
+ * GCB_E_CORRUPT. */
 int gcb_elias_get(const struct gcb_elias *e, const uint8_t *p, size_t length, uint16_t *code,
                   size_t n);
 

@@ -10,12 +10,12 @@
 
 /* Starts zeroed. */
 struct gcb_framing {
-    struct gcb_method method; /* codec NULL: the decoder of a stored message */
-    struct gcb_codec_env env; /* kernels and queue are the caller's */
+    struct gcb_method method; /* its codec is NULL in the decoder of a stored message */
+    struct gcb_codec_env env; /* kernels and queue belong to the caller */
     enum gcb_nonfinite nonfinite;
-    struct gcb_frame frame; /* of the messages, except the payload's length and the stored flag */
-    char *path;             /* owned; env.path */
-    void *state;            /* of the codec; NULL in the decoder of a stored message */
+    struct gcb_frame frame; /* the messages' frame, without payload length and stored flag */
+    char *path;             /* owned; env.path points to it */
+    void *state;            /* the codec's state; NULL in the decoder of a stored message */
 };
 
 /* Binds an encoder to a tensor of config->env.count elements. GCB_E_NOMEM: there is no memory, or too many elements. */
@@ -32,24 +32,25 @@ int gcb_framing_start(struct gcb_framing *f, size_t size,
                                   struct gcb_diag *diag),
                       struct gcb_diag *diag);
 
-/* Completes an encoder's frame, after start. `own`: bytes of the codec's longest payload. 0 or GCB_E_INTERNAL. */
+/* Completes an encoder's frame; call it after gcb_framing_start. `own`: bytes of the codec's longest payload. Returns 0
+ * or GCB_E_INTERNAL. */
 int gcb_framing_prepare(struct gcb_framing *f, uint64_t own, struct gcb_diag *diag);
 
-/* Frees all; `fini` is the codec's (may be NULL). */
+/* Frees everything. `fini` is the codec's function and may be NULL. */
 void gcb_framing_fini(struct gcb_framing *f, void (*fini)(void *state));
 
 /* Has the message the same codec, count and parameters? A stored message needs only the count. */
 bool gcb_framing_accepts(const struct gcb_framing *f, const struct gcb_frame *frame);
 
-/* Bytes of an element in a stored message: at most the 4 of the float32 that codecs see. */
+/* Bytes of an element in a stored message: at most 4, because codecs work on float32. */
 size_t gcb_framing_raw_size(enum gcb_dtype source);
 
 /* Bytes of the raw tensor, as the payload of a stored message. */
 uint64_t gcb_framing_raw_bytes(const struct gcb_framing *f);
 
-/* Bytes of the longest payload, if `own` are those of the codec's longest: more if the raw tensor is longer and may be sent,
- * because the codec says so (`may_send_raw`) or the tensor may have an infinity or NaN. A codec whose payloads are never
- * longer than the raw tensor needs no room for it. */
+/* Bytes of a message's longest payload; `own` is the length of the codec's longest payload. The result is the raw
+ * tensor's length if that is more and the raw tensor may be sent: because the codec says so (`may_send_raw`), or
+ * because the tensor may have an infinity or NaN. A raw tensor that replaces a longer payload needs no extra room. */
 uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own, bool may_send_raw);
 
 #endif

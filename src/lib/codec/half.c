@@ -1,8 +1,9 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * The 16-bit baselines. Mixed-precision training sends these formats anyway, so each method has to be better. Values are
- * rounded to the nearest, ties to even. Values that are too large become the largest finite value and count as clamped.
+ * The 16-bit baselines. Mixed-precision training sends these formats anyway, so any other method has to be better.
+ * Values are rounded to the nearest, ties to even. Values that are too large become the largest finite value and count
+ * as clamped.
  */
 struct half {
     struct gcb_codec_env env;
@@ -117,8 +118,8 @@ const struct gcb_codec gcb_codec_fp16 = {
     .name = "fp16",
     .summary = "IEEE half precision: the 16-bit baseline",
     .source = "IEEE 754 binary16",
-    .guarantee =
-        "relative error at most 2^-11 for 2^-14 <= |x| <= 65504, absolute at most 2^-25 below",
+    .guarantee = "relative error at most 2^-11 for 2^-14 <= |x| <= 65504, absolute error at most "
+                 "2^-25 for smaller |x|",
     .error_rule = "fp16",
     .wire_id = 2,
     .caps = GCB_CAP_LINEAR,

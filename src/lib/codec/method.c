@@ -10,7 +10,7 @@ static const char *const no_yes[] = {"no", "yes", NULL};
 
 const struct gcb_param gcb_memory_table[] = {
     {.name = "memory",
-     .help = "what a worker keeps of what it did not send",
+     .help = "how a worker keeps what it did not send",
      .type = GCB_PARAM_CHOICE,
      .offset = offsetof(struct gcb_memory_params, kind),
      .choices = kind_names},
@@ -32,20 +32,21 @@ const struct gcb_param gcb_memory_table[] = {
      .flags = GCB_PARAM_OPEN_MAX,
      .needs = "memory=dgc|delay|demo"},
     {.name = "nesterov",
-     .help = "Nesterov's form of momentum",
+     .help = "use Nesterov's momentum",
      .type = GCB_PARAM_CHOICE,
      .offset = offsetof(struct gcb_memory_params, nesterov),
      .choices = no_yes,
      .needs = "memory=dgc"},
     {.name = "masking",
-     .help = "forget momentum where something was sent",
+     .help = "set the momentum of sent elements to 0",
      .type = GCB_PARAM_CHOICE,
      .offset = offsetof(struct gcb_memory_params, masking),
      .def = 1,
      .choices = no_yes,
      .needs = "memory=dgc|delay"},
     {.name = "clip-norm",
-     .help = "clip gradients to this norm over the square root of the workers; 0: not",
+     .help = "clip gradients to this norm divided by the square root of the number of workers; 0: "
+             "never",
      .type = GCB_PARAM_REAL,
      .offset = offsetof(struct gcb_memory_params, clip),
      .def = 0,
@@ -53,7 +54,7 @@ const struct gcb_param gcb_memory_table[] = {
      .max = 1e30,
      .needs = "memory=dgc"},
     {.name = "delay",
-     .help = "steps summed before one message",
+     .help = "number of steps that one message sums up",
      .type = GCB_PARAM_INT,
      .offset = offsetof(struct gcb_memory_params, delay),
      .def = 1,
@@ -105,7 +106,8 @@ bool gcb_method_at(struct gcb_method *out, size_t i)
     return false;
 }
 
-/* Sets key=value pairs separated by commas. `given`: by the user. A pair of 128 bytes or more is refused. */
+/* Sets key=value pairs separated by commas. `given`: true if the user wrote the pairs. A pair of 128 bytes or more is
+ * refused. */
 static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct gcb_diag *diag)
 {
     char pair[128], shown[128];
@@ -309,7 +311,7 @@ static size_t memory_row(const struct gcb_method *m)
 bool gcb_method_shows(const struct gcb_method *m, size_t row)
 {
     if (row == memory_row(m) && m->value[row] == GCB_MEMORY_NONE)
-        return m->given[row]; /* a preset's own memory was taken away */
+        return m->given[row]; /* then the user has removed a preset's memory */
     return gcb_method_applies(m, row);
 }
 

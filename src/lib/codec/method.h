@@ -52,7 +52,8 @@ bool gcb_method_at(struct gcb_method *out, size_t i);
  * name), a value out of range, a key given twice, or a key that has no meaning with the other values.
  */
 int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
-/* The same without the last check, for a caller that sets more parameters and then calls gcb_method_check. */
+/* Like gcb_method_parse, but does not check for keys without a meaning. For a caller that sets more parameters and then
+ * calls gcb_method_check. */
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
 /* If a parameter has no meaning with the other values, sets it back to its value in `before` and returns true. */
 bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, const char *key);
@@ -74,7 +75,7 @@ bool gcb_method_value(const struct gcb_method *m, const char *key, double *value
 
 /* Does the parameter of this row have a meaning with the other values? */
 bool gcb_method_applies(const struct gcb_method *m, size_t row);
-/* Is the parameter shown in a full spec? That needs a meaning; memory=none is shown only if the user set it. */
+/* Is the parameter shown in a full spec? It is if it has a meaning; but memory=none only if the user set it. */
 bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
 /* Copies the parameters of the memory. */

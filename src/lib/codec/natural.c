@@ -42,12 +42,12 @@ struct job {
 };
 
 /*
- * x = 2^e (1 + m / 2^23) becomes 2^(e+1) with probability m / 2^23, else 2^e. A subnormal number is m / 2^23 of 2^-126, so
- * the same holds. Adding 1 to the exponent field gives the power above.
+ * x = 2^e (1 + m / 2^23) becomes 2^(e+1) with probability m / 2^23, else 2^e. A subnormal number m / 2^23 * 2^-126
+ * becomes 2^-126 with probability m / 2^23, else 0. Adding 1 to the exponent field gives the power above.
  */
 static uint16_t round_to_power(float x, uint32_t byte, uint64_t index, const struct job *job)
 {
-    const uint32_t bits = gcb_bits_of(x), p = bits << 9; /* m / 2^23 in 32 bits */
+    const uint32_t bits = gcb_bits_of(x), p = bits << 9; /* the probability m / 2^23, times 2^32 */
 
     if (byte != p >> 24)
         return (uint16_t)((bits >> 23) + (byte < p >> 24));

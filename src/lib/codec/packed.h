@@ -19,7 +19,7 @@ int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsi
 int gcb_packed_describe(struct gcb_parts *parts, struct gcb_rbuf *in, uint64_t scale_bytes,
                         unsigned width, const struct gcb_codec_env *env);
 
-/* *max = the larger of *max and `bits`, for several threads at the same time. */
+/* *max = the larger of *max and `bits`. Several threads may call it at the same time. */
 static inline void gcb_raise_max(uint32_t *max, uint32_t bits)
 {
     uint32_t seen = __atomic_load_n(max, __ATOMIC_RELAXED);

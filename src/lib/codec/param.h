@@ -24,8 +24,9 @@ enum gcb_param_flags {
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
 };
 
-/* What a larger value does to a message: unknown; a longer and more accurate message; a shorter and less accurate one. A
- * method is tuned by its first parameter that has a rate and a meaning. */
+/* How a larger value changes a message. NONE: unknown. UP: the message becomes longer and more accurate. DOWN: it
+ * becomes shorter and less accurate. To tune a method is to vary its first parameter that is UP or DOWN and has a
+ * meaning with the other values. */
 enum gcb_rate { GCB_RATE_NONE, GCB_RATE_UP, GCB_RATE_DOWN };
 
 struct gcb_param {
@@ -55,10 +56,10 @@ size_t gcb_param_count(const struct gcb_param *table);
 int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, const char *text,
                     struct gcb_diag *diag);
 
-/* Writes a value as gcb_param_parse reads it. `out` has at least 40 bytes. Returns out. */
+/* Writes a value as text that gcb_param_parse reads. `out` has at least 40 bytes. Returns out. */
 char *gcb_param_text(char *out, const struct gcb_param *p, double value);
 
-/* Stores value[], which is by row, into a state. */
+/* Stores parameters in a state; value[i] belongs to row i of the table. */
 void gcb_param_store(const struct gcb_param *table, const double *value, void *state);
 
 /*

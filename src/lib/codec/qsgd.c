@@ -23,8 +23,8 @@ struct qsgd {
     struct gcb_codec_env env;
     struct gcb_qsgd_layout l;
     uint64_t unit;          /* elements that a thread takes at a time */
-    float *step;            /* l / s by level, 0 above s */
-    struct gcb_elias elias; /* codings other than fixed */
+    float *step;            /* step[l] is l / s for a level l up to s, then 0 */
+    struct gcb_elias elias; /* for coding=elias and elias-sparse */
 };
 
 /* ---- sizes and tables ---- */
@@ -34,7 +34,7 @@ static uint64_t block_count(uint64_t count)
     return (count + GCB_TILE - 1) / GCB_TILE;
 }
 
-/* Elements of run i of `length` elements; the last run of the tensor may be shorter. */
+/* The number of elements in run i, if the tensor is cut into runs of `length` elements. The last run may be shorter. */
 static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
 {
     const uint64_t left = s->env.count - i * length;
@@ -114,7 +114,7 @@ static uint64_t qsgd_max_payload(const void *state)
 
 /* ---- norms and levels, common to all codings ---- */
 
-/* What a call works on; encoding or decoding, the other fields are NULL. */
+/* The data of a call. When encoding, the fields for decoding are NULL, and the reverse. */
 struct job {
     const struct qsgd *s;
     struct gcb_rounding_draw draw;
@@ -142,7 +142,7 @@ static void put_norms(const struct job *job, uint64_t from, uint64_t to)
                       norm_of(s, job->from + b * s->l.bucket, run_length(s, b, s->l.bucket)));
 }
 
-/* Codes of n elements from `first` on, all of one bucket. `byte` has the coarse draws. */
+/* Computes the codes of n elements from `first` on, all in one bucket. `byte` has the coarse random draws. */
 static void quantise_run(const struct job *job, float norm, uint64_t first, size_t n,
                          const uint8_t *byte, uint16_t *code)
 {
@@ -171,7 +171,7 @@ static size_t part_in_bucket(const struct qsgd *s, uint64_t first, size_t n)
     return left < n ? left : n;
 }
 
-/* Codes of n <= GCB_TILE elements from `first` on, whose norms have been written. */
+/* Computes the codes of n <= GCB_TILE elements from `first` on. Their norms have been written before. */
 static void quantise(const struct job *job, uint64_t first, size_t n, uint16_t *code)
 {
     const struct qsgd *s = job->s;
@@ -188,7 +188,7 @@ static void quantise(const struct job *job, uint64_t first, size_t n, uint16_t *
     }
 }
 
-/* The inverse: writes elements [first, first + n). */
+/* The inverse of quantise: writes elements [first, first + n). */
 static void rebuild(const struct job *job, const uint16_t *code, uint64_t first, size_t n)
 {
     const struct qsgd *s = job->s;
@@ -381,7 +381,8 @@ static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
     return elias_entropy(s, in, &parts->entropy0_bits);
 }
 
-/* As the paper's experiments send: a code of fixed width and a norm for each bucket. Elias codes have no fixed length. */
+/* Counts what the paper's experiments send: codes of fixed width and one norm per bucket. NAN for Elias codes, which
+ * have no fixed length. */
 static double qsgd_nominal_bits(const void *state)
 {
     const struct qsgd *s = state;
@@ -403,7 +404,7 @@ static const struct gcb_param qsgd_params[] = {
      .flags = GCB_PARAM_WIRE | GCB_PARAM_LABEL,
      .rate = GCB_RATE_UP},
     {.name = "levels",
-     .help = "s itself, overriding bits; 0: from bits",
+     .help = "the number of levels s, used instead of bits; 0: s follows from bits",
      .type = GCB_PARAM_INT,
      .offset = offsetof(struct qsgd, p.levels),
      .def = 0,

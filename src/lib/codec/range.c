@@ -102,7 +102,7 @@ void gcb_range_get(float *x, const uint8_t *in, uint64_t n, const struct gcb_ran
 }
 
 /*
- * The codec: range floats of all elements (SuperNeurons, HPDC'20, section 3.3).
+ * The codec `range` sends every element as a range float, an N-bit format (SuperNeurons, HPDC'20, section 3.3).
  *
  * Payload: the scale (src/lib/codec/range.h), then the codes, `bits` each.
  */
@@ -139,7 +139,7 @@ struct job {
     const uint8_t *in;
 };
 
-/* Threads join their counts in any order: they are integers, so the sums are the same. */
+/* Threads may add their counts in any order, because sums of integers do not depend on the order. */
 static void measure_span(void *ctx, uint64_t i)
 {
     struct job *job = ctx;
@@ -261,7 +261,7 @@ static const struct gcb_param range_params[] = {
      .min = 0,
      .max = 15},
     {.name = "max",
-     .help = "largest value, beyond which values clamp; 0: the tensor's own",
+     .help = "larger magnitudes are clamped to this; 0: the tensor's largest magnitude",
      .type = GCB_PARAM_REAL,
      .offset = offsetof(struct range, p.max),
      .def = 0,

@@ -23,10 +23,10 @@ extern const char *const gcb_range_rounding_names[];
 /* GCB_E_INVALID if there is no format with these bits and this mantissa width. Mantissa 0 (from the data) is valid. */
 int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag);
 
-/* What gcb_range_choose needs to know about the values. Starts zeroed. */
+/* What gcb_range_choose needs to know about the values. The caller zeroes it first. */
 struct gcb_range_stats {
-    uint64_t exponents[256]; /* how many values have the exponent; only if the mantissa is chosen */
-    uint32_t max_bits;       /* largest magnitude; only if it or the mantissa is chosen */
+    uint64_t exponents[256]; /* number of values by exponent; only if the mantissa is chosen */
+    uint32_t max_bits;       /* largest magnitude; only if max or the mantissa is chosen */
 };
 /* Adds n values. It reads them once, or not at all if the parameters fix the format. */
 void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_params *p,
@@ -34,7 +34,7 @@ void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_par
 /* Adds `from` to `stats`. Several threads may do so at the same time. */
 void gcb_range_join(struct gcb_range_stats *stats, const struct gcb_range_stats *from);
 
-/* Chooses the format from the parameters and, for those that are 0, from the data. */
+/* Chooses the format from the parameters; a parameter that is 0 is replaced by a value from the data. */
 void gcb_range_choose(struct gcb_range_format *format, const struct gcb_range_params *p,
                       const struct gcb_range_stats *stats);
 

@@ -18,7 +18,7 @@
 struct terngrad {
     struct gcb_terngrad_params p;
     struct gcb_codec_env env;
-    double *block_sum, *block_sum_sq; /* of each sum block, to be added in order */
+    double *block_sum, *block_sum_sq; /* sums of each sum block; they are added in order */
     uint64_t clamped;
 };
 

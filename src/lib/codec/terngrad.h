@@ -16,7 +16,7 @@ struct gcb_terngrad_params {
 /* Elements that are coded together: a multiple of 5 (base 3), of 4 (two bits) and of 16 (random draws). */
 #define GCB_TERNGRAD_TILE 4080
 
-/* Bytes of n codes. */
+/* The number of bytes that n codes take. */
 static inline uint64_t gcb_terngrad_code_bytes(const struct gcb_terngrad_params *p, uint64_t n)
 {
     return p->packing == GCB_TERNGRAD_BASE3 ? (n + 4) / 5 : (n + 3) / 4;
