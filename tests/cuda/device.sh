@@ -50,7 +50,7 @@ if cc -shared -fPIC -o "$module" "$tmp/unresolved.c" 2>/dev/null; then
 fi
 
 cp "$(ldd "$GCBENCH" | sed -n 's/.*libz\.so\.1 => \([^ ]*\).*/\1/p')" "$module"
-refuses "libgcbench-cuda.so has another version than gcbench; build both together"
+refuses "libgcbench-cuda.so was built for another version of gcbench; build both together"
 
 cp "$standin" "$module"
 run info
@@ -69,7 +69,7 @@ for m in map(json.loads, open('$out')):
                                    'descriptor of its codec')"
 run compress --device cuda:1 --method topk "$sample"
 exits 3
-says "device cuda:1: this machine has 1, numbered from cuda:0"
+says "device cuda:1 does not exist; this machine has 1, numbered from cuda:0"
 
 # Commands without --device say so, with or without a module.
 for device in cuda cuda:7; do

@@ -244,7 +244,8 @@ static void other_modules_are_refused(void **state)
     assert_int_equal(gcb_device_adopt(&out, &other, 0, &diag), GCB_E_BACKEND);
     assert_int_equal(gcb_device_adopt(&out, NULL, 0, &diag), GCB_E_BACKEND);
     assert_int_equal(gcb_device_adopt(&out, device.module, 1, &diag), GCB_E_BACKEND);
-    assert_string_equal(diag.text, "device cuda:1: this machine has 1, numbered from cuda:0");
+    assert_string_equal(diag.text,
+                        "device cuda:1 does not exist; this machine has 1, numbered from cuda:0");
 }
 
 /* A refused copy is a fault of its stream, not of the next launch on another stream. */

@@ -14,13 +14,13 @@ struct gcb_device_batch {
     uint64_t scratch_bytes, staging_bytes;
     void *scratch_dev;
     void *results_dev,
-        *results;              /* struct gcb_device_result of each message; the second is pinned */
-    void *tables_dev, *tables; /* of groups; the second is pinned */
-    uint64_t tables_used;      /* bytes, since the last wait */
+        *results;              /* struct gcb_device_result per message: on the device and pinned */
+    void *tables_dev, *tables; /* tables of groups: on the device and pinned */
+    uint64_t tables_used;      /* bytes of tables used since the last wait */
     void *staging;             /* pinned */
 };
 
-/* Tables for all messages of the batch, in groups of two or more. */
+/* Bytes of the tables if every message of the batch is in a group of two or more. */
 static uint64_t tables_bytes(const struct gcb_device_batch *b)
 {
     return b->messages > 1 ? b->messages * gcb_cuda_align16(gcb_device_group_bytes(1)) : 0;
@@ -40,7 +40,7 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b)
     gcb_free(b);
 }
 
-/* A pointer whose allocation failed is NULL. */
+/* If an allocation fails, its pointer becomes NULL, and the pointers after it stay NULL. */
 static int take_memory(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
     const uint64_t results = b->messages * sizeof(struct gcb_device_result);
@@ -150,7 +150,7 @@ int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *
 {
     if (i >= b->messages || scratch > b->scratch_bytes)
         return gcb_diag_set(diag, GCB_E_INTERNAL,
-                            "the batch has room for fewer messages or less scratch");
+                            "the batch was made for fewer messages or for less scratch");
     *out = (struct gcb_device_call){
         .stream = b->stream,
         .scratch_dev = b->scratch_dev,

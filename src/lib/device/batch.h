@@ -15,16 +15,16 @@
 struct gcb_device_batch;
 
 struct gcb_device_batch_config {
-    unsigned messages; /* at most; 0: 1 */
+    unsigned messages; /* the most messages of a batch; 0 means 1 */
     uint64_t
         scratch; /* bytes: for groups gcb_device_group_scratch; otherwise the largest scratch of any coder */
     uint64_t staging; /* bytes of pinned memory for uploads and downloads; 0: 16 MiB */
 };
 
-/* Takes all memory. GCB_E_NOMEM, GCB_E_DEVICE. `device` is borrowed until the batch is destroyed. */
+/* Allocates all memory. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE. `device` is borrowed until the batch is destroyed. */
 int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
                             const struct gcb_device_batch_config *config, struct gcb_diag *diag);
-/* Waits for queued work first: free what that work uses only afterwards. NULL is fine. */
+/* Waits for queued work first; do not free memory that this work uses before. NULL is fine. */
 void gcb_device_batch_destroy(struct gcb_device_batch *b);
 
 const struct gcb_device_module *gcb_device_batch_module(const struct gcb_device_batch *b);
@@ -46,8 +46,9 @@ uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
 /* Enlarges the scratch to at least `scratch` bytes, after waiting for queued work. Old content is lost if the scratch
  * grows. After GCB_E_NOMEM the batch has no scratch. */
 int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag);
-/* A group of `count` messages, with memory for its table until the next finish; and the largest count that the memory
- * suffices for now. There is memory for one table entry for each message of the batch. */
+/* gcb_device_batch_group returns a group of `count` messages, whose table has memory until the next finish.
+ * gcb_device_batch_tables returns the largest `count` that is possible now: the memory suffices for one table entry per
+ * message of the batch. */
 struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count);
 uint64_t gcb_device_batch_tables(const struct gcb_device_batch *b);
 

@@ -268,7 +268,7 @@ bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_d
            (!ops->alike || ops->alike(a->base.state, b->base.state));
 }
 
-/* Scratch of one message in a group, rounded up to where the next message's begins. */
+/* Bytes of scratch that one message of a group takes, rounded up so that the next message's scratch is aligned. */
 static uint64_t own_scratch(const struct gcb_device_coder *c)
 {
     return gcb_cuda_align256(gcb_device_coder_scratch(c));
@@ -287,7 +287,7 @@ uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_
     return most;
 }
 
-/* Can a group decode this message? If not, a single call decodes it or finds what is wrong. */
+/* Can this message be decoded in a group? If not, a single call decodes it or reports the error. */
 static bool can_decode(const struct gcb_device_coder *c, const struct gcb_frame *frame)
 {
     return c->base.state && gcb_device_coder_accepts(c, frame) &&
@@ -322,7 +322,7 @@ static size_t next_group(struct gcb_device_coder *const coders[],
     return n;
 }
 
-/* Fills what encoding and decoding have in common: results and scratch. */
+/* Fills the fields of items that encoding and decoding share: results and scratch. */
 static int fill_items(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
                       const struct gcb_device_message messages[], struct gcb_diag *diag)
 {

@@ -13,8 +13,8 @@ struct gcb_device_coder;
 
 /*
  * As gcb_coder_create and gcb_coder_create_decoder, except that config->env.kernels and queue are not used. An encoder
- * that will be given residuals needs env.feedback, because it then also plans the inverse transform.
- * GCB_E_UNSUPPORTED, with words: the method or its parameters run on the CPU only. `device` is borrowed.
+ * that will be given residuals needs env.feedback, because it then also plans the inverse transform. GCB_E_UNSUPPORTED,
+ * with a message: the method or its parameters run on the CPU only. `device` is borrowed.
  */
 int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_device *device,
                             const struct gcb_method *method, const struct gcb_coder_config *config,
@@ -24,7 +24,7 @@ int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct 
                                     const struct gcb_coder_config *config, struct gcb_diag *diag);
 void gcb_device_coder_destroy(struct gcb_device_coder *c); /* NULL is fine */
 
-/* In bytes: scratch of a call; the longest payload, raw tensors included; the longest message. */
+/* Sizes in bytes: the scratch that a call needs; the longest payload, including raw tensors; the longest message. */
 uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c);
 uint64_t gcb_device_coder_max_payload(const struct gcb_device_coder *c);
 uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c);
@@ -39,9 +39,9 @@ uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c);
 struct gcb_device_message {
     struct gcb_device_batch *batch;
     unsigned i;           /* index in the batch */
-    float *in_dev;        /* the tensor, needed until encode_finish; only read without a residual */
+    float *in_dev;        /* the tensor, needed until encode_finish; read-only without residual */
     uint8_t *payload_dev; /* max_payload bytes */
-    float *residual_dev;  /* or NULL */
+    float *residual_dev;  /* the residual, or NULL */
     float carry;
 };
 
@@ -52,7 +52,8 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
 
 /*
  * After gcb_device_batch_finish: fills the frame of the message. If the payload is longer than the raw tensor, or the
- * method cannot encode the tensor, this queues the raw tensor instead. GCB_E_NONFINITE, as the policy says.
+ * method cannot encode the tensor, this queues the raw tensor instead. GCB_E_NONFINITE: the tensor has an infinity or
+ * NaN, and the coder was made with GCB_NONFINITE_ERROR.
  */
 int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
                                    struct gcb_frame *frame, struct gcb_diag *diag);
@@ -65,8 +66,8 @@ int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_m
 /* As gcb_coder_accepts. */
 bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *frame);
 
-/* Queues the decoding of a payload that is already on the device; `frame` is its parsed head. GCB_E_MISMATCH: the
- * message is not of this coder's kind. decode_finish, called after gcb_device_batch_finish, returns the outcome. */
+/* Queues the decoding of a payload that is already on the device; `frame` is its parsed head. GCB_E_MISMATCH:
+ * gcb_device_coder_accepts is false. decode_finish, called after gcb_device_batch_finish, returns the outcome. */
 int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
                                   const uint8_t *payload_dev, float *out_dev,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
@@ -77,10 +78,11 @@ int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_
 uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c);
 
 /*
- * Groups. A network has many small tensors, and one launch of a kernel takes longer than such a tensor. A group of
- * messages is encoded by as few launches as a single message: neighbours of one method and its parameters go together
- * if the codec can do it (the quantisers at fixed widths and the baselines; a codec with a selection or a code of
- * variable length encodes one message at a time). The messages are those of single calls, byte for byte.
+ * Groups of messages. A network has many small tensors, and launching a kernel takes longer than the work on a small
+ * tensor. So a group of messages is encoded by as few launches as a single message. Neighbouring messages with the same
+ * method and parameters form a group if the codec supports groups: the baselines and the quantisers with codes of fixed
+ * width do, codecs with a selection or with codes of variable length do not. The messages are those of single calls,
+ * byte for byte.
  *
  * A group costs one copy of about 100 bytes a message to the device, out of pinned memory that the batch holds.
  */
@@ -89,7 +91,7 @@ uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c);
 bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_device_coder *b);
 
 /* Bytes of scratch with which a batch of all these coders makes the fewest groups. With less scratch there are more
- * groups; the least is what each coder needs by itself. */
+ * groups. The scratch must be at least what each coder needs by itself. */
 uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_t count);
 
 /*

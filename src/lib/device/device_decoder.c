@@ -5,7 +5,7 @@
 
 struct gcb_device_decoder {
     struct gcb_device_workspace space;
-    struct gcb_device_coder *coder; /* of the last message; NULL before the first */
+    struct gcb_device_coder *coder; /* the last message's coder; NULL before the first message */
     bool prefill;
 };
 
@@ -31,7 +31,7 @@ void gcb_device_decoder_destroy(struct gcb_device_decoder *d)
     gcb_free(d);
 }
 
-/* Makes d->coder fit the message: keeps the last coder if that accepts it. */
+/* Makes d->coder fit the message: keeps the last coder if it accepts the message. */
 static int ensure_coder(struct gcb_device_decoder *d, const struct gcb_frame *frame,
                         const void *message, size_t length, uint64_t most, struct gcb_diag *diag)
 {

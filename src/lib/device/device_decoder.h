@@ -26,7 +26,7 @@ void gcb_device_decoder_destroy(struct gcb_device_decoder *d); /* NULL is fine *
 int gcb_device_decoder_run(struct gcb_device_decoder *d, const void *message, size_t length,
                            const struct gcb_mview *out, struct gcb_diag *diag);
 
-/* The tensor of the last run, on the device: valid until the next one. */
+/* The tensor of the last run, on the device. The pointer is valid until the next run. */
 const float *gcb_device_decoder_tensor(const struct gcb_device_decoder *d);
 
 #endif

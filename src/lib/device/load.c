@@ -72,7 +72,8 @@ static const struct gcb_device_module *check_version(const struct gcb_device_mod
     if (module && module->version == GCB_DEVICE_MODULE_VERSION && module->size == sizeof(*module))
         return module;
     gcb_diag_set(diag, GCB_E_BACKEND,
-                 "device cuda: %s has another version than gcbench; build both together", MODULE);
+                 "device cuda: %s was built for another version of gcbench; build both together",
+                 MODULE);
     return NULL;
 }
 

@@ -23,7 +23,7 @@ struct gcb_device {
  */
 int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *diag);
 
-/* The same with a module that is already open; tests use this. */
+/* Like gcb_device_open, but with a module that is already open; tests use this. */
 int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *module, unsigned index,
                      struct gcb_diag *diag);
 

@@ -21,11 +21,11 @@
 
 /* A device and the libraries that it needs, as far as they are known. */
 struct gcb_device_facts {
-    char name[128];        /* of the device; "" if there is none */
-    char runtime[32];      /* "13.0" */
-    char driver[32];       /* the newest runtime that it supports; "" without a driver */
+    char name[128];        /* name of the device; "" if there is no device */
+    char runtime[32];      /* version of the CUDA runtime, such as "13.0" */
+    char driver[32];       /* the newest runtime that the driver supports; "" without a driver */
     char fft[64];          /* "cuFFT 12.0.0"; "" if it was not found */
-    uint64_t memory_bytes; /* of the device */
+    uint64_t memory_bytes; /* memory of the device */
     uint64_t l2_bytes;
     unsigned major, minor, multiprocessors;
     unsigned clock_mhz; /* highest clock of the multiprocessors; 0: unknown */
@@ -40,7 +40,7 @@ struct gcb_device_clock; /* opaque */
 
 struct gcb_device_module {
     uint32_t version;                      /* GCB_DEVICE_MODULE_VERSION */
-    uint32_t size;                         /* of this struct */
+    uint32_t size;                         /* sizeof(struct gcb_device_module) */
     const struct gcb_device_codec *codecs; /* a row without ops ends them */
 
     /* Fills what is known, also on failure. GCB_E_BACKEND: there is no driver or no such device. */
@@ -76,10 +76,10 @@ struct gcb_device_module {
     /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
-    /* The same for each message of a group that was queued before. */
+    /* The same for each message of a group whose table has been queued for copying. */
     int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
-    /* Convert a tensor to the raw payload of a stored message, in the type `source`, and back. A residual becomes what that
-     * type cannot represent (in->compensated is 1). */
+    /* Convert a tensor to the raw payload of a stored message, in the type `source`, and back. If in->residual is not
+     * NULL, it becomes the part of the tensor that `source` cannot represent (in->compensated is 1). */
     int (*put_raw)(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out_dev,
                    const struct gcb_device_input *in);
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,

@@ -7,7 +7,7 @@ static int grow_buffer(const struct gcb_device_workspace *w, struct gcb_device_b
 
     if (buffer->dev && buffer->bytes >= bytes)
         return 0;
-    w->device->module->free(buffer->dev); /* first, so that the old and the new never add up */
+    w->device->module->free(buffer->dev); /* first, so that old and new never coexist */
     *buffer = (struct gcb_device_buffer){0};
     err = w->device->module->alloc(&buffer->dev, bytes, diag);
     buffer->bytes = err ? 0 : bytes;
@@ -47,7 +47,7 @@ int gcb_device_workspace_reserve(struct gcb_device_workspace *w,
 
     if (err != GCB_E_NOMEM)
         return err;
-    gcb_device_workspace_fini(w); /* more was kept than this call needs */
+    gcb_device_workspace_fini(w); /* some parts are larger than this call needs */
     return grow_all(w, size, diag);
 }
 

@@ -16,24 +16,24 @@ struct gcb_device_buffer {
 struct gcb_device_workspace {
     const struct gcb_device *device;
     struct gcb_device_batch *batch;
-    unsigned messages; /* of the batch, at most */
+    unsigned messages; /* the most messages that `batch` can hold */
     struct gcb_device_buffer tensor, payload;
 };
 
 struct gcb_device_workspace_size {
     uint64_t tensor, payload, scratch; /* bytes */
-    unsigned messages;                 /* of the batch; 0: 1 */
+    unsigned messages;                 /* the most messages of a batch; 0 means 1 */
 };
 
 /*
- * Makes every part at least as large as `size` says. A part that grows loses its content, and the batch may be another
- * one afterwards. If memory does not suffice, all parts are given back and taken anew at exactly this size.
+ * Makes every part at least as large as `size` says. A part that grows loses its content, and `batch` may be replaced
+ * by a new batch. If memory does not suffice, all parts are freed and allocated again at exactly this size.
  * GCB_E_NOMEM, GCB_E_DEVICE.
  */
 int gcb_device_workspace_reserve(struct gcb_device_workspace *w,
                                  const struct gcb_device_workspace_size *size,
                                  struct gcb_diag *diag);
-/* Waits for what was queued and gives all memory back. The workspace can be used again. */
+/* Waits for queued work and frees all memory. The workspace can be used again. */
 void gcb_device_workspace_fini(struct gcb_device_workspace *w);
 
 #endif

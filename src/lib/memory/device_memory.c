@@ -8,7 +8,7 @@ struct gcb_device_memory {
     const struct gcb_device_module *module;
     struct gcb_device_stream *stream;
     struct gcb_memory_params p;
-    struct gcb_cuda_memory on; /* its arrays are owned */
+    struct gcb_cuda_memory on; /* the arrays in it are owned */
     float *scale;              /* dgc with clipping: one float, and scratch to compute it */
     void *scratch;
     double limit;    /* the norm that gradients are clipped to */

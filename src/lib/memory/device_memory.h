@@ -5,15 +5,15 @@
 #include "src/lib/device/batch.h"
 
 /*
- * The memory of src/lib/memory/memory.h for a worker whose tensors stay on a device: all kinds, with the same bits.
- * Momentum, accumulation and masking are separate passes over memory. For ef and demo a coder that is given the residual
- * (src/lib/device/device_coder.h) needs fewer passes.
+ * The memory of src/lib/memory/memory.h for a worker whose tensors stay on a device: all kinds of memory, with
+ * bit-identical results. Momentum, accumulation and masking are separate passes over memory. For ef and demo a coder
+ * that is given the residual (src/lib/device/device_coder.h) needs fewer passes.
  */
 struct gcb_device_memory;
 
 /*
- * Zero residuals for `count` elements of one of `workers` workers, in device memory. Work is queued on the stream of the
- * batch, which is borrowed as long as the memory. GCB_E_NOMEM, GCB_E_DEVICE.
+ * Makes the memory of one of `workers` workers for `count` elements, all zero, on the device. Work is queued on the
+ * stream of the batch, which is borrowed as long as the memory. GCB_E_NOMEM, GCB_E_DEVICE.
  */
 int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_batch *b,
                              const struct gcb_memory_params *params, uint64_t count,
@@ -22,8 +22,8 @@ int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_b
 void gcb_device_memory_destroy(struct gcb_device_memory *m);
 
 /*
- * As gcb_memory_compensate and gcb_memory_update, for arrays on the device. Both only queue work; waiting for the stream
- * reports a failure. The caller must not write to what compensate returns.
+ * Like gcb_memory_compensate and gcb_memory_update, for arrays on the device. Both only queue work; waiting for the
+ * stream reports a failure. The caller must not write to what compensate returns.
  */
 float *gcb_device_memory_compensate(struct gcb_device_memory *m, float *g_dev);
 void gcb_device_memory_update(struct gcb_device_memory *m, const float *sent_dev);

@@ -21,7 +21,7 @@ struct gcb_memory {
 
 /* ---- elementwise passes ---- */
 
-/* Elements [from, to), with a gradient or what was sent. */
+/* A pass over elements [from, to). `in` is a gradient, or the decoded message. */
 typedef void span_fn(struct gcb_memory *m, const float *in, uint64_t from, uint64_t to);
 
 struct pass {
@@ -44,7 +44,7 @@ static void each(struct gcb_memory *m, const float *in, span_fn *run)
     gcb_parallel(&m->queue, gcb_span_count(m->count), run_span, &pass);
 }
 
-/* dgc and delay. Inline, so that the loop has no test. */
+/* For dgc and delay. Inline, so that the compiler removes the test of `nesterov` from the loop. */
 static inline void accumulate(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to,
                               int nesterov)
 {
@@ -80,7 +80,7 @@ static void mask_momentum(struct gcb_memory *m, const float *sent, uint64_t from
         m->u[i] = gcb_memory_masked(m->u[i], sent[i]);
 }
 
-/* ef and demo: multiplies what the last step left and adds the gradient. */
+/* For ef and demo: multiplies the residual of the last step by the factor and adds the gradient. */
 static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
     const float carry = (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);

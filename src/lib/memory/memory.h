@@ -8,10 +8,12 @@
 #include "src/lib/codec/method.h"
 
 /*
- * What a worker keeps between steps. Codecs do not know about it. In each step compensate turns the gradient into what is
- * encoded, and update learns what the receiver decoded. Each tensor of each worker has its own memory.
+ * What a worker keeps between steps. Codecs do not know about it. In each step compensate turns the gradient into what
+ * is encoded, and update learns what the receiver decoded. Each tensor of each worker has its own memory.
  *
- * g is the gradient, s what was sent (the decoded message; zero if nothing was sent), p what is encoded, all in float32:
+ * In the rules below, g is the gradient, p what is encoded, and s what was sent (the decoded message; zero if nothing
+ * was sent), all in float32. A worker keeps the arrays e, v, a (not yet sent) and u (momentum); m is the momentum's
+ * factor. The sums at the right are over all steps; "carried" means the value that a step begins with.
  *
  *   none    p = g
  *   ef      p = decay e + g; e = p - s                sum s + e = sum g - (1 - decay) sum e_carried
@@ -24,7 +26,8 @@
  */
 struct gcb_memory;
 
-/* Zero residuals for `count` elements of one of `workers` workers. GCB_E_NOMEM. The queue is copied. */
+/* Makes the memory of one of `workers` workers for `count` elements, all zero. Returns 0 or GCB_E_NOMEM. The queue is
+ * copied. */
 int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *params,
                       uint64_t count, unsigned workers, const struct gcb_queue *queue,
                       struct gcb_diag *diag);

@@ -33,10 +33,10 @@ struct fft_plan {
 
 enum way { FORWARD, INVERSE };
 
-/* Transforms of one length; count 0: there are none. */
+/* The plans for `count` transforms of one length, by direction. count 0: no transforms. */
 struct fft_plans {
     uint64_t length, count;
-    fft_plan of[2]; /* by way */
+    fft_plan of[2]; /* of[FORWARD], of[INVERSE] */
 };
 
 } /* namespace gcb */
@@ -68,7 +68,7 @@ bool find_functions(gcb::fft_functions *f, void *library)
            gcb_module_symbol(&f->inverse, library, "cufftExecC2R");
 }
 
-/* The status for a failure of cuFFT. */
+/* The gcb_status for an error code of cuFFT. */
 int status_of(cufftResult result)
 {
     if (result == CUFFT_ALLOC_FAILED)
@@ -88,11 +88,11 @@ const char *words_of(cufftResult result)
     case CUFFT_NOT_SUPPORTED:
         return "not supported";
     case CUFFT_SETUP_FAILED:
-        return "it does not start";
+        return "cuFFT cannot be initialised";
     case CUFFT_INTERNAL_ERROR:
-        return "an error inside it";
+        return "internal error of cuFFT";
     default:
-        return "it fails";
+        return "cuFFT failed";
     }
 }
 
@@ -157,7 +157,7 @@ int open_library(gcb_cuda_fft *fft, const char *transform, struct gcb_diag *diag
     return 0;
 }
 
-/* Puts a failure of cuFFT where the stream keeps failures of CUDA. */
+/* Records a failure of cuFFT in the stream, like a failure of CUDA. */
 int check(struct gcb_device_stream *s, cufftResult result, const char *call, int line)
 {
     if (result == CUFFT_SUCCESS)
@@ -184,7 +184,8 @@ int run(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, wa
                           : check(s, fft->f.inverse(plan, complex, x), "cufftExecC2R", __LINE__);
 }
 
-/* cuFFT wants real numbers aligned to complex ones, so a shorter last chunk is copied to the memory after its own. */
+/* cuFFT requires that real input is aligned like complex numbers. So a shorter last chunk is copied to aligned memory,
+ * after the memory that cuFFT works in. */
 int run_all(struct gcb_device_stream *s, const gcb_cuda_fft *fft, way way, float *bins, float *x,
             void *work)
 {

@@ -18,13 +18,13 @@ bool gcb_module_symbol(void *function, void *library, const char *name)
 
 void *gcb_cuda_fft_open(void)
 {
-    /* of CUDA 13 and 12 */
+    /* cuFFT of CUDA 13, then of CUDA 12 */
     static const char *const names[] = {"libcufft.so.12", "libcufft.so.11"};
     void *library = NULL;
 
     for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
         library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL |
-                                       RTLD_NODELETE); /* because it keeps memory of its own */
+                                       RTLD_NODELETE); /* because cuFFT keeps memory of its own */
     return library;
 }
 

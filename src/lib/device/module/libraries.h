@@ -6,8 +6,8 @@
 
 /* Libraries that are opened at run time, so that the module works without them: cuFFT, and NVML, which the driver brings. */
 
-/* Sets *function, a pointer to a function, to the library's function of this name. False: there is none, or `library` is
- * NULL. */
+/* Sets *function, a pointer to a function, to the library's function of this name. Returns false if the library has no
+ * such function or `library` is NULL. */
 bool gcb_module_symbol(void *function, void *library, const char *name);
 
 /* Writes "cuFFT 12.0.0", or "" if cuFFT is not found. */

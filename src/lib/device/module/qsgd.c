@@ -8,7 +8,7 @@ struct qsgd {
     struct gcb_qsgd_params p;
     struct gcb_codec_env env;
     struct gcb_qsgd_layout l;
-    struct gcb_cuda_qsgd how; /* except the streams of the draws */
+    struct gcb_cuda_qsgd how; /* without the random streams, which differ by message */
 };
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -75,7 +75,7 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
                                 call->result_dev);
 }
 
-/* Buckets may differ, because they are cut to each tensor. */
+/* Bucket sizes may differ, because a bucket is never larger than its tensor. */
 static bool qsgd_alike(const void *state, const void *other)
 {
     const struct qsgd *a = state, *b = other;

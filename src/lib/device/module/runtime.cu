@@ -32,7 +32,7 @@ int explain(const gcb::fault &f, struct gcb_diag *diag)
                         f.call, slash ? slash + 1 : f.file, f.line);
 }
 
-/* A call outside any stream. */
+/* Calls a CUDA function that belongs to no stream. A failure goes to `diag`. */
 #define TRY(diag, call) try_call((diag), (call), #call, __FILE__, __LINE__)
 
 int try_call(struct gcb_diag *diag, cudaError_t error, const char *call, const char *file, int line)
@@ -80,9 +80,10 @@ int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
     if (GCB_CUDA(&f, cudaGetDeviceCount(&count)))
         return no_device(f.error, facts, diag);
     if (index >= static_cast<unsigned>(count))
-        return gcb_diag_set(diag, GCB_E_BACKEND,
-                            "device cuda:%u: this machine has %d, numbered from cuda:0", index,
-                            count);
+        return gcb_diag_set(
+            diag, GCB_E_BACKEND,
+            "device cuda:%u does not exist; this machine has %d, numbered from cuda:0", index,
+            count);
     if (GCB_CUDA(&f, cudaGetDeviceProperties(&prop, static_cast<int>(index))))
         return no_device(f.error, facts, diag);
     snprintf(facts->name, sizeof(facts->name), "%.127s", prop.name);

@@ -7,16 +7,16 @@
 #include "src/lib/device/module/sparse.h"
 #include "src/lib/device/module/table.h"
 
-/* Scratch: coefficients of the tiles that need them, in the same place as the folded elements; if cuFFT is used, its bins
- * and its own memory. */
+/* Layout of the scratch: first the coefficients of the tiles that need them, in the same place as the folded elements.
+ * If cuFFT is used, its bins and its own memory follow. */
 struct layout {
     float *coef, *bins;
     void *work;
     uint64_t bytes;
 };
 
-/* Are whole chunks transformed in shared memory? Then the inverse needs none of their coefficients in memory. If a block of
- * threads also does one chunk in both directions, the forward transform needs none either. */
+/* Are whole chunks transformed in shared memory? Then the inverse needs none of their coefficients in memory. The
+ * forward transform needs none either if dct_fuses is true. */
 static bool is_short(const struct gcb_device_sparse *s)
 {
     return s->dct_way == GCB_DCT_SHORT && s->dct.count != 0;
@@ -28,7 +28,7 @@ static bool dct_fuses(const struct gcb_device_sparse *s)
            gcb_device_chunks(&s->p).length == s->dct.length;
 }
 
-/* The first tile of positions that contains some of the shorter last chunk. */
+/* The first tile of positions that contains a part of the shorter last chunk. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
     return is_short(s) ? s->dct.count / GCB_TILE : 0;
@@ -74,7 +74,7 @@ static enum gcb_device_dct_way way_of(uint64_t count, uint64_t length)
     return length <= FEW_ELEMENTS || count < 2 * length ? GCB_DCT_DIRECT : GCB_DCT_LONG;
 }
 
-/* The way of the shorter last chunk. It has a plan if the whole chunks have one. */
+/* How the shorter last chunk is transformed. It has a cuFFT plan only if the whole chunks have one. */
 static enum gcb_device_dct_way rest_way(const struct gcb_device_sparse *s)
 {
     return s->dct_way == GCB_DCT_LONG ? GCB_DCT_LONG : GCB_DCT_DIRECT;
@@ -188,7 +188,7 @@ static int long_inverse(const struct gcb_device_sparse *s, const struct layout *
 
 /* ---- the stage ---- */
 
-/* By direct sums. They read each element many times, so feedback is added before. */
+/* Transforms by direct cosine sums. They read each element many times, so error feedback is added before. */
 static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
                           const struct gcb_device_input *in, const struct gcb_device_call *call)
 {
@@ -209,7 +209,7 @@ static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_devic
     *order = l.coef;
     if (s->fft)
         return long_forward(s, &l, in, w->call);
-    if (!is_short(s)) { /* all at once, because the rest may not be aligned to 16 bytes */
+    if (!is_short(s)) { /* in one call, because the rest may not be aligned to 16 bytes */
         err = gcb_cuda_memory_compensate(w->call->stream, in);
         first.compensated = rest.compensated = 1;
     }

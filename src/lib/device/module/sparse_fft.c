@@ -8,9 +8,10 @@
 #include "src/lib/device/module/table.h"
 
 /*
- * Scratch: bins; to encode also a magnitude for each bin, the chosen bins, and the largest part; and cuFFT's own memory. If
- * whole chunks are transformed and selected from in one kernel, only the bins of a shorter last chunk are in memory (with
- * feedback, all that the inverse needs), and `reach` has a word for each whole chunk.
+ * Layout of the scratch: the bins; if encoding, also the power of each bin, the chosen bins, and the largest real or
+ * imaginary part; then cuFFT's own memory. If whole chunks are transformed and selected from in one kernel, only the
+ * bins of a shorter last chunk are in memory (with feedback, all that the inverse needs), and `reach` has a word for
+ * each whole chunk.
  */
 struct layout {
     float *bins, *power, *chosen;
@@ -25,7 +26,7 @@ static uint64_t whole_chunks(const struct gcb_device_sparse *s)
     return s->fft_short.count ? s->fft_short.count / s->fft_short.length : 0;
 }
 
-/* Inverse: the first tile of positions that contains some of cuFFT's. */
+/* For the inverse: the first tile of positions that contains bins which cuFFT transforms. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
     return s->fft_short.count ? s->spectrum.tail / GCB_TILE : 0;
@@ -35,7 +36,7 @@ static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch
 {
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
     const uint64_t back =
-        s->spectrum.bins - rest_tile(s) * GCB_TILE; /* whole chunks need no bins */
+        s->spectrum.bins - rest_tile(s) * GCB_TILE; /* whole chunks need no bins in memory */
     const bool forward = !s->p.t.env.decoding;
     struct layout l = {.bytes = 0};
 
@@ -122,7 +123,8 @@ static uint64_t fft_scratch(const struct gcb_device_sparse *s)
 
 /* ---- forward ---- */
 
-/* The part that cuFFT transforms: bins from `from` on, and their largest part. Feedback is added before. */
+/* Transforms the elements that cuFFT handles into bins, and finds the largest real or imaginary part. Adds error
+ * feedback before. */
 static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l,
                         const struct gcb_device_input *in, struct gcb_device_stream *stream)
 {
@@ -178,7 +180,7 @@ static bool fft_fuses(const struct gcb_device_sparse *s)
     return s->spectrum.first != 0;
 }
 
-/* Selects from the shorter last chunk. The list has powers until the bins are gathered. */
+/* Selects from the shorter last chunk. Until the bins are gathered, the values of the list are powers. */
 static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l,
                        const struct gcb_device_input *in,
                        const struct gcb_cuda_fft_selection *whole, const struct gcb_device_work *w)
@@ -233,7 +235,8 @@ static bool fft_lists(const struct gcb_device_sparse *s)
     return s->fft_short.count != 0;
 }
 
-/* The part that cuFFT transforms. If there are chunks in shared memory, its bins are filled in here. */
+/* Transforms the bins that cuFFT handles. If whole chunks are transformed in shared memory, first fills in these
+ * bins. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {

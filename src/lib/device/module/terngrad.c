@@ -7,7 +7,7 @@
 struct terngrad {
     struct gcb_terngrad_params p;
     struct gcb_codec_env env;
-    struct gcb_cuda_terngrad how; /* except the streams of the draws */
+    struct gcb_cuda_terngrad how; /* without the random streams, which differ by message */
 };
 
 static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
