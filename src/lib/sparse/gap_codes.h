@@ -10,15 +10,15 @@
  * one of up to GCB_GAP_CODES codes by the sum of their magnitudes (kernels/index/gap_elem.h).
  */
 
-/* The gaps that follow an interval of sums, and their cost in a code of their own. */
+/* The gaps whose sum (see above) lies in one interval, and their cost if they have a code of their own. */
 struct gcb_gap_group {
     unsigned from; /* lowest sum */
     uint32_t *count;
     uint64_t cost;        /* in units of 2^-16 bits */
-    uint64_t joined_cost; /* of this group and the next in one code */
+    uint64_t joined_cost; /* if this group and the next share a code */
 };
 
-/* About 16 KiB. */
+/* The codes of one message. The struct has about 16 KiB. */
 struct gcb_gap_codes {
     uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
     struct gcb_gap_group group[GCB_GAP_SUMS]; /* at the end, one for each code */
@@ -27,9 +27,9 @@ struct gcb_gap_codes {
     uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint64_t head_bits;   /* to send the codes */
-    uint64_t gap_bits;    /* to send all gaps in these codes */
-    uint64_t golomb_bits; /* to send all gaps in Golomb's code with parameter b */
+    uint64_t head_bits;   /* bits to send the codes */
+    uint64_t gap_bits;    /* bits to send all gaps in these codes */
+    uint64_t golomb_bits; /* bits to send all gaps in Golomb's code with parameter b */
 };
 
 /* Makes codes for the gaps between kept >= 1 ascending positions. `b`: Golomb's parameter, for comparison. */

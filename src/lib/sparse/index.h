@@ -11,19 +11,20 @@
 uint64_t gcb_directory_bytes(uint64_t kept);
 
 /*
- * Appends the stream's length (32 bits), the directory and the stream, at most `bound` bytes. `put` writes a block at p
- * and returns its end: m positions, where `next` is the position after the block before, and 0 only in the first block.
+ * Appends the stream's length (32 bits), the directory and the stream, at most `bound` bytes. `put` writes a block of m
+ * positions at p and returns the end of the block. `next` is the previous block's last position plus 1; it is 0 only
+ * for the first block.
  */
 typedef uint8_t *gcb_put_block_fn(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
                                   const void *code);
 void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, uint64_t kept,
                     gcb_put_block_fn *put, const void *code);
 
-/* Takes these from `in`. 0 or GCB_E_CORRUPT. */
+/* Reads the length, the directory and the stream from `in`. Returns 0 or GCB_E_CORRUPT. */
 int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in);
 /*
  * Finds the bytes [*p, *end) of the block that starts at c->done. GCB_E_CORRUPT if the directory contradicts the
- * positions decoded so far, so that decoding in order and block by block give the same.
+ * positions decoded so far, so that decoding in order gives the same result as decoding the blocks independently.
  */
 int gcb_blocks_next(const struct gcb_index_cursor *c, const uint8_t **p, const uint8_t **end);
 

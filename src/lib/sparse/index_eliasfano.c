@@ -11,7 +11,8 @@
  * 2 + ceil(log2(n / kept)) bits per position and 15 bits per block.
  */
 
-/* A block is not longer than with the l that is best for all positions together. */
+/* With its own l, a block is not longer than with the single l that would be best for all positions. So that l gives a
+ * bound. */
 static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
 {
     const unsigned l = kept ? gcb_eliasfano_low_bits(n, kept) : 0;

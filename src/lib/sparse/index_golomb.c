@@ -16,7 +16,7 @@ static uint64_t golomb_bound(uint64_t n, uint64_t kept)
     return 5 + gcb_directory_bytes(kept) + bits / 8 + 1 + GCB_BITS_SLACK;
 }
 
-/* Writes a gap less one: the first ones of a long quotient, then the rest at once. */
+/* Writes a gap minus one. The ones of a long quotient are written first, so that the rest fits one call. */
 static void put_gap(struct gcb_bitw *w, uint32_t gap, unsigned b)
 {
     uint32_t ones = gap >> b;
@@ -67,7 +67,7 @@ static int golomb_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
     if (gcb_blocks_next(c, &r.p, &r.end))
         return GCB_E_CORRUPT;
     if (c->done == 0)
-        r.p++; /* the parameter */
+        r.p++; /* skips the parameter's byte */
     for (size_t i = 0; i < n; i++) {
         const uint64_t quotient = gcb_bitr_ones(&r, c->n >> c->param);
 

@@ -5,7 +5,7 @@
 
 /* ---- bits per element as the papers count them, with positions but without headers and scales ---- */
 
-/* SBC: mean bits of a position in Golomb code, b* + 1 / (1 - (1 - p)^(2^b*)). */
+/* SBC: mean bits of a position in Golomb code for density p, b* + 1 / (1 - (1 - p)^(2^b*)). */
 static double golomb_bits(double p)
 {
     const double golden = (sqrt(5.0) + 1.0) / 2.0;
@@ -28,7 +28,8 @@ static double sbc_nominal(const void *state)
     return p * (golomb_bits(p) + value_bits(s));
 }
 
-/* A word for each position, and one for each value unless all share a mean. Tensors sent whole have no positions. */
+/* RedSync: 32 bits for each position, and 32 for each value unless all values share a mean. Tensors sent whole have no
+ * positions. */
 static double redsync_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -46,7 +47,7 @@ static double dgc_nominal(const void *state)
     return (1.0 - s->theta) * (16.0 + value_bits(s));
 }
 
-/* DeMo: as many bits per position as number the elements of a chunk. */
+/* DeMo: a position takes the bits of an index within a chunk. */
 static double demo_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -92,7 +93,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
     },
     {
         .name = "redsync",
-        .summary = "by size of tensor: all, trimmed top-k, searched threshold reused",
+        .summary = "by tensor size: sends all, trims to top-k, or reuses a searched threshold",
         .source = "Fang et al., JPDC 2019 (RedSync), section 4",
         .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",
@@ -107,8 +108,9 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Lin et al., ICLR 2018 (DGC), section 3",
         .defaults = "density=0.001,select=sampled,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",
-        .guarantee = "the squared error is the dropped energy; between 0.8 and 1.3 of the asked "
-                     "density is kept",
+        .guarantee =
+            "the squared error is the dropped energy; between 0.8 and 1.3 times the requested "
+            "density is kept",
         .nominal_bits = dgc_nominal,
     },
     {

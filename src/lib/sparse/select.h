@@ -4,11 +4,12 @@
 #include "src/lib/sparse/stages.h"
 
 /*
- * What the selectors share (select_topk.c, if nothing else is said). A magnitude is a bit pattern without the sign.
- * Sums and counts are integers or follow the order of elements, so no result depends on the number of threads.
+ * Functions that several selectors share. They are in select_topk.c unless a comment names another file. A magnitude is
+ * a bit pattern without the sign. Sums and counts are integers or follow the order of elements, so no result depends on
+ * the number of threads.
  */
 
-/* Elements of a selection's sample buffer. */
+/* The number of floats in the `sample` buffer of struct gcb_selection. */
 #define GCB_SAMPLE_MAX ((size_t)1 << 15)
 
 /* The elements of one sign, or all: those whose bits under `mask` equal `sign`. */
@@ -31,10 +32,10 @@ uint64_t gcb_select_gather(struct gcb_selection *s, const float *x, struct gcb_s
 void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side side,
                     uint32_t threshold, uint64_t ties);
 
-/* Selects exactly the k largest; among equal magnitudes, the lower index. */
+/* Selects exactly the k largest magnitudes; among equal magnitudes, those with the lower index. */
 void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k);
 
-/* Keeps exactly the k largest of the collected positions, k <= kept. */
+/* Of the collected positions, keeps exactly those with the k largest magnitudes, k <= kept. */
 void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint64_t k);
 
 /*
@@ -66,7 +67,7 @@ enum gcb_quant { GCB_QUANT_NONE, GCB_QUANT_ASQ };
 
 enum gcb_redsync_path { GCB_REDSYNC_ALL, GCB_REDSYNC_TRIMMED, GCB_REDSYNC_SEARCH };
 
-/* How a tensor of `count` elements is selected from, here and on a device. */
+/* Which of RedSync's selections a tensor of `count` elements gets, on the CPU and on a device. */
 static inline enum gcb_redsync_path gcb_redsync_path(const struct gcb_selection_params *p,
                                                      uint64_t count)
 {

@@ -14,7 +14,7 @@
 /* The largest values of one side. */
 struct ranking {
     struct gcb_side side;
-    uint64_t k; /* number of values: what was asked for, or less */
+    uint64_t k; /* number of values: as many as requested, or fewer */
     uint32_t threshold;
     uint64_t ties; /* how many of them equal the threshold */
 };
@@ -67,7 +67,7 @@ static void select_one_sided(struct gcb_selection *s, const float *order, uint64
     struct ranking up, down;
     double difference; /* sum of the positive side minus sum of the negative side */
 
-    /* a second time, from all values, if the guess was too high */
+    /* runs a second time, with all values, if the guess was too high */
     for (uint32_t threshold = guess ? guess : 1;; threshold = 1) {
         gcb_select_collect(s, order, threshold);
         up = rank_side(s, order, gcb_side_positive, k);

@@ -5,10 +5,10 @@
  * RedSync's selections (Fang et al. 2019, section 4). Thresholds are mean + ratio (max - mean) of |x|.
  *
  * trimmed: lowers the ratio from 0.8 in steps of 0.2 until at least k elements pass, then keeps exactly the k largest.
- * search:  bisects the interval of ratios until between k and 2k elements pass. It corrects the printed algorithm
- *          twice. Fewer than k lower the upper end (the paper: fewer than k/2). And the interval may shrink to 1e-3:
- *          the paper's 0.2 allows three halvings, too few for heavy tails. If no ratio fits, it takes the one that let
- *          the fewest elements pass, but at least k.
+ * search:  bisects the interval of ratios until between k and 2k elements pass. It differs from the paper in two points.
+ *          The upper end is lowered if fewer than k elements pass (in the paper: fewer than k/2). And the
+ *          interval may shrink to 1e-3: the paper's 0.2 allows three halvings, too few for heavy tails. If no ratio
+ *          fits, the search takes the ratio that lets the fewest elements pass, among those that let at least k pass.
  * redsync: chooses by the tensor's size (gcb_redsync_path). A tensor below `dense_below` bytes is kept whole, and so
  *          its message is sent raw. A tensor below `trimmed_below` bytes is trimmed. All others are searched, and the
  *          threshold is used for `interval` steps.

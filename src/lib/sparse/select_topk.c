@@ -57,7 +57,7 @@ static void count_digits(uint64_t *histogram, const float *x, uint64_t n, unsign
     }
 }
 
-/* The same by a radix search, with digits of 11, 10 and 10 bits. */
+/* Like kth_of_few, but by a radix search with digits of 11, 10 and 10 bits. */
 static uint32_t kth_of_many(const float *x, uint64_t n, uint64_t k)
 {
     static const unsigned shifts[] = {20, 10, 0};
@@ -97,7 +97,7 @@ struct collect_job {
     struct gcb_selection *s;
     const float *x;
     uint32_t threshold;
-    uint64_t base, length; /* of the segment */
+    uint64_t base, length; /* first position and length of the segment */
     uint64_t part;         /* elements per task */
     uint64_t found[MAX_TASKS];
 };
@@ -194,7 +194,7 @@ void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side sid
 
 /* ---- exact top-k ---- */
 
-/* With fewer positions a sample does not pay. */
+/* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM ((uint64_t)1 << 16)
 
 uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side, uint64_t k)
@@ -258,7 +258,7 @@ void gcb_select_moments(const struct gcb_selection *s, const float *x, double *m
     uint32_t top = 0;
     double sum = 0.0;
 
-    for (uint64_t i = 0, n; i < s->positions; i += n) { /* one read of memory for both */
+    for (uint64_t i = 0, n; i < s->positions; i += n) { /* reads memory once for both */
         uint32_t block;
 
         n = s->positions - i < GCB_SUM_BLOCK ? s->positions - i : GCB_SUM_BLOCK;

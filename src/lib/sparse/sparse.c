@@ -85,7 +85,7 @@ uint64_t gcb_sparse_max_payload(const void *state)
 
 /* ---- encoding ---- */
 
-/* A function for the kept coefficients, one tile at a time: n floats, the first of them number `at`. */
+/* Handles one tile of the kept coefficients: n floats. x[0] is number `at` of all kept floats. */
 typedef void tile_fn(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx);
 
 static void gather_tile(const struct gcb_sparse *s, float *tile, const float *coef,
@@ -100,8 +100,8 @@ static void gather_tile(const struct gcb_sparse *s, float *tile, const float *co
 }
 
 /*
- * Calls `fn` for tiles of GCB_TILE positions. They are counted over all segments, so that each tile except the last is
- * full and ends at a byte. A tile may begin in one segment and end in another.
+ * Calls `fn` for tiles of GCB_TILE kept positions. Tiles are counted over all segments, so that each tile except the
+ * last is full and ends at a byte. A tile may begin in one segment and end in another.
  */
 static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, void *ctx)
 {
@@ -254,7 +254,7 @@ static void scatter_tile(const struct gcb_sparse *s, float *canvas, const float 
         memcpy(canvas + 2 * (size_t)pos[j], x + 2 * j, 2 * sizeof(float));
 }
 
-/* Reads n values, the first of them number `at`. A segment may start within a tile of values, between two bytes. */
+/* Reads n values; x[0] is number `at` of all values. A segment may start within a tile of values, between two bytes. */
 static void get_values(const struct gcb_sparse *s, const struct payload *p, float *x, uint64_t at,
                        size_t n)
 {
@@ -422,7 +422,7 @@ static const struct gcb_codec_ops sparse_ops = {
 
 const struct gcb_codec gcb_codec_sparse = {
     .name = "sparse",
-    .summary = "any transform, selection, values and index coder together",
+    .summary = "any combination of a transform, a selection, values and an index coder",
     .source = "the stages of the methods below",
     .guarantee = "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 with unquantised values",
     .wire_id = 16,

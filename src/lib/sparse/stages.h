@@ -29,10 +29,10 @@ struct gcb_transform_state {
     struct gcb_codec_env env;
     uint64_t chunk, positions;
     struct gcb_fft *fft;
-    float *coef;      /* width * positions floats; NULL for none */
+    float *coef;      /* width * positions floats; NULL without a transform or elements */
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
     float unitary;    /* dct, hadamard: makes the coefficients of any chunk unitary */
-    uint64_t key;     /* of random signs; travels in the payload */
+    uint64_t key;     /* hadamard: key of the random signs; sent in the payload */
 };
 
 /* A function that is NULL does nothing, unless said otherwise. */
@@ -90,7 +90,7 @@ enum gcb_select_id {
 /* Parameters of the selectors. The file of each selector explains its own. */
 struct gcb_selection_params {
     double density;
-    uint64_t chunk;         /* chunk: positions in a chunk; 0: all */
+    uint64_t chunk;         /* chunk: positions in a chunk; 0: one chunk with all positions */
     double threshold;       /* threshold */
     double sample;          /* sampled: share of positions */
     uint64_t dense_below;   /* redsync: bytes of a tensor */
@@ -105,7 +105,7 @@ struct gcb_selection {
     uint64_t *segment_kept; /* number of kept positions in each segment */
     uint64_t kept;
     uint64_t count;     /* elements of the tensor */
-    struct gcb_step at; /* of the message */
+    struct gcb_step at; /* step and worker of the message */
     uint64_t positions, segment, segments;
     float *value;  /* scratch: values at the collected positions */
     float *sample; /* scratch */
@@ -119,7 +119,7 @@ struct gcb_selection {
 struct gcb_selector {
     const char *name;
     bool signed_order; /* keeps values of one sign, so complex bins are impossible */
-    bool by_magnitude; /* has no density */
+    bool by_magnitude; /* selects by a given magnitude, so it has no density */
     bool stateful;     /* the selection depends on earlier steps */
     /* largest number of positions kept when k are asked for; NULL: k */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
@@ -174,12 +174,13 @@ struct gcb_values_state {
 
 #define GCB_CODER_BITS_GIVEN UINT32_MAX /* bits per value is the parameter `bits` */
 
-/* Codes kept values. They come in tiles of up to 2 * GCB_TILE floats; each tile except the last fills whole bytes. */
+/* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats; each tile except the last fills
+ * whole bytes. */
 struct gcb_value_coder {
     const char *name;
     bool one_sign;        /* only for selections of one sign */
     unsigned bits;        /* per value: 0 to 16, 32, or GCB_CODER_BITS_GIVEN */
-    uint64_t scale_bytes; /* before the values */
+    uint64_t scale_bytes; /* bytes of the scale, before the values */
     /* sees all tiles before the first put; NULL: not needed */
     void (*measure)(struct gcb_values_state *v, const float *x, size_t n);
     /* NULL: there is no scale */
@@ -226,7 +227,7 @@ struct gcb_index_cursor {
     const uint8_t *body, *end;
     const uint8_t *directory;
     uint64_t n, kept, done;
-    uint64_t next; /* lowest position that may come */
+    uint64_t next; /* lowest position that may come next */
     unsigned param;
     uint64_t word; /* bitmap: bits of the current word that are still to come */
     uint64_t word_base;

@@ -5,10 +5,10 @@
 
 /* What several transforms share: transform.c. */
 
-/* Elements of a whole chunk. */
+/* The number of elements in a whole chunk. */
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
 
-/* Frees what any transform has. */
+/* Frees all memory that a transform of any kind may have. */
 void gcb_transform_fini(struct gcb_transform_state *t);
 
 /* For the transforms that use FFTW, with at least one element: memory for the coefficients, and a plan. GCB_E_NOMEM. */
@@ -25,7 +25,7 @@ float *gcb_transform_canvas(struct gcb_transform_state *t, float *out);
 
 /* ---- hadamard, here and on a device ---- */
 
-/* Elements of a whole chunk: a power of two; 1 if there are no elements. */
+/* The number of elements in a whole chunk: a power of two; 1 for an empty tensor. */
 static inline uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
 {
     if (count == 0)

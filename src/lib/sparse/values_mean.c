@@ -67,7 +67,7 @@ static void mean_get(const struct gcb_values_state *v, float *x, const uint8_t *
         x[i] = v->up;
 }
 
-/* ---- two values and a bit each: 1 for `up` ---- */
+/* ---- two means, and a bit for each value: 1 means `up` ---- */
 
 static void bits_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
 {

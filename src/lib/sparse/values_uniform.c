@@ -1,7 +1,8 @@
 #include "kernels/select/uniform_elem.h"
 #include "src/lib/sparse/stages.h"
 
-/* Rounds to s uniform levels of the largest kept magnitude (kernels/select/uniform_elem.h). Error: at most max / (2 s). */
+/* Divides the range from 0 to max, the largest kept magnitude, into s equal steps and rounds to the nearest level
+ * (kernels/select/uniform_elem.h). The error is at most max / (2 s). */
 
 static void uniform_measure(struct gcb_values_state *v, const float *x, size_t n)
 {
