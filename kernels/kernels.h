@@ -12,8 +12,8 @@
 #include "kernels/select/select.h"
 #include "src/lib/base/cpu_flags.h"
 
-/* All families that choose by CPU flags, filled for one set of flags. Plain data: copy it as
- * needed. */
+/* The functions of all families that choose by CPU flags, filled for one set of flags. Plain data, which may be
+ * copied. */
 struct gcb_kernels {
     struct gcb_philox_fns philox;
     struct gcb_reduce_fns reduce;

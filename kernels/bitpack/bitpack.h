@@ -29,7 +29,7 @@ struct gcb_bitpack_fns {
 
 void gcb_bitpack_init(struct gcb_bitpack_fns *fns, unsigned cpu_flags);
 
-/* Variants that the table may hold; only the family's own files name them. */
+/* The variants of these functions. Only the files of this family use these names. */
 gcb_bitpack_pack_fn gcb_bitpack_pack_avx2;
 gcb_bitpack_unpack_fn gcb_bitpack_unpack_avx2;
 gcb_bitpack_trits_fn gcb_bitpack_trits_avx2;

@@ -9,8 +9,8 @@
  * that would access bytes past the end work on a padded copy, which also serves the tail.
  */
 #define STEP 16
-/* At most 16 bytes plus one step (2 * width bytes) remain after the safe steps: 16 bytes of 1-bit
- * codes, or 28 bytes of 13-bit codes in two steps. */
+/* Size of the padded copy. At most 16 bytes plus one step (2 * width bytes) remain after the safe steps. 16 bytes hold
+ * 128 codes of 1 bit; 28 bytes of 13-bit codes take two steps. */
 #define REST_CODES (8 * STEP)
 #define REST_BYTES 64
 
@@ -28,7 +28,7 @@ static inline void pack_steps(uint8_t *out, const uint16_t *code, size_t steps, 
 {
     const __m256i zero = _mm256_setzero_si256();
     const __m128i w = _mm_cvtsi32_si128((int)width), w2 = _mm_cvtsi32_si128((int)(2 * width));
-    /* Join two 64-bit halves that hold 4 w bits each: a shift by 64 or more gives 0. */
+    /* Shifts that join two 64-bit halves of 4 w bits each (w is `width`). A shift by 64 or more gives 0. */
     const __m256i up = _mm256_set_epi64x(64, 4 * width, 64, 4 * width);
     const __m256i down = _mm256_set_epi64x(64 - 4 * width, 0, 64 - 4 * width, 0);
 
@@ -119,7 +119,7 @@ void gcb_bitpack_unpack_avx2(uint16_t *code, const uint8_t *in, size_t n, unsign
     }
 }
 
-/* Five codes from each of the two addresses, times 1 3 9 27 81, as four partial sums per lane. */
+/* Multiplies five codes from each of the two addresses by 1, 3, 9, 27, 81. Each 128-bit lane gets four partial sums. */
 static inline __m256i weigh(const uint16_t *low, const uint16_t *high)
 {
     const __m256i weights = _mm256_set_epi16(0, 0, 0, 81, 27, 9, 3, 1, 0, 0, 0, 81, 27, 9, 3, 1);
@@ -130,7 +130,7 @@ static inline __m256i weigh(const uint16_t *low, const uint16_t *high)
     return _mm256_madd_epi16(v, weights);
 }
 
-/* Packs 40 codes into 8 bytes. Reads three codes more, with weight 0. */
+/* Packs 40 codes into 8 bytes. It also reads the three codes after them, but they have weight 0. */
 static inline void trits_8(uint8_t *out, const uint16_t *code)
 {
     const __m256i gather = _mm256_set1_epi32(0x0C080400);

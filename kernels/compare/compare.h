@@ -32,7 +32,7 @@ struct gcb_compare_fns {
 
 void gcb_compare_init(struct gcb_compare_fns *fns, unsigned cpu_flags);
 
-/* Variants that the table may hold; only the family's own files name them. */
+/* The variants of these functions. Only the files of this family use these names. */
 gcb_compare_fn gcb_compare_block_avx2;
 gcb_compare_fn gcb_compare_block_avx512;
 

@@ -69,7 +69,7 @@ GCB_HD void gcb_compare_tail(struct gcb_compare_lanes *lanes, const float *x, co
     }
 }
 
-/* Overwrites the lanes. */
+/* Joins the lanes of a block into its result. Overwrites the lanes. */
 GCB_HD void gcb_compare_join(struct gcb_compare *out, struct gcb_compare_lanes *lanes)
 {
     out->xx = gcb_reduce_join(lanes->xx);

@@ -23,7 +23,7 @@
 #define GCB_FP16_NORMAL 0x38800000u
 #define GCB_FP16_REBIAS (112u << 23)
 
-/* Whether a float of this magnitude counts as saturated: 1 or 0. */
+/* Returns 1 if a float of this magnitude saturates, else 0. */
 GCB_HD uint32_t gcb_fp16_saturates(uint32_t magnitude)
 {
     return (magnitude >= GCB_FP16_TOO_LARGE) & (magnitude < GCB_INF_BITS);

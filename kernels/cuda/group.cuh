@@ -57,7 +57,7 @@ __device__ __forceinline__ block_work find_work(const message_group &where)
     return {where.items[from], blockIdx.x - where.first[from], end - where.first[from]};
 }
 
-/* The same in a grid with one block per message. */
+/* Finds the message of a block in a grid with one block per message. */
 __device__ __forceinline__ const struct gcb_device_item &find_item(const single &where)
 {
     return where.item;

@@ -16,8 +16,8 @@ namespace gcb
 /* Shared memory that a block may use without a function attribute. */
 constexpr size_t kPlainShared = 48 * 1024;
 
-/* Most blocks of a grid: enough to fill any device; and for kernels whose blocks have little
- * to do. */
+/* The most blocks of a grid. kMostBlocks is enough to fill any device. kManyBlocks is for kernels whose blocks have
+ * little to do. */
 constexpr uint64_t kMostBlocks = 1056;
 constexpr uint64_t kManyBlocks = 4096;
 

@@ -18,7 +18,7 @@ struct gcb_device_stream; /* opaque: defined by the module (kernels/cuda/fault.c
 struct gcb_device_result {
     uint64_t length;  /* encode: bytes of the payload */
     uint64_t clamped; /* encode: elements that were clamped to a limited range */
-    /* 0. Encoding: GCB_E_SEND_RAW if the method's arithmetic overflowed. Decoding: GCB_E_CORRUPT */
+    /* 0 if all is well. Encoding: GCB_E_SEND_RAW if the method's arithmetic overflowed. Decoding: GCB_E_CORRUPT */
     int32_t status;
     /* the largest sign-cleared bit pattern of the elements, if it was computed: by the coder, which
      * looks for infinities and NaNs, or by a codec whose range depends on the data */
@@ -26,17 +26,17 @@ struct gcb_device_result {
 };
 
 /*
- * The input of an encoder: n floats in device memory, aligned to 16. If `residual` is NULL, x is
- * only read. Otherwise error feedback is fused (src/lib/memory/memory.h, kind ef): p = carry * residual
- * + x is encoded and stored over x, and p minus the decoded values becomes the residual. Each takes
- * two roundings, as in the unfused path.
+ * The input of an encoder: n floats in device memory, aligned to 16. If `residual` is NULL, x is only read. Otherwise
+ * error feedback is fused (src/lib/memory/memory.h, kind ef): p = carry * residual + x is encoded and stored over x,
+ * and p minus the decoded values becomes the residual. The product and the sum in p are rounded separately, as in the
+ * unfused path.
  */
 struct gcb_device_input {
     float *x;
     uint64_t n;
     float *residual; /* n floats, aligned to 16, or NULL */
     float carry;
-    int compensated; /* x is p already */
+    int compensated; /* 1 if x already holds p */
 };
 
 /* The input for a tensor that is only read. */

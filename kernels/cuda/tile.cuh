@@ -18,8 +18,8 @@ constexpr unsigned kTileEach = 16;
 constexpr unsigned kTile = kTileThreads * kTileEach;
 constexpr unsigned kTileBytes = kTile * 2; /* at the greatest width, 16 */
 
-/* Shared memory for the codes of a tile. There are extra bytes after the codes, which are read, and
- * before them, if the payload is not aligned. */
+/* Shared memory for the codes of a tile. There are extra bytes after the codes, because reads go past the last code.
+ * There are also extra bytes before the codes, for payloads that are not aligned. */
 struct alignas(16) tile_room {
     uint32_t word[kTileBytes / 4 + 8];
 };
@@ -94,7 +94,7 @@ struct packing {
 
 struct unpacking {
     const uint32_t *tile;
-    unsigned skip; /* bytes */
+    unsigned skip; /* bytes before the codes */
     uint32_t (&code)[kTileEach];
 
     template <unsigned width> __device__ __forceinline__ void at() const
@@ -131,7 +131,8 @@ __device__ __forceinline__ void pack_codes(tile_room &room, const uint32_t (&cod
     by_width(width, packing{reinterpret_cast<uint8_t *>(room.word), code});
 }
 
-/* The inverse; the tile's codes begin `skip` bytes after the start of room.word. */
+/* Inverse of pack_codes: reads this thread's codes. The tile's codes begin `skip` bytes after the start of
+ * room.word. */
 __device__ __forceinline__ void unpack_codes(uint32_t (&code)[kTileEach], const tile_room &room,
                                              unsigned skip, unsigned width)
 {
@@ -168,9 +169,8 @@ __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, u
         to[i] = from[i];
 }
 
-/* The inverse: copies bytes [0, bytes) at `from` to room.word, beginning at byte `from` mod 16,
- * so that copies are aligned. Returns that number. Called by all threads of the block; a barrier must
- * follow. */
+/* Inverse of store_tile: copies bytes [0, bytes) at `from` to room.word. They begin at byte `from` mod 16 of room.word,
+ * so that copies are aligned. Returns `from` mod 16. Called by all threads of the block; a barrier must follow. */
 __device__ __forceinline__ unsigned load_tile(tile_room &room, const uint8_t *from, unsigned bytes)
 {
     uint8_t *to = reinterpret_cast<uint8_t *>(room.word);

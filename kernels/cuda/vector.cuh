@@ -18,7 +18,7 @@ namespace gcb
 template <unsigned N>
 __device__ __forceinline__ void load_inside(float (&v)[N], const float *x, uint64_t first)
 {
-    static_assert(N % 4 == 0, "whole vectors");
+    static_assert(N % 4 == 0, "N must be a multiple of 4");
 #pragma unroll
     for (unsigned i = 0; i < N; i += 4) {
         const float4 four = *reinterpret_cast<const float4 *>(x + first + i);
@@ -33,7 +33,7 @@ __device__ __forceinline__ void load_inside(float (&v)[N], const float *x, uint6
 template <unsigned N>
 __device__ __forceinline__ void store_inside(float *x, const float (&v)[N], uint64_t first)
 {
-    static_assert(N % 4 == 0, "whole vectors");
+    static_assert(N % 4 == 0, "N must be a multiple of 4");
 #pragma unroll
     for (unsigned i = 0; i < N; i += 4)
         *reinterpret_cast<float4 *>(x + first + i) =
@@ -76,7 +76,7 @@ __device__ __forceinline__ void load_halves(uint32_t (&word)[W], const uint8_t *
 {
     const uint16_t *half = reinterpret_cast<const uint16_t *>(in);
 
-    static_assert(W % 4 == 0, "whole vectors");
+    static_assert(W % 4 == 0, "W must be a multiple of 4");
     if (first + 2 * W <= n) {
 #pragma unroll
         for (unsigned i = 0; i < W; i += 4) {
@@ -104,7 +104,7 @@ __device__ __forceinline__ void store_halves(uint8_t *out, const uint32_t (&word
 {
     uint16_t *half = reinterpret_cast<uint16_t *>(out);
 
-    static_assert(W % 4 == 0, "whole vectors");
+    static_assert(W % 4 == 0, "W must be a multiple of 4");
     if (first + 2 * W <= n) {
 #pragma unroll
         for (unsigned i = 0; i < W; i += 4)

@@ -46,8 +46,8 @@ __device__ __forceinline__ uint32_t ballot(bool p)
     return __ballot_sync(0xffffffffu, p);
 }
 
-/* v of another lane: `from`, lane ^ mask, lane + by (own v past the last lane), lane - by (own v
- * before the first). T is uint32_t, int, uint64_t, float or double. */
+/* Each function returns the v of another lane: shfl of lane `from`, the others of lane ^ mask, of lane + by (past the
+ * last lane: own v), or of lane - by (before the first lane: own v). T is uint32_t, int, uint64_t, float or double. */
 template <typename T> __device__ __forceinline__ T shfl(T v, unsigned from)
 {
     return __shfl_sync(0xffffffffu, v, static_cast<int>(from));
@@ -104,7 +104,7 @@ __device__ __forceinline__ uint32_t add_byte(uint32_t word, unsigned i, uint32_t
     return __dp4a(word, 1u << 8 * i, sum);
 }
 
-/* A word of the lowest bytes of a, b, c, d; that of a is the lowest. */
+/* A word of the lowest bytes of a, b, c and d; the byte of a is the lowest. */
 __device__ __forceinline__ uint32_t low_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
     return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);

@@ -38,7 +38,7 @@ struct gcb_dither_fns {
 
 void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags);
 
-/* Variants that the table may hold; only the family's own files name them. */
+/* The variants of these functions. Only the files of this family use these names. */
 gcb_dither_signed_fn gcb_dither_signed_levels_avx2;
 gcb_dither_signed_fn gcb_dither_signed_levels_avx512;
 gcb_dither_trits_fn gcb_dither_trits_avx2;

@@ -18,9 +18,8 @@ static struct rounder rounder_of(const struct gcb_dither *d)
 }
 
 /*
- * The levels of eight elements, decided by the byte only. AVX2 cannot convert to unsigned, but only
- * the top byte of the probability is needed here. `unsure` gets a bit for each lane whose byte
- * equals it.
+ * The levels of eight elements, decided by the byte only. AVX2 cannot convert to unsigned, but only the top byte of the
+ * probability is needed here. `unsure` gets a bit for each lane whose random byte equals this top byte.
  */
 static inline __m256i levels_8(__m256 x, const uint8_t *byte, const struct rounder *r,
                                unsigned *unsure)
@@ -122,7 +121,7 @@ static struct placer placer_of(float scale, unsigned sign_bit)
     };
 }
 
-/* Eight values of the codes c; the caller has looked up their steps. */
+/* The values that eight codes c decode to. The caller has looked up their steps. */
 static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct placer *p)
 {
     const __m256i moved = _mm256_sll_epi32(c, p->up);
@@ -133,7 +132,7 @@ static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct p
     return _mm256_andnot_ps(_mm256_castsi256_ps(none), v);
 }
 
-/* For up to 8 levels the table fits one register. */
+/* Decodes codes of up to 8 levels: their table of steps fits one register. */
 static size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
                        const struct placer *p, unsigned sign_bit)
 {

@@ -17,8 +17,7 @@ static struct rounder rounder_of(const struct gcb_dither *d)
     };
 }
 
-/* The levels of 16 elements, decided by the byte only; `unsure` marks those that it cannot
- * decide. */
+/* The levels of 16 elements, decided by the byte only; `unsure` marks the elements that the byte does not decide. */
 static inline __m512i levels_16(__m512 x, const uint8_t *byte, const struct rounder *r,
                                 __mmask16 *unsure)
 {
@@ -80,7 +79,7 @@ static struct placer placer_of(float scale, unsigned sign_bit)
     };
 }
 
-/* Sixteen values of the codes c; the caller has looked up their steps. */
+/* The values that sixteen codes c decode to. The caller has looked up their steps. */
 static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct placer *p)
 {
     const __m512i sign = _mm512_set1_epi32((int)0x80000000u);
@@ -91,7 +90,7 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
     return _mm512_castsi512_ps(_mm512_maskz_xor_epi32(some, v, minus));
 }
 
-/* For up to 32 levels the table fits two registers. */
+/* Decodes codes of up to 32 levels: their table of steps fits two registers. */
 static size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
                        const struct placer *p, unsigned sign_bit)
 {

@@ -39,8 +39,7 @@ uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
                          void *scratch, struct gcb_device_result *result);
-/* If a norm is one that no encoder writes, result->status becomes GCB_E_CORRUPT and `out` is
- * unspecified. */
+/* If a norm is negative, infinite or NaN, result->status becomes GCB_E_CORRUPT and `out` is unspecified. */
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
 
@@ -63,8 +62,8 @@ struct gcb_cuda_terngrad {
 
 uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n);
 
-/* Writes the scaler (float32), then the codes; sets result->length and adds to result->clamped. Two
- * reads; three launches or, with clipping, one more for each 2^25 elements after the first 2^25. */
+/* Writes the scaler (float32), then the codes; sets result->length and adds to result->clamped. Takes two reads of x
+ * and three launches. With clipping, each 2^25 elements after the first 2^25 take one more launch. */
 int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
                              void *scratch, struct gcb_device_result *result);

@@ -37,7 +37,7 @@ GCB_HD void gcb_dither_scale(struct gcb_dither *d, float norm)
     d->inv = (float)d->levels / (norm * d->factor);
 }
 
-/* The smaller of a and b; b if a is a NaN. b must not be one. */
+/* The smaller of a and b; b if a is a NaN. b must not be a NaN. */
 GCB_HD float gcb_lesser(float a, float b)
 {
 #ifdef __CUDA_ARCH__

@@ -21,7 +21,7 @@ __device__ __forceinline__ struct gcb_philox_block draw_bytes(const struct gcb_c
     return b;
 }
 
-/* Rounding parameters for a norm or scaler; all zero if it is not above 0. */
+/* Rounding parameters for a norm or scaler; all zero if the norm or scaler is not above 0. */
 __device__ __forceinline__ struct gcb_dither make_rounder(uint32_t levels, float norm)
 {
     struct gcb_dither d = {};
@@ -58,7 +58,7 @@ __device__ __forceinline__ uint32_t undecided_elements(const uint32_t (&drawn)[k
     return open;
 }
 
-/* Decides the open ones of the first `count` elements. x is the tensor; rounder_of(i) gives the
+/* Among the first `count` elements, decides those that their byte left open. x is the tensor; rounder_of(i) gives the
  * rounding parameters of element i. */
 template <class RounderOf>
 __device__ __forceinline__ void

@@ -26,7 +26,7 @@ struct elias_message {
     uint32_t levels, sign_bit;
     bool sparse;
     uint8_t *fixed;   /* norms, then codes */
-    uint64_t *offset; /* of each block after the directory, and the end of the last */
+    uint64_t *offset; /* offset of each block after the directory, and the last block's end */
 };
 
 __device__ inline uint64_t blocks_of(const elias_message &e)

@@ -98,7 +98,7 @@ struct code_reader {
         *code = level | sign << e.sign_bit;
         return level != 0;
     }
-    /* Reads one code, while threads synchronise (synchronise). p.at moves past the code. */
+    /* Moves p.at past one code. The function `synchronise` (kernels/index/self_sync.cuh) calls it. */
     __device__ bool skip(gcb::code_place &p, const gcb::stretch &s) const
     {
         uint32_t code, gap = 1;
@@ -165,8 +165,7 @@ __device__ bool get_codes(uint16_t *to, const code_reader &r, const gcb::stretch
     return true;
 }
 
-/* Reads a block's codes into shared memory. Returns false in every thread if the bits are not such
- * a block. */
+/* Reads a block's codes into shared memory. Returns false in every thread if the bits are not a valid block. */
 __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
 {
     uint32_t elements, all, next;

@@ -35,8 +35,8 @@ __device__ __forceinline__ unsigned log2_floor(uint32_t v)
     return 31 - clz(v);
 }
 
-/* The number of buckets that `count` elements fill. Most buckets are a power of two; a division
- * would cost as much as an element does. */
+/* The number of buckets that `count` elements fill. Most bucket sizes are powers of two, for which a shift is enough. A
+ * division would take as long as the rest of the work on an element. */
 template <typename T> __device__ __forceinline__ T buckets_in(T count, T bucket)
 {
     return is_power_of_two(bucket) ? count >> log2_floor(static_cast<uint32_t>(bucket))
@@ -48,8 +48,8 @@ __device__ __forceinline__ uint64_t bucket_count(const struct gcb_device_item &i
     return buckets_in(item.in.n + item.bucket - 1, item.bucket);
 }
 
-/* If tiles hold whole buckets: the number of buckets before tile `block`. A bucket that is not a
- * power of two means that there is only one tile. */
+/* If tiles hold whole buckets: the number of buckets before tile `block`. If the bucket size is not a power of two,
+ * there is only one tile. */
 __device__ __forceinline__ uint64_t buckets_before(uint32_t block, unsigned bucket)
 {
     return block * uint64_t{kTile >> log2_floor(bucket)};
@@ -67,7 +67,7 @@ struct norm_run {
     unsigned count;       /* elements of the message in this run */
     unsigned end;         /* elements that belong to the first one's bucket */
     unsigned each;        /* elements per bucket after that; all three are at most kTileEach */
-    const uint32_t *norm; /* of the first element's bucket */
+    const uint32_t *norm; /* norm of the first element's bucket */
 
     /* Do all elements share one norm? */
     __device__ __forceinline__ bool has_one_norm() const
@@ -85,7 +85,7 @@ struct norm_run {
     }
 };
 
-/* `before` elements of the first one's bucket come before it. */
+/* `before` is the number of elements in the first element's bucket that come before this run. */
 __device__ __forceinline__ norm_run run_of(uint64_t first, uint64_t n, uint64_t bucket,
                                            uint64_t before, const uint32_t *norm)
 {
@@ -145,7 +145,7 @@ int compute_norms(struct gcb_device_stream *s, const single &message, bool l2);
 /* For a group: the blocks of its grids 1 and 2, which are divided among the messages before the table is sent. */
 struct norm_grids {
     uint64_t blocks; /* for maxima or sums of squares */
-    uint64_t norms;  /* for norms from sums */
+    uint64_t norms;  /* for computing norms from these sums */
 };
 
 norm_grids cut_norms(const struct gcb_device_group *g, bool l2);

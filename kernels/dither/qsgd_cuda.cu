@@ -40,7 +40,7 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], un
     uint32_t most = 0;
 
     if (bucket % gcb::kTileEach == 0) {
-        const bool whole = bucket % (gcb::kWarp * gcb::kTileEach) == 0; /* whole warps */
+        const bool whole = bucket % (gcb::kWarp * gcb::kTileEach) == 0; /* each warp has one norm */
 
         most = largest_magnitude(v);
         most = whole ? gcb::warp_max(most) : most;
@@ -61,11 +61,11 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], un
     }
 }
 
-/* Each bucket is summed by as many lanes as have something to add. */
+/* Computes L2 norms. Each bucket is summed by as many lanes as have something to add (sum_lanes). */
 __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsigned bucket)
 {
     const unsigned lanes = gcb::sum_lanes(bucket), mine = threadIdx.x % lanes;
-    const unsigned before = (threadIdx.x - gcb::lane()) / lanes; /* first of the warp */
+    const unsigned before = (threadIdx.x - gcb::lane()) / lanes; /* the warp's first bucket */
     const unsigned step = gcb::kTileThreads / lanes;
 
     for (unsigned first = before; first * bucket < here; first += step) {

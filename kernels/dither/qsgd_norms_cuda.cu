@@ -45,8 +45,8 @@ __device__ bool warp_has_one_norm(const norm_run &r)
     return ballot(r.count && (!r.has_one_norm() || norm != first)) == 0;
 }
 
-/* Takes maxima into norms that were set to 0. If a whole warp shares a bucket, one thread does one
- * atomic, because atomics to the same norm wait for each other. */
+/* Raises norms, which were set to 0 before, to the maxima of their buckets. If a whole warp shares a bucket, one thread
+ * does one atomic, because atomics to the same norm wait for each other. */
 template <class Where> __global__ void bucket_maxima(Where where)
 {
     const block_work at = find_work(where);
@@ -82,7 +82,7 @@ template <class Where> __global__ void bucket_maxima(Where where)
 
 /* ---- L2 norms ---- */
 
-/* Sums of squares of the sum blocks of every bucket, with `lanes` lanes each. */
+/* Computes the sum of squares of each sum block of every bucket; `lanes` lanes share a sum block. */
 template <class Where> __global__ void bucket_squares(Where where)
 {
     const block_work at = find_work(where);
@@ -114,7 +114,7 @@ __device__ void put_norm(const block_work &at, uint64_t b, double sum)
     norms_of(at)[b] = gcb_bits_of(gcb_norm_of_squares(sum));
 }
 
-/* Norms from the sums: one thread per bucket or, if a bucket has many sums, one block. */
+/* Computes the norms from the sums: one thread per bucket or, if a bucket has many sums, one block per bucket. */
 template <class Where> __global__ void bucket_norms(Where where)
 {
     const block_work at = find_work(where);

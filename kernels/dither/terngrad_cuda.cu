@@ -139,8 +139,7 @@ template <class Where> __global__ void encode_base3(Where where, struct gcb_cuda
 
 /* ---- decoding ---- */
 
-/* Reads the scaler of a payload. Returns false in all threads if it is one that no encoder
- * writes. */
+/* Reads the scaler of a payload. Returns false in all threads if the scaler is negative, infinite or NaN. */
 __device__ bool get_scale(float *scale, const uint8_t *in, gcb_device_result *result)
 {
     const uint32_t bits = *reinterpret_cast<const uint32_t *>(in);

@@ -14,7 +14,7 @@ namespace
 
 constexpr unsigned kWarps = kTileThreads / kWarp;
 
-/* Over all elements, or over some sum blocks. */
+/* Sums and maximum over all elements, or over some sum blocks. */
 struct measurement {
     double sum, sum_sq;
     uint32_t max_bits;
@@ -182,8 +182,8 @@ int measure_all(struct gcb_device_stream *s, double clip, const launch_part<Wher
                   all.grid, kTileThreads, 0, s, all.where);
 }
 
-/* Most measuring blocks of one launch: 2^25 elements. One thread block adds up the sums of 2^25
- * elements in about the time that reading them takes. */
+/* The most measuring blocks of one launch; together they measure 2^25 elements. One thread block adds up the sums of
+ * 2^25 elements in about the time that reading them takes. */
 constexpr uint64_t kMeasuring = 1024;
 
 /* Measures one message. *added is the number of sum blocks that were added up meanwhile. */

@@ -15,8 +15,8 @@ GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
 
 /* ---- dgc and delay ---- */
 
-/* The new momentum; and what is left to send after it was added, with or without Nesterov's
- * rule. */
+/* gcb_memory_momentum: the new momentum. gcb_memory_accumulated: what is left to send after the momentum was added.
+ * Both with or without Nesterov's rule. */
 GCB_HD float gcb_memory_momentum(float factor, float u, float x, int nesterov)
 {
     return nesterov ? factor * (u + x) : factor * u + x;

@@ -20,7 +20,7 @@ struct gcb_philox_fns {
 
 void gcb_philox_init(struct gcb_philox_fns *fns, unsigned cpu_flags);
 
-/* Variants that the table may hold; only the family's own files name them. */
+/* The variants of these functions. Only the files of this family use these names. */
 gcb_philox_bytes_fn gcb_philox_bytes_avx2;
 gcb_philox_bytes_fn gcb_philox_bytes_avx512;
 

@@ -14,8 +14,8 @@ GCB_HD uint32_t gcb_range_codes_per_sign(unsigned bits)
 }
 
 /*
- * Is this pair usable? Yes if 2 <= bits <= 16, mantissa < bits and, for max = 1, eps is a normal
- * number: there are 126 octaves below 1.0, and codes beyond them would be wasted.
+ * Is there a format with these bits and this mantissa width? Yes if 2 <= bits <= 16, mantissa < bits and, for max = 1,
+ * eps is a normal number: there are 126 octaves below 1.0, and codes beyond them would be wasted.
  */
 GCB_HD int gcb_range_valid(unsigned bits, unsigned mantissa)
 {

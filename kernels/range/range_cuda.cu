@@ -74,7 +74,7 @@ struct only_maximum {
     }
 };
 
-/* Takes the warp's maximum into the block's. */
+/* Raises the block's maximum to the warp's maximum. */
 __device__ void join_max(uint32_t *max_bits, uint32_t most)
 {
     most = gcb::warp_max(most);

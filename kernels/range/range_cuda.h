@@ -35,8 +35,7 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result);
 
-/* If the head is one that no encoder writes, result->status becomes GCB_E_CORRUPT and `out` is
- * unspecified. */
+/* If the head is not a valid format, result->status becomes GCB_E_CORRUPT and `out` is unspecified. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
 

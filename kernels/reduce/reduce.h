@@ -40,7 +40,7 @@ struct gcb_reduce_fns {
 
 void gcb_reduce_init(struct gcb_reduce_fns *fns, unsigned cpu_flags);
 
-/* Variants that the table may hold; only the family's own files name them. */
+/* The variants of these functions. Only the files of this family use these names. */
 gcb_reduce_max_bits_fn gcb_reduce_max_bits_avx2;
 gcb_reduce_sum_fn gcb_reduce_sum_avx2;
 gcb_reduce_sum_fn gcb_reduce_sum_abs_avx2;

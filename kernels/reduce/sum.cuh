@@ -12,7 +12,7 @@
 namespace gcb
 {
 
-static_assert(GCB_SUM_LANES == kWarp, "a lane is an accumulator");
+static_assert(GCB_SUM_LANES == kWarp, "each lane must be an accumulator");
 
 /* The number of lanes that have something to add if a sum has up to n floats, as a power of two.
  * The other accumulators would be +0.0, which changes no sum. */
@@ -115,7 +115,7 @@ __device__ __forceinline__ double add_parts(double total, const double (&near)[k
     }
     return total;
 }
-static_assert(kChain % kChainAhead == 0, "what is near is added whole");
+static_assert(kChain % kChainAhead == 0, "add_parts must add whole runs of kChainAhead parts");
 
 template <unsigned C>
 __device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double total,
