@@ -2,9 +2,9 @@
 #define KERNELS_FFT_BLOCK_DCT_CUH
 
 /*
- * DCTs in shared memory. A chunk of length 2 m needs a complex FFT of m numbers (block_fft.cuh). A block
- * handles kDctElements elements, which are one chunk if m is kBlockPoints. That case has code of its own,
- * with the same bits as result. The forward transform is here, because two kernels use it.
+ * DCTs in shared memory. A chunk of length 2 m needs a complex FFT of m numbers (block_fft.cuh). A block handles
+ * kDctElements elements, which are one chunk if m is kBlockPoints. That case has separate code, whose results are
+ * bit-identical. The forward transform is here, because two kernels use it.
  */
 #include <math.h>
 
@@ -16,7 +16,7 @@ namespace gcb
 {
 
 constexpr unsigned kDctElements = kBlockElements;
-static_assert(kDctElements == GCB_CUDA_DCT_BLOCK_MOST, "one block's work");
+static_assert(kDctElements == GCB_CUDA_DCT_BLOCK_MOST, "one block must handle the longest chunk");
 
 /* The three arrays of a table. */
 struct dct_twiddles {
@@ -204,7 +204,8 @@ __device__ __forceinline__ void numbers_to_coefficients(dct_room &room, const dc
     sync_block();
 }
 
-/* The same from the registers of the last round, if one transform fills the block. */
+/* Like numbers_to_coefficients, but takes the numbers from the registers of the last round. Only if one transform fills
+ * the block. */
 __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const dct_twiddles &t)
 {
     constexpr unsigned kPart = kLastPart;

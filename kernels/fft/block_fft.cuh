@@ -179,9 +179,8 @@ __device__ __forceinline__ void block_fft(block_fft_room &room,
 }
 
 /*
- * One transform of all 2048 numbers, whose offsets are constants: three rounds of radix 8, then one
- * of radix 4. The last round's butterflies end in registers: a thread does its own and one more of
- * its choice.
+ * One transform of all 2048 numbers, whose offsets are constants: three rounds of radix 8, then one of radix 4. The
+ * last round's butterflies end in registers: a thread computes its own and a second one that the caller chooses.
  */
 constexpr unsigned kLastPart = kBlockPoints / 4; /* distance of a butterfly's results */
 
@@ -227,7 +226,7 @@ __device__ __forceinline__ complex_pair split_pair(complex k, complex m_k, compl
     return {add(even, odd), conj(sub(even, odd))};
 }
 
-/* Both bins times two. */
+/* Computes both bins, multiplied by two. */
 __device__ __forceinline__ complex_pair split_twice(complex k, complex m_k, complex split)
 {
     const complex far = conj(m_k), even = add(k, far), odd = mul(split, times_minus_i(sub(k, far)));
@@ -235,8 +234,8 @@ __device__ __forceinline__ complex_pair split_twice(complex k, complex m_k, comp
     return {add(even, odd), conj(sub(even, odd))};
 }
 
-/* The inverse, times two, with real and imaginary parts swapped. Swapping the parts before and
- * after a forward transform makes it an inverse one. */
+/* Computes both numbers from both bins, multiplied by two, with real and imaginary parts swapped. Swapping the parts
+ * before and after a forward transform makes it an inverse one. */
 __device__ __forceinline__ complex_pair join_pair(complex k, complex m_k, complex split)
 {
     const complex w = conj(m_k), g = add(k, w), q = mul(conj(split), sub(k, w));
@@ -278,7 +277,7 @@ __device__ __forceinline__ void pair_up(last_pair *v)
     }
 }
 
-/* The inverse of pair_up. */
+/* Undoes pair_up. */
 __device__ __forceinline__ void pair_down(last_pair *v)
 {
     if (threadIdx.x == 0) {

@@ -12,7 +12,7 @@ using gcb::kBlockElements;
 using gcb::kBlockPoints;
 using gcb::kBlockThreads;
 
-static_assert(kBlockElements == GCB_CUDA_FFT_BLOCK_MOST, "one block's work");
+static_assert(kBlockElements == GCB_CUDA_FFT_BLOCK_MOST, "one block must handle the longest chunk");
 
 /* The number of this block's places that belong to existing chunks. */
 __device__ unsigned places_here(const struct gcb_cuda_block_fft &f)
@@ -58,8 +58,8 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
 
 /* ---- inverse ---- */
 
-/* Bins k and m - k, in their places, to the numbers that they came from. join_ends does so for k =
- * 0, whose pair is 0 and m / 2. */
+/* Turn bins k and m - k back, in place, into the numbers that they came from. join_ends handles k = 0, whose pair is 0
+ * and m / 2. */
 __device__ void join_ends(complex &zero, complex &middle)
 {
     zero = {zero.re - zero.im, zero.re + zero.im};

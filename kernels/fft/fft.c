@@ -16,8 +16,8 @@
 /* Waking a worker for fewer floats than this costs more than it saves. */
 #define LEAST_SHARE 16384
 
-/* FFTW takes little memory for shorter transforms, and little while it executes plans whose primes
- * are all smaller. */
+/* FFTW takes little memory for transforms shorter than LEAST_PROBED. It also takes little while it executes plans for
+ * lengths whose prime factors are all below LEAST_PRIME. */
 #define LEAST_PROBED 65536
 #define LEAST_PRIME 17
 
@@ -28,12 +28,12 @@ struct gcb_fft {
     uint64_t chunks; /* the last one may be shorter */
     int workers;     /* threads that share the chunks */
     size_t stride;   /* floats of scratch per worker */
-    uint64_t room;   /* floats that FFTW may allocate while all workers execute; 0: few */
+    uint64_t room;   /* floats that FFTW may allocate while all workers execute; 0 if few */
     float *scratch;  /* NULL: one chunk, transformed in the caller's bins */
     fftwf_plan plan;
     fftwf_plan last;     /* for the short last chunk; NULL if there is none */
     float *twiddle;      /* DCT: rotation factors of a chunk */
-    float *last_twiddle; /* those of the short last chunk, in the same allocation */
+    float *last_twiddle; /* rotation factors of the short last chunk, in the same allocation */
 };
 
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +46,7 @@ static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
  * are those of FFTW's REDFT10 and REDFT01, which are inverse up to a factor 2n.
  */
 
-/* 2 (n/2 + 1) floats: scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the DCT-III. */
+/* Fills 2 (n/2 + 1) floats with scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the DCT-III. */
 static void dct_twiddles(float *twiddle, size_t n, double scale)
 {
     const double step = acos(-1.0) / (2.0 * (double)n);
@@ -57,7 +57,7 @@ static void dct_twiddles(float *twiddle, size_t n, double scale)
     }
 }
 
-/* Elements x to the input v of the forward FFT. Two loops instead of one, because compilers vectorise each. */
+/* Turns elements x into the input v of the forward FFT. Two loops instead of one, because compilers vectorise each. */
 static void dct_fold(float *restrict v, const float *restrict x, size_t n)
 {
     for (size_t j = 0; j < n / 2; j++)
@@ -68,7 +68,7 @@ static void dct_fold(float *restrict v, const float *restrict x, size_t n)
         v[n / 2] = x[n - 1];
 }
 
-/* Bins of the forward FFT to coefficients y. */
+/* Turns the bins of the forward FFT into coefficients y. */
 static void dct_rotate(float *restrict y, const float *restrict bins, const float *restrict twiddle,
                        size_t n)
 {
@@ -82,7 +82,7 @@ static void dct_rotate(float *restrict y, const float *restrict bins, const floa
     }
 }
 
-/* Coefficients y to the bins of the inverse FFT. */
+/* Turns coefficients y into the bins of the inverse FFT. */
 static void dct_unrotate(float *restrict bins, const float *restrict y,
                          const float *restrict twiddle, size_t n)
 {
@@ -97,7 +97,7 @@ static void dct_unrotate(float *restrict bins, const float *restrict y,
     }
 }
 
-/* The output v of the inverse FFT to elements x. */
+/* Turns the output v of the inverse FFT into elements x. */
 static void dct_unfold(float *restrict x, const float *restrict v, size_t n)
 {
     for (size_t j = 0; j < n / 2; j++) {
@@ -115,13 +115,13 @@ static uint64_t bins_of(uint64_t length)
     return length / 2 + 1;
 }
 
-/* Floats in the caller's bins of a chunk. */
+/* The number of floats that a chunk's bins take in the caller's array. */
 static uint64_t floats_of(enum gcb_fft_kind kind, uint64_t length)
 {
     return kind == GCB_FFT_DCT ? length : 2 * bins_of(length);
 }
 
-/* Rounded up, so that in an array every buffer begins on a cache line of its own. */
+/* Rounds up, so that in an array every buffer begins on a cache line of its own. */
 static uint64_t padded_floats(uint64_t floats)
 {
     const uint64_t line = GCB_ALIGN / sizeof(float);
@@ -142,10 +142,10 @@ static uint64_t largest_prime(uint64_t n)
 }
 
 /*
- * The floats that FFTW may allocate. It ends the process if it gets no memory. While planning, it
- * takes up to 1.6 times the length of the transform, and 5.9 times for a prime length. While
- * executing once, it takes 2 times for twice a prime, and 5.1 times for a prime (version 3.3.10,
- * measured from 65,536 on). This is half as much again, because FFTW's allocations leave gaps.
+ * The floats that FFTW may allocate. It ends the process if it gets no memory. While planning, it takes up to 1.6 times
+ * the length of the transform, and 5.9 times for a prime length. While executing once, it takes 2 times for twice a
+ * prime, and 5.1 times for a prime (version 3.3.10, measured from 65,536 on). The result is 1.5 times these figures,
+ * because FFTW's allocations leave gaps.
  */
 static uint64_t most_floats_taken(uint64_t length)
 {
@@ -168,7 +168,7 @@ static bool can_plan(uint64_t length, const struct gcb_fft_config *config)
            can_allocate(config->rigor == GCB_FFT_MEASURE ? 2 * most : most);
 }
 
-/* Floats that FFTW may allocate while it executes; 0: little. */
+/* Floats that FFTW may allocate while it executes; 0 if it allocates little. */
 static uint64_t room_while_executing(uint64_t length)
 {
     return length < LEAST_PROBED || largest_prime(length) < LEAST_PRIME ? 0
@@ -180,7 +180,7 @@ static void parallel(const struct gcb_fft *fft, void (*task)(void *ctx, uint64_t
     gcb_parallel(&(struct gcb_queue){.threads = fft->workers}, (uint64_t)fft->workers, task, ctx);
 }
 
-/* Memory that the workers may take, all of it at once. */
+/* Memory that FFTW may take in all workers at the same time. */
 struct room {
     const struct gcb_fft *fft;
     struct share {
@@ -253,8 +253,7 @@ static bool start_fftw(void)
     return started;
 }
 
-/* An in-place plan of one length, for buffers aligned as `buffer` is. The caller holds the
- * planner's lock. */
+/* Makes an in-place plan for one length, for buffers aligned as `buffer` is. The caller holds the planner's lock. */
 static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
                             const struct gcb_fft_config *config)
 {
@@ -316,8 +315,7 @@ static int make_twiddles(struct gcb_fft *fft, const struct gcb_fft_config *confi
     return 0;
 }
 
-/* Planning needs a buffer. The scratch serves as that; if no scratch is needed, a temporary buffer
- * does. */
+/* Planning needs a buffer: the scratch or, if no scratch is needed, a temporary buffer. */
 static int take_memory(struct gcb_fft *fft, const struct gcb_fft_config *config)
 {
     float *buffer = gcb_alloc_array(fft->stride * (uint64_t)fft->workers, sizeof(*buffer));
@@ -333,7 +331,7 @@ static int take_memory(struct gcb_fft *fft, const struct gcb_fft_config *config)
     return err;
 }
 
-/* At least one. The results do not depend on this number. */
+/* The number of workers that is worthwhile, at least one. The results do not depend on it. */
 static int useful_workers(const struct gcb_fft *fft, int threads)
 {
     const uint64_t shares = fft->n / LEAST_SHARE;
@@ -445,7 +443,7 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
         memcpy(x + from, scratch, length * sizeof(*x));
 }
 
-/* The first chunk of a worker. For the number after the last worker, the number of chunks. */
+/* The first chunk of a worker. If `worker` is the number of workers, returns the number of chunks. */
 static uint64_t first_chunk(const struct gcb_fft *fft, int worker)
 {
     const uint64_t w = (uint64_t)worker, workers = (uint64_t)fft->workers;

@@ -19,7 +19,7 @@ extern "C" {
 #define GCB_CUDA_FFT_BLOCK_LEAST 8
 #define GCB_CUDA_FFT_BLOCK_MOST 4096
 
-/* The chunks to transform: `count` elements in all, a multiple of `length`. If count is 0, there are none. */
+/* The chunks to transform: `count` elements in all, a multiple of `length`. `count` may be 0. */
 struct gcb_cuda_block_fft {
     uint64_t count, length;
     const void *table; /* device memory */
@@ -42,7 +42,7 @@ int gcb_cuda_fft_block_forward(struct gcb_device_stream *s, float *bins,
  * elements. */
 struct gcb_cuda_fft_inversion {
     float unitary;
-    const float *from; /* or NULL */
+    const float *from; /* the tensor to subtract from, or NULL */
 };
 int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept,
@@ -66,13 +66,13 @@ struct gcb_cuda_fft_selection {
     struct gcb_device_result *most; /* max_bits as above; 0 before the first launch */
 };
 
-/* Chunks of 4096; in->n = f->count. Adds error feedback while reading. Writes the chunks' entries
- * and the end of the choice. */
+/* Chunks of 4096; in->n = f->count. Adds error feedback while reading. Writes the chunks' entries and the number of
+ * kept positions. */
 int gcb_cuda_fft_select(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
                         const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f);
 
-/* Called when c->most is that of the whole message; `in` is as gcb_cuda_fft_select left it. A part
- * that is not finite makes result->status GCB_E_SEND_RAW. */
+/* Call it when c->most has the largest part of the whole message; `in` is as gcb_cuda_fft_select left it. A part that
+ * is not finite makes result->status GCB_E_SEND_RAW. */
 int gcb_cuda_fft_reselect(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
                           const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f,
                           struct gcb_device_result *result);

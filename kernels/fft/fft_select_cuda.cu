@@ -17,7 +17,7 @@ using gcb::kBlockThreads;
 constexpr unsigned kBins = kBlockPoints + 1;
 constexpr unsigned kEach = (kBins + kBlockThreads - 1) / kBlockThreads;
 constexpr uint32_t kAnyScale = 255;
-constexpr unsigned kBlocks = 5; /* per multiprocessor: as many as registers allow */
+constexpr unsigned kBlocks = 5; /* blocks per multiprocessor: as many as registers allow */
 
 struct select_room {
     gcb::block_fft_room fft;
@@ -71,7 +71,8 @@ struct bin_chunk {
         reinterpret_cast<float2 *>(to)[entry] = make_float2(z.re * unitary, z.im * unitary);
     }
 };
-static_assert(kBins == (kEach - 1) * kBlockThreads + 1, "one bin has a turn of its own");
+static_assert(kBins == (kEach - 1) * kBlockThreads + 1,
+              "the last turn of the loop must handle a single bin");
 
 /* The powers of the thread's bins. Place 0 holds the first bin and the last one. */
 __device__ void fill_magnitudes(bin_chunk *c)

@@ -32,8 +32,8 @@ int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const fl
                              const struct gcb_device_result *most,
                              struct gcb_device_result *result);
 
-/* The chosen bins at unitary scale: entry j is value[2 j], value[2 j + 1]. Starts with entry
- * `from`; aligned to 16. */
+/* The chosen bins at unitary scale: entry j is value[2 j], value[2 j + 1]. Writes entries from number `from` on.
+ * `value` is aligned to 16. */
 int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
                              const struct gcb_cuda_chosen *chosen,
                              const struct gcb_cuda_spectrum *how, uint64_t from);

@@ -18,7 +18,7 @@ using gcb::kTileThreads;
 
 constexpr unsigned kStages = 4; /* stages among a thread's 16 values */
 constexpr unsigned kSignWords = kTile / 32;
-static_assert(kTileEach == 1u << kStages, "a thread's values are those of whole stages");
+static_assert(kTileEach == 1u << kStages, "kStages stages must use all values of a thread");
 
 /* Arguments of one call. */
 struct job {
@@ -56,7 +56,7 @@ __device__ uint32_t signs_of(uint64_t key, uint64_t first)
     return w == 0 ? b.word[0] : w == 1 ? b.word[1] : w == 2 ? b.word[2] : b.word[3];
 }
 
-/* Scales an element of a shorter piece like the others. */
+/* Brings an element of a shorter piece to the scale of the others. */
 __device__ float scale_piece(float x, const job &j, uint64_t i)
 {
     const uint64_t piece = gcb_hadamard_piece(j.n, j.length, i);

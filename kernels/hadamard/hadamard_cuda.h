@@ -30,7 +30,7 @@ struct gcb_cuda_hadamard_inversion {
     uint64_t length;
     float unitary;
     const uint8_t *side;
-    const float *from; /* or NULL */
+    const float *from; /* the tensor to subtract from, or NULL */
 };
 int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
                               const struct gcb_cuda_hadamard_inversion *how);

@@ -11,15 +11,15 @@ namespace gcb
 {
 
 constexpr unsigned kGapCounts = GCB_GAP_SUMS * GCB_PREFIX_SYMBOLS;
-/* the first byte, the sums, and code lengths of at most 9 bits per symbol */
+/* words for the first byte, the sums, and code lengths of at most 9 bits per symbol */
 constexpr unsigned kGapHeadWords =
     (8 + 6 * GCB_GAP_CODES + GCB_GAP_CODES * (6 + 9 * GCB_PREFIX_SYMBOLS)) / 32 + 1;
 
 /* The codes of a message, in device memory. */
 struct gap_codes {
     uint32_t golomb;                /* parameter of Golomb's code */
-    uint64_t golomb_ones, low_bits; /* over all gaps */
-    uint32_t count[kGapCounts];     /* by the sum of magnitudes before the gap, then by symbol */
+    uint64_t golomb_ones, low_bits; /* totals over all gaps */
+    uint32_t count[kGapCounts];     /* by sum of magnitudes before the gap, then by symbol */
     uint32_t groups;                /* codes made from the counts; 0: Golomb's code is used */
     uint32_t head_bytes;
     uint32_t head[kGapHeadWords];

@@ -188,7 +188,7 @@ __device__ void make_codes(codes_room &m)
     const unsigned g = threadIdx.x / kWarp;
     uint64_t bits = 0;
 
-    static_assert(kWarps >= GCB_GAP_CODES, "a warp for each code");
+    static_assert(kWarps >= GCB_GAP_CODES, "each code needs a warp");
     if (threadIdx.x == 0)
         m.gap_bits = 0;
     if (g < m.groups && gcb::lane() == 0) {
@@ -248,7 +248,7 @@ __device__ void make_head(codes_room &m)
     gcb::sync_block();
 }
 
-/* Are the codes made here never longer than Golomb's? Assumes the worst padding of each block for
+/* Is the stream in these codes certainly not longer than in Golomb's code? Assumes the worst padding of each block for
  * these codes, and the best for Golomb's. Called by one thread. */
 __device__ bool shorter_than_golomb(const codes_room &m, const gap_codes &all, uint64_t kept)
 {

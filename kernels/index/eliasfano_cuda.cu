@@ -143,8 +143,8 @@ __device__ uint32_t read_position(const gcb::stream_block &block, const block_pa
     return static_cast<uint32_t>(pos < n ? pos : n);
 }
 
-/* Writes a block's positions to their places. Returns false, though not in every thread, if the
- * bits are not such a block. */
+/* Writes a block's positions to their places. Returns false, though not in every thread, if the bits are not a valid
+ * block. */
 __device__ bool get_block(gcb::scan_room &room, uint32_t *pos, const gcb::stream_block &block,
                           const block_parts &in, uint64_t n)
 {

@@ -2,10 +2,9 @@
 #define KERNELS_INDEX_ENCODE_GAPS_CUH
 
 /*
- * Writes gaps in a code; each thread handles 16 gaps. A code is a class constructed from (chosen,
- * const table *), with
+ * Writes gaps in a code; each thread handles 16 gaps. A code is a class constructed from (chosen, const table *), with
  *
- *   past        state that depends on the gaps before in the block
+ *   past        state that depends on the earlier gaps of the block
  *   begin       the past at the beginning of a run of gaps
  *   of          the bits of a gap; updates the past
  *   head_bytes, head_byte   the part of the stream before its blocks

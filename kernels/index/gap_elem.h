@@ -11,7 +11,7 @@
  * the stream's own codes, less one. */
 #define GCB_GAP_MARK 32
 
-/* v is not 0. */
+/* floor(log2(v)); v is not 0. */
 GCB_HD unsigned gcb_log2_floor(uint32_t v)
 {
 #ifdef __CUDA_ARCH__

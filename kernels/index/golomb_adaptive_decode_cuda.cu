@@ -164,7 +164,7 @@ __global__ void read_tables(gap_tables *t, struct gcb_cuda_payload p,
 
 /* ---- the gaps ---- */
 
-/* The past of a place is, for Golomb, the ones of a gap that began in an earlier stretch; for
+/* A block's gaps. The `past` of a code_place means, for golomb, the ones of a gap that began in an earlier stretch; for
  * adaptive, the state after the two gaps before. */
 struct block_gaps {
     const gap_tables *t;

@@ -5,8 +5,8 @@
 
 #define GCB_GOLOMB_PARAMETERS 31
 
-/* 1 - (phi - 1)^(2^-(b-1)) for b = 1, 2, ...: up to this density, the best parameter is b or
- * more. */
+/* Returns 1 - (phi - 1)^(2^-(b-1)) for b = 1, 2, ..., where phi is the golden ratio. Up to this density, the best
+ * parameter is b or more. */
 GCB_HD double gcb_golomb_density(unsigned b)
 {
     static const double thresholds[GCB_GOLOMB_PARAMETERS] = {

@@ -30,7 +30,7 @@ typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_
 gcb_cuda_put_index_fn gcb_cuda_put_u32, gcb_cuda_put_bitmap;
 gcb_cuda_get_index_fn gcb_cuda_get_u32, gcb_cuda_get_bitmap;
 
-/* kernels/index/: each gets the scratch that it asks for, aligned to 16. */
+/* These coders get as much scratch as the functions below ask for, aligned to 16. */
 gcb_cuda_put_index_fn gcb_cuda_put_varint, gcb_cuda_put_golomb, gcb_cuda_put_adaptive,
     gcb_cuda_put_eliasfano, gcb_cuda_put_block;
 gcb_cuda_get_index_fn gcb_cuda_get_varint, gcb_cuda_get_golomb, gcb_cuda_get_adaptive,

@@ -21,7 +21,7 @@ struct gcb_prefix_leaf {
     uint8_t symbol;
 };
 
-/* The symbols that occur, rarest first; among equals the lower symbol first. */
+/* Lists the symbols that occur, rarest first; of two symbols with equal counts, the lower symbol comes first. */
 GCB_HD unsigned gcb_prefix_sort(struct gcb_prefix_leaf *leaf, const uint32_t *count)
 {
     unsigned n = 0;
@@ -123,7 +123,7 @@ GCB_HD unsigned gcb_prefix_reversed(unsigned code, unsigned bits)
     return r;
 }
 
-/* Codes with their first bit lowest, and their lengths in bits. */
+/* Computes the codes, with their first bit lowest, and their lengths in bits. */
 GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *length)
 {
     const int lone = gcb_prefix_is_lone(length);
@@ -145,7 +145,7 @@ GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *lengt
 
 /* ---- lengths in a message (src/lib/sparse/prefix.h) ---- */
 
-#define GCB_PREFIX_FIRST 4 /* the length before the first */
+#define GCB_PREFIX_FIRST 4 /* assumed length before the first symbol */
 
 enum gcb_prefix_step {
     GCB_PREFIX_SAME,
@@ -166,7 +166,7 @@ GCB_HD enum gcb_prefix_step gcb_prefix_step_of(unsigned length, unsigned before)
     return length + 1 == before ? GCB_PREFIX_SHORTER : GCB_PREFIX_GIVEN;
 }
 
-/* The inverse; `given` is used if the step is GCB_PREFIX_GIVEN. */
+/* Inverse of the function above: a length from a step. `given` is used if the step is GCB_PREFIX_GIVEN. */
 GCB_HD unsigned gcb_prefix_length_of(unsigned step, unsigned before, unsigned given)
 {
     switch (step) {

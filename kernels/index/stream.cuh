@@ -186,7 +186,7 @@ __device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const st
     return count_block(bad) == 0;
 }
 
-/* For codes that need no table. */
+/* An empty table, for codes that need no table. */
 struct no_table {
 };
 
@@ -196,13 +196,13 @@ template <class Reader> struct get_room {
 };
 
 /*
- * Reads the positions of a stream; each of its blocks is read by a block of threads. A Reader is a
- * class constructed from (const Table *), with
+ * Reads the positions of a stream; each of its blocks is read by a block of threads. A Reader is a class constructed
+ * from (const Table *), with
  *
  *   room   the shared memory that it needs
  *   head   bytes before the first block
  *   get    writes a block's gaps to the places of its positions; a gap of n or more may be given as n. Returns
- *          false, though not in every thread, if the bits are not such a block. Called by every thread of the
+ *          false, though not in every thread, if the bits are not a valid block. Called by every thread of the
  *          block.
  */
 template <class Reader, class Table>

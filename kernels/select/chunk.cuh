@@ -94,8 +94,8 @@ __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n
     return warp_add(mine);
 }
 
-/* From the threads' maxima, finds the overall maximum and a bound that at least k of them reach;
- * few more do, if k is small. Called by a warp. */
+/* From the threads' maxima, finds the overall maximum and a bound that at least k of the maxima reach. If k is small,
+ * few more than k reach it. Called by a warp. */
 template <class Room> __device__ void find_bound(Room &room, uint32_t threads, uint32_t k)
 {
     const uint32_t enough = k + k / 8 + 1;

@@ -10,7 +10,7 @@ namespace
 {
 
 constexpr unsigned kScaleThreads = 256;
-/* Numbers of threads. */
+/* The most threads of a block, by the length of the chunks. */
 constexpr unsigned kFew = 32, kSome = 256, kMost = gcb::kChunkNear / gcb::kChunkEach;
 
 template <unsigned Threads> using near_room = gcb::chunk_room<gcb::kChunkEach, Threads>;
@@ -247,7 +247,7 @@ uint64_t chunks_of(const struct gcb_cuda_chosen *to, const struct gcb_cuda_chunk
     return (to->n + cut->length - 1) / cut->length - cut->first;
 }
 
-/* Launches with at most `Threads` threads. */
+/* Launches blocks of at most `Threads` threads. */
 template <unsigned Threads>
 int launch_near(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                 const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)

@@ -10,7 +10,7 @@ using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
 
-/* Reads the scales. Returns false if no encoder writes them. */
+/* Reads the scales. Returns false if they are invalid. */
 __device__ bool get_scale(struct gcb_cuda_scale *to, const uint8_t *in,
                           const struct gcb_cuda_values &how)
 {
@@ -140,7 +140,7 @@ int gcb_cuda_reopen_payload(struct gcb_device_stream *s, const struct gcb_cuda_p
     *f = {static_cast<struct gcb_cuda_payload_head *>(scratch), chosen->first, chosen->pos,
           nullptr};
     static_assert(sizeof(*f->head) <= sizeof(gcb::value_measures),
-                  "it has room where values have theirs");
+                  "the head must fit the scratch of value_measures");
     return gcb::launch(reopen_payload, 1, gcb::kWarp, 0, s, f->head, *p, *how,
                        static_cast<const struct gcb_cuda_choice *>(chosen->choice));
 }

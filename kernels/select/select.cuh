@@ -62,7 +62,7 @@ inline uint64_t warps_over(uint64_t tiles)
 
 /* ---- the steps of a choice: each queues kernels and returns 0 or GCB_E_DEVICE ---- */
 
-/* A choice in progress. All but x.n is device memory. */
+/* A choice in progress. All pointers are device memory. */
 struct selection {
     struct selection_state *c;
     struct slots in;
@@ -75,10 +75,10 @@ uint64_t lay_out(void *scratch, struct gcb_cuda_chosen *chosen, selection_state 
 selection start_selection(void *scratch, struct gcb_cuda_chosen *chosen,
                           const struct gcb_device_input *x);
 
-/* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Elements of
- * at least its rank-th largest magnitude are collected. With two sides the smaller one's rank-th
- * largest counts, but never 0. It is found exactly with 3 levels of digits, and rounded down a
- * little with 2. With m = 0, elements from `least` on are collected. */
+/* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Elements of at least its
+ * rank-th largest magnitude are collected. With two sides, the smaller of the two sides' rank-th largest magnitudes is
+ * used, but never 0. With 3 levels of digits the magnitude is exact, with 2 it is rounded down a little. With m = 0,
+ * elements of magnitude `least` or more are collected. */
 struct sample {
     uint64_t stride, offset;
     uint64_t m, rank;
@@ -116,8 +116,8 @@ struct list_set {
     unsigned count;
 };
 
-/* compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; that of a single
- * list also goes to the choice. compact_list makes one. */
+/* compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; the length of a single list also goes to the
+ * choice. compact_list makes a single list. */
 int make_lists(struct gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n);
 int compact_list(struct gcb_device_stream *s, const selection &w, const struct gcb_cuda_chosen &to,
                  unsigned which);

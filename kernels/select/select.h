@@ -35,7 +35,7 @@ struct gcb_select_fns {
 
 void gcb_select_init(struct gcb_select_fns *fns, unsigned cpu_flags);
 
-/* Variants that the table may hold; only the family's own files name them. */
+/* The variants of these functions. Only the files of this family use these names. */
 gcb_select_collect_fn gcb_select_collect_avx2;
 gcb_select_count_fn gcb_select_count_avx2;
 gcb_select_power_fn gcb_select_power_avx2;

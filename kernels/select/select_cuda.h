@@ -72,10 +72,9 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
                             const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
                             void *scratch);
 
-/* src/lib/sparse/select_one_sided.c. gcb_cuda_select_one_sided: the k largest of the side with the
- * larger sum. It makes lists of both sides, so it needs more scratch. gcb_cuda_select_side: the k
- * largest of `side` (0: positive values, 1: negative ones), or of the other side if that one is
- * empty. k as above. */
+/* src/lib/sparse/select_one_sided.c. gcb_cuda_select_one_sided: the k largest of the side with the larger sum. It makes
+ * lists of both sides, so it needs more scratch. gcb_cuda_select_side: the k largest of `side` (0: positive values, 1:
+ * negative ones), or of the other side if `side` is empty. k as above. */
 uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most);
 int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                               const struct gcb_device_input *in, uint64_t k, void *scratch);
@@ -84,10 +83,9 @@ int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *ch
                          void *scratch);
 
 /*
- * About k elements, by a threshold between the mean and the largest magnitude
- * (src/lib/sparse/select_search.c); `most` is n. With a state (device memory, all zero at first) a
- * threshold is used for `interval` steps of a worker. The device decides whether it still applies,
- * so the host does not wait.
+ * About k elements, by a threshold between the mean and the largest magnitude (src/lib/sparse/select_redsync.c); `most`
+ * is n. With a state (device memory, all zero at first) a threshold is used for `interval` steps of a worker. The
+ * device decides whether the threshold still applies, so the host does not wait.
  */
 #define GCB_CUDA_SEARCH_STATE 32
 struct gcb_cuda_search {

@@ -17,7 +17,8 @@ struct search_memory {
     uint32_t worker, threshold;
     uint32_t found, pad;
 };
-static_assert(sizeof(search_memory) <= GCB_CUDA_SEARCH_STATE, "there is room for it");
+static_assert(sizeof(search_memory) <= GCB_CUDA_SEARCH_STATE,
+              "the state must have room for search_memory");
 
 /* Sets the threshold. 0 means that no ratio lets k elements pass, and exactly k are ranked. */
 __device__ void set_threshold(selection_state *c, uint32_t threshold, uint32_t k)
@@ -26,7 +27,7 @@ __device__ void set_threshold(selection_state *c, uint32_t threshold, uint32_t k
     c->keep[0] = {0, 0, threshold, threshold ? gcb::kAll : 0};
 }
 
-/* Reuses an earlier step's threshold if it still applies, like select_search.c. */
+/* Reuses an earlier step's threshold if it still applies, like select_redsync.c. */
 __global__ void reuse_threshold(selection_state *c, const search_memory *r,
                                 struct gcb_cuda_search how)
 {
@@ -128,12 +129,11 @@ struct bisect_room {
 };
 
 /*
- * Searches for a threshold as select_search.c does, but counts only the collected elements. All
- * elements of magnitude c->least or more were collected. So the count for a threshold of c->least
- * or more is exact. For a lower threshold, the count is at least the number of collected elements,
- * which is enough to know if that number is more than 2k.
- * Sets *best to the threshold found, or to 0 if there is none. Returns false if the counts do not
- * decide, or if elements that have to be kept were not collected.
+ * Searches for a threshold as select_redsync.c does, but counts only the collected elements. All elements of magnitude
+ * c->least or more were collected. So the count for a threshold of c->least or more is exact. For a lower threshold,
+ * the count is at least the number of collected elements, which is enough to know if that number is more than 2k. Sets
+ * *best to the threshold found, or to 0 if there is none. Returns false if the counts do not decide, or if elements
+ * that have to be kept were not collected.
  */
 __device__ bool bisect(const selection_state *c, const uint32_t *reach, uint32_t k, uint32_t *best)
 {
@@ -186,7 +186,7 @@ __global__ __launch_bounds__(gcb::kOneBlock) void search_thresholds(selection_st
             *r = {how.step, how.worker, best, 1, 0};
     }
 }
-static_assert(gcb::kOneBlock == kRatios, "a thread for each ratio");
+static_assert(gcb::kOneBlock == kRatios, "each ratio needs a thread");
 
 /* Collects, counts and searches. */
 int search_collected(struct gcb_device_stream *s, const gcb::selection &w,

@@ -16,7 +16,7 @@ struct value_measures {
     uint32_t max_bits;
     uint64_t exponents[kExponents]; /* complex bins have two values: up to 2^32 */
 };
-static_assert(sizeof(value_measures) % 8 == 0, "doubles stand behind it");
+static_assert(sizeof(value_measures) % 8 == 0, "the array of doubles after it must be aligned");
 
 struct measure_arrays {
     value_measures *all;

@@ -88,7 +88,7 @@ struct uniform_code {
     }
 };
 
-/* For mean (no codes, only a scale), sign-mean and means. */
+/* The code of values=mean (no bits, only a scale), sign-mean and means. */
 struct sign_code {
     float up, down;
     bool single_mean, two_means; /* all values are `up`; both scales are sent */
@@ -124,7 +124,7 @@ __device__ void put_kept(uint8_t *out, const struct gcb_cuda_chosen &c)
         gcb::put_u32(out, static_cast<uint32_t>(c.choice->kept));
 }
 
-/* Where values are written, and which. */
+/* Where the values are written, and which values. */
 struct value_output {
     uint8_t *out;
     struct gcb_cuda_chosen chosen;

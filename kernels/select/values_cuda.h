@@ -63,8 +63,8 @@ struct gcb_cuda_payload {
     uint64_t n;
 };
 
-/* The length of the index, if it follows from the counts: bytes per kept position, plus bits per
- * each of n positions if any is kept. */
+/* The length of the index, if it follows from the counts: kept_bytes for each kept position, plus, if any position is
+ * kept, flag_bits for each of the n positions. */
 struct gcb_cuda_index_length {
     uint32_t kept_bytes, flag_bits;
     int any; /* the length does not follow from the counts; the index coder checks it */

@@ -1,7 +1,7 @@
 #include "src/lib/device/module/sparse.h"
 
 _Static_assert((int)GCB_CUDA_MEANS == GCB_VALUES_MEANS,
-               "enum gcb_cuda_value_kind has the order of enum gcb_values_id");
+               "enum gcb_cuda_value_kind must have the order of enum gcb_values_id");
 
 struct gcb_cuda_values gcb_device_values(const struct gcb_sparse *p)
 {
