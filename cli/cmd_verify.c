@@ -256,7 +256,7 @@ static int print_head(struct verify *v)
     const int err = session_print_heading(&v->s, "");
 
     if (!err && v->s.report.table && !v->o->own.all)
-        fprintf(v->s.report.out, "checked of %zu message%s (--all checks every message):\n",
+        fprintf(v->s.report.out, "chosen from %zu message%s (--all checks every message):\n",
                 v->s.layout.count, v->s.layout.count == 1 ? "" : "s");
     return err;
 }
@@ -346,8 +346,9 @@ const struct cmd cmd_verify = {
     .details =
         "Checks that messages decode to what was encoded, that every thread count and instruction "
         "set makes the same bytes, that no message is too large, and the bounds and identities of "
-        "each method's paper. Its capabilities and stages say which checks apply. A broken promise "
-        "exits with status 5. -v shows every check; docs/verify.md lists them.\n"
+        "each method's paper. A method's capabilities and stages decide which checks apply. If a "
+        "promise is broken, the exit status is 5. -v shows every check; docs/verify.md lists "
+        "them.\n"
         "With --device cuda a GPU encodes and decodes. Its messages must equal the CPU's, and it "
         "must decode the CPU's messages.\n",
     .spec = {.groups = groups,

@@ -9,7 +9,7 @@ struct bench_own {
     const char *suite;
     struct opt_list scopes, devices, threads,
         caches; /* an item may have several values, separated by commas */
-    double precision, max_time, time_budget; /* 0: not given */
+    double precision, max_time, time_budget; /* 0: the option is not given */
     int max_samples;
     bool samples, no_bandwidth;
 };
@@ -17,7 +17,7 @@ struct bench_own {
 /* `bench --kernels`: the kernels of this build instead of methods. */
 struct bench_kernels_options {
     bool kernels;
-    struct opt_list sizes; /* empty: all */
+    struct opt_list sizes; /* empty: all sizes */
 };
 
 struct bench_options {
@@ -50,12 +50,12 @@ struct bench_words {
 int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct bench_options *o,
                bool files, struct gcb_diag *diag);
 
-/* GCB_E_INVALID if an option is given that has no meaning with --kernels. */
+/* Checks options: GCB_E_INVALID if one is given that has no meaning with --kernels. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*
- * The methods given, or those of the suite, with the overrides applied. identity is always one of them, and memcpy
- * (src/tool/trial/copy.h) follows it. Release *out with gcb_free.
+ * Makes the list of methods: the named ones or those of the suite, with the overrides applied. identity is always in
+ * the list, and memcpy (src/tool/trial/copy.h) follows it. Release *out with gcb_free.
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite *suite,
                   const struct bench_options *o, struct gcb_diag *diag);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* One command per line, so that additions do not conflict. */
+/* Each command has a line of its own, so that commits that add commands do not conflict. */
 /* clang-format off */
 static const struct cmd *const commands[] = {
     &cmd_compress,

@@ -3,7 +3,7 @@
 
 #include "cli/base/optparse.h"
 
-/* What the process returns; scripts depend on it. */
+/* Exit statuses of the process. Scripts depend on these numbers. */
 enum cmd_exit {
     CMD_DONE = 0,
     CMD_FAILED = 1,
@@ -14,10 +14,10 @@ enum cmd_exit {
     CMD_AMBIGUOUS = 6,
 };
 
-/* What a command gets besides its options. */
+/* What a command's `run` gets besides its options and operands. */
 struct cmd_context {
-    FILE *out; /* results only */
-    FILE *err; /* messages */
+    FILE *out; /* standard output, for results only */
+    FILE *err; /* standard error, for messages */
     int argc;  /* the whole command line, for the environment record */
     char *const *argv;
     bool plain; /* NO_COLOR or TERM=dumb is set */
@@ -60,19 +60,20 @@ extern const struct cmd cmd_report;
 extern const struct cmd cmd_sweep;
 extern const struct cmd cmd_verify;
 
-/* The commands in the order that help lists them; NULL past the end. `help` is not one: main.c has it. */
+/* Returns the i-th command in the order of the help, or NULL past the end. `help` is not in the list: main.c implements
+ * it. */
 const struct cmd *cmd_at(size_t i);
 #define CMD_MAX 32 /* largest number of commands */
 
 /* The command called `name`, or NULL. */
 const struct cmd *cmd_find(const char *name);
 
-/* What an exit code means. */
+/* The meaning of an exit status. */
 struct cmd_meaning {
     enum cmd_exit code;
     const char *words;   /* NULL ends the table */
     const char *command; /* the only command that returns the code; NULL: any may */
 };
-extern const struct cmd_meaning cmd_meanings[]; /* by rising code */
+extern const struct cmd_meaning cmd_meanings[]; /* sorted by exit status */
 
 #endif

@@ -4,7 +4,8 @@
 #include "cli/base/options.h"
 #include "src/tool/trial/extent.h"
 
-/* The line above a table: what was read, and the settings, which may be "". Two lines if one would be too long. */
+/* Prints the line above a table: what was read, and the settings, which may be "". Prints two lines if one is too long.
+ * */
 void heading_print(FILE *out, const struct opt_list *files, const struct gcb_extent *extent,
                    const char *settings);
 

@@ -17,7 +17,7 @@ void interrupt_tidy(void);
  */
 void interrupt_catch(void);
 bool interrupt_seen(void); /* Has a caught signal arrived? */
-/* The same for observers: takes any context. */
+/* interrupt_seen as a callback for observers; `ctx` is not used. */
 bool interrupt_stop(void *ctx);
 
 #endif

@@ -14,25 +14,25 @@ extern const struct opt_row opt_methods_rows[];
  * NULL past the end; a name may occur more than once. */
 const char *opt_methods_key_at(size_t i);
 /*
- * The methods in the order given. Each takes those overrides that it has as parameters. GCB_E_INVALID also for an
- * override that no method has. *count is 0 if no method is given. Release *out with gcb_free.
+ * Makes the list of named methods, in the order given. Each takes those overrides that it has as parameters.
+ * GCB_E_INVALID also for an override that no method has. *count is 0 if no method is named. Release *out with gcb_free.
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         struct gcb_diag *diag);
-/* The same; if none is given, all methods with their default parameters. */
+/* Like opt_methods_resolve, but if no method is named, *out has all methods with their default parameters. */
 int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                        struct gcb_diag *diag);
 
-/* Appends a method to an array that one of these functions made. */
+/* Appends a method to an array that opt_methods_resolve or opt_methods_or_all made. */
 int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,
                        struct gcb_diag *diag);
 
-/* A parameter of a method in words, for `gcbench methods` and the manual. Each function returns out. */
+/* Two functions describe a parameter in words, for `gcbench methods` and the manual. Both return out. */
 
-/* "in [0, 1)" or "one of a, b, c". */
+/* Writes the values that a parameter takes: "in [0, 1)" or "one of a, b, c". */
 char *param_range(char *out, size_t size, const struct gcb_param *p);
 
-/* What it is, its other names and, with `condition`, the settings that it depends on. */
+/* Writes what a parameter is, its other names and, with `condition`, the settings that it depends on. */
 char *param_help(char *out, size_t size, const struct gcb_param *p, bool condition);
 
 #endif

@@ -16,12 +16,12 @@
  * embeds the structs it wants, lists their rows as groups, and calls the defaults from its own.
  */
 
-/* Which tensors are read. */
+/* Options that choose which tensors are read. */
 struct opt_input {
     struct opt_list dataset, exclude;
-    const char *step, *worker; /* NULL: all */
+    const char *step, *worker; /* NULL: all steps, all workers */
     int order;                 /* enum gcb_order */
-    uint64_t max_bytes;        /* 0: half of memory */
+    uint64_t max_bytes;        /* 0: the default, half of memory */
     bool allow_external, in_process;
 };
 extern const struct opt_row opt_part_rows[]; /* --step and --worker */
@@ -32,10 +32,10 @@ extern const char *const opt_steps[], *const opt_workers[];
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag);
 
-/* How tensors are grouped into messages, and which are sent as fp32. */
+/* Options on how tensors are grouped into messages, and which tensors are sent as fp32. */
 struct opt_message {
     int scope;             /* enum gcb_scope */
-    uint64_t bucket_bytes; /* 0: 25 MiB */
+    uint64_t bucket_bytes; /* 0: the default, 25 MiB */
     uint64_t min_elements;
     struct opt_list dense, output_layer;
     int nonfinite; /* enum opt_nonfinite */
@@ -48,20 +48,20 @@ enum opt_nonfinite {
 };
 extern const struct opt_row opt_scope_rows[];
 extern const struct opt_row opt_message_rows[];
-/* GCB_E_INVALID for options that contradict each other. */
+/* Checks the options on messages: GCB_E_INVALID if they contradict each other. */
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
-/* Borrows from `in`. */
+/* Makes the configuration of a layout from the options. It borrows strings from `in`. */
 struct gcb_layout_config opt_message_layout(const struct opt_message *in);
 /* Names of enum gcb_scope, gcb_order and opt_nonfinite, for rows and headings; each list ends with NULL. */
 extern const char *const opt_scopes[], *const opt_orders[], *const opt_nonfinites[];
 
-/* Where and how work runs. */
+/* Options on the device, the threads and the arithmetic of a run. */
 struct opt_exec {
-    const char *device; /* NULL: cpu */
-    int threads;        /* 0: 1 */
-    const char *isa;    /* NULL: auto */
+    const char *device; /* NULL: the default, cpu */
+    int threads;        /* 0: the default, 1 */
+    const char *isa;    /* NULL: the default, auto */
     int fft_plan;       /* enum gcb_fft_rigor */
-    uint64_t seed;      /* 0: 1 */
+    uint64_t seed;      /* 0: the default, 1 */
 };
 extern const struct opt_row opt_device_rows[];
 extern const struct opt_row opt_cpu_rows[]; /* --device of a command that runs on the cpu only */
@@ -70,10 +70,11 @@ extern const struct opt_row opt_exec_rows[]; /* --isa, --fft-plan, --seed */
 /* Values of --device and --isa, for completions; each list ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {
-    char device[16];                       /* as rows name it: "cpu", "cuda:0" */
-    struct gcb_device gpu;                 /* open unless device is "cpu" */
-    struct gcb_device_copying gpu_copying; /* bytes 0: not measured */
-    const char *isa;                       /* the widest instruction set in use: "avx2" */
+    char device[16];       /* the device as rows name it: "cpu", "cuda:0" */
+    struct gcb_device gpu; /* the open device, unless `device` is "cpu" */
+    struct gcb_device_copying
+        gpu_copying; /* copy bandwidth of the device; `bytes` is 0 if it was not measured */
+    const char *isa; /* the widest instruction set in use: "avx2" */
     unsigned cpu_flags;
     struct gcb_kernels kernels;
     struct gcb_queue queue;
@@ -86,16 +87,17 @@ int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct 
  * with the message `words`. */
 int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag);
 
-/* How often each message is measured. */
+/* Options on how often each message is measured. */
 struct opt_timing {
     int warmup;      /* -1: the command's own default */
     int repeat;      /* 0: the command's own default */
-    double min_time; /* seconds; 0: none */
+    double min_time; /* in seconds; 0: no least time */
 };
 extern const struct opt_row opt_timing_rows[];
-unsigned opt_timing_repeat(const struct opt_timing *in); /* for every command except bench */
+unsigned opt_timing_repeat(
+    const struct opt_timing *in); /* the number of timed runs, for every command except bench */
 
-/* How results are shown. */
+/* Options on how results are shown. */
 struct opt_show {
     int format; /* enum gcb_format */
     int color;  /* enum opt_color */
@@ -107,10 +109,10 @@ extern const struct opt_row opt_show_rows[];
 extern const struct opt_row
     opt_talk_rows[]; /* only -q and -v, for commands that write a file and show no results */
 
-/* --results: rows also go to a file. */
+/* The option --results, which writes rows to a file too, and options on that file. */
 struct opt_save {
     const char *results;
-    bool hash; /* hash large inputs too */
+    bool hash; /* also hash inputs over 1 GiB */
     bool force;
 };
 extern const struct opt_row opt_save_rows[];
@@ -129,11 +131,11 @@ int opt_make_check(const struct opt_make *in, struct gcb_diag *diag);
 
 /* Options on the lines of a table of methods, for `compress` and `sweep`. */
 struct opt_lines {
-    const char *sort; /* NULL: in the order given */
+    const char *sort; /* field to sort by; NULL: keep the order of the command line */
     bool no_baselines;
 };
 extern const struct opt_row opt_lines_rows[];
-/* *out: the figure of --sort, or GCB_FIELD_NONE. GCB_E_INVALID for an unknown field. */
+/* Sets *out to the field of --sort, or to GCB_FIELD_NONE. GCB_E_INVALID if there is no such field. */
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag);
 
 /* Options that add rows of histograms and spectra, for `compress` and `bench`. No table shows these rows. */

@@ -19,7 +19,7 @@
  */
 enum opt_type {
     OPT_FLAG,     /* bool: set to true; takes no value */
-    OPT_COUNT,    /* int: one more each time; takes no value */
+    OPT_COUNT,    /* int: counts how often the option is given; takes no value */
     OPT_TEXT,     /* const char *: borrowed from argv */
     OPT_LIST,     /* struct opt_list: repeatable */
     OPT_INT,      /* int */
@@ -46,9 +46,9 @@ struct opt_row {
     const char *metavar; /* NULL: N, SIZE, TIME or VALUE, as the type says */
     const char *help;
     enum opt_type type;
-    size_t offset;   /* of the value in the group's struct */
-    double min, max; /* numbers: inclusive; not checked if both are 0 */
-    double initial;  /* number or choice: the value unless the option is given */
+    size_t offset;   /* offset of the value in the group's struct */
+    double min, max; /* smallest and largest allowed number; not checked if both are 0 */
+    double initial;  /* the value of a number or choice if the option is not given */
     const char *const
         *choices; /* CHOICE; for TEXT and LIST, what completions offer. Ends with NULL */
 };
@@ -56,9 +56,10 @@ bool opt_takes_value(const struct opt_row *row);
 const char *opt_metavar(const struct opt_row *row); /* "VALUE" for NULL */
 
 struct opt_group {
-    const char *title; /* of the section in the help; consecutive equal titles are one section */
+    const char *
+        title; /* title of a section in the help; consecutive groups with equal titles form one section */
     const struct opt_row *rows; /* NULL ends the list of groups */
-    size_t offset;              /* of the group's struct in the command's struct */
+    size_t offset;              /* offset of the group's struct in the command's struct */
     bool passed_on;             /* `regress`: options that it passes on to `bench` */
 };
 /* The group of a struct that is a member of the command's struct `type`. */
@@ -69,8 +70,9 @@ struct opt_group {
 
 /* More long options, each with a value, collected in the order given: parameters of methods. */
 struct opt_extra {
-    const char *(*name_at)(size_t i); /* NULL past the end; NULL itself: there are none */
-    size_t offset; /* of a struct opt_list in the command's struct: name, value, name, value, ... */
+    const char *(*name_at)(size_t i); /* returns NULL past the end; the pointer may be NULL */
+    size_t
+        offset; /* offset of a struct opt_list in the command's struct, which gets name, value, ... */
 };
 
 struct opt_spec {
@@ -103,12 +105,12 @@ int opt_choose(int *out, const char *option, const char *const *choices, const c
 char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
                   const char *const *names, size_t count);
 
-/* Frees the lists in `result` and `target`. Zeroed ones are fine. */
+/* Frees the lists in `result` and `target`. Both may be zeroed. */
 void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *target);
 
 /* Prints `text` in columns [indent, 80), starting at column `at`. Ends the line. */
 void opt_wrap(FILE *out, const char *text, int at, int indent);
-/* The same for a text in printf style, cut at 1000 bytes. */
+/* Like opt_wrap, for a text in printf style, which is cut at 1000 bytes. */
 void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

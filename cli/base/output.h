@@ -8,11 +8,11 @@
 #include "src/tool/timing/bandwidth.h"
 
 /*
- * Where a command's results go: to a stream in the format asked for, and to the file of --results. The file is
- * written under another name and renamed by out_commit.
+ * The places to which a command's results go: a stream, in the format asked for, and the file of --results. The file
+ * is written under another name and renamed by out_commit.
  */
 struct out_report {
-    struct gcb_sink *stream; /* drops rows if the format is table */
+    struct gcb_sink *stream; /* takes rows; drops them if the format is table */
     struct gcb_sink *saved;  /* NULL without --results */
     struct gcb_outfile file;
     FILE *saved_stream;
@@ -23,13 +23,13 @@ struct out_report {
     FILE *out;
 };
 
-/* --results must not overwrite one of the `inputs`. `save` and `inputs` may be NULL. 0 or a negative status with words
- * in ctx->diag. Call out_close in both cases. */
+/* Opens the stream and the file. --results must not overwrite one of the `inputs`. `save` and `inputs` may be NULL.
+ * Returns 0, or a negative status with words in ctx->diag. Call out_close in both cases. */
 int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
              const struct opt_list *inputs, unsigned records, const struct cmd_context *ctx);
 /* Sends a row to the stream and the file, and releases it, also on failure. */
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
-/* The same as a callback: the context is the report. */
+/* out_put as a callback: `report` is the struct out_report. */
 int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
 struct
     out_bandwidths { /* measured bandwidths; the first is for the backend's number of threads. count 0: none */
@@ -40,13 +40,13 @@ struct
 int out_environment(struct out_report *r, const struct opt_backend *backend,
                     const struct opt_list *files, const struct out_bandwidths *bandwidths,
                     bool hash, const struct cmd_context *ctx);
-/* Does anything show or save rows? If not, a command need not make them. */
+/* Are rows shown or saved? If not, a command need not make rows. */
 bool out_wants_rows(const struct out_report *r);
 /* Renames the finished file of --results to its name. */
 int out_commit(struct out_report *r, struct gcb_diag *diag);
 void out_close(struct out_report *r); /* zeroed is fine */
 
-/* The first of $TMPDIR, /tmp, /dev/shm and "." that is a folder in which files can be made. */
+/* Returns the first of $TMPDIR, /tmp, /dev/shm and "." that is a folder in which files can be made. */
 const char *out_temp_folder(void);
 /* Prints a note if the file at `path` (may be NULL) has other hard links, which keep the old contents when it is replaced. */
 void out_note_links(const char *path, bool quiet, FILE *err);

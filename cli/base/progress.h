@@ -11,13 +11,14 @@
 struct progress {
     FILE *file; /* NULL: never shown */
     double started, shown;
-    double since, from; /* time and share of the first update: work may start in the middle */
+    double since,
+        from; /* time and share of the first update, which may be above 0: work may go on from the middle */
     bool visible;
 };
 
-/* `wanted`: false under --quiet. */
+/* Starts a progress bar on `file`. `wanted` is false with --quiet: then no bar is shown. */
 void progress_start(struct progress *p, FILE *file, bool wanted);
-/* `share`: 0 to 1. For observers: their context is the struct progress. */
+/* Updates the bar to `share`, from 0 to 1. As a callback for observers, it takes the struct progress as context. */
 void progress_update(void *progress, double share);
 void progress_end(struct progress *p); /* zeroed is fine */
 

@@ -6,9 +6,9 @@
 #include "src/tool/trial/rows.h"
 
 /*
- * What commands share that read a dump and run methods on it: the backend, the dump, where rows go, and what all
- * rows have in common. A command fills `o`, `files` and `ctx`, calls the functions it needs in the order below,
- * and always closes the session. Starts zeroed.
+ * The state that commands share if they read a dump and run methods on it: the backend, the dump, where rows go, and
+ * what all rows have in common. A command fills `o`, `files` and `ctx`, calls the functions it needs in the order
+ * below, and always closes the session. Starts zeroed.
  *
  * Functions return 0 or a negative gcb_status with words in the context's diag.
  */
@@ -53,7 +53,7 @@ struct session {
  * and threads are those of the CPU, which makes the messages for comparison. GCB_E_BACKEND: the device is missing.
  * GCB_E_INVALID: an option has no meaning on a device. */
 int session_resolve(struct session *s);
-/* The status of a finished run: GCB_E_BACKEND if a method does not run on the device asked for. */
+/* Returns the status of a finished run: GCB_E_BACKEND if a method does not run on the device asked for. */
 int session_judge(const struct session *s, int err);
 
 /* For a command that treats each message by itself: removes the methods' memories; prints a note if the user asked
@@ -63,7 +63,7 @@ void session_drop_memory(const struct session *s, const char *command, struct gc
 
 /* Opens the files as one dump and plans its messages. */
 int session_open_input(struct session *s);
-/* Plans the messages of the open dump; again after `o.message` changed. */
+/* Plans the messages of the open dump. Call it again if `o.message` changed. */
 int session_plan(struct session *s);
 
 /* Fills `setting` from the options, the backend and the bandwidth as measured so far. */
@@ -88,11 +88,11 @@ void session_start_progress(struct session *s);
 /* Prints on stderr that the run was interrupted, and the consequence unless it is "". Returns CMD_FAILED. */
 int session_interrupted(const struct session *s, const char *consequence);
 
-/* The settings of a whole table, for its heading: "scope tensor, 1 thread"; then `more`, which may be "". */
+/* Writes the settings of a whole table, for its heading: "scope tensor, 1 thread"; then `more`, which may be "". */
 void session_describe(char *out, size_t size, const struct session *s, const char *more);
 /* Prints the heading of a table: the dump, these settings, and the device. Does nothing if rows are printed. */
 int session_print_heading(const struct session *s, const char *more);
-/* The names of the files for rows; `files` has SESSION_FILES bytes. Returns files. */
+/* Writes the names of the input files for rows; `files` has SESSION_FILES bytes. Returns files. */
 #define SESSION_FILES 4096
 const char *session_name_files(char *files, const struct session *s);
 

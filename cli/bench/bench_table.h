@@ -4,7 +4,7 @@
 #include "cli/base/output.h"
 #include "src/tool/trial/run.h"
 
-/* What occurred in the tables, so that notes under them explain it. Starts zeroed. */
+/* Marks that occurred in the tables, so that notes below the tables explain them. Starts zeroed. */
 struct bench_marks {
     bool unknown; /* "±?": the interval is wider than the median */
     bool cached;  /* "cache" instead of a share of memory bandwidth */

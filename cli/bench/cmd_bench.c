@@ -288,7 +288,7 @@ static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_r
 
 /* ---- the command ---- */
 
-/* What is measured: the suite, or which step and worker of the files. */
+/* Describes what is measured: the suite, or which step and worker of the files. */
 static const char *describe_input(char *out, size_t size, const struct bench *c)
 {
     const struct gcb_tensor *first = gcb_source_tensor(c->s.source, 0);
@@ -422,8 +422,8 @@ const struct cmd cmd_bench = {
         "Without --method and --suite, every method runs with its defaults. Without FILE, the "
         "methods run on synthetic tensors of 4 K to 16 M elements. From a file, the first worker "
         "of the last step is read.\n"
-        "Each message is encoded and decoded until the median time is known to --precision or its "
-        "share of --time-budget is used up, and for at least 5 ms of timed calls (--min-time). "
+        "Each message is timed until the median is known to --precision, or until its share of "
+        "--time-budget is used up. The timed calls take at least 5 ms in total (--min-time). "
         "--repeat N times it N times instead. The identity codec and memcpy are always timed too, "
         "in turn; the difference between them is the overhead of the measurement.\n"
         "--kernels times the functions that methods are built from: each variant for an "

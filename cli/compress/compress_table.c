@@ -29,7 +29,7 @@ static const char *method_label(char *out, size_t size, const struct compress_vi
     return gcb_append(out, size, method >= v->given ? " (baseline)" : "");
 }
 
-/* Returns only the method's name if no other named method has the same; otherwise also the parameters. */
+/* Returns only the method's name if no other named method has the same name; otherwise also its parameters. */
 static const char *short_label(char *out, size_t size, const struct compress_view *v, size_t method)
 {
     for (size_t i = 0; i < v->given; i++)
@@ -116,7 +116,7 @@ static void add_group(struct gcb_table *table, const struct compress_view *v,
         gcb_table_cell(table, short_label(text, sizeof(text), v, method));
 }
 
-/* One line for each group and each method the user named. */
+/* Prints a table with a line for each group and each method that the user named. */
 static int show_groups(const struct compress_view *v, const struct out_report *report,
                        struct gcb_diag *diag)
 {

@@ -5,13 +5,13 @@
 #include "src/tool/trial/groups.h"
 #include "src/tool/trial/losses.h"
 
-/* What `compress` prints for people under the heading: the results of a run. */
+/* The results of a run that `compress` prints as tables and notes, below the heading. */
 struct compress_view {
     const struct gcb_method *methods; /* in the order of `result` */
     size_t given;                     /* methods the user named; the others are baselines */
     const struct gcb_run_result *result;
     const struct gcb_groups *groups; /* NULL without --per */
-    const struct gcb_losses *losses; /* NULL: not shown */
+    const struct gcb_losses *losses; /* NULL: losses are not shown */
     enum gcb_field sort;             /* GCB_FIELD_NONE: in the order given */
     size_t top;       /* number of groups or tensors shown; 0: all groups, or five tensors */
     unsigned repeat;  /* timed runs of each message */

@@ -5,8 +5,8 @@
 #include "src/lib/codec/method.h"
 
 /*
- * One line for each word that may be typed: WHERE|WORD|KIND|VALUES|HELP. WHERE is "gcbench" for commands, a command
- * for its options (and "*" for its operands), ":" for methods, "METHOD:" for a method's parameters. KIND says
+ * Prints a line for each word that may be typed: WHERE|WORD|KIND|VALUES|HELP. WHERE is "gcbench" for commands, a
+ * command for its options (and "*" for its operands), ":" for methods, "METHOD:" for a method's parameters. KIND says
  * what follows an option, VALUES lists what it may be.
  */
 

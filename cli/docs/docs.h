@@ -3,11 +3,12 @@
 
 #include "cli/base/cmd.h"
 
-/* The manual as man(7) source, from the tables of commands, options and methods. */
+/* These functions print the manual as man(7) source, from the tables of commands, options and methods. */
 void manual_overview(FILE *out);                       /* gcbench(1) */
 void manual_command(FILE *out, const struct cmd *cmd); /* gcbench-NAME(1) */
 
-/* The same tables for completion in shells: the variable _gcbench_table, which completion.sh reads. */
+/* Prints the tables of commands, options and methods for completion in shells: the variable _gcbench_table, which
+ * completion.sh reads. */
 void completion_table(FILE *out);
 
 /* Is names->name_at(i) the first of its name? Several methods have a parameter `bits`. */

@@ -220,7 +220,7 @@ static bool has_option(const struct cmd *cmd, const char *name)
     return false;
 }
 
-/* The exit codes of `cmd`; NULL: of all commands. */
+/* Prints the exit statuses of `cmd`, or of all commands if it is NULL. */
 static void print_exits(FILE *out, const struct cmd *cmd)
 {
     fputs(".SH \"EXIT STATUS\"\n", out);
@@ -289,7 +289,7 @@ static void print_see_also(FILE *out, const struct cmd *but)
     fputc('\n', out);
 }
 
-/* Paragraphs, one per line of `text`. */
+/* Prints each line of `text` as a paragraph. */
 static void print_paragraphs(FILE *out, const char *text)
 {
     char line[2048];

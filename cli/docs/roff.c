@@ -6,7 +6,7 @@
 
 #define LINE 76
 
-/* A character as roff source. An ordinary character is copied to `one`. */
+/* Returns a character as roff source. An ordinary character is copied to `one`, which is returned. */
 static const char *escape_char(const char *c, char *one)
 {
     static const struct {
@@ -105,7 +105,7 @@ void roff_request(FILE *out, const char *request, const char *argument)
     fputs("\"\n", out);
 }
 
-/* Length of the word at `p` if it gets a font of its own: --an-option, A_PLACEHOLDER; else 0. */
+/* Returns the length of the word at `p` if it gets a font of its own (--an-option, A_PLACEHOLDER), otherwise 0. */
 static size_t font_length(const char *p, const char **font)
 {
     size_t n = 0;

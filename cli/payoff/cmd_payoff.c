@@ -341,8 +341,10 @@ const struct cmd cmd_payoff = {
                 "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
     .details =
         "Columns: encode, wire and decode are one worker's times in an exchange; decode includes "
-        "adding. x fp32 and x fp16: speed-up over these. rel L2: error of the gradient. pays "
-        "below: the bandwidth up to which it beats fp32. exposed: the part of the exchange that "
+        "adding. x fp32 and x fp16: speed-up over sending fp32 and fp16. rel L2: error of the "
+        "gradient. pays "
+        "below: the bandwidth up to which the method beats fp32. exposed: the part of the exchange "
+        "that "
         "--compute does not hide.\n"
         "-v prints full verdicts, and the FFT paper's condition with measured stages. Bandwidths "
         "are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it leaves out.\n",

@@ -90,7 +90,7 @@ static int read_grids(struct payoff_plan *p, const struct payoff_own *own, struc
     return err;
 }
 
-/* Reads "transform=71" or one of the other three into its place. */
+/* Reads the throughput of one stage, such as "transform=71", into its place in `values`. */
 static int read_stage(double *values, const char *piece, struct gcb_diag *diag)
 {
     static const char *const names[] = {"transform=", "select=", "quantise=", "index="};

@@ -8,15 +8,15 @@
 /* The options of `payoff`, and the plan that follows from them. */
 struct payoff_own {
     struct opt_list bandwidth, workers;
-    double latency, compute; /* seconds; NAN: not given */
+    double latency, compute; /* in seconds; NAN: not given */
     int collective;          /* enum gcb_collective */
-    int servers;             /* 0: 1 */
+    int servers;             /* number of servers; 0: the default, 1 */
     uint64_t model_bytes, messages, bucket_bytes;
 };
 struct payoff_papers {
     const char *stage_gbps;
     double density;
-    int words;                                    /* 0: 2 */
+    int words; /* words for each kept element; 0: the default, 2 */
     double select_time, unpack_time, reduce_time; /* seconds */
 };
 struct payoff_options {
@@ -43,7 +43,8 @@ struct payoff_plan {
     struct gcb_fft_stages stages; /* PAYOFF_FFT */
     struct gcb_redsync redsync;   /* PAYOFF_REDSYNC; without bandwidth and workers */
 };
-/* `operands` are the result files. GCB_E_INVALID: a wrong value, or options that do not go together. */
+/* Makes the plan from the options. `operands` are the result files. GCB_E_INVALID: a wrong value, or options that do
+ * not go together. */
 int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
                 const struct opt_list *operands, struct gcb_diag *diag);
 

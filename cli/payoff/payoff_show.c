@@ -240,7 +240,7 @@ static void note(const struct out_report *report, const char *format, ...)
     opt_wrap(report->out, text, fprintf(report->out, "note:"), 2);
 }
 
-/* The point of a method at the first bandwidth. */
+/* Returns the point of a method at the first bandwidth. */
 static const struct gcb_payoff_point *point_of(const struct payoff_view *v, size_t method)
 {
     return &v->points[method * v->bandwidths];
@@ -295,7 +295,7 @@ static void note_runs(const struct out_report *report, const struct payoff_view 
              some);
 }
 
-/* The time of adding is not measured but computed from one number of the machine. */
+/* Notes how large the time of adding is, because it is computed from copy_gbps and not measured. */
 static void note_adding(const struct out_report *report, const struct payoff_view *v)
 {
     const struct gcb_payoff_point *most = NULL;

@@ -107,7 +107,8 @@ static int run_ab(struct regress_builds *b, struct gcb_ab_result *out, struct gc
     return err;
 }
 
-/* Makes the layout of both builds vary, or of neither: then b->layout_kept says why. GCB_E_NOMEM. */
+/* Makes the code layout of both builds vary. If that fails for one build, neither varies, and b->layout_kept says why.
+ * */
 static int open_layouts(struct regress_builds *b, struct gcb_diag *diag)
 {
     const char *const names[] = {"base", "new"};

@@ -17,7 +17,8 @@ struct regress_builds {
     char repeat[GCB_AB_REPEAT], spec[GCB_COUNTS_SPEC]; /* texts that argv points to */
     struct opt_list argv;
     struct gcb_ab_config config;
-    struct gcb_ab_result aa, ab; /* aa: only with --calibrate */
+    struct gcb_ab_result aa,
+        ab; /* results of the calibration (only with --calibrate) and of the comparison */
     struct gcb_counts counts;
     struct gcb_method *methods;
     size_t method_count;

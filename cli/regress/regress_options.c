@@ -10,16 +10,16 @@
 const struct opt_row regress_judge_rows[] = {
     {.name = "accept", .metavar = "CASE", .type = OPT_LIST,
      .offset = offsetof(struct regress_own, accept),
-     .help = "a wanted change: a glob on the case as the table shows it, alone or followed by "
-             "the quantity (`--accept 'topk* size'` has the quantity `size`); repeatable"},
+     .help = "do not fail because of this change: a glob on the case as the table shows it, or "
+             "the glob and a quantity (`--accept 'topk* size'` has the quantity `size`); repeatable"},
     {.name = "delta", .metavar = "PERCENT", .type = OPT_REAL,
      .offset = offsetof(struct regress_own, delta), .min = 0.1, .max = 1000,
-     .help = "how much a time may change (default: 5 with --against, 10 between two files)"},
+     .help = "how much a time may change, in percent (default: 5 with --against, 10 between two files)"},
     {.name = "advisory-times", .type = OPT_FLAG,
      .offset = offsetof(struct regress_own, advisory_times),
      .help = "show what became slower, but fail only on sizes and errors"},
     {.name = "strict", .type = OPT_FLAG, .offset = offsetof(struct regress_own, strict),
-     .help = "fail (6) if something is ambiguous or could not be compared"},
+     .help = "exit with 6 if something is ambiguous or could not be compared"},
     {.name = NULL},
 };
 
@@ -41,9 +41,9 @@ const struct opt_row regress_against_rows[] = {
      .help = "times shorter than this, in microseconds, are not judged (default 20; 0 for kernels)"},
     {.name = "timeout", .type = OPT_TIME, .offset = offsetof(struct regress_own, timeout),
      .min = 0.1, .max = 86400,
-     .help = "time limit of one process (default: a minute, or more if the first processes were slow)"},
+     .help = "time limit of one process (default: a minute, or more if the first processes are slow)"},
     {.name = "counts", .type = OPT_FLAG, .offset = offsetof(struct regress_own, counts),
-     .help = "count instructions under valgrind instead of timing: one thread, --isa avx2, 1 %"},
+     .help = "count instructions under valgrind instead of timing: one thread, --isa avx2, --delta 1"},
     {.name = NULL},
 };
 

@@ -10,7 +10,7 @@
 
 /* ---- figures ---- */
 
-/* A value as the table shows it: "12.3 us", "13107", "0.1234". */
+/* Writes a value as the table shows it: "12.3 us", "13107", "0.1234". */
 static char *value_text(char out[32], const struct gcb_verdict *v, double value)
 {
     if (!isfinite(value)) {
@@ -63,7 +63,7 @@ static bool is_shown(const struct gcb_verdict *v)
 
 /* ---- causes and counts ---- */
 
-/* Verdicts of one kind with one reason. */
+/* All verdicts of one kind that have the same reason. */
 struct cause {
     const struct gcb_verdict *first;
     size_t count;

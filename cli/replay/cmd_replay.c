@@ -21,7 +21,8 @@ struct replay {
     struct gcb_replay_total *totals;
     size_t done; /* methods replayed */
     struct gcb_nonfinite_watch watch;
-    uint64_t elements, scanned; /* elements of the dump; those scanned for infinities and NaNs */
+    uint64_t elements,
+        scanned; /* elements of the dump; elements scanned so far for infinities and NaNs */
     /* of the method that runs now */
     struct gcb_table *steps; /* NULL: steps are not shown */
     bool scheduled;
@@ -250,8 +251,9 @@ const struct cmd cmd_replay = {
         "qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
         "Columns. wire: bytes sent by all workers. ratio: input bytes over wire bytes; the input "
         "includes the steps that were added up before a message. alpha: error of the averaged "
-        "update, relative to what was owed since the update before. cum err: the same for the sum "
-        "of all updates so far. resid: norm of what is not sent yet. kept %: share of positions "
+        "update, relative to the exact update that was owed since the last one. cum err: the same "
+        "for the sum of all updates so far. resid: norm of what is not sent yet. kept %: share of "
+        "positions "
         "sent. any %: share of elements that at least one worker sent. stale: steps since an "
         "element was last sent, median and 99th percentile. docs/replay.md defines them.\n"
         "With --device cuda, memories, encoders and decoders are on the device, and each step is "

@@ -14,7 +14,7 @@ const struct opt_row replay_own_rows[] = {
     {.name = "theta-schedule", .metavar = "SCHEDULE", .type = OPT_TEXT,
      .offset = offsetof(struct replay_own, schedule),
      .help = "theta by step: 0.9@0,0.5@8 (0.9 from step 0 on, 0.5 from step 8 on), sqrt-lr "
-             "(theta^2 = L lr) or dgc-warmup[:STEPS_PER_EPOCH]"},
+             "(theta^2 = L lr, L from --lipschitz) or dgc-warmup[:STEPS_PER_EPOCH]"},
     {.name = "lr", .metavar = "RATE", .type = OPT_TEXT, .offset = offsetof(struct replay_own, lr),
      .help = "learning rate for sqrt-lr: V or V@STEP,... (default: the dump's lr)"},
     {.name = "lipschitz", .metavar = "L", .type = OPT_REAL,

@@ -4,7 +4,7 @@
 #include "cli/base/output.h"
 #include "src/tool/replay/replay.h"
 
-/* What `replay` prints for people: a table of a method's steps, one of all methods, and notes. */
+/* Tables and notes that `replay` prints: a table of a method's steps, a table of all methods, and notes. */
 struct gcb_table *replay_steps_create(bool scheduled);
 void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *step, bool scheduled);
 

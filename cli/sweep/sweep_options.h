@@ -28,13 +28,14 @@ extern const struct opt_row sweep_show_rows[];
 
 #define SWEEP_GOALS 16
 
-/* What is run. Starts zeroed. */
+/* The methods, settings and searches of a run. Starts zeroed. */
 struct sweep_plan {
     struct gcb_method *methods; /* `given` settings, then baselines: `count` in all */
     size_t given, count;
     struct gcb_match_goal goals[SWEEP_GOALS];
     size_t goal_count;
-    struct gcb_match_search *searches; /* one for each of `given`; NULL without --match */
+    struct gcb_match_search
+        *searches; /* one search for each of the `given` settings; NULL without --match */
     struct gcb_pareto_field pareto[GCB_PARETO_FIELDS];
     size_t pareto_count;
     enum gcb_field sort; /* of --sort, or GCB_FIELD_NONE */
@@ -42,7 +43,7 @@ struct sweep_plan {
 
 /* Reads the methods that are named, or all, before --vary is applied. */
 int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag);
-/* Makes the rest of the plan from these methods. */
+/* Makes the rest of the plan from the methods that sweep_methods found. */
 int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag);
 void sweep_plan_fini(struct sweep_plan *plan); /* zeroed is fine */
 

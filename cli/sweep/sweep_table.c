@@ -19,7 +19,7 @@ static const struct gcb_tally *tally_of(const struct sweep_view *v, size_t i)
     return &v->result->totals[i].tally;
 }
 
-/* Sorts settings by goal, those that meet the goal first; settings that were not searched for come last. */
+/* Returns the place of a setting in the order: by goal, settings that meet the goal first; baselines come last. */
 static size_t rank(const struct sweep_view *v, size_t i)
 {
     const struct sweep_plan *p = v->plan;

@@ -4,7 +4,7 @@
 #include "cli/base/output.h"
 #include "cli/sweep/sweep_options.h"
 
-/* What the table of `sweep` shows, under its heading. */
+/* What the table of `sweep` shows below its heading. */
 struct sweep_view {
     const struct sweep_plan *plan;
     const struct gcb_run_result *result; /* the results of plan->methods */
