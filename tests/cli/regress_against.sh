@@ -129,7 +129,7 @@ exits 1
 says "nowhere.h5"
 run regress --against "$GCBENCH" --budget 1 "$sample"
 exits 2
-says "give more (--budget), or choose fewer cases (--method, "
+says "give more time (--budget), or choose fewer cases (--method, "
 for budget in 0 -1 x 5x 1d s ''; do
     run regress --against "$GCBENCH" --budget="$budget" "$sample"
     exits 2

@@ -4,15 +4,15 @@
 #include "src/tool/base/columns.h"
 
 #define GAP 2
-#define LEAST 8     /* an elastic column does not shrink below this */
-#define LEAST_CUT 4 /* and another column not below this: "a..b" */
+#define LEAST 8     /* smallest width of an elastic column */
+#define LEAST_CUT 4 /* smallest width of another column: "a..b" */
 
 struct gcb_table {
     const struct gcb_table_column *columns;
     size_t count;
     char **cells; /* rows * count */
     size_t used, cap;
-    bool failed; /* there was no memory for a cell */
+    bool failed; /* memory ran out */
 };
 
 /* A table that is being printed. */
@@ -122,7 +122,7 @@ static size_t least_width(const struct gcb_table_column *column)
     return title > LEAST_CUT ? title : LEAST_CUT;
 }
 
-/* The widest column that is not elastic and can still shrink; GCB_TABLE_COLUMNS: none. */
+/* Returns the widest column that is not elastic and can still shrink, or GCB_TABLE_COLUMNS if no column can. */
 static size_t find_widest(const struct print *p)
 {
     size_t found = GCB_TABLE_COLUMNS;
@@ -137,7 +137,8 @@ static size_t find_widest(const struct print *p)
     return found;
 }
 
-/* Finds the widths: elastic columns shrink from the left, then the widest of the others. */
+/* Chooses the widths. To fit the limit, elastic columns shrink first, from left to right; then the widest other
+ * column. */
 static void find_widths(struct print *p, unsigned limit)
 {
     const struct gcb_table *t = p->table;

@@ -20,13 +20,13 @@ struct gcb_table_column {
 
 struct gcb_table;
 
-#define GCB_TABLE_COLUMNS 32 /* at most */
-/* NULL: no memory. */
+#define GCB_TABLE_COLUMNS 32 /* most columns of a table */
+/* Returns NULL if memory runs out. */
 struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_t count);
 /* Adds the next cell, from the left; after the last column a new row begins. NULL is shown as "-". */
 void gcb_table_cell(struct gcb_table *table, const char *text);
 size_t gcb_table_rows(const struct gcb_table *table);
-bool gcb_table_failed(const struct gcb_table *table); /* there was no memory for it or for a cell */
+bool gcb_table_failed(const struct gcb_table *table); /* memory ran out */
 
 /*
  * Prints the table at most `width` columns wide (usually 80; 0: no limit), if the titles fit. Elastic columns shrink

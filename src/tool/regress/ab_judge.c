@@ -7,14 +7,14 @@
 #include "src/tool/timing/resample.h"
 #include "src/tool/timing/stats.h"
 
-#define DRAWS 10000 /* of the bootstrap */
+#define DRAWS 10000 /* samples that the bootstrap draws */
 
-/* A test of one operation of one case: is the ratio 1? */
+/* Tests whether one operation of one case takes the same time in both builds. */
 struct test {
     const struct gcb_ab_case *of_case;
     int op;
-    double median, low, high; /* of the log of the ratio, with its 95 % interval */
-    double farthest; /* the end of the 99 % interval that is farther from 0, as a distance */
+    double median, low, high; /* log(new time / base time): median and 95 % interval */
+    double farthest;          /* distance from 0 to the farther end of the 99 % interval */
     double p;
 };
 
@@ -27,7 +27,7 @@ static double median_of(double *scratch, const double *values, size_t count)
     return gcb_quantile(scratch, count, 0.5);
 }
 
-/* `medians` has room for DRAWS values, and for as many as there are pairs. */
+/* `medians` is scratch with room for DRAWS values, and for a value of each pair. */
 static int run_test(struct test *t, double *medians, struct gcb_diag *diag)
 {
     const struct gcb_ab_times *times = &t->of_case->time[t->op];
@@ -50,7 +50,7 @@ static int run_test(struct test *t, double *medians, struct gcb_diag *diag)
     return 0;
 }
 
-/* Runs the tests of all times, and adjusts their p-values for their number. *out: released with gcb_free. */
+/* Tests all times, and adjusts the p-values for the number of tests. The caller releases *out with gcb_free. */
 static int run_tests(struct test **out, size_t *count, const struct gcb_ab_result *r,
                      struct gcb_diag *diag)
 {
@@ -83,7 +83,7 @@ static int run_tests(struct test **out, size_t *count, const struct gcb_ab_resul
 
 /* ---- verdicts ---- */
 
-/* *why: a static text that explains a verdict that the interval does not. */
+/* Sets *why to the reason for the verdict if the interval does not show the reason, otherwise to "". Static text. */
 static enum gcb_verdict_kind choose_kind(const struct gcb_verdict *v, double floor,
                                          const char **why)
 {
@@ -135,7 +135,8 @@ static int judge_test(struct gcb_verdicts *out, struct gcb_verdict *v, const str
     return 0;
 }
 
-/* Times shorter than this are not judged. The floor is for single calls, and bench times kernels by many calls. */
+/* Returns the floor: shorter times are not judged. Kernels have no floor by default, because `bench` times many calls
+ * of a kernel together. */
 static double choose_floor(const struct gcb_ab_case *c, const struct gcb_ab_config *config)
 {
     if (config->floor >= 0.0)
@@ -143,7 +144,7 @@ static double choose_floor(const struct gcb_ab_case *c, const struct gcb_ab_conf
     return c->pair.base->kernel ? 0.0 : GCB_AB_FLOOR;
 }
 
-/* `next` points to the first test of this case, if it has one, and is moved past its tests. */
+/* *next is the case's first test, if the case has any. Moves *next past the case's tests. */
 static int judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
                        const struct test **next, const struct test *end,
                        const struct gcb_ab_config *config, struct gcb_diag *diag)
@@ -161,13 +162,13 @@ static int judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
             err = judge_test(out, v, (*next)++, choose_floor(c, config), diag);
         else
             gcb_verdict_explain(out, v,
-                                c->lost ? "it did not work in every process"
-                                        : "no process has a time for it");
+                                c->lost ? "it failed or was missing in a process"
+                                        : "no process measured its time");
     }
     return err;
 }
 
-/* Sizes and errors of a build that does not repeat them cannot be compared. */
+/* If sizes or errors of a build change from process to process, they cannot be compared. */
 static void judge_unsteady(struct gcb_verdicts *out, size_t from)
 {
     for (size_t i = from; i < out->count; i++) {

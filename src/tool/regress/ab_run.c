@@ -7,23 +7,23 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/clock.h"
 
-#define REPEAT_MOST 1000   /* calls of each case in a process */
+#define REPEAT_MOST 1000   /* most calls of each case in a process */
 #define CALLS_SHARE 1.0    /* seconds of timed calls for each second of overhead of a process */
-#define CALLS_LEAST 3      /* the fewest that have a useful median */
-#define PLAN_SHARE 0.9     /* of the budget that is planned for */
-#define OVER_BUDGET 2.0    /* the least number of pairs may take this many budgets */
-#define GIVE_UP 3.0        /* no pair is started after this many budgets */
+#define CALLS_LEAST 3      /* fewest calls with a useful median */
+#define PLAN_SHARE 0.9     /* share of the budget that the plan uses */
+#define OVER_BUDGET 2.0    /* GCB_AB_PAIRS pairs may take this multiple of the budget */
+#define GIVE_UP 3.0        /* no pair starts after this multiple of the budget */
 #define FIRST_SECONDS 60.0 /* the first processes may take this long even if the budget is less */
 
 struct runner {
     const struct gcb_ab_config *config;
-    unsigned repeat; /* calls of each case; 0: the command line says */
-    double limit;    /* seconds of a process */
+    unsigned repeat; /* calls of each case; 0: the command line sets them */
+    double limit;    /* most seconds of a process */
     double took;     /* seconds of the last process; after the first pair, of the faster one */
     double pair;     /* seconds of the first pair */
-    double slowdown; /* seconds over processor seconds, at least 1: more if other programs run */
+    double slowdown; /* elapsed time / processor time, at least 1; above 1 if other programs run */
     double since;    /* when `repeat` was last chosen */
-    unsigned paced;  /* pairs measured by then */
+    unsigned paced;  /* pairs that were measured before `since` */
     uint64_t links;  /* programs linked so far: the seed of the next layout */
     double linking;  /* seconds of the last link */
 };
@@ -36,7 +36,7 @@ static int copy_failure(const struct runner *t, int status, const struct gcb_dia
     return gcb_diag_set(diag, t->config->command.failure(status), "%s", own->text);
 }
 
-/* Its output could not be read. If it failed by itself, its own words say more. */
+/* The child's output could not be read. If the child failed by itself, the child's own error is reported instead. */
 static int explain_bad_output(const struct runner *t, struct gcb_child *child, int err,
                               struct gcb_diag *diag)
 {
@@ -66,7 +66,7 @@ static int finish_process(const struct runner *t, struct gcb_child *child,
     return err ? copy_failure(t, status, &own, diag) : 0;
 }
 
-/* Links the build in a new layout, if its layouts vary. */
+/* Sets argv[0] to the program of the build. If layouts vary, the program is linked anew first. */
 static int choose_program(struct runner *t, int build, struct gcb_diag *diag)
 {
     struct gcb_layout *layout = t->config->layouts[build];
@@ -119,7 +119,7 @@ static double sum_of_calls(const struct gcb_cases *cases)
     return sum;
 }
 
-/* Runs the first process of each build, which shows the cases and the time that a process takes. */
+/* Runs the first process of each build, to learn the cases and how long a process takes. */
 static int run_first(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
 {
     const struct gcb_ab_config *c = t->config;
@@ -130,7 +130,7 @@ static int run_first(struct gcb_ab_result *out, struct runner *t, struct gcb_dia
     t->repeat = c->command.repeat ? 1 : 0;
     t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, c->budget);
     for (int build = 0; !err && build < 2; build++) {
-        err = choose_program(t, build, diag); /* for its time */
+        err = choose_program(t, build, diag); /* only to measure the time of linking */
         t->pair += t->linking;
         linking += t->linking / 2.0;
         t->config->command.argv[0] = (char *)(uintptr_t)c->exe[build];
@@ -150,11 +150,11 @@ static int make_plan(struct gcb_ab_result *out, struct runner *t, struct gcb_dia
 {
     const struct gcb_ab_config *c = t->config;
     const double most = c->pairs ? c->pairs : GCB_AB_MOST;
-    /* bench times calls while it has a processor; other programs may run between the calls */
+    /* the median of calls leaves out waiting for other programs, but a process waits: multiply by the slowdown */
     const double budget = PLAN_SHARE * c->budget,
                  calls = t->slowdown * sum_of_calls(&out->runs.base);
-    /* Taken from the faster process. A disturbance of the slower one would look like overhead, and the plan would have
-     * too few and too long processes. */
+    /* `took` is that of the faster process: a disturbance of the slower process would look like overhead, and the plan
+     * would have too few and too long processes. */
     const double overhead = fmax(0.0, t->took - 2.0 * calls);
     const double least = GCB_AB_PAIRS * t->pair;
     double each = t->took;
@@ -163,11 +163,11 @@ static int make_plan(struct gcb_ab_result *out, struct runner *t, struct gcb_dia
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "%d pairs of processes of %.2g s take %.0f s, but the budget is %.0f s: "
-            "give more (--budget), or choose fewer cases (--method, --dataset, ...)",
+            "give more time (--budget), or choose fewer cases (--method, --dataset, ...)",
             GCB_AB_PAIRS, t->pair / 2.0, least, c->budget);
     if (t->repeat && calls > 0.0) {
-        /* the largest number of pairs, and in each process as many calls as fit into its share of the budget, but
-         * enough that a process does not consist mostly of overhead */
+        /* plan the most pairs whose processes do not consist mostly of overhead, and as many calls as fit into the
+         * share of the budget that a process gets */
         const double cheap = fmax(CALLS_LEAST, floor(CALLS_SHARE * overhead / calls));
 
         each = fmax(budget / (2.0 * most), overhead + (cheap + 1.0) * calls);
@@ -209,7 +209,7 @@ static int make_cases(struct gcb_ab_result *out, double delta, struct gcb_diag *
 
 /* ---- the pairs ---- */
 
-/* Does the process have the same size and error as the first, as far as the method promises that? */
+/* Does the case have the same size and error as in the first process, within the tolerance of its method? */
 static bool is_steady(const struct gcb_case *first, const struct gcb_case *now)
 {
     const double tolerance = gcb_compare_tolerance(first);
@@ -221,7 +221,7 @@ static bool is_steady(const struct gcb_case *first, const struct gcb_case *now)
                                    : fabs(now->errors[0] - first->errors[0]) <= tolerance;
 }
 
-/* Stores what one process measured for the case; `now` NULL: nothing. GCB_E_NOMEM. */
+/* Stores one process's result for the case. `now` is NULL if the process has no such case. GCB_E_NOMEM. */
 static int store_case(struct gcb_ab_case *c, const struct gcb_case *now, int build, unsigned pair)
 {
     const struct gcb_case *first = build ? c->pair.next : c->pair.base;
@@ -239,7 +239,7 @@ static int store_case(struct gcb_ab_case *c, const struct gcb_case *now, int bui
     return c->why ? 0 : GCB_E_NOMEM;
 }
 
-/* Stores the cases of one process. `first`: the cases of the same build's first process. */
+/* Stores the cases of one process. `first` has the cases of the first process of the same build. */
 static int store_process(struct gcb_ab_result *out, const struct gcb_cases *first,
                          const struct gcb_cases *now, int build, struct gcb_diag *diag)
 {
@@ -251,7 +251,7 @@ static int store_process(struct gcb_ab_result *out, const struct gcb_cases *firs
         struct gcb_ab_case *c = &out->cases[i];
         const struct gcb_case *wanted = build ? c->pair.next : c->pair.base;
 
-        /* the pairs stand in the order of `first` */
+        /* `pairs` has the order of `first` */
         if (c->timed && store_case(c, pairs[wanted - first->items].next, build, out->pairs))
             err = gcb_diag_nomem(diag, 0, "a failure");
     }
@@ -259,7 +259,7 @@ static int store_process(struct gcb_ab_result *out, const struct gcb_cases *firs
     return err;
 }
 
-/* Keeps the ratios of a pair for the cases of which both processes have a time. */
+/* Keeps the ratio of each case that both processes of the pair timed. */
 static void close_pair(struct gcb_ab_result *out)
 {
     for (size_t i = 0; i < out->count; i++)
@@ -276,7 +276,7 @@ static void close_pair(struct gcb_ab_result *out)
     out->pairs++;
 }
 
-/* Runs base, then new; in every second pair new, then base. */
+/* Runs both builds: the base first, but in every second pair the new build first. */
 static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
 {
     const struct gcb_cases *const first[] = {&out->runs.base, &out->runs.next};
@@ -298,8 +298,8 @@ static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag
     return err;
 }
 
-/* Is every time SAME? Only then may the run end early: ending it as soon as something looks slow would find slow cases by
- * chance. */
+/* Is every time SAME? Only then may the run end early. A run that ended as soon as a case looked slow would find slow
+ * cases by chance. */
 static int check_settled(bool *out, const struct gcb_ab_result *r,
                          const struct gcb_ab_config *config, struct gcb_diag *diag)
 {
@@ -314,8 +314,8 @@ static int check_settled(bool *out, const struct gcb_ab_result *r,
     return err;
 }
 
-/* Chooses fewer calls if the least number of pairs would take longer than `left` seconds at the present pace: then the
- * machine became slower, or the first pair was not typical. */
+/* Reduces the calls of a process if GCB_AB_PAIRS pairs would take longer than `left` seconds at the present pace,
+ * because the machine became slower or the first pair was not typical. */
 static void adjust_repeat(struct gcb_ab_result *out, struct runner *t, double left)
 {
     const unsigned pairs = out->pairs - t->paced;
@@ -343,7 +343,7 @@ static int run_pairs(struct gcb_ab_result *out, struct runner *t, double began,
     t->since = gcb_clock();
     while (!err && !settled && out->pairs < out->most) {
         const double used = gcb_clock() - began;
-        const double next = used + used / fmax(1.0, out->pairs); /* when one more would be done */
+        const double next = used + used / fmax(1.0, out->pairs); /* expected after another pair */
         const bool enough = out->pairs >= GCB_AB_PAIRS;
 
         if (c->progress)

@@ -6,41 +6,41 @@
 #include "src/tool/regress/layout.h"
 
 /*
- * An A/B run: two builds alternate. A pair is one process of each build, and the order changes from pair to pair: base new,
- * new base, base new, ... Every process runs `bench` over all cases. Both processes of a pair see the machine in the same
- * state, so the ratio of their times compares the builds. Every process runs a new link of its build, with the functions at
- * other addresses, so that the spread over the pairs contains what the layout of the code does. docs/method.md (Regressions)
- * has the rules.
+ * An A/B run: two builds alternate. A pair is one process of each build, and the order changes from pair to pair: base
+ * new, new base, base new, ... Every process runs `bench` over all cases. Both processes of a pair see the machine in
+ * the same state, so the ratio of their times compares the builds. Every process runs a newly linked program of its
+ * build, with the functions at other addresses. So the spread over the pairs includes the effect of the layout of the
+ * code. docs/method.md (Regressions) has the rules.
  */
 
 #define GCB_AB_DELTA 0.05  /* the smallest change that counts */
-#define GCB_AB_FLOOR 20e-6 /* seconds */
-#define GCB_AB_PAIRS 20    /* fewer pairs prove nothing */
-#define GCB_AB_MOST 200    /* pairs, unless told otherwise */
-#define GCB_AB_ALPHA 0.05  /* the chance that any SLOW or FAST is wrong */
+#define GCB_AB_FLOOR 20e-6 /* seconds: shorter times are not judged */
+#define GCB_AB_PAIRS 20    /* fewest pairs for a verdict */
+#define GCB_AB_MOST 200    /* default for the most pairs */
+#define GCB_AB_ALPHA 0.05  /* accepted probability that any SLOW or FAST of a run is wrong */
 #define GCB_AB_SEED 1
 
 /* The command line of both builds, and the meaning of their exit statuses. */
 #define GCB_AB_REPEAT 16
 struct gcb_ab_command {
     char **argv; /* ends with NULL; argv[0] is set to the path of the build */
-    /* a word of argv with room for GCB_AB_REPEAT bytes, into which the number of calls of each case is written; NULL: the
-     * command line is complete */
+    /* a word of argv with room for GCB_AB_REPEAT bytes, into which the number of calls of each case is written; NULL:
+     * argv is complete */
     char *repeat;
-    /* GCB_E_INVALID: the build was called wrongly; GCB_E_BACKEND: it lacks a device; GCB_E_IO: anything else */
+    /* Turns the exit status of a build into a status: GCB_E_INVALID if the build was called wrongly, GCB_E_BACKEND if
+     * it lacks a device, otherwise GCB_E_IO. */
     int (*failure)(int exit_status);
 };
 
 struct gcb_ab_config {
-    const char *exe[2]; /* base, new: paths */
-    struct gcb_layout
-        *layouts[2]; /* of the two programs; NULL: every process runs the program as it is */
+    const char *exe[2];            /* paths of the base and of the new build */
+    struct gcb_layout *layouts[2]; /* for base and new; NULL: the program is not linked again */
     struct gcb_ab_command command; /* prints rows of `bench` */
-    double budget;                 /* seconds, for all processes */
-    unsigned pairs;                /* at most; 0: GCB_AB_MOST */
-    double timeout;                /* seconds of one process; 0: 60, or ten times the first one's */
-    double delta;                  /* 0: GCB_AB_DELTA */
-    double floor; /* seconds: shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR */
+    double budget;                 /* seconds for all processes together */
+    unsigned pairs;                /* most pairs; 0: GCB_AB_MOST */
+    double timeout; /* most seconds of one process; 0: the plan chooses, at least 60 */
+    double delta;   /* 0: GCB_AB_DELTA */
+    double floor;   /* seconds: shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR */
     const struct gcb_ab_result *calibration; /* an A/A run that may raise the deltas; may be NULL */
     bool (*stop)(void *ctx);                 /* may be NULL */
     void (*progress)(void *ctx, double share); /* may be NULL */
@@ -58,9 +58,9 @@ struct gcb_ab_times {
 struct gcb_ab_case {
     struct gcb_case_pair pair;
     bool timed;
-    bool lost;          /* a process had no time for it */
-    unsigned failed[2]; /* processes of base and new in which it failed; the first is not counted */
-    char *why;          /* the reason of the new build's first failure; may be NULL; owned */
+    bool lost;          /* the case failed or was missing in a process */
+    unsigned failed[2]; /* processes of base and new in which the case failed, without the first */
+    char *why;          /* reason of the first failure in the new build; may be NULL; owned */
     bool unsteady;      /* sizes or errors changed from process to process */
     struct gcb_ab_times time[2];
 };
@@ -71,15 +71,15 @@ struct gcb_ab_result {
     size_t count;
     double *times; /* the arrays of all cases' times */
     unsigned pairs, most;
-    unsigned repeat; /* calls of each case in a process, as chosen last; 0: the command line says */
-    double seconds;  /* that the run took */
+    unsigned repeat; /* last chosen calls of a case in a process; 0: the command line sets them */
+    double seconds;  /* duration of the run */
     bool interrupted, short_of_time;
 };
 
 /*
- * Runs at least GCB_AB_PAIRS pairs, then more until every time is SAME or the budget or the number of pairs is used up. If
- * `stop` ends it, the pairs measured so far stay and the result is marked interrupted; before the first pair that is a
- * failure. GCB_E_IO, GCB_E_CORRUPT: a build cannot be run, fails, hangs, or prints no results. GCB_E_INVALID,
+ * Runs at least GCB_AB_PAIRS pairs, then more until every time is SAME or the budget or the number of pairs is used up.
+ * If `stop` ends it, the pairs measured so far stay and the result is marked interrupted; without any pair the run
+ * fails. GCB_E_IO, GCB_E_CORRUPT: a build cannot be run, fails, hangs, or prints no results. GCB_E_INVALID,
  * GCB_E_BACKEND: the build's exit status says so; GCB_E_INVALID also if the budget is too small. Release with
  * gcb_ab_result_fini on success and failure.
  */
@@ -87,16 +87,16 @@ int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);
 void gcb_ab_result_fini(struct gcb_ab_result *r); /* zeroed is fine */
 
-/* Raises the deltas of `r` to what the A/A run `aa` shows for the same times: the end of their 99 % interval that is farther
- * from 1. GCB_E_NOMEM. */
+/* Raises each delta of `r` to the change that the A/A run `aa` shows for the same case and operation: the
+ * end of the 99 % interval that is farther from 1. GCB_E_NOMEM. */
 int gcb_ab_calibrate(struct gcb_ab_result *r, const struct gcb_ab_result *aa,
                      struct gcb_diag *diag);
 
-/* Adds the verdicts on all cases. `config` as it ran. GCB_E_NOMEM. */
+/* Adds the verdicts on all cases to `out`. `config` is that of the run. GCB_E_NOMEM. */
 int gcb_ab_judge(struct gcb_verdicts *out, const struct gcb_ab_result *r,
                  const struct gcb_ab_config *config, struct gcb_diag *diag);
 
-/* The build id, if both builds have the same; else NULL. */
+/* Returns the build id if both builds have the same id, otherwise NULL. */
 const char *gcb_ab_same_build(const struct gcb_ab_result *r);
 
 #endif

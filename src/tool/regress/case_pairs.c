@@ -8,16 +8,16 @@
 
 /* ---- pairing ---- */
 
-/* What identifies a case, step by step. */
+/* The keys that identify a case, in the order in which they are tried. */
 enum identity { ALL, WITHOUT_FOLDERS, WITHOUT_ISA, IDENTITIES };
 
 #define UNPAIRED SIZE_MAX
 
-/* Cases have one index over both files: those of base come first. */
+/* The cases of both files are numbered together: base's cases come first. */
 struct pairing {
     const struct gcb_cases *base, *next;
-    size_t count;    /* of both files */
-    size_t *partner; /* index of the case that each is paired with, or UNPAIRED */
+    size_t count;    /* number of cases in both files */
+    size_t *partner; /* for each case: its partner's number, or UNPAIRED */
 };
 
 static const struct gcb_case *case_at(const struct pairing *p, size_t index)
@@ -45,7 +45,8 @@ static char *make_key(const struct gcb_case *c, enum identity identity)
     return key;
 }
 
-/* Finds the unpaired cases from..to of one file by their keys; -1: several cases have the key. GCB_E_NOMEM. */
+/* Maps the keys of the unpaired cases of one file, numbers `from` to before `to`, to their numbers; -1: several cases
+ * have the key. GCB_E_NOMEM. */
 static int index_cases(json_t *out, const struct pairing *p, size_t from, size_t to,
                        enum identity identity)
 {
@@ -65,7 +66,7 @@ static int index_cases(json_t *out, const struct pairing *p, size_t from, size_t
     return err;
 }
 
-/* Pairs the cases that are the only ones of their file with their key. GCB_E_NOMEM. */
+/* Pairs two cases with the same key, if each is the only case of its file with that key. GCB_E_NOMEM. */
 static int pair_by(struct pairing *p, enum identity identity)
 {
     json_t *base = json_object(), *next = json_object(), *at;

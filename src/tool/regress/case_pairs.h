@@ -9,19 +9,21 @@ struct gcb_case_pair {
 };
 
 /*
- * Pairs the cases of two files. First by everything that identifies a case: file, scope, method, device, instruction set,
- * cache and threads. The cases left over are paired without the folders of their files, and then also without the
- * instruction set, which changes neither sizes nor errors. Each step pairs only cases that are the only ones of their file.
+ * Pairs the cases of two files, first by everything that identifies a case: file, scope, method, device, instruction
+ * set, cache and threads. The remaining cases are paired without the folders of their files, and then also without the
+ * instruction set, which changes neither sizes nor errors. A step leaves out cases that have the same key as another
+ * case of their file.
  *
- * *out holds *count pairs: those with a base in the order of `base`, then the cases that only `next` has. Release it with
- * gcb_free. It borrows the cases.
+ * *out holds *count pairs: those with a base in the order of `base`, then the cases that only `next` has. Release it
+ * with gcb_free. The pairs borrow the cases.
  */
 int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_cases *base,
                    const struct gcb_cases *next, struct gcb_diag *diag);
 
 /*
- * GCB_E_INVALID if two result files have no case in common: then the files are of different things, and no case is GONE or
- * NEW. The words name what differs (files, methods, scopes, ...) and what to do. File names are shown escaped. GCB_E_NOMEM.
+ * Returns GCB_E_INVALID if two result files have no case in common: they hold different measurements, so no case is
+ * GONE or NEW. The message names what differs (files, methods, scopes, ...) and what to do. File names are shown
+ * escaped. GCB_E_NOMEM.
  */
 int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
                            const struct gcb_cases *next, const char *next_name,

@@ -199,12 +199,12 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     }
     if (!kernel && row->kind != GCB_RECORD_SUMMARY)
         return 0;
-    if (method && strcmp(method, "memcpy") == 0) /* measures the machine, not the build */
+    if (method && strcmp(method, "memcpy") == 0) /* memcpy measures the machine, not the build */
         return 0;
     return read_case(cases, row, kernel) ? gcb_diag_nomem(diag, 0, "a case") : 0;
 }
 
-/* "FILE NAME", which identifies a case in its file; the caller frees it. NULL: no memory. */
+/* Makes "FILE NAME", which identifies a case in its file; the caller frees the text. NULL: no memory. */
 static char *make_full_name(const struct gcb_case *c)
 {
     const size_t size = strlen(c->text[GCB_CASE_FILE]) + strlen(c->name) + 2;
@@ -215,10 +215,10 @@ static char *make_full_name(const struct gcb_case *c)
     return name;
 }
 
-/* A case that appears twice cannot be paired. */
+/* Fails if a case appears twice, because such a case cannot be paired. */
 static int check_duplicates(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
 {
-    json_t *lines = json_object(); /* of the names seen so far */
+    json_t *lines = json_object(); /* line number of each name seen so far */
     char shown[200], name[200];
     int err = lines ? 0 : GCB_E_NOMEM;
 
@@ -309,7 +309,7 @@ static int make_label(struct gcb_case *c, const struct label_parts *v)
     return gcb_case_set(&c->label, out);
 }
 
-/* Cases of one run whose labels are equal get their full names. */
+/* Cases of one run with equal labels get their full names as labels. */
 static int resolve_equal_labels(struct gcb_cases *cases)
 {
     json_t *counts = json_object(); /* how many cases have each label */

@@ -27,7 +27,7 @@ enum gcb_case_text {
     GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
 };
-/* The fields of the texts in rows; the last three are made by gcb_case_make_name. */
+/* The field of a row from which each text comes. The last three texts have none: gcb_case_make_name makes them. */
 extern const enum gcb_field gcb_case_fields[GCB_CASE_SIZE];
 
 enum gcb_case_status {
@@ -56,7 +56,7 @@ struct gcb_case {
     enum gcb_case_status status;
     char *reason; /* why the status is not ok; may be NULL; owned */
     uint64_t wire_bytes, header_bytes;
-    /* the fields of GCB_GATE_ERROR, of which rel_l2 is the first; NAN if the row has none */
+    /* values of the fields with GCB_GATE_ERROR, first rel_l2; NAN for a field that the row lacks */
     double errors[GCB_CASE_ERRORS];
     struct gcb_case_time time[2]; /* encode, decode; a kernel has only the first */
     uint64_t line;                /* line number of the row */
@@ -78,8 +78,8 @@ void gcb_cases_fini(struct gcb_cases *cases); /* zeroed is fine */
 
 /*
  * Gives every case of both runs its label: the method with the parameters that differ from the defaults, followed by
- * those of file, scope, device, instruction set, cache and threads that differ between cases. Cases whose labels would be
- * equal get the file and the full name. Call it after both files have been read. GCB_E_NOMEM.
+ * those of file, scope, device, instruction set, cache and threads that differ between cases. If labels would be equal,
+ * the label is the file and the full name. Call this after both files have been read. GCB_E_NOMEM.
  */
 int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_diag *diag);
 

@@ -16,8 +16,8 @@
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
-#define POLL_MS 50      /* how often `stop` is asked */
-#define GRACE_SECONDS 2 /* between SIGTERM and SIGKILL */
+#define POLL_MS 50      /* milliseconds between two calls of `stop` */
+#define GRACE_SECONDS 2 /* wait between SIGTERM and SIGKILL */
 
 extern char **environ;
 
@@ -124,7 +124,7 @@ static double to_seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Waits at most `seconds` for the process to end; false: it still runs. With `limited` its own limits apply too. */
+/* Waits at most `seconds`, with `limited` also at most until the child's limits. Returns false if it still runs. */
 static bool wait_for_end(struct gcb_child *c, int *how, double seconds, bool limited)
 {
     const double until = gcb_clock() + seconds;
@@ -153,7 +153,7 @@ static int end_process(struct gcb_child *c)
     return how;
 }
 
-/* The last line of its standard error, escaped. */
+/* Copies the last line of the child's standard error, escaped. */
 static void read_last_line(char *out, size_t size, FILE *errs)
 {
     char line[256], last[256] = "";
@@ -174,7 +174,7 @@ static int check_exit(const struct gcb_child *c, int how, struct gcb_diag *diag)
     if (c->stopped)
         return gcb_diag_set(diag, GCB_E_IO, "interrupted");
     if (c->late)
-        return gcb_diag_set(diag, GCB_E_IO, "%s: was not done after %.3g s", c->name,
+        return gcb_diag_set(diag, GCB_E_IO, "%s: did not end within %.3g s", c->name,
                             c->limits.seconds);
     read_last_line(words, sizeof(words), c->errs);
     if (WIFSIGNALED(how))

@@ -44,12 +44,13 @@ static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *p
     if (is == was || near)
         return;
     v->kind = is > was ? GCB_LARGER : GCB_SMALLER;
-    gcb_verdict_explain(out, v, "%+.0f bytes in %" PRIu64 " message%s, %+.0f of these in headers",
+    gcb_verdict_explain(out, v,
+                        "%+.0f bytes in %" PRIu64 " message%s, %+.0f of the bytes in headers",
                         is - was, b->messages, b->messages == 1 ? "" : "s",
                         (double)b->header_bytes - (double)a->header_bytes);
 }
 
-/* -1: b is better than a; 0: the same; 1: b is worse. NAN is worse than any number. */
+/* Returns -1 if b is better than a, 0 if they are the same, 1 if b is worse. NAN is worse than any number. */
 static int compare_figure(double a, double b, double tolerance)
 {
     if (isnan(a) || isnan(b))
@@ -59,7 +60,7 @@ static int compare_figure(double a, double b, double tolerance)
     return b > a ? 1 : -1;
 }
 
-/* The first figure that differs decides; with a tolerance only rel_l2 is compared. */
+/* Compares the error figures: the first figure that differs decides. With a tolerance, only rel_l2 is compared. */
 static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
 {
     const struct gcb_case *a = pair->base, *b = pair->next;
@@ -83,7 +84,7 @@ static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *
 
 /* ---- presence and inputs ---- */
 
-/* For a pair of which one side is missing or did not run. */
+/* Adds the verdict on a pair if one of its cases is missing or did not run. */
 static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
 {
     static const char *const states[] = {"ran", "is not supported", "failed", "was interrupted"};
@@ -100,7 +101,7 @@ static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pai
         gcb_verdict_explain(out, v, "the base has no such case");
     } else if (a->status == GCB_CASE_OK && b->status == GCB_CASE_FAILED) {
         v->kind = GCB_GONE;
-        gcb_verdict_explain(out, v, "it failed, and worked in the base%s%.200s", colon, why);
+        gcb_verdict_explain(out, v, "it failed, but it worked in the base%s%.200s", colon, why);
     } else if (a->status == GCB_CASE_FAILED && b->status == GCB_CASE_OK) {
         v->kind = GCB_NEW;
         gcb_verdict_explain(out, v, "it failed in the base%s%.200s", colon, why);
@@ -129,7 +130,7 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The hash that an environment row has for a file of this name; NULL: none. */
+/* Returns the hash of the input file `name` from an environment row, or NULL. */
 static const char *find_hash(const json_t *row, const char *name)
 {
     const json_t *list = gcb_results_json(row, GCB_FIELD_INPUT_XXH3), *item;
@@ -143,7 +144,7 @@ static const char *find_hash(const json_t *row, const char *name)
     return NULL;
 }
 
-/* Do both environment rows have a hash of one of these files ("b.h5, c.h5"), and the hashes differ? */
+/* Do the two environment rows have different hashes of one of these files ("b.h5, c.h5")? */
 static bool contents_differ(const json_t *base, const json_t *next, const char *names)
 {
     const json_t *list = gcb_results_json(base, GCB_FIELD_INPUT_XXH3), *item;
@@ -213,7 +214,7 @@ static void value_text(char *out, size_t size, const json_t *value)
         snprintf(out, size, "not known");
 }
 
-/* Differences found so far, `cap` of them stored. */
+/* Differences found so far; at most `cap` are stored. */
 struct differences {
     struct gcb_environment_difference *items;
     size_t count, cap;
@@ -282,7 +283,7 @@ size_t gcb_environment_differences(struct gcb_environment_difference *items, siz
 
 /* ---- times of two runs ---- */
 
-/* Does the ratio of the best samples say the same as the interval? */
+/* Judges the interval. A change is AMBIGUOUS unless the ratio of the fastest samples, `best`, shows the same change. */
 static enum gcb_verdict_kind judge_interval(const struct gcb_verdict *v, double best)
 {
     const enum gcb_verdict_kind kind = gcb_verdict_judge(v->low, v->high, v->delta);
@@ -312,7 +313,7 @@ static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
     }
     v->kind = judge_interval(v, best);
     if (v->kind != GCB_SAME)
-        gcb_verdict_explain(out, v, "%+.1f %% (%+.1f to %+.1f %%); the best sample %+.1f %%",
+        gcb_verdict_explain(out, v, "%+.1f %% (%+.1f to %+.1f %%); the fastest sample %+.1f %%",
                             100.0 * (v->ratio - 1.0), 100.0 * (v->low - 1.0),
                             100.0 * (v->high - 1.0), 100.0 * (best - 1.0));
 }

@@ -8,9 +8,10 @@
  * its times. docs/method.md (Regressions) has the rules.
  */
 
-/* Times of two runs that differ by less than this share are the same. */
+/* Times of two runs count as the same if they differ by less than this share. */
 #define GCB_RUNS_DELTA 0.10
-/* Methods with library mathematics, and GPUs: sizes may differ by this share, rel_l2 by this much. */
+/* Allowed difference for GPUs, and for methods that use a library for mathematics: relative for sizes, absolute for
+ * rel_l2. */
 #define GCB_TOLERANCE 1e-4
 
 /* How far sizes (relative) and errors of this case may differ: GCB_TOLERANCE or 0. */
@@ -22,8 +23,8 @@ struct gcb_runs {
 };
 
 /*
- * Adds the verdicts NEW, GONE, size and error of one pair. Returns whether times may be compared: both sides ran, on the
- * same input. If not, a verdict says why. Check the verdicts for lack of memory.
+ * Adds the verdicts NEW, GONE, size and error of one pair. Returns whether times may be compared: both sides ran, on
+ * the same input. If not, a verdict says why. Call gcb_verdicts_check at the end.
  */
 bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
                       const struct gcb_case_pair *pair);

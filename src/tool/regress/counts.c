@@ -45,8 +45,8 @@ static int read_cost(uint64_t *out, const char *path, const char *function, stru
         if (strncmp(line, "fn=", 3) == 0)
             inside = strcmp(line + 3, function) == 0;
         else if (inside && line[0] >= '0' && line[0] <= '9' && strchr(line, ' '))
-            *out +=
-                strtoull(strchr(line, ' '), NULL, 10); /* its own lines and those of its calls */
+            /* the function's own cost, or the cost of a call */
+            *out += strtoull(strchr(line, ' '), NULL, 10);
     }
     free(line);
     fclose(f);
@@ -101,13 +101,13 @@ static void finish_count(struct count *c)
         if (!c->why.status && !c->instructions[0])
             gcb_diag_set(&c->why, GCB_E_IO,
                          "nothing was counted: the build's gcbench library has no symbols (it was "
-                         "stripped); use one with symbols");
+                         "stripped); use a build with symbols");
     }
     unlink(c->out_path);
     gcb_tidy_leave(c->tidy_place);
 }
 
-/* For a method that could not be counted with both builds. */
+/* Adds the verdict on a method if one build or both could not run it under valgrind. */
 static void judge_presence(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
                            const struct count *base, const struct count *next)
 {
@@ -167,14 +167,14 @@ static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *c
     return 0;
 }
 
-/* Runs both builds at the same time, which does not change the counts. *failure: why neither could be counted. */
+/* Runs both builds at the same time, which does not change the counts. If both fail, *failure says why. */
 static void count_method(struct gcb_verdicts *out, const struct gcb_case *of_case,
                          const struct gcb_counts_config *config, size_t i, struct gcb_diag *failure)
 {
     const struct gcb_case_pair pair = {.base = of_case, .next = of_case};
     struct count counts[2];
 
-    /* without the default values, which the other build may not know */
+    /* only parameters that the user gave: a build may not know this program's other parameters */
     gcb_method_spec(config->spec, GCB_COUNTS_SPEC, &config->methods[i], GCB_SPEC_GIVEN);
     for (int build = 0; build < 2; build++)
         start_count(&counts[build], config, build);
@@ -217,8 +217,8 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     int err;
 
     memset(counts, 0, sizeof(*counts));
-    setenv("LD_BIND_NOW", "1",
-           1); /* or the first call of a function would count the search for it */
+    /* otherwise the first call of a function would count the search for its symbol */
+    setenv("LD_BIND_NOW", "1", 1);
     err = check_valgrind(config, diag);
     if (!err && make_cases(&counts->cases, config))
         err = gcb_diag_nomem(diag, 0, "cases");
@@ -239,7 +239,7 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
         return out->count ? 0 : gcb_diag_set(diag, GCB_E_IO, "interrupted");
     for (size_t i = 0; i < out->count; i++)
         compared |= out->items[i].kind != GCB_NOT_COMPARED;
-    /* if neither build could be counted with any method, the call is at fault */
+    /* if nothing could be counted in either build, the arguments are wrong, and verdicts would mislead */
     return compared ? 0 : gcb_diag_set(diag, GCB_E_IO, "%s", failure.text);
 }
 

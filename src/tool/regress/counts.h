@@ -6,8 +6,8 @@
 #include "src/tool/regress/verdict.h"
 
 /*
- * Instructions of encoding and decoding, counted by valgrind's callgrind. For each method and build it runs one process, and
- * counts only gcb_coder_encode, gcb_coder_decode and what they call. The same program on the same input has the same counts,
+ * Counts the instructions of encoding and decoding with valgrind's callgrind, in one process for each method and build:
+ * only gcb_coder_encode, gcb_coder_decode and what they call. The same program on the same input has the same counts,
  * whatever else the machine does.
  */
 #define GCB_COUNTS_DELTA 0.01
@@ -15,8 +15,8 @@
 #define GCB_COUNTS_SPEC 512
 
 struct gcb_counts_config {
-    const char *exe[2]; /* base, new: paths */
-    /* the words after the program, NULL at the end; they make it encode and decode every message once with one thread */
+    const char *exe[2]; /* paths of the base and of the new build */
+    /* the arguments of a build, NULL at the end; the build encodes and decodes each message once, with one thread */
     char *const *argv;
     /* a word of argv with room for GCB_COUNTS_SPEC bytes: the method is written into it */
     char *spec;
@@ -40,18 +40,20 @@ struct gcb_counts {
 };
 
 /*
- * Adds the verdicts on every method. A method that one build does not know, or with which it fails, is NEW or GONE; with both
- * builds, it is NOT-COMPARED. The verdicts borrow the cases of `counts`, which the caller releases on success and failure. GCB_E_BACKEND: no valgrind. GCB_E_IO: nothing could be counted.
+ * Adds the verdicts on every method. A method that cannot be counted in one build is NEW or GONE; in both builds,
+ * NOT-COMPARED. The verdicts borrow the cases of `counts`, which the caller releases on success and failure.
+ * GCB_E_BACKEND: no valgrind. GCB_E_IO: nothing could be counted.
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);
 /*
- * For comparisons in which the layout of the code did not vary: makes SLOW and FAST times AMBIGUOUS if `counts` has the same
- * method with the same operation as SAME. `isa`: that of the counts; times of another instruction set stay as they are.
+ * For comparisons in which the layout of the code did not vary: changes SLOW and FAST to AMBIGUOUS if `counts` says
+ * SAME for the method and operation. `isa` is the instruction set of the counts; times of other instruction sets do not
+ * change.
  */
 void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *counts,
                        const char *isa);
-/* Is it a SLOW or FAST time that counts for this instruction set may settle? */
+/* Can gcb_counts_settle change this verdict: is it SLOW or FAST, on the CPU, with this instruction set? */
 bool gcb_counts_may_settle(const struct gcb_verdict *time, const char *isa);
 
 #endif

@@ -13,8 +13,8 @@
 #include "src/tool/base/tidy.h"
 #include "src/tool/regress/child.h"
 
-#define STREAM UINT64_C(0x6c61796f) /* of the random draws */
-#define PADS 8                      /* sizes 16, 32, ..., 16 << 7 bytes */
+#define STREAM UINT64_C(0x6c61796f) /* Philox stream of the random layouts */
+#define PADS 8                      /* number of padding sizes: 16, 32, ..., 16 << 7 bytes */
 #define LINK_SECONDS 120.0
 
 struct words {
@@ -29,7 +29,7 @@ struct gcb_layout {
     struct words objects;           /* its object files */
     char program[PATH_MAX];         /* what gcb_layout_link writes */
     char pads[PADS][PATH_MAX + 16]; /* object files that hold only padding */
-    int tidy[1 + PADS];             /* places of `program` and `pads` */
+    int tidy[1 + PADS];             /* from gcb_tidy_enter, for `program` and `pads` */
     bool (*stop)(void *ctx);
 };
 
@@ -105,7 +105,7 @@ static bool has_ending(const char *word, const char *ending)
     return n > e && strcmp(word + n - e, ending) == 0;
 }
 
-/* Takes a member of an archive, if the archive only refers to object files that exist. */
+/* Adds a member of an archive to the object files, if it is a file that exists (a thin archive refers to files). */
 static int take_member(struct gcb_layout *l, const char *line)
 {
     char path[2 * PATH_MAX];
@@ -122,7 +122,7 @@ static int list_archive(struct gcb_layout *l, const char *archive, struct gcb_di
     return run_lines(argv, take_member, l, diag);
 }
 
-/* Adds a word of the command. The new program lies elsewhere, so each $ORIGIN becomes the old program's folder. */
+/* Adds a word to the link command. The new program lies elsewhere, so each $ORIGIN becomes the old program's folder. */
 static int add_to_command(struct gcb_layout *l, const char *word)
 {
     const char *slash = strrchr(l->target, '/'), *origin;
@@ -198,7 +198,7 @@ static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
 
 /* ---- padding and linking ---- */
 
-/* Makes the object files that hold only padding: with the compiler of the link command, 16, 32, ... bytes. */
+/* Makes the object files that hold only padding of 16, 32, ... bytes, with the compiler of the link command. */
 static int make_pads(struct gcb_layout *l, struct gcb_diag *diag)
 {
     char script[256];

@@ -7,12 +7,13 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Links a program again, with its object files in a random order and random padding between them. The machine code of each
- * function stays the same, but the functions have other addresses. That alone can change the time of a tight loop by 10 %
- * or more (Mytkowicz, Diwan, Hauswirth, Sweeney: "Producing wrong data without doing anything obviously wrong", ASPLOS
- * 2009). A comparison of builds that varies the layout does not blame such a change on the code.
+ * Links a program again, with its object files in a random order and random padding between them. The machine code of
+ * each function stays the same, but the functions have other addresses. That alone can change the time of a tight loop
+ * by 10 % or more (Mytkowicz, Diwan, Hauswirth, Sweeney: "Producing wrong data without doing anything obviously wrong",
+ * ASPLOS 2009). A comparison of builds that varies the layout does not blame such a change on the code.
  *
- * It works with any program that ninja linked and whose build folder is still there: ninja tells the link command.
+ * The program must have been linked by ninja, and its build folder must still be there, because ninja knows the link
+ * command.
  */
 struct gcb_layout;
 

@@ -47,28 +47,29 @@ struct gcb_verdict {
     double low, high;         /* 95 % interval of the ratio */
     double delta;             /* a ratio from 1 / (1 + delta) to 1 + delta counts as the same */
     double p;                 /* adjusted for the number of comparisons */
-    uint64_t pairs;           /* of processes */
+    uint64_t pairs;           /* pairs of processes */
     bool accepted;            /* the change is wanted */
     bool advisory;            /* shown, but never fails */
     char *reason;             /* one line; NULL if there is nothing to say; owned */
 };
 
-/* Starts zeroed. Nothing that adds to it fails; check it once at the end. */
+/* A list of verdicts. Starts zeroed. Functions that add to it return no error; call gcb_verdicts_check once at the
+ * end. */
 struct gcb_verdicts {
     struct gcb_verdict *items;
     size_t count, cap;
     bool no_memory;
-    struct gcb_verdict spare; /* what is handed out when there is no memory */
+    struct gcb_verdict spare; /* gcb_verdicts_add returns its address if memory runs out */
 };
 
 /*
- * Judges anything measured by the interval of the ratio new / base. GCB_SLOW: the whole interval is above 1 + delta.
- * GCB_FAST: the whole interval is below 1 / (1 + delta), which is as far from 1, so swapping the builds mirrors the verdict.
+ * Judges a quantity by an interval of the ratio new / base. GCB_SLOW: the whole interval is above 1 + delta. GCB_FAST:
+ * the whole interval is below 1 / (1 + delta), which is as far from 1, so swapping the builds mirrors the verdict.
  * GCB_SAME: the interval lies between the two. GCB_AMBIGUOUS: anything else, including NAN.
  */
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
 
-/* Adds a verdict whose figures are NAN. Valid until the next one is added; never NULL. */
+/* Adds a verdict whose figures are NAN. The pointer is valid until the next verdict is added; it is never NULL. */
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind);
 /* Sets the reason (printf style) of a verdict in `all`. */
@@ -78,7 +79,8 @@ void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const 
 int gcb_verdicts_check(const struct gcb_verdicts *all, struct gcb_diag *diag);
 void gcb_verdicts_fini(struct gcb_verdicts *all); /* zeroed is fine */
 
-const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v); /* base's, or the new one's */
+/* Returns the case of the base, or the case of the new run if the base has none. */
+const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v);
 const char *gcb_verdict_advice(const struct gcb_verdict *v); /* what to do next; may be NULL */
 
 /* Is it SLOW, LARGER, WORSE or GONE, and neither accepted nor advisory? */
@@ -92,7 +94,7 @@ size_t gcb_verdicts_accept(struct gcb_verdicts *all, const char *pattern);
 
 struct gcb_verdict_counts {
     size_t kinds[GCB_VERDICT_KINDS];
-    size_t accepted; /* that would fail otherwise */
+    size_t accepted; /* verdicts that would fail without --accept */
     size_t fails;
     size_t unsure; /* AMBIGUOUS or NOT-COMPARED, which fail under --strict */
 };
@@ -105,9 +107,9 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v);
 struct gcb_verdict_total {
     const char *form;          /* "files", "turns", "counts" */
     const json_t *base, *next; /* environment rows; may be NULL */
-    uint64_t pairs;            /* of processes; 0 if none ran */
+    uint64_t pairs;            /* pairs of processes; 0 if none ran */
     uint64_t repeat;           /* calls of each case in one process; 0 if none ran */
-    double seconds, budget;    /* NAN if there is none */
+    double seconds, budget;    /* duration and its limit; NAN: none */
     bool interrupted;
     int exit;
 };

@@ -303,7 +303,7 @@ static void test_failures(void **state)
     struct trial t = trial();
 
     (void)state;
-    fails("hang", GCB_E_IO, "was not done after 5 s");
+    fails("hang", GCB_E_IO, "did not end within 5 s");
     fails("exit", GCB_E_IO, "exit status 1: gcbench: out of \\x1b[31mluck");
     fails("stop-after:9", GCB_E_IO, "exit status 1");
     fails("no-bench", GCB_E_IO, "unknown command 'bench'");
