@@ -29,7 +29,7 @@ exits 2
 says "no input file"
 run replay --method topk "$sample"
 exits 2
-says "--allow-gaps replays what is there"
+says "--allow-gaps replays without them"
 run replay --method topk --theta-schedule 0.9@x --allow-gaps "$sample"
 exits 2
 says "is not VALUE@STEP"

@@ -88,7 +88,7 @@ static int check_gap(const struct planner *p, size_t first, struct gcb_diag *dia
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "step %" PRIu64 " follows step %" PRIu64 ": %" PRIu64 " between them %s "
-                        "missing; --allow-gaps replays what is there",
+                        "missing; --allow-gaps replays without them",
                         here, before, here - before - 1, here - before == 2 ? "is" : "are");
 }
 
@@ -144,7 +144,7 @@ struct run {
     struct gcb_replay_state state;
     struct gcb_replay_step_sums step;
     struct gcb_replay_sums *sums;
-    double theta; /* in force */
+    double theta; /* of the current step */
     bool scheduled, tunes;
 };
 
@@ -237,7 +237,7 @@ static int set_theta(struct run *run, double theta, struct gcb_diag *diag)
     return err;
 }
 
-/* Fixes the range of each message at its largest value so far. A message of zeros only keeps its open range. */
+/* Sets `max` of each message to the largest value coded so far. A message with only zeros so far keeps its `max`. */
 static int fix_ranges(struct run *run, struct gcb_diag *diag)
 {
     int err = 0;

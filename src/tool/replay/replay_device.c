@@ -10,13 +10,13 @@
 
 struct gcb_replay_device {
     const struct gcb_device *device;
-    struct gcb_device_batch *batch; /* of one message; memories queue on its stream */
+    struct gcb_device_batch *batch; /* work on one message; memories use its stream too */
     float *gradient_dev;
     uint8_t *payload_dev;
     uint64_t payload_bytes;
     struct gcb_device_decoder *decoder;
-    struct gcb_wbuf wire; /* the message, fetched */
-    float *copy;          /* of an array of the device, or scratch */
+    struct gcb_wbuf wire; /* the message, copied from the device */
+    float *copy;          /* copy of a device array, or scratch */
 };
 
 int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
@@ -71,7 +71,7 @@ void gcb_replay_device_forget(struct gcb_replay_device_worker *w)
 
 void gcb_replay_device_end(struct gcb_replay_device_worker *w)
 {
-    gcb_device_memory_destroy(w->memory); /* waits for what uses the encoder, too */
+    gcb_device_memory_destroy(w->memory); /* first, because it waits for work with the encoder */
     gcb_replay_device_forget(w);
 }
 
@@ -115,7 +115,7 @@ int gcb_replay_device_encoder(struct gcb_replay_device *d, struct gcb_replay_dev
     return err ? err : grow_wire(d, gcb_device_coder_bound(w->encoder), diag);
 }
 
-/* Any two NaNs are equal, because processors differ in which NaN a sum gives. */
+/* Are the arrays equal bit for bit? Any two NaNs are equal, because processors give different NaNs for the same sum. */
 static bool same_floats(const float *a, const float *b, uint64_t n)
 {
     uint64_t i = 0;
@@ -127,7 +127,7 @@ static bool same_floats(const float *a, const float *b, uint64_t n)
     return i == n;
 }
 
-/* Compares an array of the device with the CPU's. NULL: there is none. */
+/* Compares the device's array `dev` with the CPU's. Either both are NULL or they are equal; otherwise this fails. */
 static int compare(struct gcb_replay_device *d, const float *dev, const float *expected, uint64_t n,
                    const char *what, struct gcb_diag *diag)
 {
@@ -165,7 +165,7 @@ int gcb_replay_device_encode(struct gcb_replay_device *d, struct gcb_replay_devi
     struct gcb_frame frame;
     int err;
 
-    gcb_device_batch_begin(d->batch); /* the wait reports failures of queueing */
+    gcb_device_batch_begin(d->batch); /* gcb_device_batch_finish reports its errors */
     err = gcb_device_coder_encode_async(w->encoder, at, &m, diag);
     if (!err || err == GCB_E_DEVICE) { /* the stream's error says more */
         const int ended = gcb_device_batch_finish(d->batch, diag);
@@ -192,7 +192,7 @@ int gcb_replay_device_decode(struct gcb_replay_device *d, const struct gcb_devic
     const int err =
         gcb_device_decoder_run(d->decoder, check->message->data, check->message->len, &y, diag);
 
-    if (err == GCB_E_CORRUPT) /* the message was not changed in between */
+    if (err == GCB_E_CORRUPT) /* nothing has changed the message since it was encoded */
         return gcb_diag_set(diag, GCB_E_UNVERIFIED,
                             "the device cannot decode the message that it encoded");
     return err;

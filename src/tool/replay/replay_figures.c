@@ -55,9 +55,10 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /*
- * Error feedback keeps ||e||^2 below 4 (1 - d) / d^2 max ||g||^2 for a contraction d, whatever share of e is carried
- * on. If a message covers several steps, g is the sum of their gradients, whose norm is at most the sum of their norms.
- * Momentum adds up to more than the gradients, so with momentum nothing is promised.
+ * Does the memory bound the residual e? With plain error feedback ||e||^2 <= 4 (1 - d) / d^2 max ||g||^2 for gradients
+ * g and contraction d, whatever share of e is carried on. If a message covers several steps, g is the sum of their
+ * gradients, whose norm is at most the sum of their norms. Momentum adds more than the gradients, so there is no bound
+ * with momentum.
  */
 static bool is_feedback(const struct gcb_memory_params *p)
 {
@@ -74,7 +75,7 @@ static bool is_feedback(const struct gcb_memory_params *p)
     return false;
 }
 
-/* The figures that follow from what was sent. */
+/* Computes the figures that depend only on the messages. */
 static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay_traffic *traffic)
 {
     const bool sent = traffic->tally.messages > 0;
@@ -168,7 +169,7 @@ void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_replay_s
     sums->sent_steps++;
 }
 
-/* There is a bound only for d above 0: a method that may lose more than it sends promises nothing. */
+/* The largest squared residual / its bound. There is a bound only if the contraction d is above 0. */
 static double bound_ratio(const struct gcb_replay_sums *sums)
 {
     const double lost = sums->lost, d = 1.0 - lost;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The figures of a step or of a total; the other one is NULL. */
+/* Writes the figures `f` of a step or of all steps. Either `step` or `total` is NULL. */
 static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
                         const struct gcb_replay_step *step, const struct gcb_replay_total *total)
 {

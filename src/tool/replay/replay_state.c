@@ -140,10 +140,10 @@ struct sending {
     struct gcb_replay_worker *worker;
     const struct gcb_message_plan *plan;
     struct gcb_replay_step_sums *step;
-    const float *encoded; /* what the message holds; NULL if nothing is sent */
+    const float *encoded; /* the values to encode; NULL if nothing is sent */
 };
 
-/* A memory turns a gradient of the source's type into a float32 sum. */
+/* Type of the values to encode. With a memory they are float32 sums, otherwise gradients in the source's type. */
 static enum gcb_dtype type_of(const struct sending *a)
 {
     return a->s->memory.kind == GCB_MEMORY_NONE ? a->plan->dtype : GCB_F32;
@@ -159,7 +159,7 @@ static int make_encoder(const struct sending *a, struct gcb_diag *diag)
                 .fft_rigor = c->fft_rigor,
                 .kernels = c->kernels,
                 .queue = c->queue},
-        .nonfinite = GCB_NONFINITE_ERROR, /* a sum may overflow although no gradient did */
+        .nonfinite = GCB_NONFINITE_ERROR, /* sums of finite gradients may overflow */
         .source = type_of(a),
         .checksum = true,
     };
@@ -174,7 +174,7 @@ static int make_encoder(const struct sending *a, struct gcb_diag *diag)
                                      &config, diag);
 }
 
-/* Counts the values that a tuned range float had to code, and those beyond its max. */
+/* Counts the values that a tuned range float coded, and the values beyond its `max`. */
 static void count_tuned(const struct sending *a, const struct gcb_tally *t)
 {
     double bits;
@@ -211,7 +211,7 @@ static int encode(const struct sending *a, struct gcb_tally *t, struct gcb_diag 
     return 0;
 }
 
-/* What was decoded, against what was encoded. */
+/* Adds the error: decoded values against encoded values. */
 static void add_error(const struct sending *a, struct gcb_tally *t)
 {
     gcb_fidelity_add(&t->fidelity, a->encoded, a->s->decoded, a->plan->count, a->s->config->kernels,
@@ -243,7 +243,7 @@ static int decode(const struct sending *a, struct gcb_tally *t, struct gcb_diag 
     return gcb_tally_parts(t, &parts, diag);
 }
 
-/* Encodes and decodes on the device; the tally counts the device's message. s->wire is what the CPU encoded. */
+/* Encodes and decodes on the device, and compares with the CPU's message in s->wire. The tally counts the device's. */
 static int pass_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
@@ -270,7 +270,7 @@ static int pass_device(const struct sending *a, struct gcb_tally *t, struct gcb_
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
-/* Encodes, and decodes the bytes into s->decoded. */
+/* Encodes a message and decodes it into s->decoded. */
 static int send_message(const struct sending *a, struct gcb_replay_norms *norms,
                         struct gcb_diag *diag)
 {
@@ -285,7 +285,7 @@ static int send_message(const struct sending *a, struct gcb_replay_norms *norms,
 
     if (!err)
         err = encode(a, &t, diag);
-    memset(a->s->decoded, 0xff, t.elements * sizeof(float)); /* NaNs, so that a gap is noticed */
+    memset(a->s->decoded, 0xff, t.elements * sizeof(float)); /* NaNs show missing elements */
     if (!err)
         err = a->s->device ? pass_device(a, &t, diag) : decode(a, &t, diag);
     if (err)
@@ -298,7 +298,8 @@ static int send_message(const struct sending *a, struct gcb_replay_norms *norms,
     return 0;
 }
 
-/* Adds what arrived to the update, and counts the age of each element. An element whose value is 0 counts as sent. */
+/* Adds the decoded values to the update, and counts the age of each element. An element that was encoded as 0 counts as
+ * sent. */
 static void receive_span(void *ctx, uint64_t i)
 {
     const struct sending *a = ctx;
@@ -337,7 +338,7 @@ static double norm_sq(const struct gcb_replay_state *s, const float *x, uint64_t
     return x ? gcb_reduce_blocks(s->config->kernels->reduce.sum_sq, x, n) : 0.0;
 }
 
-/* What the memory gives for this step: a->encoded. */
+/* Adds the gradient to the memory, and sets a->encoded to the memory's output. */
 static int compensate(struct sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
@@ -351,7 +352,7 @@ static int compensate(struct sending *a, struct gcb_diag *diag)
                                         diag);
 }
 
-/* The memory learns what was sent. */
+/* Updates the memory with the decoded tensor, if a message was sent. */
 static int update(const struct sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
@@ -365,7 +366,7 @@ static int update(const struct sending *a, struct gcb_diag *diag)
                                     a->plan->count, diag);
 }
 
-/* Puts the names of method and message before the words of a failure. */
+/* Puts the names of method and message before the text of an error. */
 static int explain(const struct sending *a, int err, struct gcb_diag *diag)
 {
     return gcb_plan_explain(err, a->message->method.name, a->plan, a->s->config->source, diag);
@@ -417,7 +418,8 @@ static void settle_span(void *ctx, uint64_t i)
     a->s->spans[i] = sum;
 }
 
-/* After the last worker. Spans are added in order, so the number of threads changes nothing. */
+/* Adds up a message after its last worker. Spans are added in order, so the sums do not depend on the number of
+ * threads. */
 static void settle(struct sending *a)
 {
     struct gcb_replay_state *s = a->s;

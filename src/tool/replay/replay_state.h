@@ -13,18 +13,19 @@ struct gcb_replay_worker {
     struct gcb_memory *memory;
     struct gcb_coder *encoder; /* NULL until the next message; made anew when a parameter changes */
     uint16_t *age;             /* staleness of every element, up to GCB_STALENESS_MAX */
-    uint64_t pending_bytes;    /* of gradients since the last message */
+    uint64_t pending_bytes;    /* bytes of the gradients since the last message */
     struct gcb_replay_device_worker on_device;
 };
 
-/* The j-th message of every step. Sums run over workers; figures are ratios, so nothing is divided by their number. */
+/* The j-th message of every step. Sums are over workers, without dividing by their number, because figures are
+ * ratios. */
 struct gcb_replay_message {
     uint64_t count;
     struct gcb_method method; /* with this step's theta and the tuned max */
     bool tuned;
-    double largest; /* value coded while tuning */
+    double largest; /* largest value coded while tuning */
     struct gcb_replay_worker *workers;
-    float *window; /* owed since the last message; NULL if every step sends a message */
+    float *window; /* sum owed since the last message; NULL if every step sends a message */
     double *drift; /* sum of updates minus sum of what was owed, since the start */
     double *owed;  /* sum of what was owed, since the start */
 };
@@ -37,7 +38,7 @@ struct gcb_replay_state {
     struct gcb_memory_params memory;
     /* buffers that messages use one after the other, each as large as the largest message */
     float *input, *decoded;
-    float *owed, *update; /* of one step, summed over workers */
+    float *owed, *update; /* sums over workers in one step: what is owed, what arrived */
     uint8_t *touched;     /* 1: some worker sent this element */
     struct gcb_replay_span *spans;
     struct gcb_room room;
@@ -49,14 +50,14 @@ struct gcb_replay_state {
 /* Squared norms of one worker in one step, over all messages. */
 struct gcb_replay_norms {
     double gradient, residual;
-    double encoded; /* of what was encoded */
-    double lost;    /* of what was encoded minus what was decoded */
+    double encoded; /* squared norm of the encoded values */
+    double lost;    /* squared norm of encoded minus decoded values */
 };
 
 /* What was sent in a step, or in all steps. */
 struct gcb_replay_traffic {
     struct gcb_tally tally;
-    struct gcb_fidelity updates; /* x: owed since the last message; y: what arrived */
+    struct gcb_fidelity updates; /* x: owed since the message before; y: arrived */
     uint64_t tuned_values, tuned_clamped;
     uint64_t input_bytes;
 };
@@ -64,7 +65,7 @@ struct gcb_replay_traffic {
 /* Sums of one step over all messages. */
 struct gcb_replay_step_sums {
     struct gcb_step at;               /* its worker is set for each message */
-    struct gcb_replay_norms *workers; /* one for each */
+    struct gcb_replay_norms *workers; /* for each worker */
     struct gcb_replay_traffic traffic;
     double drift, owed; /* squared norms */
     uint64_t touched;
@@ -75,7 +76,7 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
                           struct gcb_diag *diag);
 void gcb_replay_state_fini(struct gcb_replay_state *s); /* zeroed is fine */
 
-/* Changes a parameter of a message's method. Encoders are made anew; memories stay. */
+/* Changes a parameter of a message's method. The next message makes new encoders; memories stay. */
 int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *message,
                       const char *key, double value, struct gcb_diag *diag);
 

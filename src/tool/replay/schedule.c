@@ -14,11 +14,11 @@ static int bad_point(const char *point, const char *option, struct gcb_diag *dia
 
     return gcb_diag_set(
         diag, GCB_E_INVALID,
-        "%s: '%s' is not VALUE@STEP (0.9@0,0.5@8: 0.9 from step 0, 0.5 from step 8)", option,
-        gcb_escape(shown, sizeof(shown), point));
+        "%s: '%s' is not VALUE@STEP (example 0.9@0,0.5@8: 0.9 from step 0, 0.5 from step 8)",
+        option, gcb_escape(shown, sizeof(shown), point));
 }
 
-/* One "V@STEP" or, first in its list, "V". */
+/* Parses "V@STEP"; the first point of a list may also be "V". */
 static int add_point(struct gcb_curve *c, char *point, const char *option, struct gcb_diag *diag)
 {
     char *at = strchr(point, '@');
@@ -61,7 +61,7 @@ int gcb_curve_parse(struct gcb_curve *out, const char *text, const char *option,
     return err;
 }
 
-/* The value at a step; false before the first point. */
+/* Finds the value at a step. Returns false before the first point. */
 static bool value_at(const struct gcb_curve *c, uint64_t index, double *value)
 {
     size_t n = c->count;
@@ -102,7 +102,7 @@ int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_di
         (*rest == ':' && gcb_parse_u64(rest + 1, &out->steps_per_epoch) && out->steps_per_epoch))
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--theta-schedule: dgc-warmup or dgc-warmup:STEPS_PER_EPOCH");
+                        "--theta-schedule: write dgc-warmup or dgc-warmup:STEPS_PER_EPOCH");
 }
 
 static int sqrt_lr(const struct gcb_schedule *s, const struct gcb_schedule_step *at, double *theta,
@@ -115,7 +115,8 @@ static int sqrt_lr(const struct gcb_schedule *s, const struct gcb_schedule_step 
                             at->recorded);
     if (!(*lr >= 0.0 && isfinite(*lr)))
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "step %" PRIu64 " has a learning rate of %g; give another one: --lr",
+                            "step %" PRIu64
+                            " has a learning rate of %g; give another learning rate: --lr",
                             at->recorded, *lr);
     *theta = fmin(sqrt(s->lipschitz * *lr), LARGEST_THETA);
     return 0;

@@ -26,35 +26,35 @@ int gcb_curve_parse(struct gcb_curve *out, const char *text, const char *option,
 enum gcb_schedule_kind {
     GCB_SCHEDULE_NONE,
     GCB_SCHEDULE_POINTS, /* theta as listed */
-    GCB_SCHEDULE_SQRT_LR, /* theta = min(sqrt(L lr), 0.999999): the FFT paper's theorem, theta^2 = L eta */
+    GCB_SCHEDULE_SQRT_LR, /* theta = min(sqrt(L lr), 0.999999), from the FFT paper's theorem theta^2 = L eta */
     GCB_SCHEDULE_WARMUP, /* DGC's densities by epoch: 25, 6.25, 1.5625, 0.4 and, from then on, 0.1 % */
 };
 
 struct gcb_schedule {
     enum gcb_schedule_kind kind;
-    struct gcb_curve theta;   /* POINTS; before the first the method's own theta holds */
-    struct gcb_curve lr;      /* SQRT_LR; before its first point the dump's `lr` holds */
-    double lipschitz;         /* SQRT_LR: L, above 0 */
-    uint64_t steps_per_epoch; /* WARMUP; 0: the dump's `epoch`, counted from its first value */
+    struct gcb_curve theta;   /* for POINTS; before its first point the method's own theta holds */
+    struct gcb_curve lr;      /* for SQRT_LR; before its first point the dump's `lr` holds */
+    double lipschitz;         /* for SQRT_LR: L, above 0 */
+    uint64_t steps_per_epoch; /* for WARMUP; 0: the dump's `epoch`, counted from its first value */
 };
 
 /*
  * Parses "0.9@0,0.5@8", "sqrt-lr", "dgc-warmup" or "dgc-warmup:STEPS_PER_EPOCH" into a zeroed schedule: sets kind,
- * theta and steps_per_epoch. GCB_E_INVALID with words.
+ * theta and steps_per_epoch. GCB_E_INVALID with a message.
  */
 int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_diag *diag);
 
 /* A step of the replay. */
 struct gcb_schedule_step {
     const struct gcb_source *source;
-    uint64_t index;    /* replayed, from 0 */
+    uint64_t index;    /* steps replayed before */
     uint64_t recorded; /* its number in the dump */
-    uint64_t first;    /* the number of the dump's first step */
+    uint64_t first;    /* number of the dump's first step */
 };
 
 /*
- * Theta of a step; `own` is the method's own. *lr is the learning rate that theta follows from, or NAN.
- * GCB_E_INVALID: the dump lacks what the schedule needs; the words name the option that gives it.
+ * Sets *theta for a step; `own` is the method's own theta. Sets *lr to the learning rate from which theta is computed,
+ * or NAN. GCB_E_INVALID: the dump lacks what the schedule needs; the message names the option to give.
  */
 int gcb_schedule_theta(const struct gcb_schedule *s, const struct gcb_schedule_step *at, double own,
                        double *theta, double *lr, struct gcb_diag *diag);
