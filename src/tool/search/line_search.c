@@ -23,7 +23,7 @@ static const struct kind {
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* no minimum is looked for within 1 / END_SHARE of the line from an end */
+/* the search for a minimum stops at this share of the line, 1 / END_SHARE, from an end */
 #define END_SHARE 64
 /* a gap of at most this many positions is searched even if the values at both ends are equal */
 #define SHORT_GAP 16
@@ -76,7 +76,7 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gc
     };
     if (parse_target(&out->target, kind, text + n + 1))
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID, "--match %s: a %s above %s, at most %s", shown,
+    return gcb_diag_set(diag, GCB_E_INVALID, "--match %s: give a %s above %s, at most %s", shown,
                         is_size(kind) ? "size" : "number", gcb_real_text(low, kind->above),
                         gcb_real_text(high, kind->up_to));
 }
@@ -101,7 +101,7 @@ static uint64_t convert_rank(const struct gcb_line_search *s, uint64_t position)
     return s->goal->at_most != s->goal->rises ? position : s->count - 1 - position;
 }
 
-/* The lowest rank seen that meets the goal; seen_count: none does. */
+/* Returns the index of the first point seen that meets the goal, or seen_count if no point does. */
 static size_t first_met(const struct gcb_line_search *s)
 {
     size_t i = 0;
@@ -148,7 +148,7 @@ static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
     return n;
 }
 
-/* Bisects between the first point that meets the goal and the one below it. */
+/* Bisects between the first point that meets the goal and the point before it. */
 static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t *out)
 {
     const struct gcb_line_point *high = &s->seen[met], *low = high - 1;
@@ -159,8 +159,8 @@ static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t 
     return 1;
 }
 
-/* Bisects between point `low` and the next one; the nearest point is one of them. Asks nothing if the gap is long and the
- * value of the other point, `other`, is as near to the target. */
+/* Bisects between point `low` and the next point. One of the two is nearest to the target; `other` is the value of the
+ * other point. Asks nothing if the gap is long and the two values are almost equal. */
 static size_t ask_beside(const struct gcb_line_search *s, size_t low, double other, uint64_t *out)
 {
     const struct gcb_line_point *p = &s->seen[low];
@@ -172,7 +172,7 @@ static size_t ask_beside(const struct gcb_line_search *s, size_t low, double oth
     return 1;
 }
 
-/* The nearest is an end of the line. Looks for a minimum beside it. */
+/* The point nearest to the target is the first or the last point seen. Looks for a nearer point beside it. */
 static size_t ask_near_end(const struct gcb_line_search *s, size_t best, uint64_t *out)
 {
     const struct gcb_line_point *p = &s->seen[best ? best - 1 : 0];
@@ -182,7 +182,7 @@ static size_t ask_near_end(const struct gcb_line_search *s, size_t best, uint64_
     return ask_beside(s, best ? best - 1 : 0, p[best ? 0 : 1].value, out);
 }
 
-/* Nothing meets the goal. Looks for the minimum on both sides of the nearest. */
+/* No point meets the goal. Looks for a nearer point on both sides of the point nearest to the target. */
 static size_t ask_around(const struct gcb_line_search *s, uint64_t *out)
 {
     const size_t best = find_nearest(s);

@@ -8,7 +8,7 @@
 #include "src/lib/base/diag.h"
 #include "src/tool/trial/groups.h"
 
-/* A figure that a setting has to meet: an error of at most the target, a ratio of at least the target, ... */
+/* What a figure of a setting has to reach: an error of at most the target, a ratio of at least the target, ... */
 struct gcb_match_goal {
     enum gcb_field field;
     double target;
@@ -16,26 +16,27 @@ struct gcb_match_goal {
     bool rises;   /* the figure grows with the size of the messages */
 };
 
-/* "rel_l2=0.3", "ratio=20", "bits=2", "cosine=0.9", "wire_bytes=1M". GCB_E_INVALID with words. */
+/* Parses "rel_l2=0.3", "ratio=20", "bits=2", "cosine=0.9" or "wire_bytes=1M". GCB_E_INVALID with a message. */
 int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gcb_diag *diag);
 /* Does the value meet the goal? NAN does not. */
 bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
 
 /*
- * Searches a line of settings (src/tool/search/rate.h) for the best setting that meets a goal: the smallest messages for a
- * limit on the error, the largest for a limit on the size. First it measures a grid. Then it bisects between a setting that
- * meets the goal and its neighbour that does not, until the two are adjacent, or the value is within a thousandth of the
- * target.
+ * Searches a line of settings (src/tool/search/rate.h) for the best setting that meets a goal: the smallest messages
+ * for a limit on the error, the largest for a limit on the size. First it measures a grid. Then it bisects between a
+ * setting that meets the goal and its neighbour that does not, until the two are adjacent, or the value is within a
+ * thousandth of the target.
  *
- * The setting found is the best one if the figure is monotonic along the line. The search reports whether all values it has
- * seen are monotonic; if not, there may be better settings. If nothing meets the goal, it follows the nearest value down to
- * a minimum inside the line, and looks for such a minimum near an end.
+ * The setting found is the best one if the figure is monotonic along the line. The search reports whether all values it
+ * has seen are monotonic; if not, there may be better settings. If nothing meets the goal, it follows the nearest value
+ * down to a minimum inside the line, and also looks for a minimum near an end.
  *
- * The caller measures: ask for positions, measure them, tell the values, until nothing is asked.
+ * The caller measures: it asks for positions, measures them and tells their values, until no position is left to
+ * measure.
  */
 #define GCB_LINE_ASKS 8
 #define GCB_LINE_SEEN 96
-#define GCB_LINE_NEAR 1e-3 /* share of the target */
+#define GCB_LINE_NEAR 1e-3 /* values whose difference is this share of the target count as equal */
 
 struct gcb_line_point {
     uint64_t at; /* rank: rank 0 is the least likely to meet the goal */
@@ -46,7 +47,7 @@ struct gcb_line_point {
 struct gcb_line_search {
     const struct gcb_match_goal *goal;         /* borrowed */
     uint64_t count;                            /* positions of the line */
-    struct gcb_line_point seen[GCB_LINE_SEEN]; /* by rank */
+    struct gcb_line_point seen[GCB_LINE_SEEN]; /* sorted by rank */
     size_t seen_count;
 };
 
@@ -54,18 +55,18 @@ void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal
                           uint64_t count);
 /* Writes the positions to measure next and returns how many; 0: the search has ended. */
 size_t gcb_line_search_ask(const struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS]);
-/* Stores the figure and the error of a position; NAN: it failed. Each position once. */
+/* Stores the figure and the error of a position; NAN: the setting failed. Call this once for each position. */
 void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position, double value, double error);
 
 struct gcb_line_found {
     uint64_t position;
     double value;
-    bool reached;   /* the value meets the goal; if not, it is the nearest seen */
+    bool reached;   /* the value meets the goal; otherwise it is the nearest value seen */
     double beyond;  /* value of the next setting seen that does not meet the goal; NAN: none */
-    bool monotonic; /* as far as seen */
+    bool monotonic; /* the values seen are monotonic along the line */
     double least;   /* the smallest error seen of a setting that meets the goal; INFINITY: none */
 };
-/* Needs at least one value. */
+/* Needs at least one value from gcb_line_search_tell. */
 void gcb_line_search_result(struct gcb_line_found *out, const struct gcb_line_search *s);
 
 #endif

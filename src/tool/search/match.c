@@ -6,20 +6,20 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-/* About as many bisections follow the grid of a search; only the progress bar uses this. */
+/* How many bisections usually follow the grid of a search. Only the progress bar uses this. */
 #define BISECTIONS 8.0
 
 struct rounds {
     struct gcb_match_search *searches;
     size_t count;
-    /* of this round: the settings to measure, and the search that asked for each */
+    /* this round: the settings to measure, and which search asked for each setting */
     struct gcb_method *methods;
     struct request {
         size_t search;
         uint64_t position;
     } * requests;
     size_t asked;
-    double measured, bisections; /* settings so far; rounds after the first */
+    double measured, bisections; /* settings measured so far; rounds after the first */
     const struct gcb_run_observer *observer;
 };
 
@@ -70,7 +70,7 @@ static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb
                          failed ? (double)NAN : gcb_tally_figure(&total->tally, GCB_FIELD_REL_L2));
 }
 
-/* The search runs each setting only once, so its times are no results. */
+/* Removes the times of a tally: the search runs each setting only once, which is not enough for a time. */
 static void forget_times(struct gcb_tally *t)
 {
     t->encode = t->decode = (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
@@ -124,7 +124,7 @@ static bool on_stop(void *ctx)
     return r->observer->stop && r->observer->stop(r->observer->ctx);
 }
 
-/* A device that fails or is wrong is an error, and not a property of the setting. */
+/* Fails if the device failed or gave wrong results, because that says nothing about the setting. */
 static int check_device(const struct gcb_run_result *result, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < result->method_count; i++) {
@@ -238,7 +238,7 @@ static const char *note_missed(char *out, const struct gcb_match_search *s, doub
     else
         snprintf(out, 200, "no %s reaches %s %s; the nearest is %s%s", s->axis.param->name, field,
                  target, nearest,
-                 s->found.monotonic ? "" : ", and the figure gets worse beyond it");
+                 s->found.monotonic ? "" : ", and the figure gets worse beyond that setting");
     return out;
 }
 
@@ -271,7 +271,8 @@ static const enum gcb_field match_fields[] = {GCB_FIELD_MATCH_FIELD,   GCB_FIELD
                                               GCB_FIELD_MATCH_STEADY,  GCB_FIELD_MATCH_NOTE};
 #define MATCH_FIELDS (sizeof(match_fields) / sizeof(match_fields[0]))
 
-/* A search without a measured setting, or whose setting failed, has not reached its goal. `whole`: the search ended. */
+/* Writes the fields of a search. The goal is not reached if no setting was measured or the setting failed. `whole`: the
+ * search was not interrupted. */
 static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
                       const struct gcb_run_total *total, bool whole)
 {

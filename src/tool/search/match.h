@@ -8,11 +8,11 @@
 #include "src/tool/trial/run.h"
 
 /*
- * Finds the setting of each method that meets a goal. All searches take each step together, so that a step reads the file
- * once. Nothing is timed.
+ * Finds a setting of each method that meets a goal. All searches advance together in rounds, so that each round reads
+ * the file once. Nothing is timed.
  */
 struct gcb_match_search {
-    struct gcb_method method; /* in the end at the setting found */
+    struct gcb_method method; /* after the search: with the setting found */
     const struct gcb_match_goal *goal;
     struct gcb_rate_axis axis;
     struct gcb_line_search line;
@@ -20,27 +20,29 @@ struct gcb_match_search {
     struct gcb_tally tally; /* measured at the setting found; its times are NAN */
 };
 
-/* `key`: the parameter to search along (gcb_rate_axis_init). A method that lacks it uses its own parameter; a method whose
- * parameters contradict each other is searched along none. */
+/* `key`: the parameter to search along (gcb_rate_axis_init). A method without that parameter is
+ * searched along its own. If the parameters of a method contradict each other, only the method as given is tried. */
 int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
                           const struct gcb_match_goal *goal, const char *key,
                           struct gcb_diag *diag);
 
 /*
- * Runs all searches. `config` gives everything except methods and timing; of `observer`, progress and stop are used. A setting
- * that fails counts as one that does not meet the goal, but a device that fails or is wrong ends the run (GCB_E_DEVICE,
- * GCB_E_UNVERIFIED).
+ * Runs all searches. `config` gives everything except methods and timing. Only `progress` and `stop` of `observer` are
+ * called. A setting that fails does not meet the goal. A device that fails or gives wrong results ends the run
+ * (GCB_E_DEVICE, GCB_E_UNVERIFIED).
  *
- * *interrupted: the run was stopped before all searches had ended. Each search is then at the best setting measured over all
- * messages so far. If there is none, the search has a tally over some messages (tally.messages; 0: nothing was measured).
+ * *interrupted: the run was stopped before all searches had ended. Each search is then at the best setting measured
+ * over all messages so far. If there is none, the search has a tally over some messages (tally.messages; 0: nothing was
+ * measured).
  */
 int gcb_match_run(struct gcb_match_search *searches, size_t count,
                   const struct gcb_run_config *config, const struct gcb_run_observer *observer,
                   bool *interrupted, struct gcb_diag *diag);
 
 /*
- * Copies into the totals of an interrupted run the tallies of the searches, where they cover more messages. `out` may be
- * empty; afterwards it has method_count totals, and the first `count` belong to the searches. 0 or GCB_E_NOMEM.
+ * Copies the tallies of the searches into the totals of an interrupted run, if a tally covers more messages than the
+ * total. `out` may be empty. Afterwards it has method_count totals, and the first `count` belong to the searches. 0 or
+ * GCB_E_NOMEM.
  */
 int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
                           const struct gcb_match_search *searches, size_t count,
@@ -57,7 +59,7 @@ struct gcb_sweep_row {
     bool pareto;
     bool matching;                        /* settings were searched for */
     const struct gcb_match_search *match; /* the search of this setting; NULL for a baseline */
-    const struct gcb_run_total *total;    /* as measured in the end */
+    const struct gcb_run_total *total;    /* the final measurement of the setting */
 };
 void gcb_sweep_put(struct gcb_row *row, const struct gcb_sweep_row *sweep);
 

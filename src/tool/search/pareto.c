@@ -7,7 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-/* Is a at least as good as b in every figure, and better in one? */
+/* Is `a` at least as good as `b` in every figure, and better in at least one? */
 static bool beats(const double *a, const double *b, size_t figures)
 {
     bool better = false;
@@ -37,7 +37,7 @@ void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figure
     }
 }
 
-/* Can settings be compared by the field: has a tally the figure, and is more or less of it better? */
+/* Can settings be compared by the field? A tally must have the figure, and either more or less of it must be better. */
 static bool has_direction(enum gcb_field field)
 {
     return gcb_tally_has_figure(field) && gcb_field_info(field)->better != GCB_BETTER_NEITHER;

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DECADE 90000 /* five digits: 10000 to 99999 */
-#define DIGITS 4     /* after the first */
+#define DECADE 90000 /* numbers in a decade: five digits, 10000 to 99999 */
+#define DIGITS 4     /* digits after the first digit */
 
 enum { DENSITY_FROM = -7, DENSITY_TO = 0, REAL_FROM = -12, REAL_TO = 6 };
 
@@ -33,7 +33,7 @@ char *gcb_decimal_text(char *out, uint64_t m, int exponent, bool complement)
     return out;
 }
 
-/* The parameter that is named, or the first one that changes the size. */
+/* Finds the parameter `key` (NULL: any) that changes the size and has an effect. Returns the first, or NULL. */
 static const struct gcb_param *find_param(const struct gcb_method *m, const char *key, size_t *row)
 {
     const struct gcb_param *p;
@@ -100,8 +100,8 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
                    : 0;
     if (m->given[axis->row])
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "method '%s': the search is for '%s', which is given; leave it out",
-                            m->name, axis->param->name);
+                            "method '%s': '%s' is searched for; do not give its value", m->name,
+                            axis->param->name);
     if (axis->param->type != GCB_PARAM_REAL)
         return init_whole(axis, m, diag);
     init_real(axis);

@@ -10,11 +10,12 @@
  * from 1e-7 to 1 if the parameter has a complement (that of theta is the density); otherwise the parameter from 1e-12 to 1e6.
  */
 struct gcb_rate_axis {
-    const struct gcb_param *param; /* NULL: the method has none, and the line has one position */
-    size_t row;                    /* of the parameter (gcb_method_param) */
-    uint64_t count;                /* positions, at least 1 */
-    uint64_t low;                  /* whole numbers: the least value */
-    int exponent;                  /* real numbers: exponent of the least value */
+    /* NULL: the method has no such parameter, and the line has one position */
+    const struct gcb_param *param;
+    size_t row;     /* index of the parameter in gcb_method_param */
+    uint64_t count; /* positions, at least 1 */
+    uint64_t low;   /* for whole numbers: the least value */
+    int exponent;   /* for real numbers: exponent of the least value */
 };
 
 /*
@@ -24,10 +25,10 @@ struct gcb_rate_axis {
 int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, const char *key,
                        struct gcb_diag *diag);
 
-/* Does the method have a parameter of this name that changes the size and applies with its other values? */
+/* Does the method have a parameter of this name that changes the size and has an effect with its other values? */
 bool gcb_rate_named(const struct gcb_method *m, const char *key);
 
-/* Sets the method to a position, as if the user had written it. */
+/* Sets the parameter to the value at a position, as if the user had written the value. */
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag);
 

@@ -12,8 +12,8 @@ struct range {
     const struct gcb_vary *v;
     const struct gcb_param *p;
     bool complement;       /* the key is the complement's name */
-    bool steps_complement; /* the steps are of the complement */
-    double low, high;      /* of what is stepped */
+    bool steps_complement; /* equal steps are steps of the complement */
+    double low, high;      /* ends of the range that is stepped */
 };
 
 /* ---- parsing --vary ---- */
@@ -27,7 +27,7 @@ static bool copy_text(char out[GCB_VARY_TEXT], const char *from, size_t n)
     return true;
 }
 
-/* "COUNT" or "COUNTlog". */
+/* Parses "COUNT" or "COUNTlog". */
 static bool parse_count(struct gcb_vary *v, const char *text)
 {
     const size_t n = strspn(text, "0123456789");
@@ -46,7 +46,7 @@ static bool parse_range(struct gcb_vary *v, const char *text)
            copy_text(v->high, dots + 2, (size_t)(slash - dots - 2)) && parse_count(v, slash + 1);
 }
 
-/* Is it "0.5-0.9", which users write for a range? */
+/* Is the text like "0.5-0.9", a wrong way to write a range? */
 static bool is_dash_range(const char *text)
 {
     const size_t low = strspn(text, "0123456789.");
@@ -148,7 +148,7 @@ static int read_range(struct range *r, const struct gcb_vary *v, const struct gc
     return 0;
 }
 
-/* A real number with five significant digits, as a value of the key. */
+/* Writes a real number with five significant digits, as a value of the key. */
 static void real_text(char out[GCB_VARY_TEXT], const struct range *r, double value)
 {
     const int exponent = value > 0.0 ? (int)floor(log10(value)) - 4 : 1;
@@ -221,11 +221,11 @@ struct sweep {
     size_t keys;
     struct gcb_method *out;
     size_t count, cap;
-    /* of this method */
+    /* for the current method */
     const struct gcb_method *method;
     struct gcb_value_list values[MAX_KEYS]; /* empty if the method lacks the key */
     size_t combinations;
-    size_t first; /* index of its first setting */
+    size_t first; /* index in `out` of its first setting */
 };
 
 static int parse_keys(struct sweep *s, const char *const *vary, size_t count, struct gcb_diag *diag)
@@ -245,7 +245,7 @@ static int parse_keys(struct sweep *s, const char *const *vary, size_t count, st
     return 0;
 }
 
-/* The parameter whose name or complement is the key. */
+/* Finds the parameter whose name or complement is the key. */
 static const struct gcb_param *find_param(const struct gcb_method *m, const char *key)
 {
     bool complement;
@@ -267,13 +267,13 @@ static int list_values_of_keys(struct sweep *s, struct gcb_diag *diag)
         if (p)
             s->combinations *= s->values[k].count;
         if (s->combinations > GCB_SWEEP_MAX - s->count)
-            return gcb_diag_set(diag, GCB_E_INVALID, "--vary: more than %d settings in all",
-                                GCB_SWEEP_MAX);
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--vary: more than %d settings; give fewer values", GCB_SWEEP_MAX);
     }
     return 0;
 }
 
-/* Value of key k in combination number `which`; the last key varies fastest. */
+/* Returns the value of key number k in combination number `which`. The last key varies fastest. */
 static const char *value_at(const struct sweep *s, size_t k, size_t which)
 {
     for (size_t i = s->keys; i-- > k + 1;)
@@ -290,7 +290,7 @@ static bool are_equal(const struct gcb_method *a, const struct gcb_method *b)
     return true;
 }
 
-/* Adds a combination, unless it is there already. */
+/* Adds a combination, unless the method has an equal setting already. */
 static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
 {
     int err = gcb_grow(&s->out, &s->cap, s->count, sizeof(*s->out));
@@ -327,7 +327,7 @@ static int expand_method(struct sweep *s, struct gcb_diag *diag)
     return err;
 }
 
-/* The parameter name that the user may have meant. */
+/* Returns the parameter name that the user may have meant, or NULL. */
 static const char *suggest_key(const char *key, const struct gcb_method *methods, size_t count)
 {
     const char *names[256];
@@ -353,18 +353,18 @@ static int check_used(const struct sweep *s, const struct gcb_method *methods, s
         return near && strcmp(near, key) != 0
                    ? gcb_diag_set(
                          diag, GCB_E_INVALID,
-                         "--vary %s: no method given has this parameter; did you mean '%s'?", shown,
-                         near)
+                         "--vary %s: none of the methods has this parameter; did you mean '%s'?",
+                         shown, near)
                    : gcb_diag_set(
                          diag, GCB_E_INVALID,
-                         "--vary %s: no method given has this parameter, or uses it with its other "
-                         "values",
+                         "--vary %s: none of the methods has this parameter, or it has no effect "
+                         "with their other values",
                          shown);
     }
     return 0;
 }
 
-/* At least one setting has to be valid. The others fail when they are run. */
+/* Fails if no setting is valid. If only some are invalid, those fail when they are run. */
 static int check_any_valid(const struct sweep *s, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < s->count; i++)

@@ -11,18 +11,18 @@
  * density spans decades. The ends are used as written. Values between them are rounded to five significant digits, or to
  * whole numbers, and equal values appear once. LO may be greater than HI.
  */
-#define GCB_VARY_TEXT 64  /* of a key or a value, with its end */
-#define GCB_VARY_MAX 4096 /* values of a key */
+#define GCB_VARY_TEXT 64  /* bytes for a key or a value, with the final 0 */
+#define GCB_VARY_MAX 4096 /* most values of a key */
 
 struct gcb_vary {
     char key[GCB_VARY_TEXT];
     const char *list; /* "v1,v2,...", borrowed; NULL: a range */
     char low[GCB_VARY_TEXT], high[GCB_VARY_TEXT];
-    uint64_t count; /* of a range */
+    uint64_t count; /* number of values in a range */
     bool log;
 };
 
-/* GCB_E_INVALID with words. */
+/* Parses the value of one --vary. GCB_E_INVALID with a message. */
 int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag);
 
 struct gcb_value_list {
@@ -40,17 +40,18 @@ void gcb_value_list_fini(struct gcb_value_list *list); /* zeroed is fine */
 #define GCB_SWEEP_MAX 4096
 
 /*
- * Lists every method with every combination of values of the keys that it has; the last key varies fastest. A key that has
- * no meaning beside the method's other values is left out, and equal settings appear once. Combinations that gcb_method_check
- * refuses are included, so that a run can report them. GCB_E_INVALID with words: a wrong range or value, a key that no method
- * has or that is given twice, too many settings, or only refused ones. Release *out with gcb_free.
+ * Lists every method with every combination of values of the keys that it has; the last key varies fastest. A key that
+ * has no effect with the method's other values is left out, and equal settings appear once. Combinations that
+ * gcb_method_check refuses are included, so that a run can report them. GCB_E_INVALID with a message: a wrong range or
+ * value, a key that no method has or that is given twice, too many settings, or only refused ones. Release *out with
+ * gcb_free.
  */
 int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_method *methods,
                      size_t method_count, const char *const *vary, size_t vary_count,
                      struct gcb_diag *diag);
 
-/* Is it compared when no method is named? Those are the published methods that have parameters, as presets if there are any.
- */
+/* Does a sweep without --method include this method? It includes methods with parameters; if a codec has presets, only
+ * the presets. */
 bool gcb_sweep_default(const struct gcb_method *m);
 
 #endif

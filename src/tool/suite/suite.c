@@ -30,16 +30,16 @@ void gcb_suite_fini(struct gcb_suite *s)
 
 static const char *const scope_names[] = {"tensor", "bucket", "model", NULL};
 
-/* A field of the suite's object and how it is read: by `take`, which for a list calls `item` for each item. */
+/* A field of the suite's JSON object. `take` reads the value; if the value is a list, it calls `item` for each item. */
 struct field {
     const char *name;
     int (*take)(const struct field *f);
     int (*item)(const struct field *f, size_t i, const json_t *item);
-    double *real;       /* where a real number goes, */
-    unsigned *whole;    /* a whole number, */
-    size_t *count;      /* the length of a list */
-    double least, most; /* limits of a number; most items of a list */
-    const char *what;   /* of a list: "must be a list of ..." */
+    double *real;       /* receives a real number */
+    unsigned *whole;    /* receives a whole number */
+    size_t *count;      /* receives the length of a list */
+    double least, most; /* limits of a number; `most` also limits the items of a list */
+    const char *what;   /* error text for a list: "must be a list of ..." */
     bool distinct;      /* the items of a list must differ */
 
     struct gcb_suite *s;
@@ -132,7 +132,7 @@ static int take_cache(const struct field *f, size_t i, const json_t *item)
     return err;
 }
 
-/* A short text that is safe in rows and on a terminal. */
+/* Is the value a short text that is safe in rows and on a terminal? */
 static bool plain(const json_t *value)
 {
     const char *text = json_string_value(value);
@@ -144,7 +144,9 @@ static bool plain(const json_t *value)
 
 static int take_schema(const struct field *f)
 {
-    return json_integer_value(f->value) == 1 ? 0 : bad(f, "must be 1, the only version known here");
+    return json_integer_value(f->value) == 1
+               ? 0
+               : bad(f, "must be 1, the only version that this gcbench reads");
 }
 
 static int take_name(const struct field *f)
@@ -227,7 +229,7 @@ static int take_input(const struct field *f, size_t i, const json_t *entry)
     (void)i;
     if (!plain(dist) || !!layout == !!elements || json_object_size(entry) != 2 ||
         (layout && !plain(layout)))
-        return bad(f, "has an entry without dist and either elements or layout");
+        return bad(f, "must have in each entry dist, either elements or layout, and nothing else");
     input.name = json_string_value(dist);
     err = gcb_synthetic_parse(&input.dist, input.name, f->diag);
     if (err)
@@ -303,11 +305,12 @@ static int take_field(struct gcb_suite *s, const char *file, const char *key, co
 static int check(const struct gcb_suite *s, const char *file, struct gcb_diag *diag)
 {
     if (!json_object_get(s->json, "schema") || !s->name)
-        return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: schema and name are needed", file);
+        return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: the fields schema and name are needed",
+                            file);
     if (s->repeat && (s->precision > 0.0 || s->time_budget > 0.0))
         return gcb_diag_set(
             diag, GCB_E_INVALID,
-            "suite %s: repeat fixes the amount of work; remove it, or precision and "
+            "suite %s: repeat fixes the amount of work; remove repeat, or precision and "
             "time_budget",
             file);
     return 0;

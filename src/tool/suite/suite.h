@@ -46,12 +46,12 @@ void gcb_suite_init(struct gcb_suite *s);
 void gcb_suite_fini(struct gcb_suite *s);
 
 /*
- * Reads a suite from a file, if `name` contains a '/' or ends in ".json", or a shipped one ("quick"). GCB_E_IO: the file
- * cannot be read; GCB_E_INVALID: there is no such suite, or it is not as docs/suites.md describes. *s must be released
- * with gcb_suite_fini on success and on failure.
+ * Reads a suite: from a file if `name` contains a '/' or ends in ".json", otherwise the shipped suite `name` ("quick").
+ * GCB_E_IO: the file cannot be read; GCB_E_INVALID: there is no such suite, or it is not as docs/suites.md describes.
+ * *s must be released with gcb_suite_fini on success and on failure.
  */
 int gcb_suite_load(struct gcb_suite *s, const char *name, struct gcb_diag *diag);
-/* The same from memory; `name` is for error messages. */
+/* Reads a suite from memory. `name` is for error messages. */
 int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const char *name,
                     struct gcb_diag *diag);
 

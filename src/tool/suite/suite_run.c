@@ -15,7 +15,7 @@ struct gcb_suite_run {
     struct gcb_queue queue;   /* with the current case's threads */
     struct gcb_layout layout; /* of the current scope */
     double weight;            /* work of a case of this scope: all methods on all messages */
-    double work, done;        /* work of all cases, and of those that ended */
+    double work, done;        /* work of all cases, and of the cases that ended */
     uint64_t bandwidth_bytes;
     struct gcb_bandwidth bandwidths[GCB_SUITE_THREADS];
     struct gcb_evict evict;
@@ -178,7 +178,7 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
     struct gcb_diag why = {0};
     int err = 0;
 
-    if (gpu && gpu->module->use(gpu->index, &why)) /* it failed in an earlier case */
+    if (gpu && gpu->module->use(gpu->index, &why)) /* the device failed in an earlier case */
         return gcb_run_none(result, &config, &why, diag);
     if (config.trial.timing.evict && !r->evict.queue)
         err = gcb_evict_init(&r->evict, &r->queue, gcb_cpu_detect(), diag);
@@ -263,7 +263,7 @@ int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *obse
 {
     const struct gcb_suite *s = r->config.suite;
     const size_t cases = s->scope_count * s->device_count * s->thread_count * s->cache_count;
-    size_t planned = s->scope_count; /* the scope that r->layout has; at first none of the list */
+    size_t planned = s->scope_count; /* index of the scope of r->layout; at first invalid */
     bool interrupted = false;
     int err = 0;
 

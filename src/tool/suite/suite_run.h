@@ -21,10 +21,10 @@ struct gcb_suite_device {
 
 /* All pointers are borrowed until the run is closed. */
 struct gcb_suite_config {
-    const struct gcb_suite *suite;    /* with no timing left to a default */
-    struct gcb_layout_config layout;  /* the scope is set for each case */
-    struct gcb_run_config run;        /* layout, timing, queue, device, budget: set for each case */
-    struct gcb_suite_device *devices; /* suite->device_count */
+    const struct gcb_suite *suite;   /* all its timings are set, none is 0 for a default */
+    struct gcb_layout_config layout; /* the scope is set for each case */
+    struct gcb_run_config run; /* layout, timing, queue, device and budget are set for each case */
+    struct gcb_suite_device *devices; /* suite->device_count devices */
     bool histogram, spectrum;         /* make these rows, once for each scope */
     bool no_bandwidth;                /* do not measure memory bandwidth */
 };
@@ -35,7 +35,8 @@ struct gcb_suite_case {
     int threads;
     const struct gcb_suite_device *device;
     const struct gcb_layout *layout;
-    const struct gcb_bandwidth *bandwidth; /* with that many threads; bytes 0: not measured */
+    /* of `threads` threads; its `bytes` is 0 if not measured */
+    const struct gcb_bandwidth *bandwidth;
 };
 
 struct gcb_suite_observer {
