@@ -7,7 +7,7 @@
 #include "src/tool/gcb_revision.h"
 #include "src/tool/rows/environment.h"
 
-/* Its address says which of the loaded objects contains this code. */
+/* The address of `here` tells which loaded object contains this code. */
 static const char here;
 
 struct search {
@@ -51,7 +51,7 @@ static bool contains(const struct dl_phdr_info *info, uintptr_t address)
     return false;
 }
 
-/* For dl_iterate_phdr: reads the build id of the wanted object, then stops. */
+/* Called by dl_iterate_phdr: reads the build id of the wanted object, then stops. */
 static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     const struct search *search = ctx;

@@ -59,7 +59,7 @@ bool gcb_environment_library(const char **name, char version[32], size_t i)
     return true;
 }
 
-/* A count for which 0 means "not known". */
+/* Writes a count, or null for a count of 0, which means "not known". */
 static void put_if_set(struct gcb_row *row, enum gcb_field field, uint64_t value)
 {
     gcb_row_known_u64(row, field, value > 0, value);
@@ -121,7 +121,7 @@ static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
     gcb_row_known_u64(row, GCB_FIELD_BANDWIDTH_BYTES, b, b ? b->bytes : 0);
 }
 
-/* First the bandwidth for the row's own threads, then a list for each number of threads. */
+/* Writes the bandwidth for the row's own threads, then a list with the bandwidth for each number of threads. */
 static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env)
 {
     json_t *list = env->bandwidth_count ? json_array() : json_null();

@@ -13,26 +13,26 @@ struct gcb_bandwidth {
     int threads;
 };
 
-/* The content of the `environment` row, the first row of a stream of results; facts about build and machine are added. */
+/* What the caller knows for the `environment` row, the first row of a stream of results. */
 struct gcb_environment {
     int argc; /* the command line; argv may be NULL */
     char *const *argv;
-    const char *isa; /* the widest in use */
+    const char *isa; /* the widest instruction set in use */
     int threads;     /* 0: not known */
     const char *device;
-    const char *gpu, *gpu_driver;              /* NULL: none in use */
+    const char *gpu, *gpu_driver;              /* NULL: no GPU in use */
     unsigned gpu_clock_mhz, gpu_clock_max_mhz; /* 0: not known */
     double gpu_copy_gbps;                      /* bandwidth of copies of gpu_copy_bytes */
     uint64_t gpu_copy_bytes;                   /* 0: not measured */
-    const struct gcb_bandwidth *bandwidth;     /* for `threads` first; others may follow */
-    size_t bandwidth_count;                    /* 0: not measured */
-    const char *const *inputs;                 /* files to hash */
+    const struct gcb_bandwidth *bandwidth; /* for `threads`, then for other numbers of threads */
+    size_t bandwidth_count;                /* 0: not measured */
+    const char *const *inputs;             /* files to hash */
     size_t input_count;
     bool hash_large; /* hash files over 1 GiB too */
 };
 
-/* Fills the row; reads the input files to hash them. The hash of a file that cannot be read is null, like every fact
- * that is not known. */
+/* Fills the row, with facts about the build and the machine. Reads the input files to hash them. The hash of a file
+ * that cannot be read is null, like every fact that is not known. */
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env);
 
 /* How the program was built. The pointers are to static texts, NULL if unknown. */

@@ -5,7 +5,7 @@
 
 #include "src/tool/print/number.h"
 
-/* The sets of records that fields.def uses: one for each record, and sets of several. */
+/* The sets of records that fields.def uses: one for each record, and unions of several records. */
 enum {
 #define RECORD(id, name) id = GCB_RECORD_BIT(GCB_RECORD_##id),
 #include "src/tool/rows/fields.def"
@@ -62,7 +62,7 @@ static const struct gcb_field_row rows[] = {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* The fields of times whose names begin with WAY; DEVICE_TIMES are those of a device. */
+/* The fields of times whose names begin with WAY. DEVICE_TIMES: those that only a device has. */
 #define TIMES(WAY) \
     .seconds = GCB_FIELD_##WAY##SECONDS, .min = GCB_FIELD_##WAY##SECONDS_MIN, \
     .mad = GCB_FIELD_##WAY##SECONDS_MAD, .low = GCB_FIELD_##WAY##SECONDS_LOW, \

@@ -4,14 +4,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The records of a stream of results. From GCB_RECORD_SWEEP on: parts of the table of fields that are not records. */
+/* The records (kinds of rows) of a stream of results. GCB_RECORD_SWEEP and later ones are only parts of the table of
+ * fields. */
 enum gcb_record {
 #define RECORD(id, name) GCB_RECORD_##id,
 #include "src/tool/rows/fields.def"
     GCB_RECORD_PARTS,
     GCB_RECORDS = GCB_RECORD_SWEEP
 };
-/* The set of one record; sets are joined with |. */
+/* The set that has only this record. Join sets with |. */
 #define GCB_RECORD_BIT(record) (1u << (record))
 
 /* All fields of all rows (src/tool/rows/fields.def). */
@@ -35,7 +36,7 @@ enum gcb_field_type {
 enum gcb_field_show {
     GCB_SHOW_TEXT,
     GCB_SHOW_SENTENCE,
-    GCB_SHOW_NAME, /* as code: a path, a method's parameters */
+    GCB_SHOW_NAME, /* as code, such as a path or a method's parameters */
     GCB_SHOW_WORD, /* a verdict or a status */
     GCB_SHOW_YES,  /* a mark if it is true */
     GCB_SHOW_COUNT,
@@ -52,8 +53,9 @@ enum gcb_field_show {
 /* How `regress` judges a field. */
 enum gcb_field_gate {
     GCB_GATE_NONE,
-    GCB_GATE_SIZE,  /* larger is worse, even by one byte */
-    GCB_GATE_ERROR, /* `better` says what is worse; with a tolerance for arithmetic of libraries */
+    GCB_GATE_SIZE, /* larger is worse, even by one byte */
+    /* `better` tells what is worse; differences below a tolerance may count as equal */
+    GCB_GATE_ERROR,
     GCB_GATE_TIME,  /* larger is worse, if the confidence interval of the ratio says so */
     GCB_GATE_PLACE, /* times are compared only if the field is equal in both environments */
 };
@@ -63,14 +65,14 @@ enum gcb_field_better { GCB_BETTER_NEITHER, GCB_BETTER_LESS, GCB_BETTER_MORE };
 struct gcb_field_info {
     const char *name;
     enum gcb_field_type type;
-    const char *unit; /* "" if it has none */
+    const char *unit; /* "" if the field has no unit */
     enum gcb_field_show show;
     enum gcb_field_gate gate;
     enum gcb_field_better better;
 };
 const struct gcb_field_info *gcb_field_info(enum gcb_field field);
 
-/* The rows of the table in their order: the records that have a field, and its meaning there. */
+/* A row of the table of fields, in the order of fields.def: records that have the field, and its meaning there. */
 struct gcb_field_row {
     enum gcb_field field;
     unsigned records;
@@ -78,24 +80,24 @@ struct gcb_field_row {
     const char *meaning;
 };
 const struct gcb_field_row *gcb_field_row(size_t i); /* NULL past the end */
-/* The meaning of a field in one of these records; "" if none has it. */
+/* The meaning of a field in any of these records; "" if none of them has the field. */
 const char *gcb_field_meaning(enum gcb_field field, unsigned records);
 
-const char *gcb_record_name(enum gcb_record record); /* of a part too */
-/* The record with this name, which may be NULL; GCB_RECORDS if there is none. */
+const char *gcb_record_name(enum gcb_record record); /* also of a part */
+/* Finds the record with this name, which may be NULL. Returns GCB_RECORDS if no record has it. */
 enum gcb_record gcb_record_find(const char *name);
 const char *gcb_field_name(enum gcb_field field);
-/* The first field with this name; GCB_FIELD_NONE if there is none. */
+/* Finds the first field with this name. Returns GCB_FIELD_NONE if no field has it. */
 enum gcb_field gcb_field_find(const char *name);
 
-/* Writes the fields that `regress` judges in this way, in the order of the table. Returns how many. */
+/* Writes the fields with this gate, in the order of the table. Returns how many. */
 size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate);
 /* Writes the columns of csv and tsv for a set of records, in their order. Returns how many. */
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 
-/* Writes a number as tables show it, to 32 bytes. If it is longer than `width` columns (0: no limit), digits are dropped. */
+/* Writes a number as tables show it to `out` (32 bytes). Drops digits if it is longer than `width` (0: no limit). */
 char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
-/* The same, without a limit, for a way of showing numbers. */
+/* Like gcb_field_number, for any field that is shown as `show`, and without a limit. */
 char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
 /* The fields for the times of encoding, of decoding, or of a kernel. A kernel has no device fields: they are 0. */

@@ -24,7 +24,8 @@ static int fail(const struct reading *r, int status, const char *what, struct gc
                : gcb_diag_set(diag, status, "%s: %s", r->name, what);
 }
 
-/* Reads the next line, without its newline; *length is 0 after the last. Not getline, which has no limit. */
+/* Reads the next line, without its newline; *length is 0 after the last line. Does not use getline, which has no
+ * limit. */
 static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
 {
     size_t n = 0;
@@ -53,7 +54,7 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
     r->number += n || c != EOF;
     *length = n;
     if (n && c == EOF)
-        return fail(r, GCB_E_CORRUPT, "incomplete: no newline at its end", diag);
+        return fail(r, GCB_E_CORRUPT, "incomplete line: no newline at its end", diag);
     if (n == 0 && c != EOF)
         return fail(r, GCB_E_CORRUPT, "empty", diag);
     return 0;
@@ -82,12 +83,12 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
         return fail(r, GCB_E_CORRUPT, "not a row of results (it has no \"record\")", diag);
     if (gcb_results_u64(json, GCB_FIELD_SCHEMA) != 1)
         return fail(r, GCB_E_CORRUPT,
-                    "its \"schema\" is not 1, the only one that this gcbench reads", diag);
+                    "its \"schema\" is not 1, the only version that this gcbench reads", diag);
     return 0;
 }
 
-/* Is this a row of a record that the caller does not want? Only lines that begin as this program writes them are told without
- * parsing, which takes most of the time. */
+/* Is this a row of a record that the caller does not want? Parsing takes most of the time, so this looks only at the
+ * start of the line; false if the line does not start as this program writes it. */
 static bool is_unwanted(const struct reading *r, size_t length, unsigned records)
 {
     static const char start[] = "{\"record\": \"";

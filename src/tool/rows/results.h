@@ -10,8 +10,8 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * Reads result files: JSON Lines as `--results` and `--format json` write them (docs/rows.md). Each row is passed on
- * alone, because a hundred thousand rows take a gigabyte as JSON values; a reader copies what it needs.
+ * Reads result files: JSON Lines as `--results` and `--format json` write them (docs/rows.md). Rows are passed
+ * on one at a time, because a hundred thousand rows take a gigabyte as JSON values. A reader copies what it needs.
  *
  * A file is untrusted: a line has at most GCB_RESULTS_LINE bytes and must be one object with a `record` and
  * "schema": 1. Unknown records are passed on too, and a reader ignores them.
@@ -22,16 +22,16 @@
 struct gcb_results_row {
     const json_t *json;   /* an object */
     const char *record;   /* its field `record` */
-    enum gcb_record kind; /* the same as an enum; GCB_RECORDS: unknown */
-    const char *path;     /* of the file, as given */
-    uint64_t line;        /* from 1 */
+    enum gcb_record kind; /* its record as an enum; GCB_RECORDS: unknown */
+    const char *path;     /* path of the file, as given */
+    uint64_t line;        /* line number, from 1 */
 };
 
 /* Returns 0, or a negative status with a message in diag, which ends the reading. */
 typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
                                  struct gcb_diag *diag);
 
-/* `records` of the functions below: every row. */
+/* Value of `records` for the functions below: all rows. */
 #define GCB_RESULTS_ALL (~0u)
 
 /*

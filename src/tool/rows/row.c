@@ -35,7 +35,7 @@ json_t *gcb_row_make_text(const char *text)
 
     if (!text)
         return json_null();
-    size = 4 * strlen(text) + 1; /* every byte as \xNN */
+    size = 4 * strlen(text) + 1; /* room for every byte as \xNN */
     shown = gcb_alloc(size);
     if (!shown)
         return NULL;

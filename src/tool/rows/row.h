@@ -24,23 +24,24 @@ struct gcb_row {
 void gcb_row_init(struct gcb_row *row, enum gcb_record record);
 void gcb_row_fini(struct gcb_row *row); /* zeroed is fine */
 
-void gcb_row_text(struct gcb_row *row, enum gcb_field field, const char *text); /* NULL: null */
+/* NULL is stored as null */
+void gcb_row_text(struct gcb_row *row, enum gcb_field field, const char *text);
 void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value);
 void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value);
 void gcb_row_bool(struct gcb_row *row, enum gcb_field field, bool value);
 void gcb_row_null(struct gcb_row *row, enum gcb_field field);
-/* The value, or null if it is not known. */
+/* Stores the value if it is known, otherwise null. */
 void gcb_row_known_u64(struct gcb_row *row, enum gcb_field field, bool known, uint64_t value);
 void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, bool value);
-/* An array of reals; NULL: null. */
+/* Stores an array of reals; NULL is stored as null. */
 void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
-/* Any JSON value. Takes over its reference, even on failure. NULL marks the row as failed. */
+/* Stores any JSON value. Takes over its reference, even on failure. NULL marks the row as failed. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
 
 /* Sets `method`, `spec` (in full) and `params` (an object of all parameters that have an effect). */
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);
 
-/* Values for arrays and nested objects, as the setters store them. NULL: no memory. */
+/* Make values for arrays and nested objects, as the setters store them. NULL: no memory. */
 json_t *gcb_row_make_text(const char *text);
 json_t *gcb_row_make_real(double value);
 

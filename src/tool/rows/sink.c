@@ -11,7 +11,7 @@ struct gcb_sink {
     enum gcb_format format;
     FILE *file;
     const char *name;
-    unsigned records; /* csv and tsv show these */
+    unsigned records; /* the records that csv and tsv show */
     enum gcb_field columns[GCB_FIELDS];
     size_t column_count;
 };
@@ -29,7 +29,7 @@ static void write_real(FILE *f, double value)
     char text[32];
 
     gcb_real_text(text, value);
-    /* keeps its type when read back: 5.0, not 5 */
+    /* a reader gets a real again: 5.0, not 5 */
     fprintf(f, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
@@ -86,7 +86,7 @@ static bool write_value(FILE *f, const json_t *value)
 
 /* ---- csv and tsv ---- */
 
-/* Spreadsheets run a cell that begins like a formula: such a text gets a quote in front. */
+/* A text that begins like a formula gets a quote in front, because spreadsheets would run it. */
 static void write_text(FILE *f, const char *text, char separator)
 {
     const char *guard = *text && strchr("=+-@", *text) ? "'" : "";
@@ -101,7 +101,7 @@ static void write_text(FILE *f, const char *text, char separator)
     fputc('"', f);
 }
 
-/* Null, a list or an object leaves the cell empty. */
+/* Writes one cell, which is empty for null, a list or an object. */
 static void write_cell(FILE *f, const json_t *value, char separator)
 {
     char text[32];
@@ -116,7 +116,7 @@ static void write_cell(FILE *f, const json_t *value, char separator)
         fputs(json_boolean_value(value) ? "true" : "false", f);
 }
 
-/* One line of cells; the header if `row` is NULL. */
+/* Writes one line of cells, or the header if `row` is NULL. */
 static void write_cells(const struct gcb_sink *s, const json_t *row)
 {
     const char separator = s->format == GCB_FORMAT_CSV ? ',' : '\t';

@@ -27,8 +27,8 @@ struct gcb_sink;
 
 /*
  * `file` and `name` (of the stream, for messages) are borrowed. csv and tsv show only rows of `records`, a set of
- * GCB_RECORD_BIT, all in the columns of gcb_field_columns; their header is written here. A cell is empty if its row does
- * not have the field, or null.
+ * GCB_RECORD_BIT, all in the columns of gcb_field_columns; their header is written here. A cell is empty if its row
+ * does not have the field, or has null there.
  */
 int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, const char *name,
                     unsigned records, struct gcb_diag *diag);
