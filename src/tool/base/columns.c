@@ -11,7 +11,7 @@ static const struct {
     {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
 };
 
-/* Returns the code point at *s and moves *s after it. An invalid byte stands for itself. */
+/* Returns the code point at *s and advances *s past it. An invalid byte is returned as it is. */
 static uint32_t next_point(const char **s)
 {
     const unsigned char *p = (const unsigned char *)*s;
@@ -49,7 +49,7 @@ void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head
     size_t at = 0, left = gcb_text_columns(text);
     const char *p = text;
 
-    while (*p) { /* the characters that fit into the first part */
+    while (*p) { /* find the end of the first part */
         const char *q = p;
         const size_t w = point_width(next_point(&q));
 
@@ -74,7 +74,7 @@ char *gcb_text_shorten(char *out, size_t size, const char *text, size_t width)
         memcpy(out, text, bytes + 1);
         return out;
     }
-    do { /* repeated if characters of several bytes do not fit into out */
+    do { /* if the text takes too many bytes for out, try again with fewer columns */
         const size_t keep = width < 2 ? 0 : width - 2;
 
         gcb_text_cut(text, keep, keep * 2 / 5, &head, &tail);

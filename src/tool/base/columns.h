@@ -3,18 +3,22 @@
 
 #include <stddef.h>
 
-/* The number of columns that a UTF-8 text takes on a terminal. An invalid byte takes one. */
+/* Returns the number of columns that a UTF-8 text takes on a terminal. An invalid byte takes one column. */
 size_t gcb_text_columns(const char *text);
 
 /*
- * Cuts a text of more than `keep` columns in its middle. The first part, of at most `front` columns, ends at *head; the last
- * part begins at *tail, and both together take at most `keep` columns. Characters are not split.
+ * Finds which middle part of a text of more than `keep` columns to leave out. The first part has at most `front`
+ * columns and ends at *head. The last part begins at *tail. Both parts together take at most `keep` columns. No
+ * character is split.
  */
 void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head,
                   const char **tail);
 
-/* Copies a text to `out` (size bytes, always terminated). If it is longer than `width` columns, or than `out`, its middle is
- * replaced: "laye..weight". More is kept of the end, which says more in a path. Returns out. */
+/*
+ * Copies a text to `out` (size bytes, always terminated). If the text has more than `width` columns or does not fit
+ * into `out`, ".." replaces its middle: "laye..weight". The last part is the longer one, because the end of a path
+ * tells more. Returns out.
+ */
 char *gcb_text_shorten(char *out, size_t size, const char *text, size_t width);
 
 #endif

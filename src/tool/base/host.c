@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Reads the first line of a file of /proc or /sys; "" if that fails. */
+/* Reads the first line of a file in /proc or /sys. If that fails, `out` is "". */
 static void read_line(char *out, size_t size, const char *path)
 {
     FILE *f = fopen(path, "re");
@@ -44,7 +44,7 @@ uint64_t gcb_host_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
-/* Not from sysconf, which may add up the caches of a whole package. */
+/* Reads /sys, because sysconf may return the sum of all caches of a processor package. */
 uint64_t gcb_host_cache(void)
 {
     uint64_t largest = 0;

@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Facts for the environment record. Unknown: an empty string, -1, or 0 bytes. */
+/* The machine, for the environment row. An unknown fact is an empty string, -1 or 0 bytes. */
 struct gcb_host {
     char cpu_model[128];
     char kernel[160];
     char governor[32];
-    int cpus; /* that this process may use */
+    int cpus; /* number of CPUs that this process may use */
     double load1;
     uint64_t memory_bytes;
 };
@@ -18,7 +18,7 @@ void gcb_host_read(struct gcb_host *out);
 /* Physical memory in bytes, 0 if unknown. */
 uint64_t gcb_host_memory(void);
 
-/* Bytes of the largest cache of one processor, 0 if unknown. */
+/* Size in bytes of the largest cache that one processor uses; 0 if unknown. */
 uint64_t gcb_host_cache(void);
 
 #endif

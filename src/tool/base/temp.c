@@ -14,7 +14,7 @@
 
 #include "src/lib/base/alloc.h"
 
-/* Writes the first part of names, ".gcbench-HOST-". False: what HOST is made of is not known. */
+/* Writes ".gcbench-HOST-" (temp.h). Returns false if the boot id or the pid namespace cannot be read. */
 static bool name_host(char out[GCB_TEMP_PREFIX])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -40,7 +40,7 @@ char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX])
     return out;
 }
 
-/* Does the name belong to a process of this host that has ended? `host`: from name_host. */
+/* Was the name made by a process of this host that has ended? `host` is the result of name_host. */
 static bool is_left_behind(const char *name, const char *host)
 {
     char *end;
@@ -52,7 +52,7 @@ static bool is_left_behind(const char *name, const char *host)
     return pid > 0 && pid != getpid() && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Removes the files in the folder `name` of `at`, if it is this user's. */
+/* Removes the files in the folder `name` inside the folder `at`, if this user owns `name`. */
 static void empty_folder(int at, const char *name)
 {
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

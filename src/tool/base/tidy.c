@@ -11,7 +11,8 @@
 /* Atomic and static, because a signal handler uses them. */
 static _Atomic(const char *) paths[PLACES];
 static _Atomic(pid_t) children[PLACES];
-static atomic_int sent; /* the last signal that was sent, for children that are entered later */
+/* The last signal of gcb_tidy_signal, or 0. Children that are entered later get it too. */
+static atomic_int sent;
 
 int gcb_tidy_enter(const char *path)
 {

@@ -15,7 +15,7 @@ static const struct unit bandwidths[] = {
     {"kB", 1e3},      {"KB", 1e3},     {.name = NULL},
 };
 
-/* The first three are only for gcb_parse_seconds. */
+/* Only gcb_parse_seconds accepts the first three units. */
 static const struct unit times[] = {
     {"", 1.0},    {"m", 60.0},  {"h", 3600.0}, {"ns", 1e-9},
     {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0},    {.name = NULL},

@@ -25,25 +25,25 @@
  */
 struct gcb_container_writer;
 
-/* Arguments and errors as for gcb_outfile_init. The caller owns *out. */
+/* Starts a file of messages. Arguments and errors are those of gcb_outfile_init. The caller owns *out. */
 int gcb_container_create(struct gcb_container_writer **out, const char *path, bool force,
                          const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
-/* Adds a text as an attribute of the root, such as the method's spec or the version. */
+/* Adds a text attribute to the root group, such as the method's spec or the version. */
 int gcb_container_note(struct gcb_container_writer *w, const char *name, const char *text,
                        struct gcb_diag *diag);
 
 /*
- * Adds a message of `length` bytes. It must have a checksum field, which is filled here, in `message`. `source` and
- * `plan` describe its tensors; plan->name says whether the message covers one tensor or several.
+ * Adds a message of `length` bytes. The message must have a checksum field, which this function fills in. `source` and
+ * `plan` describe the message's tensors; plan->name is "" if the message covers one tensor.
  */
 int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *source,
                       const struct gcb_message_plan *plan, uint8_t *message, size_t length,
                       struct gcb_diag *diag);
 
-/* Writes the root attributes, closes the file and gives it its name. */
+/* Writes the root attributes, closes the file and renames it to its final name. */
 int gcb_container_commit(struct gcb_container_writer *w, struct gcb_diag *diag);
-/* Removes the file unless committed, and frees. NULL is fine. */
+/* Removes the file unless it was committed, and frees the writer. `w` may be NULL. */
 void gcb_container_destroy(struct gcb_container_writer *w);
 
 /* The reader's file is untrusted (src/tool/hdf5/h5file.h). */
@@ -55,22 +55,22 @@ struct gcb_container_tensor {
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
     uint64_t count;
-    uint64_t offset; /* of the tensor's first element in the message */
-    int64_t index;   /* -1: none */
+    uint64_t offset; /* elements of the message before this tensor */
+    int64_t index;   /* attribute `index`; -1 if the tensor has none */
 };
 
 struct gcb_container_message {
     char *dataset;  /* absolute path of the message */
     size_t length;  /* bytes */
-    uint64_t count; /* elements: the sum over its tensors */
+    uint64_t count; /* elements of all its tensors together */
     struct gcb_container_tensor *tensors;
     size_t tensor_count;
 };
 
 /*
- * Opens a file and lists its messages. The caller owns *out. GCB_E_CORRUPT: also if it is not a file of messages. GCB_E_NOMEM: the
- * elements of a message take more than max_bytes as float32 (0: half of physical memory). in_process: read in this
- * process and not in a child (src/tool/hdf5/h5child.h).
+ * Opens a file and lists its messages. The caller owns *out. Returns GCB_E_CORRUPT also if the file was not made by
+ * gcb_container_create. Returns GCB_E_NOMEM if the elements of a message take more than max_bytes as float32 (0 means
+ * half of physical memory). If in_process is true, this process reads the file, else a child (src/tool/hdf5/h5child.h).
  */
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        bool in_process, struct gcb_diag *diag);
@@ -78,8 +78,7 @@ void gcb_container_close(struct gcb_container *c); /* NULL is fine */
 size_t gcb_container_count(const struct gcb_container *c);
 const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i);
 
-/* Reads the `length` bytes of message i and checks its checksum and element count. Returns
- * GCB_E_CORRUPT if they do not match. */
+/* Reads the `length` bytes of message i. Returns GCB_E_CORRUPT if the checksum or the number of elements is wrong. */
 int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct gcb_diag *diag);
 
 #endif

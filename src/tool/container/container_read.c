@@ -12,31 +12,31 @@
 #include "src/tool/hdf5/h5walk.h"
 
 /*
- * Reading messages. A child lists the file (src/tool/hdf5/h5child.h): it puts a record for the root, one for each message
- * and one for each row of a layout. Data of the file is used only after a checksum or the message itself has confirmed
- * it.
+ * Reads messages. A child process lists the file (src/tool/hdf5/h5child.h): it sends one record for the root, one for
+ * each message and one for each row of a layout. Data of the file is used only after a checksum or the message itself
+ * has confirmed it.
  */
 
 struct message {
     struct gcb_container_message seen;
-    struct gcb_h5item item; /* its bytes */
-    uint64_t length;        /* seen.length, the item's shape */
+    struct gcb_h5item item; /* the dataset of the message's bytes */
+    uint64_t length;        /* equals seen.length; get_item points item.dims to it */
     uint64_t salt;
-    uint64_t rows;                    /* of its layout; 0: it has none */
-    char hash[GCB_CONTAINER_HEX + 1]; /* of the layout */
+    uint64_t rows;                    /* rows of the layout; 0 if the message covers one tensor */
+    char hash[GCB_CONTAINER_HEX + 1]; /* hash of the layout */
 };
 
 struct gcb_container {
-    struct gcb_h5file file; /* not open */
+    struct gcb_h5file file; /* found, but never opened: the child has its own copy */
     struct gcb_h5child *child;
     struct message *messages;
     size_t count, cap;
-    uint64_t
-        rows_left;  /* rows of layouts still allowed; a file with more uses the same bytes twice */
-    uint64_t sum;   /* of gcb_container_share over the messages */
-    int64_t wanted; /* the root's number of messages, and hash over them */
-    char wanted_hash[GCB_CONTAINER_HEX + 1];
-    struct gcb_h5port *port; /* in the child */
+    /* Layout rows that may still come. A file of this size has room for no more rows. */
+    uint64_t rows_left;
+    uint64_t sum;                            /* sum of gcb_container_share over the messages */
+    int64_t wanted;                          /* root attribute gcbench_messages */
+    char wanted_hash[GCB_CONTAINER_HEX + 1]; /* root attribute gcbench_xxh3 */
+    struct gcb_h5port *port;                 /* used only in the child */
 };
 
 /* The kinds of records. */
@@ -58,9 +58,9 @@ static int fail_record(const struct gcb_container *c, struct gcb_diag *diag)
     return fail_corrupt(c, NULL, diag, "damaged: its list of messages contradicts itself");
 }
 
-/* ---- in the child: layouts, the tensors of a message that covers several ---- */
+/* ---- in the child: layouts, which list the tensors of a message ---- */
 
-/* A row has at least a byte for each of two texts, the type's name and two numbers. */
+/* Fewest bytes of a layout row: two texts of one byte, the name of the type and two 8-byte numbers. */
 #define MIN_ROW (1 + GCB_CONTAINER_DTYPE + 1 + 16)
 
 struct layout {
@@ -70,7 +70,7 @@ struct layout {
     uint64_t rows;
 };
 
-/* Bytes of the text member `name` of a row type, or 0 if there is none. */
+/* Returns the size in bytes of the text member `name` of a row type; 0 if the type has no such text. */
 static size_t text_size(hid_t row, const char *name)
 {
     const int i = H5Tget_member_index(row, name);
@@ -127,13 +127,13 @@ out:
     return err;
 }
 
-/* The text in a member of `size` bytes, or NULL if it is not terminated. */
+/* Returns the text in a member of `size` bytes, or NULL if the text is not terminated. */
 static const char *text_at(const uint8_t *p, size_t size)
 {
     return memchr(p, '\0', size) ? (const char *)p : NULL;
 }
 
-/* Puts a record for row i. */
+/* Sends row i of the layout as a record. */
 static int put_row(struct gcb_container *c, const struct layout *l, uint64_t i, const char *beside,
                    struct gcb_diag *diag)
 {
@@ -170,7 +170,7 @@ static void put_message(struct gcb_wbuf *record, const char *path, const struct 
     gcb_put_u64(record, rows);
 }
 
-/* A message of several tensors: its layout is the dataset beside it, whose hash is an attribute of the message. */
+/* Sends a message of several tensors, then the rows of its layout, which is the dataset NNNN_layout. */
 static int put_joint(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                      const char *hash, struct gcb_diag *diag)
 {
@@ -194,7 +194,7 @@ out:
     return err;
 }
 
-/* A message of one tensor, which the message's attributes describe. */
+/* Sends a message of one tensor. Attributes of the message describe the tensor. */
 static int put_single(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                       struct gcb_diag *diag)
 {
@@ -222,7 +222,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     int err;
 
     if (set->kind != H5T_INTEGER || set->type_size != 1)
-        return 0; /* a layout, or a dataset that compress did not write */
+        return 0; /* messages are bytes: this is a layout, or a dataset that compress did not write */
     err = gcb_h5dataset_vet(set, c->port->file, path, diag);
     if (err)
         return err;
@@ -265,7 +265,7 @@ static int walk_file(void *ctx, struct gcb_h5port *port, struct gcb_diag *diag)
     return err ? err : gcb_h5walk(port->file, &visitor, diag);
 }
 
-/* ---- taking its records ---- */
+/* ---- in the parent: taking the child's records ---- */
 
 static void free_message(struct message *m)
 {
@@ -288,7 +288,7 @@ static int take_root(struct gcb_container *c, struct gcb_rbuf *record, struct gc
     return 0;
 }
 
-/* Completes the last message: all its tensors are known. */
+/* Checks the last message, after all its tensors were added. */
 static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
 {
     const struct message *m = &c->messages[c->count - 1];
@@ -305,7 +305,7 @@ static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* The rest of the record of a message of one tensor. */
+/* Takes the rest of a message's record if the message covers one tensor. */
 static int take_single(struct gcb_container *c, struct message *m, struct gcb_rbuf *record,
                        struct gcb_diag *diag)
 {
@@ -401,7 +401,7 @@ static int take_record(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag
     }
 }
 
-/* Are all messages there that the root has counted? */
+/* Checks that the file has exactly the messages that the root's attributes describe. */
 static int check_list(const struct gcb_container *c, struct gcb_diag *diag)
 {
     const struct message *last = c->count ? &c->messages[c->count - 1] : NULL;
@@ -491,6 +491,7 @@ int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct g
         return gcb_h5file_fail(&c->file, m->seen.dataset, err, diag, "%s", cause.text);
     if (!(frame.flags & GCB_WIRE_CHECKSUM) || frame.count != m->seen.count)
         return fail_corrupt(c, m->seen.dataset, diag,
-                            "the message and the shapes of its tensors disagree");
+                            "the message has no checksum, or another number of elements than its "
+                            "tensors");
     return 0;
 }

@@ -33,7 +33,7 @@ int gcb_dump_create(struct gcb_dump **out, const char *path, bool force, const c
     return 0;
 }
 
-/* Converts n floats to the form of the file. Returns the converted bytes. */
+/* Converts n floats to the type that the file stores for `dtype`. Returns the converted bytes. */
 static const void *convert_block(struct gcb_dump *dump, enum gcb_dtype dtype, const float *x,
                                  size_t n)
 {

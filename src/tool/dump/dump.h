@@ -10,35 +10,35 @@
  */
 struct gcb_dump;
 
-/* Arguments and errors as for gcb_outfile_init. The caller owns *out. */
+/* Starts a file. Arguments and errors are those of gcb_outfile_init. The caller owns *out. */
 int gcb_dump_create(struct gcb_dump **out, const char *path, bool force, const char *const *inputs,
                     size_t input_count, struct gcb_diag *diag);
 
 /*
- * Adds the dataset of a tensor, and the groups above it. `data` has as many floats as the product of dims; they are
- * converted to `dtype`. GCB_BF16 is stored as float32 with the attribute source_dtype. GCB_E_IO: also a full disk.
- * GCB_E_INVALID: the path exists.
+ * Adds the dataset of a tensor, and the groups above it. `data` has as many floats as the product of dims;
+ * gcb_dump_put converts them to `dtype`. GCB_BF16 is stored as float32 with the attribute source_dtype. Returns
+ * GCB_E_IO also if the disk is full, and GCB_E_INVALID if the path exists.
  */
 struct gcb_dump_tensor {
     const char *dataset; /* absolute path */
     enum gcb_dtype dtype;
     unsigned rank;
     const uint64_t *dims;
-    int64_t index; /* attribute `index`; below 0: none */
+    int64_t index; /* value of the attribute `index`; below 0: no attribute */
 };
 int gcb_dump_put(struct gcb_dump *dump, const struct gcb_dump_tensor *tensor, const float *data,
                  struct gcb_diag *diag);
 
-/* Adds an attribute, a text or a number, to a group that exists; "/" is the root. */
+/* Adds a text or a number as an attribute of an existing group; "/" is the root. */
 int gcb_dump_note(struct gcb_dump *dump, const char *group, const char *name, const char *text,
                   struct gcb_diag *diag);
 int gcb_dump_value(struct gcb_dump *dump, const char *group, const char *name, double value,
                    struct gcb_diag *diag);
 
-/* Closes the file, syncs it and gives it its name. Frees nothing. */
+/* Closes the file, syncs it and renames it to its final name. Frees nothing. */
 int gcb_dump_commit(struct gcb_dump *dump, struct gcb_diag *diag);
 
-/* Removes the file unless committed, and frees. NULL is fine. */
+/* Removes the file unless it was committed, and frees `dump`, which may be NULL. */
 void gcb_dump_destroy(struct gcb_dump *dump);
 
 #endif

@@ -18,11 +18,11 @@ struct job {
     const struct gcb_generate *config;
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
     size_t count;
-    float *values, *common, *choice; /* common and choice: NULL without correlation */
+    float *values, *common, *choice; /* common and choice are NULL without correlation */
     struct gcb_diag *diag;
 };
 
-/* The stream of draws for one tensor of one worker in one step. */
+/* Returns the number of the random stream for one tensor of one worker in one step. */
 static uint64_t draw_stream(uint64_t step, uint64_t worker, size_t tensor, enum purpose purpose)
 {
     const uint64_t key[4] = {step, worker, tensor, (uint64_t)purpose};
@@ -41,7 +41,7 @@ static void mix_common(struct job *j, uint64_t n)
 
 static void choose_common(struct job *j, uint64_t n, uint64_t choice_stream)
 {
-    /* an element of this sparse tensor is not zero with the probability sqrt(correlation) */
+    /* each element of this sparse tensor is nonzero with probability sqrt(correlation) */
     const struct gcb_synthetic coin = {.dist = GCB_DIST_SPARSE,
                                        .zeros = 1.0 - sqrt(j->config->correlation)};
 

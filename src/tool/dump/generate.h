@@ -23,8 +23,8 @@ struct gcb_generate {
 };
 
 /*
- * Writes the tensors into `dump`; the caller commits it. Takes 4 bytes per element of the largest tensor, 12 with a
- * correlation. GCB_E_INVALID: the layout is unknown.
+ * Writes the tensors into `dump`; the caller commits it. Allocates 4 bytes per element of the largest tensor, or 12
+ * bytes with a correlation. Returns GCB_E_INVALID if the layout is unknown.
  */
 int gcb_generate_write(struct gcb_dump *dump, const struct gcb_generate *config,
                        struct gcb_diag *diag);

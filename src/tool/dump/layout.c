@@ -11,8 +11,8 @@ struct planner {
     struct gcb_layout *out;
     const struct gcb_source *source;
     const struct gcb_layout_config *config;
-    size_t cap;    /* of out->messages */
-    size_t pieces; /* used of out->pieces */
+    size_t cap;    /* messages that fit into out->messages */
+    size_t pieces; /* number of pieces in out->pieces */
 };
 
 static bool is_dense(const struct gcb_layout_config *config, const struct gcb_tensor *t)
@@ -62,7 +62,8 @@ static void add_piece(struct planner *p, struct gcb_message_plan *m, size_t tens
         p->out->largest = m->count;
 }
 
-/* Plans a message for each tensor of [begin, end) that has its own: with tensor scope all, else the dense ones. */
+/* Plans a message of its own for each tensor in [begin, end) with tensor scope; with other scopes only for each dense
+ * tensor. */
 static int plan_singles(struct planner *p, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
@@ -81,7 +82,8 @@ static int plan_singles(struct planner *p, size_t begin, size_t end)
     return 0;
 }
 
-/* Plans the tensors of [begin, end) that are not dense: up to `limit` bytes in a message, but at least one tensor. */
+/* Plans messages of several tensors, for the tensors in [begin, end) that are not dense. A message has at most `limit`
+ * bytes, unless its only tensor is larger. */
 static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t limit)
 {
     struct gcb_message_plan *m = NULL;
@@ -116,7 +118,7 @@ static int plan_worker(struct planner *p, size_t begin, size_t end)
     return err ? err : plan_singles(p, begin, end);
 }
 
-/* Index after the last tensor that has the step and worker of tensor `begin`. */
+/* Returns the index after the last tensor that has the same step and worker as tensor `begin`. */
 static size_t worker_end(const struct gcb_source *source, size_t begin)
 {
     const struct gcb_tensor *first = gcb_source_tensor(source, begin);

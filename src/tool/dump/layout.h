@@ -13,20 +13,20 @@ enum gcb_scope {
 };
 
 struct gcb_piece {
-    size_t tensor;   /* index in the source */
-    uint64_t offset; /* of the tensor's first element in the message */
+    size_t tensor;   /* the tensor's index in the source */
+    uint64_t offset; /* elements of the message before this tensor */
 };
 
 struct gcb_message_plan {
-    const struct gcb_piece *pieces; /* piece_count of them, owned by the layout */
+    const struct gcb_piece *pieces; /* array of piece_count pieces, owned by the layout */
     size_t piece_count;
     uint64_t step;
     uint32_t worker;
     char name[24];        /* "0007" for a bucket or model; "" for a message of one tensor */
-    uint64_t count;       /* elements */
-    uint64_t input_bytes; /* in the tensors' own types */
-    enum gcb_dtype dtype; /* the tensors' type if all have the same, else GCB_F32 */
-    bool dense;           /* to be sent as fp32 */
+    uint64_t count;       /* number of elements */
+    uint64_t input_bytes; /* size of the tensors in their own types */
+    enum gcb_dtype dtype; /* the type of the tensors if all have the same type, else GCB_F32 */
+    bool dense;           /* the message is sent as fp32 */
 };
 
 struct gcb_layout {
@@ -40,15 +40,15 @@ struct gcb_layout_config {
     enum gcb_scope scope;
     uint64_t bucket_bytes; /* 0: 25 MiB */
     /*
-     * Tensors that are sent as fp32, each in a message of its own: their path matches a glob, or they have fewer than
-     * min_elements. A bucket skips them. Their messages follow the buckets of their step and worker.
+     * A tensor is dense if its path matches one of these globs or it has fewer than min_elements elements. A dense
+     * tensor is sent as fp32 in a message of its own, after the buckets of its step and worker. Buckets leave it out.
      */
     const char *const *dense;
     size_t dense_count;
     uint64_t min_elements;
 };
 
-/* Plans the messages of a source. GCB_E_NOMEM, with *out zeroed. */
+/* Plans the messages of a source. Returns GCB_E_NOMEM, with *out zeroed, if memory runs out. */
 int gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
                     const struct gcb_layout_config *config, struct gcb_diag *diag);
 void gcb_layout_fini(struct gcb_layout *layout); /* zeroed is fine */

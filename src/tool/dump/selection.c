@@ -7,7 +7,9 @@
 
 enum { ITEM = 64 }; /* bytes of an item of a list, enough for three numbers */
 
-/* Reads the digits at *text and moves it after them. Returns false if there are none or too many. */
+/*
+ * Reads the number at *text and advances *text past it. Returns false if no digit is there or the number is too large.
+ */
 static bool take_number(char **text, uint64_t *out)
 {
     const size_t n = strspn(*text, "0123456789");

@@ -3,13 +3,13 @@
 
 #include "src/tool/dump/source.h"
 
-/* first, first + stride, ... up to last. */
+/* The numbers first, first + stride, first + 2 stride and so on, up to last. */
 struct gcb_number_range {
     uint64_t first, last, stride;
     bool met; /* a number in the dump is in the range */
 };
 
-/* Parsed form of --step or --worker: "all", or ranges and perhaps "last". A zeroed struct accepts nothing. */
+/* The parsed value of --step or --worker: "all", or ranges and perhaps "last". A zeroed struct accepts no number. */
 struct gcb_numbers {
     struct gcb_number_range *ranges;
     size_t count, cap;
@@ -19,7 +19,8 @@ struct gcb_numbers {
 
 /*
  * Parses "all", or a comma-separated list of "N", "A-B", "A-B/STRIDE" and, if `may_last`, "last". NULL means "all".
- * `option` is the option's name for messages ("--step"). GCB_E_INVALID or GCB_E_NOMEM, with *out zeroed.
+ * `option` is the option's name for messages ("--step"). Returns GCB_E_INVALID or GCB_E_NOMEM on failure, with *out
+ * zeroed.
  */
 int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
                       struct gcb_diag *diag);
@@ -28,13 +29,13 @@ void gcb_numbers_fini(struct gcb_numbers *s); /* zeroed is fine */
 /* Is n in `s`? Marks the ranges that contain n as met. Ignores "last", which only the caller can resolve. */
 bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n);
 
-/* Finds a single number ("N") that was never met. Returns false if there is none. */
+/* Finds an "N" of the list that gcb_numbers_accepts never saw. Returns false if it saw every "N". */
 bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
 /* Do the globs of the selection accept this path? */
 bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);
 
-/* Sets met[i] if glob i matches this path. The globs of `include` come before those of `exclude`. */
+/* Sets met[i] if glob i matches this path. The globs of `include` are counted first, then the globs of `exclude`. */
 void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met);
 
 #endif

@@ -107,7 +107,7 @@ void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t)
                                .offset = t->offset};
 }
 
-/* Closes the file that was used longest ago if as many are open as may be. */
+/* If GCB_SOURCE_OPEN files are open, closes the least recently used file. */
 static void make_room(struct gcb_source *source)
 {
     struct gcb_source_file *oldest = NULL;
@@ -148,7 +148,8 @@ static struct gcb_source_file *find_file(struct gcb_source *source, const char *
     return &source->files[i];
 }
 
-/* The tensors of `source` that are in the file `name`. A child process reads one file, so it is told only about these. */
+/* The tensors of `source` that are in the file `name`. A child process reads only this file, so it must not be asked
+ * for other tensors. */
 struct in_file {
     const struct gcb_source *source;
     const char *name;

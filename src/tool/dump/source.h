@@ -29,7 +29,7 @@ enum gcb_order {
 
 /* Which tensors to list: those that all given selectors accept. */
 struct gcb_tensor_selection {
-    const char *const *include; /* globs on the path inside the group of the worker; none: all */
+    const char *const *include; /* globs for paths below the worker group; no globs: all paths */
     size_t include_count;
     const char *const *exclude;
     size_t exclude_count;
@@ -42,26 +42,26 @@ struct gcb_source_config {
     size_t file_count; /* at least 1 */
     struct gcb_tensor_selection selection;
     enum gcb_order order;
-    /* of one tensor, both as stored and as float32; 0: half of physical memory */
+    /* largest tensor, both as stored and as float32; 0 means half of physical memory */
     uint64_t max_bytes;
     bool allow_external;
-    unsigned seconds; /* of processor time that HDF5 may take for one step in the child; 0: 20 */
+    unsigned seconds; /* processor time that HDF5 may take without progress; 0 means 20 s */
     bool in_process;  /* read in this process and not in a child (src/tool/hdf5/h5child.h) */
 };
 
 struct gcb_tensor {
-    const char *path;    /* below the worker, as in the file (escape before showing) */
+    const char *path;    /* path below the worker group; escape it before showing it */
     const char *dataset; /* absolute path in its file */
-    const char *file;    /* as given */
+    const char *file;    /* name of the file, as the user gave it */
     uint64_t step;
     uint32_t worker;
     /* GCB_BF16 for a float32 dataset whose attribute source_dtype says bfloat16 */
     enum gcb_dtype dtype;
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
-    uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty one */
+    uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty tensor */
     int64_t index;   /* attribute `index`, or -1 */
-    unsigned stored; /* for reading: see struct gcb_h5item */
+    unsigned stored; /* `stored` and `offset` are those of struct gcb_h5item */
     uint64_t offset;
 };
 
@@ -80,17 +80,18 @@ void gcb_source_close(struct gcb_source *source); /* NULL is fine */
 
 /* Synthetic tensors: the parameters of a network, or one tensor. */
 struct gcb_source_synthetic {
-    const char *name; /* of the distribution: the first part of the tensors' paths */
+    const char *name; /* name of the distribution, with which the tensors' paths begin */
     struct gcb_synthetic dist;
     const char *layout; /* a name for gcb_synthetic_layout; NULL: one tensor of `elements` */
     uint64_t elements;
 };
-#define GCB_SOURCE_SYNTHETIC "synthetic" /* `file` of synthetic tensors */
+#define GCB_SOURCE_SYNTHETIC "synthetic" /* the `file` of each synthetic tensor */
 
 /*
- * A source of synthetic float32 tensors of step 0, worker 0, in the order given. Each read makes the values anew;
- * they are finite and depend only on `seed`. Paths look like "normal/64K" and "normal/layer1.weight". The strings of
- * `inputs` need to be valid only during the call. GCB_E_INVALID: the layout is unknown, or a path repeats.
+ * Makes a source of synthetic float32 tensors of step 0, worker 0, in the order given. Each read generates the values
+ * again; they are finite and, for given inputs, depend only on `seed`. Paths look like "normal/64K" and
+ * "normal/layer1.weight". The strings of `inputs` need to be valid only during the call. Returns GCB_E_INVALID if the
+ * layout is unknown or a path repeats.
  */
 int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
                               size_t count, uint64_t seed, struct gcb_diag *diag);
@@ -99,8 +100,8 @@ size_t gcb_source_count(const struct gcb_source *source);
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);
 
 /*
- * Did glob i of the selection match any tensor of the files, selected or not? The globs of `include` come before those
- * of `exclude`. A glob without a match is probably a typing error.
+ * Did glob i of the selection match any tensor of the files, selected or not? The globs of `include` are counted first,
+ * then the globs of `exclude`. A glob without a match is probably a typing error.
  */
 bool gcb_source_met(const struct gcb_source *source, size_t i);
 /* Does this glob match any selected tensor? */
@@ -122,15 +123,15 @@ int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uin
                          float *out, struct gcb_diag *diag);
 
 /*
- * A numeric attribute of a step group ("loss", "lr", "epoch", "loss_scale", ...). Returns false if the step has no
- * such attribute.
+ * Gets a numeric attribute of a step group, such as "loss", "lr", "epoch" or "loss_scale". Returns false if the step
+ * has no such attribute.
  */
 bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
                            double *value);
 
 /*
- * A root attribute ("model", "dataset", "momentum") of the first file that has it, or NULL. Numbers are given as decimal
- * text. Escape the text before showing it.
+ * Returns the root attribute `name` (such as "model" or "momentum") of the first file that has it; NULL if no file has
+ * it. A number is returned as decimal text. Escape the text before showing it.
  */
 const char *gcb_source_note(const struct gcb_source *source, const char *name);
 

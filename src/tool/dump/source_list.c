@@ -1,4 +1,4 @@
-/* Listing one file: from its groups and datasets to tensors of the source. */
+/* Lists one file: adds its datasets as tensors to the source. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ struct place {
     const char *below; /* the rest of the path, after both groups */
 };
 
-/* Reads the number of a name of n bytes such as "step_000100" or "step100", where `word` is "step". */
+/* Reads the number in a name of n bytes. For "step_000100" and "step100", `word` is "step" and the number is 100. */
 static bool parse_numbered(const char *name, size_t n, const char *word, uint64_t *out)
 {
     const size_t letters = strlen(word);
@@ -95,7 +95,7 @@ static uint32_t rank_of_file(const char *path)
     return rank;
 }
 
-/* With "last" among the steps, tensors of all steps are kept until the last step is known. */
+/* If the user asks for the step "last", tensors of all steps are kept until the last step is known. */
 static bool is_selected(struct gcb_listing *l, const struct gcb_tensor *t)
 {
     const bool step = gcb_numbers_accepts(&l->steps, t->step) || l->steps.last;
@@ -104,7 +104,7 @@ static bool is_selected(struct gcb_listing *l, const struct gcb_tensor *t)
     return step && worker && gcb_selection_accepts(l->selection, t->path);
 }
 
-/* Fills names, step and worker of *t. Its strings still belong to the walk. */
+/* Fills names, step and worker of *t. The strings of *t are valid only during the walk's call. */
 static int locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l, const char *path,
                          struct gcb_diag *diag)
 {
@@ -126,7 +126,7 @@ static int locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l, cons
 
 /* ---- walking a file, in the child ---- */
 
-/* Puts shape, index and place of a selected tensor. */
+/* Adds index, shape and position in the file of a selected tensor to the record. */
 static int put_description(struct gcb_wbuf *record, struct gcb_h5dataset *d,
                            const struct gcb_h5file *file, const char *path, struct gcb_diag *diag)
 {
@@ -172,11 +172,11 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, stru
     return err ? err : gcb_h5port_put(l->port, diag);
 }
 
-/* The attributes of a group become records. */
+/* Sends the attributes of a group as records. */
 struct collector {
     struct gcb_listing *listing;
-    const char *path; /* of the group */
-    bool texts;       /* numbers and texts; else only numbers */
+    const char *path; /* path of the group */
+    bool texts;       /* send texts too, not only numbers */
     struct gcb_diag *diag;
     int err;
 };
@@ -207,7 +207,7 @@ static void put_attribute(void *ctx, hid_t object, const char *name)
     c->err = gcb_h5port_put(port, c->diag);
 }
 
-/* Is the path of a group that of a step? */
+/* Is this the path of a step group? Sets *step to its number. */
 static bool is_step(const char *path, uint64_t *step)
 {
     const struct place p = split_path(path, true);
@@ -243,7 +243,7 @@ static int walk_file(void *ctx, struct gcb_h5port *port, struct gcb_diag *diag)
     return gcb_h5port_put(port, diag);
 }
 
-/* ---- taking its records ---- */
+/* ---- in the parent: taking the child's records ---- */
 
 static int fail_record(const struct gcb_listing *l, struct gcb_diag *diag)
 {
@@ -262,7 +262,7 @@ static int check_widened(const struct gcb_h5file *file, const struct gcb_tensor 
                            t->count, file->limits.max_bytes);
 }
 
-/* Fills shape, index and place of *t. */
+/* Fills index, shape and position in the file of *t. */
 static int take_description(struct gcb_tensor *t, const struct gcb_listing *l,
                             struct gcb_rbuf *record, struct gcb_diag *diag)
 {
@@ -335,7 +335,8 @@ static int add_value(struct gcb_source *s, uint64_t step, const char *name, doub
     return 0;
 }
 
-/* Numbers are kept as text, so that callers can ask for `momentum` as for `model`. */
+/* Notes are texts. A number is kept as text too, so that callers read the number `momentum` and the text `model`
+ * alike. */
 static int add_note(struct gcb_source *s, const char *name, const char *text)
 {
     struct gcb_note note;

@@ -1,4 +1,4 @@
-/* Opening files as one dump: an ordered list of their tensors. */
+/* Opens several files as one dump, which is an ordered list of their tensors. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int by_index(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* The tensors are sorted by name, so equal ones are neighbours. */
+/* The tensors are sorted by step, worker and path, so repeated tensors are neighbours. */
 static int check_repeats(const struct gcb_source *s, struct gcb_diag *diag)
 {
     char f0[88], d0[100], f1[88], d1[100];
@@ -117,7 +117,7 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
     return 0;
 }
 
-/* Completes the list after all files are walked: the last step, repeated tensors, the order. */
+/* Completes the list after all files were walked: resolves "last", refuses repeated tensors, and orders the list. */
 static int finish_list(struct gcb_listing *l, const struct gcb_source_config *config,
                        struct gcb_diag *diag)
 {

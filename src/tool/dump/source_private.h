@@ -6,7 +6,7 @@
 #include "src/tool/hdf5/h5child.h"
 
 /*
- * The inside of a source. source_open.c, source_list.c and source_synthetic.c fill it; source.c reads it.
+ * The private parts of a source. source_open.c, source_list.c and source_synthetic.c fill them; source.c reads them.
  */
 
 /* Strings that live as long as the source, packed into blocks. */
@@ -26,7 +26,8 @@ struct gcb_note {
     const char *name, *text;
 };
 
-/* So many files are open at a time, for dumps with a file for each worker, whose tensors are read in turn. */
+/* Most files that are open at a time. In a dump with a file for each worker, the files are read in turn, so several
+ * files stay open. */
 enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
@@ -43,13 +44,13 @@ struct gcb_source {
     struct gcb_note *notes;
     size_t note_count, note_cap;
 
-    /* Without files: how to make each tensor. NULL if the tensors are in files. */
+    /* How to generate each tensor; NULL if the tensors are in files. */
     struct gcb_synthetic *synthetic;
     uint64_t seed;
 
-    /* The files. Those used last are open, each in a child: a dump can have thousands of files. */
+    /* A dump can have thousands of files. Only the last used files are open, each in a child process. */
     struct gcb_source_file {
-        const char *name; /* the same pointer as in its tensors */
+        const char *name; /* the same pointer as `file` of its tensors */
         struct gcb_h5file found;
         struct gcb_h5child *child; /* NULL: not open */
         uint64_t used;             /* time of the last use */
@@ -66,25 +67,25 @@ const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
                    const struct gcb_h5lister *lister, struct gcb_diag *diag);
 
-/* What is needed to read a tensor. */
+/* Fills *out with the facts that reading the tensor needs. */
 void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t);
 
 /*
- * What is known while files are listed. A file is listed in a child (h5child.h), with a copy of this struct: it walks
- * the file and puts a record for each float dataset and for each attribute of the root and of step groups. The caller
- * takes the records, checks them and fills the source.
+ * The state of listing files. A child process (h5child.h) lists a file with a copy of this struct: it walks the file
+ * and sends a record for each float dataset and for each attribute of the root and of step groups. The parent takes
+ * the records, checks them and fills the source.
  */
 struct gcb_listing {
     struct gcb_source *source;
     const struct gcb_tensor_selection *selection;
     struct gcb_numbers steps, workers;
-    uint64_t last_step; /* greatest so far, selected or not */
-    uint64_t seen;      /* tensors so far, selected or not */
+    uint64_t last_step; /* greatest step so far, selected or not */
+    uint64_t seen;      /* number of tensors so far, selected or not */
     const char *file;   /* name of the file that is being walked */
-    uint32_t rank;      /* worker of the tensors in it that are in no worker group */
+    uint32_t rank;      /* worker of the file's tensors that are in no worker group */
     struct gcb_h5file found;
-    struct gcb_h5port *port; /* in the child */
-    uint64_t skipped;        /* in the child: datasets that are not floats */
+    struct gcb_h5port *port; /* used only in the child */
+    uint64_t skipped;        /* used only in the child: number of datasets that are not floats */
 };
 
 /* Lists a file: appends its selected tensors in the order of the walk, and its step values and notes. */

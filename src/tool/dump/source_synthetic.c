@@ -7,7 +7,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/dump/source_private.h"
 
-/* "4K", "16M", "1000". */
+/* Writes a number of elements as "4K", "16M" or "1000". */
 static void size_text(char out[48], uint64_t n)
 {
     static const char *const units[] = {"", "K", "M", "G", "T"};
@@ -18,7 +18,7 @@ static void size_text(char out[48], uint64_t n)
     snprintf(out, 48, "%" PRIu64 "%s", n, units[unit]);
 }
 
-/* A path names one tensor. */
+/* Refuses a path that a tensor already has. */
 static int check_path_is_new(const struct gcb_source *s, const char *path, struct gcb_diag *diag)
 {
     char shown[112];
@@ -34,7 +34,7 @@ static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *i
                       const struct gcb_shape_row *shape, struct gcb_diag *diag)
 {
     struct gcb_tensor t = {.dtype = GCB_F32, .index = -1};
-    size_t cap = s->cap; /* of the second array, which grows with the first */
+    size_t cap = s->cap; /* capacity of s->synthetic, which grows with s->tensors */
     char path[160];
     int err;
 

@@ -11,16 +11,16 @@
 #include "src/lib/base/text.h"
 
 #define PI 3.14159265358979323846
-#define SCALE 0.01   /* a typical size of gradients of a trained layer */
+#define SCALE 0.01   /* a typical magnitude of the gradients of a trained layer */
 #define LARGEST 1e30 /* keeps heavy tails finite in float32, and their squares in double */
 
 /* A distribution: its name on the command line, and its parameter if it has one. */
 static const struct dist_row {
     const char *name;
-    const char *key; /* of the parameter; NULL: none */
+    const char *key; /* name of the parameter; NULL if there is no parameter */
     double min, max;
     bool open;     /* min and max themselves are not allowed */
-    size_t offset; /* of the parameter in struct gcb_synthetic */
+    size_t offset; /* offset of the parameter in struct gcb_synthetic */
 } dist_rows[] = {
     [GCB_DIST_NORMAL] = {.name = "normal"},
     [GCB_DIST_LAPLACE] = {.name = "laplace"},
@@ -74,9 +74,9 @@ static int parse_value(struct gcb_synthetic *out, const struct dist_row *row, co
         return gcb_diag_set(diag, GCB_E_INVALID, "distribution %s takes %s=NUMBER, not '%s'",
                             row->name, row->key, shown);
     if (v < row->min || v > row->max || (row->open && (v <= row->min || v >= row->max)))
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s:%s is from %g to %g%s, not '%s'", row->name,
-                            row->key, row->min, row->max, row->open ? ", both excluded" : "",
-                            shown);
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s:%s must be from %g to %g%s, not '%s'",
+                            row->name, row->key, row->min, row->max,
+                            row->open ? ", both excluded" : "", shown);
     memcpy((char *)out + row->offset, &v, sizeof(v));
     return 0;
 }
@@ -103,13 +103,13 @@ int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_
 
 /* ---- values ---- */
 
-/* A uniform value in (0, 1); its distribution is symmetric about 1/2. */
+/* Returns a uniform value in (0, 1). The possible values are symmetric about 1/2. */
 static double uniform(uint32_t word)
 {
     return ((double)word + 0.5) * 0x1p-32;
 }
 
-/* Four standard normal values: two pairs by Box and Muller. */
+/* Draws four standard normal values: two pairs by the Box-Muller method. */
 static void four_normal(double out[4], uint64_t seed, uint64_t block, uint64_t stream)
 {
     const struct gcb_philox_block b = gcb_philox(seed, block, stream);
@@ -131,8 +131,8 @@ static double laplace(uint32_t word)
 }
 
 /*
- * Student's t from two uniform values, for any degrees of freedom, by Bailey's polar method (1994). Above two degrees
- * the standard deviation exists, and the value is divided by it.
+ * Draws a value of Student's t distribution from two uniform values, for any degrees of freedom, by Bailey's polar
+ * method (1994). Above two degrees of freedom the standard deviation exists, and the value is divided by it.
  */
 static double student(double df, uint32_t radius, uint32_t angle)
 {
@@ -163,7 +163,7 @@ static void four_sparse(double out[4], double zeros, uint64_t seed, uint64_t blo
         out[i] = uniform(coin.word[i]) < zeros ? 0.0 : out[i];
 }
 
-/* Elements 4 * block to 4 * block + 3. *last is the element before them, on which `ar` depends. */
+/* Draws the elements 4 * block to 4 * block + 3. *last is the element before them, which only `ar` uses and updates. */
 static void four_values(const struct gcb_synthetic *s, double out[4], double *last, uint64_t seed,
                         uint64_t block, uint64_t stream)
 {
@@ -226,7 +226,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct layout *l, struct g
     va_end(args);
 }
 
-/* A weight and a bias of n elements each. */
+/* Adds a weight and a bias of n elements each. */
 static void add_pair(struct layout *l, uint64_t n, const char *prefix, const char *name)
 {
     const struct gcb_shape_row shape = {.rank = 1, .dims = {n}};
@@ -235,7 +235,7 @@ static void add_pair(struct layout *l, uint64_t n, const char *prefix, const cha
     add(l, shape, "%s%s.bias", prefix, name);
 }
 
-/* A convolution of size x size pixels, and the batch normalisation after it. */
+/* Adds a convolution with a filter of size x size pixels, and the batch normalisation after it. */
 static void add_convolution(struct layout *l, uint64_t out, uint64_t in, uint64_t size,
                             const char *prefix, const char *name, const char *norm)
 {

@@ -4,8 +4,8 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Synthetic gradients, drawn by Philox. Value i of a stream depends only on seed, stream and i (with `ar` also on
- * the values before it). So files are the same on all machines with the same libm.
+ * Synthetic gradients, drawn with the random number generator Philox. Value i of a stream depends only on seed, stream
+ * and i (with `ar` also on the values before it). So files are the same on all machines with the same libm.
  */
 enum gcb_dist {
     GCB_DIST_NORMAL,
@@ -22,17 +22,18 @@ struct gcb_synthetic {
     double rho;   /* ar: correlation of neighbours in (-1, 1) (default 0.9) */
 };
 
-/* Parses "normal", "laplace", "student-t:df=3", "sparse:zeros=0.9", "ar:rho=0.9". GCB_E_INVALID. */
+/* Parses a distribution: "normal", "laplace", "student-t:df=3", "sparse:zeros=0.9" or "ar:rho=0.9". Returns
+ * GCB_E_INVALID for any other text. */
 int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_diag *diag);
 
 /*
- * Fills `out` with n finite values: 0.01 times values of unit variance, if the distribution has a variance (for
- * `sparse`, the variance of the values that are not zero). A shorter fill gives the first values of a longer one.
+ * Fills `out` with n finite values: 0.01 times values of unit variance, if the distribution has a variance. With
+ * `sparse`, only the nonzero values have unit variance. The first values do not depend on n.
  */
 void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, uint64_t seed,
                         uint64_t stream);
 
-#define GCB_LAYOUT_ROWS 161 /* in the longest layout */
+#define GCB_LAYOUT_ROWS 161 /* number of rows in the longest layout */
 
 /* One parameter of a network. */
 struct gcb_shape_row {
