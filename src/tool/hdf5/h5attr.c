@@ -33,7 +33,7 @@ static bool read_count(struct attribute *a)
     return a->count >= 0;
 }
 
-/* After a failure nothing is open. */
+/* Opens an attribute with its type and shape. On failure, nothing stays open. */
 static bool attribute_open(struct attribute *a, hid_t object, const char *name)
 {
     *a = (struct attribute){0};
@@ -50,7 +50,7 @@ static bool attribute_open(struct attribute *a, hid_t object, const char *name)
     return false;
 }
 
-/* Is it of a common number format? HDF5 converts the others with code that is little tested. */
+/* Is the attribute a number in a common format? HDF5 converts other formats with code that is little tested. */
 static bool is_plain_number(const struct attribute *a)
 {
     const size_t size = H5Tget_size(a->type);

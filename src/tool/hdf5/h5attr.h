@@ -13,19 +13,19 @@
  */
 
 /*
- * Do all attributes of the object decode? To iterate over attributes HDF5 makes a table of them, and when one does not
- * decode it frees the entries that it has not yet filled (1.10.8). A search for one name decodes them all and makes no
- * table.
+ * Can HDF5 decode all attributes of the object? This function searches for a name, because a search decodes all
+ * attributes without a table. To iterate over attributes, HDF5 makes a table of them. If an attribute does not decode,
+ * HDF5 1.10.8 frees table entries that it has not filled yet.
  */
 bool gcb_h5attr_sound(hid_t object);
 
-/* One integer or float: a scalar, or an array with one element. */
+/* Reads one integer or float: a scalar, or an array with one element. */
 bool gcb_h5attr_number(hid_t object, const char *name, double *value);
 
-/* One integer that fits int64_t. */
+/* Reads one integer that fits int64_t. */
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value);
 
-/* One text of fixed or variable length, shorter than `size` bytes. The copy is terminated. */
+/* Reads one text of fixed or variable length, shorter than `size` bytes. The copy is terminated. */
 bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size);
 
 /* Calls visit(ctx, object, name) for at most 256 attributes. Their order is unspecified. */

@@ -18,18 +18,18 @@
 #include "src/tool/hdf5/h5sandbox.h"
 
 enum {
-    BATCH = 4 << 20, /* bytes that are read ahead */
+    BATCH = 4 << 20, /* most bytes that the child reads ahead */
     FIRST_BATCH = 256 << 10,
     BATCH_ITEMS = 256,
 };
 /* One request to the child: either several whole items, or a piece of one item. */
 struct batch {
-    size_t first, count; /* numbers of the items */
+    size_t first, count; /* number of the first item, and how many items */
     uint64_t from;       /* first element of the piece */
     uint64_t elements;   /* number of elements of the piece */
     bool piece;
     unsigned half;
-    uint32_t offset[BATCH_ITEMS]; /* where each item begins in the half */
+    uint32_t offset[BATCH_ITEMS]; /* offset of each item in the half of the shared memory */
 };
 
 struct gcb_h5child {
@@ -38,12 +38,12 @@ struct gcb_h5child {
     int socket, memory;
     int descriptor; /* the open file, to read items that need no HDF5 */
     struct gcb_h5shared shared;
-    struct batch ready;  /* answered by the child; its count is 0 if there is no such batch */
-    struct batch asked;  /* requested, not answered yet; its count is 0 if there is no such batch */
+    struct batch ready;  /* the batch that the child has read; count is 0 if there is no batch */
+    struct batch asked;  /* the batch that the child was asked for; count is 0 if there is none */
     size_t expected;     /* number of the item that is read next if all are read in order */
     size_t ahead;        /* bytes to read ahead */
     struct timespec cpu; /* the child's processor time when it last made progress */
-    uint64_t steps;      /* the trace's `steps` at that time */
+    uint64_t steps;      /* value of trace->steps when `cpu` was taken */
 };
 
 /* ---- the parent: starting and ending the child ---- */
@@ -97,7 +97,7 @@ static int start_child(struct gcb_h5child *c, const char *path, const struct gcb
     return fail_to_start(c, diag);
 }
 
-/* Ends the child. Returns its status for waitpid, or -1. */
+/* Ends the child. Returns its exit status as waitpid gives it, or -1. */
 static int end_child(struct gcb_h5child *c)
 {
     int status = -1;
@@ -138,7 +138,7 @@ static int fail_crashed(struct gcb_h5child *c, struct gcb_diag *diag)
 
 /* ---- the parent: packets from the child ---- */
 
-/* The child's processor time in seconds since its last step. */
+/* Returns the processor time in seconds that the child has used since it last made progress. */
 static double stuck_for(struct gcb_h5child *c)
 {
     const struct gcb_h5trace *trace = gcb_h5shared_trace(&c->shared);
@@ -193,7 +193,8 @@ static int fail_protocol(struct gcb_h5child *c, struct gcb_diag *diag)
     return fail_damaged(c, diag, "the process that reads it sent an invalid reply");
 }
 
-/* Escapes what a terminal must not receive. Backslashes are kept, because the child has already escaped the names. */
+/* Copies a message of the child and escapes control characters. Backslashes are kept, because the child has already
+ * escaped the names. */
 static void copy_text(char out[GCB_DIAG_TEXT], const char *text)
 {
     size_t used = 0;
@@ -221,7 +222,8 @@ struct done {
     struct gcb_diag diag;
 };
 
-/* The statuses that reading a file can have. Any other would change the exit status of the command. */
+/* Can reading a file give this status? The child is not trusted, and other statuses would change the exit status of the
+ * command. */
 static bool is_status(int status)
 {
     return status == 0 || status == GCB_E_NOMEM || status == GCB_E_CORRUPT || status == GCB_E_IO ||
@@ -268,7 +270,7 @@ static int take_records(struct gcb_h5child *c, const struct gcb_h5lister *lister
 static int await_list(struct gcb_h5child *c, const struct gcb_h5lister *lister,
                       struct gcb_diag *diag)
 {
-    uint64_t left = 2 * (uint64_t)GCB_H5_OBJECTS; /* records allowed: two for each object */
+    uint64_t left = 2 * (uint64_t)GCB_H5_OBJECTS; /* records the child may still send */
     uint8_t bytes[GCB_H5_PACKET];
     struct done done;
 
@@ -302,7 +304,7 @@ int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, co
                      const struct gcb_h5lister *lister, struct gcb_diag *diag)
 {
     struct gcb_h5child *c = gcb_alloc_zero(1, sizeof(*c));
-    char *real = NULL; /* the child may not follow links */
+    char *real = NULL; /* path without links, because the child may not follow links */
     int err;
 
     if (!c)
@@ -356,7 +358,7 @@ void gcb_h5child_close(struct gcb_h5child *child)
 
 /* ---- the parent: reading items ---- */
 
-/* Widens both halves to at least `size` bytes. No request may be waiting for its answer. */
+/* Widens both halves of the shared memory to at least `size` bytes. Call it only while no request is unanswered. */
 static int widen(struct gcb_h5child *c, uint64_t size, struct gcb_diag *diag)
 {
     const size_t half = (size + 4095) & ~UINT64_C(4095), more = 2 * (half - c->shared.half);
@@ -413,7 +415,7 @@ static int ask(struct gcb_h5child *c, const struct gcb_h5items *items, size_t nu
         if (b->count && (size > c->ahead || used + size > c->ahead))
             break;
         gcb_h5item_put(&list, &item);
-        if (list.failed) { /* a packet is full */
+        if (list.failed) { /* no more items fit into the packet */
             list.len = before;
             break;
         }
@@ -471,8 +473,8 @@ static int ask_ahead(struct gcb_h5child *c, const struct gcb_h5items *items,
     return 0;
 }
 
-/* Makes the item, or its piece that begins at `from`, ready. `widened`: the shared memory already is as large as the child
- * asked for. */
+/* Makes the item, or its piece that begins at `from`, ready. `widened` says that the shared memory was already widened
+ * to the size that the child asked for. */
 static int obtain(struct gcb_h5child *c, const struct gcb_h5items *items, size_t number,
                   const struct gcb_h5item *item, uint64_t from, bool widened, struct gcb_diag *diag)
 {

@@ -9,8 +9,8 @@
 
 enum {
     MAX_CHUNK = 256 << 20, /* bytes: HDF5 unpacks a chunk in memory of its own */
-    FILL_BYTES = 64 << 10, /* a dataset of at most this many bytes may store none of them */
-    MAX_INFLATION = 1100,  /* times the stored bytes */
+    FILL_BYTES = 64 << 10, /* a dataset of up to this many bytes may consist of its fill value */
+    MAX_INFLATION = 1100,  /* largest allowed ratio of a dataset's bytes to its stored bytes */
     CHECKSUM = 4,          /* bytes that fletcher32 appends */
     SCRATCH = 16384,
     BOX_CHUNKS = 1024, /* chunks in one read: HDF5 keeps about a KiB for each */
@@ -73,13 +73,13 @@ static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
     if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
         return refused("its filter is none of deflate, shuffle, fletcher32; "
                        "h5repack -f GZIP=1 rewrites it");
-    /* Two deflates would multiply what MAX_INFLATION allows. */
+    /* Data that is deflated twice could inflate by more than MAX_INFLATION. */
     for (unsigned i = 0; i < d->filter_count; i++) {
         if (d->filters[i] == id)
             return damaged("a filter is applied twice");
         deflated |= d->filters[i] == H5Z_FILTER_DEFLATE;
     }
-    /* The reader counts inflated bytes, for which it would have to undo this shuffle first. */
+    /* The reader inflates chunks to count their bytes, but it cannot undo a shuffle that came after deflating. */
     if (id == H5Z_FILTER_SHUFFLE && deflated)
         return refused("it is shuffled after deflating; h5repack -f SHUF -f GZIP=1 rewrites it");
     if (H5Zfilter_avail(id) <= 0)
@@ -125,7 +125,7 @@ static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
     return vet_filters(d, dcpl);
 }
 
-/* Fills shape and element count. */
+/* Fills the dataset's shape and number of elements. */
 static struct finding vet_extent(struct gcb_h5dataset *d, hid_t space)
 {
     const H5S_class_t kind = H5Sget_simple_extent_type(space);
@@ -150,8 +150,8 @@ static struct finding vet_extent(struct gcb_h5dataset *d, hid_t space)
 }
 
 /*
- * Decides where the data may be stored. Comes before the shape is asked for, which would open the sources of a
- * virtual dataset. Sets *outside if the data is in other files and that is allowed.
+ * Checks that the data is stored where it may be. Sets *outside if the data is in other files. Call this before asking
+ * for the shape, because HDF5 opens the source files of a virtual dataset to find its shape.
  */
 static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, bool *outside)
 {
@@ -233,7 +233,8 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
     struct finding found;
     hid_t dcpl;
 
-    /* Data with an address is contiguous in this file. Most data is, and getting the property list is slow. */
+    /* Data with an address is contiguous in this file. Most datasets are like this and need no property list, which is
+     * slow to get. */
     d->offset = H5Dget_offset(d->id);
     if (d->offset != HADDR_UNDEF) {
         found = vet_shape(d);
@@ -270,16 +271,16 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
 /* ---- reading ---- */
 
 /*
- * HDF5 (1.10.8, seen under AddressSanitizer) trusts that a filtered chunk unpacks to the chunk's size: a shorter one
- * makes it read past its buffer, a longer one makes it take all the memory that the chunk asks for. So each chunk is
- * inflated here first, only to count its bytes. That doubles the time of inflating, which is never timed.
+ * HDF5 (1.10.8, seen under AddressSanitizer) trusts that a filtered chunk unpacks to the chunk's size. If the data is
+ * shorter, HDF5 reads past its buffer; if it is longer, HDF5 allocates as much memory as the data needs. So this code
+ * first inflates each chunk only to count its bytes. That doubles the time of inflating, which no benchmark measures.
  */
 struct reader {
     const struct gcb_h5dataset *dataset;
     const struct gcb_h5file *file;
     uint8_t *stored; /* one chunk as stored in the file; NULL without filters */
     uint64_t cap;    /* bytes of `stored`; a valid chunk is not longer */
-    uint64_t bytes;  /* of an unpacked chunk */
+    uint64_t bytes;  /* bytes of an unpacked chunk */
     char cause[160]; /* why reading failed */
 };
 
@@ -291,13 +292,13 @@ static int reader_init(struct reader *r, const struct gcb_h5dataset *dataset,
         r->bytes *= dataset->chunk[i]; /* vetted: at most 256 MiB */
     if (dataset->filter_count == 0)
         return 0;
-    r->cap =
-        r->bytes + r->bytes / 64 + 1024; /* deflate adds less than that to data it cannot shrink */
+    r->cap = r->bytes + r->bytes / 64 + 1024; /* deflate adds less to data that it cannot shrink */
     r->stored = gcb_alloc(r->cap);
     return r->stored ? 0 : GCB_E_NOMEM;
 }
 
-/* Number of bytes that the first n bytes of `stored` inflate to; limit + 1 if it is more, or if they are damaged. */
+/* Returns the number of bytes to which the n bytes of `stored` inflate. Returns limit + 1 if they inflate to more than
+ * `limit` bytes or are damaged. */
 static uint64_t inflated(uint8_t *stored, uint64_t n, uint64_t limit)
 {
     uint8_t scratch[SCRATCH];
@@ -317,7 +318,8 @@ static uint64_t inflated(uint8_t *stored, uint64_t n, uint64_t limit)
     return state == Z_STREAM_END && total <= limit ? total : limit + 1;
 }
 
-/* Does a chunk of n stored bytes unpack to its size? The bits of `mask` are the filters that this chunk left out. */
+/* Does a chunk of n stored bytes unpack to its size? Each bit in `mask` stands for a filter that was not applied to
+ * this chunk. */
 static bool unpacks(const struct reader *r, uint64_t n, uint32_t mask)
 {
     const struct gcb_h5dataset *d = r->dataset;
@@ -342,7 +344,7 @@ static bool check_chunk(struct reader *r, const hsize_t *at)
     uint32_t mask = 0;
 
     if (H5Dget_chunk_storage_size(d->id, at, &n) < 0 || n == 0)
-        return true; /* not stored; if it is damaged, H5Dread fails */
+        return true; /* the chunk is not stored, or is damaged: then H5Dread fails */
     return n <= r->cap && H5Dread_chunk(d->id, H5P_DEFAULT, at, &mask, r->stored) >= 0 &&
            unpacks(r, n, mask);
 }
@@ -361,15 +363,14 @@ static bool next_chunk(const struct gcb_h5dataset *d, const hsize_t *start, cons
     return false;
 }
 
-/* Checks all chunks of a box that starts at a chunk's corner and is `count` elements long in each dimension. */
+/* Checks all chunks of a box. `start` is the corner of a chunk; `count` is the number of elements in each dimension. */
 static bool check_chunks(struct reader *r, const hsize_t *start, const hsize_t *count)
 {
     const struct gcb_h5dataset *d = r->dataset;
     hsize_t at[GCB_MAX_RANK];
     bool ok;
 
-    if (d->filter_count ==
-        0) /* HDF5 then reads exactly the chunk's size (see access_list in h5file.c) */
+    if (d->filter_count == 0) /* HDF5 reads exactly the chunk's size (access_list in h5file.c) */
         return true;
     for (unsigned i = 0; i < d->rank; i++)
         at[i] = start[i];
@@ -386,13 +387,13 @@ struct region {
 };
 
 /*
- * Finds the region that starts at element `from` and has at most `room` elements, or one row of chunks. Returns its
- * number of elements; 0 if no region starts there.
+ * Finds the largest region that starts at element `from` and has at most `room` elements. If even one row of chunks has
+ * more elements, the region is that row. Returns the region's number of elements; 0 if no region can start at `from`.
  */
 static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64_t room,
                             struct region *r)
 {
-    uint64_t below = d->count; /* elements of one index of the dimension */
+    uint64_t below = d->count; /* elements that share one index of dimension i */
     unsigned i = 0;
 
     for (;; i++) {
@@ -404,7 +405,7 @@ static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64
         from %= below;
         left = d->dims[i] - r->start[i];
         rows = room / below;
-        if (rows < unit && unit == 1 && i + 1 < d->rank) { /* part of one row */
+        if (rows < unit && unit == 1 && i + 1 < d->rank) { /* the region is part of one row */
             r->count[i] = 1;
             continue;
         }
@@ -425,10 +426,10 @@ static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64
 /* A box of whole chunks that moves over a region, the last dimension fastest. */
 struct box {
     hsize_t start[GCB_MAX_RANK];
-    hsize_t step[GCB_MAX_RANK]; /* elements, a multiple of the chunk's */
+    hsize_t step[GCB_MAX_RANK]; /* size in elements, a multiple of the chunk's size */
 };
 
-/* Takes whole rows of chunks, from the last dimension to the first, up to BOX_CHUNKS chunks. */
+/* Makes the first box of a region. A box grows from the last dimension to the first, up to BOX_CHUNKS chunks. */
 static void box_init(struct box *b, const struct gcb_h5dataset *d, const struct region *r)
 {
     uint64_t room = BOX_CHUNKS;
@@ -456,11 +457,11 @@ static bool box_next(struct box *b, const struct gcb_h5dataset *d, const struct 
     return false;
 }
 
-/* What a read moves where: a region of the file's dataset to memory of the region's shape. */
+/* Describes a read: HDF5 copies a region of a dataset to memory that has the region's shape. */
 struct transfer {
     const struct region *region;
-    hid_t file, memory; /* spaces */
-    hid_t type;         /* of an element in memory */
+    hid_t file, memory; /* dataspaces of the dataset and of the memory */
+    hid_t type;         /* type of an element in memory */
     void *out;
 };
 
@@ -558,7 +559,7 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5f
 
     if (!dataset->vetted ||
         (dataset->rank && dataset->count && find_region(dataset, from, count, &region) != count))
-        return gcb_h5file_fail(file, shown, GCB_E_INTERNAL, diag, "a read that was not prepared");
+        return gcb_h5file_fail(file, shown, GCB_E_INTERNAL, diag, "read before it was checked");
     if (count == 0)
         return 0;
     if (reader_init(&r, dataset, file))

@@ -4,14 +4,14 @@
 #include "src/lib/tensor/tensor.h"
 #include "src/tool/hdf5/h5file.h"
 
-/* A dataset in a file of unknown origin: open it, vet it, then read it. */
+/* Reads a dataset of a file of unknown origin: first open the dataset, then vet it, then read it. */
 
 #define GCB_H5_FILTERS 4
 
 struct gcb_h5dataset {
     hid_t id;
-    hid_t type;       /* as in the file */
-    H5T_class_t kind; /* of type: H5T_FLOAT, H5T_INTEGER, ... */
+    hid_t type;       /* type of the elements in the file */
+    H5T_class_t kind; /* class of that type: H5T_FLOAT, H5T_INTEGER and so on */
     size_t type_size; /* bytes of an element */
 
     /* Set by gcb_h5dataset_vet: */
@@ -19,8 +19,8 @@ struct gcb_h5dataset {
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
     uint64_t count;      /* product of dims: 1 for a scalar, 0 for an empty or null dataset */
-    bool in_place;       /* the elements are one after the other in this file ... */
-    uint64_t offset;     /* ... from this byte on */
+    bool in_place;       /* the elements lie one after the other in this file, without gaps */
+    uint64_t offset;     /* if in_place: offset of the first element in the file */
     unsigned chunk_rank; /* 0: not chunked */
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;
@@ -40,16 +40,16 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
  *   - its filters are deflate, shuffle and fletcher32, each at most once;
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
- *   - it has at most 1100 times the bytes stored, which is more than deflate can reach. 64 KiB are always allowed:
- *     they may consist of the fill value.
+ *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the bytes that are stored.
+ *     Deflate cannot compress more strongly.
  */
 int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                       const char *shown, struct gcb_diag *diag);
 
 /*
- * A vetted dataset is read in pieces: runs of consecutive elements. Returns how many elements the piece has that begins
- * at element `from`: all that are left, or at most `room`, or the one row of chunks that a piece has at least. 0: no
- * piece begins there.
+ * A vetted dataset is read in pieces, which are runs of consecutive elements. Returns the number of elements in the
+ * piece that begins at element `from`. A piece has at most `room` elements, unless one row of chunks is already
+ * larger. Returns 0 if no piece can begin at `from`.
  */
 uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from, uint64_t room);
 

@@ -61,8 +61,8 @@ static herr_t refuse_external(const char *parent_file, const char *parent_group,
 }
 
 /*
- * A second barrier, in case the checks overlook something: external links do not open, and HDF5 looks for other
- * files in a place that has none.
+ * A second barrier, in case the checks overlook something: external links do not open, and HDF5 looks for external
+ * files below /dev/null, where none can be.
  */
 static bool set_barriers(hid_t list)
 {
@@ -72,9 +72,9 @@ static bool set_barriers(hid_t list)
 }
 
 /*
- * Turns the chunk cache off. Each chunk is read only once. And without the cache, HDF5 reads an unfiltered chunk by
- * the chunk's own size. Into the cache it reads the length given in the file's index, and then uses the whole chunk,
- * even if that length is shorter (1.10.8, seen under AddressSanitizer).
+ * Turns the chunk cache off, because each chunk is read only once, and for safety. Without the cache, HDF5 reads as
+ * many bytes of an unfiltered chunk as the chunk's shape needs. With the cache, HDF5 reads as many bytes as the file's
+ * index says, and then uses the whole chunk even if it read fewer bytes (1.10.8, seen under AddressSanitizer).
  */
 static hid_t access_list(bool allow_external)
 {
@@ -154,7 +154,7 @@ static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *di
 
 int gcb_h5file_prepare(struct gcb_diag *diag)
 {
-    /* Both settings belong to the process. Set them each time: other users of HDF5 may have changed them. */
+    /* Both settings hold for the whole process. Other users of HDF5 may have changed them, so set them each time. */
     if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot be initialised");
     return 0;

@@ -11,17 +11,18 @@
  * Opens HDF5 files of unknown origin. Filter plug-ins are never loaded, and HDF5 never prints. The statuses, here
  * and in h5dataset.h and h5walk.h, mean:
  *
- *   GCB_E_UNSUPPORTED  an external link, external storage or a virtual dataset that is not allowed; an unknown filter
- *   GCB_E_CORRUPT      damaged, contradictory, or declares far more data than it stores
- *   GCB_E_NOMEM        more than a limit on memory
- *   GCB_E_IO           the operating system refuses
+ *   GCB_E_UNSUPPORTED  the file has an external link, external storage or a virtual dataset and these are not allowed;
+ *                      or it has an unknown filter
+ *   GCB_E_CORRUPT      the file is damaged, contradicts itself, or declares far more data than it stores
+ *   GCB_E_NOMEM        the data exceeds a limit on memory
+ *   GCB_E_IO           a call to the operating system failed
  *
  * The text of a failure is one line, "FILE: DATASET: cause", with all names escaped.
  *
  * HDF5 is not thread-safe: only one thread may be in it, whichever file it works on. A zeroed struct is closed.
  */
 
-/* Limits far above any real dump. A file that passes one is GCB_E_CORRUPT. */
+/* Limits far above any real dump. A file that exceeds one of the limits gives GCB_E_CORRUPT. */
 enum {
     GCB_H5_DEPTH = 64,        /* groups inside groups */
     GCB_H5_NAME = 1024,       /* bytes of one link's name */
@@ -31,16 +32,16 @@ enum {
 
 /* Zero-initialise; a zero field means its default. */
 struct gcb_h5limits {
-    uint64_t max_bytes; /* of one dataset, in its own element type; 0: half of physical memory */
+    uint64_t max_bytes; /* largest dataset, in its own type; 0 means half of physical memory */
     bool allow_external;
-    unsigned seconds; /* of processor time that a child may take for one step; 0: 20 */
+    unsigned seconds; /* processor time that a child may take without progress; 0 means 20 s */
     bool in_process;  /* read in this process and not in a child (h5child.h) */
 };
 
 /* The object that HDF5 works on at the moment. Another process reads it, to name the object after a crash. */
 struct gcb_h5trace {
-    char path[GCB_H5_PATH + 1]; /* of that object */
-    uint64_t steps;             /* grows while HDF5 makes progress */
+    char path[GCB_H5_PATH + 1]; /* path of that object */
+    uint64_t steps;             /* a counter that grows while HDF5 makes progress */
 };
 
 #define GCB_H5_SHOWN 112
@@ -55,11 +56,12 @@ struct gcb_h5file {
     struct gcb_h5trace *trace;  /* kept up to date unless NULL */
 };
 
-/* Checks that `path` is a regular file and fills all but `id`, `access` and `trace`, without HDF5. */
+/* Checks that `path` is a regular file, without HDF5. Fills all members except `id`, `access` and `trace`. */
 int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag);
 
-/* Is this still the file that was found, and has nobody written to it? Fails with GCB_E_CORRUPT. */
+/* Checks that `descriptor` is the file that was found and that nobody has written to it. If not, returns
+ * GCB_E_CORRUPT. */
 int gcb_h5file_check(const struct gcb_h5file *file, int descriptor, const char *dataset,
                      struct gcb_diag *diag);
 
@@ -67,10 +69,10 @@ int gcb_h5file_check(const struct gcb_h5file *file, int descriptor, const char *
 int gcb_h5file_open(struct gcb_h5file *file, const char *path, struct gcb_diag *diag);
 void gcb_h5file_close(struct gcb_h5file *file);
 
-/* Prepares HDF5 for hostile files. Done by gcb_h5file_open; a process that forks does it once, before. */
+/* Prepares HDF5 for hostile files. gcb_h5file_open calls this. A process that forks calls it once before it forks. */
 int gcb_h5file_prepare(struct gcb_diag *diag);
 
-/* Notes that HDF5 now works on this object; NULL: still on the same one. */
+/* Records that HDF5 starts work on the object `path`. NULL records progress on the same object as before. */
 void gcb_h5file_trace(const struct gcb_h5file *file, const char *path);
 
 /*
@@ -82,8 +84,8 @@ int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int stat
     __attribute__((format(printf, 5, 6)));
 
 /*
- * Why HDF5's last call failed: the innermost text of its error stack, escaped and cut, or "no details". Call it
- * before the next call to HDF5. Returns out.
+ * Writes why the last call of HDF5 failed: the innermost text of HDF5's error stack, escaped and cut, or "no details".
+ * Call this function before the next call of HDF5. Returns out.
  */
 char *gcb_h5file_cause(char *out, size_t size);
 

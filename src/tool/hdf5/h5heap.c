@@ -15,7 +15,7 @@ enum {
 struct place {
     int fd;
     uint64_t length;     /* bytes of the text */
-    uint64_t collection; /* offset in the file */
+    uint64_t collection; /* offset of the text's collection in the file */
     uint32_t index;
 };
 
@@ -51,7 +51,7 @@ static bool read_reference(hid_t attribute, uint8_t bytes[HEADER])
     return ok;
 }
 
-/* Fills p->fd and finds the offset at which the file's addresses begin. */
+/* Fills p->fd and *base: addresses in the file count from this offset. */
 static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
 {
     const hid_t file = H5Iget_file_id(attribute);
@@ -103,7 +103,7 @@ static bool find_object(const struct place *p, uint64_t *offset)
         index = header[0] | (uint32_t)header[1] << 8;
         size = gcb_load_u64(header + 8);
         at += HEADER;
-        if (index == 0 || size > end - at) /* object 0 is the free space at the end */
+        if (index == 0 || size > end - at) /* index 0 marks the free space at the end */
             return false;
         if (index == p->index) {
             *offset = at;

@@ -6,8 +6,8 @@
 
 /*
  * Reads the text of an attribute that is one variable-length string. The attribute only says where the text is: in
- * which collection of the file's "global heap", and at which index. HDF5 1.10.8 does not check that index, so the
- * collection is read here. The file must have 8-byte addresses and sizes, as all writers choose.
+ * which collection of the file's "global heap", and at which index. HDF5 1.10.8 does not check that index, so this
+ * function reads the collection without HDF5. The file must have 8-byte addresses and sizes, as files usually have.
  *
  * Returns false if the text is damaged or has `size` bytes or more. The copy is terminated.
  */

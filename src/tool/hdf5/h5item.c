@@ -60,7 +60,7 @@ static void widen_in_place(gcb_convert_widen_fn *widen, float *out, uint64_t n)
     }
 }
 
-/* Widens the n 2-byte floats in the second half of `out`. */
+/* Chooses the conversion for the item's type and widens the n 2-byte floats in the second half of `out`. */
 static void widen_item(const struct gcb_h5item *item, float *out, uint64_t n)
 {
     struct gcb_convert_fns convert;
@@ -69,7 +69,7 @@ static void widen_item(const struct gcb_h5item *item, float *out, uint64_t n)
     widen_in_place(item->dtype == GCB_BF16 ? convert.from_bf16 : convert.from_fp16, out, n);
 }
 
-/* HDF5's own conversion of 2-byte floats is slow and takes memory, so they are widened here. */
+/* Reads 2-byte floats as they are and widens them here, because HDF5's own conversion is slow and takes memory. */
 static int read_half(const struct gcb_h5file *file, const struct gcb_h5item *item,
                      const struct gcb_h5dataset *d, uint64_t from, uint64_t count, float *out,
                      struct gcb_diag *diag)

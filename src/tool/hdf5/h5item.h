@@ -8,36 +8,37 @@
 struct gcb_h5item {
     const char *path;     /* absolute */
     bool bytes;           /* a 1-D dataset of uint8 */
-    enum gcb_dtype dtype; /* the source type, unless `bytes` */
+    enum gcb_dtype dtype; /* type of the elements; not used if `bytes` is true */
     unsigned rank;
     const uint64_t *dims;
     uint64_t count; /* product of dims */
-    /* If not 0: each element has `stored` bytes, little-endian, and all are in one piece from `offset` on in the file. Then
-     * they can be read without HDF5. */
+    /* If `stored` is not 0, the elements can be read without HDF5: each is little-endian and has `stored` bytes, and
+     * they lie one after the other in the file, from `offset` on. */
     unsigned stored;
     uint64_t offset;
 };
 
-/* Sets `stored` and `offset` of a vetted dataset, whose type and count are set. */
+/* Sets `stored` and `offset` of an item from its vetted dataset. The item's other members must be set. */
 void gcb_h5item_locate(struct gcb_h5item *item, const struct gcb_h5dataset *dataset);
 
-/* Are these values of an item possible results of gcb_h5item_locate? */
+/* Could `stored` and `offset` of this item come from gcb_h5item_locate? The child that sends them is not trusted. */
 bool gcb_h5item_plausible(const struct gcb_h5item *item, const struct gcb_h5file *file);
 
-/* Reads `count` elements, from element `from` on, of an item with `stored` through a descriptor of its file, as
- * gcb_h5item_read would. */
+/* Reads `count` elements, from element `from` on, of an item whose `stored` is not 0, through a descriptor of its file.
+ * The result is that of gcb_h5item_read. */
 int gcb_h5item_read_stored(const struct gcb_h5file *file, int descriptor,
                            const struct gcb_h5item *item, uint64_t from, uint64_t count, void *out,
                            struct gcb_diag *diag);
 
-/* Bytes of an element as it is read: 4 or 1. */
+/* Returns the bytes that an element has after reading: 1 for bytes, 4 for floats. */
 size_t gcb_h5item_size(const struct gcb_h5item *item);
 
 /*
- * Reads a piece of an item (gcb_h5dataset_piece): elements from `from` on, as float32 or bytes. On input, *count is
- * the number of elements that fit into `out`; on output, the number read. If not even one row of chunks fits, *count
- * becomes the number of elements of the row, and `out` is unchanged. A float64 beyond the range of float32 becomes an infinity.
- * Returns GCB_E_CORRUPT also if the type or shape of the dataset has changed since the file was listed.
+ * Reads a piece of an item (gcb_h5dataset_piece), which begins at element `from`, as float32 or bytes. On input,
+ * *count is the number of elements that fit into `out`. On output, it is the number of elements read. If not even one
+ * row of chunks fits, *count becomes the number of elements of the row, and `out` is unchanged. A float64 beyond the
+ * range of float32 becomes an infinity. Returns GCB_E_CORRUPT also if the type or shape of the dataset has changed
+ * since the listing.
  */
 int gcb_h5item_read(const struct gcb_h5file *file, const struct gcb_h5item *item, uint64_t from,
                     uint64_t *count, void *out, struct gcb_diag *diag);

@@ -46,8 +46,8 @@ static int write_all(int fd, const void *bytes, size_t n, uint64_t at)
 }
 
 /*
- * Is there room for `more` bytes under the limit on file sizes? The limit also counts for HDF5's file in memory,
- * whose writes must not fail half-way.
+ * Checks that the file stays below the process's limit on file sizes (RLIMIT_FSIZE) after `more` bytes. The limit also
+ * applies to HDF5's file in memory, whose writes must not fail half-way.
  */
 static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag)
 {
@@ -55,11 +55,11 @@ static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag
     hsize_t now = 0;
 
     if (f->file && H5Fget_filesize(f->file, &now) < 0)
-        return fail(f, GCB_E_INTERNAL, "HDF5 cannot tell its size", diag);
+        return fail(f, GCB_E_INTERNAL, "HDF5 does not know the file's size", diag);
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return 0;
     if (more > limit.rlim_cur || now + META_RESERVE > limit.rlim_cur - more)
-        return fail(f, GCB_E_IO, "it would pass the limit on file sizes; raise it with ulimit -f",
+        return fail(f, GCB_E_IO, "it would exceed the limit on file sizes; raise it with ulimit -f",
                     diag);
     return 0;
 }
@@ -114,8 +114,8 @@ static size_t empty_image(hid_t fapl, void *image, size_t size)
 }
 
 /*
- * HDF5 only opens a file by name. So it opens an empty file on disk, in which it marks only that the file is open.
- * Then dup2 puts the file in memory under HDF5's descriptor. Returns 0 or errno.
+ * HDF5 can only open a file by its name. So it opens an empty file on disk, and writes there only a mark that the file
+ * is open. Then dup2 makes HDF5's descriptor refer to the file in memory. Returns 0 or errno.
  */
 static int start_with(struct gcb_h5out *f, hid_t fapl)
 {
@@ -183,7 +183,7 @@ bool gcb_h5path_plain(const char *path)
     return path[0] == '/';
 }
 
-/* Makes the missing groups above `path`. Times are not stored, so the same input gives the same bytes. */
+/* Makes the missing groups above `path`, without the time of their creation, so the same input gives the same bytes. */
 static int create_groups(hid_t file, const char *path)
 {
     const hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
@@ -292,7 +292,7 @@ int gcb_h5set_append(struct gcb_h5out *f, struct gcb_h5set *set, const void *byt
     int err;
 
     if (n > set->left)
-        return fail(f, GCB_E_INTERNAL, "more bytes than the dataset holds", diag);
+        return fail(f, GCB_E_INTERNAL, "a dataset got more bytes than it has room for", diag);
     err = write_all(f->disk, bytes, n, set->at);
     if (err)
         return fail(f, GCB_E_IO, strerror(err), diag);
@@ -382,7 +382,7 @@ static int by_start(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Copies everything outside the datasets. Returns 0 or errno. */
+/* Copies everything except the datasets' bytes from memory to disk. Returns 0 or errno. */
 static int copy_metadata(struct gcb_h5out *f, void *buffer)
 {
     uint64_t at = 0;
@@ -405,7 +405,7 @@ static int copy_metadata(struct gcb_h5out *f, void *buffer)
     return ftruncate(f->disk, s.st_size) == 0 ? 0 : errno;
 }
 
-/* HDF5 can only fail here for lack of memory. */
+/* Closes HDF5's file in memory, which fails only if memory runs out. */
 static int close_file(struct gcb_h5out *f)
 {
     const hid_t file = f->file;

@@ -31,11 +31,11 @@ struct gcb_h5out {
     char shown[256]; /* the final name, escaped, for messages */
 };
 
-/* As gcb_outfile_init. On failure *f is empty. */
+/* Starts the file. Arguments and errors are those of gcb_outfile_init. On failure *f is zeroed. */
 int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char *const *inputs,
                    size_t input_count, struct gcb_diag *diag);
 
-/* Is it an absolute path, not "/", without empty and "." components (which HDF5 would drop)? */
+/* Is `path` absolute and not "/", without empty components and "." (which HDF5 would drop)? */
 bool gcb_h5path_plain(const char *path);
 
 /* A dataset that is being written, first byte to last. */
@@ -51,22 +51,23 @@ struct gcb_h5set {
  */
 int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *path, hid_t type,
                      unsigned rank, const uint64_t *dims, struct gcb_diag *diag);
-/* Writes the next n bytes, in the form of the file. */
+/* Writes the next n bytes of the dataset. They must already have the element type of the file. */
 int gcb_h5set_append(struct gcb_h5out *f, struct gcb_h5set *set, const void *bytes, size_t n,
                      struct gcb_diag *diag);
 void gcb_h5set_close(struct gcb_h5set *set);
 
-/* Adds an attribute to an open object. GCB_E_INVALID if it exists or the text is longer than 65000 bytes. */
+/* Adds a text attribute to an open object. Returns GCB_E_INVALID if the attribute exists or the text is longer than
+ * 65000 bytes. */
 int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const char *text,
                    struct gcb_diag *diag);
-/* Adds one number: `value` points to it and has the type `memory_type`. */
+/* Adds an attribute with one value. `value` points to the value, which has the type `memory_type`. */
 int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag);
 
 /* Closes the file, copies the metadata to disk, syncs and renames. Call it at most once. */
 int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);
 
-/* Removes the temporary file unless committed, and frees. A zeroed struct is fine. */
+/* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is fine. */
 void gcb_h5out_fini(struct gcb_h5out *f);
 
 #endif

@@ -17,7 +17,7 @@
 
 #include "src/tool/gcb_build.h"
 
-/* The filter knows the system calls of these processors. */
+/* The filter of system calls is written for these processors. */
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -27,11 +27,12 @@
 #endif
 
 /*
- * HDF5 unpacks a chunk of at most 256 MiB (h5dataset.c) in up to four buffers of that size. The rest is for its tables.
+ * Address space for HDF5: up to four buffers of 256 MiB to unpack the largest chunk (h5dataset.c), and 1 GiB for other
+ * data.
  */
 #define ADDRESS_SPACE ((rlim_t)2 << 30)
 
-/* These sanitizers map terabytes, and write to report what they find. */
+/* AddressSanitizer, ThreadSanitizer and MemorySanitizer map terabytes, and must be able to write their reports. */
 static bool is_sanitized(void)
 {
     return strstr(GCB_BUILD_SANITIZE, "address") || strstr(GCB_BUILD_SANITIZE, "thread") ||
@@ -127,7 +128,7 @@ static void limit_calls(void)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
         RETURN(SECCOMP_RET_KILL_PROCESS),
         LOAD(nr),
-        /* the file and the parent */
+        /* for reading the file, and for packets to and from the parent */
         ALLOW(pread64),
         ALLOW(recvfrom),
         ALLOW(sendto),
@@ -136,18 +137,18 @@ static void limit_calls(void)
         ALLOW(fstat),
         ALLOW(newfstatat),
         ALLOW(flock),
-        ALLOW_EQUAL(fcntl, 1, F_GETFL), /* others could make a packet signal another process */
+        ALLOW_EQUAL(fcntl, 1, F_GETFL), /* other fcntl calls could let a packet signal a process */
         ALLOW(close),
         ALLOW(getcwd),
         ALLOW_WITHOUT(openat, 2, (unsigned)writing),
-        /* memory, never executable */
+        /* for memory, which must not be executable */
         ALLOW(brk),
         ALLOW(munmap),
         ALLOW(mremap),
         ALLOW(madvise),
         ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
         ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
-        /* what the C library does on its own, and abort() */
+        /* for calls that the C library makes on its own, and for abort() */
         ALLOW(futex),
         ALLOW(getrandom),
         ALLOW(clock_gettime),
@@ -159,7 +160,7 @@ static void limit_calls(void)
         ALLOW(rt_sigreturn),
         ALLOW_EQUAL(tgkill, 0, (unsigned)getpid()),
         ALLOW(exit_group),
-        /* a further filter can only forbid more */
+        /* for gcb_h5sandbox_close_files: a second filter can only forbid more */
         ALLOW_EQUAL(prctl, 0, PR_SET_SECCOMP),
         REFUSE,
     };

@@ -11,7 +11,7 @@ hid_t gcb_h5type_create(enum gcb_dtype dtype);
 
 /*
  * Finds the element type of an open dataset. GCB_BF16 is a 2-byte bfloat16, or a float32 dataset whose attribute
- * source_dtype says "bfloat16". Returns false for any other type than gcb_dtype's.
+ * source_dtype says "bfloat16". Returns false if enum gcb_dtype lacks the type.
  */
 bool gcb_h5type_of(enum gcb_dtype *out, const struct gcb_h5dataset *dataset);
 

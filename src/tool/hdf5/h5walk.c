@@ -12,7 +12,7 @@ struct seen_key {
 };
 
 struct seen {
-    struct seen_key *slots; /* no object has file 0 and address 0: that marks an empty slot */
+    struct seen_key *slots; /* an empty slot has file 0 and address 0, which no object has */
     size_t size;            /* a power of two, or 0 */
     size_t count;
 };
@@ -23,7 +23,7 @@ struct walk {
     struct gcb_diag *diag;
     struct seen seen;
     char path[GCB_H5_PATH + 1];
-    size_t length; /* of path, which is "" at the root */
+    size_t length; /* length of `path`, which is "" at the root */
     unsigned depth;
     unsigned objects;
 };
@@ -72,7 +72,7 @@ static int seen_add(struct seen *s, const H5O_info_t *info)
     return 1;
 }
 
-/* Sets a message with the current path; NULL takes the cause from HDF5. Returns `status`. */
+/* Sets a message with the current path and the cause `why`. If `why` is NULL, HDF5 says the cause. Returns `status`. */
 static int fail(struct walk *w, int status, const char *why)
 {
     char cause[160];
@@ -127,9 +127,9 @@ static int by_name(const void *a, const void *b)
 }
 
 /*
- * Do all links of the group decode? HDF5 keeps the links of a small new-style group in the group's header. To iterate
- * over them it makes a table, and when a link does not decode it frees the entries that it has not yet filled (1.10.8).
- * A search for one name decodes them all and makes no table.
+ * Can HDF5 decode all links of the group? HDF5 keeps the links of a small new-style group in the group's header and
+ * makes a table to iterate over them. If a link does not decode, HDF5 1.10.8 frees table entries that it has not
+ * filled yet. A search for one name decodes all links without a table.
  */
 static bool decodes(hid_t group)
 {
@@ -137,8 +137,8 @@ static bool decodes(hid_t group)
 }
 
 /*
- * Lists the links of the group at w->path in bytewise order. HDF5 could sort them, but only in a table, see `decodes`;
- * in native order it makes none where a group is large or old-style.
+ * Lists the links of the group at w->path in bytewise order. HDF5 is not asked to sort them, because it would always
+ * make a table (see `decodes`). In native order it makes no table for a large or an old-style group.
  */
 static int list_links(struct walk *w, hid_t group, struct links *l)
 {
@@ -190,7 +190,7 @@ static int visit_object(struct walk *w, hid_t at, const char *name, H5O_type_t t
         H5Gclose(group);
         return err;
     }
-    if (type != H5O_TYPE_DATASET) /* a named datatype */
+    if (type != H5O_TYPE_DATASET) /* the object is a named datatype */
         return 0;
     err = gcb_h5dataset_open(&d, w->file, at, name, w->path, w->diag);
     if (!err)

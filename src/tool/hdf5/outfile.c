@@ -57,7 +57,7 @@ static bool is_input(const struct stat *s, const char *const *inputs, size_t cou
     return false;
 }
 
-/* Decides whether the name may be written. Sets *exists if it is taken already, and *old to the file. */
+/* Checks that a file of this name may be written. If the file exists, sets *exists, and *old to its stat data. */
 static int check_existing(bool *exists, struct stat *old, const char *path, bool force,
                           const char *const *inputs, size_t input_count, struct gcb_diag *diag)
 {
@@ -89,8 +89,8 @@ static int check_existing(bool *exists, struct stat *old, const char *path, bool
     return 0;
 }
 
-/* Gives the new file the owner, group and mode of the file that it replaces, as far as the system permits. Without the owner
- * it does not keep the set-user-ID and set-group-ID bits either. */
+/* Gives the new file the owner, group and mode of the file that it replaces, as far as the system permits. If the owner
+ * cannot be kept, the set-user-ID and set-group-ID bits are dropped. If the group cannot be kept, it gets no rights. */
 static void keep_access(int fd, const struct stat *old)
 {
     const bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
@@ -154,12 +154,13 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
     *out = o;
     return 0;
 out:
-    gcb_free(o.temp_path); /* no such file was made */
+    gcb_free(o.temp_path); /* there is no file to remove: making it failed */
     gcb_free(o.final_path);
     return err;
 }
 
-/* `how`: O_WRONLY for a file, O_RDONLY for a folder. `old`: whose access it gets, or NULL. Returns 0 or errno. */
+/* Syncs a file (`how` is O_WRONLY) or a folder (`how` is O_RDONLY). Unless `old` is NULL, first gives the file the
+ * owner, group and mode of `old`. Returns 0 or errno. */
 static int sync_path(const char *path, int how, const struct stat *old)
 {
     const int fd = open(path, how | O_CLOEXEC);
@@ -175,7 +176,7 @@ static int sync_path(const char *path, int how, const struct stat *old)
     return err;
 }
 
-/* Returns 0 or errno; EEXIST if the name is taken and may not be replaced. */
+/* Renames the temporary file. Returns 0 or errno; EEXIST if the final name exists and may not be replaced. */
 static int rename_file(const struct gcb_outfile *out)
 {
     const unsigned flags = out->replace ? 0 : RENAME_NOREPLACE;
@@ -185,14 +186,14 @@ static int rename_file(const struct gcb_outfile *out)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    /* the file system cannot refuse to replace: look first instead */
+    /* the file system does not support RENAME_NOREPLACE: look first instead */
     if (!out->replace && lstat(out->final_path, &s) == 0)
         return EEXIST;
     return rename(out->temp_path, out->final_path) == 0 ? 0 : errno;
 }
 
-/* Makes the new name last through a power failure. Some file systems cannot sync a folder; then nothing is lost that was not
- * before. */
+/* Syncs the folder, so that the new name survives a power failure. Failures are ignored, because some file systems
+ * cannot sync a folder. */
 static void sync_folder(const char *path)
 {
     char *folder = gcb_strdup(path);
@@ -220,7 +221,8 @@ int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
     return 0;
 }
 
-/* Returns the last component of a path. *known says whether `folder` could be filled with the folder's data. */
+/* Returns the last component of a path. Fills `folder` with the stat data of the path's folder; *known says whether
+ * this worked. */
 static const char *split(const char *path, struct stat *folder, bool *known)
 {
     const char *slash = strrchr(path, '/');
