@@ -5,9 +5,9 @@
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 
-/* ---- arrays: without memory they set job->failed ---- */
+/* ---- arrays: these functions set job->failed if memory runs out ---- */
 
-/* Takes zeroed memory whose pages have been written; the job owns it. NULL: no memory. */
+/* Allocates zeroed memory and writes each page of it; the job owns the memory. Returns NULL if memory runs out. */
 static void *take(struct gcb_kernel_job *job, size_t bytes)
 {
     void **p = job->array;
@@ -31,8 +31,8 @@ static uint8_t *take_random(struct gcb_kernel_job *job, size_t bytes, unsigned s
     return p;
 }
 
-/* Takes n floats between -1 and 1 whose density peaks at 0, as that of gradients does. Arrays of one job have different
- * seeds. */
+/* Allocates n random floats between -1 and 1. Small values are more frequent, as in gradients. Give each array of a job
+ * another seed. */
 static float *take_floats(struct gcb_kernel_job *job, unsigned seed)
 {
     float *x = (float *)(void *)take_random(job, job->n * sizeof(*x), seed);
@@ -51,7 +51,7 @@ static void take_input(struct gcb_kernel_job *job)
     job->read = job->n * sizeof(float);
 }
 
-/* Declares `out` as the output of a call, which writes all of it. */
+/* Declares `out` as the output. Each call of the kernel must write all of `out`. */
 static void set_output(struct gcb_kernel_job *job, void *out, size_t bytes)
 {
     job->out = out;
@@ -84,7 +84,7 @@ static void prepare_bytes(struct gcb_kernel_job *job)
     set_output(job, job->bytes, job->n);
 }
 
-/* A byte for each element, as stochastic rounding draws them. */
+/* Draws one random byte for each element, as stochastic rounding does. */
 static void run_bytes(struct gcb_kernel_job *job)
 {
     job->kernels.philox.bytes(job->bytes, job->n, 1, 0, 2);
@@ -139,7 +139,7 @@ static void prepare_compare(struct gcb_kernel_job *job)
     take_input(job);
     job->y = take_floats(job, 2);
     job->read *= 2;
-    job->out = &job->compare; /* the result of the last block */
+    job->out = &job->compare; /* only the result of the last block is compared */
     job->out_bytes = sizeof(job->compare);
 }
 
@@ -151,16 +151,17 @@ static void run_compare(struct gcb_kernel_job *job)
 
 /* ---- select ---- */
 
-/* 15 % of the values are larger, as many as sparsifiers keep by default: the density of the values at x is 1 - |x|. */
+/* 15 % of the values have a larger magnitude, because their probability density at x is 1 - |x|. Sparsifiers keep 15 %
+ * by default. */
 static const float threshold = 0.6127f;
 
-/* Collects the positions of the 15 % that are larger. */
+/* Collects the positions of the elements above the threshold, among the first `count` floats. */
 static void collect_positions(struct gcb_kernel_job *job, size_t count)
 {
     job->kept = job->kernels.select.collect(job->pos, job->x, count, 0, gcb_magnitude(threshold));
 }
 
-/* Collects among the first n / width floats. */
+/* Collects positions among the first n / width floats, so that elements of `width` floats at these positions exist. */
 static void prepare_positions(struct gcb_kernel_job *job, unsigned width)
 {
     take_input(job);
@@ -175,8 +176,8 @@ static void prepare_collect(struct gcb_kernel_job *job)
     set_output(job, job->pos, job->kept * sizeof(*job->pos));
 }
 
-/* Counts the gathered elements. It reads their positions and, because they are close together, nearly all lines of the
- * array. */
+/* The throughput counts the gathered floats. The bytes read are the positions and the whole array, because the gathered
+ * elements lie in nearly all of its cache lines. */
 static void prepare_gather(struct gcb_kernel_job *job)
 {
     prepare_positions(job, job->param);
@@ -216,7 +217,7 @@ static void run_power(struct gcb_kernel_job *job)
     job->kernels.select.power(job->y, job->x, job->n / 2, 1.0f, 1.0f);
 }
 
-/* ---- bitpack: codes of `param` bits; 0: trits ---- */
+/* ---- bitpack: codes of `param` bits, or trits if param is 0 ---- */
 
 static size_t packed_bytes(const struct gcb_kernel_job *job)
 {
@@ -308,7 +309,7 @@ static void run_from_bf16(struct gcb_kernel_job *job)
     job->kernels.convert.from_bf16(job->y, job->bytes, job->n);
 }
 
-/* ---- range: 8 bits with a mantissa of 4; the arithmetic is the same for other sizes ---- */
+/* ---- range: range floats of 8 bits with a mantissa of 4 bits; other formats take the same arithmetic ---- */
 
 static void prepare_range(struct gcb_kernel_job *job)
 {
@@ -337,9 +338,9 @@ static void run_decode(struct gcb_kernel_job *job)
     job->kernels.range.decode(job->y, job->code, job->n, &job->format);
 }
 
-/* ---- dither: 2^param - 1 levels, or trits (param 0: 1 level), with a norm of 2 ---- */
+/* ---- dither: 2^param - 1 levels, or trits (one level) if param is 0; the norm is 2 ---- */
 
-/* The random bytes are drawn beforehand. */
+/* Draws the random bytes before the timed calls. */
 static void prepare_dither(struct gcb_kernel_job *job)
 {
     job->dither = (struct gcb_dither){
@@ -383,9 +384,9 @@ static void run_from_levels(struct gcb_kernel_job *job)
         f->from_trits(job->y, job->code, job->n, 2.0f);
 }
 
-/* ---- fft: chunks of `param` floats; 0: the whole array ---- */
+/* ---- fft: chunks of `param` floats, or the whole array if param is 0 ---- */
 
-/* The inverse runs on zeros, because it destroys its input. */
+/* An inverse transform overwrites its input, so repeated calls run on zeros, which stay zeros. */
 static void prepare_fft(struct gcb_kernel_job *job, enum gcb_fft_kind kind, int inverse)
 {
     const struct gcb_fft_config config = {
@@ -432,7 +433,7 @@ static void run_inverse(struct gcb_kernel_job *job)
 
 /* ---- hadamard ---- */
 
-/* In place, on zeros: other values would grow out of range when they are transformed again and again. */
+/* Transforms zeros in place, because other values would overflow after many transforms. */
 static void prepare_transform(struct gcb_kernel_job *job)
 {
     job->y = take(job, job->n * sizeof(float));

@@ -11,17 +11,17 @@
 
 /* The cases that kernels.c times. */
 
-#define GCB_KERNEL_ARRAYS 4 /* that a case may take */
+#define GCB_KERNEL_ARRAYS 4 /* most arrays of a case */
 
 /* A case at one size, with its arrays. Members that `prepare` does not set are 0. */
 struct gcb_kernel_job {
     struct gcb_kernels kernels; /* the timed variant; the fastest one while `prepare` runs */
-    size_t n;                   /* floats of a call: a power of two, at least 4096 */
-    unsigned param;             /* param of the case */
+    size_t n;                   /* floats in one call: a power of two, at least 4096 */
+    unsigned param;             /* copy of the case's param */
 
     uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
-    uint64_t read, written; /* bytes of a call */
-    void *out; /* the output, by which variants are compared; NULL: the kernel works in place */
+    uint64_t read, written; /* bytes that one call reads and writes */
+    void *out;              /* must be equal for all variants; NULL: the kernel works in place */
     size_t out_bytes;
 
     const float *x; /* input */
@@ -43,15 +43,15 @@ struct gcb_kernel_job {
     bool failed;                    /* there is no memory for the arrays */
 };
 
-/* The offset of a case that a library runs, so that it has no variants. */
+/* Value of `offset` for a case that calls a library, so that the case has no variants. */
 #define GCB_KERNEL_LIBRARY ((size_t)-1)
 
 struct gcb_kernel_case {
     const char *family, *name;
-    size_t offset; /* of its function in struct gcb_kernels, or GCB_KERNEL_LIBRARY */
+    size_t offset; /* where struct gcb_kernels has the function, or GCB_KERNEL_LIBRARY */
     unsigned param;
-    void (*prepare)(struct gcb_kernel_job *job); /* takes the arrays */
-    void (*run)(struct gcb_kernel_job *job);     /* one call over all n */
+    void (*prepare)(struct gcb_kernel_job *job); /* allocates the arrays */
+    void (*run)(struct gcb_kernel_job *job);     /* makes one call over all n floats */
 };
 
 extern const struct gcb_kernel_case gcb_kernel_cases[]; /* ends with a name of NULL */

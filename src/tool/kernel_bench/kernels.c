@@ -12,7 +12,8 @@
 
 const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
-/* The floats of an array that is larger than the last-level cache, if a job can take four of them. */
+/* Returns the number of floats of an array that is larger than the last-level cache. The array is smaller if four such
+ * arrays would take more than a quarter of memory. */
 static size_t memory_floats(void)
 {
     const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
@@ -28,11 +29,11 @@ uint64_t gcb_kernels_floats(enum gcb_kernel_size size)
     return size == GCB_KERNEL_L1 ? 4096 : size == GCB_KERNEL_L2 ? 65536 : memory_floats();
 }
 
-/* A sample covers this many floats, in as many calls as that takes. That is long compared to reading the clock, short enough
- * that a busy system rarely interrupts it, and the same in every run. */
+/* A sample covers this many floats, in several calls if a call has fewer. So a sample takes long compared to reading
+ * the clock, but is short enough that a busy system rarely interrupts it. It is the same in every run. */
 #define SAMPLE_FLOATS ((size_t)1 << 18)
 
-/* From the narrowest to the widest. */
+/* Instruction sets, from the narrowest vectors to the widest. */
 static const struct {
     const char *name;
     unsigned flags;
@@ -99,7 +100,7 @@ struct bench {
     const struct gcb_kernels_observer *observer;
     struct gcb_samples samples;
     struct gcb_kernels best;
-    size_t done, total; /* cases x sizes */
+    size_t done, total; /* a case counts once for each size */
     bool stopped;
 };
 
@@ -120,7 +121,7 @@ static int run_calls(void *ctx, struct gcb_diag *diag)
     return 0;
 }
 
-/* Converts seconds of a sample to seconds of a call. */
+/* Converts the seconds of each sample to seconds of one call. */
 static void divide_by_calls(struct gcb_samples *s, size_t calls)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -128,7 +129,7 @@ static void divide_by_calls(struct gcb_samples *s, size_t calls)
     gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
 }
 
-/* Overwrites the output, so that a variant that writes nothing cannot pass with the output of the previous one. */
+/* Overwrites the output, so that a variant that writes nothing cannot pass with the output of the previous variant. */
 static void spoil(struct gcb_kernel_job *job)
 {
     job->number = 0;
@@ -141,7 +142,7 @@ static uint64_t digest(const struct gcb_kernel_job *job)
     return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);
 }
 
-/* The least time that memory needs for the bytes of a call, as a share of the time of the call. */
+/* Returns the least time in which memory could move the bytes of a call, divided by the call's time `seconds`. */
 static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job *job,
                               double seconds)
 {
@@ -152,7 +153,7 @@ static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job
              : NAN;
 }
 
-/* The result of the C variant, which the others are compared with. */
+/* The result of the C variant, with which the other variants are compared. */
 struct reference {
     double seconds; /* NAN: not yet known */
     uint64_t digest;
@@ -251,7 +252,8 @@ static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_k
 
     c->prepare(&job);
     if (job.failed) {
-        err = gcb_diag_set(diag, GCB_E_NOMEM, "no memory for kernel %s/%s", c->family, c->name);
+        err = gcb_diag_set(diag, GCB_E_NOMEM, "out of memory for the arrays of kernel %s/%s",
+                           c->family, c->name);
     } else {
         r.elements = job.elements;
         r.bytes = job.read + job.written;

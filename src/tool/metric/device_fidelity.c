@@ -1,6 +1,6 @@
 #include "src/tool/metric/device_fidelity.h"
 
-/* Bytes for the result, in front of the kernels' scratch. */
+/* Bytes for the result, which come before the kernels' scratch. */
 #define FRONT 256
 
 uint64_t gcb_device_fidelity_scratch(const struct gcb_device *device, uint64_t n)
@@ -19,7 +19,7 @@ int gcb_device_fidelity_add(struct gcb_fidelity *f, struct gcb_device_batch *b, 
 
     if (err)
         return err;
-    /* the download's wait reports errors of queueing */
+    /* errors of this kernel are reported when the download waits */
     module->compare(call.stream, call.scratch_dev, x_dev, y_dev, n,
                     (uint8_t *)call.scratch_dev + FRONT);
     err = gcb_device_batch_download(b, &c, call.scratch_dev, sizeof(c), diag);

@@ -8,9 +8,9 @@
 uint64_t gcb_device_fidelity_scratch(const struct gcb_device *device, uint64_t n);
 
 /*
- * gcb_fidelity_add for two tensors on the device. The sums of one tensor have the same bits as the CPU's; they are then
- * merged into `f`, so a total over several tensors may differ from the CPU's in the last bits. Waits for the device.
- * GCB_E_INTERNAL: the batch has too little scratch.
+ * Does the work of gcb_fidelity_add for two tensors on the device, and waits for it. The sums of one tensor have the
+ * same bits as on the CPU. They are then merged into `f`, so a total over several tensors may differ from the CPU's
+ * total in the last bits. Returns GCB_E_INTERNAL if the batch has too little scratch.
  */
 int gcb_device_fidelity_add(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
                             const float *y_dev, uint64_t n, struct gcb_diag *diag);

@@ -5,7 +5,7 @@
 
 #include "kernels/base/hd.h"
 
-/* A task is large enough to pay for a thread; the results of a round fit on the stack. */
+/* A task is large enough to be worth a thread. The results of a round fit on the stack. */
 #define TASK_BLOCKS 16
 #define ROUND_TASKS 16
 #define ROUND_BLOCKS (TASK_BLOCKS * ROUND_TASKS)
@@ -22,8 +22,8 @@ struct round {
     struct block block[ROUND_BLOCKS];
 };
 
-/* Compares a block with infinities or NaNs in x. These elements become pairs of zeros, which do not change the sums; the
- * counts are corrected afterwards. */
+/* Compares a block with infinities or NaNs in x. Replaces each of these elements by 0 in x and y, which does not
+ * change the sums. Afterwards subtracts these zeros from the counts. */
 static void compare_masked(struct block *out, const float *x, const float *y, size_t n,
                            const struct gcb_kernels *kernels)
 {
@@ -131,10 +131,10 @@ static double cosine_of(const struct gcb_fidelity *f)
 
     if (f->xx == 0.0 || f->yy == 0.0)
         return f->xx == f->yy ? 1.0 : 0.0;
-    if (f->dd == 0.0) /* equal values: exactly 1, without rounding errors */
+    if (f->dd == 0.0) /* x equals y, so avoid the rounding errors of the division */
         return 1.0;
     c = f->xy / (sqrt(f->xx) * sqrt(f->yy));
-    return c > 1.0 ? 1.0 : c < -1.0 ? -1.0 : c; /* rounding errors */
+    return c > 1.0 ? 1.0 : c < -1.0 ? -1.0 : c; /* rounding can give a result outside [-1, 1] */
 }
 
 void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fidelity *f,

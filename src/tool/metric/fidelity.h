@@ -5,34 +5,35 @@
 #include "src/lib/base/queue.h"
 
 /*
- * The error of a decoded tensor y, compared with the input x. It is kept as sums, which can be added over messages, and
- * figures are computed from the sums at the end. So the relative error of a total is that of all elements together, not a
- * mean of errors.
+ * The error of a decoded tensor y, compared with the input x. The struct has sums, which can be added over messages;
+ * the figures are computed from the sums at the end. So the relative error of several messages is computed over all
+ * their elements together. It is not a mean of the messages' errors.
  *
- * An element whose x is an infinity or NaN is left out of the sums and counts (it adds +0.0). It is compared bit by bit, in
- * `nonfinite` and `nonfinite_kept`. If y is not finite but x is, the sums and figures become infinite or NaN.
+ * An element whose x is an infinity or NaN is left out of the sums and counts (it adds +0.0). It is compared bit by
+ * bit, in `nonfinite` and `nonfinite_kept`. If y is not finite but x is, the sums and figures become infinite or NaN.
  */
 struct gcb_fidelity {
     double xx, yy, xy;                     /* sums of x*x, y*y, x*y */
     double dd, d;                          /* sums of (x-y)^2 and of x-y */
     double max_abs;                        /* largest |x-y| */
     uint64_t same_sign, zeros, zeros_kept; /* as in kernels/compare/compare.h */
-    uint64_t elements;                     /* including those that are not finite */
-    uint64_t nonfinite, nonfinite_kept;    /* in x; and how many of them have the same bits in y */
+    uint64_t elements;                     /* all elements, also infinities and NaNs */
+    uint64_t nonfinite;                    /* infinities and NaNs in x */
+    uint64_t nonfinite_kept; /* infinities and NaNs in x that have the same bits in y */
 };
 
-/* Adds the sums over x[0..n) and y[0..n) to `f`, which starts zeroed. Blocks of GCB_SUM_BLOCK are added in index order, so
- * the result does not depend on the number of threads. Allocates nothing. */
+/* Adds the sums over x[0..n) and y[0..n) to `f`, which starts zeroed. Blocks of GCB_SUM_BLOCK are added in index
+ * order, so the result does not depend on the number of threads. Allocates nothing. */
 void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, uint64_t n,
                       const struct gcb_kernels *kernels, const struct gcb_queue *queue);
 
 /* Adds the sums of another tensor or message. */
 void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other);
 
-/* The figures; NAN if one is not defined for this input. */
+/* The figures. A figure that is not defined for this input is NAN. */
 struct gcb_fidelity_figures {
-    double rel_l2;        /* norm(x-y) / norm(x); 0 if both are zero, NAN if only x is */
-    double cosine;        /* 1 if both are zero, 0 if only one is */
+    double rel_l2;        /* norm(x-y) / norm(x); 0 if x and y are zero, NAN if only x is zero */
+    double cosine;        /* 1 if x and y are zero, 0 if only one of them is zero */
     double max_abs_error; /* largest |x-y| */
     double mean_error;    /* mean of y-x: above 0 if the decoded values are too large */
     /* share of elements whose sign (-, 0 or +) is the same */

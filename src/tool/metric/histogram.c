@@ -34,7 +34,7 @@ void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *oth
 
 uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
 {
-    const size_t each = (size_t)1 << (23 - GCB_HISTOGRAM_SHIFT); /* bins of one exponent */
+    const size_t each = (size_t)1 << (23 - GCB_HISTOGRAM_SHIFT); /* bins for each exponent */
     const size_t first = (size_t)(e + 127) * each;
     uint64_t count = 0;
 
@@ -43,7 +43,7 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
     return count;
 }
 
-/* The smallest magnitude of a bin. For the bin past the last it is 2^128, the end of floats. */
+/* Returns the smallest magnitude of a bin. GCB_HISTOGRAM_BINS gives 2^128, the upper end of the last bin. */
 static double edge(size_t bin)
 {
     if (bin == GCB_HISTOGRAM_BINS)

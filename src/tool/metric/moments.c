@@ -25,7 +25,9 @@ static uint64_t count_zeros(const float *x, size_t n)
     return zeros;
 }
 
-/* Sums of powers of the distance from the mean, each in several accumulators, which are joined in a fixed order. */
+/*
+ * Sums the powers of the distance from the mean. Each sum has several accumulators, which are added in a fixed order.
+ */
 static void central_sums(struct gcb_moments *m, const float *x, size_t n)
 {
     enum { LANES = 8 };
@@ -45,7 +47,7 @@ static void central_sums(struct gcb_moments *m, const float *x, size_t n)
     }
 }
 
-/* One block of at most GCB_SUM_BLOCK elements. */
+/* Adds one block of at most GCB_SUM_BLOCK elements. */
 static void add_block(struct gcb_moments *m, const struct gcb_kernels *kernels, const float *x,
                       size_t n)
 {
@@ -79,7 +81,8 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
     }
 }
 
-/* Joins the central sums of two sets of a and b elements, about their common mean. */
+/* Adds the central sums of `o`, which has b elements, to those of `m`, which has a elements. The result is about the
+ * common mean. */
 static void join_sums(struct gcb_moments *m, const struct gcb_moments *o, double a, double b)
 {
     const double n = a + b, d = o->mean - m->mean, f = d / n;

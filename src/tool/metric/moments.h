@@ -6,19 +6,19 @@
 
 /*
  * Statistics of values, over any number of tensors. Infinities and NaNs are only counted. Central moments are computed
- * about each block's own mean and joined in double, which avoids cancellation. Blocks are joined in the order of calls, by
- * one thread, so results are reproducible.
+ * about each block's own mean and joined in double, which avoids cancellation. Blocks are joined in the order of
+ * calls, by one thread, so results are reproducible.
  */
 struct gcb_moments {
     uint64_t count;     /* all elements */
-    uint64_t zeros;     /* of either sign */
+    uint64_t zeros;     /* number of zeros (0 and -0) */
     uint64_t nonfinite; /* infinities and NaNs */
     double mean;
     double m2, m3, m4; /* sums of (x - mean)^2, ^3, ^4 over the finite elements */
     double max_abs;
 };
 
-/* Starts zeroed. */
+/* Adds the values of x to m, which starts as a zeroed struct. */
 void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
                      const struct gcb_view *x);
 /* Adds the statistics of `other` to m. */
@@ -27,8 +27,8 @@ void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
 /* Figures of the finite elements; NAN if there are none. */
 double gcb_moments_mean(const struct gcb_moments *m);
 double gcb_moments_max_abs(const struct gcb_moments *m);
-/* The deviation and kurtosis of the population, that is, sums are divided by the count. The kurtosis is NAN if all elements are equal, and 3 for a normal
- * distribution. */
+/* The standard deviation and the kurtosis of the population: sums are divided by the number of elements. The kurtosis
+ * is 3 for a normal distribution, and NAN if all elements are equal. */
 double gcb_moments_deviation(const struct gcb_moments *m);
 double gcb_moments_kurtosis(const struct gcb_moments *m);
 /* Share of zeros among all elements; NAN without elements. */

@@ -1,6 +1,7 @@
 #include "src/tool/metric/shape_rows.h"
 
-/* "64x3x3x3", or "scalar"; NULL if datasets differ. */
+/* Returns the shape as text, such as "64x3x3x3" or "scalar"; NULL if the item's datasets have different shapes or
+ * types. */
 static const char *shape_of(char out[GCB_SHAPE_TEXT], const struct gcb_survey_item *item)
 {
     if (!item->uniform)

@@ -10,14 +10,14 @@ void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *it
 /* The fields that all rows of a tensor share, and the receiver of the rows. */
 struct gcb_shape_rows {
     const char *tensor;
-    const char *of; /* "input", "decoded" or "error"; NULL: rows do not have the field */
-    const struct gcb_method *method; /* the method that decoded the tensor; NULL: none */
-    int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag); /* releases the row */
+    const char *of; /* "input", "decoded" or "error"; NULL leaves the field out of the rows */
+    const struct gcb_method *method; /* the method that decoded the tensor; NULL without a method */
+    int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag); /* must release the row */
     void *ctx;
 };
 
-/* Makes the rows `histogram` and `spectrum` (docs/rows.md); each of the two may be NULL. Returns the first error of
- * put(). */
+/* Makes the `histogram` and `spectrum` rows (docs/rows.md). `histogram` and `spectrum` may be NULL. Returns the first
+ * error of put(). */
 int gcb_shape_rows_put(const struct gcb_shape_rows *to, const struct gcb_histogram *histogram,
                        const struct gcb_spectrum *spectrum, struct gcb_diag *diag);
 

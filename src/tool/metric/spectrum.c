@@ -7,7 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 
-#define LEVEL_SHIFT 21 /* four levels to each power of two */
+#define LEVEL_SHIFT 21 /* gives four levels for each power of two */
 
 void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count)
 {
@@ -57,7 +57,7 @@ static size_t bands(const struct gcb_spectrum *s)
     return s->bins < GCB_SPECTRUM_BANDS ? (size_t)s->bins : GCB_SPECTRUM_BANDS;
 }
 
-/* First bin of band i; the number of bins for the band past the last. */
+/* Returns the first bin of band i. For the number of bands it returns the number of bins. */
 static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
 {
     const uint64_t n = bands(s), each = s->bins / n, rest = s->bins % n;
@@ -65,7 +65,8 @@ static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
     return i * each + (i < rest ? i : rest);
 }
 
-/* 1 for a bin without a mirror image: the first, and the last of an even length. */
+/* Returns 2 for a bin that has a mirror image, else 1. The first bin has no mirror image, nor has the last bin if the
+ * tensor's length is even. */
 static double weight(const struct gcb_spectrum *s, uint64_t bin)
 {
     return bin == 0 || (s->count % 2 == 0 && bin == s->bins - 1) ? 1.0 : 2.0;

@@ -8,10 +8,9 @@
 #include "src/lib/tensor/tensor.h"
 
 /*
- * The energy of a tensor's Fourier transform, by frequency and by magnitude, summed over tensors of one size (one tensor at
- * several steps and workers). It is the unitary real transform of the whole flattened tensor: the energies of all bins sum
- * to the tensor's sum of squares. A bin between the first and the last counts twice, because it stands for its mirror image
- * too.
+ * The energy of a tensor's Fourier transform, by frequency and by magnitude, summed over tensors of one size (one
+ * tensor at several steps and workers). The transform is the unitary real transform of the whole flattened tensor: the
+ * energies of all bins sum to the tensor's sum of squares. The energy of a bin that has a mirror image counts twice.
  */
 #define GCB_SPECTRUM_BANDS 128
 #define GCB_SPECTRUM_LEVELS 1024
@@ -25,13 +24,13 @@ struct gcb_spectrum {
     /* energy by magnitude: the level is the magnitude's bit pattern without the last 21 bits */
     double by_level[GCB_SPECTRUM_LEVELS];
     uint64_t bins_by_level[GCB_SPECTRUM_LEVELS];
-    double total; /* energy */
+    double total; /* total energy */
 };
 
 /* Starts empty sums for tensors of `count` elements. Nothing to release. */
 void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 
-/* The transform of one size, for any number of sums. */
+/* What a transform of one size needs. One plan serves any number of sums. */
 struct gcb_spectrum_plan {
     uint64_t count;
     struct gcb_fft *fft; /* NULL for an empty tensor */
@@ -39,30 +38,32 @@ struct gcb_spectrum_plan {
 };
 
 /*
- * Makes *plan a plan for tensors of `count` elements, unless it already is, and checks that there is memory to run it.
- * *plan starts zeroed. It takes 4 * (count + 2) bytes and the memory of the FFT. GCB_E_NOMEM: *plan is zeroed.
+ * Prepares *plan for tensors of `count` elements, unless it already is for this size, and checks that there is memory
+ * to run it. Zero *plan before the first call. A plan takes 4 * (count + 2) bytes and the memory of the FFT. If memory
+ * runs out, returns GCB_E_NOMEM and zeroes *plan.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_queue *queue, struct gcb_diag *diag);
 void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* zeroed is fine */
 
-/* Adds a tensor without infinities and NaNs, of the size of the sums and of the plan. */
+/* Adds a tensor. Its size must be that of the sums and of the plan, and it must have no infinities and NaNs. */
 void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,
                       const struct gcb_view *x);
 
-/* Band i of those that have bins: frequencies [low, high) in cycles per element. False past the end. */
+/* Gets band i, which has the frequencies [low, high) in cycles per element. A short tensor has fewer than
+ * GCB_SPECTRUM_BANDS bands. Returns false after the last band. */
 struct gcb_spectrum_band {
     uint64_t bins;
     double low, high;
     double energy, largest;
-    double share; /* of all energy; NAN if there is none */
+    double share; /* the band's share of the total energy; NAN if the total is 0 */
 };
 bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum *s, size_t i);
 
 /*
- * A point of the curve "energy in the largest bins": the bins of at least `threshold`, as a share of all bins, and their
- * share of the energy. There is a point for each level that has bins. Levels are a quarter of a power of two wide, and
- * thresholds are their lower ends, so the points are exact.
+ * A point of the curve "energy in the largest bins". The bins whose magnitude is at least `threshold` are the share
+ * `density` of all bins and have the share `energy_share` of the energy. There is a point for each level that has bins;
+ * its threshold is the level's lower end, so the point is exact.
  */
 struct gcb_spectrum_point {
     double density;
@@ -72,8 +73,8 @@ struct gcb_spectrum_point {
 /* Writes at most `cap` points, largest threshold first; returns the number of all points. */
 size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const struct gcb_spectrum *s);
 
-/* The share of energy in the largest bins, for a given share of all bins: the curve with linear interpolation. NAN if there
- * is no energy. */
+/* Returns the share of the energy in the largest bins, if `density` is the share of bins. Interpolates the curve
+ * linearly. Returns NAN if the energy is 0. */
 double gcb_spectrum_kept(const struct gcb_spectrum *s, double density);
 
 #endif

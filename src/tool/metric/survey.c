@@ -8,13 +8,13 @@
 /* A dataset of the source. */
 struct entry {
     const char *path;
-    size_t tensor; /* index in the source */
+    size_t tensor; /* the dataset's index in the source */
 };
 
-/* The entries of one path, which follow each other. */
+/* A tensor: its entries, which have the same path and follow each other. */
 struct run {
-    size_t tensor;       /* the first in the source */
-    size_t first, count; /* of the entries */
+    size_t tensor;       /* index of the first dataset in the source */
+    size_t first, count; /* index of the first entry, and how many entries */
 };
 
 struct gcb_survey {
@@ -23,10 +23,10 @@ struct gcb_survey {
     struct entry *entries;
     struct run *runs;
     size_t run_count;
-    float *values; /* of the largest dataset */
+    float *values; /* has room for the largest dataset */
     struct gcb_histogram histogram;
     struct gcb_spectrum spectrum;
-    struct gcb_spectrum_plan plan; /* for the last size */
+    struct gcb_spectrum_plan plan; /* plan for the last transformed size */
 };
 
 static int by_path(const void *a, const void *b)
@@ -44,7 +44,7 @@ static int by_tensor(const void *a, const void *b)
     return (x->tensor > y->tensor) - (x->tensor < y->tensor);
 }
 
-/* Sets s->runs: one for each path, in the order of the source. `n` entries are sorted by path. */
+/* Makes a run for each path, in the order of the source. The `n` entries must be sorted by path. */
 static void make_runs(struct gcb_survey *s, size_t n)
 {
     const struct entry *e = s->entries;
@@ -119,7 +119,7 @@ static bool same_kind(const struct gcb_tensor *a, const struct gcb_tensor *b)
            memcmp(a->dims, b->dims, a->rank * sizeof(a->dims[0])) == 0;
 }
 
-/* Do all datasets of the run have the same size, above 0? Only then they have a common spectrum. */
+/* Do all datasets of the run have the same size, above 0? Otherwise they have no common spectrum. */
 static bool one_size(const struct gcb_survey *s, const struct run *run)
 {
     const struct entry *e = s->entries + run->first;

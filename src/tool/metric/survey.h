@@ -7,8 +7,8 @@
 #include "src/tool/metric/moments.h"
 #include "src/tool/metric/spectrum.h"
 
-/* Statistics of the tensors of a dump: for each path, over all steps and workers that have the tensor. One dataset is in
- * memory at a time. */
+/* Statistics of the tensors of a dump: for each path, over all steps and workers that have the tensor. One dataset is
+ * in memory at a time. */
 struct gcb_survey;
 
 struct gcb_survey_config {
@@ -22,16 +22,17 @@ int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
                       const struct gcb_survey_config *config, struct gcb_diag *diag);
 void gcb_survey_destroy(struct gcb_survey *s); /* NULL is fine */
 
-/* The number of paths. They are in the order of their first dataset. */
+/* Returns the number of paths. Paths are in the order of their first datasets. */
 size_t gcb_survey_count(const struct gcb_survey *s);
 
 struct gcb_survey_item {
     const struct gcb_tensor *first; /* the first dataset */
-    uint64_t datasets;              /* how many have this path */
-    bool uniform;                   /* all have the same shape and type */
+    uint64_t datasets;              /* number of datasets with this path */
+    bool uniform;                   /* all these datasets have the same shape and type */
     struct gcb_moments moments;
     const struct gcb_histogram *histogram; /* NULL unless asked for */
-    /* NULL unless asked for, and if datasets differ in size. Datasets with infinities or NaNs are left out */
+    /* NULL unless asked for; also NULL if the datasets have different sizes. Leaves out datasets with infinities or
+     * NaNs. */
     const struct gcb_spectrum *spectrum;
 };
 
