@@ -4,7 +4,8 @@
 
 #include "src/lib/base/text.h"
 
-/* The markup for a character, or NULL. A backslash is harmless, so that an escape \xNN of a result stays readable. */
+/* Returns the markup for a character, or NULL if the character needs no markup. A backslash needs none, so an escape
+ * \xNN in a result stays readable. */
 static const char *entity(char c)
 {
     static const char characters[] = "&<>\"'\\";

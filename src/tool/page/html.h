@@ -5,35 +5,37 @@
 #include <stdio.h>
 
 /*
- * Pieces of a page of HTML. Write errors stay in the FILE.
+ * These functions print pieces of an HTML page. Write errors stay in the FILE (ferror).
  *
- * Any text is shown as it is: markup and quotes are escaped, and control characters, marks that reorder text and
- * invalid bytes stand as \xNN. Also for attributes in "quotes". NULL: nothing.
+ * gcb_html_text prints a text so that a browser shows it as it is: markup and quotes are escaped, and control
+ * characters, marks that reorder text and invalid bytes become \xNN. The result is also safe in a quoted attribute.
+ * NULL prints nothing.
  */
 void gcb_html_text(FILE *out, const char *text);
 
-/* The text between two pieces of markup; NULL: nothing, not even the markup. */
+/* Prints a text between two pieces of markup. A text of NULL prints nothing, not even the markup. */
 void gcb_html_between(FILE *out, const char *before, const char *text, const char *after);
 
-/* The same as gcb_html_text, and a line may end after ':' and ','. */
+/* Prints a text as gcb_html_text does. The browser may break the line after ':' and ','. */
 void gcb_html_name(FILE *out, const char *text);
 
-/* <name>text</name>, with `attributes` (markup, or NULL), and a newline. */
+/* Prints <name attributes>text</name> and a newline. `attributes` is markup, or NULL. */
 void gcb_html_element(FILE *out, const char *name, const char *attributes, const char *text);
 
-/* A table that scrolls sideways on a narrow screen; `attributes`: markup of <table>, with a blank in front, or "". */
+/* Begin and end a table that scrolls sideways on a narrow screen. `attributes` is "", or markup for <table> that starts
+ * with a blank. */
 void gcb_html_begin_table(FILE *out, const char *label, const char *attributes);
 void gcb_html_end_table(FILE *out);
 
 /*
- * <img>, with the image inside of the page: `size` bytes of the media type `type`, in base64. A browser runs no script
- * of an <img> and loads nothing for it, even if the image asks for it.
+ * Prints an <img> whose image is inside the page, in base64: `size` bytes of the media type `type`. A browser runs no
+ * script in an <img> and loads nothing for it, even if the image asks for it.
  */
 void gcb_html_image(FILE *out, const char *type, const void *image, size_t size, const char *alt);
 
 /*
- * The head and the end of a document. It loads nothing and runs nothing: its Content-Security-Policy allows only inline
- * styles and images inside of the document.
+ * Print the head and the end of a document. The document loads nothing and runs nothing: its Content-Security-Policy
+ * allows only inline styles and images inside the document.
  */
 void gcb_html_begin(FILE *out, const char *title, const char *style);
 void gcb_html_end(FILE *out);

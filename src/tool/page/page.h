@@ -11,25 +11,25 @@
  * nothing, runs nothing, and shows texts of files as they are.
  */
 struct gcb_page_config {
-    const char *title; /* NULL: made from the names of the inputs */
+    const char *title; /* NULL: the title is made from the names of the inputs */
     const char *const *files;
     size_t file_count;
     /* An existing folder for temporary files of plots. NULL: no plots. */
     const char *plot_folder;
-    void (*progress)(void *ctx, double share); /* of the plots; may be NULL */
+    void (*progress)(void *ctx, double share); /* share of the plots drawn so far; may be NULL */
     bool (*stop)(void *ctx);                   /* asked before each plot; NULL: never */
     void *ctx;
 };
 
 struct gcb_page_outcome {
-    size_t plots;      /* drawn */
-    char without[512]; /* why plots are missing; "" if none are */
+    size_t plots;      /* number of plots drawn */
+    char without[512]; /* why plots are missing; "" if no plot is missing */
     bool stopped;
 };
 
 /*
- * Reads the files, each as gcb_results_read does, and writes the page. GCB_E_CORRUPT: no row of the files has a place
- * on the page. Plots that cannot be drawn are not a failure: the page says why they are missing.
+ * Reads the files and writes the page. Fails as gcb_results_read does; also returns GCB_E_CORRUPT if no row of the
+ * files has a place on the page. If a plot cannot be drawn, the page says why; this is not a failure.
  */
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
                    const struct gcb_page_config *config, struct gcb_diag *diag);

@@ -12,7 +12,7 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "Gradient compression: a.h5, b.h5" unless the user has a better title. */
+/* Writes the user's title, or a title such as "Gradient compression: a.h5, b.h5" if `title` is NULL. */
 static void make_title(char *out, size_t size, const struct page *page, const char *title)
 {
     const char *name;
@@ -32,7 +32,7 @@ static void make_title(char *out, size_t size, const struct page *page, const ch
     }
 }
 
-/* "gcbench 0.1.0 (1a2b3c4), Xeon, 2026-11-22" of a run; what is not known is left out. */
+/* Prints the machine of a run, such as "gcbench 0.1.0 (1a2b3c4), Xeon, 2026-11-22", without unknown parts. */
 static void print_machine(FILE *out, const json_t *env)
 {
     const char *revision = gcb_results_text(env, GCB_FIELD_GIT_REVISION);
@@ -50,7 +50,7 @@ static void print_machine(FILE *out, const json_t *env)
     fputs("</p>\n", out);
 }
 
-/* How many rows have this word in the field; `word` NULL: in how many is it true? */
+/* Counts the rows that have this word in the field. If `word` is NULL, counts the rows whose field is true. */
 static size_t count_rows(const struct page_rows *rows, enum gcb_field field, const char *word)
 {
     size_t n = 0;
@@ -73,7 +73,8 @@ static bool has_times(const struct page *page, const json_t *env)
     return false;
 }
 
-/* Reasons to doubt times: how many of the runs that have times are affected. */
+/* `runs` counts the runs that have times. The other members count the runs among them with a reason to doubt the
+ * times. */
 struct doubts {
     size_t runs, debug, sanitized, changed, busy;
 };
@@ -89,7 +90,7 @@ static void add_doubts(struct doubts *d, const json_t *env)
     d->busy += gcb_results_real(env, GCB_FIELD_LOAD1) > gcb_results_real(env, GCB_FIELD_CPUS) / 2;
 }
 
-/* "2 of 3 runs: words", or only the words if all runs are affected. */
+/* Prints "2 of 3 runs: words", only the words if all runs are affected, and nothing if no run is. */
 static void print_remark(FILE *out, size_t count, size_t runs, const char *words)
 {
     if (!count)
@@ -115,7 +116,8 @@ static void print_remarks(FILE *out, const struct page *page)
         return;
     fputs("<ul class=\"remarks\">\n", out);
     print_remark(out, interrupted, interrupted,
-                 "A run was interrupted: rows with that status cover what was done until then.");
+                 "A run was interrupted: rows with the status interrupted cover only the work done "
+                 "before.");
     print_remark(out, d.sanitized, d.runs, "Built with sanitizers: times mean nothing.");
     print_remark(out, d.debug, d.runs, "Not a release build: times mean little.");
     print_remark(out, d.busy, d.runs,
@@ -128,7 +130,7 @@ static void print_remarks(FILE *out, const struct page *page)
     fputs("</ul>\n", out);
 }
 
-/* The first run with times, or the first of all; NULL: there is no run. */
+/* Returns the first run that has times. If no run has times, returns the first run; NULL if there is no run. */
 static const json_t *find_main_run(const struct page *page)
 {
     const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
@@ -154,8 +156,8 @@ void page_head(FILE *out, const struct page *page, const char *title)
     fputs("</header>\n", out);
 }
 
-/* The row with the largest `field` (times `sign`) among methods that are not baselines and do send less; NULL: there
- * is none. */
+/* Returns the row with the largest value of sign * field, among methods that are not baselines and whose ratio is
+ * above 1. Returns NULL if there is no such row. */
 static const json_t *find_best(const struct page_rows *rows, enum gcb_field field, double sign)
 {
     const json_t *found = NULL;
@@ -172,7 +174,7 @@ static const json_t *find_best(const struct page_rows *rows, enum gcb_field fiel
     return found;
 }
 
-/* The best value of a field, its meaning, and its method. */
+/* Prints a card with the best value of a field, the field's meaning and the method that has this value. */
 static void print_best(FILE *out, const struct page_rows *rows, enum gcb_field field, double sign,
                        const char *words)
 {
@@ -193,7 +195,7 @@ static void print_best(FILE *out, const struct page_rows *rows, enum gcb_field f
     fputs("</li>\n", out);
 }
 
-/* "2 of 18 WORDS", unless there are none. `attributes` as markup. */
+/* Prints a card "2 of 18 WORDS"; nothing if `count` is 0. `attributes` is markup for the card's element. */
 static void print_share(FILE *out, const char *attributes, size_t part, size_t count,
                         const char *words)
 {

@@ -10,7 +10,7 @@ struct drawing {
     struct gcb_page_outcome *outcome;
     const struct gcb_page_config *config;
     const struct gcb_plot_data *data;
-    size_t total, done; /* pages of all plots */
+    size_t total, done; /* pages of all plots: how many there are, and how many were tried */
 };
 
 static int draw_page(struct drawing *d, const struct gcb_plot *plot, size_t page,
@@ -41,7 +41,7 @@ static bool is_stopped(struct drawing *d)
     return d->outcome->stopped;
 }
 
-/* A plot that fails is missing; without gnuplot all are. */
+/* If a plot fails, the page goes without this plot. If gnuplot is not installed, no plot is tried after the first. */
 int page_draw_figures(FILE *out, struct gcb_page_outcome *outcome, const struct page *page,
                       const struct gcb_page_config *config, struct gcb_diag *diag)
 {
@@ -61,7 +61,7 @@ int page_draw_figures(FILE *out, struct gcb_page_outcome *outcome, const struct 
 
             if (err == GCB_E_NOMEM)
                 return gcb_diag_set(diag, err, "%s", why.text);
-            if (err && !outcome->without[0]) /* the first reason is the one that is told */
+            if (err && !outcome->without[0]) /* the page tells only the first reason */
                 snprintf(outcome->without, sizeof(outcome->without), "%s", why.text);
             if (err == GCB_E_UNSUPPORTED)
                 return 0;

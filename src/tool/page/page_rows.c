@@ -20,7 +20,7 @@ const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
     [PAGE_REPLAY] = GCB_RECORD_REPLAY,
 };
 
-/* An object for which there is no memory is NULL, and adding to it fails. */
+/* If memory runs out here, an object is NULL, and adding to this object will fail. */
 void page_init(struct page *page)
 {
     *page = (struct page){
@@ -47,7 +47,7 @@ bool page_is_baseline(const json_t *row)
     return gcb_results_bool(row, GCB_FIELD_BASELINE);
 }
 
-/* "fft:theta=0.85,bits=10": the main parameters, and those that differ from their defaults. */
+/* Writes a label such as "fft:theta=0.85,bits=10": the main parameters, and all parameters that are not the default. */
 static char *make_label(char *out, size_t size, const json_t *row)
 {
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC),
@@ -61,7 +61,7 @@ static int set(json_t *row, enum gcb_field field, json_t *value)
     return json_object_set_new(row, gcb_field_name(field), value);
 }
 
-/* Keeps a copy of the row and adds the page's own fields to it. Beyond PAGE_MAX_ROWS, rows are only counted. */
+/* Keeps a copy of the row and adds the page's own fields to it. After PAGE_MAX_ROWS rows, only counts the row. */
 static int keep_row(struct page *page, enum page_record record, const struct gcb_results_row *row,
                     struct gcb_diag *diag)
 {
@@ -90,7 +90,7 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
     return 0;
 }
 
-/* The key of a row of PAGE_LINKS: all fields except the bandwidth and those that depend on it. NULL: no memory. */
+/* Returns the key of a row in PAGE_LINKS: all fields that do not depend on the bandwidth. NULL if memory runs out. */
 static char *make_key(const json_t *row, size_t run)
 {
     static const enum gcb_field fields[] = {
@@ -113,7 +113,7 @@ static char *make_key(const json_t *row, size_t run)
     return key;
 }
 
-/* Finds the row of PAGE_LINKS with this row's key, or adds one. *out NULL: there are too many. */
+/* Finds the row in PAGE_LINKS with this row's key, or adds a row. Sets *out to NULL if there are too many rows. */
 static int find_line(json_t **out, struct page *page, const struct gcb_results_row *row,
                      struct gcb_diag *diag)
 {
@@ -138,7 +138,7 @@ static int find_line(json_t **out, struct page *page, const struct gcb_results_r
     return err;
 }
 
-/* Counts a row of PAGE_PAYOFF in its row of PAGE_LINKS. */
+/* Adds the result of a PAGE_PAYOFF row to the PAGE_LINKS row with the same key. */
 static int add_link(struct page *page, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     const double speedup = gcb_results_real(row->json, GCB_FIELD_SPEEDUP_FP32);
@@ -163,7 +163,9 @@ static int add_link(struct page *page, const struct gcb_results_row *row, struct
     return bad ? gcb_diag_nomem(diag, 0, "lines") : 0;
 }
 
-/* The number of `key`, which is added if there are fewer than `most`. -1: there are too many; -2: no memory. */
+/*
+ * Returns the number of `key`. A new key is added. Returns -1 if there are already `most` keys, -2 if memory runs out.
+ */
 static json_int_t find_number(json_t *names, const char *key, size_t most)
 {
     const json_t *known = json_object_get(names, key);
@@ -176,7 +178,7 @@ static json_int_t find_number(json_t *names, const char *key, size_t most)
     return json_object_set_new(names, key, json_integer((json_int_t)next)) ? -2 : (json_int_t)next;
 }
 
-/* The number of a row's method, by its label. */
+/* Returns the number of the row's method; methods with the same label have the same number. Fails as find_number. */
 static json_int_t find_method(struct page_tensors *t, const json_t *row)
 {
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
@@ -300,7 +302,7 @@ bool page_differs(const struct page_rows *rows, enum gcb_field field)
     return false;
 }
 
-/* 0: it fails, 1: it changed or is unclear, 2: it is unchanged or as promised. */
+/* Rank of a verdict or promise: 0 if it fails, 1 if it changed or is unclear, 2 if it is unchanged or as promised. */
 static int rank_of(const json_t *row)
 {
     if (gcb_results_bool(row, GCB_FIELD_FAILS) || page_says(row, GCB_FIELD_STATUS, "broken"))

@@ -5,15 +5,15 @@
 #include "src/tool/rows/results.h"
 
 /*
- * What the page keeps of the files: whole rows of most records. Of `result` rows, which are many, it keeps only the
- * sums that the table of errors by tensor shows.
+ * The rows that the page keeps in memory. `result` rows are too many to keep: the page keeps only sums of them, which
+ * the table of errors by tensor shows.
  */
 enum page_record {
     PAGE_ENVIRONMENT,
     PAGE_VERDICT,
     PAGE_PROMISE,
     PAGE_PAYOFF, /* payoff by the exchange model */
-    PAGE_LINKS,  /* the same, one row for each method over all bandwidths */
+    PAGE_LINKS,  /* payoff by the exchange model: one row for all bandwidths of a method */
     PAGE_PAPER,  /* payoff by a paper's own model */
     PAGE_SUMMARY,
     PAGE_KERNEL,
@@ -21,7 +21,7 @@ enum page_record {
     PAGE_RECORDS
 };
 extern const enum gcb_record page_record_kinds[PAGE_RECORDS];
-#define PAGE_MAX_ROWS 2000 /* of a record; further rows are counted */
+#define PAGE_MAX_ROWS 2000 /* most rows kept of a record; further rows are only counted */
 
 /* Copies of rows, to which the page adds its own fields (GCB_RECORD_PAGE in src/tool/rows/fields.def). */
 struct page_rows {
@@ -30,19 +30,18 @@ struct page_rows {
     uint64_t left_out;
 };
 
-/* Errors by tensor and method, from `result` rows. */
+/* Relative errors of one tensor and method, from `result` rows. */
 struct page_cell {
-    double sum, worst; /* of rel_l2 */
+    double sum, worst; /* sum and largest value of rel_l2 */
     uint64_t count;
 };
 struct page_tensors {
-    json_t *names; /* path -> the number of the tensor */
-    json_t
-        *specs; /* full spec -> the number of its method, or -1, so that each spec is parsed once */
-    json_t *methods;         /* label -> the number of the method, at most PAGE_MAX_METHODS */
+    json_t *names; /* maps a path to the number of its tensor */
+    json_t *specs; /* maps a spec to the number of its method or -1, to parse each spec only once */
+    json_t *methods;         /* maps a label to the number of its method, below PAGE_MAX_METHODS */
     struct page_cell *cells; /* PAGE_MAX_METHODS for each tensor */
-    size_t count, cap;       /* tensors */
-    uint64_t left_out;       /* rows of further methods or tensors */
+    size_t count, cap;       /* number of tensors, and how many fit into `cells` */
+    uint64_t left_out;       /* number of rows that had no room for their method or tensor */
 };
 #define PAGE_MAX_METHODS 8
 #define PAGE_MAX_TENSORS 20000
@@ -51,17 +50,17 @@ struct page {
     struct page_rows rows[PAGE_RECORDS];
     struct page_tensors tensors;
     json_t *inputs;              /* names of input files as keys */
-    json_t *links;               /* key of a row of PAGE_LINKS -> its index */
-    size_t run;                  /* the number of the file's last environment row; 0: none yet */
+    json_t *links;               /* maps the key of a PAGE_LINKS row to its index */
+    size_t run;                  /* number of the file's last environment row; 0 before the first */
     uint64_t seen;               /* how many rows have a place on the page */
     struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
 };
 
 void page_init(struct page *page);
-/* Reads a file. Fails as gcb_results_read does. */
+/* Adds the rows of a result file to the page. Fails as gcb_results_read does. */
 int page_read(struct page *page, const char *path, struct gcb_diag *diag);
 void page_fini(struct page *page);
-/* Orders verdicts and promises: first what fails, then what changed or is unclear. */
+/* Orders verdicts and promises: failures first, then changed or unclear cases, then the rest. */
 void page_sort(struct page *page);
 
 bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
@@ -69,7 +68,7 @@ bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
 bool page_says(const json_t *row, enum gcb_field field, const char *word);
 /* The value of a field; NULL if it is absent or null. */
 const json_t *page_value(const json_t *row, enum gcb_field field);
-/* A number of the row as tables show it, into 32 bytes. */
+/* Writes a number of the row as tables show it. `out` has at least 32 bytes. */
 char *page_number(char *out, const json_t *row, enum gcb_field field);
 /* Does some row have a value in the field? */
 bool page_has(const struct page_rows *rows, enum gcb_field field);

@@ -3,7 +3,7 @@
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
 
-/* The end of the page: the machine, the build and the command of each run. */
+/* Prints the last section of the page: the machine, the build and the command of each run. */
 
 #define MAX_RUNS 8
 
@@ -40,7 +40,7 @@ static const struct {
     {"inputs", GCB_FIELD_INPUT_XXH3},
 };
 
-/* The bandwidth of memory by threads: "2 threads: reads 21, fills 17, copies 9.1 GB/s". */
+/* Prints the memory bandwidth of some threads: "2 threads: reads 21, fills 17, copies 9.1 GB/s". */
 static void print_bandwidth(FILE *out, const json_t *item)
 {
     const double threads = gcb_results_real(item, GCB_FIELD_THREADS);
@@ -52,7 +52,7 @@ static void print_bandwidth(FILE *out, const json_t *item)
             page_number(copy, item, GCB_FIELD_COPY_GBPS));
 }
 
-/* The words of a command, files with their hashes, or bandwidths. */
+/* Prints a list: the words of a command, files with their hashes, or bandwidths. */
 static void print_list(FILE *out, const json_t *list)
 {
     const json_t *item;

@@ -6,9 +6,9 @@
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
 
-#define MANY_ROWS 40 /* more are folded if the table says so */
+#define MANY_ROWS 40 /* a table with more rows is folded if it has a text `folds` */
 
-/* Where a case ran. */
+/* Columns that say where a case ran. */
 static const struct page_column places[] = {
     {.title = "run", .field = GCB_FIELD_PAGE_RUN},
     {.title = "file", .field = GCB_FIELD_FILE},
@@ -46,7 +46,7 @@ static void print_text(FILE *out, const json_t *value)
         fputs(json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "-", out);
 }
 
-/* How the column's number is shown in this row. */
+/* Chooses how the column's number is shown in this row. */
 static enum gcb_field_show show_in(const struct page_column *c, const json_t *row)
 {
     if (show_of(c) != GCB_SHOW_BY_UNIT)
@@ -56,14 +56,14 @@ static enum gcb_field_show show_in(const struct page_column *c, const json_t *ro
                                                      : GCB_SHOW_NUMBER;
 }
 
-/* " [1.20, 1.31]" after a number, if the row has an interval. */
+/* Prints " [1.20, 1.31]" after a number, if the row has an interval. */
 static void print_interval(FILE *out, const struct page_column *c, const json_t *row, double value)
 {
     double low = c->low ? gcb_results_real(row, c->low) : NAN;
     double high = c->high ? gcb_results_real(row, c->high) : NAN;
     char a[32], b[32];
 
-    if (c->seconds) { /* of a rate, the longest time is the low end */
+    if (c->seconds) { /* the longest time gives the low end of a rate */
         const double work = value * gcb_results_real(row, c->seconds), longest = high;
 
         high = work / low;
@@ -74,7 +74,7 @@ static void print_interval(FILE *out, const struct page_column *c, const json_t 
                 gcb_show_number(b, show_of(c), high));
 }
 
-/* A verdict or a status, with the class that colours it. */
+/* Prints a verdict or a status, with the CSS class that colours it. */
 static void print_word(FILE *out, const char *word)
 {
     fputs("<span class=\"w ", out);
@@ -131,7 +131,7 @@ static void print_row(FILE *out, const struct page_column *const *columns, const
     fputs("</tr>\n", out);
 }
 
-/* What is the same in all rows: "scope tensor, threads 1". */
+/* Prints the places that all rows share, such as "scope tensor, threads 1". */
 static void print_common(FILE *out, const struct page_rows *rows)
 {
     const char *separator = "<p class=\"common\">";
@@ -150,7 +150,7 @@ static void print_common(FILE *out, const struct page_rows *rows)
         fputs("</p>\n", out);
 }
 
-/* The records whose meanings a table takes. */
+/* Returns the records (as bits) whose field meanings apply to a table. */
 static unsigned records_of(enum page_record record)
 {
     if (record == PAGE_PAPER)
@@ -158,7 +158,7 @@ static unsigned records_of(enum page_record record)
     return GCB_RECORD_BIT(page_record_kinds[record]) | GCB_RECORD_BIT(GCB_RECORD_PAGE);
 }
 
-/* A text with `names` between backticks. */
+/* Prints the meaning of a field. Its parts between backticks become <code>. */
 static void print_meaning(FILE *out, const char *text)
 {
     char part[400];
@@ -212,7 +212,8 @@ static void print_columns(FILE *out, const struct page_column *const *columns)
 
 #define PLACES (sizeof(places) / sizeof(places[0]))
 
-/* Chooses the columns that some row has a value for. `out` ends with NULL. */
+/* Chooses the columns to show: the first, places that differ between rows, and columns with a value in some row. `out`
+ * ends with NULL. */
 static void choose_columns(const struct page_column *out[PLACES + PAGE_COLUMNS],
                            const struct page_table *table, const struct page_rows *rows)
 {

@@ -46,7 +46,7 @@ static struct ranked *rank_tensors(const struct page_tensors *t)
     return out;
 }
 
-/* The larger the error, the darker the cell, but never too dark to read. */
+/* Prints a cell. A larger error gives a darker cell, but the text stays readable. */
 static void print_cell(FILE *out, const struct page_cell *cell)
 {
     const double mean = cell->count ? cell->sum / (double)cell->count : NAN;
