@@ -4,13 +4,14 @@
 
 const char *const gcb_collective_names[] = {"ring", "allgather", "ps", NULL};
 
-/* How often the sum of all workers needs encoding, decoding and adding, and what travels over the link. */
+/* Computes how often an exchange encodes, decodes and adds, the times of this work, and the load of the link. */
 static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
                        const struct gcb_load *load)
 {
     const double n = (double)link->workers, rounds = ceil(log2(n));
     const bool sums = load->sums, ring = link->collective == GCB_COLLECTIVE_RING;
-    double steps, bytes; /* of one transfer; for a message of one byte */
+    double steps; /* steps of one transfer */
+    double bytes; /* bytes over the link for each byte of one worker's messages */
 
     *out = (struct gcb_exchange){.step = NAN, .exposed = NAN, .encodes = 1.0};
     if (link->collective == GCB_COLLECTIVE_PS) {
@@ -18,7 +19,7 @@ static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
 
         steps = 2.0;
         bytes = 2.0 * n / servers;
-        out->encodes = sums ? 1.0 : 1.0 + 1.0 / servers; /* the sum goes back encoded too */
+        out->encodes = sums ? 1.0 : 1.0 + 1.0 / servers; /* the server encodes the sum again */
         out->decodes = sums ? 1.0 : 1.0 + n / servers;
         out->adds = (n - 1.0) / servers;
     } else if (sums) {
@@ -29,7 +30,7 @@ static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
     } else {
         steps = ring ? n - 1.0 : rounds;
         bytes = n - 1.0;
-        out->decodes = n; /* its own message too: all workers must end with the same sum */
+        out->decodes = n; /* a worker also decodes its own message, so that all sums are equal */
         out->adds = n - 1.0;
     }
     out->encode = out->encodes * load->encode;
@@ -39,17 +40,17 @@ static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
     out->link_bytes = bytes * load->bytes;
 }
 
-/* Seconds as a function of seconds per byte. */
+/* A cost in seconds as a line over the link's seconds per byte. */
 struct line {
     double at0, slope;
 };
 #define LINES 2
 
 /*
- * The cost is the higher of two lines. Transfers become ready one after another during the computation, which shares its
- * processor with coding, and travel one after another: a flow shop of two machines. Either the processor is never idle, and
- * only the last transfer remains to be sent. Or the link is never idle, and only the first transfer had to be made and the
- * last one has to be decoded.
+ * The cost is the higher of two lines. Computation and coding share the processor. They make one transfer after
+ * another ready, and the link carries one transfer after another: a flow shop of two machines. Line 0: the processor
+ * is never idle, and then the last transfer is sent. Line 1: the first transfer is made ready, the link is never idle,
+ * and then the last transfer is decoded.
  */
 static void make_lines(struct line out[LINES], const struct gcb_exchange *e,
                        const struct gcb_link *link, const struct gcb_load *load)
@@ -87,7 +88,7 @@ void gcb_payoff_exchange(struct gcb_exchange *out, const struct gcb_link *link,
     out->step = load->compute + out->cost;
 }
 
-/* The costs of two loads as lines. */
+/* The costs of two loads that are compared, as lines. */
 struct rivals {
     struct line mine[LINES], other[LINES];
 };
@@ -103,7 +104,7 @@ static void rivals_init(struct rivals *r, const struct gcb_link *link, const str
     make_lines(r->other, &e, link, other);
 }
 
-/* How much more the other load costs. */
+/* Returns how much more the other load costs at this link speed. */
 static double advantage(const struct rivals *r, double per_byte)
 {
     return evaluate(r->other, per_byte) - evaluate(r->mine, per_byte);
@@ -118,8 +119,8 @@ static void insert_sorted(double *sorted, size_t count, double x)
     sorted[count] = x;
 }
 
-/* Finds where a line of one load crosses a line of the other, in seconds per byte, rising. Between two crossings the same load
- * is the cheaper one. */
+/* Finds where lines of one load cross lines of the other load, in seconds per byte, in rising order. Between two
+ * neighbouring crossings the same load is always the cheaper load. */
 static size_t find_crossings(double out[LINES * LINES], const struct rivals *r)
 {
     size_t count = 0;
@@ -147,7 +148,7 @@ size_t gcb_payoff_bandwidths(struct gcb_payoff_range out[GCB_PAYOFF_RANGES],
 
     rivals_init(&r, link, load, other);
     crossings = find_crossings(x, &r);
-    /* from slow to fast: the stretch beyond each crossing */
+    /* go from slow to fast links, and look at the middle of each stretch between crossings */
     for (size_t i = crossings + 1; i-- > 0;) {
         const double low = i > 0 ? x[i - 1] : 0.0;
         const double middle = i == crossings ? (crossings ? 2.0 * low : 1.0) : (low + x[i]) / 2.0;
@@ -173,7 +174,7 @@ static bool pays_with(struct gcb_link *at, unsigned workers, const struct gcb_lo
     return mine.cost < theirs.cost;
 }
 
-/* The next number to try. */
+/* Returns the next number of workers to try. */
 static unsigned next_workers(unsigned workers)
 {
     const unsigned next = workers < 1024 ? workers + 1 : workers + workers / 100;
@@ -181,7 +182,7 @@ static unsigned next_workers(unsigned workers)
     return next < GCB_PAYOFF_WORKERS || workers >= GCB_PAYOFF_WORKERS ? next : GCB_PAYOFF_WORKERS;
 }
 
-/* The first number with the answer of `after`; `before` has the other one. */
+/* Finds by bisection the first number of workers with the same answer as `after`. `before` has the other answer. */
 static unsigned find_change(struct gcb_link *at, unsigned before, unsigned after,
                             const struct gcb_load *load, const struct gcb_load *other)
 {

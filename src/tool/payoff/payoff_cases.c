@@ -17,21 +17,22 @@ struct builder {
     struct gcb_fit_sums fit[GCB_PAYOFF_QUANTITIES];
     struct exchange {
         uint64_t step, worker;
-    } * exchanges; /* seen so far */
+    } * exchanges; /* the steps and workers seen so far */
     size_t exchange_count, exchange_cap;
-    size_t order; /* of first rows */
+    size_t order; /* number of the case, in the order of the cases' first rows */
 };
 
 struct gcb_payoff_reader {
     struct builder *items;
     size_t count, cap;
-    json_t *case_index;  /* from keys to places in items */
-    json_t *group_index; /* from keys to numbers of groups */
+    json_t *case_index;  /* maps the key of a case to its index in items */
+    json_t *group_index; /* maps the key of a group to its number */
     uint64_t left_out;
-    json_t *environment; /* the last one of the file, or NULL */
+    json_t *environment; /* the file's last environment row, or NULL */
 };
 
-/* The texts of a case, cut to `size`. The group of a case has the same texts except the first and the last. */
+/* The texts of a case, cut to `size` bytes. All cases of a group have the same texts, except the first text (the spec)
+ * and the last text (the method). */
 static const struct {
     enum gcb_field field;
     size_t offset, size;
@@ -98,7 +99,8 @@ void gcb_payoff_cases_fini(struct gcb_payoff_cases *c)
 
 /* ---- what identifies a case ---- */
 
-/* Joins the texts of a case from `first` on, and what else identifies it. Escaped texts do not have the byte in between. */
+/* Makes a key from the texts of a case from number `first` on, the threads and the path. The byte between them does
+ * not occur in escaped texts. */
 #define KEY_TEXT 8192
 static void make_key(char out[KEY_TEXT], struct gcb_payoff_case *c, size_t first)
 {
@@ -108,7 +110,7 @@ static void make_key(char out[KEY_TEXT], struct gcb_payoff_case *c, size_t first
     gcb_append(out, KEY_TEXT, "%llu\x1f%s", (unsigned long long)c->threads, c->path);
 }
 
-/* Looks a name up; a new name gets the number `fresh`. SIZE_MAX: no memory. */
+/* Returns the number of a name. A new name is added with the number `fresh`. Returns SIZE_MAX if memory runs out. */
 static size_t find_number(json_t *index, const char *name, size_t fresh)
 {
     const json_t *known = json_object_get(index, name);
@@ -119,14 +121,15 @@ static size_t find_number(json_t *index, const char *name, size_t fresh)
                                                                                      : fresh;
 }
 
-/* Keeps a copy of the environment row, or nothing if it is NULL. */
+/* Keeps a copy of the environment row instead of the last one. `row` may be NULL. */
 static void keep_environment(struct gcb_payoff_reader *r, const json_t *row)
 {
     json_decref(r->environment);
     r->environment = row ? json_deep_copy(row) : NULL;
 }
 
-/* The bytes per second that `threads` threads copy. If that was not measured: what the threads of the run copy. */
+/* Returns the bytes per second that `threads` threads copy. If this number of threads was not measured, returns the
+ * bandwidth of the run's threads. */
 static double find_copy(const json_t *environment, uint64_t threads)
 {
     const json_t *list = gcb_results_json(environment, GCB_FIELD_BANDWIDTHS);
@@ -137,7 +140,7 @@ static double find_copy(const json_t *environment, uint64_t threads)
     return 1e9 * gcb_results_real(environment, GCB_FIELD_COPY_GBPS);
 }
 
-/* Reads what identifies the row's case. GCB_E_NOMEM. */
+/* Reads the fields that identify the row's case. Returns GCB_E_NOMEM if memory runs out. */
 static int read_identity(struct gcb_payoff_case *c, const struct gcb_results_row *row)
 {
     char buffer[512];
@@ -155,7 +158,7 @@ static int read_identity(struct gcb_payoff_case *c, const struct gcb_results_row
     return c->path ? 0 : GCB_E_NOMEM;
 }
 
-/* Adds a case, whose texts it takes over. GCB_E_NOMEM. */
+/* Adds a case and takes over its texts. Returns GCB_E_NOMEM if memory runs out. */
 static int add_case(struct gcb_payoff_reader *r, const struct gcb_payoff_case *identity)
 {
     char key[KEY_TEXT];
@@ -178,7 +181,7 @@ static int add_case(struct gcb_payoff_reader *r, const struct gcb_payoff_case *i
     return c->group == SIZE_MAX ? GCB_E_NOMEM : 0;
 }
 
-/* Finds the row's case, or adds it. GCB_E_NOMEM. */
+/* Finds the row's case, or adds the case. Returns GCB_E_NOMEM if memory runs out. */
 static int find_case(struct gcb_payoff_reader *r, struct builder **out,
                      const struct gcb_results_row *row)
 {
@@ -224,7 +227,8 @@ static void add_row(struct gcb_payoff_sums *s, const json_t *row)
         s->stage[i] += gcb_results_real(row, stages[i]);
 }
 
-/* Counts every step and worker once. Rows come step by step, so the last exchange is nearly always the one. */
+/* Counts each step and worker once. Rows come step by step, so the search begins at the last exchange, which nearly
+ * always matches. */
 static int add_exchange(struct builder *b, const json_t *row)
 {
     const struct exchange e = {gcb_results_u64(row, GCB_FIELD_STEP),
@@ -250,7 +254,8 @@ static bool is_usable(const json_t *row)
            gcb_results_real(row, GCB_FIELD_WIRE_BYTES) > 0.0;
 }
 
-/* Rows of sparsifiers have a density below 1; but after a transform almost no decoded element is zero. */
+/* Is the decoded gradient sparse? Sparsifiers have a density below 1. But if they keep elements of a transform, the
+ * inverse transform makes nearly all decoded elements nonzero. */
 static bool is_sparse(const json_t *row)
 {
     const char *transform =
@@ -287,7 +292,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
                             gcb_escape(path, sizeof(path), row->path),
                             (unsigned long long)row->line, row->record);
     if (strcmp(method, "memcpy") == 0)
-        return 0; /* measures the machine */
+        return 0; /* memcpy rows measure the machine, not a method */
     if (!is_usable(row->json)) {
         r->left_out++;
         return 0;
@@ -418,8 +423,8 @@ static bool is_named(const char *wanted, const struct gcb_payoff_case *c)
     return true;
 }
 
-/* Lists the settings of the method that is wanted, "a:x=1, a:x=2", as far as there is room; all methods if there is no such
- * method. Returns whether there is. */
+/* Lists the measured settings of the wanted method, "a:x=1, a:x=2", as far as there is room, and returns true. If the
+ * method was not measured, lists all measured methods and returns false. */
 static bool list_settings(char *out, size_t size, const struct gcb_payoff_cases *c,
                           const char *wanted)
 {
@@ -445,7 +450,7 @@ static bool list_settings(char *out, size_t size, const struct gcb_payoff_cases 
     return known;
 }
 
-/* Marks the cases that are wanted. */
+/* Marks the cases that `wanted` names. Fails if it names no case. */
 static int mark_wanted(bool *keep, const struct gcb_payoff_cases *c, const char *wanted,
                        struct gcb_diag *diag)
 {

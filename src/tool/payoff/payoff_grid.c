@@ -18,7 +18,7 @@ static int add_value(struct gcb_payoff_grid *g, const char *option, double value
     return 0;
 }
 
-/* Reads "LO..HI/COUNT"; false: it is something else. */
+/* Reads "LO..HI/COUNT". Returns false if the text is anything else. */
 static bool read_range(double *low, double *high, uint64_t *steps, const char *text)
 {
     const char *dots = strstr(text, ".."), *slash = strrchr(text, '/');
@@ -77,7 +77,7 @@ static int add_pieces(struct gcb_payoff_grid *g, const char *text,
     do {
         const size_t n = strcspn(text, ",");
 
-        /* a longer piece is no value; its beginning must not count as one */
+        /* no value is longer; the dots make a longer piece invalid, so its beginning is not read */
         snprintf(piece, sizeof(piece), "%.*s%s", (int)(n < 90 ? n : 90), text, n < 90 ? "" : "...");
         err = add(g, piece, diag);
         text += n;

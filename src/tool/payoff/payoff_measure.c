@@ -27,7 +27,7 @@ static bool stopped(const struct gcb_payoff_measure *m)
     return t->stop && t->stop(t->stop_ctx);
 }
 
-/* All methods on one size. */
+/* Measures all methods on a tensor of one size. */
 static int measure_size(struct gcb_payoff_reader *reader, const struct gcb_payoff_measure *m,
                         struct gcb_trial_bench *bench, const float *x, uint64_t count,
                         struct gcb_diag *diag)

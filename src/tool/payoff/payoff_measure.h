@@ -5,12 +5,12 @@
 #include "src/tool/trial/rows.h"
 
 /*
- * Times for payoff if there are no results: runs every method on synthetic tensors of a few sizes, so that lines can be fitted.
- * Their values have a Laplace distribution, which is the nearest to gradients. If the bytes of a method depend on the data, they
- * are those of these tensors too.
+ * Measures times for payoff if the user gives no results. Runs every method on synthetic tensors of several sizes, so
+ * that lines can be fitted. The values have a Laplace distribution, because of all synthetic distributions it is most
+ * like gradients. If the size of a method's messages depends on the data, it is also measured on these tensors.
  */
-#define GCB_PAYOFF_SMALLEST 4096 /* elements; each further size is four times as large */
-#define GCB_PAYOFF_SIZES 6       /* the last is 16 MiB */
+#define GCB_PAYOFF_SMALLEST 4096 /* elements of the smallest tensor; the next has 4 times as many */
+#define GCB_PAYOFF_SIZES 6       /* the largest tensor has 16 MiB */
 
 struct gcb_payoff_measure {
     const struct gcb_method *methods;
@@ -21,7 +21,7 @@ struct gcb_payoff_measure {
     void *ctx;
 };
 
-/* Adds a result row for every size and method to the reader. Ends early, with 0, if timing.stop says so. */
+/* Adds a result row for each size and method to the reader. Ends early and returns 0 if timing.stop returns true. */
 int gcb_payoff_measure(struct gcb_payoff_reader *reader, const struct gcb_payoff_measure *m,
                        struct gcb_diag *diag);
 

@@ -8,8 +8,8 @@
 
 /* ---- loads ---- */
 
-/* The share by which a line misses the measured values: over the messages, where a few large ones may go unnoticed, or over
- * their sum. */
+/* Returns the relative error of a fitted line: the larger of its error over the messages and its error in their sum.
+ * The sum shows if the line misses a few large messages. */
 static double find_miss(const struct gcb_fit *fit, const struct gcb_payoff_sums *t, double measured)
 {
     const double sum = gcb_fit_at(fit, t->messages, 4.0 * t->elements);
@@ -65,7 +65,8 @@ static void make_scale(struct gcb_payoff_scale *s, const struct gcb_payoff_case 
     s->extrapolated = each > 2.0 * encode->most || each < 0.5 * encode->least;
 }
 
-/* Adding a gradient to another reads both and writes one: 1.5 times the bytes of a copy. 0 if copying was not measured. */
+/* Returns the seconds to add a gradient to another. Adding reads two gradients and writes one, which is 1.5 times the
+ * bytes of a copy. Returns 0 if copying was not measured. */
 static double time_of_adding(const struct gcb_payoff_case *c, double bytes)
 {
     return c->copy > 0.0 ? 1.5 * bytes / c->copy : 0.0;
@@ -89,12 +90,12 @@ void gcb_payoff_load(struct gcb_load *out, struct gcb_payoff_scale *scale,
         .decode = value[GCB_PAYOFF_DECODE],
         .compute = model->compute,
     };
-    /* messages are summed in their own size, or decoded to fp32; a sparse decoder may add instead of overwriting */
+    /* Messages are added undecoded, or after decoding to fp32. A sparse decoder can add while it decodes. */
     if (!c->sparse)
         out->add = time_of_adding(c, c->sums ? out->bytes : s->bytes);
 }
 
-/* fp32 or fp16 of the same gradient. `fp16`: see gcb_payoff_point. */
+/* Fills the loads of fp32 and fp16 for the gradient of `c`. `fp16` is as in gcb_payoff_point. */
 static void load_baselines(struct gcb_payoff_loads *out, const struct gcb_payoff_case *c,
                            const struct gcb_payoff_case *fp16, const struct gcb_payoff_model *model)
 {
@@ -220,7 +221,7 @@ static void say_ranges(char *out, size_t size, const struct gcb_payoff_range *r,
     }
 }
 
-/* Why it does not pay. */
+/* Appends why the method does not pay. */
 static void say_why(char *out, size_t size, const struct gcb_payoff_verdict *v)
 {
     const struct gcb_exchange *m = &v->method;
@@ -289,7 +290,7 @@ char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *
     return out;
 }
 
-/* For one link: whether it pays, with how many workers, or why not. */
+/* Appends whether the method pays at this link, with how many workers, or why it does not. */
 static void say_brief_here(char *out, size_t size, const struct gcb_payoff_verdict *v,
                            const struct gcb_link *link)
 {
@@ -327,7 +328,7 @@ char *gcb_payoff_brief(char *out, size_t size, const struct gcb_payoff_verdict *
         used = strlen(out);
         gcb_append(out, size, v->count_fp16 ? ", beats fp16 " : ", never beats fp16");
         say_ranges(out, size, v->against_fp16, v->count_fp16);
-        if (strlen(out) + 1 >= size) /* no room: leave the whole part out */
+        if (strlen(out) + 1 >= size) /* the part about fp16 did not fit: leave it out */
             out[used] = '\0';
     }
     return out;
