@@ -7,12 +7,12 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Plots of result files (docs/plots.md). gnuplot draws them; it is started only when a plot is drawn.
+ * Plots of result files (docs/plots.md). gnuplot draws the plots; it is started only when a plot is drawn.
  *
- * Rows are collected once into a gcb_plot_data. A plot then has one page for each combination of what cannot stand in
- * one picture, such as file and scope; it has none if its rows are missing. A page is an image NAME.png with its
- * script NAME.gp and its data NAME.dat; several pages are called NAME-1, NAME-2, ... Scripts read data by the names
- * of its columns, and have texts from files only in single quotes, so nothing in a name is ever run.
+ * Rows are collected once into a gcb_plot_data. Rows that cannot share a picture, such as rows of different files or
+ * scopes, go to different pages of a plot. A plot whose rows are missing has no page. A page is an image NAME.png, its
+ * script NAME.gp and its data NAME.dat; several pages are called NAME-1, NAME-2 and so on. Scripts read data by the
+ * names of the data's columns. Texts from files are always in single quotes, so nothing in a name is ever run.
  */
 struct gcb_plot_data;
 struct gcb_results_row; /* src/tool/rows/results.h */
@@ -22,55 +22,57 @@ bool gcb_plot_is_source(const char *folder);
 
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
 void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
-/* Adds the rows of a result file, "-" for standard input. Fails as gcb_results_read does. */
+/* Adds the rows of a result file; "-" is standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
-/* The same for a caller that reads the file itself: call begin, then pass each row. GCB_E_NOMEM. */
+/* For a caller that reads the result file itself: call gcb_plot_data_begin, then pass each row to gcb_plot_data_row,
+ * which returns GCB_E_NOMEM if memory runs out. */
 void gcb_plot_data_begin(struct gcb_plot_data *data);
 int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
                       struct gcb_diag *diag);
 
-struct gcb_plot_page;   /* src/tool/plot/plot_page.h: what a plot fills */
-struct gcb_plot_split;  /* src/tool/plot/plot_rows.h: how rows become pages */
-struct gcb_plot_record; /* src/tool/plot/plot_rows.h: what plots need of a row */
+struct gcb_plot_page;   /* variables and data of a page (src/tool/plot/plot_page.h) */
+struct gcb_plot_split;  /* how rows are split into pages (src/tool/plot/plot_rows.h) */
+struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_rows.h) */
 
 /*
- * How the rows of a page become series (src/tool/plot/plot_series.h). NO_SERIES: the plot makes no series and reads the
- * rows itself. CURVES: settings of one method that differ in one parameter are a series. APART: each setting of a method
- * is a series of its own.
+ * How the rows of a page become series (src/tool/plot/plot_series.h). NO_SERIES: there are no series; the plot reads
+ * the rows itself. CURVES: settings of one method that differ in one parameter are one series. APART: each setting is
+ * a series of its own.
  */
 enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
 
 struct gcb_plot {
-    const char *name;                   /* for --only, of the files and of its script in plots/ */
-    const char *title;                  /* what it shows, for lists */
-    const char *needs;                  /* which rows it needs, and the command that makes them */
-    const char *from;                   /* that command, short, for notes */
-    const char *heading;                /* above the picture; NULL: `fill` chooses it */
-    const struct gcb_plot_split *split; /* which rows it needs, and their pages */
-    enum gcb_plot_series_kind series;   /* what `fill` finds in out->set */
+    const char *name;                   /* name for --only, the files and the script in plots/ */
+    const char *title;                  /* what the plot shows, for lists */
+    const char *needs;                  /* rows that the plot needs, and the command for them */
+    const char *from;                   /* the same command in short, for notes */
+    const char *heading;                /* heading above the picture; NULL: `fill` writes it */
+    const struct gcb_plot_split *split; /* rows that the plot needs, and how they become pages */
+    enum gcb_plot_series_kind series;   /* how the series in out->set are made before `fill` */
     /* Fills the page that begins with the row `first`. */
     int (*fill)(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag);
 };
 
-/* The plots, in the order of lists; NULL past the end. */
+/* Returns plot i, in the order of lists; NULL after the last plot. */
 const struct gcb_plot *gcb_plot_at(size_t i);
-#define GCB_PLOT_MAX 32 /* there are at most this many plots */
-/* NULL with GCB_E_INVALID and a suggestion in diag if no plot has this name, which need not end with NUL. */
+#define GCB_PLOT_MAX 32 /* upper limit on the number of plots */
+/* Finds a plot by name. The name need not end with NUL. If no plot has this name, returns NULL and sets diag to
+ * GCB_E_INVALID with a suggestion. */
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag);
-/* How many pages these rows make, at most GCB_PLOT_PAGES; 0: rows that the plot needs are missing. */
+/* Returns the number of pages that the rows make, at most GCB_PLOT_PAGES; 0 if rows that the plot needs are missing. */
 #define GCB_PLOT_PAGES 32
 size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data);
 
 enum gcb_plot_type { GCB_PLOT_PNG, GCB_PLOT_SVG, GCB_PLOT_PDF, GCB_PLOT_TEXT, GCB_PLOT_TYPES };
-/* Names of the types, which are also the ends of file names: "png"; ends with NULL. */
+/* Names of the types, such as "png", which are also the endings of file names. The array ends with NULL. */
 extern const char *const gcb_plot_type_names[];
 
 /*
- * Draws a page into an existing folder. Image, script and data appear together: each is made under another name and
- * renamed. An existing file is replaced with `force`, and otherwise refused (GCB_E_INVALID) before gnuplot starts. If
- * gnuplot is not installed (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), script and data are kept; the words say what to
- * do.
+ * Draws a page into an existing folder. Image, script and data are made under other names and renamed at the end. An
+ * existing file is replaced only with `force`; otherwise gcb_plot_make returns GCB_E_INVALID before gnuplot starts. If
+ * gnuplot is not installed (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), script and data are kept, and the message says what
+ * to do.
  */
 struct gcb_plot_job {
     const struct gcb_plot *plot;
@@ -82,16 +84,16 @@ struct gcb_plot_job {
 };
 enum gcb_plot_file { GCB_PLOT_IMAGE, GCB_PLOT_SCRIPT, GCB_PLOT_DATA, GCB_PLOT_FILES };
 struct gcb_plot_paths {
-    char *path[GCB_PLOT_FILES]; /* owned: release with gcb_plot_paths_fini; NULL: not made */
+    char *path[GCB_PLOT_FILES]; /* owned; NULL if the file was not made */
 };
 int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job,
                   struct gcb_diag *diag);
 void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* zeroed is fine */
 
 /*
- * Draws a page and returns the image in *out, ended by a NUL: for GCB_PLOT_SVG a whole document, for GCB_PLOT_TEXT
- * letters for a terminal, 79 columns wide. The job's folder is an existing one for temporary files, which are gone when
- * this returns; `force` has no meaning. Release *out with free. Fails as gcb_plot_make does.
+ * Draws a page and returns the image in *out, ended by a NUL: with GCB_PLOT_SVG a whole document, with GCB_PLOT_TEXT
+ * letters for a terminal, 79 columns wide. job->folder must exist; the function makes temporary files there and removes
+ * them. job->force is ignored. Release *out with free. Fails as gcb_plot_make does.
  */
 int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag);
 

@@ -36,7 +36,7 @@ static int by_value(const void *a, const void *b)
     return (x->high > y->high) - (x->high < y->high);
 }
 
-/* Joins equal bins of several tensors. Returns how many bins are left. */
+/* Joins the bins of several tensors that have equal limits. Returns how many bins are left. */
 static size_t join_bins(struct gcb_plot_bin *bins, size_t count)
 {
     size_t kept = 0;
@@ -52,7 +52,7 @@ static size_t join_bins(struct gcb_plot_bin *bins, size_t count)
     return kept;
 }
 
-/* Collects the bins of this file, kind and spec. Skips a bin whose numbers make no sense. */
+/* Collects the bins whose rows have this environment, `of` and spec. Skips a bin whose numbers make no sense. */
 static int collect_bins(struct gcb_plot_histogram *h, const struct gcb_plot_data *data, size_t env,
                         const char *of, const char *spec)
 {

@@ -1,4 +1,5 @@
-/* How long an exchange of gradients takes over links of any bandwidth, and up to which bandwidth compression pays. */
+/* Plots how long an exchange of gradients takes over links of any bandwidth, and up to which bandwidth compression
+ * pays. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static bool is_wanted(const struct gcb_plot_record *x)
     return is_exchange(x) && !*x->doubtful;
 }
 
-/* On a page, only method and bandwidth differ. */
+/* Rows on one page differ only in method and bandwidth. */
 static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
     return a->env == b->env && a->results == b->results && a->scope == b->scope &&
@@ -33,7 +34,7 @@ static bool same_curve(const struct gcb_plot_record *a, const struct gcb_plot_re
     return a->label == b->label && a->spec == b->spec;
 }
 
-/* Adds the first row of each curve. */
+/* Adds the row unless a row of the same curve was added before. */
 static int add_curve(struct gcb_plot_cases *c, const struct gcb_plot_record *x)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -45,7 +46,7 @@ static int add_curve(struct gcb_plot_cases *c, const struct gcb_plot_record *x)
     return 0;
 }
 
-/* Collects the curves of the page, and those left out because their figures are doubtful. */
+/* Collects the first rows of the page's curves. Curves with doubtful figures go to `doubtful` and are not drawn. */
 static int collect(struct gcb_plot_cases *curves, struct gcb_plot_cases *doubtful,
                    const struct gcb_plot_data *data, const struct gcb_plot_record *first)
 {
@@ -58,7 +59,7 @@ static int collect(struct gcb_plot_cases *curves, struct gcb_plot_cases *doubtfu
     return err;
 }
 
-/* Puts a curve and returns how many points it has. */
+/* Writes the points of a curve and returns their number. */
 static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                         const struct gcb_plot_record *of)
 {
@@ -77,7 +78,7 @@ static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *d
     return count;
 }
 
-/* Where each curve crosses that of fp32. */
+/* Writes the bandwidth at which each curve crosses the curve of fp32. */
 static void put_breaks(struct gcb_plot_page *out, const struct gcb_plot_cases *c)
 {
     GCB_PLOT_BLOCK(out, "bandwidth", "series");
@@ -88,7 +89,7 @@ static void put_breaks(struct gcb_plot_page *out, const struct gcb_plot_cases *c
     }
 }
 
-/* Makes a series for each curve, without its points. */
+/* Makes a series with label and style for each curve. The points are counted later. */
 static int name_curves(struct gcb_plot_set *set, const struct gcb_plot_cases *c)
 {
     unsigned style = 0;
@@ -167,7 +168,7 @@ out:
 
 const struct gcb_plot gcb_plot_break_even = {
     .name = "break-even",
-    .title = "the time of an exchange by bandwidth, and up to which bandwidth each method pays",
+    .title = "time of an exchange by bandwidth, and up to which bandwidth each method pays",
     .needs =
         "payoff rows: `payoff RESULTS --results FILE`; curves need several bandwidths, such as "
         "--bandwidth 1Gb..100Gb/20",

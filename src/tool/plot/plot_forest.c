@@ -1,4 +1,4 @@
-/* Two builds compared: how much faster or slower each case became, and how sure that is. */
+/* Plots the comparison of two builds: how much faster or slower each case became, with confidence intervals. */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 
 #define MAX_ROWS 70
 
-/* A size or an error that did not change: there are many, they say nothing, and the errors of a lossless method have
- * no ratio. */
+/* Is this an unchanged size or error? The chart only counts such verdicts, because there are many, and the error of a
+ * lossless method has no ratio. */
 static bool is_plain(const struct gcb_plot_record *v)
 {
     return strcmp(v->verdict, "SAME") == 0 &&
@@ -21,7 +21,7 @@ static bool is_wanted(const struct gcb_plot_record *v)
 
 static const struct gcb_plot_split split = {GCB_RECORD_VERDICT, is_wanted, gcb_plot_same_env};
 
-/* Colours of the script: 1 unchanged, 2 better, 3 worse, 4 inconclusive. */
+/* Returns the number of the colour in plots/forest.gp: 1 unchanged, 2 better, 3 worse, 4 inconclusive. */
 static double kind_of(const struct gcb_plot_record *v)
 {
     static const struct {
@@ -36,7 +36,7 @@ static double kind_of(const struct gcb_plot_record *v)
     return 4;
 }
 
-/* What a page shows, in the order of the file. */
+/* The rows that a page shows, in the order of the file, and how many it does not show. */
 struct chart {
     const struct gcb_plot_record *rows[MAX_ROWS];
     size_t count, left_out, plain;
@@ -111,7 +111,7 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
 
 const struct gcb_plot gcb_plot_forest = {
     .name = "forest",
-    .title = "two builds: the ratio new / old of each case, with its interval",
+    .title = "comparison of two builds: the ratio new / old of each case, with its interval",
     .needs = "verdict rows: `regress --results FILE`",
     .from = "regress",
     .split = &split,

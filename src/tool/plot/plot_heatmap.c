@@ -1,4 +1,4 @@
-/* The error of each tensor under each method. */
+/* Plots the error of each tensor with each method as a coloured table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,11 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
 
 static const struct gcb_plot_split split = {GCB_RECORD_RESULT, is_wanted, same_page};
 
-/* The rows of the picture: a record of each tensor (or bucket). */
+/* The rows of the picture: one record for each tensor (or bucket). */
 struct rows {
     const struct gcb_plot_record **items;
     size_t count, cap;
-    size_t last; /* the row that was found last: tensors come in order */
+    size_t last; /* where the last search ended; the next search starts here */
 };
 
 static int add_row(struct rows *rows, const struct gcb_plot_record *c, struct gcb_diag *diag)
@@ -46,7 +46,7 @@ static int add_row(struct rows *rows, const struct gcb_plot_record *c, struct gc
     return 0;
 }
 
-/* Records of one kind lie in the order of the files. */
+/* Compares two records by their order in the files, which is the order of their addresses. */
 static int earlier(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
@@ -65,7 +65,7 @@ static int larger(const void *a, const void *b)
     return earlier(a, b);
 }
 
-/* Keeps the largest tensors, in the order of the file. Returns how many are left out. */
+/* Keeps the MAX_ROWS largest tensors, in the order of the file. Returns how many tensors are left out. */
 static size_t keep_largest(struct rows *rows)
 {
     const size_t all = rows->count;
@@ -82,7 +82,7 @@ struct mean {
     double sum, count;
 };
 
-/* Means over steps and workers, by row and column, of the rows and columns that are kept. */
+/* Sums the errors over steps and workers, for each kept tensor (row) and setting (column). */
 static struct mean *collect_means(const struct rows *rows, const struct gcb_plot_cases *cases,
                                   const struct gcb_plot_data *data,
                                   const struct gcb_plot_record *first)
@@ -121,7 +121,7 @@ static void put_means(struct gcb_plot_page *out, const struct rows *rows, const 
         }
 }
 
-/* Collects the tensors, and at most MAX_COLUMNS settings. *more: there are more settings. */
+/* Collects the tensors, and at most MAX_COLUMNS settings. Sets *more if there are more settings. */
 static int collect(struct gcb_plot_set *set, struct rows *rows, const struct gcb_plot_data *data,
                    const struct gcb_plot_record *first, bool *more, struct gcb_diag *diag)
 {
@@ -176,7 +176,7 @@ out:
 
 const struct gcb_plot gcb_plot_heatmap = {
     .name = "heatmap",
-    .title = "relative L2 error of each tensor under each method",
+    .title = "relative L2 error of each tensor with each method",
     .needs = "result rows: `bench` or `compress --results FILE` without --per none",
     .from = "bench",
     .split = &split,

@@ -1,22 +1,22 @@
-/* Histograms of gradients before and after compression, and of the errors. */
+/* Plots histograms of gradients before and after compression, and of the errors. */
 #include <math.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plot_bins.h"
 #include "src/tool/plot/plots.h"
 
-#define BINS 121 /* of the linear picture; odd, so that zero is in the middle of a bin */
-#define DECADE 4 /* columns per power of ten in the logarithmic picture */
+#define BINS 121 /* columns in the linear picture; odd, so that zero is in the middle of a column */
+#define DECADE 4 /* columns for each power of ten in the logarithmic picture */
 #define MAX_DECADES 12
 #define MAX_PANELS 30
-#define NOTHING 1e-30 /* stands for 0 on a logarithmic axis, far below it */
+#define NOTHING 1e-30 /* stands for 0 on a logarithmic axis; lies far below the picture */
 
 static size_t count_of(const struct gcb_plot_histograms *h)
 {
     return h->set.cases.count < MAX_PANELS ? h->set.cases.count : MAX_PANELS;
 }
 
-/* Panels in rows and columns, a little wider than high. Without methods one panel shows the input. */
+/* Arranges the panels in rows and columns, a little wider than high. Without methods, one panel shows the input. */
 static void put_panels(struct gcb_plot_page *out, const struct gcb_plot_histograms *h)
 {
     const size_t n = count_of(h), panels = n ? n : 1;
@@ -36,7 +36,7 @@ static void put_panels(struct gcb_plot_page *out, const struct gcb_plot_histogra
         gcb_plot_array_real(out, h->items[i].zeros / h->items[i].total);
 }
 
-/* Returns the largest share. */
+/* Writes the shares of values in BINS equal columns between -limit and limit. Returns the largest share. */
 static double put_linear(struct gcb_plot_page *out, const struct gcb_plot_histogram *h,
                          double limit)
 {
@@ -64,7 +64,7 @@ static int fill_linear(const struct gcb_plot_data *data, const struct gcb_plot_r
     if (err)
         goto out;
     limit = gcb_plot_histogram_quantile(&h.input, 0.995);
-    if (limit == 0.0) /* only zeros */
+    if (limit == 0.0) /* the input has only zeros */
         limit = 1.0;
     gcb_plot_heading_of(out, "Values before and after", h.env->file, "", h.env);
     put_panels(out, &h);
@@ -78,7 +78,8 @@ out:
     return err;
 }
 
-/* The columns of one sign, from `floor` (a power of ten) outwards. The first column also has all smaller values. */
+/* Writes the columns of one sign, from the magnitude 10^floor upwards. The first column includes all smaller
+ * magnitudes. */
 static void put_side(struct gcb_plot_page *out, const struct gcb_plot_histogram *h, double floor,
                      int columns, double sign)
 {
@@ -136,7 +137,9 @@ static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_hist
     double sum = h->zeros;
 
     GCB_PLOT_BLOCK(out, "magnitude", GCB_PLOT_FIELD(SHARE));
-    /* The curve begins with a horizontal line at the share of zeros. If all errors are 0, it is the whole curve. */
+    /*
+     * The curve begins with a horizontal line at the share of zeros. If all errors are 0, the curve is only this line.
+     */
     if (h->total > 0.0) {
         GCB_PLOT_ROW(out, NULL, NOTHING, sum / h->total);
         GCB_PLOT_ROW(out, NULL, m && count ? m[0].at / 1.25 : 1.0 / NOTHING, sum / h->total);

@@ -1,4 +1,4 @@
-/* The speed of each variant of each kernel. */
+/* Plots the speed of each variant of each kernel. */
 #include <string.h>
 
 #include "src/tool/plot/plots.h"
@@ -11,7 +11,7 @@ static bool is_wanted(const struct gcb_plot_record *k)
     return strcmp(k->status, "ok") == 0 && k->gbps > 0.0;
 }
 
-/* A page for each result file and size. */
+/* There is a page for each result file and array size. */
 static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
     return a->env == b->env && a->cache == b->cache;
@@ -25,7 +25,8 @@ struct chart {
     size_t count, isa_count, left_out;
 };
 
-/* The number of the kernel's row, which is added if it is new; MAX_ROWS: there are too many. */
+/* Returns the number of the kernel's row in the chart. A new kernel gets a new row. Returns MAX_ROWS if no row is
+ * left. */
 static size_t find_row(struct chart *c, const struct gcb_plot_record *k)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -39,7 +40,7 @@ static size_t find_row(struct chart *c, const struct gcb_plot_record *k)
     return c->count++;
 }
 
-/* The same for an instruction set; MAX_ISAS: there are too many. */
+/* Returns the number of an instruction set in the chart, and adds a new one. Returns MAX_ISAS if there are too many. */
 static size_t find_isa(struct chart *c, const char *isa)
 {
     for (size_t i = 0; i < c->isa_count; i++)

@@ -29,9 +29,9 @@ static int fail(struct gcb_diag *diag, const char *path)
 
 /* ---- gnuplot ---- */
 
-extern char **environ; /* given to gnuplot: it says where programs and fonts are */
+extern char **environ; /* passed to gnuplot, because it says where programs and fonts are */
 
-/* Reads gnuplot's error message, which follows the line of the script and a mark below that line. */
+/* Finds gnuplot's error message. Before it, gnuplot prints the faulty line of the script and a mark below this line. */
 static void read_complaint(char *out, size_t size, FILE *from)
 {
     char line[512];
@@ -49,7 +49,8 @@ static void read_complaint(char *out, size_t size, FILE *from)
     }
 }
 
-/* Returns 0 or errno. `mask`: the signals that the child is to block. */
+/* Starts gnuplot in `folder`. Its standard error goes to the descriptor `complaints`, and `mask` is the set of signals
+ * that it blocks. Returns 0 or errno. */
 static int spawn(pid_t *child, const char *folder, const char *script, int complaints,
                  const sigset_t *mask)
 {
@@ -67,7 +68,8 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
         return err;
     }
     sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE); /* ignored here, and the child would inherit that */
+    /* This process ignores SIGPIPE; the child must not inherit that. */
+    sigaddset(&defaults, SIGPIPE);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setsigmask(&attributes, mask);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
@@ -85,7 +87,7 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
     return err;
 }
 
-/* `place` is what gcb_tidy_enter_child returned. */
+/* Waits until gnuplot ends, and reports its failure. `place` is the result of gcb_tidy_enter_child. */
 static int wait_for(pid_t child, int place, FILE *complaints, struct gcb_diag *diag)
 {
     char words[256];
@@ -102,7 +104,7 @@ static int wait_for(pid_t child, int place, FILE *complaints, struct gcb_diag *d
     if (WIFSIGNALED(status))
         return gcb_diag_set(diag, GCB_E_IO, "gnuplot was ended by a signal (%s)",
                             strsignal(WTERMSIG(status)));
-    /* some C libraries start a child before they look for the program, which then exits as a shell would */
+    /* some C libraries look for the program only in the child, which then exits with 127 as a shell does */
     if (WEXITSTATUS(status) == 127)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "gnuplot cannot be started");
     read_complaint(words, sizeof(words), complaints);
@@ -111,9 +113,10 @@ static int wait_for(pid_t child, int place, FILE *complaints, struct gcb_diag *d
 }
 
 /*
- * Runs `gnuplot -d SCRIPT` in a folder and waits for it. No shell is involved, its input and output are /dev/null, and
- * the user's own gnuplot settings are not read. GCB_E_UNSUPPORTED: gnuplot is not installed; the words say what to
- * install. GCB_E_IO: it failed; the words have the first line of its complaint.
+ * Runs `gnuplot -d SCRIPT` in a folder without a shell, and waits until it ends. gnuplot's input and output are
+ * /dev/null, and it does not read the user's own settings. If gnuplot is not installed, returns GCB_E_UNSUPPORTED with
+ * a message that says what to install. If gnuplot fails, returns GCB_E_IO with the first line of gnuplot's error
+ * message.
  */
 static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *diag)
 {
@@ -143,7 +146,8 @@ static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *
 
 #define PATH_BYTES 4096
 
-/* The folder of the installed scripts, which is found from the folder of the command. False: too long, or unknown. */
+/* Finds the folder of the installed scripts, relative to the folder of the command. Returns false if the path is
+ * unknown or too long. */
 static bool installed_folder(char *out, size_t size)
 {
     const char *folder = GCB_BUILD_PLOTS;
@@ -213,8 +217,8 @@ static int copy_script(FILE *out, const char *name, struct gcb_diag *diag)
 
 /*
  * Writes a whole gnuplot script for a page: the page's variables, the settings that all plots share (plots/style.gp),
- * and the plot's own script (plots/NAME.gp). The script reads STEM.dat and writes STEM.<type> in the folder where it is
- * run. GCB_E_IO: the scripts were not found.
+ * and the plot's own script (plots/NAME.gp). When gnuplot runs it in some folder, it reads STEM.dat and writes
+ * STEM.<type> there. Returns GCB_E_IO if the scripts in plots/ cannot be read.
  */
 static int write_script(FILE *out, const char *plot, const char *stem, const char *type,
                         const struct gcb_plot_page *page, struct gcb_diag *diag)
@@ -222,9 +226,9 @@ static int write_script(FILE *out, const char *plot, const char *stem, const cha
     int err;
 
     fprintf(out,
-            "# To draw it again: gnuplot %s.gp\n"
-            "# First the values of this page, then what all plots share, then the plot itself. "
-            "Change what you like.\n"
+            "# To draw this plot again: gnuplot %s.gp\n"
+            "# This script has three parts: the values of this page, the settings that all plots "
+            "share, and the plot itself. Change what you like.\n"
             "plot_type = '%s'\nplot_output = '%s.%s'\nplot_data = '%s.dat'\n%s\n",
             stem, type, stem, type, stem, page->vars_text);
     err = copy_script(out, "style", diag);
@@ -237,14 +241,14 @@ static int write_script(FILE *out, const char *plot, const char *stem, const cha
 #define STEM 64
 
 /*
- * A page is drawn in a temporary folder inside the folder that it is for, so that gnuplot runs the very script that the
- * user keeps, with the final names of image and data in it.
+ * A page is drawn in a temporary folder inside the job's folder. So gnuplot runs exactly the script that the user
+ * keeps, which has the final names of image and data.
  */
 struct work {
     char stem[STEM];
     char *folder;
-    char *paths[GCB_PLOT_FILES];    /* in the folder */
-    int places[GCB_PLOT_FILES + 1]; /* of gcb_tidy_enter: the paths, the folder */
+    char *paths[GCB_PLOT_FILES];    /* the files in the temporary folder */
+    int places[GCB_PLOT_FILES + 1]; /* results of gcb_tidy_enter for the files and the folder */
 };
 
 static char *join_path(const char *folder, const char *name, const char *end)
@@ -257,7 +261,7 @@ static char *join_path(const char *folder, const char *name, const char *end)
     return path;
 }
 
-/* Names the file by its final path, without the temporary folder. */
+/* Sets a message for errno that names the file by its final path, without the temporary folder. */
 static int fail_page(struct gcb_diag *diag, const struct work *w, int which)
 {
     const int why = errno, folder = (int)(strrchr(w->folder, '/') - w->folder);
@@ -284,7 +288,7 @@ static void work_fini(struct work *w)
     gcb_free(w->folder);
 }
 
-/* NAME, or NAME-2 if there are several pages. */
+/* Writes the name of a page: the plot's name, with "-1", "-2" and so on if there are several pages. */
 static void name_page(char stem[STEM], const struct gcb_plot *plot,
                       const struct gcb_plot_data *data, size_t page)
 {
@@ -370,11 +374,11 @@ static int draw(const struct work *w, struct gcb_diag *diag)
     if (err)
         return err;
     if (stat(w->paths[GCB_PLOT_IMAGE], &s) != 0 || s.st_size == 0)
-        return gcb_diag_set(diag, GCB_E_IO, "gnuplot drew nothing");
+        return gcb_diag_set(diag, GCB_E_IO, "gnuplot made no image");
     return 0;
 }
 
-/* Moves a file from the temporary folder to its final path, which goes to *out. */
+/* Moves a file from the temporary folder to its final path, and sets *out to that path. */
 static int deliver(char **out, struct gcb_outfile *file, const struct work *w, int which,
                    const char *folder, struct gcb_diag *diag)
 {
@@ -430,7 +434,7 @@ void gcb_plot_paths_fini(struct gcb_plot_paths *paths)
         gcb_free(paths->path[i]);
 }
 
-/* Reads a text without NULs, which is not empty. */
+/* Reads a whole text file, which must not be empty and must not contain NUL. */
 static int read_whole(char **out, const char *path, struct gcb_diag *diag)
 {
     FILE *f = fopen(path, "re");
@@ -449,7 +453,7 @@ static void trim(char *text)
 {
     const char *next = text;
     char *to = text;
-    size_t empty = 0; /* lines held back */
+    size_t empty = 0; /* empty lines not yet written; those at the end are dropped */
 
     while (*next) {
         const char *line = next + (*next == '\f');

@@ -1,4 +1,4 @@
-/* What methods cost if all of them meet the same target: rows of `sweep --match`. */
+/* Plots what methods cost if all of them meet the same target, from the rows of `sweep --match`. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static bool is_wanted(const struct gcb_plot_record *c)
            c->bits > 0.0 && c->rel_l2 >= 0.0;
 }
 
-/* A page is a file, a scope and a target. */
+/* There is a page for each file, scope and target. */
 static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
     return a->file == b->file && a->scope == b->scope && a->match_field == b->match_field &&
@@ -20,7 +20,7 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
 
 static const struct gcb_plot_split split = {GCB_RECORD_SUMMARY, is_wanted, same_page};
 
-/* Methods that meet a limit on the error are compared by their bytes, and the other way round. */
+/* Is the target a limit on the error? Then methods are compared by their bits per element, otherwise by their error. */
 static bool limits_error(const struct gcb_plot_record *c)
 {
     return gcb_field_info(gcb_field_find(c->match_field))->gate == GCB_GATE_ERROR;

@@ -38,7 +38,8 @@ void gcb_plot_page_fini(struct gcb_plot_page *page)
     *page = (struct gcb_plot_page){.vars = NULL};
 }
 
-/* Bytes of UTF-8 pass: gnuplot is told the encoding, and texts of rows were checked when they were read. */
+/* Writes a text in single quotes. UTF-8 is written as it is: the script tells gnuplot the encoding, and invalid bytes
+ * in rows were escaped when the rows were read. */
 static void put_quoted(FILE *out, const char *text)
 {
     fputc('\'', out);
@@ -89,7 +90,7 @@ void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
                         const struct gcb_plot_range *range)
 {
     const bool empty = range->low > range->high;
-    const double least = -1e60, most = 1e60; /* a hostile file must not overflow a script's sums */
+    const double least = -1e60, most = 1e60; /* larger numbers could overflow sums in a script */
 
     fprintf(page->vars, "%s_low = ", name);
     put_real(page->vars, empty ? 1.0 : fmin(fmax(range->low, least), most));
@@ -164,7 +165,7 @@ void gcb_plot_row(struct gcb_plot_page *page, const double *values, size_t count
     page->cells = 0;
 }
 
-/* A line above the picture. */
+/* Writes a variable with a line that stands above the picture, shortened to 100 columns. */
 static void put_line(struct gcb_plot_page *page, const char *name, const char *text)
 {
     char cut[256];
@@ -179,7 +180,7 @@ static const char *name_of(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads`: NAN, unknown. */
+/* Sets plot_machine, for example to "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads` is NAN if unknown. */
 static void name_machine(struct gcb_plot_page *page, const struct gcb_plot_record *env,
                          const char *device, const char *isa, double threads)
 {
@@ -234,7 +235,7 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
         gcb_plot_array_text(page, set->items[i].label, GCB_PLOT_LABEL_WIDTH);
         widest = width > widest ? width : widest;
     }
-    if (set->count == 0) /* scripts look at the first label all the same, as a text */
+    if (set->count == 0) /* scripts read the first label always, and as a text */
         gcb_plot_array_text(page, "", 1);
     gcb_plot_array_begin(page, "style", set->count);
     for (size_t i = 0; i < set->count; i++)
@@ -242,7 +243,7 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     gcb_plot_array_begin(page, "members", set->count);
     for (size_t i = 0; i < set->count; i++)
         gcb_plot_array_real(page, (double)set->items[i].count);
-    /* a mark, and letters about eight pixels wide */
+    /* 70 pixels for the mark, and 8.5 for each letter */
     return 70.0 + 8.5 * fmin((double)widest, GCB_PLOT_LABEL_WIDTH);
 }
 
@@ -284,9 +285,9 @@ void gcb_plot_bar_labels(struct gcb_plot_page *page, const struct gcb_plot_bar *
 }
 
 #define PLACES 16
-#define RINGS 2   /* the second ring is for texts that have no room in the first */
-#define GAP 1.0   /* between a point and its text, at least */
-#define STEP 12.0 /* from one ring to the next */
+#define RINGS 2   /* the second ring is for texts that have no room in the first ring */
+#define GAP 1.0   /* smallest distance of a text from its point, in pixels */
+#define STEP 12.0 /* distance from one ring to the next, in pixels */
 
 struct box {
     double left, right, bottom, top;
@@ -305,7 +306,7 @@ static struct box box_at(double x, double y, double width, double height)
     return (struct box){x - width / 2.0, x + width / 2.0, y - height / 2.0, y + height / 2.0};
 }
 
-/* The area that a text of spot `i` would cover. Spots before it have placed their texts. */
+/* Returns the area of points and of texts of earlier spots that the text of spot `i` would cover. */
 static double covered_area(const struct gcb_plot_spot *spots, size_t count, size_t i,
                            const struct box *text)
 {
@@ -331,7 +332,8 @@ static double area_outside(const struct box *text, double width, double height)
     return area - common_area(text, &picture);
 }
 
-/* The `k`-th place around a spot, starting at the upper right and alternating sides, as near as the text fits. */
+/* Finds the centre of a text at place number `k` around a spot. Place 0 is at the upper right, and the next places
+ * alternate between its two sides. The text is as near to the point as it fits. */
 static void find_place(double *x, double *y, const struct gcb_plot_spot *s, unsigned k)
 {
     const double turn = (k % 2 ? 1.0 : -1.0) * ((k % PLACES + 1) / 2) * 2.0 * M_PI / PLACES;
@@ -353,7 +355,7 @@ void gcb_plot_place_texts(struct gcb_plot_spot *spots, size_t count, double widt
 
             find_place(&x, &y, s, k);
             text = box_at(x, y, s->width, s->height);
-            /* leaving the picture is worse than covering something */
+            /* a text outside the picture is worse than a text that covers something */
             worse =
                 covered_area(spots, count, i, &text) + 100.0 * area_outside(&text, width, height);
             if (worse < least) {

@@ -1,10 +1,10 @@
-/* Ratio, speed and error at once. */
+/* Plots ratio, speed and error of methods in one picture. */
 #include <math.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
-#define MAX_NUMBERED 150 /* points */
+#define MAX_NUMBERED 150 /* most points of a page if each point gets a number */
 #define PICTURE_WIDTH 560.0
 #define PICTURE_HEIGHT 400.0
 
@@ -24,7 +24,7 @@ static bool is_unbeaten(const struct gcb_plot_cases *cases, const struct gcb_plo
     return i == cases->count;
 }
 
-/* A logarithmic axis with room around its ends, and its length in pixels. */
+/* A logarithmic axis: its ends, which leave some room beside the values, and its length in pixels. */
 struct axis {
     double low, high, pixels;
 };
@@ -55,7 +55,7 @@ static void put_axis(struct gcb_plot_page *out, const char *name, const struct a
     gcb_plot_var_range(out, name, &range);
 }
 
-/* A picture of ratio and speed. Spot i is that of case i. */
+/* A picture of ratio and speed. Spot i belongs to case i. */
 struct scatter {
     const struct gcb_plot_set *set;
     struct gcb_plot_spot *spots;
@@ -78,7 +78,8 @@ static void find_axes(struct gcb_plot_page *out, struct scatter *p)
     gcb_plot_var_range(out, "error", &error);
 }
 
-/* Places the number of the series beside each point; if there are very many points, only beside the first of a series. */
+/* Places the number of the series beside each point. If there are more than MAX_NUMBERED points, only the first point
+ * of a series gets a number. */
 static void place_numbers(struct scatter *p)
 {
     const struct gcb_plot_cases *cases = &p->set->cases;
@@ -152,7 +153,7 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
 
 const struct gcb_plot gcb_plot_pareto = {
     .name = "pareto",
-    .title = "ratio, encoding speed and error at once; unbeaten methods are marked",
+    .title = "ratio, encoding speed and error in one picture; unbeaten methods are marked",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
     .split = &gcb_plot_cases_by_both,

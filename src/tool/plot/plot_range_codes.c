@@ -1,4 +1,4 @@
-/* Where the codes of range floats lie, beside the values that they stand for. */
+/* Plots how the codes of range floats are distributed over magnitudes, compared with the input's values. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "src/tool/plot/plots.h"
 
 #define MAX_FORMATS 16
-#define OCTAVES 64 /* below the largest value */
+#define OCTAVES 64 /* powers of two below the largest value that the plot shows */
 
 struct format {
     unsigned bits, mantissa;
@@ -36,7 +36,8 @@ static void add_format(struct formats *f, unsigned bits, unsigned mantissa)
     f->items[f->count++] = (struct format){bits, mantissa};
 }
 
-/* A mantissa width of 0 means that each message chooses its own: adds all widths that it chooses from. */
+/* Adds the format of a row. A mantissa width of 0 means that each message chooses its own width: then adds all widths
+ * that a message can choose. */
 static void add_formats(struct formats *out, const struct gcb_plot_record *c)
 {
     const double bits = gcb_plot_spec_real(c->spec, "bits"),
@@ -70,7 +71,7 @@ static void collect(struct formats *out, const struct gcb_plot_data *data,
         add_formats(out, c);
 }
 
-/* How many positive codes lie in each octave below the largest value, which is 1. */
+/* Writes how many positive codes lie in each octave below the format's largest value, which is 1. */
 static void put_codes(struct gcb_plot_page *out, const struct format *f,
                       struct gcb_plot_range *range)
 {
@@ -94,7 +95,7 @@ static void put_codes(struct gcb_plot_page *out, const struct format *f,
     }
 }
 
-/* The share of values in each octave below the largest value. */
+/* Writes the share of the input's values in each octave below the largest value. */
 static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
     const double most = gcb_plot_histogram_quantile(h, 1.0);
@@ -141,9 +142,9 @@ out:
 
 const struct gcb_plot gcb_plot_range_codes = {
     .name = "range-codes",
-    .title = "where the codes of range floats lie, beside the values",
-    .needs = "a method with range floats (range, fft): `compress --results FILE`; with --histogram "
-             "also the values",
+    .title = "how many codes of range floats, and how many values, have each magnitude",
+    .needs = "summary rows of a method with range floats (range, fft): `compress --results FILE`; "
+             "add --histogram to show the values too",
     .from = "bench --method fft",
     .split = &split,
     .fill = fill,

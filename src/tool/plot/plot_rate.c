@@ -1,4 +1,4 @@
-/* The error of a method against the size of its messages. */
+/* Plots the error of methods against the size of their messages. */
 
 #include "src/tool/plot/plots.h"
 
@@ -14,8 +14,8 @@ static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *
     }
 }
 
-/* Baselines are orders of magnitude better than methods, whose differences would vanish. They stand on the edge, and
- * their label has their error. */
+/* Sets the ranges of the axes. The errors of baselines do not count: they are orders of magnitude smaller, so the other
+ * methods would look alike. Baselines are drawn on the edge, and their labels give their errors. */
 static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *cases)
 {
     struct gcb_plot_range bits = GCB_PLOT_RANGE_EMPTY, ratio = bits, error = bits, cosine = bits;
@@ -35,7 +35,7 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *c
     gcb_plot_var_range(out, "cosine", &cosine);
 }
 
-/* "fp16 (baseline, error 2.1e-04)" */
+/* Gives baselines with an error labels such as "fp16 (baseline, error 2.1e-04)". */
 static void name_baselines(struct gcb_plot_set *set)
 {
     for (size_t s = 0; s < set->count; s++) {

@@ -1,4 +1,4 @@
-/* The error of the update and the staleness of elements, step by step. */
+/* Plots the error of the update and the staleness of elements, step by step. */
 #include <math.h>
 
 #include "src/tool/plot/plots.h"
@@ -8,7 +8,7 @@ static bool is_wanted(const struct gcb_plot_record *s)
     return isfinite(s->index) && isfinite(s->alpha);
 }
 
-/* A page for each result file and scope. */
+/* There is a page for each result file and scope. */
 static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
     return a->env == b->env && a->scope == b->scope;
@@ -16,13 +16,13 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
 
 static const struct gcb_plot_split split = {GCB_RECORD_REPLAY_STEP, is_wanted, same_page};
 
-/* In units of the gradient's norm. */
+/* Returns the norm of the residual, divided by the norm of the gradient. */
 static double residual_of(const struct gcb_plot_record *s)
 {
     return s->residual_norm / s->gradient_norm;
 }
 
-/* Puts a series and returns how many steps it has. */
+/* Writes the steps of a series and returns their number. */
 static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                          const struct gcb_plot_record *first, const char *spec)
 {
@@ -81,7 +81,7 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
 
 const struct gcb_plot gcb_plot_alpha = {
     .name = "alpha",
-    .title = "alpha, the error of the averaged update, over steps; and the residual",
+    .title = "alpha (the error of the averaged update) and the residual at each step",
     .needs = NEEDS,
     .from = "replay",
     .heading = "Error of the update, step by step",
@@ -92,7 +92,7 @@ const struct gcb_plot gcb_plot_alpha = {
 
 const struct gcb_plot gcb_plot_staleness = {
     .name = "staleness",
-    .title = "steps since an element was last sent, over steps",
+    .title = "staleness (steps since an element was last sent) at each step",
     .needs = NEEDS,
     .from = "replay",
     .heading = "Staleness, step by step",

@@ -33,8 +33,8 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data)
     gcb_free(data);
 }
 
-/* Escapes a text that should be escaped already, because a hostile file may lie. What was escaped before stays as it
- * was. */
+/* Escapes a text again, because a hostile file may contain texts that are not escaped. Escapes that are already in the
+ * text stay as they are. */
 static void clean(char *out, size_t size, const char *text)
 {
     char *to = out;
@@ -93,7 +93,7 @@ static double real_of(const json_t *row, enum gcb_field field)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* False: no memory. */
+/* Fills a record with the fields of a row. Returns false if memory runs out. */
 static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
 {
     bool complete = true;
@@ -108,7 +108,7 @@ static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct g
     return complete;
 }
 
-/* Keeps the name of the first input file of a row `environment`. */
+/* Sets env->file to the first input file of an `environment` row. Returns false if memory runs out. */
 static bool name_file(struct gcb_plot_record *env, const json_t *row, struct gcb_plot_data *data)
 {
     const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);
@@ -159,7 +159,7 @@ bool gcb_plot_same_env(const struct gcb_plot_record *a, const struct gcb_plot_re
     return a->env == b->env;
 }
 
-/* The first row of each page. */
+/* Finds the first row of each page. Returns the number of pages. */
 static size_t find_pages(const struct gcb_plot_record *out[GCB_PLOT_PAGES],
                          const struct gcb_plot_split *split, const struct gcb_plot_data *data)
 {

@@ -7,12 +7,12 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * What plots need of a result row. Texts are interned: equal texts have equal pointers. They have no control
- * characters and are never NULL: a text that the row lacks is gcb_plot_no_text. A number that it lacks is NAN.
- * A record takes about 600 bytes, a tenth of what the row takes as a JSON value.
+ * The fields of a result row that plots need. Texts are interned: equal texts have equal pointers. Texts have no
+ * control characters and are never NULL: if the row lacks a text, the member is gcb_plot_no_text. If the row lacks a
+ * number, the member is NAN. A record takes about 600 bytes, a tenth of the memory that the row takes as a JSON value.
  */
 struct gcb_plot_record {
-    size_t env; /* the number of the environment row before it, from 1 over all files; 0: none */
+    size_t env; /* number of the last environment row before this row, from 1; 0: no such row */
 #define TEXT(member, field) const char *member;
 #define REAL(member, field) double member;
 #include "src/tool/plot/plot_fields.def"
@@ -28,26 +28,27 @@ struct gcb_plot_records {
 
 struct gcb_plot_data {
     struct gcb_plot_records kinds[GCB_RECORDS]; /* kinds that no plot needs stay empty */
-    size_t env;    /* the number of the last environment row of the file being read; 0: none yet */
+    size_t env;    /* number of the last environment row in the file being read; 0: none so far */
     json_t *texts; /* an object whose keys are the interned texts */
 };
 
-/* The interned text that equals this one; gcb_plot_no_text for NULL and "". NULL: no memory. */
+/* Returns the interned text that equals `text`; gcb_plot_no_text for NULL and "". Returns NULL if memory runs out. */
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 
 /* The empty text. Texts are compared by address, so another "" would differ from it. */
 extern const char gcb_plot_no_text[];
 
-/* Are these numbers equal? NAN equals NAN. */
+/* Are the numbers equal? For this function NAN equals NAN. */
 bool gcb_plot_equal(double a, double b);
 
-/* The environment of a row, whose `file` is the first input; all unknown if there was none. */
+/* Returns the environment row with the number `env`. Its `file` is the first input file. For 0 returns a row in which
+ * everything is unknown. */
 const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
 
 /*
- * How rows are split into pages: the wanted rows of one kind, and which of them may stand in one picture.
- * `same_page` is an equivalence of wanted rows. Pages are in the order of their first rows, at most
- * GCB_PLOT_PAGES.
+ * How rows are split into pages. A plot shows the rows of one kind for which `is_wanted` returns true. `same_page` says
+ * whether two of these rows are on one page; it must be an equivalence relation. Pages are in the order of their first
+ * rows, at most GCB_PLOT_PAGES.
  */
 struct gcb_plot_split {
     enum gcb_record kind;
@@ -55,14 +56,16 @@ struct gcb_plot_split {
     bool (*same_page)(const struct gcb_plot_record *a, const struct gcb_plot_record *b);
 };
 
-/* A `same_page`: a page for each result file. */
+/* A function for `same_page` that makes a page for each result file. */
 bool gcb_plot_same_env(const struct gcb_plot_record *a, const struct gcb_plot_record *b);
 
-/* The first row of a page, which identifies the page. NULL with GCB_E_INVALID in diag: there is no such page. */
+/* Returns the first row of a page, which identifies the page. If the page does not exist, returns NULL and sets diag to
+ * GCB_E_INVALID. */
 const struct gcb_plot_record *gcb_plot_split_first(const struct gcb_plot_split *split,
                                                    const struct gcb_plot_data *data, size_t page,
                                                    struct gcb_diag *diag);
-/* The row after `at` on the page of `first`; `at` NULL: the page's first row. NULL after the last row. */
+/* Returns the row after `at` on the page of `first`. If `at` is NULL, returns the page's first row. Returns NULL after
+ * the last row. */
 const struct gcb_plot_record *gcb_plot_split_next(const struct gcb_plot_split *split,
                                                   const struct gcb_plot_data *data,
                                                   const struct gcb_plot_record *first,

@@ -15,7 +15,7 @@ static bool is_memcpy(const struct gcb_plot_record *c)
     return strcmp(c->method, "memcpy") == 0;
 }
 
-/* A hostile file may hold any number, and gnuplot does not survive all of them. */
+/* A hostile file may contain any number, and gnuplot fails for very large and very small numbers. */
 #define LARGEST 1e30
 
 static bool is_sane(double value)
@@ -43,7 +43,7 @@ static bool is_by_both(const struct gcb_plot_record *c)
     return is_by_time(c) && has_error(c) && is_sane(c->ratio);
 }
 
-/* Texts are unique, so their addresses tell them apart. */
+/* Texts are interned, so it is enough to compare their addresses. */
 static bool same_input(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
     return a->file == b->file && a->scope == b->scope;
@@ -107,7 +107,7 @@ unsigned gcb_plot_baseline(const char *method)
     return 0;
 }
 
-/* A piece of a spec, "method:key=value,key=value". Borrowed. */
+/* A key or a value in a spec "method:key=value,key=value". The text is borrowed. */
 struct piece {
     const char *at;
     size_t length;
@@ -125,7 +125,7 @@ static const char *keys_in(const char *spec)
     return colon ? colon + 1 : "";
 }
 
-/* The next "name=value" of a spec; *at moves on. False at the end. */
+/* Takes the next "name=value" at *at in a spec and advances *at. Returns false at the end. */
 static bool next_key(struct piece *name, struct piece *value, const char **at)
 {
     const size_t n = strcspn(*at, ","), e = strcspn(*at, "=");
@@ -179,7 +179,7 @@ struct key {
 struct keys {
     struct key items[MAX_KEYS];
     size_t count;
-    const struct key *curve; /* the key with most values, which runs along a curve; or NULL */
+    const struct key *curve; /* the key with most values, which varies along a curve; or NULL */
 };
 
 static void note_value(struct keys *keys, struct piece name, struct piece value)
@@ -202,7 +202,9 @@ static void note_value(struct keys *keys, struct piece name, struct piece value)
         k->values[k->distinct++] = value;
 }
 
-/* With `apart`, finds no parameter that a curve could run through. */
+/*
+ * Collects the keys and values of a method's specs. Chooses the key that varies along a curve, unless `apart` is true.
+ */
 static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, const char *method,
                          bool apart)
 {
@@ -231,7 +233,8 @@ static void append(char *label, const char *before, struct piece a, const char *
                (int)b.length, b.at);
 }
 
-/* The method, and the keys that differ between its cases, except the one that runs along the curve. */
+/* Makes a label of the method and of the keys that differ between its cases. Leaves out the key that varies along the
+ * curve. */
 static void make_label(char label[GCB_PLOT_LABEL], const struct gcb_plot_record *c,
                        const struct keys *keys)
 {
@@ -249,8 +252,8 @@ static void make_label(char label[GCB_PLOT_LABEL], const struct gcb_plot_record 
                 append(label, " ", name, "=", value);
 }
 
-/* Appends ", theta 0.5 to 0.99" if the curve runs through numbers and the label stays short enough for a legend, which
- * must show what distinguishes the curve. */
+/* Appends the range of the curve's parameter, ", theta 0.5 to 0.99", if its values are numbers. Appends nothing if the
+ * label would become too long for a legend, because a legend would cut the parts that distinguish the curve. */
 static void append_range(struct gcb_plot_series *s, const struct gcb_plot_cases *cases,
                          const struct key *key)
 {
@@ -278,7 +281,7 @@ static void append_range(struct gcb_plot_series *s, const struct gcb_plot_cases 
         s->label[used] = '\0';
 }
 
-/* A case with the number of its series, and its place in the file. */
+/* A case, the number of its series, and its position in the file. */
 struct placed {
     const struct gcb_plot_record *item;
     size_t series, place;
@@ -295,7 +298,8 @@ static int by_curve(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* The number of the series with this label, which is added if it is new; SIZE_MAX: no memory. */
+/* Returns the number of the series with this label. A new label gets a new series; with `apart`, so does every call.
+ * Returns SIZE_MAX if memory runs out. */
 static size_t find_series(struct gcb_plot_set *set, const char *label, const char *method,
                           bool apart)
 {
@@ -341,7 +345,7 @@ static bool is_first_of_method(const struct gcb_plot_cases *cases, size_t i)
     return true;
 }
 
-/* Methods in the order of their first cases, baselines last. */
+/* Puts all cases into series: methods in the order of their first cases, baselines last. */
 static int place_all(struct gcb_plot_set *set, struct placed *placed, struct keys *keys, bool apart)
 {
     const size_t count = set->cases.count;

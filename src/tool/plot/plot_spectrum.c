@@ -1,4 +1,4 @@
-/* The Fourier transform of a tensor, what methods leave of it, and how much energy few bins hold. */
+/* Plots the Fourier transform of a tensor before and after compression, and the share of energy in the largest bins. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool is_wanted(const struct gcb_plot_record *row)
 
 static const struct gcb_plot_split split = {GCB_RECORD_SPECTRUM, is_wanted, gcb_plot_same_env};
 
-/* The tensor with most bins. Rows of a tensor are consecutive. */
+/* Returns the tensor with most bins. The rows of a tensor follow each other. */
 static const char *largest_tensor(const struct gcb_plot_data *data,
                                   const struct gcb_plot_record *first)
 {
@@ -44,8 +44,8 @@ static const char *largest_tensor(const struct gcb_plot_data *data,
     return largest;
 }
 
-/* How many steps and workers the energy of a tensor was summed over, by its `tensor` row or by counting results; NAN:
- * unknown. */
+/* Returns over how many datasets (steps and workers) the energy of a tensor was summed. The number comes from its
+ * `tensor` row, or else from counting its `result` rows of one spec; NAN if there are neither. */
 static double datasets_of(const struct gcb_plot_data *data, size_t env, const char *tensor)
 {
     const struct gcb_plot_record *tensors = data->kinds[GCB_RECORD_TENSOR].items;
@@ -72,8 +72,11 @@ struct page {
     double datasets;
 };
 
-/* The row after `at` (NULL: the first) of the page and of this spec (gcb_plot_no_text: of the input), by frequency or of
- * the curve of energy. NULL after the last row. */
+/*
+ * Returns the page's next `spectrum` row after `at`, or the first if `at` is NULL, that has this spec;
+ * gcb_plot_no_text stands for the input. `frequency` chooses rows by frequency, otherwise rows of the energy curve.
+ * NULL after the last row.
+ */
 static const struct gcb_plot_record *next_row(const struct page *p, const char *spec,
                                               bool frequency, const struct gcb_plot_record *at)
 {
@@ -93,7 +96,7 @@ static void put_bands(struct gcb_plot_page *out, const struct page *p, const cha
 
     GCB_PLOT_BLOCK(out, "frequency", "rms", "largest", GCB_PLOT_FIELD(ENERGY_SHARE));
     while ((b = next_row(p, spec, true, b)) != NULL) {
-        /* the energy has each bin and its mirror image */
+        /* the energy counts each bin and its mirror image, hence the 2 */
         const double rms = sqrt(b->energy / (2.0 * b->bins * p->datasets));
 
         gcb_plot_range_add_positive(range, *spec ? NAN : rms);
@@ -102,7 +105,8 @@ static void put_bands(struct gcb_plot_page *out, const struct page *p, const cha
     }
 }
 
-/* The share of elements that a method kept: the mean over results of this tensor, or else the summary's. */
+/* Returns the share of elements that a method kept: the mean over the `result` rows of this tensor. Without such rows,
+ * returns the share in the method's `summary` row. */
 static double density_of(const struct page *p, const char *spec)
 {
     const struct gcb_plot_record *r = p->data->kinds[GCB_RECORD_RESULT].items,
@@ -121,7 +125,8 @@ static double density_of(const struct page *p, const char *spec)
     return sum / n;
 }
 
-/* The share of energy in this share of bins, the largest first, and the magnitude of the smallest among them. */
+/* If the largest bins are kept and `density` is their share of all bins: finds their share of the energy, and the
+ * magnitude of the smallest kept bin. */
 static void read_curve(double *energy, double *threshold, const struct page *p, double density)
 {
     const struct gcb_plot_record *b = NULL;
@@ -149,12 +154,13 @@ static void put_curve(struct gcb_plot_page *out, const struct page *p)
         GCB_PLOT_ROW(out, NULL, b->density, b->energy_share, b->threshold);
 }
 
-/* Where a method cuts the spectrum, and the share of energy above. */
+/* The magnitude (threshold) below which a method drops bins, and the share of energy in the bins that it keeps. */
 struct cut {
     double series, density, energy, threshold;
 };
 
-/* Does it keep bins of the transform of the whole message, which the picture shows? */
+/* Does the method keep bins of the Fourier transform of a whole message? Only these bins are comparable with the
+ * picture. */
 static bool keeps_bins(const char *spec)
 {
     char text[32];
@@ -202,8 +208,8 @@ static bool transforms(const char *spec)
     return *text && strcmp(text, "none") != 0;
 }
 
-/* Chooses the curves to show, because more than a few cannot be told apart: methods that transform, or else the first
- * ones. The data has all. */
+/* Chooses at most MAX_SHOWN curves, because more curves cannot be told apart: the methods that transform, or the first
+ * methods if none transforms. The data file has all curves. */
 static void put_shown(struct gcb_plot_page *out, const struct gcb_plot_cases *cases)
 {
     size_t shown[MAX_SHOWN], n = 0;
@@ -263,13 +269,13 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     put_cuts(out, &p, &set->cases);
     gcb_plot_var_range(out, "magnitude", &range);
     gcb_plot_var_real(out, "has_rms", isfinite(p.datasets));
-    gcb_plot_two_panels(out, legend + 60.0); /* "after LABEL", "LABEL, kept" */
+    gcb_plot_two_panels(out, legend + 60.0); /* 60 pixels for "after LABEL" and "LABEL, kept" */
     return 0;
 }
 
 const struct gcb_plot gcb_plot_spectrum = {
     .name = "spectrum",
-    .title = "the largest tensor's Fourier transform, what is kept of it, and its energy",
+    .title = "spectrum of the largest tensor before and after compression, and energy of its bins",
     .needs = "spectrum rows: `compress --spectrum --results FILE`, or `inspect` for the input only",
     .from = "compress --spectrum",
     .split = &split,

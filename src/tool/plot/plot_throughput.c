@@ -1,10 +1,10 @@
-/* How fast methods encode and decode. */
+/* Plots how fast methods encode and decode. */
 #include <math.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
-/* GB/s of a case that takes this many seconds. */
+/* Returns the speed in GB/s if the case takes this many seconds. */
 static double speed_of(const struct gcb_plot_record *c, double seconds)
 {
     return c->input_bytes / seconds / 1e9;
@@ -39,14 +39,15 @@ static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
         gcb_plot_range_add_positive(&range, cells[3]);
         gcb_plot_range_add_positive(&range, cells[4]);
         gcb_plot_range_add_positive(&range, cells[6]);
-        /* the range makes no room for a whisker longer than half of its bar */
+        /* leave no room on the axis for a whisker that ends below half of its bar */
         gcb_plot_range_add_positive(&range, fmax(cells[2], cells[1] / 2.0));
         gcb_plot_row(out, cells, 7, c->spec);
     }
     gcb_plot_var_range(out, "speed", &range);
 }
 
-/* How often times were measured. A row with a deviation had at least 2 runs, a row with an interval at least 6. */
+/* Writes how often times were measured. A row with a deviation had at least 2 runs; a row with an interval had at
+ * least 6. */
 static void put_runs(struct gcb_plot_page *out, const struct gcb_plot_bar *bars, size_t count)
 {
     char text[64] = "";
@@ -91,7 +92,7 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
 
 const struct gcb_plot gcb_plot_throughput = {
     .name = "throughput",
-    .title = "encoding and decoding speed, beside the bandwidth of memory",
+    .title = "encoding and decoding speed, compared with the bandwidth of memory",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
     .split = &gcb_plot_cases_by_time,
