@@ -8,7 +8,7 @@
 #define GCB_THREADS_MOST 256
 
 /*
- * How many threads a coder uses on the CPU. On a GPU, coders use a stream instead of the queue
+ * Says how many threads a coder uses on the CPU. On a GPU, coders use a stream instead of the queue
  * (src/lib/codec/device.h).
  */
 struct gcb_queue {

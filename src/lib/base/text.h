@@ -30,8 +30,8 @@ bool gcb_parse_size(const char *s, uint64_t *out);
  * to suggest. */
 const char *gcb_suggest(const char *word, const char *const *names, size_t count);
 
-/* Does `name` match the glob? * matches any bytes, also '/'; ? matches one byte; [..] is a class; \ makes the next
- * character literal. */
+/* Does `name` match the glob pattern? * matches any bytes, also '/'; ? matches one byte; [..] is a class; \ makes the
+ * next character literal. */
 bool gcb_glob(const char *pattern, const char *name);
 
 /* Writes the shortest decimal text that reads back as the same double ("0.8", "1e-05"), in any locale. `out` has at least

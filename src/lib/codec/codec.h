@@ -31,7 +31,7 @@ enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 /* What a coder is bound to. Pointers are borrowed and stay valid as long as the coder. */
 struct gcb_codec_env {
     uint8_t wire_id;       /* wire id of the codec; the coder sets it */
-    uint64_t count;        /* elements */
+    uint64_t count;        /* number of elements */
     const uint64_t *shape; /* `rank` dimensions; NULL if several tensors are flattened into one */
     unsigned rank;
     enum gcb_role role;
@@ -92,7 +92,7 @@ struct gcb_preset {
     const char *summary;
     const char *source;    /* paper and section */
     const char *defaults;  /* "key=value,...": values that replace the codec's defaults */
-    const char *memory;    /* the same for the parameters in gcb_memory_table; NULL: no memory */
+    const char *memory;    /* such pairs for the parameters in gcb_memory_table; NULL: no memory */
     const char *guarantee; /* what the method promises, in words */
     /* set if the preset's paper counts bits in another way than the codec; NULL: the codec's function is used */
     double (*nominal_bits)(const void *state);
@@ -103,20 +103,20 @@ struct gcb_codec {
     const char *summary;
     const char *source;    /* paper and section */
     const char *guarantee; /* what the method promises, in words */
-    uint8_t wire_id;       /* never reused */
+    uint8_t wire_id;       /* a number that is never reused */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;         /* enum gcb_caps */
-    /* Used instead of `caps` if the capabilities depend on parameters; value[i] belongs to row i. NULL: they do not
-     * depend. */
+    /* Used instead of `caps` if the capabilities depend on parameters; value[i] belongs to row i. NULL: always
+     * `caps`. */
     unsigned (*caps_of)(const double *value);
     /* The row of src/tool/verify/error_rules.c that says how far each decoded element may be from the original; NULL:
      * elements are not rounded one by one. */
     const char *error_rule;
-    const struct gcb_param *params; /* NULL: none */
+    const struct gcb_param *params; /* NULL: no parameters */
     /* refuses combinations of values that make no sense for any tensor; value[i] belongs to row i; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);
     const struct gcb_codec_ops *ops;
-    const struct gcb_preset *presets; /* a row without a name ends them; NULL: none */
+    const struct gcb_preset *presets; /* a row without a name ends them; NULL: no presets */
 };
 
 /* The descriptors of the codecs. */
@@ -129,7 +129,7 @@ extern const struct gcb_codec gcb_codec_terngrad; /* src/lib/codec/terngrad.c */
 extern const struct gcb_codec gcb_codec_natural;  /* src/lib/codec/natural.c */
 extern const struct gcb_codec gcb_codec_sparse;   /* src/lib/sparse/sparse.c */
 
-/* src/lib/codec/registry.c: the codecs in the order of listings; NULL after the last. */
+/* src/lib/codec/registry.c: codec number i in the order of listings; NULL after the last codec. */
 const struct gcb_codec *gcb_codec_at(size_t i);
 const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);
 

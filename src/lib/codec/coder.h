@@ -18,7 +18,7 @@ struct gcb_coder_config {
     enum gcb_nonfinite nonfinite;
     enum gcb_dtype source;
     bool checksum;         /* reserve the checksum field, which gcb_message_seal fills */
-    uint64_t max_elements; /* a decoder refuses messages with more; 0: 2^56 */
+    uint64_t max_elements; /* a decoder refuses messages with more elements; 0: 2^56 */
 };
 
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
@@ -63,6 +63,6 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 uint64_t gcb_coder_clamped(const struct gcb_coder *c);    /* number of clamped elements */
 double gcb_coder_largest(const struct gcb_coder *c);      /* largest magnitude, or NAN */
 double gcb_coder_nominal_bits(const struct gcb_coder *c); /* the paper's bits per element */
-double gcb_coder_density(const struct gcb_coder *c);      /* NAN: nothing is dropped */
+double gcb_coder_density(const struct gcb_coder *c);      /* or NAN if nothing is dropped */
 
 #endif

@@ -21,7 +21,7 @@ struct gcb_framing {
 /* Binds an encoder to a tensor of config->env.count elements. GCB_E_NOMEM: there is no memory, or too many elements. */
 int gcb_framing_encoder(struct gcb_framing *f, const struct gcb_method *method,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* Binds a decoder to messages like this one. GCB_E_NOMEM, GCB_E_UNSUPPORTED, GCB_E_CORRUPT. */
+/* Binds a decoder to messages like this one. Returns 0, GCB_E_NOMEM, GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
 int gcb_framing_decoder(struct gcb_framing *f, const void *message, size_t length,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 

@@ -311,7 +311,7 @@ static size_t memory_row(const struct gcb_method *m)
 bool gcb_method_shows(const struct gcb_method *m, size_t row)
 {
     if (row == memory_row(m) && m->value[row] == GCB_MEMORY_NONE)
-        return m->given[row]; /* then the user has removed a preset's memory */
+        return m->given[row]; /* true if the user has removed a preset's memory */
     return gcb_method_applies(m, row);
 }
 

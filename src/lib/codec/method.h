@@ -75,7 +75,8 @@ bool gcb_method_value(const struct gcb_method *m, const char *key, double *value
 
 /* Does the parameter of this row have a meaning with the other values? */
 bool gcb_method_applies(const struct gcb_method *m, size_t row);
-/* Is the parameter shown in a full spec? It is if it has a meaning; but memory=none only if the user set it. */
+/* Is the parameter shown in a full spec? It is shown if it has a meaning. But memory=none is shown only if the user set
+ * it. */
 bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
 /* Copies the parameters of the memory. */

@@ -11,11 +11,11 @@ static inline uint64_t gcb_packed_bytes(uint64_t count, unsigned width)
     return (count * width + 7) / 8;
 }
 
-/* Order-0 entropy of `count` codes, in bits over all codes. 0 or GCB_E_NOMEM. */
+/* Order-0 entropy of `count` codes, in bits over all codes. Returns 0 or GCB_E_NOMEM. */
 int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,
                        const struct gcb_kernels *kernels);
 
-/* Describes a payload of `scale_bytes` and then a code for each element. 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+/* Describes a payload of `scale_bytes` and then a code for each element. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
 int gcb_packed_describe(struct gcb_parts *parts, struct gcb_rbuf *in, uint64_t scale_bytes,
                         unsigned width, const struct gcb_codec_env *env);
 

@@ -14,7 +14,7 @@
 enum gcb_param_type {
     GCB_PARAM_REAL,   /* stored as double */
     GCB_PARAM_INT,    /* stored as uint64_t */
-    GCB_PARAM_SIZE,   /* as INT; its text may have a unit K, M, G or T */
+    GCB_PARAM_SIZE,   /* stored as uint64_t; its text may have a unit K, M, G or T */
     GCB_PARAM_CHOICE, /* stored as int, an index into choices */
 };
 
@@ -33,7 +33,7 @@ struct gcb_param {
     const char *name;
     const char *help;
     enum gcb_param_type type;
-    size_t offset; /* of the field in the codec's state */
+    size_t offset; /* offset of the field in the codec's state */
     double def, min, max;
     unsigned flags;
     const char *const *choices; /* CHOICE: the names; NULL ends them */

@@ -292,7 +292,7 @@ static int encode_elias(const struct job *job, struct gcb_wbuf *out)
     return 0;
 }
 
-/* Reads block b. The directory gives its length. 0 or GCB_E_CORRUPT. */
+/* Reads block b. The directory gives its length. Returns 0 or GCB_E_CORRUPT. */
 static int get_block(const struct qsgd *s, const uint8_t *directory, struct gcb_rbuf *in,
                      uint64_t b, uint16_t *code)
 {

@@ -12,8 +12,8 @@
 
 struct gcb_range_params {
     uint64_t bits;     /* 2..16 */
-    uint64_t mantissa; /* 0: from the data */
-    double max;        /* 0: from the data */
+    uint64_t mantissa; /* 0: chosen from the data */
+    double max;        /* 0: taken from the data */
     int rounding;      /* enum gcb_range_rounding */
 };
 

@@ -17,7 +17,7 @@ struct gcb_device_batch {
         *results;              /* struct gcb_device_result per message: on the device and pinned */
     void *tables_dev, *tables; /* tables of groups: on the device and pinned */
     uint64_t tables_used;      /* bytes of tables used since the last wait */
-    void *staging;             /* pinned */
+    void *staging;             /* pinned memory for uploads and downloads */
 };
 
 /* Bytes of the tables if every message of the batch is in a group of two or more. */

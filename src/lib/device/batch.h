@@ -24,7 +24,7 @@ struct gcb_device_batch_config {
 /* Allocates all memory. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE. `device` is borrowed until the batch is destroyed. */
 int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
                             const struct gcb_device_batch_config *config, struct gcb_diag *diag);
-/* Waits for queued work first; do not free memory that this work uses before. NULL is fine. */
+/* Waits for queued work first. Memory that this work uses must not be freed earlier. NULL is fine. */
 void gcb_device_batch_destroy(struct gcb_device_batch *b);
 
 const struct gcb_device_module *gcb_device_batch_module(const struct gcb_device_batch *b);
@@ -52,7 +52,8 @@ int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struc
 struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count);
 uint64_t gcb_device_batch_tables(const struct gcb_device_batch *b);
 
-/* Copies between plain host memory and the device, through the pinned memory. Both wait. */
+/* Copies between plain host memory and the device, through the pinned memory. Both functions wait until the copy is
+ * done. */
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
                             uint64_t bytes, struct gcb_diag *diag);
 int gcb_device_batch_download(struct gcb_device_batch *b, void *to, const void *from_dev,

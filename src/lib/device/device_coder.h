@@ -51,9 +51,9 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 
 /*
- * After gcb_device_batch_finish: fills the frame of the message. If the payload is longer than the raw tensor, or the
- * method cannot encode the tensor, this queues the raw tensor instead. GCB_E_NONFINITE: the tensor has an infinity or
- * NaN, and the coder was made with GCB_NONFINITE_ERROR.
+ * Call it after gcb_device_batch_finish. Fills the frame of the message. If the payload is longer than the raw tensor,
+ * or the method cannot encode the tensor, this queues the raw tensor instead. GCB_E_NONFINITE: the tensor has an
+ * infinity or NaN, and the coder was made with GCB_NONFINITE_ERROR.
  */
 int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
                                    struct gcb_frame *frame, struct gcb_diag *diag);
@@ -63,7 +63,7 @@ int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_m
                            const struct gcb_frame *frame, struct gcb_wbuf *out,
                            struct gcb_diag *diag);
 
-/* As gcb_coder_accepts. */
+/* Like gcb_coder_accepts: can this decoder decode the message? */
 bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *frame);
 
 /* Queues the decoding of a payload that is already on the device; `frame` is its parsed head. GCB_E_MISMATCH:

@@ -18,8 +18,8 @@ struct gcb_device {
 };
 
 /*
- * Opens device `index`. Returns 0, or GCB_E_BACKEND with the reason in one line: no module, a module of another version,
- * no driver, no such device. out->facts holds what could be found out, also on failure.
+ * Opens device `index`. Returns 0, or GCB_E_BACKEND with the reason in one line: no module, a module of another
+ * version, no driver, no such device. out->facts holds the facts that were found, even after a failure.
  */
 int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *diag);
 

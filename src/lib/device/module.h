@@ -11,10 +11,10 @@
  * first field of this table before it uses any other, and refuses a module of another version.
  *
  * A function that can fail returns 0 or a negative gcb_status, and writes one line of text if it has a diag.
- * GCB_E_BACKEND: something is not there. GCB_E_DEVICE: something is there, but failed. A function with a stream only queues
- * work on it and does not know how the work ends; `wait` tells that.
- * Device memory is aligned to 256 bytes, and the host cannot read it. Copies between the two go through pinned memory. A
- * stream is for one host thread at a time.
+ * GCB_E_BACKEND: something is not there. GCB_E_DEVICE: something is there, but failed. A function with a stream only
+ * queues work on it and does not know how the work ends; `wait` tells that. Device memory is aligned to 256 bytes, and
+ * the host cannot read it. Copies between host and device go through pinned memory. A stream is for one host thread at
+ * a time.
  */
 #define GCB_DEVICE_MODULE_VERSION 5
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
@@ -31,7 +31,7 @@ struct gcb_device_facts {
     unsigned clock_mhz; /* highest clock of the multiprocessors; 0: unknown */
 };
 
-/* From host to device, from device to host, within the device. */
+/* Directions of a copy: from host to device, from device to host, within the device. */
 enum gcb_device_copy { GCB_COPY_IN, GCB_COPY_OUT, GCB_COPY_DEVICE };
 
 struct gcb_cuda_fft;     /* opaque: plans */
@@ -43,12 +43,13 @@ struct gcb_device_module {
     uint32_t size;                         /* sizeof(struct gcb_device_module) */
     const struct gcb_device_codec *codecs; /* a row without ops ends them */
 
-    /* Fills what is known, also on failure. GCB_E_BACKEND: there is no driver or no such device. */
+    /* Fills the facts that are known, even after a failure. GCB_E_BACKEND: there is no driver or no such device. */
     int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
-    /* Selects device `index` for this host thread. GCB_E_DEVICE. */
+    /* Selects device `index` for this host thread. Returns 0 or GCB_E_DEVICE. */
     int (*use)(unsigned index, struct gcb_diag *diag);
 
-    /* 0 bytes give memory too. GCB_E_NOMEM: the message says how much is free. On failure the pointer becomes NULL. */
+    /* Allocates memory for 0 bytes too. GCB_E_NOMEM: the message says how much is free. On failure the pointer becomes
+     * NULL. */
     int (*alloc)(void **out_dev, uint64_t bytes, struct gcb_diag *diag);
     void (*free)(void *dev); /* NULL is fine, here and below; waits for the device */
     int (*alloc_pinned)(void **out, uint64_t bytes, struct gcb_diag *diag);
@@ -76,7 +77,7 @@ struct gcb_device_module {
     /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
-    /* The same for each message of a group whose table has been queued for copying. */
+    /* Like max_bits, for each message of a group whose table has been queued for copying. */
     int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
     /* Convert a tensor to the raw payload of a stored message, in the type `source`, and back. If in->residual is not
      * NULL, it becomes the part of the tensor that `source` cannot represent (in->compensated is 1). */

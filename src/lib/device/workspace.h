@@ -3,15 +3,15 @@
 
 #include "src/lib/device/batch.h"
 
-/* Device memory that grows. Starts zeroed. */
+/* Device memory that grows. The caller zeroes the struct first. */
 struct gcb_device_buffer {
     void *dev;
     uint64_t bytes;
 };
 
 /*
- * Device memory for one batch at a time, kept from batch to batch: for its tensors, its payloads and its scratch.
- * Starts zeroed, except for the device, which is borrowed.
+ * Device memory for one batch at a time, kept from batch to batch: for its tensors, its payloads and its scratch. The
+ * caller zeroes the struct first and sets the device, which is borrowed.
  */
 struct gcb_device_workspace {
     const struct gcb_device *device;

@@ -15,7 +15,7 @@ struct gcb_device_memory {
     uint64_t summed; /* delay: steps since the last message */
 };
 
-/* An array of floats, all zero. */
+/* Makes an array of floats, all zero. */
 static int make_array(float **out, const struct gcb_device_memory *m, struct gcb_diag *diag)
 {
     const uint64_t bytes = m->on.n * sizeof(float);

@@ -13,7 +13,7 @@ struct gcb_device_memory;
 
 /*
  * Makes the memory of one of `workers` workers for `count` elements, all zero, on the device. Work is queued on the
- * stream of the batch, which is borrowed as long as the memory. GCB_E_NOMEM, GCB_E_DEVICE.
+ * stream of the batch, which must exist as long as the memory. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE.
  */
 int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_batch *b,
                              const struct gcb_memory_params *params, uint64_t count,

@@ -15,13 +15,13 @@ struct gcb_gap_group {
     unsigned from; /* lowest sum */
     uint32_t *count;
     uint64_t cost;        /* in units of 2^-16 bits */
-    uint64_t joined_cost; /* if this group and the next share a code */
+    uint64_t joined_cost; /* cost if this group and the next share a code */
 };
 
 /* The codes of one message. The struct has about 16 KiB. */
 struct gcb_gap_codes {
     uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
-    struct gcb_gap_group group[GCB_GAP_SUMS]; /* at the end, one for each code */
+    struct gcb_gap_group group[GCB_GAP_SUMS]; /* when the codes are made, one for each code */
     unsigned groups;
     uint8_t code_for_sum[GCB_GAP_SUMS];
     uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];

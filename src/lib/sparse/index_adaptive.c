@@ -9,7 +9,7 @@
  * Stream: a byte, the codes, the blocks. If Golomb's stream is not longer, the byte is Golomb's parameter (below 32),
  * and Golomb's stream follows. Otherwise the byte is 31 + the number of codes. Each code is for an interval of sums.
  * For each code except the first, 6 bits give the lowest sum; then come the lengths of all codes
- * (src/lib/sparse/prefix.h) and zeros up to a byte. A block begins as if two gaps of 0 were before it.
+ * (src/lib/sparse/prefix.h) and zero bits up to a whole byte. A block begins as if two gaps of 0 were before it.
  */
 
 /* ---- encoding ---- */

@@ -7,8 +7,8 @@
  * elements, and a position takes 12 bits within its block; or blocks of 65536 and 16 bits.
  *
  * Stream: a byte, 12 or 16, whichever gives the shorter stream (12 if equal); the number of positions in each block, in
- * 16 bits for width 12 and in 32 bits for width 16, where a full block needs them; all local positions; zeros up to a
- * byte. The counts tell where the positions of a block are, so no directory is needed.
+ * 16 bits for width 12 and in 32 bits for width 16, because 65536 does not fit 16 bits; all local positions; zero bits
+ * up to a whole byte. The counts tell where the positions of a block are, so no directory is needed.
  */
 
 static uint64_t block_bound(uint64_t n, uint64_t kept)
@@ -74,7 +74,7 @@ static int block_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return 0;
 }
 
-/* Moves to the next block that has positions. Returns false if there is none. */
+/* Moves to the next block that has positions. Returns false if no such block is left. */
 static bool next_block(struct gcb_index_cursor *c)
 {
     while (c->block_left == 0) {

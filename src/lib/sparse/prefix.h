@@ -17,12 +17,12 @@ int gcb_prefix_table(uint16_t *table, const uint8_t *length);
  * and a zero. The number of ones means:
  *   0  as long as the code of the last symbol that occurred (at first: 4)
  *   1  the symbol does not occur
- *   2  one bit longer
- *   3  one bit shorter
+ *   2  one bit longer than that
+ *   3  one bit shorter than that
  *   4  the length follows in 4 bits
  */
 void gcb_prefix_put(struct gcb_bitw *w, const uint8_t *length);
-/* 0 or GCB_E_CORRUPT */
+/* Reads the lengths. Returns 0 or GCB_E_CORRUPT. */
 int gcb_prefix_get(struct gcb_bitr *r, uint8_t *length);
 
 #endif

@@ -62,7 +62,8 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "largest magnitudes as float32, with their positions",
         .source = "Aji and Heafield, EMNLP 2017; Lin et al., ICLR 2018 (selection made exact)",
         .defaults = "transform=none,select=topk,values=fp32,index=u32",
-        .guarantee = "exact: the squared error is the dropped energy, at most (1 - k/n) ||x||^2",
+        .guarantee = "exact: the squared error is the dropped energy, at most (1 - k/n) ||x||^2 "
+                     "for k of n kept",
     },
     {
         .name = "fft",
@@ -97,14 +98,15 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Fang et al., JPDC 2019 (RedSync), section 4",
         .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",
-        .guarantee = "the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the "
+        .guarantee = "the squared error is the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - "
+                     "k mu^2 with mu the "
                      "mean of the k kept "
                      "values",
         .nominal_bits = redsync_nominal,
     },
     {
         .name = "dgc",
-        .summary = "threshold from a sample, re-selected if too many pass",
+        .summary = "threshold from a sample; if too many pass, the largest of them",
         .source = "Lin et al., ICLR 2018 (DGC), section 3",
         .defaults = "density=0.001,select=sampled,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",

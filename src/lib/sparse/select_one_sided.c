@@ -19,7 +19,7 @@ struct ranking {
     uint64_t ties; /* how many of them equal the threshold */
 };
 
-/* Ranks the collected values of one side and leaves all of them in s->value. k is 0 if there are none. */
+/* Ranks the collected values of one side and leaves all of them in s->value. k is 0 if the side has no values. */
 static struct ranking rank_side(struct gcb_selection *s, const float *x, struct gcb_side side,
                                 uint64_t k)
 {

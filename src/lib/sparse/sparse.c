@@ -324,7 +324,7 @@ static int sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mvie
     return 0;
 }
 
-/* ---- what the rows of a result say ---- */
+/* ---- descriptions of payloads, for results ---- */
 
 /* Order-0 entropy of n flags, `kept` of them set. */
 static double flags_entropy(uint64_t kept, uint64_t n)
@@ -423,8 +423,9 @@ static const struct gcb_codec_ops sparse_ops = {
 const struct gcb_codec gcb_codec_sparse = {
     .name = "sparse",
     .summary = "any combination of a transform, a selection, values and an index coder",
-    .source = "the stages of the methods below",
-    .guarantee = "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 with unquantised values",
+    .source = "combines the stages of the methods below",
+    .guarantee =
+        "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 for k of n kept and values not quantised",
     .wire_id = 16,
     .caps_of = gcb_sparse_caps,
     .params = gcb_sparse_params,

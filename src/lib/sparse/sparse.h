@@ -24,7 +24,7 @@ struct gcb_sparse {
     const struct gcb_value_coder *values_ops;
     const struct gcb_index *index_ops;
     uint64_t segments;
-    uint64_t k;        /* positions asked for */
+    uint64_t k;        /* requested number of positions */
     uint64_t max_kept; /* positions that the selector may keep */
 };
 
@@ -36,7 +36,7 @@ unsigned gcb_sparse_caps(const double *value);
 /* presets.c: published sparsifiers; the last row has no name */
 extern const struct gcb_preset gcb_sparse_presets[];
 
-/* Most floats in a tile of positions. */
+/* The most floats in a tile of positions. */
 #define GCB_SPARSE_TILE (2 * GCB_TILE)
 
 /*
@@ -45,7 +45,7 @@ extern const struct gcb_preset gcb_sparse_presets[];
  */
 void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env);
 
-/* Most bytes of a payload of a bound state. */
+/* The most bytes that a payload of a bound state can have. */
 uint64_t gcb_sparse_max_payload(const void *state);
 
 #endif

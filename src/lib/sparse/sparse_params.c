@@ -54,7 +54,7 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                     .offset = offsetof(struct gcb_sparse, select),
                     .choices = gcb_selector_names},
     [ROW_THRESHOLD] = {.name = "threshold",
-                       .help = "least magnitude that is kept",
+                       .help = "smallest magnitude that is kept",
                        .type = GCB_PARAM_REAL,
                        .offset = offsetof(struct gcb_sparse, selection.p.threshold),
                        .def = 0.001,

@@ -60,9 +60,9 @@ struct gcb_transform {
      * the inverse, which undoes it. `base` is the first position of the segment. */
     void (*scale)(const struct gcb_transform_state *t, float *values, const uint32_t *pos, size_t n,
                   uint64_t base);
-    /* where to put the kept coefficients when decoding into `out`; NULL: `out` */
+    /* the array that takes the kept coefficients when decoding into `out`; NULL: `out` */
     float *(*canvas)(struct gcb_transform_state *t, float *out);
-    /* from the filled canvas to `out`; NULL: the canvas is `out` */
+    /* transforms the filled canvas into `out`; NULL: the canvas is `out` */
     void (*inverse)(struct gcb_transform_state *t, float *out);
 };
 
@@ -91,7 +91,7 @@ enum gcb_select_id {
 struct gcb_selection_params {
     double density;
     uint64_t chunk;         /* chunk: positions in a chunk; 0: one chunk with all positions */
-    double threshold;       /* threshold */
+    double threshold;       /* threshold: smallest magnitude that is kept */
     double sample;          /* sampled: share of positions */
     uint64_t dense_below;   /* redsync: bytes of a tensor */
     uint64_t trimmed_below; /* redsync: bytes of a tensor */
@@ -168,7 +168,7 @@ struct gcb_values_state {
     struct gcb_range_format format;
     uint64_t clamped;
     double sum_up, sum_down;  /* means: sum of the positive values, and of the other values */
-    uint64_t positive, count; /* means: number of positive values, and of all */
+    uint64_t positive, count; /* means: number of positive values, and of all values */
     float up, down;           /* means: what replaces the values; uniform: `up` is the largest */
 };
 
@@ -179,7 +179,7 @@ struct gcb_values_state {
 struct gcb_value_coder {
     const char *name;
     bool one_sign;        /* only for selections of one sign */
-    unsigned bits;        /* per value: 0 to 16, 32, or GCB_CODER_BITS_GIVEN */
+    unsigned bits;        /* bits per value: 0 to 16, 32, or GCB_CODER_BITS_GIVEN */
     uint64_t scale_bytes; /* bytes of the scale, before the values */
     /* sees all tiles before the first put; NULL: not needed */
     void (*measure)(struct gcb_values_state *v, const float *x, size_t n);
@@ -241,9 +241,9 @@ struct gcb_index {
     /* most bytes for `kept` of n positions, kept <= n <= 2^31 */
     uint64_t (*bound)(uint64_t n, uint64_t kept);
     void (*encode)(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n);
-    /* takes a segment's bytes from `in`; 0 or GCB_E_CORRUPT */
+    /* takes a segment's bytes from `in`; returns 0 or GCB_E_CORRUPT */
     int (*open)(struct gcb_index_cursor *c, struct gcb_rbuf *in);
-    /* the next n = min(GCB_TILE, kept - done) positions; 0 or GCB_E_CORRUPT */
+    /* reads the next n = min(GCB_TILE, kept - done) positions; returns 0 or GCB_E_CORRUPT */
     int (*next)(struct gcb_index_cursor *c, uint32_t *pos, size_t n);
 };
 

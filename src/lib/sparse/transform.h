@@ -3,7 +3,7 @@
 
 #include "src/lib/sparse/stages.h"
 
-/* What several transforms share: transform.c. */
+/* Functions that several transforms share. They are in transform.c. */
 
 /* The number of elements in a whole chunk. */
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
@@ -11,10 +11,11 @@ uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
 /* Frees all memory that a transform of any kind may have. */
 void gcb_transform_fini(struct gcb_transform_state *t);
 
-/* For the transforms that use FFTW, with at least one element: memory for the coefficients, and a plan. GCB_E_NOMEM. */
+/* For the transforms that use FFTW: allocates the coefficients and makes a plan. There must be at least one element.
+ * Returns 0 or GCB_E_NOMEM. */
 int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind,
                        struct gcb_diag *diag);
-/* `has_room` of these transforms. */
+/* `has_room` of the transforms that use FFTW. */
 bool gcb_transform_has_room(const struct gcb_transform_state *t);
 
 /* `order`, `scale` and `canvas` of the transforms whose coefficients are as many real numbers as the elements. */

@@ -37,8 +37,8 @@ static uint64_t tail_bin(const struct gcb_transform_state *t)
 struct power_job {
     struct gcb_transform_state *t;
     uint64_t tail;
-    float scale;  /* of all bins */
-    float weight; /* of the shorter last chunk, whose unscaled bins are smaller */
+    float scale;  /* multiplies all bins */
+    float weight; /* multiplies powers of the shorter last chunk, whose unscaled bins are smaller */
 };
 
 static void power_span(void *ctx, uint64_t i)
@@ -54,7 +54,8 @@ static void power_span(void *ctx, uint64_t i)
                                  job->weight);
 }
 
-/* Squared magnitudes. The bins are first scaled by a power of two near the largest part, or squares would underflow. */
+/* Squared magnitudes. The bins are first scaled by a power of two near the largest part, because their squares would
+ * underflow otherwise. */
 static const float *fft_order(struct gcb_transform_state *t, const float *coef)
 {
     struct power_job job = {.t = t, .tail = tail_bin(t), .weight = 1.0f};

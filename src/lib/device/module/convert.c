@@ -7,7 +7,7 @@ struct convert {
     const struct gcb_cuda_convert *by;
 };
 
-/* Wire ids: src/lib/codec/identity.c and half.c. */
+/* The wire ids are defined in src/lib/codec/identity.c and half.c. */
 static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct convert *s = state;

@@ -25,7 +25,7 @@ void gcb_cuda_fft_destroy(struct gcb_cuda_fft *fft); /* NULL is fine */
 uint64_t gcb_cuda_fft_work(const struct gcb_cuda_fft *fft);
 
 /* Queue all chunks. x has n floats and bins has 2 * gcb_fft_bins(n, chunk), aligned to 16, without overlap. The inverse
- * destroys the bins; their imaginary parts must be those of a real transform. 0 or GCB_E_DEVICE. */
+ * destroys the bins; their imaginary parts must be those of a real transform. Return 0 or GCB_E_DEVICE. */
 int gcb_cuda_fft_forward(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
                          const float *x, void *work);
 int gcb_cuda_fft_inverse(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *x,

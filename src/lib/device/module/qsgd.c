@@ -3,7 +3,7 @@
 #include "kernels/dither/dither_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* Begins like the CPU's state (src/lib/codec/qsgd.c). */
+/* The state of a coder, which begins like the CPU's state (src/lib/codec/qsgd.c). */
 struct qsgd {
     struct gcb_qsgd_params p;
     struct gcb_codec_env env;

@@ -2,7 +2,7 @@
 #include "kernels/range/range_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* Begins like the CPU's state (src/lib/codec/range.c). */
+/* The state of a coder, which begins like the CPU's state (src/lib/codec/range.c). */
 struct range {
     struct gcb_range_params p;
     uint64_t count;

@@ -20,7 +20,7 @@ struct gcb_device_sparse {
     struct gcb_sparse p; /* parameters, and the sizes that follow from them, as on the CPU */
     const struct gcb_device_transform *transform;
     struct gcb_cuda_fft *fft;            /* fft and dct, if cuFFT does the transform */
-    struct gcb_cuda_spectrum spectrum;   /* fft */
+    struct gcb_cuda_spectrum spectrum;   /* fft: how bins are ordered and scaled */
     struct gcb_cuda_block_fft fft_short; /* fft: whole chunks that do not need cuFFT */
     struct gcb_cuda_dct dct;             /* dct: whole chunks */
     struct gcb_cuda_dct dct_rest;        /* dct: the shorter last chunk; count 0: none */
@@ -29,7 +29,7 @@ struct gcb_device_sparse {
         GCB_DCT_DIRECT,
         GCB_DCT_LONG
     } dct_way;                                  /* dct: how whole chunks are transformed */
-    void *table;                                /* fft, dct: device memory */
+    void *table;                                /* fft, dct: tables in device memory */
     const struct gcb_device_selector *selector; /* not used by a decoder */
     void *found; /* device memory: the threshold that later steps reuse, or NULL */
     const struct gcb_device_index *index;

@@ -132,9 +132,9 @@ static uint64_t dct_scratch(const struct gcb_device_sparse *s)
     return lay_out(s, NULL).bytes;
 }
 
-/* ---- around cuFFT ---- */
+/* ---- steps before and after cuFFT ---- */
 
-/* Floats of the bins of all whole chunks. */
+/* The number of floats in the bins of all whole chunks. */
 static uint64_t whole_bins(const struct gcb_device_sparse *s)
 {
     return 2 * (s->dct.count / s->dct.length * (s->dct.length / 2 + 1));
@@ -248,7 +248,8 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     return err ? err : gcb_cuda_scale_chosen(stream, chosen, cut.first * cut.k, s->dct.unitary);
 }
 
-/* The shorter last chunk. Its coefficients are filled in here if whole chunks are transformed in shared memory. */
+/* Transforms the shorter last chunk back. First fills in its coefficients if whole chunks are transformed in shared
+ * memory. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {

@@ -45,7 +45,7 @@ int gcb_cuda_table_create(void **out, const void *from, uint64_t bytes, struct g
         return 0;
     }
     gcb::released(cudaFree(table));
-    return gcb_diag_set(diag, err, "device cuda: %llu bytes of a method's tables: %s",
+    return gcb_diag_set(diag, err, "device cuda: cannot make %llu bytes of a method's tables: %s",
                         static_cast<unsigned long long>(bytes), cudaGetErrorString(f.error));
 }
 

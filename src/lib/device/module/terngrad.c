@@ -3,7 +3,7 @@
 #include "kernels/dither/dither_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* Begins like the CPU's state (src/lib/codec/terngrad.c). */
+/* The state of a coder, which begins like the CPU's state (src/lib/codec/terngrad.c). */
 struct terngrad {
     struct gcb_terngrad_params p;
     struct gcb_codec_env env;
