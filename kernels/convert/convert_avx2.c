@@ -14,7 +14,7 @@ static inline __m256i magnitudes(__m256i bits)
     return _mm256_and_si256(bits, _mm256_set1_epi32((int)GCB_MAGNITUDE_MASK));
 }
 
-/* All ones in each lane with a finite magnitude of at least too_large. */
+/* Returns all ones in each lane with a finite magnitude of at least too_large. */
 static inline __m256i saturates(__m256i m, uint32_t too_large)
 {
     const __m256i large = _mm256_cmpgt_epi32(m, _mm256_set1_epi32((int)too_large - 1));
@@ -34,8 +34,8 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
     const __m256i largest = _mm256_set1_epi32(0x477fe000); /* 65504 */
     size_t saturated = 0, i = 0;
 
-    /* The instruction does everything except saturate: values that are too large are replaced by
-     * the limit first. */
+    /* The conversion instruction does everything except saturate: values that are too large are replaced by the limit
+     * first. */
     for (; i + 8 <= n; i += 8) {
         const __m256i bits = load_bits(x + i);
         const __m256i large = saturates(magnitudes(bits), GCB_FP16_TOO_LARGE);

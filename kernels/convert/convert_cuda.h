@@ -4,21 +4,20 @@
 #include "kernels/cuda/group.h"
 
 /*
- * Family `convert` on the device (kernels/convert/convert.h). Each call is one launch on the stream
- * and reads every element once. Returns 0 or GCB_E_DEVICE. All pointers are device memory; arrays
- * are aligned to 16.
+ * Family `convert` on the device (kernels/convert/convert.h). Each call is one launch on the stream and reads every
+ * element once. Returns 0 or GCB_E_DEVICE. All pointers are device memory; arrays are aligned to 16.
  *
  * put: writes the values as fp32, fp16 or bf16 bytes; sets result->length to the bytes and adds the number
  *      of saturated values to result->clamped. result may be NULL.
- * get: the inverse.
- * put_group, get_group: the same for a group of messages: one copy of the group's table, then one launch.
+ * get: the inverse. put_group, get_group: like put and get, for a group of messages: one copy of the group's table,
+ * then one launch.
  */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct gcb_cuda_convert {
-    uint64_t bytes; /* of an element of the message */
+    uint64_t bytes; /* bytes of an element of the message */
     int (*put)(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                struct gcb_device_result *result);
     int (*get)(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);

@@ -37,9 +37,9 @@ __device__ __forceinline__ block_work find_work(const single &where)
     return {where.item, blockIdx.x, gridDim.x};
 }
 
-/* Searches for the last message whose first block is at or before this block; messages without
- * blocks share their first block with a later one. Called by every thread of the block. Each warp
- * compares 32 messages at a time, so two steps are enough for a thousand messages. */
+/* Searches for the last message whose first block is at or before this block; messages without blocks share their first
+ * block with a later message. Called by every thread of the block. Each warp compares 32 messages at a time, so two
+ * steps are enough for a thousand messages. */
 __device__ __forceinline__ block_work find_work(const message_group &where)
 {
     unsigned from = 0, left = where.count;

@@ -16,7 +16,7 @@ struct gcb_device_item {
     struct gcb_device_input in; /* decoding: in.x is the output, and there is no residual */
     uint8_t *payload;
     struct gcb_device_result *result;
-    void *scratch;         /* this message's own, aligned to 256 */
+    void *scratch;         /* scratch of this message only, aligned to 256 */
     uint64_t coarse, fine; /* random streams, if the codec draws */
     uint64_t bucket;       /* qsgd: elements that share a norm */
 };
@@ -34,14 +34,14 @@ struct gcb_device_item {
  * been waited for.
  */
 struct gcb_device_group {
-    unsigned count; /* messages */
+    unsigned count; /* number of messages */
     struct gcb_device_item *items;
     const struct gcb_device_item *items_dev;
     uint32_t *first; /* GCB_DEVICE_GRIDS rows of `count` entries */
     const uint32_t *first_dev;
 };
 
-/* Bytes of a table, on either side. gcb_device_group_at lays the table out; it is aligned to 16. */
+/* Bytes of a table, in pinned memory or on the device. gcb_device_group_at lays the table out; it is aligned to 16. */
 static inline uint64_t gcb_device_group_bytes(uint64_t count)
 {
     return count * (sizeof(struct gcb_device_item) + GCB_DEVICE_GRIDS * sizeof(uint32_t));

@@ -2,9 +2,8 @@
 #define KERNELS_CUDA_LAUNCH_CUH
 
 /*
- * The only way to launch a kernel and the only way to use shared memory. Device code uses neither
- * <<< >>> nor __shared__ itself, because tests replace this header by one that runs the kernels on
- * the CPU (docs/cuda.md).
+ * Kernels are launched, and shared memory is used, only through this header. Device code uses neither <<< >>> nor
+ * __shared__ itself, because tests replace this header by one that runs the kernels on the CPU (docs/cuda.md).
  */
 #include <cuda_runtime.h>
 

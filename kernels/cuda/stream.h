@@ -11,9 +11,9 @@
 struct gcb_device_stream; /* opaque: defined by the module (kernels/cuda/fault.cuh) */
 
 /*
- * The result of a call, written on the device after everything else. The results of a step's
- * messages are contiguous, so one synchronisation and one small copy fetch all of them. It must be
- * all zero before the call, because kernels add to it.
+ * The result of a call, written on the device after everything else. The results of a step's messages are contiguous,
+ * so one synchronisation and one small copy fetch all of them. A result must be all zero before its call, because
+ * kernels add to it.
  */
 struct gcb_device_result {
     uint64_t length;  /* encode: bytes of the payload */

@@ -30,8 +30,8 @@ __host__ __device__ inline uint64_t tile_count(uint64_t n)
     return (n + kTile - 1) / kTile;
 }
 
-/* Calls op.at<width>(), with 16 for any other width, so that the compiler knows the position of
- * each code. */
+/* Calls op.at<width>(), or op.at<16>() if width is not 1 to 15, so that the compiler knows the position of each
+ * code. */
 template <class Op> __device__ __forceinline__ void by_width(unsigned width, const Op &op)
 {
     switch (width) {

@@ -40,7 +40,7 @@ __device__ __forceinline__ void sync_warp()
     __syncwarp();
 }
 
-/* Bit i is p of lane i. */
+/* Bit i of the result is the p of lane i. */
 __device__ __forceinline__ uint32_t ballot(bool p)
 {
     return __ballot_sync(0xffffffffu, p);

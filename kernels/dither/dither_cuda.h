@@ -43,9 +43,9 @@ int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
 
-/* The same with Elias codes. Encoding and decoding first produce a payload of fixed width in the
- * scratch, and take three launches more. The payload to decode must have at least the norms and the
- * directory. */
+/* Like gcb_cuda_qsgd_encode and gcb_cuda_qsgd_decode, but with Elias codes. Encoding and decoding first produce a
+ * payload of fixed width in the scratch. They take three more launches. The payload to decode must have at least the
+ * norms and the directory. */
 uint64_t gcb_cuda_elias_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
@@ -56,7 +56,7 @@ int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t
 
 struct gcb_cuda_terngrad {
     struct gcb_cuda_draw draw;
-    double clip; /* in standard deviations; 0: no clipping */
+    double clip; /* clip at this many standard deviations; 0: no clipping */
     int base3;   /* five codes to a byte; otherwise two bits per code */
 };
 
@@ -71,9 +71,9 @@ int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
 
 /*
- * The same for a group: one copy of the group's table, then as many launches as for one message;
- * terngrad adds up all sums of a long message in one launch. `bucket` and the random streams come
- * from each message, not from `how`.
+ * Like the functions above, for a group of messages. Each call takes one copy of the group's table, then as many
+ * launches as for one message; terngrad adds up all sums of a long message in one launch. `bucket` and the random
+ * streams come from each message, not from `how`.
  */
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                const struct gcb_cuda_qsgd *how);

@@ -71,14 +71,14 @@ GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const s
 }
 
 /*
- * The same in two steps, for many elements. gcb_dither_256ths gives t in 256ths, rounded down: the
- * level, and below it the top byte of p. After adding 255 - byte, the bits above the lowest 8 are
- * the level that the byte decides; if the lowest 8 bits are all ones, the byte does not decide, and
- * gcb_dither_rounds_up says whether to add one.
+ * Like gcb_dither_level, but in two steps, for many elements. gcb_dither_256ths gives t in 256ths, rounded down: the
+ * level, and below it the top byte of p. After adding 255 - byte, the bits above the lowest 8 are the level that the
+ * byte decides; if the lowest 8 bits are all ones, the byte does not decide, and gcb_dither_rounds_up says whether to
+ * add one.
  *
- * inv256 is d->inv * 256 and scaled is |x| * d->factor. Multiplying by a power of two first or last
- * gives the same product, with two exceptions that do not matter: t below 2^-126, which is 0 in
- * 256ths either way, and overflow, which is above the top either way.
+ * inv256 is d->inv * 256 and scaled is |x| * d->factor. Multiplying by a power of two first or last gives the same
+ * product, with two exceptions that do not matter: t below 2^-126, which is 0 in 256ths either way, and overflow, which
+ * is above the top either way.
  */
 GCB_HD uint32_t gcb_dither_256ths(float scaled, float inv256, float top256)
 {

@@ -15,7 +15,7 @@ struct bit_string {
     unsigned n;
 };
 
-/* The bits of a, then those of b. */
+/* Returns the bits of a, followed by the bits of b. */
 __device__ bit_string join_bits(const bit_string &a, const bit_string &b)
 {
     return {a.v | b.v << a.n, a.n + b.n};
@@ -28,10 +28,10 @@ __device__ bit_string number_bits(uint32_t n)
     return {c.bits, c.length};
 }
 
-/* This thread's codes of a block. */
+/* The codes of a block that this thread handles. */
 struct code_run {
     uint32_t code[kTileEach];
-    unsigned first, count; /* index and number of elements within the block, which has `total` */
+    unsigned first, count; /* index and number of elements in the block of `total` elements */
     unsigned total;
     unsigned next; /* sparse: index after the last nonzero code before this run */
 };
@@ -64,7 +64,7 @@ __device__ uint32_t max_before(put_room &room, uint32_t v)
     return most;
 }
 
-/* Called by every thread of the block. */
+/* Loads this thread's codes of block b. Called by every thread of the block. */
 __device__ void load_codes(put_room &room, code_run &r, const elias_message &e, uint64_t b)
 {
     const unsigned skip = gcb::load_tile(room.tile, fixed_at(e, b), fixed_bytes(e, b));

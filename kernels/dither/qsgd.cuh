@@ -65,7 +65,7 @@ __device__ __forceinline__ unsigned at_most_each(uint64_t count)
 struct norm_run {
     uint64_t first;
     unsigned count;       /* elements of the message in this run */
-    unsigned end;         /* elements that belong to the first one's bucket */
+    unsigned end;         /* elements that belong to the first element's bucket */
     unsigned each;        /* elements per bucket after that; all three are at most kTileEach */
     const uint32_t *norm; /* norm of the first element's bucket */
 
@@ -121,7 +121,7 @@ struct norm_walk {
     {
     }
 
-    /* Does another bucket begin with element i? Elements are asked for in order. */
+    /* Does another bucket begin with element i? Must be called for the elements in order. */
     __device__ __forceinline__ bool next_bucket(unsigned i)
     {
         if (i != end)
@@ -144,8 +144,8 @@ int compute_norms(struct gcb_device_stream *s, const single &message, bool l2);
 
 /* For a group: the blocks of its grids 1 and 2, which are divided among the messages before the table is sent. */
 struct norm_grids {
-    uint64_t blocks; /* for maxima or sums of squares */
-    uint64_t norms;  /* for computing norms from these sums */
+    uint64_t blocks; /* blocks for maxima or sums of squares */
+    uint64_t norms;  /* blocks for computing norms from the sums */
 };
 
 norm_grids cut_norms(const struct gcb_device_group *g, bool l2);

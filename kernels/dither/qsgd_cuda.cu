@@ -11,7 +11,7 @@ namespace
 /* Norms are kept as bit patterns. The payload is little-endian, and so is the device. */
 struct encode_room {
     gcb::tile_room codes;
-    uint32_t norm[gcb::kTile]; /* of the tile's buckets */
+    uint32_t norm[gcb::kTile]; /* norms of the tile's buckets */
 };
 
 /* ---- norms within a tile that holds whole buckets ---- */
@@ -125,8 +125,8 @@ struct rounders {
     }
 };
 
-/* Computes the codes of this thread's elements. A missing element gets 0, and so does one whose
- * norm is 0, because inv is 0 then. */
+/* Computes the codes of this thread's elements. A missing element gets code 0. An element whose norm is 0 also gets
+ * code 0, because inv is 0 then. */
 __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
                          const float *x, const norm_run &r, const struct gcb_cuda_qsgd &how)
 {
@@ -180,7 +180,7 @@ __device__ void put_residual(const struct gcb_device_input &in, const float (&v)
  * or either, decided per message. */
 enum norm_source { IN_TILE, SEPARATE, PER_MESSAGE };
 
-/* Replaces the settings that each message has for itself. */
+/* Replaces the settings that differ by message: the bucket and the random streams. */
 __device__ void use_item_settings(struct gcb_cuda_qsgd &how, const struct gcb_device_item &item)
 {
     how.bucket = item.bucket;

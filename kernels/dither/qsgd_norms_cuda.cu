@@ -105,7 +105,7 @@ template <class Where> __global__ void bucket_squares(Where where)
         sum = lane_sum(in.x + from, here, mine, lanes, square_term());
     }
     sum = join_lanes(sum, lanes);
-    if (start < in.n && mine == 0) /* a short last bucket has partial sums of no elements, too */
+    if (start < in.n && mine == 0) /* in a short last bucket, also partial sums of no elements */
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 

@@ -20,7 +20,7 @@ __device__ __forceinline__ float &scale_of(const struct gcb_device_item &item)
 /* Computes the scaler into the scratch and the payload. Adds error feedback to x. */
 int compute_scale(struct gcb_device_stream *s, const single &message, double clip);
 
-/* The same for a group. Its grid 2 is cut into `blocks` blocks before its table is sent. */
+/* Computes the scalers of a group. cut_scale cuts the group's grid 2 into `blocks` blocks, before the table is sent. */
 uint64_t cut_scale(const struct gcb_device_group *g);
 int compute_scale(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
                   double clip);

@@ -22,7 +22,7 @@ struct measurement {
 
 struct alignas(16) head {
     float scale;
-    struct measurement so_far; /* of a long message: the sums of its first blocks */
+    struct measurement so_far; /* long messages: the sums of the first blocks */
 };
 
 /* Layout of the scratch: the head, then the sums and the maximum of each sum block. */

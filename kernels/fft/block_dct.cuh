@@ -18,7 +18,7 @@ namespace gcb
 constexpr unsigned kDctElements = kBlockElements;
 static_assert(kDctElements == GCB_CUDA_DCT_BLOCK_MOST, "one block must handle the longest chunk");
 
-/* The three arrays of a table. */
+/* The three arrays of a table (kernels/fft/dct_cuda.h). */
 struct dct_twiddles {
     const complex *fft, *split, *rotation;
     unsigned m;
@@ -30,7 +30,7 @@ struct dct_twiddles {
     }
 };
 
-/* m, which is a constant if a block has one chunk. */
+/* Half of a chunk's length, m, which is a constant if a block has one chunk. */
 template <bool Whole> __device__ __forceinline__ unsigned dct_half(const struct gcb_cuda_dct &d)
 {
     return Whole ? kBlockPoints : static_cast<unsigned>(d.length / 2);

@@ -103,10 +103,9 @@ template <unsigned R> __device__ __forceinline__ void dft(complex *v)
 }
 
 /*
- * A round of radix R has m / R butterflies per transform; p is the product of the radices before
- * it, and i is the number of a butterfly in the block. `twiddles` has exp(-2 pi i k r / (R p)) at (r -
- * 1) p + k, for k < p and 0 < r < R. Whole: one transform fills the block, so offsets are
- * constants.
+ * A round of radix R has m / R butterflies per transform; p is the product of the radices before it, and i is the
+ * number of a butterfly in the block. `twiddles` has exp(-2 pi i k r / (R p)) at (r - 1) p + k, for k < p and 0 < r <
+ * R. If Whole, one transform fills the block, so offsets are constants.
  */
 template <unsigned R, bool Whole>
 __device__ __forceinline__ void read_butterfly(complex *v, block_fft_room &room,
@@ -159,9 +158,9 @@ fft_round(block_fft_room &room, const complex *__restrict__ twiddles, unsigned m
     sync_block();
 }
 
-/* All rounds, in shared memory. The numbers must be in `room` before a barrier; a barrier follows
- * the results. `twiddles` has the twiddle factors of each round except the first, m minus the first
- * radix in all (fill_rounds). Called by every thread of the block. */
+/* Does all rounds in shared memory. The numbers must be in `room` before a barrier; a barrier follows the results.
+ * `twiddles` has the twiddle factors of each round except the first, m minus the first radix in all (fill_rounds).
+ * Called by every thread of the block. */
 __device__ __forceinline__ void block_fft(block_fft_room &room,
                                           const complex *__restrict__ twiddles, unsigned m)
 {
@@ -210,11 +209,11 @@ __device__ __forceinline__ void read_last(complex *v, block_fft_room &room,
  * m - k. `split` is exp(-2 pi i k / 2 m).
  */
 
-constexpr unsigned kBlockElements = 2 * kBlockPoints; /* of a block: whole chunks */
+constexpr unsigned kBlockElements = 2 * kBlockPoints; /* elements of a thread block: whole chunks */
 constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads;
 
 struct complex_pair {
-    complex k, m_k; /* from number k, and from number m - k */
+    complex k, m_k; /* made from number k, and from number m - k */
 };
 
 __device__ __forceinline__ complex_pair split_pair(complex k, complex m_k, complex split)
@@ -263,8 +262,8 @@ __device__ __forceinline__ unsigned mirrored_last()
     return threadIdx.x ? kLastPart - threadIdx.x : kLastPart / 2;
 }
 
-/* Afterwards, for k = near[r], far[3 - r] is number m - k, and for k = far[r] near[3 - r] is (r <
- * 2). That is already so except in thread 0. There the partner of k = 0 is m / 2. */
+/* Afterwards (r < 2), if near[r] is number k, far[3 - r] is number m - k; and if far[r] is number k, near[3 - r] is
+ * number m - k. That is already so except in thread 0. There the partner of k = 0 is m / 2. */
 __device__ __forceinline__ void pair_up(last_pair *v)
 {
     if (threadIdx.x == 0) {

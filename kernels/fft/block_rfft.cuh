@@ -13,7 +13,7 @@
 namespace gcb
 {
 
-/* The two arrays of a table. */
+/* The two arrays of a table (kernels/fft/fft_cuda.h). */
 struct fft_twiddles {
     const complex *fft, *split;
     unsigned m;
@@ -24,14 +24,14 @@ struct fft_twiddles {
     }
 };
 
-/* m, which is a constant if a block has one chunk. */
+/* Half of a chunk's length, m, which is a constant if a block has one chunk. */
 template <bool Whole>
 __device__ __forceinline__ unsigned fft_half(const struct gcb_cuda_block_fft &f)
 {
     return Whole ? kBlockPoints : static_cast<unsigned>(f.length / 2);
 }
 
-/* The larger bit pattern of a bin's two parts. */
+/* The larger sign-cleared bit pattern of a bin's real and imaginary part. */
 __device__ __forceinline__ uint32_t largest_part(complex z)
 {
     const uint32_t re = gcb_magnitude(z.re), im = gcb_magnitude(z.im);

@@ -57,7 +57,7 @@ void gcb_cuda_dct_from_fft_table(void *table, uint64_t length);
 
 /* ---- launchers ---- */
 
-/* in->n = d->count. Adds error feedback while reading, and so does gcb_cuda_dct_select. */
+/* Requires in->n = d->count. This function and gcb_cuda_dct_select add error feedback while reading. */
 int gcb_cuda_dct_block_forward(struct gcb_device_stream *s, float *coef,
                                const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                                struct gcb_device_result *result);

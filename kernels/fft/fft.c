@@ -31,7 +31,7 @@ struct gcb_fft {
     uint64_t room;   /* floats that FFTW may allocate while all workers execute; 0 if few */
     float *scratch;  /* NULL: one chunk, transformed in the caller's bins */
     fftwf_plan plan;
-    fftwf_plan last;     /* for the short last chunk; NULL if there is none */
+    fftwf_plan last;     /* plan for the short last chunk, or NULL */
     float *twiddle;      /* DCT: rotation factors of a chunk */
     float *last_twiddle; /* rotation factors of the short last chunk, in the same allocation */
 };
@@ -142,10 +142,10 @@ static uint64_t largest_prime(uint64_t n)
 }
 
 /*
- * The floats that FFTW may allocate. It ends the process if it gets no memory. While planning, it takes up to 1.6 times
- * the length of the transform, and 5.9 times for a prime length. While executing once, it takes 2 times for twice a
- * prime, and 5.1 times for a prime (version 3.3.10, measured from 65,536 on). The result is 1.5 times these figures,
- * because FFTW's allocations leave gaps.
+ * The floats that FFTW may allocate. FFTW ends the process if it gets no memory. While planning, FFTW takes up to 1.6
+ * times the length of the transform, and 5.9 times for a prime length. While executing once, FFTW takes 2 times the
+ * length for twice a prime, and 5.1 times for a prime (version 3.3.10, measured from 65,536 on). The result is 1.5
+ * times these figures, because FFTW's allocations leave gaps.
  */
 static uint64_t most_floats_taken(uint64_t length)
 {

@@ -76,7 +76,7 @@ void gcb_fft_destroy(struct gcb_fft *fft); /* NULL does nothing */
  * time per object. */
 void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);
 
-/* As above, with inverse = 1; bins is overwritten. */
+/* Like gcb_fft_forward, but `fft` was made with inverse = 1. bins is overwritten. */
 void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
 
 /* Can the memory that FFTW may take in the next call be allocated? Only lengths from 65,536 on are

@@ -87,7 +87,7 @@ static void last_stage(float *x, size_t half)
         pair(x + i, x + i + half);
 }
 
-/* 8 <= n <= BASE, which fits the first-level cache. */
+/* Requires 8 <= n <= BASE. BASE values fit the first-level cache. */
 static void base_transform(float *x, size_t n)
 {
     size_t half = 8;

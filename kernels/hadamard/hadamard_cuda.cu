@@ -56,7 +56,7 @@ __device__ uint32_t signs_of(uint64_t key, uint64_t first)
     return w == 0 ? b.word[0] : w == 1 ? b.word[1] : w == 2 ? b.word[2] : b.word[3];
 }
 
-/* Brings an element of a shorter piece to the scale of the others. */
+/* Brings an element of a shorter piece to the scale of the whole pieces. */
 __device__ float scale_piece(float x, const job &j, uint64_t i)
 {
     const uint64_t piece = gcb_hadamard_piece(j.n, j.length, i);
@@ -67,8 +67,8 @@ __device__ float scale_piece(float x, const job &j, uint64_t i)
 }
 
 /*
- * Stages of distance `half`, 2 * half, ... among v; element e of v is number at + e * half. A pair
- * is joined only if both are in one piece.
+ * Does the stages of distance `half`, 2 * half, ... among v; element e of v is number at + e * half. A pair is joined
+ * only if both are in one piece.
  */
 template <unsigned Stages>
 __device__ void run_stages(float (&v)[kTileEach], const job &j, uint64_t at, uint64_t half)
@@ -114,7 +114,7 @@ __device__ unsigned element_index(unsigned round, unsigned e)
     return round == 0 ? t * 16 + e : round == 1 ? t / 16 * 256 + e * 16 + t % 16 : e * 256 + t;
 }
 
-/* Goes from one arrangement to the next. Called by every thread of the block. */
+/* Moves this thread's elements from one arrangement to the next. Called by every thread of the block. */
 __device__ void rearrange(tile_signs &room, float (&v)[kTileEach], unsigned round)
 {
 #pragma unroll
@@ -213,7 +213,7 @@ __global__ void strided_pass(float *to, const float *from, job j, pass p, uint64
         gcb::set_status(&result->status, GCB_E_SEND_RAW);
 }
 
-/* All passes; `between` holds the values between two passes. */
+/* Queues all passes; `between` holds the values between two passes. */
 int transform(struct gcb_device_stream *s, float *to, float *between,
               const struct gcb_device_input &from, const job &j, bool inverse, uint8_t *side,
               struct gcb_device_result *result)

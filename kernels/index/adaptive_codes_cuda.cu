@@ -107,8 +107,7 @@ __device__ void first_groups(codes_room &m, const gap_codes &from)
     gcb::sync_block();
 }
 
-/* Finds the group that gains most, or loses least, by joining the next; the first of equals. Called
- * by a warp. */
+/* Finds the group that gains most, or loses least, by joining the next; among equals, the first. Called by a warp. */
 __device__ void find_best_join(codes_room &m)
 {
     int64_t loss = INT64_MAX;

@@ -26,9 +26,8 @@ GCB_HD double gcb_golomb_density(unsigned b)
     return thresholds[b - 1];
 }
 
-/* Rice parameter of Golomb's code if `kept` of n positions are kept, by SBC's rule: b* = 1 +
- * floor(log2(log(phi - 1) / log(1 - p))). It is looked up in a table of thresholds, so it needs no
- * logarithm. */
+/* Rice parameter of Golomb's code if `kept` of n positions are kept, by SBC's rule: b* = 1 + floor(log2(log(phi - 1) /
+ * log(1 - p))). The parameter is looked up in a table of thresholds, so no logarithm is needed. */
 GCB_HD unsigned gcb_golomb_parameter(uint64_t kept, uint64_t n)
 {
     const double p = n ? (double)kept / (double)n : 1.0;

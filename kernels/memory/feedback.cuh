@@ -39,7 +39,7 @@ __device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_devic
     }
 }
 
-/* The same for a run that lies inside the array. */
+/* Like load_input, for a run that lies inside the array. */
 template <unsigned N>
 __device__ __forceinline__ void load_input_inside(float (&v)[N], const struct gcb_device_input &in,
                                                   uint64_t first)
@@ -84,7 +84,7 @@ __device__ __forceinline__ float decoded_or_residual(const float *from, uint64_t
     return from ? from[i] - decoded : decoded;
 }
 
-/* The same for a run of elements, with feedback. */
+/* Like decoded_or_residual for a run of elements, always with feedback. */
 template <unsigned N>
 __device__ __forceinline__ void subtract_run(float (&v)[N], const float *from, uint64_t first,
                                              uint64_t n)

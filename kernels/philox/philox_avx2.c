@@ -4,9 +4,9 @@
 #include "kernels/philox/philox.h"
 
 /*
- * Four blocks at a time, one in each 64-bit lane. Every word is in the low half of its lane; the
- * high half holds leftovers of the last product. The multiplier reads low halves only, so nothing
- * has to be masked until the words are combined.
+ * Computes four blocks at a time, one in each 64-bit lane. Every word is in the low half of its lane; the high half
+ * holds leftovers of the last product. The multiplier reads low halves only, so nothing has to be masked until the
+ * words are combined.
  */
 struct keys {
     __m256i k0[10], k1[10];

@@ -43,7 +43,7 @@ static inline __m256i encode_8(const float *x, const struct encoder *f, __m256i 
     return _mm256_add_epi32(c, _mm256_and_si256(sign, f->negative));
 }
 
-/* Returns how many of the 16 were above the maximum. */
+/* Encodes 16 values. Returns how many of them were above the maximum. */
 static inline size_t encode_step(uint16_t *code, const float *x, const struct encoder *f)
 {
     __m256i over0, over1;

@@ -68,9 +68,9 @@ GCB_HD double gcb_range_between(double x, double low, double high)
 }
 
 /*
- * 12 times the expected squared error of a value in the octave with biased exponent e. The octave
- * is divided at `to_zero` and at eps: values below the former become 0, values between them become
- * eps, values above are rounded to the grid.
+ * 12 times the expected squared error of a value in the octave with biased exponent e. The octave is divided at
+ * `to_zero` and at eps: values below `to_zero` become 0, values from `to_zero` to eps become eps, values above eps are
+ * rounded to the grid.
  */
 GCB_HD double gcb_range_octave_error(unsigned e, const struct gcb_range_format *f)
 {

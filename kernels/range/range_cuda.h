@@ -20,7 +20,7 @@ struct gcb_cuda_range {
     unsigned bits;     /* 2..16 */
     unsigned mantissa; /* 0: chosen from the data */
     int max_given;     /* 0: taken from the data */
-    float max;         /* if it is given */
+    float max;         /* the maximum, if max_given */
     enum gcb_range_rounding rounding;
 };
 
@@ -39,7 +39,8 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
 
-/* The same for a group: one copy of the group's table, then as many launches as for one message. */
+/* Like the functions above, for a group of messages. Each call takes one copy of the group's table, then as many
+ * launches as for one message. */
 int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                 const struct gcb_cuda_range *how);
 int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,

@@ -47,7 +47,7 @@ gcb_reduce_sum_fn gcb_reduce_sum_abs_avx2;
 gcb_reduce_sum_fn gcb_reduce_sum_sq_avx2;
 gcb_reduce_exponents_fn gcb_reduce_exponents_avx2;
 
-/* One of the three sums over any n, by blocks in index order. 0.0 for n = 0. */
+/* Computes one of the three sums for any n, block by block in index order. 0.0 for n = 0. */
 double gcb_reduce_blocks(gcb_reduce_sum_fn *block_sum, const float *x, size_t n);
 
 #endif

@@ -13,7 +13,7 @@ extern "C" {
  * to 16. */
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result);
-/* The same for each message of a group, whose table has been queued for copying already. */
+/* Like gcb_cuda_max_bits, for each message of a group whose table has been queued for copying. */
 int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
 #ifdef __cplusplus

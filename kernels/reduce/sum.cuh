@@ -70,10 +70,9 @@ struct square_term {
 };
 
 /*
- * C sums at once, each total + part[0] + part[1] + ... in this order. Lane 0 of warp c adds up sum
- * c and gets the result; the warps after the first C meanwhile copy the next parts to shared
- * memory. Called by every thread of the block, which must have more than C warps. `room` must not
- * be used until the next barrier.
+ * Computes C sums at once, each total + part[0] + part[1] + ... in this order. Lane 0 of warp c adds up sum c and gets
+ * the result; the warps after the first C meanwhile copy the next parts to shared memory. Called by every thread of the
+ * block, which must have more than C warps. `room` must not be used until the next barrier.
  */
 constexpr unsigned kChain = 512; /* parts in shared memory at a time */
 /* Parts in registers at a time, so that an addition waits only for the addition before it. */
@@ -140,7 +139,7 @@ __device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double tota
     return total;
 }
 
-/* One sum, from 0.0 on; thread 0 gets it. */
+/* Computes one sum, starting at 0.0; thread 0 gets it. */
 __device__ __forceinline__ double chain_sum(chain_room &room, const double *part, uint64_t count)
 {
     const double *const parts[] = {part};

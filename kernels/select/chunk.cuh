@@ -34,7 +34,7 @@ struct chunk_cut {
 
 /* The state of the search: at least k magnitudes reach `low`, fewer than k reach `high`. */
 struct chunk_search {
-    uint32_t low, high, reach, over; /* numbers of magnitudes that reach `low` and `high` */
+    uint32_t low, high, reach, over; /* reach, over: how many reach `low` and `high` */
 
     __device__ bool is_unfinished(uint32_t k) const
     {

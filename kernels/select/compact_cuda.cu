@@ -69,7 +69,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, lis
     for (uint64_t from = 0; from < tiles; from += kSumThreads * kSumEach) {
         const uint64_t start = from + threadIdx.x * kSumEach;
         uint32_t tile_above[kSumEach], tile_ties[kSumEach], a, t;
-        uint64_t mine = 0, all, before; /* above in the low 32 bits, ties in the high ones */
+        uint64_t mine = 0, all, before; /* low 32 bits: number above; high 32 bits: ties */
 
 #pragma unroll
         for (unsigned i = 0; i < kSumEach; i++) {

@@ -10,8 +10,8 @@ using gcb::kSides;
 using gcb::list_set;
 using gcb::selection_state;
 
-/* Launched with one block. If a side that must have k elements has fewer, asks to collect all.
- * `sides` has a bit for each such side. */
+/* Launched with one block. If a side that must have k elements has fewer, asks to collect all. `sides` has a bit for
+ * each side that must have k elements. */
 __global__ void check_sides(selection_state *c, uint32_t k, unsigned sides)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -42,7 +42,7 @@ __global__ void set_ranks(selection_state *c, uint32_t k)
 
 /* ---- one-sided: makes lists of both sides, then keeps one ---- */
 
-/* Sum blocks of the longer list. */
+/* The number of sum blocks of the longer list. */
 __device__ uint64_t sum_blocks(const selection_state *c)
 {
     const uint64_t most = c->kept[0] > c->kept[1] ? c->kept[0] : c->kept[1];
@@ -128,7 +128,7 @@ uint64_t lay_out_second(uint8_t *at, uint64_t n, uint64_t most, kept_list *other
     return end;
 }
 
-/* ---- alternating: the side whose turn it is, or the other if that side is empty ---- */
+/* ---- alternating: the side of this step, or the other side if that is empty ---- */
 
 __global__ void choose_side(selection_state *c, unsigned turn)
 {
@@ -136,7 +136,7 @@ __global__ void choose_side(selection_state *c, unsigned turn)
         c->keep[kSides] = c->keep[c->want[turn] ? turn : turn ^ 1];
 }
 
-/* All steps up to ranking both sides. `sides` has a bit for each side that must have k elements. */
+/* Queues all steps up to ranking both sides. `sides` has a bit for each side that must have k elements. */
 int rank_sides(struct gcb_device_stream *s, const gcb::selection &w, uint64_t k, unsigned sides)
 {
     const gcb::sample how = gcb::plan_sample(w.x.n, k);

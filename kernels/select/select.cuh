@@ -19,15 +19,14 @@ constexpr unsigned kSides = 2;     /* positive values, then negative ones */
 constexpr unsigned kRatios = 1024; /* ratios of a search; its thresholds are fewer */
 constexpr unsigned kOneBlock = 1024;
 
-/* The elements of one side to keep: the side is those whose sign bit, masked with `mask`, equals
- * `sign`. All magnitudes above `prefix` are kept, and the first `left` that equal it. While
- * `prefix` is being searched for, it holds the leading digits found so far, and `left` the rank
- * among the elements that share them. */
+/* The elements of one side to keep. A side has the elements whose sign bit, masked with `mask`, equals `sign`. All
+ * magnitudes above `prefix` are kept, and the first `left` that equal it. While `prefix` is being searched for, it
+ * holds the leading digits found so far, and `left` the rank among the elements that share them. */
 struct kept_side {
     uint32_t mask, sign;
     uint32_t prefix, left;
 };
-constexpr uint32_t kAll = 0xffffffffu; /* keeps all that equal `prefix` */
+constexpr uint32_t kAll = 0xffffffffu; /* `left`: keeps all that equal `prefix` */
 
 struct selection_state {
     struct gcb_cuda_choice choice; /* must be first: chosen.choice points here */
@@ -41,13 +40,13 @@ struct selection_state {
     uint32_t kept[kSides];             /* lengths of lists that are made together */
     uint32_t side;                     /* the side whose list is kept */
     uint32_t digits[kSides][kLevels][kDigits];
-    uint32_t table[kRatios], count[kRatios]; /* thresholds, and elements between two */
+    uint32_t table[kRatios], count[kRatios]; /* thresholds, and number of elements between two */
 };
 
 /* The collected elements: tile t has count[t] entries from entry 4096 t on. */
 struct slots {
     uint32_t *bits;
-    uint16_t *offset; /* within the tile */
+    uint16_t *offset; /* offset of the entry in its tile */
     uint32_t *count;
     uint32_t *above; /* per tile: entries above the kept magnitude */
     uint32_t *ties;  /* per tile: entries that equal it */

@@ -20,7 +20,7 @@ static_assert(sizeof(value_measures) % 8 == 0, "the array of doubles after it mu
 
 struct measure_arrays {
     value_measures *all;
-    double *up, *down; /* for each block of the project's sum */
+    double *up, *down; /* sums of positive and of other values, by sum block */
     uint32_t *positive;
 };
 

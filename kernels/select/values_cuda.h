@@ -26,7 +26,7 @@ enum gcb_cuda_value_kind {
 
 struct gcb_cuda_values {
     enum gcb_cuda_value_kind kind;
-    uint32_t bits;  /* per value */
+    uint32_t bits;  /* bits per value */
     uint32_t scale; /* bytes of scales before the values */
     uint32_t side;  /* bytes before the scales; the transform reads and writes them */
     uint32_t width; /* floats per position: 1, or 2 for a complex bin */
@@ -82,7 +82,7 @@ struct gcb_cuda_decoding {
     struct gcb_cuda_payload_head *head;
     uint32_t *first; /* first entry of each tile of 4096 positions, and the end */
     uint32_t *pos;   /* positions, at most n; any of them may be wrong */
-    void *scratch;   /* for the index coder */
+    void *scratch;   /* scratch for the index coder */
 };
 
 /* Lays out the state of decoding in a scratch. The index coder's own scratch begins at the size
@@ -96,7 +96,7 @@ int gcb_cuda_open_payload(struct gcb_device_stream *s, const struct gcb_cuda_pay
                           const struct gcb_cuda_index_length *length,
                           const struct gcb_cuda_decoding *f, struct gcb_device_result *result);
 
-/* The same for a message whose values have just been written, with its scratch: only the scales are
+/* Like gcb_cuda_open_payload, for a message whose values have just been written, with its scratch: only the scales are
  * read from the payload, because the chosen positions are known. */
 int gcb_cuda_reopen_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                             const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
