@@ -114,14 +114,15 @@ static enum gcb_case_status parse_status(const char *text)
 }
 
 /* A time above zero, or NAN. */
-static double positive(const json_t *row, enum gcb_field field)
+static double positive(const struct gcb_results_row *row, enum gcb_field field)
 {
-    const double value = gcb_results_real(row, field);
+    const double value = gcb_results_row_real(row, field);
 
     return value > 0.0 ? value : NAN;
 }
 
-static struct gcb_case_time read_time(const json_t *row, const struct gcb_times_fields *fields)
+static struct gcb_case_time read_time(const struct gcb_results_row *row,
+                                      const struct gcb_times_fields *fields)
 {
     return (struct gcb_case_time){positive(row, fields->seconds), positive(row, fields->min),
                                   positive(row, fields->low), positive(row, fields->high)};
@@ -131,23 +132,23 @@ const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {GCB_FIELD_FILE, GCB_FIELD
                                                        GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
                                                        GCB_FIELD_ISA,  GCB_FIELD_CACHE};
 
-static int read_texts(struct gcb_case *c, const json_t *row)
+static int read_texts(struct gcb_case *c, const struct gcb_results_row *row)
 {
-    const char *family = gcb_results_text(row, GCB_FIELD_FAMILY),
-               *kernel = gcb_results_text(row, GCB_FIELD_KERNEL);
+    const char *family = gcb_results_row_text(row, GCB_FIELD_FAMILY),
+               *kernel = gcb_results_row_text(row, GCB_FIELD_KERNEL);
     char spec[256];
     int err = 0;
 
     for (size_t i = 0; !err && i < GCB_CASE_SIZE; i++)
-        err = gcb_case_set(&c->text[i], gcb_results_text(row, gcb_case_fields[i]));
+        err = gcb_case_set(&c->text[i], gcb_results_row_text(row, gcb_case_fields[i]));
     if (!err && c->kernel) {
         snprintf(spec, sizeof(spec), "%s/%s", family ? family : "", kernel ? kernel : "");
         err = gcb_case_set(&c->text[GCB_CASE_SPEC], spec);
     }
     if (!err)
-        err = gcb_case_set(&c->method, gcb_results_text(row, GCB_FIELD_METHOD));
-    if (!err && gcb_results_text(row, GCB_FIELD_REASON))
-        err = gcb_case_set(&c->reason, gcb_results_text(row, GCB_FIELD_REASON));
+        err = gcb_case_set(&c->method, gcb_results_row_text(row, GCB_FIELD_METHOD));
+    if (!err && gcb_results_row_text(row, GCB_FIELD_REASON))
+        err = gcb_case_set(&c->reason, gcb_results_row_text(row, GCB_FIELD_REASON));
     return err;
 }
 
@@ -161,31 +162,51 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
         return GCB_E_NOMEM;
     c->kernel = kernel;
     c->line = row->line;
-    c->threads = gcb_results_u64(row->json, GCB_FIELD_THREADS);
-    c->elements = gcb_results_u64(row->json, GCB_FIELD_ELEMENTS);
-    c->messages = gcb_results_u64(row->json, GCB_FIELD_MESSAGES);
-    c->input_bytes = gcb_results_u64(row->json, GCB_FIELD_INPUT_BYTES);
-    c->wire_bytes = gcb_results_u64(row->json, GCB_FIELD_WIRE_BYTES);
-    c->header_bytes = gcb_results_u64(row->json, GCB_FIELD_HEADER_BYTES);
+    c->threads = gcb_results_row_u64(row, GCB_FIELD_THREADS);
+    c->elements = gcb_results_row_u64(row, GCB_FIELD_ELEMENTS);
+    c->messages = gcb_results_row_u64(row, GCB_FIELD_MESSAGES);
+    c->input_bytes = gcb_results_row_u64(row, GCB_FIELD_INPUT_BYTES);
+    c->wire_bytes = gcb_results_row_u64(row, GCB_FIELD_WIRE_BYTES);
+    c->header_bytes = gcb_results_row_u64(row, GCB_FIELD_HEADER_BYTES);
     count = gcb_field_gated(errors, GCB_GATE_ERROR);
     for (size_t i = 0; i < count && i < GCB_CASE_ERRORS; i++)
-        c->errors[i] = gcb_results_real(row->json, errors[i]);
-    c->status = parse_status(gcb_results_text(row->json, GCB_FIELD_STATUS));
-    c->time[0] = read_time(row->json, kernel ? &gcb_kernel_fields : &gcb_encode_fields);
+        c->errors[i] = gcb_results_row_real(row, errors[i]);
+    c->status = parse_status(gcb_results_row_text(row, GCB_FIELD_STATUS));
+    c->time[0] = read_time(row, kernel ? &gcb_kernel_fields : &gcb_encode_fields);
     if (!kernel)
-        c->time[1] = read_time(row->json, &gcb_decode_fields);
-    return read_texts(c, row->json) || gcb_case_make_name(c) ? GCB_E_NOMEM : 0;
+        c->time[1] = read_time(row, &gcb_decode_fields);
+    return read_texts(c, row) || gcb_case_make_name(c) ? GCB_E_NOMEM : 0;
 }
 
-#define RECORDS \
-    (GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT) | GCB_RECORD_BIT(GCB_RECORD_SUMMARY) | \
-     GCB_RECORD_BIT(GCB_RECORD_KERNEL))
+/* Writes the fields of a summary or kernel row that a case needs. Returns how many. */
+static size_t list_fields(enum gcb_field out[GCB_FIELDS])
+{
+    static const enum gcb_field own[] = {
+        GCB_FIELD_FAMILY,     GCB_FIELD_KERNEL,       GCB_FIELD_METHOD,   GCB_FIELD_REASON,
+        GCB_FIELD_THREADS,    GCB_FIELD_ELEMENTS,     GCB_FIELD_MESSAGES, GCB_FIELD_INPUT_BYTES,
+        GCB_FIELD_WIRE_BYTES, GCB_FIELD_HEADER_BYTES, GCB_FIELD_STATUS};
+    static const struct gcb_times_fields *const times[] = {&gcb_encode_fields, &gcb_decode_fields,
+                                                           &gcb_kernel_fields};
+    size_t n = gcb_field_gated(out, GCB_GATE_ERROR);
+
+    for (size_t i = 0; i < GCB_CASE_SIZE; i++)
+        out[n++] = gcb_case_fields[i];
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        out[n++] = own[i];
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        out[n++] = times[i]->seconds;
+        out[n++] = times[i]->min;
+        out[n++] = times[i]->low;
+        out[n++] = times[i]->high;
+    }
+    return n;
+}
 
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_cases *cases = ctx;
     const bool kernel = row->kind == GCB_RECORD_KERNEL;
-    const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
+    const char *method = gcb_results_row_text(row, GCB_FIELD_METHOD);
     char shown[256];
 
     if (row->kind == GCB_RECORD_ENVIRONMENT) {
@@ -243,12 +264,19 @@ static int check_duplicates(const struct gcb_cases *cases, const char *path, str
 
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag)
 {
+    const unsigned rows = GCB_RECORD_BIT(GCB_RECORD_SUMMARY) | GCB_RECORD_BIT(GCB_RECORD_KERNEL);
+    enum gcb_field fields[GCB_FIELDS];
+    const struct gcb_results_needs needs = {
+        .records = rows | GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT),
+        .field_records = rows,
+        .fields = fields,
+        .field_count = list_fields(fields),
+    };
     char shown[256];
     int err;
 
     memset(out, 0, sizeof(*out));
-    err = file ? gcb_results_read_stream(file, path, RECORDS, read_row, out, diag)
-               : gcb_results_read(path, RECORDS, read_row, out, diag);
+    err = gcb_results_read_fields(file, path, &needs, read_row, out, diag);
     if (!err && out->count == 0)
         err =
             gcb_diag_set(diag, GCB_E_CORRUPT,

@@ -12,9 +12,13 @@
 struct reading {
     FILE *file;
     char name[256]; /* escaped */
-    char *line;
+    char *buffer;   /* `cap` bytes and a terminator: the current line, and what was read ahead */
     size_t cap;
+    char *line;        /* in the buffer */
+    size_t next, held; /* where the next line begins, and where the buffer's contents end */
     uint64_t number;
+    const struct gcb_results_needs *needs;
+    struct gcb_members members;
 };
 
 static int fail(const struct reading *r, int status, const char *what, struct gcb_diag *diag)
@@ -24,40 +28,72 @@ static int fail(const struct reading *r, int status, const char *what, struct gc
                : gcb_diag_set(diag, status, "%s: %s", r->name, what);
 }
 
+/* Moves what was read ahead to the begin of the buffer, and reads more. Sets *end at the end of the file. */
+static int read_more(struct reading *r, bool *end, struct gcb_diag *diag)
+{
+    size_t n;
+
+    if (r->next) {
+        r->held -= r->next;
+        memmove(r->buffer, r->buffer + r->next, r->held);
+        r->next = 0;
+    }
+    if (r->held == r->cap) {
+        const size_t cap = r->cap ? 2 * r->cap : 64 << 10;
+        char *grown = realloc(r->buffer, cap + 1);
+
+        if (!grown)
+            return gcb_diag_nomem(diag, cap, "a line of results");
+        r->buffer = grown;
+        r->cap = cap;
+    }
+    n = fread(r->buffer + r->held, 1, r->cap - r->held, r->file);
+    if (n == 0 && ferror(r->file))
+        return fail(r, GCB_E_IO, strerror(errno), diag);
+    *end = n == 0;
+    r->held += n;
+    return 0;
+}
+
 /* Reads the next line, without its newline; *length is 0 after the last line. Does not use getline, which has no
  * limit. */
 static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
 {
-    size_t n = 0;
-    int c;
+    size_t looked = 0; /* bytes of the line without a newline */
+    char *newline = NULL;
+    bool end = false;
+    int err = 0;
 
-    while ((c = getc_unlocked(r->file)) != EOF) {
-        if (n + 1 >= r->cap) {
-            const size_t cap = r->cap ? 2 * r->cap : 4096;
-            char *grown = realloc(r->line, cap);
-
-            if (!grown)
-                return gcb_diag_nomem(diag, cap, "a line of results");
-            r->line = grown;
-            r->cap = cap;
-        }
-        if (c == '\n')
-            break;
-        r->line[n++] = (char)c;
-        if (n > GCB_RESULTS_LINE)
+    for (;;) {
+        if (r->held > r->next + looked)
+            newline = memchr(r->buffer + r->next + looked, '\n', r->held - r->next - looked);
+        looked = newline ? (size_t)(newline - r->buffer) - r->next : r->held - r->next;
+        if (looked > GCB_RESULTS_LINE)
             return fail(r, GCB_E_CORRUPT, "longer than any row of results", diag);
+        if (newline || end)
+            break;
+        err = read_more(r, &end, diag);
+        if (err)
+            return err;
     }
-    if (r->line)
-        r->line[n] = '\0';
-    if (ferror(r->file))
-        return fail(r, GCB_E_IO, strerror(errno), diag);
-    r->number += n || c != EOF;
-    *length = n;
-    if (n && c == EOF)
+    r->number += looked || newline;
+    *length = looked;
+    if (looked && !newline)
         return fail(r, GCB_E_CORRUPT, "incomplete line: no newline at its end", diag);
-    if (n == 0 && c != EOF)
+    if (looked == 0 && newline)
         return fail(r, GCB_E_CORRUPT, "empty", diag);
+    r->line = r->buffer + r->next;
+    r->line[looked] = '\0'; /* the newline, or the byte after the buffer's contents */
+    r->next += looked + (newline != NULL);
     return 0;
+}
+
+static int check_schema(const struct reading *r, uint64_t schema, struct gcb_diag *diag)
+{
+    if (schema == 1)
+        return 0;
+    return fail(r, GCB_E_CORRUPT,
+                "its \"schema\" is not 1, the only version that this gcbench reads", diag);
 }
 
 static int check(const struct reading *r, const json_t *json, const json_error_t *why,
@@ -81,30 +117,39 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
     }
     if (!json_is_object(json) || !gcb_results_text(json, GCB_FIELD_RECORD))
         return fail(r, GCB_E_CORRUPT, "not a row of results (it has no \"record\")", diag);
-    if (gcb_results_u64(json, GCB_FIELD_SCHEMA) != 1)
-        return fail(r, GCB_E_CORRUPT,
-                    "its \"schema\" is not 1, the only version that this gcbench reads", diag);
-    return 0;
+    return check_schema(r, gcb_results_u64(json, GCB_FIELD_SCHEMA), diag);
 }
 
-/* Is this a row of a record that the caller does not want? Parsing takes most of the time, so this looks only at the
- * start of the line; false if the line does not start as this program writes it. */
-static bool is_unwanted(const struct reading *r, size_t length, unsigned records)
+/* The record of a line that begins as this program writes it, without parsing it, which takes most of the time. GCB_RECORDS:
+ * not known. */
+static enum gcb_record record_of(const struct reading *r, size_t length)
 {
     static const char start[] = "{\"record\": \"";
     char name[32];
-    enum gcb_record kind;
 
     if (strncmp(r->line, start, strlen(start)) != 0 || r->line[length - 1] != '}')
-        return false;
+        return GCB_RECORDS;
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(r->line + strlen(start), "\""),
              r->line + strlen(start));
-    kind = gcb_record_find(name);
-    return kind != GCB_RECORDS && !(records & GCB_RECORD_BIT(kind));
+    return gcb_record_find(name);
 }
 
-static int take_line(const struct reading *r, size_t length, const char *path, unsigned records,
-                     gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
+/* Takes only the needed fields of a line. Returns false if the line must be parsed. */
+static bool take_members(struct reading *r, size_t length, enum gcb_record kind,
+                         struct gcb_results_row *out)
+{
+    struct gcb_members *m = &r->members;
+
+    if (kind == GCB_RECORDS || !(r->needs->field_records & GCB_RECORD_BIT(kind)) ||
+        !gcb_members_read(m, r->line, length))
+        return false;
+    *out = (struct gcb_results_row){
+        .members = m, .record = gcb_record_name(kind), .kind = kind, .line = r->number};
+    return true;
+}
+
+static int parse_line(const struct reading *r, size_t length, const char *path,
+                      gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
 {
     json_error_t why;
     json_t *json = json_loadb(r->line, length, JSON_REJECT_DUPLICATES, &why);
@@ -120,49 +165,76 @@ static int take_line(const struct reading *r, size_t length, const char *path, u
             .line = r->number,
         };
 
-        if (row.kind == GCB_RECORDS || records & GCB_RECORD_BIT(row.kind))
+        if (row.kind == GCB_RECORDS || r->needs->records & GCB_RECORD_BIT(row.kind))
             err = visit(ctx, &row, diag);
     }
     json_decref(json);
     return err;
 }
 
-int gcb_results_read_stream(FILE *file, const char *path, unsigned records,
-                            gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
+static int take_line(struct reading *r, size_t length, const char *path,
+                     gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
 {
-    struct reading r = {.file = file};
+    const enum gcb_record kind = record_of(r, length);
+    struct gcb_results_row row;
+    int err;
+
+    if (kind != GCB_RECORDS && !(r->needs->records & GCB_RECORD_BIT(kind)))
+        return 0;
+    if (!take_members(r, length, kind, &row))
+        return parse_line(r, length, path, visit, ctx, diag);
+    row.path = path;
+    err = check_schema(r, gcb_results_row_u64(&row, GCB_FIELD_SCHEMA), diag);
+    return err ? err : visit(ctx, &row, diag);
+}
+
+static int read_stream(struct reading *r, const char *path, gcb_results_visit_fn *visit, void *ctx,
+                       struct gcb_diag *diag)
+{
     size_t length = 0;
     int err = 0;
 
-    gcb_escape(r.name, sizeof(r.name), strcmp(path, "-") == 0 ? "standard input" : path);
+    gcb_escape(r->name, sizeof(r->name), strcmp(path, "-") == 0 ? "standard input" : path);
+    for (size_t i = 0; i < r->needs->field_count; i++)
+        r->members.wanted[r->needs->fields[i]] = true;
+    r->members.wanted[GCB_FIELD_SCHEMA] = true;
     do {
-        err = next_line(&r, &length, diag);
-        if (!err && length && !is_unwanted(&r, length, records))
-            err = take_line(&r, length, path, records, visit, ctx, diag);
+        err = next_line(r, &length, diag);
+        if (!err && length)
+            err = take_line(r, length, path, visit, ctx, diag);
     } while (!err && length);
-    if (!err && r.number == 0)
-        err = fail(&r, GCB_E_CORRUPT, "no results in the file", diag);
-    free(r.line);
+    if (!err && r->number == 0)
+        err = fail(r, GCB_E_CORRUPT, "no results in the file", diag);
+    free(r->buffer);
+    return err;
+}
+
+int gcb_results_read_fields(FILE *file, const char *path, const struct gcb_results_needs *needs,
+                            gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
+{
+    const bool standard = !file && strcmp(path, "-") == 0;
+    struct reading r = {.needs = needs};
+    char shown[256];
+    int err;
+
+    if (!file && !*path)
+        return gcb_diag_set(diag, GCB_E_IO, "'' is not the name of a result file");
+    r.file = file ? file : standard ? stdin : fopen(path, "re");
+    if (!r.file)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
+                            strerror(errno));
+    err = read_stream(&r, path, visit, ctx, diag);
+    if (!file && !standard)
+        fclose(r.file);
     return err;
 }
 
 int gcb_results_read(const char *path, unsigned records, gcb_results_visit_fn *visit, void *ctx,
                      struct gcb_diag *diag)
 {
-    const bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "re");
-    char shown[256];
-    int err;
+    const struct gcb_results_needs needs = {.records = records};
 
-    if (!*path)
-        return gcb_diag_set(diag, GCB_E_IO, "'' is not the name of a result file");
-    if (!file)
-        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
-                            strerror(errno));
-    err = gcb_results_read_stream(file, path, records, visit, ctx, diag);
-    if (!standard)
-        fclose(file);
-    return err;
+    return gcb_results_read_fields(NULL, path, &needs, visit, ctx, diag);
 }
 
 json_t *gcb_results_json(const json_t *row, enum gcb_field field)
@@ -194,4 +266,34 @@ uint64_t gcb_results_u64(const json_t *row, enum gcb_field field)
 bool gcb_results_bool(const json_t *row, enum gcb_field field)
 {
     return json_is_true(gcb_results_json(row, field));
+}
+
+const char *gcb_results_row_text(const struct gcb_results_row *row, enum gcb_field field)
+{
+    if (!row->members)
+        return gcb_results_text(row->json, field);
+    return row->members->member[field].kind == GCB_MEMBER_TEXT ? row->members->member[field].text
+                                                               : NULL;
+}
+
+double gcb_results_row_real(const struct gcb_results_row *row, enum gcb_field field)
+{
+    double value = NAN;
+
+    if (!row->members)
+        return gcb_results_real(row->json, field);
+    if (row->members->member[field].kind == GCB_MEMBER_NUMBER)
+        gcb_parse_real(row->members->member[field].text, &value);
+    return value;
+}
+
+uint64_t gcb_results_row_u64(const struct gcb_results_row *row, enum gcb_field field)
+{
+    uint64_t value = 0;
+
+    if (!row->members)
+        return gcb_results_u64(row->json, field);
+    if (row->members->member[field].kind == GCB_MEMBER_NUMBER)
+        gcb_parse_u64(row->members->member[field].text, &value); /* refuses signs and points */
+    return value;
 }
