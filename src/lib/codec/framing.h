@@ -8,7 +8,7 @@
 /* More elements than any machine holds. Below it, sizes in bits and bytes cannot overflow. */
 #define GCB_MAX_ELEMENTS (UINT64_C(1) << 56)
 
-/* Starts zeroed. */
+/* The caller zeroes the struct first. */
 struct gcb_framing {
     struct gcb_method method; /* its codec is NULL in the decoder of a stored message */
     struct gcb_codec_env env; /* kernels and queue belong to the caller */
@@ -39,7 +39,7 @@ int gcb_framing_prepare(struct gcb_framing *f, uint64_t own, struct gcb_diag *di
 /* Frees everything. `fini` is the codec's function and may be NULL. */
 void gcb_framing_fini(struct gcb_framing *f, void (*fini)(void *state));
 
-/* Has the message the same codec, count and parameters? A stored message needs only the count. */
+/* Does the message have the same codec, count and parameters? A stored message needs only the count. */
 bool gcb_framing_accepts(const struct gcb_framing *f, const struct gcb_frame *frame);
 
 /* Bytes of an element in a stored message: at most 4, because codecs work on float32. */

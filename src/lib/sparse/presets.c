@@ -106,7 +106,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
     },
     {
         .name = "dgc",
-        .summary = "threshold from a sample; if too many pass, the largest of them",
+        .summary = "threshold from a sample; if too many pass, keeps the largest",
         .source = "Lin et al., ICLR 2018 (DGC), section 3",
         .defaults = "density=0.001,select=sampled,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",
