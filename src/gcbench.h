@@ -4,22 +4,23 @@
 /*
  * libgcbench: gradient compressors that produce real messages.
  *
- *     struct gcb_coder *c;
- *     gcb_encoder_open(&c, "fft:theta=0.9", n, NULL, &diag);
- *     void *message = malloc(gcb_coder_bound(c));
- *     gcb_encode(c, step, worker, x, message, gcb_coder_bound(c), &length, &diag);
- *     gcb_coder_close(c);
+ *     struct gcb_encoder *e;
+ *     gcb_encoder_open(&e, "fft:theta=0.9", n, NULL, &diag);
+ *     void *message = malloc(gcb_encoder_bound(e));
+ *     gcb_encode(e, step, worker, x, message, gcb_encoder_bound(e), &length, &diag);
+ *     gcb_encoder_close(e);
  *
  * Conventions:
  *   - A function that can fail returns 0 or a negative enum gcb_status. Results go out through pointers; after a failure
  *     they are unchanged, if nothing else is said.
  *   - `diag` may be NULL. After a failure it holds a message of one line.
- *   - A tensor is an array of float32. The caller owns all arrays; a coder keeps no pointer to them.
+ *   - A tensor is an array of float32, if options.input does not say otherwise. The caller owns all arrays; no object keeps
+ *     a pointer to them.
  *   - The same input gives the same message on all machines, with any number of threads (docs/format.md). The only
  *     exception is an FFT over a whole message.
  *   - No function prints, exits or reads the environment.
  *
- * Threads may use different coders at the same time. Only one thread at a time may use a coder. A call needs up to 256 KiB of
+ * Threads may use different objects at the same time. Only one thread at a time may use an encoder or decoder. A call needs up to 256 KiB of
  * the calling thread's stack.
  */
 #include <stddef.h>
@@ -60,7 +61,7 @@ struct gcb_diag {
     char text[GCB_DIAG_TEXT];
 };
 
-/* Element types of tensors at their source. Coders take float32; a message records the source type. */
+/* Element types. Methods work on float32. */
 enum gcb_dtype { GCB_F32 = 0, GCB_F16 = 1, GCB_BF16 = 2, GCB_F64 = 3, GCB_DTYPE_COUNT };
 
 /* What to do with a tensor that has an infinity or NaN. The check reads the tensor once. */
@@ -71,62 +72,100 @@ enum gcb_nonfinite {
                               stays safe */
 };
 
-/* Options of a coder. Zero-initialise; a zero field means its default. */
+/*
+ * Options. Zero-initialise and set `size`; every other zero field means its default. Where a function takes options, NULL
+ * means all defaults.
+ */
 struct gcb_options {
-    uint64_t seed; /* of random methods; 0: 1 */
+    size_t
+        size; /* sizeof(struct gcb_options): a newer library knows by it which fields the caller has */
+
+    /* of encoders and decoders */
     int threads; /* that work on one tensor; 0: 1, at most 256. If the system starts fewer, fewer work */
-    enum gcb_nonfinite nonfinite; /* default: GCB_NONFINITE_ERROR */
-    enum gcb_dtype source;        /* the tensor's type before it became float32 */
+    unsigned rank;         /* number of dimensions of the tensor, at most 32 */
+    const uint64_t *shape; /* `rank` dimensions, whose product must be n; copied. NULL: not known */
+
+    /* of encoders */
+    uint64_t seed;    /* of random methods; 0: 1 */
     const char *path; /* the tensor's name, part of the key of random draws; copied. NULL: "" */
-    uint64_t max_elements; /* gcb_decoder_open refuses messages with more; 0: 2^34 */
-    int checksum;          /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
+    enum gcb_nonfinite nonfinite; /* default: GCB_NONFINITE_ERROR */
+    enum gcb_dtype
+        input; /* type of the elements that gcb_encode reads: GCB_F32, GCB_F16 or GCB_BF16. Elements of 16
+                              bits are little-endian */
+    enum gcb_dtype
+        source; /* the tensor's type, recorded in the message; raw messages are in this type (GCB_F64: in
+                              float32). 0: the same as `input` */
+    int checksum; /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
+
+    /* of decoders that are opened from a message */
+    uint64_t max_elements; /* messages with more are refused; 0: 2^34 */
 };
 
-struct gcb_coder;
+/* ---- encoders ---- */
+
+struct gcb_encoder;
 
 /*
  * Opens an encoder for tensors of n elements and allocates all memory that encoding needs. `spec` is a method,
  * "name:key=value,...", as listed by `gcbench methods`. The caller owns *out. GCB_E_INVALID: the method or a key is
- * unknown, a value is out of range, or the combination is impossible. GCB_E_NOMEM.
+ * unknown, a value or an option is out of range, or the combination is impossible. GCB_E_NOMEM.
  */
-int gcb_encoder_open(struct gcb_coder **out, const char *spec, uint64_t n,
+int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
+                     const struct gcb_options *options, struct gcb_diag *diag);
+
+/* Frees an encoder. NULL is fine. */
+void gcb_encoder_close(struct gcb_encoder *encoder);
+
+/* Largest number of bytes of a message. */
+size_t gcb_encoder_bound(const struct gcb_encoder *encoder);
+
+/*
+ * Encodes x (n elements of the type options.input) into `out`, which has room for `cap` bytes, and sets *length to the
+ * message's bytes. The same x, step, worker, path and seed give the same bytes. (redsync also depends on the steps before:
+ * it uses thresholds again.) Reads no clock, and only the FFT library may allocate. GCB_E_NOSPACE: cap is below
+ * gcb_encoder_bound, and the encoder ran out of room. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: the FFT library
+ * got no memory.
+ */
+int gcb_encode(struct gcb_encoder *encoder, uint64_t step, uint32_t worker, const void *x,
+               void *out, size_t cap, size_t *length, struct gcb_diag *diag);
+
+/* ---- decoders ---- */
+
+struct gcb_decoder;
+
+/*
+ * Opens a decoder for the messages of an encoder with this method and n elements, and allocates all memory that decoding
+ * needs. Parameters that a message does not carry (theta, for example) may differ from the encoder's. The caller owns
+ * *out. Errors: as gcb_encoder_open.
+ */
+int gcb_decoder_open(struct gcb_decoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
 
 /*
  * Opens a decoder for messages like `message` (`length` bytes): of the same method, element count and parameters. The
- * message is only read during the call and may be hostile. The caller owns *out. GCB_E_CORRUPT: damaged,
- * or more than options->max_elements elements. GCB_E_UNSUPPORTED: an unknown method, version or flag. GCB_E_NOMEM.
+ * message is only read during the call and may be hostile. If the message is a raw tensor, the decoder learns its method
+ * from the first message that is not. The caller owns *out. GCB_E_CORRUPT: damaged, or more than options->max_elements
+ * elements. GCB_E_UNSUPPORTED: an unknown method, version or flag. GCB_E_INVALID: an option. GCB_E_NOMEM.
  */
-int gcb_decoder_open(struct gcb_coder **out, const void *message, size_t length,
-                     const struct gcb_options *options, struct gcb_diag *diag);
+int gcb_decoder_open_like(struct gcb_decoder **out, const void *message, size_t length,
+                          const struct gcb_options *options, struct gcb_diag *diag);
 
-/* Frees an encoder or decoder. NULL is fine. */
-void gcb_coder_close(struct gcb_coder *coder);
+/* Frees a decoder. NULL is fine. */
+void gcb_decoder_close(struct gcb_decoder *decoder);
 
-/* Number of elements of a tensor of this coder. */
-uint64_t gcb_coder_elements(const struct gcb_coder *coder);
-
-/* Largest number of bytes of a message of this encoder; 0 for a decoder. */
-size_t gcb_coder_bound(const struct gcb_coder *coder);
-
-/*
- * Encodes x (n floats) into `out`, which has room for `cap` bytes, and sets *length to the message's bytes. The same x,
- * step, worker, path and seed give the same bytes. (redsync also depends on the steps before: it uses thresholds again.)
- * Reads no clock, and only the FFT library may allocate. GCB_E_NOSPACE: cap is below gcb_coder_bound, and the encoder ran
- * out of room. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: the FFT library got no memory. GCB_E_MISMATCH: the coder
- * is a decoder.
- */
-int gcb_encode(struct gcb_coder *coder, uint64_t step, uint32_t worker, const float *x, void *out,
-               size_t cap, size_t *length, struct gcb_diag *diag);
+/* Number of elements of a tensor of this decoder. */
+uint64_t gcb_decoder_elements(const struct gcb_decoder *decoder);
 
 /*
  * Decodes a message of `length` bytes into x (n floats). The message may be hostile; nothing outside x is written. After a
  * failure x is unspecified. GCB_E_CORRUPT: damaged. GCB_E_UNSUPPORTED: a newer version or unknown flags. GCB_E_MISMATCH:
- * another method, element count or parameter than the decoder's, or the coder is an encoder. GCB_E_NOMEM: the FFT library
- * got no memory.
+ * another method, element count or parameter than the decoder's; diag says which, with both values. GCB_E_NOMEM: the FFT
+ * library got no memory, or a decoder that was opened from a raw tensor got none for its method.
  */
-int gcb_decode(struct gcb_coder *coder, const void *message, size_t length, float *x,
+int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, float *x,
                struct gcb_diag *diag);
+
+/* ---- messages ---- */
 
 /* What the header of a message says. */
 struct gcb_message_info {
@@ -138,6 +177,7 @@ struct gcb_message_info {
     int has_checksum; /* not 0: gcb_decode checks it */
     unsigned codec;   /* wire id: docs/format.md */
 };
+
 /*
  * Reads the header of a message of `length` bytes and checks each field against `length`. GCB_E_CORRUPT,
  * GCB_E_UNSUPPORTED: as gcb_decode.

@@ -17,7 +17,8 @@ static int fail(const char *why)
 int main(int argc, char **argv)
 {
     const char *method = argc > 1 ? argv[1] : "fft:theta=0.9";
-    struct gcb_coder *encoder, *decoder;
+    struct gcb_encoder *encoder;
+    struct gcb_decoder *decoder;
     struct gcb_diag why;
     void *message;
     size_t length;
@@ -28,13 +29,13 @@ int main(int argc, char **argv)
 
     if (gcb_encoder_open(&encoder, method, N, NULL, &why))
         return fail(why.text);
-    message = malloc(gcb_coder_bound(encoder));
+    message = malloc(gcb_encoder_bound(encoder));
     if (!message)
         return fail("no memory for the message");
-    if (gcb_encode(encoder, 0, 0, x, message, gcb_coder_bound(encoder), &length, &why))
+    if (gcb_encode(encoder, 0, 0, x, message, gcb_encoder_bound(encoder), &length, &why))
         return fail(why.text); /* this was step 0, worker 0 */
 
-    if (gcb_decoder_open(&decoder, message, length, NULL, &why) ||
+    if (gcb_decoder_open(&decoder, method, N, NULL, &why) ||
         gcb_decode(decoder, message, length, y, &why))
         return fail(why.text);
 
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
     printf("ratio %.2f, relative L2 error %.6f\n", (double)sizeof(x) / (double)length,
            sqrt(lost / whole));
     free(message);
-    gcb_coder_close(decoder);
-    gcb_coder_close(encoder);
+    gcb_decoder_close(decoder);
+    gcb_encoder_close(encoder);
     return 0;
 }

@@ -7,10 +7,10 @@
 #include "src/gcbench.h"
 
 /* Decodes into a block of exactly the needed size, so that a write past its end is seen. */
-static void decode_twice(struct gcb_coder *coder, const uint8_t *data, size_t size)
+static void decode_twice(struct gcb_decoder *coder, const uint8_t *data, size_t size)
 {
     static const int allowed[] = {GCB_E_CORRUPT, GCB_E_MISMATCH, 0};
-    const size_t bytes = (size_t)gcb_coder_elements(coder) * sizeof(float);
+    const size_t bytes = (size_t)gcb_decoder_elements(coder) * sizeof(float);
     float *x[2];
     int status[2];
 
@@ -35,16 +35,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const int info_allowed[] = {GCB_E_CORRUPT, GCB_E_UNSUPPORTED, 0};
     static const int open_allowed[] = {GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM, 0};
-    const struct gcb_options options = {.max_elements = FUZZ_MAX_ELEMENTS};
+    const struct gcb_options options = {.size = sizeof(options), .max_elements = FUZZ_MAX_ELEMENTS};
     struct gcb_message_info info = {0};
-    struct gcb_coder *coder = NULL;
+    struct gcb_decoder *coder = NULL;
     struct gcb_diag diag = {0};
     const int known = gcb_message_info(&info, data, size, &diag);
     int opened;
 
     fuzz_require_status(known, &diag, info_allowed);
     diag = (struct gcb_diag){0};
-    opened = gcb_decoder_open(&coder, data, size, &options, &diag);
+    opened = gcb_decoder_open_like(&coder, data, size, &options, &diag);
     fuzz_require_status(opened, &diag, open_allowed);
     if (opened)
         return 0;
@@ -52,9 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(known == 0, "a message that opens has info", &diag);
     fuzz_require(info.header_bytes + info.payload_bytes == size,
                  "header and payload are the message", &diag);
-    fuzz_require(info.elements == gcb_coder_elements(coder), "info and coder agree", &diag);
+    fuzz_require(info.elements == gcb_decoder_elements(coder), "info and coder agree", &diag);
     fuzz_require(info.elements <= FUZZ_MAX_ELEMENTS, "the limit on elements holds", &diag);
     decode_twice(coder, data, size);
-    gcb_coder_close(coder);
+    gcb_decoder_close(coder);
     return 0;
 }

@@ -11,17 +11,17 @@
 
 static void decode(float *x, const uint8_t *message, size_t length)
 {
-    struct gcb_coder *decoder = NULL;
+    struct gcb_decoder *decoder = NULL;
     struct gcb_diag diag = {0};
 
-    fuzz_require(!gcb_decoder_open(&decoder, message, length, NULL, &diag), "own messages open",
-                 &diag);
+    fuzz_require(!gcb_decoder_open_like(&decoder, message, length, NULL, &diag),
+                 "own messages open", &diag);
     fuzz_require(!gcb_decode(decoder, message, length, x, &diag), "own messages decode", &diag);
-    gcb_coder_close(decoder);
+    gcb_decoder_close(decoder);
 }
 
 /* Encodes x into a block of exactly `cap` bytes. Returns the status. */
-static int encode(uint8_t **message, size_t *length, struct gcb_coder *coder, const float *x,
+static int encode(uint8_t **message, size_t *length, struct gcb_encoder *coder, const float *x,
                   size_t cap)
 {
     static const int allowed[] = {GCB_E_NONFINITE, GCB_E_NOSPACE, 0};
@@ -39,7 +39,7 @@ static int encode(uint8_t **message, size_t *length, struct gcb_coder *coder, co
 static void check(const char *spec, const struct gcb_options *options, const float *x, uint64_t n)
 {
     static const int allowed[] = {GCB_E_INVALID, GCB_E_NOMEM, 0};
-    struct gcb_coder *coder = NULL, *again = NULL;
+    struct gcb_encoder *coder = NULL, *again = NULL;
     struct gcb_diag diag = {0};
     uint8_t *message[3];
     size_t length[3] = {0}, bound;
@@ -53,7 +53,7 @@ static void check(const char *spec, const struct gcb_options *options, const flo
         return;
     }
     fuzz_require(!gcb_encoder_open(&again, spec, n, options, &diag), "a spec opens twice", &diag);
-    bound = gcb_coder_bound(coder);
+    bound = gcb_encoder_bound(coder);
     err = encode(&message[0], &length[0], coder, x, bound);
     fuzz_require(err != GCB_E_NOSPACE, "the bound is enough", NULL);
     fuzz_require(encode(&message[1], &length[1], again, x, bound) == err, "encoding repeats", NULL);
@@ -65,7 +65,7 @@ static void check(const char *spec, const struct gcb_options *options, const flo
         for (uint64_t i = 0; i < n; i++)
             fuzz_require(options->nonfinite == GCB_NONFINITE_RAW || isfinite(back[i]),
                          "finite tensors decode to finite ones", NULL);
-        gcb_coder_close(again);
+        gcb_encoder_close(again);
         fuzz_require(!gcb_encoder_open(&again, spec, n, options, &diag), "it opens again", &diag);
         fuzz_require(encode(&message[2], &length[2], again, x, length[0] - 1) == GCB_E_NOSPACE,
                      "a byte less is too little", NULL);
@@ -74,14 +74,14 @@ static void check(const char *spec, const struct gcb_options *options, const flo
     for (int i = 0; i < 2; i++)
         free(message[i]);
     free(back);
-    gcb_coder_close(coder);
-    gcb_coder_close(again);
+    gcb_encoder_close(coder);
+    gcb_encoder_close(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *end = size ? memchr(data + 1, 0, size - 1) : NULL;
-    struct gcb_options options = {.path = "x"};
+    struct gcb_options options = {.size = sizeof(options), .path = "x"};
     uint64_t n;
     float *x;
 

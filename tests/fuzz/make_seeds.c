@@ -58,13 +58,13 @@ static void write_file(const char *name, uint64_t n, int checksum, const void *d
 /* A seed must decode, or the fuzzer would never get past the header. */
 static void check_seed(const char *spec, const void *message, size_t length, float *x)
 {
-    struct gcb_coder *decoder;
+    struct gcb_decoder *decoder;
     struct gcb_diag diag;
 
-    if (gcb_decoder_open(&decoder, message, length, NULL, &diag) ||
+    if (gcb_decoder_open_like(&decoder, message, length, NULL, &diag) ||
         gcb_decode(decoder, message, length, x, &diag))
         fail(spec, diag.text);
-    gcb_coder_close(decoder);
+    gcb_decoder_close(decoder);
 }
 
 /* An input of fuzz_encode.c: options, the spec, the tensor. */
@@ -85,8 +85,8 @@ static void write_tensor(const char *name, const char *spec, uint64_t n, int che
 
 static void write_seed(const char *name, const char *spec, uint64_t n, int checksum)
 {
-    const struct gcb_options options = {.checksum = checksum};
-    struct gcb_coder *encoder;
+    const struct gcb_options options = {.size = sizeof(options), .checksum = checksum};
+    struct gcb_encoder *encoder;
     struct gcb_diag diag;
     float *x = calloc((size_t)n + 1, sizeof(*x));
     unsigned char *message;
@@ -102,16 +102,16 @@ static void write_seed(const char *name, const char *spec, uint64_t n, int check
     }
     if (gcb_encoder_open(&encoder, spec, n, &options, &diag))
         fail(spec, diag.text);
-    message = malloc(gcb_coder_bound(encoder));
+    message = malloc(gcb_encoder_bound(encoder));
     if (!message)
         fail(spec, "no memory");
-    if (gcb_encode(encoder, 3, 1, x, message, gcb_coder_bound(encoder), &length, &diag))
+    if (gcb_encode(encoder, 3, 1, x, message, gcb_encoder_bound(encoder), &length, &diag))
         fail(spec, diag.text);
     check_seed(spec, message, length, x);
     write_file(name, n, checksum, message, length);
     free(message);
     free(x);
-    gcb_coder_close(encoder);
+    gcb_encoder_close(encoder);
 }
 
 static void write_lengths(const struct gcb_method *m)

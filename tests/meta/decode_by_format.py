@@ -581,9 +581,13 @@ class Diag(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("seed", ctypes.c_uint64), ("threads", ctypes.c_int), ("nonfinite", ctypes.c_int),
-                ("source", ctypes.c_int), ("path", ctypes.c_char_p),
-                ("max_elements", ctypes.c_uint64), ("checksum", ctypes.c_int)]
+    _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int), ("rank", ctypes.c_uint),
+                ("shape", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("path", ctypes.c_char_p),
+                ("nonfinite", ctypes.c_int), ("input", ctypes.c_int), ("source", ctypes.c_int),
+                ("checksum", ctypes.c_int), ("max_elements", ctypes.c_uint64)]
+
+    def __init__(self, **fields):
+        super().__init__(size=ctypes.sizeof(Options), **fields)
 
 
 NONFINITE_RAW = 1
@@ -594,10 +598,10 @@ class Library:
         self.c = c = ctypes.CDLL(path)
         p, u64, size = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t
         c.gcb_encoder_open.argtypes = [p, ctypes.c_char_p, u64, p, p]
-        c.gcb_decoder_open.argtypes = [p, ctypes.c_char_p, size, p, p]
-        c.gcb_coder_close.argtypes = [p]
-        c.gcb_coder_bound.argtypes, c.gcb_coder_bound.restype = [p], size
-        c.gcb_coder_elements.argtypes, c.gcb_coder_elements.restype = [p], u64
+        c.gcb_decoder_open_like.argtypes = [p, ctypes.c_char_p, size, p, p]
+        c.gcb_encoder_close.argtypes = c.gcb_decoder_close.argtypes = [p]
+        c.gcb_encoder_bound.argtypes, c.gcb_encoder_bound.restype = [p], size
+        c.gcb_decoder_elements.argtypes, c.gcb_decoder_elements.restype = [p], u64
         c.gcb_encode.argtypes = [p, u64, ctypes.c_uint32, p, p, size, p, p]
         c.gcb_decode.argtypes = [p, ctypes.c_char_p, size, p, p]
 
@@ -607,11 +611,11 @@ class Library:
         if self.c.gcb_encoder_open(ctypes.byref(coder), spec.encode(), len(x),
                                    ctypes.byref(options), ctypes.byref(diag)):
             raise ValueError(f"{spec}: {diag.text.decode()}")
-        cap = self.c.gcb_coder_bound(coder)
+        cap = self.c.gcb_encoder_bound(coder)
         out = ctypes.create_string_buffer(cap)
         err = self.c.gcb_encode(coder, 3, 1, x.ctypes.data, out, cap, ctypes.byref(length),
                                 ctypes.byref(diag))
-        self.c.gcb_coder_close(coder)
+        self.c.gcb_encoder_close(coder)
         if err:
             raise ValueError(f"{spec}: {diag.text.decode()}")
         return out.raw[:length.value]
@@ -620,12 +624,12 @@ class Library:
         """None where the library refuses it."""
         coder, diag = ctypes.c_void_p(), Diag()
         options = Options(max_elements=most)
-        if self.c.gcb_decoder_open(ctypes.byref(coder), message, len(message),
+        if self.c.gcb_decoder_open_like(ctypes.byref(coder), message, len(message),
                                    ctypes.byref(options), ctypes.byref(diag)):
             return None
-        x = np.empty(self.c.gcb_coder_elements(coder), np.float32)
+        x = np.empty(self.c.gcb_decoder_elements(coder), np.float32)
         err = self.c.gcb_decode(coder, message, len(message), x.ctypes.data, ctypes.byref(diag))
-        self.c.gcb_coder_close(coder)
+        self.c.gcb_decoder_close(coder)
         return None if err else x
 
 

@@ -41,7 +41,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                      const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     struct gcb_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    int err = c ? gcb_framing_encoder(&c->base, method, config, diag)
+    int err = c ? gcb_framing_method(&c->base, method, config, diag)
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     if (!err)
@@ -220,20 +220,34 @@ bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
     return gcb_framing_accepts(&c->base, frame);
 }
 
+/* The decoder of a stored message gets the first message that is not stored: it becomes the decoder of that message's
+ * method. */
+static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+{
+    int err = gcb_framing_learn(&c->base, frame, diag);
+
+    if (!err)
+        err = gcb_framing_start(&c->base, ops_of(c)->state_size, ops_of(c)->init, diag);
+    if (err)
+        gcb_framing_forget(&c->base, c->base.state ? ops_of(c)->fini : NULL);
+    return err;
+}
+
 /* Parses a message and checks that this decoder can decode it. */
-static int open_message(const struct gcb_coder *c, struct gcb_frame *frame,
-                        struct gcb_rbuf *payload, const void *message, size_t length,
-                        struct gcb_diag *diag)
+static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb_rbuf *payload,
+                        const void *message, size_t length, struct gcb_diag *diag)
 {
     const int err = gcb_frame_parse(frame, payload, message, length, diag);
 
     if (err)
         return err;
-    if (!c->base.env.decoding || !gcb_coder_accepts(c, frame))
-        return gcb_diag_set(diag, GCB_E_MISMATCH,
-                            "the message does not fit this decoder: its codec, parameters or "
-                            "number of elements differ");
-    return 0;
+    if (!c->base.env.decoding)
+        return gcb_diag_set(diag, GCB_E_MISMATCH, "the coder is an encoder");
+    if (gcb_coder_accepts(c, frame))
+        return 0;
+    if (!c->base.state && frame->count == c->base.env.count)
+        return learn(c, frame, diag);
+    return gcb_framing_explain(&c->base, frame, diag);
 }
 
 int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,

@@ -12,8 +12,8 @@
 struct gcb_coder;
 
 struct gcb_coder_config {
-    /* The coder copies kernels, queue and path. Defaults: if kernels is NULL, the fastest for this machine; if queue is
-     * NULL, one thread; if segment is 0, 2^31. */
+    /* The coder copies kernels, queue, path and shape. Defaults: if kernels is NULL, the fastest for this machine; if queue
+     * is NULL, one thread; if segment is 0, 2^31. */
     struct gcb_codec_env env;
     enum gcb_nonfinite nonfinite;
     enum gcb_dtype source;
@@ -21,12 +21,17 @@ struct gcb_coder_config {
     uint64_t max_elements; /* a decoder refuses messages with more elements; 0: 2^56 */
 };
 
+/* An encoder, or a decoder if config->env.decoding. */
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                      const struct gcb_coder_config *config, struct gcb_diag *diag);
 /* Takes env.count, source and checksum from the message, not from `config`. */
 int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
                              const struct gcb_coder_config *config, struct gcb_diag *diag);
 void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
+
+uint64_t gcb_coder_elements(const struct gcb_coder *c);
+/* Most bytes of a message; 0 for a decoder. */
+size_t gcb_coder_bound(const struct gcb_coder *c);
 
 /*
  * Appends the message of `in` to `out`. If the payload is longer than the raw tensor in its source type, the raw tensor is
@@ -42,12 +47,12 @@ size_t gcb_coder_raw_bytes(const struct gcb_coder *c);
 int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
                          struct gcb_diag *diag);
 
-/* Does not check the checksum. Returns GCB_E_MISMATCH if gcb_coder_accepts returns false for the message. */
+/* Does not check the checksum. The decoder of a stored message becomes the decoder of the first message that is not stored;
+ * that allocates. GCB_E_MISMATCH: the message does not fit. */
 int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
                      const struct gcb_mview *out, struct gcb_diag *diag);
 
-/* Can this decoder decode the message? Codec, parameters and count must be the same; for a stored message, only the
- * count. */
+/* Has the message this decoder's codec, parameters and count? A stored message needs only the same count. */
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame);
 
 /* The sizes of a message's parts. Before gcb_coder_describe, the decoder must have decoded the message. */

@@ -14,26 +14,35 @@ struct gcb_framing {
     struct gcb_codec_env env; /* kernels and queue belong to the caller */
     enum gcb_nonfinite nonfinite;
     struct gcb_frame frame; /* the messages' frame, without payload length and stored flag */
+    bool from_message;      /* the method comes from a message, which may be hostile */
     char *path;             /* owned; env.path points to it */
+    uint64_t *shape;        /* owned; env.shape points to it */
     void *state;            /* the codec's state; NULL in the decoder of a stored message */
 };
 
-/* Binds an encoder to a tensor of config->env.count elements. GCB_E_NOMEM: there is no memory, or too many elements. */
-int gcb_framing_encoder(struct gcb_framing *f, const struct gcb_method *method,
-                        const struct gcb_coder_config *config, struct gcb_diag *diag);
+/* Binds an encoder (if config->env.decoding: a decoder) to a tensor of config->env.count elements. GCB_E_NOMEM: there is
+ * no memory, or too many elements. */
+int gcb_framing_method(struct gcb_framing *f, const struct gcb_method *method,
+                       const struct gcb_coder_config *config, struct gcb_diag *diag);
 /* Binds a decoder to messages like this one. Returns 0, GCB_E_NOMEM, GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
 int gcb_framing_decoder(struct gcb_framing *f, const void *message, size_t length,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
-/* Makes the codec's state: `size` zeroed bytes, the parameters, then init (may be NULL). In a decoder the parameters came
- * from a message, so GCB_E_INVALID from init becomes GCB_E_CORRUPT, in `diag` too. */
+/* Gives the decoder of a stored message the method of another message. Call gcb_framing_start after it. GCB_E_UNSUPPORTED,
+ * GCB_E_CORRUPT. */
+int gcb_framing_learn(struct gcb_framing *f, const struct gcb_frame *frame, struct gcb_diag *diag);
+/* Frees the state and forgets the method; `fini` is the codec's (may be NULL). */
+void gcb_framing_forget(struct gcb_framing *f, void (*fini)(void *state));
+
+/* Makes the codec's state: `size` zeroed bytes, the parameters, then init (may be NULL). If the parameters came from a
+ * message, GCB_E_INVALID from init becomes GCB_E_CORRUPT, in `diag` too. */
 int gcb_framing_start(struct gcb_framing *f, size_t size,
                       int (*init)(void *state, const struct gcb_codec_env *env,
                                   struct gcb_diag *diag),
                       struct gcb_diag *diag);
 
-/* Completes an encoder's frame; call it after gcb_framing_start. `own`: bytes of the codec's longest payload. Returns 0
- * or GCB_E_INTERNAL. */
+/* Completes the frame of gcb_framing_method; call it after gcb_framing_start. `own`: bytes of the codec's longest payload.
+ * Returns 0 or GCB_E_INTERNAL. */
 int gcb_framing_prepare(struct gcb_framing *f, uint64_t own, struct gcb_diag *diag);
 
 /* Frees everything. `fini` is the codec's function and may be NULL. */
@@ -41,6 +50,10 @@ void gcb_framing_fini(struct gcb_framing *f, void (*fini)(void *state));
 
 /* Does the message have the same codec, count and parameters? A stored message needs only the count. */
 bool gcb_framing_accepts(const struct gcb_framing *f, const struct gcb_frame *frame);
+/* Says why a decoder with a method does not accept a message: which of count, codec and parameters differs. GCB_E_MISMATCH, or GCB_E_CORRUPT if a
+ * parameter is out of its range. */
+int gcb_framing_explain(const struct gcb_framing *f, const struct gcb_frame *frame,
+                        struct gcb_diag *diag);
 
 /* Bytes of an element in a stored message: at most 4, because codecs work on float32. */
 size_t gcb_framing_raw_size(enum gcb_dtype source);

@@ -53,7 +53,7 @@ int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_devi
                             struct gcb_diag *diag)
 {
     struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    int err = c ? gcb_framing_encoder(&c->base, method, config, diag)
+    int err = c ? gcb_framing_method(&c->base, method, config, diag)
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     *out = NULL;

@@ -117,7 +117,7 @@ static void select_redsync(struct gcb_selection *s, const float *order, uint64_t
 
 bool gcb_redsync_quantises(const struct gcb_selection_params *p, const struct gcb_codec_env *env)
 {
-    return p->quant == GCB_QUANT_ASQ && !env->decoding && env->role != GCB_ROLE_OUTPUT &&
+    return p->quant == GCB_QUANT_ASQ && env->role != GCB_ROLE_OUTPUT &&
            gcb_redsync_path(p, env->count) != GCB_REDSYNC_ALL;
 }
 

@@ -397,34 +397,6 @@ static void encoder_refuses(void **state)
     gcb_coder_destroy(c);
 }
 
-/* ---- options ---- */
-
-static void refuses_options_out_of_range(void **state)
-{
-    static const int threads[] = {-1, GCB_THREADS_MOST + 1, 100000};
-    const struct gcb_options source = {.source = GCB_DTYPE_COUNT};
-    const struct gcb_options most = {.threads = GCB_THREADS_MOST};
-    const float x[] = {1.0f, 2.0f};
-    uint8_t message[64];
-    struct gcb_coder *c = NULL;
-    struct gcb_diag diag;
-    size_t length;
-
-    (void)state;
-    assert_int_equal(gcb_encoder_open(&c, "identity", 2, &most, &diag), 0);
-    assert_int_equal(gcb_encode(c, 0, 0, x, message, sizeof(message), &length, &diag), 0);
-    gcb_coder_close(c);
-    for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
-        const struct gcb_options o = {.threads = threads[i]};
-
-        assert_int_equal(gcb_encoder_open(&c, "identity", 2, &o, &diag), GCB_E_INVALID);
-        assert_non_null(strstr(diag.text, "threads"));
-        assert_int_equal(gcb_decoder_open(&c, message, length, &o, &diag), GCB_E_INVALID);
-    }
-    assert_int_equal(gcb_encoder_open(&c, "identity", 2, &source, &diag), GCB_E_INVALID);
-    assert_int_equal(gcb_decoder_open(&c, message, length, &source, &diag), GCB_E_INVALID);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,7 +410,6 @@ int main(void)
         cmocka_unit_test(wide_head),
         cmocka_unit_test(decoder_refuses),
         cmocka_unit_test(refuses_absurd_counts),
-        cmocka_unit_test(refuses_options_out_of_range),
         cmocka_unit_test(accepts),
         cmocka_unit_test(encoder_refuses),
     };

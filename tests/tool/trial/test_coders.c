@@ -28,6 +28,18 @@ static struct gcb_coder *encoder(struct gcb_coders *c, const struct gcb_method *
     return out;
 }
 
+static size_t encode(struct gcb_coder *coder, uint64_t step, const float *x, uint8_t *out,
+                     size_t cap)
+{
+    const struct gcb_step at = {.step = step};
+    const struct gcb_view in = {.data = x, .count = gcb_coder_elements(coder)};
+    struct gcb_wbuf w = {.data = out, .cap = cap};
+
+    assert_int_equal(gcb_coder_encode(coder, &at, &in, &w, NULL), 0);
+    gcb_message_seal(w.data, w.len, 0);
+    return w.len;
+}
+
 static void test_reuse(void **state)
 {
     struct gcb_coders *c = NULL;
@@ -49,7 +61,7 @@ static void test_what_remembers_begins_afresh(void **state)
 {
     static float x[2][4096];
     static uint8_t first[65536], again[65536], alone[65536];
-    size_t first_length, again_length, alone_length;
+    size_t again_length, alone_length;
     struct gcb_coders *c = NULL, *other = NULL;
     struct gcb_method redsync;
 
@@ -62,15 +74,9 @@ static void test_what_remembers_begins_afresh(void **state)
         gcb_method_parse(&redsync, "redsync:dense-below=0,trimmed-below=0,density=0.05", NULL), 0);
     assert_int_equal(gcb_coders_create(&c, 1000000, NULL), 0);
     assert_int_equal(gcb_coders_create(&other, 1000000, NULL), 0);
-    assert_int_equal(gcb_encode(encoder(c, &redsync, 4096, "a"), 0, 0, x[0], first, sizeof(first),
-                                &first_length, NULL),
-                     0);
-    assert_int_equal(gcb_encode(encoder(c, &redsync, 4096, "a"), 1, 0, x[1], again, sizeof(again),
-                                &again_length, NULL),
-                     0);
-    assert_int_equal(gcb_encode(encoder(other, &redsync, 4096, "a"), 1, 0, x[1], alone,
-                                sizeof(alone), &alone_length, NULL),
-                     0);
+    encode(encoder(c, &redsync, 4096, "a"), 0, x[0], first, sizeof(first));
+    again_length = encode(encoder(c, &redsync, 4096, "a"), 1, x[1], again, sizeof(again));
+    alone_length = encode(encoder(other, &redsync, 4096, "a"), 1, x[1], alone, sizeof(alone));
     assert_int_equal(again_length, alone_length);
     assert_memory_equal(again, alone, alone_length);
     gcb_coders_destroy(c);
@@ -97,12 +103,10 @@ static void test_budget(void **state)
 static size_t message(struct gcb_coder *coder, uint8_t *out, size_t cap, uint64_t n)
 {
     float x[200];
-    size_t length = 0;
 
     for (uint64_t i = 0; i < n; i++)
         x[i] = (float)i - 3.5f;
-    assert_int_equal(gcb_encode(coder, 0, 0, x, out, cap, &length, NULL), 0);
-    return length;
+    return encode(coder, 0, x, out, cap);
 }
 
 static void test_decoders_come_from_messages(void **state)

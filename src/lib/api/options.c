@@ -1,0 +1,97 @@
+#include "src/lib/api/options.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *gcb_version(void)
+{
+    return GCB_VERSION_TEXT;
+}
+
+/* Copies options of any version of the header. Fields that the caller does not know are 0: their defaults. */
+static int copy_options(struct gcb_options *out, const struct gcb_options *o, struct gcb_diag *diag)
+{
+    memset(out, 0, sizeof(*out));
+    if (!o)
+        return 0;
+    if (o->size < sizeof(o->size))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "the options have size %zu; set options.size to sizeof(struct "
+                            "gcb_options)",
+                            o->size);
+    for (size_t i = sizeof(*out); i < o->size; i++)
+        if (((const unsigned char *)o)[i])
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "the options have a field that this library is too old to know "
+                                "(byte %zu of %zu); set it to 0, or install a newer library",
+                                i, o->size);
+    memcpy(out, o, o->size < sizeof(*out) ? o->size : sizeof(*out));
+    return 0;
+}
+
+static int check_ranges(const struct gcb_options *o, struct gcb_diag *diag)
+{
+    if ((unsigned)o->source >= GCB_DTYPE_COUNT || (unsigned)o->input >= GCB_DTYPE_COUNT)
+        return gcb_diag_set(diag, GCB_E_INVALID, "unknown element type %d",
+                            (int)((unsigned)o->source >= GCB_DTYPE_COUNT ? o->source : o->input));
+    if (o->input == GCB_F64)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "input elements of float64 are not supported; give float32 elements, "
+                            "and set options.source to float64");
+    if ((unsigned)o->nonfinite > GCB_NONFINITE_TRUSTED)
+        return gcb_diag_set(diag, GCB_E_INVALID, "unknown value %d of options.nonfinite",
+                            (int)o->nonfinite);
+    if (o->threads < 0 || o->threads > GCB_THREADS_MOST)
+        return gcb_diag_set(diag, GCB_E_INVALID, "threads is %d, but must be 0 to %d", o->threads,
+                            GCB_THREADS_MOST);
+    return 0;
+}
+
+static int check_shape(const struct gcb_options *o, uint64_t n, struct gcb_diag *diag)
+{
+    char text[GCB_SHAPE_TEXT];
+    uint64_t product = 1;
+    bool overflows = false;
+
+    if (!o->shape && o->rank == 0)
+        return 0;
+    if (!o->shape || o->rank > GCB_MAX_RANK)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "options.rank is %u; give options.shape 0 to %d dimensions", o->rank,
+                            GCB_MAX_RANK);
+    for (unsigned i = 0; i < o->rank; i++)
+        overflows |= __builtin_mul_overflow(product, o->shape[i], &product);
+    if (!overflows && product == n)
+        return 0;
+    gcb_shape_text(text, o->rank, o->shape);
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "the shape is %s, but the tensor has %" PRIu64 " elements", text, n);
+}
+
+int gcb_settings_init(struct gcb_settings *s, const struct gcb_options *options, uint64_t n,
+                      struct gcb_diag *diag)
+{
+    struct gcb_options *o = &s->options;
+    int err = copy_options(o, options, diag);
+
+    if (!err)
+        err = check_ranges(o, diag);
+    if (!err)
+        err = check_shape(o, n, diag);
+    if (err)
+        return err;
+    s->queue.threads = o->threads ? o->threads : 1;
+    s->config = (struct gcb_coder_config){
+        .env = {.count = n,
+                .shape = o->shape,
+                .rank = o->rank,
+                .seed = o->seed ? o->seed : 1,
+                .path = o->path,
+                .queue = &s->queue},
+        .nonfinite = o->nonfinite,
+        .source = o->source ? o->source : o->input,
+        .checksum = o->checksum != 0,
+        .max_elements = o->max_elements ? o->max_elements : UINT64_C(1) << 34,
+    };
+    return 0;
+}
