@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_BASE_CLOCK_H
 #define SRC_TOOL_BASE_CLOCK_H
 
-/* Seconds since an arbitrary start, by a clock that never goes back. */
+/* Returns the seconds since an arbitrary start, by a clock that never goes back. */
 double gcb_clock(void);
 
 #endif

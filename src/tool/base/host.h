@@ -15,10 +15,10 @@ struct gcb_host {
 };
 void gcb_host_read(struct gcb_host *out);
 
-/* Physical memory in bytes, 0 if unknown. */
+/* Returns the size of physical memory in bytes; 0 if unknown. */
 uint64_t gcb_host_memory(void);
 
-/* Size in bytes of the largest cache that one processor uses; 0 if unknown. */
+/* Returns the size in bytes of the largest cache that one processor uses; 0 if unknown. */
 uint64_t gcb_host_cache(void);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define PLACES 32
 
-/* Atomic and static, because a signal handler uses them. */
+/* These arrays are atomic and static, because a signal handler uses them. */
 static _Atomic(const char *) paths[PLACES];
 static _Atomic(pid_t) children[PLACES];
 /* The last signal of gcb_tidy_signal, or 0. Children that are entered later get it too. */

@@ -6,7 +6,7 @@
 
 /*
  * A list of the temporary files, folders and child processes that must not be left behind if a signal ends this
- * process. Add each one to the list as soon as it exists (enter), and take it off the list once it is removed (leave).
+ * process. Enter each of them in the list as soon as it exists, and take it off the list (leave) once it is removed.
  * The list has room for 32 paths and 32 children; a signal leaves any others behind.
  */
 

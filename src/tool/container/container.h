@@ -46,7 +46,7 @@ int gcb_container_commit(struct gcb_container_writer *w, struct gcb_diag *diag);
 /* Removes the file unless it was committed, and frees the writer. `w` may be NULL. */
 void gcb_container_destroy(struct gcb_container_writer *w);
 
-/* The reader's file is untrusted (src/tool/hdf5/h5file.h). */
+/* A file of messages that is open for reading. The file is untrusted (src/tool/hdf5/h5file.h). */
 struct gcb_container;
 
 struct gcb_container_tensor {
@@ -61,7 +61,7 @@ struct gcb_container_tensor {
 
 struct gcb_container_message {
     char *dataset;  /* absolute path of the message */
-    size_t length;  /* bytes */
+    size_t length;  /* length of the message in bytes */
     uint64_t count; /* elements of all its tensors together */
     struct gcb_container_tensor *tensors;
     size_t tensor_count;
@@ -74,7 +74,7 @@ struct gcb_container_message {
  */
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        bool in_process, struct gcb_diag *diag);
-void gcb_container_close(struct gcb_container *c); /* NULL is fine */
+void gcb_container_close(struct gcb_container *c); /* the argument may be NULL */
 size_t gcb_container_count(const struct gcb_container *c);
 const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i);
 

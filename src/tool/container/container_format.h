@@ -7,8 +7,8 @@
 /*
  * The parts of the container's format that writer and reader share (docs/format.md, "The container").
  *
- * The root has the attributes gcbench_container ("1"), gcbench_messages (their number) and gcbench_xxh3: the sum over
- * all messages of gcb_container_share. So a reader notices a lost or renamed message.
+ * The root has the attributes gcbench_container ("1"), gcbench_messages (the number of messages) and gcbench_xxh3 (the
+ * sum of gcb_container_share over all messages). So a reader notices a lost or renamed message.
  */
 #define GCB_CONTAINER_VERSION "1"
 #define GCB_CONTAINER_DTYPE 5 /* bytes of a type's name with its terminator */

@@ -360,7 +360,7 @@ static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct
     return 0;
 }
 
-/* Appends a tensor to the last message. Its offset must be where the tensor before it ends. */
+/* Appends a tensor to the last message. The tensor must begin where the tensor before it ends. */
 static int take_row(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
 {
     struct message *m = c->count ? &c->messages[c->count - 1] : NULL;

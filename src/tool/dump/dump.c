@@ -7,7 +7,7 @@
 #include "src/tool/hdf5/h5out.h"
 #include "src/tool/hdf5/h5type.h"
 
-#define BLOCK ((size_t)16 << 10) /* elements to convert at a time */
+#define BLOCK ((size_t)16 << 10) /* number of elements that are converted at a time */
 
 struct gcb_dump {
     struct gcb_h5out file;

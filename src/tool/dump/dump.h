@@ -20,7 +20,7 @@ int gcb_dump_create(struct gcb_dump **out, const char *path, bool force, const c
  * GCB_E_IO also if the disk is full, and GCB_E_INVALID if the path exists.
  */
 struct gcb_dump_tensor {
-    const char *dataset; /* absolute path */
+    const char *dataset; /* absolute path of the dataset */
     enum gcb_dtype dtype;
     unsigned rank;
     const uint64_t *dims;

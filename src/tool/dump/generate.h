@@ -15,7 +15,7 @@ struct gcb_generate {
     /*
      * Correlation r of two workers' gradients of the same step, in [0, 1]. The distribution of each worker's values
      * stays the same. Normal and autoregressive values are mixed: sqrt(r) * common + sqrt(1 - r) * own. With other
-     * distributions a value is the common one with probability sqrt(r), otherwise the worker's own.
+     * distributions, a worker takes the common value with probability sqrt(r), otherwise its own value.
      */
     double correlation;
     enum gcb_dtype dtype;

@@ -8,7 +8,7 @@
  */
 enum gcb_scope {
     GCB_SCOPE_TENSOR, /* one tensor */
-    GCB_SCOPE_BUCKET, /* as many tensors as fit `bucket_bytes` of source data; at least one */
+    GCB_SCOPE_BUCKET, /* as many tensors as fit into bucket_bytes, or one larger tensor */
     GCB_SCOPE_MODEL,  /* all tensors of a step and worker */
 };
 
@@ -38,7 +38,7 @@ struct gcb_layout {
 
 struct gcb_layout_config {
     enum gcb_scope scope;
-    uint64_t bucket_bytes; /* 0: 25 MiB */
+    uint64_t bucket_bytes; /* largest input of a bucket in bytes; 0 means 25 MiB */
     /*
      * A tensor is dense if its path matches one of these globs or it has fewer than min_elements elements. A dense
      * tensor is sent as fp32 in a message of its own, after the buckets of its step and worker. Buckets leave it out.
@@ -51,7 +51,7 @@ struct gcb_layout_config {
 /* Plans the messages of a source. Returns GCB_E_NOMEM, with *out zeroed, if memory runs out. */
 int gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
                     const struct gcb_layout_config *config, struct gcb_diag *diag);
-void gcb_layout_fini(struct gcb_layout *layout); /* zeroed is fine */
+void gcb_layout_fini(struct gcb_layout *layout); /* a zeroed struct is allowed */
 
 /* Reads the tensors of a message, one after the other, into `out` (message->count floats). */
 int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *message, float *out,

@@ -24,7 +24,7 @@ struct gcb_numbers {
  */
 int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
                       struct gcb_diag *diag);
-void gcb_numbers_fini(struct gcb_numbers *s); /* zeroed is fine */
+void gcb_numbers_fini(struct gcb_numbers *s); /* a zeroed struct is allowed */
 
 /* Is n in `s`? Marks the ranges that contain n as met. Ignores "last", which only the caller can resolve. */
 bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n);

@@ -33,13 +33,13 @@ struct gcb_tensor_selection {
     size_t include_count;
     const char *const *exclude;
     size_t exclude_count;
-    const char *steps;   /* NULL or "all"; "N", "A-B", "A-B/STRIDE", "A,B,C" and mixtures; "last" */
-    const char *workers; /* NULL or "all"; as steps, without "last" */
+    const char *steps; /* NULL or "all"; else "N", "A-B", "A-B/STRIDE", "last" or a list of these */
+    const char *workers; /* the same for workers, without "last" */
 };
 
 struct gcb_source_config {
     const char *const *files;
-    size_t file_count; /* at least 1 */
+    size_t file_count; /* number of files, at least 1 */
     struct gcb_tensor_selection selection;
     enum gcb_order order;
     /* largest tensor, both as stored and as float32; 0 means half of physical memory */
@@ -67,16 +67,17 @@ struct gcb_tensor {
 
 /*
  * Opens the files and lists their tensors as one dump, ordered by step, worker, then `order`. The caller owns *out.
- * The strings of `config` need to be valid only during the call. GCB_E_INVALID:
+ * The strings of `config` need to be valid only during the call. Returns GCB_E_INVALID if
  *   - tensors of two files have the same step, worker and path;
  *   - a selector is malformed, or selects no tensor;
- *   - a single step or worker that was asked for is absent;
- *   - the only files are files of messages.
- * GCB_E_CORRUPT: also if two tensors of one file have the same step, worker and path, or no file has float data.
+ *   - a step or worker that was asked for by its number is absent;
+ *   - all files are files of messages.
+ * Returns GCB_E_CORRUPT also if two tensors of one file have the same step, worker and path, or if no file has float
+ * data.
  */
 int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
                     struct gcb_diag *diag);
-void gcb_source_close(struct gcb_source *source); /* NULL is fine */
+void gcb_source_close(struct gcb_source *source); /* the argument may be NULL */
 
 /* Synthetic tensors: the parameters of a network, or one tensor. */
 struct gcb_source_synthetic {
@@ -107,18 +108,18 @@ bool gcb_source_met(const struct gcb_source *source, size_t i);
 /* Does this glob match any selected tensor? */
 bool gcb_source_matches(const struct gcb_source *source, const char *glob);
 
-/* Number of datasets that were skipped because they are not floats. */
+/* Returns the number of datasets that were skipped because they are not floats. */
 size_t gcb_source_skipped(const struct gcb_source *source);
 
 /*
  * Reads all `count` elements of tensor i, converted to float32, into `out`. A float64 beyond the range of float32
- * becomes an infinity. GCB_E_IO or GCB_E_CORRUPT, with `out` unspecified.
+ * becomes an infinity. On failure returns GCB_E_IO or GCB_E_CORRUPT, and the content of `out` is unspecified.
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
 
 /* Can parts of tensor i be read? Yes if its elements lie one after the other in the file. */
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i);
-/* Reads `count` elements of such a tensor, from element `from` on, otherwise as gcb_source_read. */
+/* Reads `count` elements of a tensor that has parts, from element `from` on. Otherwise works like gcb_source_read. */
 int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
                          float *out, struct gcb_diag *diag);
 

@@ -10,7 +10,7 @@
 #include "src/tool/hdf5/h5walk.h"
 
 enum {
-    MAX_NOTES = 256, /* root attributes, over all files */
+    MAX_NOTES = 256, /* most root attributes that are kept of all files together */
     NOTE_BYTES = 4096,
 };
 
@@ -73,7 +73,7 @@ static struct place split_path(const char *path, bool group)
     return p;
 }
 
-/* The number of the last "rankN" or "rank_N" in a file's name (without its folders), or 0. */
+/* Returns the N of the last "rankN" or "rank_N" in a file's name (without its folders), or 0. */
 static uint32_t rank_of_file(const char *path)
 {
     const char *name = strrchr(path, '/');

@@ -85,7 +85,7 @@ static void drop_unselected_steps(struct gcb_listing *l)
     s->count = n;
 }
 
-/* Fails if no tensor is selected, or if a single step or worker that was asked for is absent. */
+/* Fails if no tensor is selected, or if a step or worker that was asked for by its number is absent. */
 static int check_selection(const struct gcb_listing *l, const struct gcb_source_config *config,
                            struct gcb_diag *diag)
 {

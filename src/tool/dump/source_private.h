@@ -37,7 +37,7 @@ struct gcb_source {
     struct gcb_tensor *tensors;
     size_t count, cap;
     size_t skipped;
-    bool *met; /* for each glob of the selection: see gcb_source_met */
+    bool *met; /* met[i]: glob i of the selection matched a tensor (gcb_source_met) */
 
     struct gcb_step_value *values;
     size_t value_count, value_cap;
@@ -52,7 +52,7 @@ struct gcb_source {
     struct gcb_source_file {
         const char *name; /* the same pointer as `file` of its tensors */
         struct gcb_h5file found;
-        struct gcb_h5child *child; /* NULL: not open */
+        struct gcb_h5child *child; /* NULL if the file is not open */
         uint64_t used;             /* time of the last use */
     } * files;
     size_t file_count, file_cap;
@@ -60,7 +60,7 @@ struct gcb_source {
     uint64_t uses;
 };
 
-/* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
+/* Copies n bytes and adds a terminator; `s` owns the copy. Returns NULL if memory runs out. */
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
 /* Opens a file unless it is open, and lists it unless `lister` is NULL. */

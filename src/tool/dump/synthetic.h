@@ -44,11 +44,11 @@ struct gcb_shape_row {
 
 /*
  * The parameters of "resnet50" or "gpt2" (124 M parameters), in the order in which their reference implementations
- * register them. Fills `rows` and returns how many; 0 for an unknown name.
+ * register them. Fills `rows` and returns their number; returns 0 for an unknown name.
  */
 size_t gcb_synthetic_layout(struct gcb_shape_row rows[GCB_LAYOUT_ROWS], const char *name);
 
-/* Product of a row's dims. */
+/* Returns the product of a row's dims. */
 uint64_t gcb_shape_elements(const struct gcb_shape_row *row);
 
 #endif
