@@ -32,7 +32,7 @@ for command in bench compress; do
     check "no word of results" sh -c "! grep -q results '$err'"
     run $command --method topk "$tmp/results.h5"
     exits 1
-    says "probably results; plot, report"
+    says "looks like a result file; plot, report"
 done
 
 run inspect "$tmp/good.h5" "$tmp/missing.h5"

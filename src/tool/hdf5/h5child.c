@@ -25,7 +25,7 @@ enum {
 /* One request to the child: either several whole items, or a piece of one item. */
 struct batch {
     size_t first, count; /* number of the first item, and how many items */
-    uint64_t from;       /* first element of the piece */
+    uint64_t from;       /* number of the first element of the piece */
     uint64_t elements;   /* number of elements of the piece */
     bool piece;
     unsigned half;
@@ -561,6 +561,6 @@ int gcb_h5child_read_part(const struct gcb_h5child *child, const struct gcb_h5it
 {
     if (!item->stored || from > item->count || count > item->count - from)
         return gcb_h5file_fail(&child->file, item->path, GCB_E_INTERNAL, diag,
-                               "a read that was not prepared");
+                               "these elements cannot be read as a part");
     return gcb_h5item_read_stored(&child->file, child->descriptor, item, from, count, out, diag);
 }

@@ -8,8 +8,9 @@
  * child has few rights (h5sandbox.h). It lists the file once and then reads items on request. What it sends is not
  * trusted either: it arrives as bounded records (buf.h) and as data whose length is checked.
  *
- * If the child crashes, the caller gets GCB_E_CORRUPT and "FILE: OBJECT: damaged: the HDF5 library crashed while reading
- * it". The caller gets GCB_E_CORRUPT too if one step takes more than 20 s of processor time; then the child is ended.
+ * If the child crashes, the caller gets GCB_E_CORRUPT and "FILE: OBJECT: damaged: the HDF5 library crashed while
+ * reading it". The caller also gets GCB_E_CORRUPT if the child takes more than limits.seconds of processor time
+ * without progress; then the child is ended.
  *
  * With limits.in_process, and under valgrind, all of this happens in the calling process.
  */
@@ -21,7 +22,7 @@ struct gcb_h5child;
  */
 int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, const char *path,
                      const struct gcb_h5lister *lister, struct gcb_diag *diag);
-void gcb_h5child_close(struct gcb_h5child *child); /* NULL is fine */
+void gcb_h5child_close(struct gcb_h5child *child); /* the argument may be NULL */
 
 /*
  * The items of a file in the order in which they will most likely be read. `get` fills the item with the given
@@ -34,13 +35,13 @@ struct gcb_h5items {
 
 /*
  * Reads a whole item into `out`. Most items are stored in one piece: the caller's process reads their bytes without
- * HDF5. The child reads all others. If the caller reads items in order, the child reads the next items, up to 4 MiB,
- * while the caller works on this one.
+ * HDF5. The child reads all other items. If the caller reads items in order, the child reads up to 4 MiB of the next
+ * items while the caller works on the current item.
  */
 int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items, size_t number,
                      void *out, struct gcb_diag *diag);
 
-/* Reads `count` elements of an item with `stored`, from element `from` on. */
+/* Reads `count` elements of an item whose `stored` is not 0, from element `from` on. */
 int gcb_h5child_read_part(const struct gcb_h5child *child, const struct gcb_h5item *item,
                           uint64_t from, uint64_t count, void *out, struct gcb_diag *diag);
 

@@ -8,12 +8,12 @@
 #include "src/tool/hdf5/h5attr.h"
 
 enum {
-    MAX_CHUNK = 256 << 20, /* bytes: HDF5 unpacks a chunk in memory of its own */
+    MAX_CHUNK = 256 << 20, /* most bytes of a chunk: HDF5 unpacks a chunk in its own memory */
     FILL_BYTES = 64 << 10, /* a dataset of up to this many bytes may consist of its fill value */
     MAX_INFLATION = 1100,  /* largest allowed ratio of a dataset's bytes to its stored bytes */
     CHECKSUM = 4,          /* bytes that fletcher32 appends */
     SCRATCH = 16384,
-    BOX_CHUNKS = 1024, /* chunks in one read: HDF5 keeps about a KiB for each */
+    BOX_CHUNKS = 1024, /* most chunks in one read: HDF5 needs about 1 KiB of memory for each */
 };
 
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
@@ -165,10 +165,10 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
         layout != H5D_CHUNKED)
         return refused("it has an unknown storage layout");
     if (*outside && !file->limits.allow_external)
-        return refused(external > 0
-                           ? "its data is in another file; --allow-external lets it be read"
-                           : "it is virtual, its data in other files; --allow-external lets it be "
-                             "read");
+        return refused(
+            external > 0 ? "its data is in another file; --allow-external lets it be read"
+                         : "it is virtual: its data is in other files; --allow-external lets it be "
+                           "read");
     return fine;
 }
 

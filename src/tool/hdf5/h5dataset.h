@@ -21,15 +21,15 @@ struct gcb_h5dataset {
     uint64_t count;      /* product of dims: 1 for a scalar, 0 for an empty or null dataset */
     bool in_place;       /* the elements lie one after the other in this file, without gaps */
     uint64_t offset;     /* if in_place: offset of the first element in the file */
-    unsigned chunk_rank; /* 0: not chunked */
+    unsigned chunk_rank; /* rank of the chunks; 0 if the data is not chunked */
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;
     int filters[GCB_H5_FILTERS]; /* H5Z_FILTER_DEFLATE and so on, in the order of writing */
 };
 
 /*
- * Opens the dataset `link` below the group or file `at` and looks only at its type, which tells whether it is of
- * interest. `shown` is the path for messages. On failure *out is zeroed.
+ * Opens the dataset `link` below the group or file `at` and reads only its type. So the caller can skip a dataset that
+ * it does not need. `shown` is the path for messages. On failure *out is zeroed.
  */
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
                        const char *link, const char *shown, struct gcb_diag *diag);
@@ -54,9 +54,9 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
 uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from, uint64_t room);
 
 /*
- * Reads a piece into out, as `count` elements of mem_type, which must be of the same class as the dataset's. Chunked
- * data is read in boxes of whole chunks, so that HDF5 itself takes a few MiB and one chunk. On failure `out` is
- * unspecified.
+ * Reads a piece into `out`, as `count` elements of mem_type, which must have the same class as the dataset's type.
+ * Chunked data is read in boxes of whole chunks, so HDF5 itself needs only a few MiB and memory for one chunk. On
+ * failure the content of `out` is unspecified.
  */
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,

@@ -31,7 +31,7 @@ struct cause {
     size_t size;
 };
 
-/* H5Ewalk2 upward starts at the innermost error, so the first one is enough. */
+/* Copies the first error that H5Ewalk2 visits, which is the innermost error. */
 static herr_t take_first(unsigned n, const H5E_error2_t *error, void *ctx)
 {
     const struct cause *c = ctx;
@@ -89,7 +89,7 @@ static hid_t access_list(bool allow_external)
     return list;
 }
 
-/* HDF5 seeks, so reading a pipe or device would hang or give wrong data. */
+/* Checks that the path is a regular file. HDF5 seeks, so reading a pipe or device would hang or give wrong data. */
 static int check_regular(struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
 {
     struct stat *st = &f->found;
@@ -124,8 +124,8 @@ static int explain_open(const struct gcb_h5file *f, const char *path, struct gcb
     if (H5Fis_hdf5(path) == 0 && first == '{')
         return gcb_h5file_fail(
             f, NULL, GCB_E_CORRUPT, diag,
-            "not an HDF5 file but probably results; plot, report, payoff and regress read "
-            "those");
+            "not an HDF5 file, but it looks like a result file; plot, report, payoff and regress "
+            "read result files");
     if (H5Fis_hdf5(path) == 0)
         return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
     return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "damaged or cut short (%s)", cause);

@@ -24,13 +24,13 @@
 
 /* Limits far above any real dump. A file that exceeds one of the limits gives GCB_E_CORRUPT. */
 enum {
-    GCB_H5_DEPTH = 64,        /* groups inside groups */
-    GCB_H5_NAME = 1024,       /* bytes of one link's name */
-    GCB_H5_PATH = 4096,       /* bytes of an absolute path */
-    GCB_H5_OBJECTS = 1 << 22, /* links in one file */
+    GCB_H5_DEPTH = 64,        /* most groups inside each other */
+    GCB_H5_NAME = 1024,       /* most bytes of a link's name */
+    GCB_H5_PATH = 4096,       /* most bytes of an absolute path */
+    GCB_H5_OBJECTS = 1 << 22, /* most links in one file */
 };
 
-/* Zero-initialise; a zero field means its default. */
+/* Start with a zeroed struct. A field that is 0 has its default value. */
 struct gcb_h5limits {
     uint64_t max_bytes; /* largest dataset, in its own type; 0 means half of physical memory */
     bool allow_external;
@@ -49,9 +49,9 @@ struct gcb_h5trace {
 struct gcb_h5file {
     hid_t id;
     hid_t access;               /* property list for opening datasets and groups below */
-    uint64_t size;              /* of the file in bytes */
-    struct stat found;          /* the file when it was found */
-    struct gcb_h5limits limits; /* defaults filled in */
+    uint64_t size;              /* size of the file in bytes */
+    struct stat found;          /* stat data of the file when it was found */
+    struct gcb_h5limits limits; /* the limits, with defaults instead of zeros */
     char shown[GCB_H5_SHOWN];   /* the file's name, escaped */
     struct gcb_h5trace *trace;  /* kept up to date unless NULL */
 };

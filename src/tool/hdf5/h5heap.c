@@ -7,11 +7,11 @@
 
 /* The format is in section III.E of the HDF5 File Format Specification, version 3. */
 enum {
-    HEADER = 16, /* bytes of a collection's header, and of an object's */
+    HEADER = 16, /* bytes of the header of a collection, and of the header of an object */
     MAX_OBJECTS = 65536,
 };
 
-/* The place of a text in the file. */
+/* Where a text is in the file. */
 struct place {
     int fd;
     uint64_t length;     /* bytes of the text */
@@ -24,7 +24,9 @@ static bool read_at(int fd, uint64_t offset, void *out, size_t size)
     return offset <= INT64_MAX && pread(fd, out, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* A conversion that changes nothing, so that HDF5 returns the 16 bytes stored for a variable-length element. */
+/*
+ * A type conversion that changes nothing, so that HDF5 returns the 16 bytes that it stores for a variable-length text.
+ */
 static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, size_t stride,
                          size_t background_stride, void *bytes, void *background, hid_t list)
 {

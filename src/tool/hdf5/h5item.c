@@ -8,7 +8,7 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/hdf5/h5type.h"
 
-enum { BOUNCE = 4096 }; /* elements converted at a time */
+enum { BOUNCE = 4096 }; /* number of elements that are converted at a time */
 
 size_t gcb_h5item_size(const struct gcb_h5item *item)
 {
@@ -31,7 +31,7 @@ static int check_same(const struct gcb_h5file *file, const struct gcb_h5item *it
         "changed since it was listed; do not write to the file while gcbench reads it");
 }
 
-/* The dataset's own type in little-endian order, so that HDF5 only swaps bytes. The caller closes the type. */
+/* Returns the dataset's own type in little-endian order, so that HDF5 only swaps bytes. The caller closes the type. */
 static hid_t little_endian(const struct gcb_h5dataset *d)
 {
     const hid_t type = H5Tcopy(d->type);

@@ -6,8 +6,8 @@
 
 /* A dataset, as it was when the file was listed. It is read as floats; a dataset of bytes is read as bytes. */
 struct gcb_h5item {
-    const char *path;     /* absolute */
-    bool bytes;           /* a 1-D dataset of uint8 */
+    const char *path;     /* absolute path of the dataset */
+    bool bytes;           /* the dataset is 1-D and has the type uint8 */
     enum gcb_dtype dtype; /* type of the elements; not used if `bytes` is true */
     unsigned rank;
     const uint64_t *dims;

@@ -17,7 +17,7 @@
 #define META_RESERVE \
     ((uint64_t)1 << 20) /* bytes of metadata that may follow before the next check of the limit */
 #define COPY_BYTES ((size_t)64 << 10)
-#define MAX_TEXT 65000 /* bytes of an attribute: what readers of the old format accept */
+#define MAX_TEXT 65000 /* most bytes of a text attribute that readers of the old format accept */
 
 /* Sets "FILE: cannot be written: WHY" and returns `status`. The file is never committed after this. */
 static int fail(struct gcb_h5out *f, int status, const char *why, struct gcb_diag *diag)
@@ -64,7 +64,8 @@ static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag
     return 0;
 }
 
-/* The format of HDF5 1.8: all metadata have checksums, so a reader finds damage before it acts on it. */
+/* Chooses the format of HDF5 1.8, in which all metadata have checksums, so a reader notices damage before it uses the
+ * data. */
 static hid_t access_list(void)
 {
     const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);

@@ -38,7 +38,7 @@ int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char
 /* Is `path` absolute and not "/", without empty components and "." (which HDF5 would drop)? */
 bool gcb_h5path_plain(const char *path);
 
-/* A dataset that is being written, first byte to last. */
+/* A dataset that is being written, from its first byte to its last. */
 struct gcb_h5set {
     hid_t id;
     uint64_t at;   /* offset of the next byte in the file */
@@ -46,8 +46,8 @@ struct gcb_h5set {
 };
 
 /*
- * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. GCB_E_INVALID if the
- * path exists or is not plain. Close it with gcb_h5set_close, also after a later failure.
+ * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. Returns GCB_E_INVALID if
+ * the path exists or gcb_h5path_plain rejects it. Close the dataset with gcb_h5set_close, also after a later failure.
  */
 int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *path, hid_t type,
                      unsigned rank, const uint64_t *dims, struct gcb_diag *diag);
@@ -64,10 +64,10 @@ int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const ch
 int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag);
 
-/* Closes the file, copies the metadata to disk, syncs and renames. Call it at most once. */
+/* Closes the file, copies the metadata to disk, syncs the file and renames it. Call this at most once. */
 int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);
 
-/* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is fine. */
+/* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is allowed. */
 void gcb_h5out_fini(struct gcb_h5out *f);
 
 #endif

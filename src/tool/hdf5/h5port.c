@@ -163,7 +163,7 @@ int gcb_h5list(const struct gcb_h5file *file, const struct gcb_h5lister *lister,
     return err;
 }
 
-/* The child. */
+/* The state of the child while it answers requests. */
 struct server {
     struct gcb_h5file file;
     int socket;

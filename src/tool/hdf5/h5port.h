@@ -24,7 +24,7 @@ enum {
     GCB_H5_DONE = 2,
 };
 
-/* What the child writes its records to while it lists the file. */
+/* Takes the records that the child writes while it lists the file. */
 struct gcb_h5port {
     const struct gcb_h5file *file; /* the open file */
     struct gcb_wbuf record; /* write at most GCB_H5_RECORD bytes here, then call gcb_h5port_put */
@@ -63,7 +63,7 @@ bool gcb_h5packet_send(int socket, const struct gcb_wbuf *packet);
  */
 struct gcb_h5shared {
     uint8_t *at;
-    size_t half; /* bytes of a half */
+    size_t half; /* size of a half in bytes */
 };
 enum { GCB_H5_TRACE_BYTES = 8192 }; /* bytes reserved for the trace, a multiple of the page size */
 size_t gcb_h5shared_size(size_t half);

@@ -65,7 +65,7 @@ static void close_descriptors(int keep)
         else
             dup2(null, i);
     if ((keep > 3 && close_range(3, (unsigned)keep - 1, 0)) ||
-        close_range((unsigned)keep + 1, ~0u, 0)) /* before Linux 5.9, or not permitted */
+        close_range((unsigned)keep + 1, ~0u, 0)) /* fails before Linux 5.9, or if not permitted */
         for (int i = 3; i < (int)sysconf(_SC_OPEN_MAX); i++)
             if (i != keep)
                 close(i);
@@ -182,7 +182,7 @@ bool gcb_h5sandbox_filters(void)
 
 int gcb_h5sandbox_enter(int keep, pid_t parent)
 {
-    if (keep < 3) /* possible if the parent has no standard error */
+    if (keep < 3) /* this is possible if the parent has no standard error */
         keep = fcntl(keep, F_DUPFD, 3);
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);

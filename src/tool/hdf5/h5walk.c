@@ -56,7 +56,7 @@ static int seen_widen(struct seen *s)
     return 0;
 }
 
-/* Adds an object. Returns 1 if it is new, 0 if it is known, or GCB_E_NOMEM. */
+/* Adds an object to the set. Returns 1 if it is new, 0 if it is already in the set, or GCB_E_NOMEM. */
 static int seen_add(struct seen *s, const H5O_info_t *info)
 {
     const struct seen_key key = {info->fileno, info->addr};

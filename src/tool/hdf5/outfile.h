@@ -12,7 +12,7 @@
  */
 struct gcb_outfile {
     char *final_path;
-    char *temp_path; /* write here; NULL once committed */
+    char *temp_path; /* the file to write; NULL after gcb_outfile_commit */
     bool replace;    /* an existing file may be replaced */
     int place;       /* result of gcb_tidy_enter */
     bool exists;     /* a file of the final name existed at init */
@@ -39,10 +39,10 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
  */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);
 
-/* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is fine. */
+/* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is allowed. */
 void gcb_outfile_fini(struct gcb_outfile *out);
 
-/* Do two names denote the same file? Also answers for files that do not exist yet. */
+/* Do two names denote the same file? Works also for files that do not exist yet. */
 bool gcb_outfile_same(const char *a, const char *b);
 
 #endif
