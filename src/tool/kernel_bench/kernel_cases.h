@@ -21,11 +21,11 @@ struct gcb_kernel_job {
 
     uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
     uint64_t read, written; /* bytes that one call reads and writes */
-    void *out;              /* must be equal for all variants; NULL: the kernel works in place */
+    void *out; /* the output, equal for all variants; NULL: the kernel works in place */
     size_t out_bytes;
 
-    const float *x; /* input */
-    float *y;       /* output, or the array that is changed in place */
+    const float *x; /* the kernel's input */
+    float *y;       /* the kernel's output, or the array that it changes in place */
     uint16_t *code;
     uint32_t *pos;
     uint8_t *bytes;
@@ -39,8 +39,8 @@ struct gcb_kernel_job {
     uint64_t number; /* the bits of the result, if it is a number */
     size_t kept;
 
-    void *array[GCB_KERNEL_ARRAYS]; /* owned */
-    bool failed;                    /* there is no memory for the arrays */
+    void *array[GCB_KERNEL_ARRAYS]; /* all allocated arrays; the job owns them */
+    bool failed;                    /* memory ran out for the arrays */
 };
 
 /* Value of `offset` for a case that calls a library, so that the case has no variants. */
@@ -54,8 +54,9 @@ struct gcb_kernel_case {
     void (*run)(struct gcb_kernel_job *job);     /* makes one call over all n floats */
 };
 
-extern const struct gcb_kernel_case gcb_kernel_cases[]; /* ends with a name of NULL */
+/* The table of cases. A case whose name is NULL ends it. */
+extern const struct gcb_kernel_case gcb_kernel_cases[];
 
-void gcb_kernel_release(struct gcb_kernel_job *job); /* zeroed is fine */
+void gcb_kernel_release(struct gcb_kernel_job *job); /* a zeroed struct is allowed */
 
 #endif

@@ -11,19 +11,19 @@
  */
 enum gcb_kernel_size {
     GCB_KERNEL_L1, /* 4096 floats: the size of the blocks that codecs work on */
-    GCB_KERNEL_L2, /* 64 Ki floats */
+    GCB_KERNEL_L2, /* 64 Ki floats, 256 KiB for each array */
     /* 16 Mi floats, or the first power of two whose array does not fit into the last-level cache, as long as four
      * arrays take at most a quarter of memory */
     GCB_KERNEL_MEMORY,
     GCB_KERNEL_SIZES
 };
-uint64_t gcb_kernels_floats(enum gcb_kernel_size size); /* on this machine */
+uint64_t gcb_kernels_floats(enum gcb_kernel_size size); /* number of floats on this machine */
 extern const char *const gcb_kernel_size_names[];       /* "l1", "l2", "memory", NULL */
 
 struct gcb_kernels_config {
     const char *const *globs; /* for "family/kernel", "family" or "kernel"; no globs: all kernels */
     size_t glob_count;
-    unsigned sizes; /* bits 1 << enum gcb_kernel_size */
+    unsigned sizes; /* set of sizes: bit 1 << size for each enum gcb_kernel_size */
     unsigned flags; /* instruction sets that may be used (src/lib/base/cpu_flags.h) */
     struct gcb_timing timing;
     const struct gcb_bandwidth *bandwidth; /* memory bandwidth of one thread; NULL: not measured */
@@ -32,7 +32,7 @@ struct gcb_kernels_config {
 /* One variant of one kernel at one size. */
 struct gcb_kernel_result {
     const char *family, *kernel;
-    const char *isa; /* "c", "avx2", ...; "fftw" for that library's transforms */
+    const char *isa; /* "c", "avx2", ...; "fftw" for transforms of the library FFTW */
     enum gcb_kernel_size size;
     uint64_t elements;                 /* floats that the throughput counts for one call */
     uint64_t bytes;                    /* bytes that one call reads and writes */
@@ -49,7 +49,7 @@ struct gcb_kernel_result {
 struct gcb_kernels_observer {
     int (*result)(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag);
     void (*progress)(void *ctx, double done); /* `done` is a share of the work; may be NULL */
-    bool (*stop)(void *ctx);                  /* called often; may be NULL */
+    bool (*stop)(void *ctx);                  /* says whether to stop; called often; may be NULL */
     void *ctx;
 };
 

@@ -16,7 +16,7 @@ struct gcb_fidelity {
     double xx, yy, xy;                     /* sums of x*x, y*y, x*y */
     double dd, d;                          /* sums of (x-y)^2 and of x-y */
     double max_abs;                        /* largest |x-y| */
-    uint64_t same_sign, zeros, zeros_kept; /* as in kernels/compare/compare.h */
+    uint64_t same_sign, zeros, zeros_kept; /* counts that kernels/compare/compare.h explains */
     uint64_t elements;                     /* all elements, also infinities and NaNs */
     uint64_t nonfinite;                    /* infinities and NaNs in x */
     uint64_t nonfinite_kept; /* infinities and NaNs in x that have the same bits in y */

@@ -24,14 +24,14 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
 /* Adds the statistics of `other` to m. */
 void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
 
-/* Figures of the finite elements; NAN if there are none. */
+/* The mean and the largest magnitude of the finite elements; NAN if no element is finite. */
 double gcb_moments_mean(const struct gcb_moments *m);
 double gcb_moments_max_abs(const struct gcb_moments *m);
 /* The standard deviation and the kurtosis of the population: sums are divided by the number of elements. The kurtosis
  * is 3 for a normal distribution, and NAN if all elements are equal. */
 double gcb_moments_deviation(const struct gcb_moments *m);
 double gcb_moments_kurtosis(const struct gcb_moments *m);
-/* Share of zeros among all elements; NAN without elements. */
+/* Returns the share of zeros among all elements; NAN if there are no elements. */
 double gcb_moments_zeros(const struct gcb_moments *m);
 double gcb_moments_l2(const struct gcb_moments *m);
 

@@ -57,7 +57,7 @@ static size_t bands(const struct gcb_spectrum *s)
     return s->bins < GCB_SPECTRUM_BANDS ? (size_t)s->bins : GCB_SPECTRUM_BANDS;
 }
 
-/* Returns the first bin of band i. For the number of bands it returns the number of bins. */
+/* Returns the first bin of band i. If i is the number of bands, returns the number of bins. */
 static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
 {
     const uint64_t n = bands(s), each = s->bins / n, rest = s->bins % n;

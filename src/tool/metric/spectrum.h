@@ -17,10 +17,10 @@
 
 struct gcb_spectrum {
     uint64_t count; /* elements of each tensor */
-    uint64_t bins;  /* count / 2 + 1; 0 for an empty tensor */
+    uint64_t bins;  /* number of bins: count / 2 + 1, or 0 for an empty tensor */
     uint64_t tensors;
-    double energy[GCB_SPECTRUM_BANDS];  /* by frequency */
-    double largest[GCB_SPECTRUM_BANDS]; /* largest magnitude, by frequency */
+    double energy[GCB_SPECTRUM_BANDS];  /* energy in each band of frequencies */
+    double largest[GCB_SPECTRUM_BANDS]; /* largest magnitude in each band of frequencies */
     /* energy by magnitude: the level is the magnitude's bit pattern without the last 21 bits */
     double by_level[GCB_SPECTRUM_LEVELS];
     uint64_t bins_by_level[GCB_SPECTRUM_LEVELS];
@@ -30,11 +30,11 @@ struct gcb_spectrum {
 /* Starts empty sums for tensors of `count` elements. Nothing to release. */
 void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 
-/* What a transform of one size needs. One plan serves any number of sums. */
+/* The FFT and the buffer for tensors of one size. One plan serves any number of sums. */
 struct gcb_spectrum_plan {
     uint64_t count;
     struct gcb_fft *fft; /* NULL for an empty tensor */
-    float *work;         /* 2 * bins */
+    float *work;         /* buffer of 2 * bins floats */
 };
 
 /*
@@ -44,7 +44,7 @@ struct gcb_spectrum_plan {
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_queue *queue, struct gcb_diag *diag);
-void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* zeroed is fine */
+void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* a zeroed struct is allowed */
 
 /* Adds a tensor. Its size must be that of the sums and of the plan, and it must have no infinities and NaNs. */
 void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,

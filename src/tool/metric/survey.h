@@ -20,7 +20,7 @@ struct gcb_survey_config {
 /* `source` is borrowed until the survey is destroyed. */
 int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
                       const struct gcb_survey_config *config, struct gcb_diag *diag);
-void gcb_survey_destroy(struct gcb_survey *s); /* NULL is fine */
+void gcb_survey_destroy(struct gcb_survey *s); /* the argument may be NULL */
 
 /* Returns the number of paths. Paths are in the order of their first datasets. */
 size_t gcb_survey_count(const struct gcb_survey *s);
@@ -30,9 +30,9 @@ struct gcb_survey_item {
     uint64_t datasets;              /* number of datasets with this path */
     bool uniform;                   /* all these datasets have the same shape and type */
     struct gcb_moments moments;
-    const struct gcb_histogram *histogram; /* NULL unless asked for */
-    /* NULL unless asked for; also NULL if the datasets have different sizes. Leaves out datasets with infinities or
-     * NaNs. */
+    const struct gcb_histogram *histogram; /* NULL unless the config asks for histograms */
+    /* NULL unless the config asks for spectra; also NULL if the datasets have different sizes. Leaves out datasets with
+     * infinities or NaNs. */
     const struct gcb_spectrum *spectrum;
 };
 

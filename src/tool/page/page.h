@@ -17,7 +17,7 @@ struct gcb_page_config {
     /* An existing folder for temporary files of plots. NULL: no plots. */
     const char *plot_folder;
     void (*progress)(void *ctx, double share); /* share of the plots drawn so far; may be NULL */
-    bool (*stop)(void *ctx);                   /* asked before each plot; NULL: never */
+    bool (*stop)(void *ctx);                   /* says whether to stop before a plot; may be NULL */
     void *ctx;
 };
 

@@ -4,7 +4,7 @@
 #include "src/tool/page/page.h"
 #include "src/tool/page/page_rows.h"
 
-/* page.c makes the page of these parts. */
+/* The parts of the report page. page.c puts them together. */
 
 /* A column of a table on the page. src/tool/rows/fields.def says how its field is shown. */
 struct page_column {

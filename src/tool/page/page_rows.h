@@ -25,7 +25,7 @@ extern const enum gcb_record page_record_kinds[PAGE_RECORDS];
 
 /* Copies of rows, to which the page adds its own fields (GCB_RECORD_PAGE in src/tool/rows/fields.def). */
 struct page_rows {
-    json_t **items; /* owned */
+    json_t **items; /* the rows; owned */
     size_t count, cap;
     uint64_t left_out;
 };
@@ -52,7 +52,7 @@ struct page {
     json_t *inputs;              /* names of input files as keys */
     json_t *links;               /* maps the key of a PAGE_LINKS row to its index */
     size_t run;                  /* number of the file's last environment row; 0 before the first */
-    uint64_t seen;               /* how many rows have a place on the page */
+    uint64_t seen;               /* number of rows that have a place on the page */
     struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
 };
 
@@ -63,10 +63,11 @@ void page_fini(struct page *page);
 /* Orders verdicts and promises: failures first, then changed or unclear cases, then the rest. */
 void page_sort(struct page *page);
 
-bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
+/* Is the row about a baseline: identity, fp16, bf16 or memcpy, or a row that says so itself? */
+bool page_is_baseline(const json_t *row);
 /* Does the field have this text? */
 bool page_says(const json_t *row, enum gcb_field field, const char *word);
-/* The value of a field; NULL if it is absent or null. */
+/* Returns the value of a field; NULL if the field is absent or null. */
 const json_t *page_value(const json_t *row, enum gcb_field field);
 /* Writes a number of the row as tables show it. `out` has at least 32 bytes. */
 char *page_number(char *out, const json_t *row, enum gcb_field field);

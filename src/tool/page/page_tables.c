@@ -1,6 +1,6 @@
 #include "src/tool/page/page_parts.h"
 
-/* docs/rows.md explains the fields. */
+/* The tables of the page. docs/rows.md explains the fields. */
 /* clang-format off */
 const struct page_table page_tables[] = {
     {

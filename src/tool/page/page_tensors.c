@@ -9,7 +9,7 @@
 
 #define SHOWN 20
 
-/* A tensor, and the largest mean error that a method has on it. */
+/* A tensor, and the mean error of the method that is worst on this tensor. */
 struct ranked {
     const char *name;
     const struct page_cell *cells;
