@@ -19,7 +19,7 @@ static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
 
         steps = 2.0;
         bytes = 2.0 * n / servers;
-        out->encodes = sums ? 1.0 : 1.0 + 1.0 / servers; /* the server encodes the sum again */
+        out->encodes = sums ? 1.0 : 1.0 + 1.0 / servers; /* the servers encode the sum again */
         out->decodes = sums ? 1.0 : 1.0 + n / servers;
         out->adds = (n - 1.0) / servers;
     } else if (sums) {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Does a compressor pay? The time of one exchange of a gradient between workers, from measured times of coding and an
- * assumed link. Only arithmetic; docs/payoff.md has the model, its sources and what it leaves out. Everything is in
+ * Does a compressor pay? These functions compute the time of one exchange of a gradient between workers, from measured
+ * times of coding and an assumed link. docs/payoff.md explains the model, its sources and its limits. Everything is in
  * seconds, bytes, and bytes per second.
  */
 enum gcb_collective {
@@ -24,13 +24,13 @@ extern const char *const gcb_collective_names[];
 
 struct gcb_link {
     enum gcb_collective collective;
-    double bandwidth; /* of each node's link, in each direction */
+    double bandwidth; /* bandwidth of each node's link, in each direction */
     double latency;   /* time of one step without the time for its bytes */
-    unsigned workers; /* 2 or more */
+    unsigned workers; /* number of workers, 2 or more */
     unsigned servers; /* for GCB_COLLECTIVE_PS: servers that share the gradient; 1 or more */
 };
 
-/* One worker's part of an exchange with one method. Times are 0 for work that the method does not have. */
+/* One worker's part of an exchange with one method. The time of a step that the method does not have is 0. */
 struct gcb_load {
     bool sums;        /* an allreduce can sum the messages without decoding (GCB_CAP_LINEAR) */
     double transfers; /* number of transfers; each carries a bucket of messages */
@@ -41,7 +41,7 @@ struct gcb_load {
     double compute;   /* seconds of the step that computes the gradient; NAN: no overlap */
 };
 
-/* The terms of an exchange. */
+/* The result of the model for one exchange. */
 struct gcb_exchange {
     double encodes, decodes, adds; /* how often one worker's messages are encoded, decoded, added */
     double encode, decode, add;    /* seconds: these factors times the times in the load */
@@ -116,15 +116,15 @@ double gcb_fft_stages_break_even(const struct gcb_fft_stages *s);
  * A kept element takes `words` of 4 bytes: 2 for index and value, or 1 if all share one value (their quantised form).
  */
 struct gcb_redsync {
-    double bytes; /* M */
+    double bytes; /* M: bytes of the gradient */
     double density;
     double words;
-    double workers;   /* p */
+    double workers;   /* p: number of workers */
     double bandwidth; /* 1 / beta, bytes per second */
-    double latency;   /* alpha */
-    double select;    /* T_select, for the whole gradient */
-    double unpack;    /* gamma1, for one worker's message */
-    double reduce;    /* gamma2, for M bytes */
+    double latency;   /* alpha: seconds for one step */
+    double select;    /* T_select: seconds to select from the whole gradient */
+    double unpack;    /* gamma1: seconds to unpack one worker's message */
+    double reduce;    /* gamma2: seconds to reduce M bytes */
 };
 struct gcb_redsync_times {
     double bandwidth_ratio; /* bandwidth term of T_sparse over that of T_dense: p D words / 2 */

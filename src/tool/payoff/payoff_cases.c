@@ -105,7 +105,8 @@ void gcb_payoff_cases_fini(struct gcb_payoff_cases *c)
 static void make_key(char out[KEY_TEXT], struct gcb_payoff_case *c, size_t first)
 {
     out[0] = '\0';
-    for (size_t i = first; texts[i].field != GCB_FIELD_METHOD; i++) /* the spec has the method */
+    /* Leave out the method: the spec begins with it. */
+    for (size_t i = first; texts[i].field != GCB_FIELD_METHOD; i++)
         gcb_append(out, KEY_TEXT, "%s\x1f", *text_at(c, i));
     gcb_append(out, KEY_TEXT, "%llu\x1f%s", (unsigned long long)c->threads, c->path);
 }
@@ -302,7 +303,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     b->c.sparse = is_sparse(row->json);
     b->c.searched = gcb_results_text(row->json, GCB_FIELD_MATCH_FIELD) != NULL;
     b->c.missed = b->c.searched && !gcb_results_bool(row->json, GCB_FIELD_MATCH_REACHED);
-    /* the deviation is null if there was only one run */
+    /* the deviation of times is null if there was only one run */
     b->c.single_run |= json_is_null(gcb_results_json(row->json, GCB_FIELD_ENCODE_SECONDS_MAD));
     if (result && add_result(b, row->json))
         return gcb_diag_nomem(diag, 0, "steps and workers");
@@ -331,7 +332,7 @@ int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const j
                     diag);
 }
 
-/* Hands over a case with its texts. */
+/* Completes a case and moves it, with its texts, to *out. */
 static void finish_case(struct gcb_payoff_case *out, struct builder *b)
 {
     const struct gcb_payoff_sums *errors = b->summary.rows > 0.0 ? &b->summary : &b->c.total;
@@ -463,9 +464,9 @@ static int mark_wanted(bool *keep, const struct gcb_payoff_cases *c, const char 
     if (found)
         return 0;
     known = list_settings(settings, sizeof(settings), c, wanted);
-    return gcb_diag_set(diag, GCB_E_INVALID, "--method %s: the results have times of %s%s",
-                        gcb_escape(shown, sizeof(shown), wanted),
-                        known ? "" : "these methods: ", settings);
+    return gcb_diag_set(
+        diag, GCB_E_INVALID, "--method %s: not in the results, which have times of %s%s",
+        gcb_escape(shown, sizeof(shown), wanted), known ? "" : "these methods: ", settings);
 }
 
 /* Marks the baselines of groups with marked cases. */

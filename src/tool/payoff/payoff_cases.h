@@ -64,15 +64,15 @@ struct gcb_payoff_reader;
 int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *diag);
 /* Reads a file; "-" is standard input. May return GCB_E_IO, GCB_E_CORRUPT or GCB_E_NOMEM. */
 int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag);
-/* Reads one row of any record, as if it were in a file of this name. */
+/* Reads one row of any record, as if the row were in a file of the name `path`. */
 int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const json_t *row,
                           struct gcb_diag *diag);
 /* Moves the cases to *out, which is released with gcb_payoff_cases_fini. After that the reader can only be destroyed.
  * Returns GCB_E_CORRUPT if no method has times. */
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
                              struct gcb_diag *diag);
-void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r); /* NULL is fine */
-void gcb_payoff_cases_fini(struct gcb_payoff_cases *c);      /* zeroed is fine */
+void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r); /* the argument may be NULL */
+void gcb_payoff_cases_fini(struct gcb_payoff_cases *c);      /* a zeroed struct is allowed */
 
 /*
  * Keeps only the cases that one of `specs` names, and the baselines of their groups. A spec is the name of a method,

@@ -66,7 +66,7 @@ static int add_workers(struct gcb_payoff_grid *g, const char *text, struct gcb_d
     return add_value(g, "--workers", (double)n, diag);
 }
 
-/* Adds each piece between commas. */
+/* Splits a text at its commas and adds each piece. */
 static int add_pieces(struct gcb_payoff_grid *g, const char *text,
                       int (*add)(struct gcb_payoff_grid *, const char *, struct gcb_diag *),
                       struct gcb_diag *diag)

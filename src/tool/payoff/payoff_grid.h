@@ -8,7 +8,7 @@
 /* The values that users want results for: bandwidths in bytes per second, or numbers of workers. */
 #define GCB_PAYOFF_GRID 256
 struct gcb_payoff_grid {
-    double values[GCB_PAYOFF_GRID]; /* in the order given */
+    double values[GCB_PAYOFF_GRID]; /* the values, in the order in which they were given */
     size_t count;
 };
 
@@ -19,7 +19,7 @@ struct gcb_payoff_grid {
  */
 int gcb_payoff_grid_bandwidths(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag);
 
-/* Appends "8" or "8,16,128": whole numbers from 2 to GCB_PAYOFF_WORKERS. */
+/* Appends numbers of workers, such as "8" or "8,16,128": whole numbers from 2 to GCB_PAYOFF_WORKERS. */
 int gcb_payoff_grid_workers(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag);
 
 #endif

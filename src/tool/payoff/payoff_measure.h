@@ -15,7 +15,7 @@
 struct gcb_payoff_measure {
     const struct gcb_method *methods;
     size_t method_count;
-    struct gcb_trial_config trial; /* with timing.stop and stop_ctx */
+    struct gcb_trial_config trial; /* trial.timing.stop ends the measurement early */
     const struct gcb_rows_setting *setting;
     void (*progress)(void *ctx, double done); /* may be NULL */
     void *ctx;

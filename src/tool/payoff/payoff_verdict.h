@@ -43,7 +43,7 @@ struct gcb_payoff_loads {
 struct gcb_payoff_verdict {
     struct gcb_exchange method, fp32, fp16;
     double speedup_fp32, speedup_fp16; /* cost of fp32 or fp16, divided by the method's cost */
-    double least_ratio;                /* gcb_payoff_least_ratio of encode and decode */
+    double least_ratio;                /* result of gcb_payoff_least_ratio for the method */
     struct gcb_payoff_range against_fp32[GCB_PAYOFF_RANGES], against_fp16[GCB_PAYOFF_RANGES];
     size_t count_fp32, count_fp16;
     bool some_workers; /* at this bandwidth the method pays with least to most workers: */
@@ -57,10 +57,10 @@ void gcb_payoff_judge(struct gcb_payoff_verdict *out, const struct gcb_link *lin
 
 /* One method, or a baseline, at one link. */
 struct gcb_payoff_point {
-    const struct gcb_payoff_case *c;     /* NULL: a baseline */
+    const struct gcb_payoff_case *c;     /* the method's case; NULL for a baseline */
     const struct gcb_payoff_case *group; /* equals c; for a baseline, any case of its group */
     const char *baseline;                /* "fp32" or "fp16"; NULL if c is set */
-    double rel_l2;                       /* 0 for fp32; NAN: unknown */
+    double rel_l2;                       /* relative error: 0 for fp32; NAN if unknown */
     struct gcb_link link;
     struct gcb_payoff_scale scale;
     struct gcb_payoff_loads loads;

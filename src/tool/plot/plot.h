@@ -21,7 +21,7 @@ struct gcb_results_row; /* src/tool/rows/results.h */
 bool gcb_plot_is_source(const char *folder);
 
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
-void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
+void gcb_plot_data_destroy(struct gcb_plot_data *data); /* the argument may be NULL */
 /* Adds the rows of a result file; "-" is standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
 /* For a caller that reads the result file itself: call gcb_plot_data_begin, then pass each row to gcb_plot_data_row,
@@ -88,7 +88,7 @@ struct gcb_plot_paths {
 };
 int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job,
                   struct gcb_diag *diag);
-void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* zeroed is fine */
+void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* a zeroed struct is allowed */
 
 /*
  * Draws a page and returns the image in *out, ended by a NUL: with GCB_PLOT_SVG a whole document, with GCB_PLOT_TEXT

@@ -36,12 +36,12 @@ static int by_value(const void *a, const void *b)
     return (x->high > y->high) - (x->high < y->high);
 }
 
-/* Joins the bins of several tensors that have equal limits. Returns how many bins are left. */
+/* Joins bins that have equal limits, which come from several tensors. Returns how many bins are left. */
 static size_t join_bins(struct gcb_plot_bin *bins, size_t count)
 {
     size_t kept = 0;
 
-    if (count) /* qsort takes no NULL */
+    if (count) /* without bins, `bins` is NULL, which qsort does not accept */
         qsort(bins, count, sizeof(*bins), by_value);
     for (size_t i = 0; i < count; i++) {
         if (kept && by_value(&bins[kept - 1], &bins[i]) == 0)

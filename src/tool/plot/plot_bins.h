@@ -22,7 +22,7 @@ struct gcb_plot_histogram {
 
 /* Histograms of the input, and of the decoded values or the errors of each method. */
 struct gcb_plot_histograms {
-    struct gcb_plot_histogram input;  /* may be empty */
+    struct gcb_plot_histogram input;  /* histogram of the input; may be empty */
     struct gcb_plot_histogram *items; /* items[i] belongs to series i of the set */
     struct gcb_plot_set set;
     const struct gcb_plot_record *env;

@@ -146,8 +146,8 @@ static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *
 
 #define PATH_BYTES 4096
 
-/* Finds the folder of the installed scripts, relative to the folder of the command. Returns false if the path is
- * unknown or too long. */
+/* Finds the folder of the installed scripts. The build fixes its path, or its path relative to the folder of the
+ * command. Returns false if the path is unknown or too long. */
 static bool installed_folder(char *out, size_t size)
 {
     const char *folder = GCB_BUILD_PLOTS;
@@ -336,7 +336,7 @@ static int write_file(const struct work *w, int which, const struct gcb_plot_job
     return failed && !err ? fail_page(diag, w, which) : err;
 }
 
-/* Fills the page and writes script and data. */
+/* Fills the page and writes its data and its script. */
 static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
     const struct gcb_plot_record *first =

@@ -235,7 +235,7 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
         gcb_plot_array_text(page, set->items[i].label, GCB_PLOT_LABEL_WIDTH);
         widest = width > widest ? width : widest;
     }
-    if (set->count == 0) /* scripts read the first label always, and as a text */
+    if (set->count == 0) /* scripts always read the first label, and expect a text */
         gcb_plot_array_text(page, "", 1);
     gcb_plot_array_begin(page, "style", set->count);
     for (size_t i = 0; i < set->count; i++)

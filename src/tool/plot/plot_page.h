@@ -29,7 +29,7 @@ struct gcb_plot_page {
 
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
 int gcb_plot_page_close(struct gcb_plot_page *page, struct gcb_diag *diag);
-void gcb_plot_page_fini(struct gcb_plot_page *page); /* zeroed is fine */
+void gcb_plot_page_fini(struct gcb_plot_page *page); /* a zeroed struct is allowed */
 
 /* Write "name = 'text'" or "name = value". A text of NULL is written as ''. */
 void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text);

@@ -35,7 +35,7 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *c
     gcb_plot_var_range(out, "cosine", &cosine);
 }
 
-/* Gives baselines with an error labels such as "fp16 (baseline, error 2.1e-04)". */
+/* Labels each baseline that has an error, for example "fp16 (baseline, error 2.1e-04)". */
 static void name_baselines(struct gcb_plot_set *set)
 {
     for (size_t s = 0; s < set->count; s++) {

@@ -9,7 +9,7 @@ extern const struct gcb_plot gcb_plot_rate_distortion, gcb_plot_rate_cosine,
 extern const struct gcb_plot gcb_plot_histogram, gcb_plot_histogram_log,
     gcb_plot_error_cdf;                                          /* plot_histogram.c */
 extern const struct gcb_plot gcb_plot_alpha, gcb_plot_staleness; /* plot_replay.c */
-/* each of the others is in plot_NAME.c */
+/* each of these is in its own plot_NAME.c */
 extern const struct gcb_plot gcb_plot_throughput, gcb_plot_pareto, gcb_plot_match, gcb_plot_heatmap,
     gcb_plot_kernels, gcb_plot_forest, gcb_plot_spectrum, gcb_plot_range_codes, gcb_plot_break_even;
 
