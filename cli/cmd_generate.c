@@ -17,7 +17,7 @@ struct generate_options {
 };
 
 static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64",
-                                     NULL}; /* in the order of enum gcb_dtype */
+                                     NULL}; /* names in the order of enum gcb_dtype */
 static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
                                     "sparse:zeros=0.9", "ar:rho=0.9", NULL};
 static const char *const layouts[] = {"flat", "resnet50", "gpt2", NULL};

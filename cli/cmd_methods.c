@@ -149,7 +149,7 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
     const int at = fprintf(r->out, "  %s=%s ", p->name, gcb_param_text(value, p, m->value[row]));
 
     opt_wrap(r->out, param_range(text, sizeof(text), p), at,
-             7); /* 7: "  max=0 " ends at column 8 */
+             7); /* 7, because the shortest start, "  max=0 ", takes 8 columns */
     opt_wrap(r->out, param_help(text, sizeof(text), p, condition), fprintf(r->out, "     "), 6);
 }
 

@@ -207,7 +207,7 @@ static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_
     struct verify *v = ctx;
     struct gcb_row row;
 
-    (void)diag; /* the same as ctx->diag of the session */
+    (void)diag; /* session_put uses ctx->diag */
     v->checks[check->method][check->outcome.status]++;
     if (v->s.report.table && (check->outcome.status == GCB_PROMISE_BROKEN || v->s.report.verbose))
         show_check(v->s.report.out, &v->methods[check->method], check);

@@ -7,7 +7,7 @@
 #include "src/tool/trial/copy.h"
 
 #define PRECISION 0.02   /* half the confidence interval, as a share of the median */
-#define TIME_BUDGET 30.0 /* seconds */
+#define TIME_BUDGET 30.0 /* in seconds */
 #define MAX_SAMPLES 10000
 /* Least time of all timed calls together, in seconds. In less time, one disturbance could slow down all calls. */
 #define MIN_TIME 0.005
@@ -168,7 +168,7 @@ static int take_caches(struct gcb_suite *s, const struct opt_list *list, struct 
         err = opt_choose(&at, "cache", both, words.text[i], diag);
         if (!err && at == GCB_CACHES && words.count > 1)
             return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--cache: 'both' already means warm and cold: give only one value");
+                                "--cache: both already means warm and cold: give only one value");
         for (int c = 0; !err && c < GCB_CACHES; c++)
             if (at == c || at == GCB_CACHES)
                 s->caches[s->cache_count++] = (enum gcb_cache)c;

@@ -14,7 +14,7 @@ struct bench_own {
     bool samples, no_bandwidth;
 };
 
-/* `bench --kernels`: the kernels of this build instead of methods. */
+/* The options of `bench --kernels`, which times kernels of this build instead of methods. */
 struct bench_kernels_options {
     bool kernels;
     struct opt_list sizes; /* empty: all sizes */
@@ -29,12 +29,12 @@ struct bench_options {
     struct bench_kernels_options kernels;
 };
 
-extern const struct opt_row bench_input_rows[];   /* over struct opt_input: --step and --worker */
-extern const struct opt_row bench_case_rows[];    /* over struct bench_own */
-extern const struct opt_row bench_repeat_rows[];  /* over struct opt_timing */
-extern const struct opt_row bench_timing_rows[];  /* over struct bench_own */
-extern const struct opt_row bench_kernels_rows[]; /* over struct bench_kernels_options */
-extern const struct opt_row bench_show_rows[];    /* over struct bench_own */
+extern const struct opt_row bench_input_rows[]; /* rows for struct opt_input: --step and --worker */
+extern const struct opt_row bench_case_rows[];  /* rows for struct bench_own */
+extern const struct opt_row bench_repeat_rows[];  /* rows for struct opt_timing */
+extern const struct opt_row bench_timing_rows[];  /* rows for struct bench_own */
+extern const struct opt_row bench_kernels_rows[]; /* rows for struct bench_kernels_options */
+extern const struct opt_row bench_show_rows[];    /* rows for struct bench_own */
 
 /* The values of options that take a list with commas. */
 struct bench_words {

@@ -41,7 +41,7 @@ struct cmd {
     const char *details;  /* paragraphs after the options, one line each, or NULL */
     struct opt_spec spec;
     enum cmd_operands operands;
-    size_t size; /* of the struct with the options' values, which starts zeroed */
+    size_t size; /* size of the struct with the options' values, which starts zeroed */
     int (*run)(const void *options, const struct opt_list *operands, struct cmd_context *ctx);
 };
 

@@ -65,8 +65,8 @@ void heading_note_load(FILE *out, unsigned repeat)
 
     gcb_host_read(&host);
     if (host.cpus > 0 && host.load1 > (double)host.cpus)
-        fprintf(out, "note: load %.1f on %d cpu%s: measured speeds may be too low%s\n", host.load1,
-                host.cpus, host.cpus == 1 ? "" : "s",
+        fprintf(out, "note: load %.1f on %d cpu%s: speeds may be low%s\n", host.load1, host.cpus,
+                host.cpus == 1 ? "" : "s",
                 repeat && repeat < STEADY ? "; --repeat 9 makes them steadier" : "");
 }
 

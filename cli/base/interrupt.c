@@ -6,7 +6,7 @@
 
 #include "src/tool/base/tidy.h"
 
-static volatile sig_atomic_t seen; /* global: a signal handler gets no argument */
+static volatile sig_atomic_t seen; /* global, because a signal handler gets no argument */
 
 /* Tidies up, then ends the process by the same signal, which is blocked while its handler runs. */
 static void end_process(int number)

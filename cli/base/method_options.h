@@ -7,7 +7,7 @@
 /* Options that name methods or set their parameters. */
 struct opt_methods {
     struct opt_list specs;
-    struct opt_list overrides; /* key, value, key, value, ... */
+    struct opt_list overrides; /* in turn a key and its value */
 };
 extern const struct opt_row opt_methods_rows[];
 /* Names of all parameters and complements, of every method and of the memory: name_at of a command's opt_extra.

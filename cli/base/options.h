@@ -66,7 +66,7 @@ struct opt_exec {
 extern const struct opt_row opt_device_rows[];
 extern const struct opt_row opt_cpu_rows[]; /* --device of a command that runs on the cpu only */
 extern const struct opt_row opt_threads_rows[];
-extern const struct opt_row opt_exec_rows[]; /* --isa, --fft-plan, --seed */
+extern const struct opt_row opt_exec_rows[]; /* rows of --isa, --fft-plan and --seed */
 /* Values of --device and --isa, for completions; each list ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {
@@ -80,8 +80,8 @@ struct opt_backend {
     struct gcb_queue queue;
     uint64_t seed;
 };
-/* GCB_E_BACKEND: this machine or build lacks the device or instruction set. Keep *out where it is while coders
- * borrow its kernels and queue. */
+/* Finds the device, the threads and the kernels. GCB_E_BACKEND: this machine or build lacks the device or instruction
+ * set. Keep *out where it is while coders borrow its kernels and queue. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
 /* For a command that runs on the CPU only. If `in` asks for another device, even for a missing one, returns GCB_E_BACKEND
  * with the message `words`. */
@@ -118,7 +118,7 @@ struct opt_save {
 extern const struct opt_row opt_save_rows[];
 /* --force, for commands without opt_make */
 extern const struct opt_row opt_force_rows[];
-extern const struct opt_row opt_hash_rows[]; /* for commands that read dumps */
+extern const struct opt_row opt_hash_rows[]; /* row of --hash, for commands that read dumps */
 
 /* The options -o and --force. */
 struct opt_make {

@@ -41,19 +41,21 @@ int opt_list_add_all(struct opt_list *list, const char *const *items, size_t cou
 void opt_list_fini(struct opt_list *list);
 
 struct opt_row {
-    const char *name;    /* without dashes; NULL ends the table */
-    char letter;         /* short form, or 0 */
-    const char *metavar; /* NULL: N, SIZE, TIME or VALUE, as the type says */
+    const char *name; /* long name without dashes; NULL ends the table */
+    char letter;      /* letter of the short form, or 0 */
+    const char
+        *metavar; /* name of the value in the help; NULL: N, SIZE, TIME or VALUE, by the type */
     const char *help;
     enum opt_type type;
     size_t offset;   /* offset of the value in the group's struct */
     double min, max; /* smallest and largest allowed number; not checked if both are 0 */
     double initial;  /* the value of a number or choice if the option is not given */
-    const char *const
-        *choices; /* CHOICE; for TEXT and LIST, what completions offer. Ends with NULL */
+    const char *const *
+        choices; /* the values of a CHOICE; for TEXT and LIST, what completions offer. Ends with NULL */
 };
 bool opt_takes_value(const struct opt_row *row);
-const char *opt_metavar(const struct opt_row *row); /* "VALUE" for NULL */
+const char *
+opt_metavar(const struct opt_row *row); /* row->metavar, or the default of the row's type */
 
 struct opt_group {
     const char *

@@ -13,7 +13,7 @@
  */
 struct out_report {
     struct gcb_sink *stream; /* takes rows; drops them if the format is table */
-    struct gcb_sink *saved;  /* NULL without --results */
+    struct gcb_sink *saved;  /* sink for the file of --results, or NULL */
     struct gcb_outfile file;
     FILE *saved_stream;
     bool table; /* print tables and notes on `out` */
@@ -44,7 +44,7 @@ int out_environment(struct out_report *r, const struct opt_backend *backend,
 bool out_wants_rows(const struct out_report *r);
 /* Renames the finished file of --results to its name. */
 int out_commit(struct out_report *r, struct gcb_diag *diag);
-void out_close(struct out_report *r); /* zeroed is fine */
+void out_close(struct out_report *r); /* `r` may be zeroed */
 
 /* Returns the first of $TMPDIR, /tmp, /dev/shm and "." that is a folder in which files can be made. */
 const char *out_temp_folder(void);

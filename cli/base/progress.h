@@ -9,7 +9,7 @@
  * and is erased at the end, so that later output starts on a clean line.
  */
 struct progress {
-    FILE *file; /* NULL: never shown */
+    FILE *file; /* stream to draw on; NULL: the bar is never shown */
     double started, shown;
     double since,
         from; /* time and share of the first update, which may be above 0: work may go on from the middle */
@@ -20,6 +20,6 @@ struct progress {
 void progress_start(struct progress *p, FILE *file, bool wanted);
 /* Updates the bar to `share`, from 0 to 1. As a callback for observers, it takes the struct progress as context. */
 void progress_update(void *progress, double share);
-void progress_end(struct progress *p); /* zeroed is fine */
+void progress_end(struct progress *p); /* `p` may be zeroed */
 
 #endif

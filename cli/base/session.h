@@ -96,6 +96,6 @@ int session_print_heading(const struct session *s, const char *more);
 #define SESSION_FILES 4096
 const char *session_name_files(char *files, const struct session *s);
 
-void session_close(struct session *s); /* zeroed is fine */
+void session_close(struct session *s); /* `s` may be zeroed */
 
 #endif

@@ -10,7 +10,7 @@ struct compress_view {
     const struct gcb_method *methods; /* in the order of `result` */
     size_t given;                     /* methods the user named; the others are baselines */
     const struct gcb_run_result *result;
-    const struct gcb_groups *groups; /* NULL without --per */
+    const struct gcb_groups *groups; /* results by group; NULL without --per */
     const struct gcb_losses *losses; /* NULL: losses are not shown */
     enum gcb_field sort;             /* GCB_FIELD_NONE: in the order given */
     size_t top;       /* number of groups or tensors shown; 0: all groups, or five tensors */

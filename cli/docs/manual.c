@@ -106,7 +106,7 @@ static void print_row(FILE *out, const struct opt_row *row)
     roff_text(out, help);
 }
 
-/* Options that set a parameter of every method given: only their names; gcbench-methods(1) explains them. */
+/* Prints the names of options that set a parameter of every method given. gcbench-methods(1) explains them. */
 static void print_extra(FILE *out, const struct opt_extra *extra)
 {
     const char *name;

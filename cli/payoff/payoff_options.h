@@ -17,7 +17,7 @@ struct payoff_papers {
     const char *stage_gbps;
     double density;
     int words; /* words for each kept element; 0: the default, 2 */
-    double select_time, unpack_time, reduce_time; /* seconds */
+    double select_time, unpack_time, reduce_time; /* in seconds */
 };
 struct payoff_options {
     struct opt_methods methods;
@@ -31,17 +31,18 @@ struct payoff_options {
 extern const struct opt_row payoff_own_rows[];
 extern const struct opt_row payoff_papers_rows[];
 extern const struct opt_row payoff_methods_rows
-    []; /* over struct opt_methods, without parameters: --density has another meaning here */
+    []; /* rows for struct opt_methods, but no parameters of methods: --density has another meaning here */
 
 enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };
 
 struct payoff_plan {
     enum payoff_mode mode;
     struct gcb_payoff_grid bandwidths, workers;
-    struct gcb_link link; /* without bandwidth and workers */
+    struct gcb_link link; /* its bandwidth and workers are set for each point */
     struct gcb_payoff_model model;
-    struct gcb_fft_stages stages; /* PAYOFF_FFT */
-    struct gcb_redsync redsync;   /* PAYOFF_REDSYNC; without bandwidth and workers */
+    struct gcb_fft_stages stages; /* for PAYOFF_FFT */
+    struct gcb_redsync
+        redsync; /* for PAYOFF_REDSYNC; its bandwidth and workers are set for each row */
 };
 /* Makes the plan from the options. `operands` are the result files. GCB_E_INVALID: a wrong value, or options that do
  * not go together. */

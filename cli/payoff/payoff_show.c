@@ -274,7 +274,7 @@ static void note_scale(const struct out_report *report, const struct payoff_view
                      "machine was busy");
 }
 
-/* Times of a single run depend on the state of the machine at that moment. */
+/* Notes that times of single runs depend on the state of the machine at that moment. */
 static void note_runs(const struct out_report *report, const struct payoff_view *v)
 {
     size_t methods = 0, single = 0;

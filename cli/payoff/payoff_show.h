@@ -16,7 +16,7 @@ struct payoff_view {
     const struct gcb_payoff_point *points; /* methods x bandwidths; first the baselines */
     size_t methods, bandwidths;
 };
-#define PAYOFF_SHOWN 5 /* bandwidths in a table */
+#define PAYOFF_SHOWN 5 /* largest number of bandwidths in a table */
 int payoff_show(const struct out_report *report, const struct payoff_view *view,
                 struct gcb_diag *diag);
 /* Prints a note on each assumption that a reader might not expect. */
@@ -26,7 +26,7 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
 void payoff_show_stages(const struct out_report *report, const struct gcb_payoff_case *c,
                         const struct gcb_fft_stages *stages,
                         const struct gcb_payoff_grid *bandwidths);
-/* Explains the symbols of that condition. */
+/* Explains the symbols of the FFT paper's condition. */
 void payoff_show_symbols(const struct out_report *report);
 
 /* Print the papers' own models for the numbers that the options give. */

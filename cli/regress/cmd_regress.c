@@ -12,9 +12,9 @@ struct regress {
     const struct regress_options *o;
     const struct opt_list *operands;
     struct cmd_context *ctx;
-    struct opt_list bench;        /* options that are passed on */
+    struct opt_list bench;        /* options that are passed on to `bench` */
     struct gcb_runs files;        /* the cases of two result files */
-    struct regress_builds builds; /* with --against */
+    struct regress_builds builds; /* used with --against */
     const struct gcb_runs *runs;  /* `files` or `builds.ab.runs` */
     struct gcb_verdicts verdicts;
     struct out_report report;

@@ -14,7 +14,8 @@
 #include "src/tool/base/tidy.h"
 
 #define DEFAULT_BUDGET 300.0
-#define CALIBRATION_SHARE (1.0 / 3.0) /* of the budget: the comparison itself needs more pairs */
+#define CALIBRATION_SHARE \
+    (1.0 / 3.0) /* share of the budget; the comparison itself needs more pairs */
 
 /* ---- the command line of both builds ---- */
 

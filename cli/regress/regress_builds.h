@@ -9,7 +9,7 @@
 /* `regress --against`: runs this build and another one, for times or, with --counts, for instructions. */
 struct regress_builds {
     const struct regress_options *o;
-    const struct opt_list *bench; /* options that are passed on */
+    const struct opt_list *bench; /* options that are passed on to `bench` */
     const struct opt_list *files;
     struct cmd_context *ctx;
 
@@ -22,7 +22,7 @@ struct regress_builds {
     struct gcb_counts counts;
     struct gcb_method *methods;
     size_t method_count;
-    char *folder; /* for temporary files; NULL: none was made */
+    char *folder; /* folder for temporary files; NULL: it was not made */
     int tidy_place;
     char layout_kept[200]; /* why the layout of the code did not vary; empty: it did */
 };
@@ -32,6 +32,6 @@ int regress_builds_run(struct regress_builds *b, struct gcb_verdicts *out, struc
 /* Prints in a few lines what ran. */
 void regress_builds_heading(const struct regress_builds *b, const struct out_report *report);
 bool regress_builds_interrupted(const struct regress_builds *b);
-void regress_builds_close(struct regress_builds *b); /* zeroed is fine */
+void regress_builds_close(struct regress_builds *b); /* `b` may be zeroed */
 
 #endif

@@ -123,7 +123,8 @@ int regress_forward(struct opt_list *out, const struct opt_spec *spec, bool coun
         words = 1;
         if (argv[i][0] != '-' || !argv[i][1])
             continue;
-        row = opt_find(&group, &words, spec, argv[i]); /* NULL: a parameter of methods */
+        row = opt_find(&group, &words, spec,
+                       argv[i]); /* NULL if the option is a parameter of methods */
         if (row ? !group->passed_on || (counts && is_set_by_counts(row->name)) : counts)
             continue;
         err = opt_list_add_all(out, (const char *const *)&argv[i],

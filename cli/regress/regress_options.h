@@ -6,12 +6,12 @@
 /* The options of regress itself. Everything else on its command line is for `bench`. */
 struct regress_own {
     const char *against; /* the other gcbench; NULL: two result files are compared */
-    double budget;       /* seconds; 0: the default */
-    int pairs;           /* at most; 0: as many as the budget allows */
+    double budget;       /* in seconds; 0: the default */
+    int pairs;           /* largest number of pairs; 0: the default */
     bool calibrate, counts;
-    double delta;   /* percent; 0: the default */
+    double delta;   /* in percent; 0: the default */
     double floor;   /* microseconds: shorter times are not judged; -1: the default */
-    double timeout; /* seconds of one process; 0: the default */
+    double timeout; /* time limit of one process in seconds; 0: the default */
     bool advisory_times, strict;
     struct opt_list accept;
     const char *markdown;
@@ -23,7 +23,7 @@ struct regress_options {
     struct bench_options
         bench; /* parsed to be checked; regress uses the options of its output itself */
 };
-extern const struct opt_row regress_show_rows[]; /* over struct regress_options */
+extern const struct opt_row regress_show_rows[]; /* rows for struct regress_options */
 
 /* GCB_E_INVALID if --against was given a folder instead of a program; the words name the program in it. */
 int regress_check_program(const char *path, struct gcb_diag *diag);

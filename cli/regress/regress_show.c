@@ -96,7 +96,7 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
     return 0;
 }
 
-#define LABEL_TEXT 1100 /* labels are shorter */
+#define LABEL_TEXT 1100 /* longer than any label */
 #define CAUSE_TEXT (LABEL_TEXT + 800)
 
 /* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width` columns. */

@@ -23,7 +23,7 @@ struct replay {
     struct gcb_nonfinite_watch watch;
     uint64_t elements,
         scanned; /* elements of the dump; elements scanned so far for infinities and NaNs */
-    /* of the method that runs now */
+    /* the next two fields are for the method that runs now */
     struct gcb_table *steps; /* NULL: steps are not shown */
     bool scheduled;
 };
@@ -88,7 +88,7 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
     struct replay *c = ctx;
     struct gcb_row row;
 
-    (void)diag; /* session_put uses the context's */
+    (void)diag; /* session_put uses ctx->diag */
     if (c->steps)
         replay_steps_add(c->steps, step, c->scheduled);
     if (c->o->own.per == REPLAY_PER_NONE || !out_wants_rows(&c->s.report))

@@ -24,7 +24,7 @@ struct replay_options {
 extern const struct opt_row replay_own_rows[];
 extern const struct opt_row replay_show_rows[];
 
-/* The schedule that the options describe. GCB_E_INVALID: they do not go together. */
+/* Makes the schedule that the options describe. GCB_E_INVALID: the options do not go together. */
 int replay_schedule(struct gcb_schedule *out, const struct replay_own *own, struct gcb_diag *diag);
 
 /* GCB_E_INVALID: a schedule is asked for and no method has a theta, or tuning and no method has a range to tune. */

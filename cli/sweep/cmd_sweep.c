@@ -30,7 +30,7 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     struct sweep *c = ctx;
     struct gcb_row row;
 
-    (void)diag; /* session_put uses the context's */
+    (void)diag; /* session_put uses ctx->diag */
     if (c->o->own.per != SWEEP_PER_MESSAGE || !out_wants_rows(&c->s.report))
         return 0;
     gcb_rows_result(&row, &c->s.setting, &c->plan.methods[trial->method], trial);

@@ -10,8 +10,8 @@ enum sweep_per { SWEEP_PER_NONE, SWEEP_PER_MESSAGE };
 
 struct sweep_own {
     struct opt_list vary, match;
-    const char *over;   /* NULL: each method's own parameter */
-    const char *pareto; /* NULL: rel_l2,bits_per_element */
+    const char *over;   /* parameter to search along; NULL: each method's own */
+    const char *pareto; /* fields to compare; NULL: rel_l2,bits_per_element */
     int per;            /* enum sweep_per */
 };
 
@@ -38,13 +38,13 @@ struct sweep_plan {
         *searches; /* one search for each of the `given` settings; NULL without --match */
     struct gcb_pareto_field pareto[GCB_PARETO_FIELDS];
     size_t pareto_count;
-    enum gcb_field sort; /* of --sort, or GCB_FIELD_NONE */
+    enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */
 };
 
 /* Reads the methods that are named, or all, before --vary is applied. */
 int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag);
 /* Makes the rest of the plan from the methods that sweep_methods found. */
 int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag);
-void sweep_plan_fini(struct sweep_plan *plan); /* zeroed is fine */
+void sweep_plan_fini(struct sweep_plan *plan); /* the plan may be zeroed */
 
 #endif
