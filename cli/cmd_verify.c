@@ -256,7 +256,7 @@ static int print_head(struct verify *v)
     const int err = session_print_heading(&v->s, "");
 
     if (!err && v->s.report.table && !v->o->own.all)
-        fprintf(v->s.report.out, "chosen from %zu message%s (--all checks every message):\n",
+        fprintf(v->s.report.out, "checked, out of %zu message%s (--all checks every message):\n",
                 v->s.layout.count, v->s.layout.count == 1 ? "" : "s");
     return err;
 }
