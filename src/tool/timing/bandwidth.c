@@ -11,13 +11,13 @@
 #define LANES 8                   /* accumulators: enough to hide the latency of an addition */
 #define MIN_PASSES 5
 #define MAX_PASSES 31
-#define BUDGET 0.1 /* seconds for reading, for filling and for copying */
+#define BUDGET 0.1 /* seconds for each of reading, filling and copying */
 
 struct area {
     uint64_t *data;
     uint64_t *sums; /* one for each piece, so that the compiler cannot drop the reads */
     uint64_t half;  /* bytes: copies go from the first half to the second */
-    int value;      /* to fill with; changes with each pass */
+    int value;      /* byte to fill with; changes with each pass */
 };
 
 static void read_piece(void *ctx, uint64_t piece)
@@ -49,8 +49,8 @@ static void copy_piece(void *ctx, uint64_t piece)
     memcpy(from + a->half / sizeof(*from), from, PIECE);
 }
 
-/* GB/s of the fastest of several passes over `pieces` pieces. The fastest, because other processes can only reduce the
- * bandwidth of memory. */
+/* Returns the GB/s of the fastest of several passes over `pieces` pieces, because other processes can only slow a pass
+ * down. */
 static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pieces,
                       void (*task)(void *ctx, uint64_t i))
 {

@@ -8,9 +8,9 @@
 uint64_t gcb_bandwidth_default_bytes(void);
 
 /*
- * Measures the bandwidth of a newly allocated buffer of `bytes` (0: the default; at least 2 MiB) with the queue's threads.
- * It takes about 0.4 s, or as long as five passes. With a buffer that fits in the caches it is the caches' bandwidth.
- * GCB_E_NOMEM.
+ * Measures the bandwidth of a newly allocated buffer of `bytes` (0: the default; at least 2 MiB) with the queue's
+ * threads. It takes about 0.4 s, or as long as five passes. If the buffer fits in the caches, the result is the caches'
+ * bandwidth. GCB_E_NOMEM.
  */
 int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *queue, uint64_t bytes,
                           struct gcb_diag *diag);

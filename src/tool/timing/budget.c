@@ -4,8 +4,8 @@
 
 #include "src/tool/base/clock.h"
 
-#define LEAST 1e-9   /* seconds: the measurement ends after the first sample */
-#define GENEROUS 3.0 /* most that a piece may take, in shares */
+#define LEAST 1e-9   /* seconds if no time is left: a measurement ends after its first sample */
+#define GENEROUS 3.0 /* a piece may take this many times its share */
 #define KEPT 0.5     /* part of the initial share that later pieces keep */
 
 void gcb_budget_start(struct gcb_budget *b, double seconds, double weight)

@@ -5,7 +5,7 @@
 #include "src/tool/timing/stats.h"
 
 #define COPIES 10
-#define LEAST (UINT64_C(16) << 20) /* bytes */
+#define LEAST (UINT64_C(16) << 20) /* bytes: smallest copy */
 
 /* Starts zeroed. */
 struct copying {
@@ -47,7 +47,7 @@ static int time_one(double *seconds, struct copying *c, struct gcb_diag *diag)
 {
     int err;
 
-    c->module->event_record(c->from, c->stream); /* the wait reports errors of queueing */
+    c->module->event_record(c->from, c->stream); /* `wait` reports errors of all calls here */
     c->module->copy(c->stream, c->target, c->source, c->bytes, GCB_COPY_DEVICE);
     c->module->event_record(c->to, c->stream);
     err = c->module->wait(c->stream, diag);

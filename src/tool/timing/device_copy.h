@@ -10,7 +10,8 @@ struct gcb_device_copying {
     unsigned clock_mhz; /* clock of its multiprocessors after the last copy; 0: not known */
 };
 
-/* Copies between two buffers larger than the device's caches, timed by its events. GCB_E_NOMEM, GCB_E_DEVICE. */
+/* Copies between two buffers larger than the device's caches, timed by the device's events. GCB_E_NOMEM,
+ * GCB_E_DEVICE. */
 int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_device *device,
                             struct gcb_diag *diag);
 

@@ -11,9 +11,9 @@
 #include "src/tool/base/host.h"
 
 #define PIECE (UINT64_C(1) << 20)    /* bytes of a task */
-#define LINE 64                      /* at most the bytes of a cache line */
+#define LINE 64                      /* bytes: no longer than any cache line */
 #define MAPS_BYTES ((size_t)1 << 18) /* most bytes of /proc/self/maps */
-#define MOST_FLUSHED 4               /* above this many times walk_bytes() the walk is faster */
+#define MOST_FLUSHED 4 /* walking is faster for more than this many times walk_bytes() */
 
 /* Size of the walk's buffer: 1.25 times the last-level cache, at least 64 MiB, at most a quarter of memory. */
 static uint64_t walk_bytes(void)
@@ -27,7 +27,7 @@ static uint64_t walk_bytes(void)
 
 /* ---- the process's own memory ---- */
 
-/* Reads /proc/self/maps; "" if that fails or it is too long. */
+/* Reads /proc/self/maps into e->maps; "" if reading fails or the file is too long. */
 static void read_maps(struct gcb_evict *e)
 {
     const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -62,7 +62,7 @@ static bool next_area(const char **text, uintptr_t *from, uintptr_t *to)
     return false;
 }
 
-/* Total bytes of these areas. */
+/* Returns the total bytes of the private, writable areas. */
 static uint64_t measure(const struct gcb_evict *e)
 {
     const char *text = e->maps;
@@ -74,7 +74,7 @@ static uint64_t measure(const struct gcb_evict *e)
     return bytes;
 }
 
-/* Flushes the process's memory; false if the walk must do it. */
+/* Flushes the process's memory. Returns false if the caches must be emptied by a walk instead. */
 static bool flush_own(struct gcb_evict *e)
 {
     const char *text = e->maps;

@@ -5,7 +5,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/clock.h"
 
-/* Seconds that a measurement may take for the samples that an interval needs, whatever max_time is. */
+/* A measurement may take this many seconds to get the samples for an interval, even if max_time is less. */
 #define GRACE 0.01
 
 static size_t at_least(const struct gcb_timing *timing)
@@ -97,7 +97,7 @@ static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
     return err;
 }
 
-/* Times each operation once. The first one changes, because it may leave warm caches to the next. */
+/* Times each operation once. Which operation comes first changes, because it may leave warm caches to the next. */
 static int time_all(struct round *r, struct gcb_diag *diag)
 {
     const size_t first = r->samples[0]->count % r->count;
@@ -137,7 +137,7 @@ static bool out_of_time(const struct round *r)
     return gcb_clock() - r->started >= (few && most < GRACE ? GRACE : most);
 }
 
-/* Why a measurement without room for more samples stops: they may be enough for the precision. */
+/* Returns why to stop if there is no room for more samples: the samples are precise enough, or not. */
 static enum gcb_stop when_full(const struct round *r)
 {
     const bool enough = r->samples[0]->count >= GCB_STEADY_LEAST && r->timing->precision > 0.0;
@@ -217,7 +217,7 @@ static int decode_once(void *call, struct gcb_diag *diag)
 
 struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call)
 {
-    if (call->out->count) /* NaNs */
+    if (call->out->count) /* fill with NaNs */
         memset(call->out->data, 0xff, call->out->count * sizeof(*call->out->data));
     return (struct gcb_operation){.run = decode_once, .job = call};
 }

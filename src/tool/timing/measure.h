@@ -22,7 +22,7 @@ struct gcb_timing {
     /* Most seconds since the first warm-up call, including emptying of caches; 0: no limit. The first GCB_STATS_LEAST calls
      * may take 10 ms even if this is less. */
     double max_time;
-    double precision;        /* (high - low) / (2 median) of the interval to reach; 0: none */
+    double precision;        /* interval to reach: (high - low) / (2 median); 0: none */
     size_t max_samples;      /* 0: GCB_MAX_SAMPLES */
     struct gcb_evict *evict; /* empties the caches before each timed call; NULL: they stay warm */
     bool (*stop)(void *ctx); /* called between calls; true ends the measurement; may be NULL */
@@ -68,9 +68,9 @@ int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
                 const struct gcb_operation *op, struct gcb_diag *diag);
 
 /*
- * The same for `count` operations in turn, so that a disturbance slows all of them. The first operation of a round changes
- * from round to round. The measurement ends when `timing` is satisfied for all; `max_time` is for all together, and
- * `min_time` for the first.
+ * Like gcb_measure for `count` operations in turn, so that a disturbance slows all of them. The first operation of a
+ * round changes from round to round. The measurement ends when `timing` is satisfied for all; `max_time` is for all
+ * together, and `min_time` for the first.
  */
 int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *timing,
                         const struct gcb_operation ops[], size_t count, struct gcb_diag *diag);

@@ -38,7 +38,7 @@ static void draw(uint32_t *times, size_t count, uint64_t first, uint64_t seed)
     }
 }
 
-/* The value at place `rank` of the sample. */
+/* Returns the value at place `rank` (from 0) of the sorted sample. */
 static double value_at(const double *sorted, const uint32_t *times, size_t rank)
 {
     size_t i = 0, seen = times[0];
@@ -88,7 +88,7 @@ double gcb_sign_test(size_t above, size_t count)
 
     if (above == 0)
         return 1.0;
-    /* from the smallest term on: each is a binomial coefficient / 2^n */
+    /* adds the smallest terms first; each is a binomial coefficient / 2^n */
     for (size_t k = count; k >= above; k--)
         sum += exp(lgamma(n + 1.0) - lgamma((double)k + 1.0) - lgamma(n - (double)k + 1.0) -
                    n * M_LN2);

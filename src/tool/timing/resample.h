@@ -19,9 +19,9 @@ double gcb_quantile(const double *sorted, size_t count, double q);
 
 /*
  * The bootstrap of the median (Efron: "Bootstrap methods: another look at the jackknife", 1979): the medians of `draws`
- * samples, each of `count` values drawn from `values` with replacement, sorted ascending. Draw j of sample r is the sorted
- * value at index word * count / 2^32, where word is the (r * count + j)-th of Philox with key `seed` and stream
- * GCB_RESAMPLE_STREAM. GCB_E_INVALID: no values; GCB_E_NOMEM.
+ * samples, each of `count` values drawn from `values` with replacement, sorted ascending. Draw j of sample r is the
+ * sorted value at index word * count / 2^32, where word is word number r * count + j of Philox with key `seed` and
+ * stream GCB_RESAMPLE_STREAM. GCB_E_INVALID: no values; GCB_E_NOMEM.
  */
 #define GCB_RESAMPLE_STREAM UINT64_C(0x7265736d)
 int gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define TAIL 0.025      /* probability on each side of a 95 % interval */
-#define MOST_ALIKE 0.95 /* limit of the correlation of neighbours */
+#define MOST_ALIKE 0.95 /* limit of the correlation of neighbouring samples */
 
 static int ascending(const void *a, const void *b)
 {
@@ -19,7 +19,7 @@ void gcb_sort_reals(double *values, size_t count)
         qsort(values, count, sizeof(*values), ascending);
 }
 
-/* Sorts in place; the mean of the middle two for an even count. */
+/* Sorts in place. Returns the median: for an even count, the mean of the middle two values. */
 static double median_of(double *values, size_t count)
 {
     gcb_sort_reals(values, count);
@@ -45,7 +45,7 @@ size_t gcb_stats_rank(size_t count)
     return k;
 }
 
-/* -1, 0 or 1: below the median, equal, above. */
+/* Returns -1, 0 or 1 for a value below, equal to or above the median. */
 static int side(double value, double median)
 {
     return (value > median) - (value < median);
@@ -67,7 +67,8 @@ double gcb_stats_likeness(const double *samples, size_t count, double median)
     return factor;
 }
 
-/* The rank of the interval's ends: that of independent samples, moved outwards for correlated ones. */
+/* Returns the rank of the interval's ends: the rank for independent samples, moved outwards if samples are
+ * correlated. */
 static size_t rank_of(const double *samples, size_t count, double median)
 {
     const size_t rank = gcb_stats_rank(count);
