@@ -40,7 +40,7 @@ static int encode_once(struct work *w, const struct gcb_step *at, struct gcb_fra
 {
     int err;
 
-    gcb_device_batch_begin(w->space.batch); /* the wait reports failures of queueing */
+    gcb_device_batch_begin(w->space.batch); /* gcb_device_batch_finish reports its errors */
     err = gcb_device_coder_encode_async(w->coder, at, &w->m, diag);
     if (!err)
         err = gcb_device_batch_finish(w->space.batch, diag);
@@ -62,7 +62,7 @@ static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf 
     return err;
 }
 
-/* Only the CPU's decoder describes the parts of a message. */
+/* Finds the parts of a message with the CPU's decoder, because a device's decoder does not describe them. */
 static int find_parts(const struct gcb_promise_job *job, const void *message, size_t length,
                       struct gcb_message_parts *parts, struct gcb_diag *diag)
 {

@@ -5,11 +5,11 @@
 #include "src/tool/verify/promises.h"
 
 /*
- * Fresh coders on a device make and read each message. The CPU's decoder describes its parts. An element that the
- * device does not write keeps its value. `device` is borrowed and not changed.
+ * New coders on a device encode and decode each message. The CPU's decoder describes its parts. An element of the
+ * output that the device does not write keeps its value. `device` is borrowed and not changed.
  *
- * Encoding and decoding return GCB_E_UNSUPPORTED if the method does not run on the device, GCB_E_BACKEND if a library is
- * missing, GCB_E_DEVICE or GCB_E_NOMEM.
+ * Encoding and decoding return GCB_E_UNSUPPORTED if the method does not run on the device, GCB_E_BACKEND if a library
+ * is missing, GCB_E_DEVICE or GCB_E_NOMEM.
  */
 struct gcb_promise_backend gcb_promise_device_backend(struct gcb_device *device);
 

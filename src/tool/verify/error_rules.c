@@ -21,7 +21,7 @@ struct limits {
     double below;              /* |error| <= below for smaller elements */
 };
 
-/* Elements beyond `to` may be clamped to it. */
+/* Visits the elements. Elements beyond l->to may be clamped to l->to. */
 static void visit_limits(const struct gcb_rule_input *in, const struct limits *l,
                          gcb_element_fn *each, void *ctx)
 {
@@ -47,8 +47,8 @@ static bool visit_bf16(const struct gcb_rule_input *in, gcb_element_fn *each, vo
     return true;
 }
 
-/* The smallest and the largest code of the message's format say in which range each limit holds. Steps do not shrink
- * below 2^-126, so the error is absolute from there down (kernels/range/range_elem.h). */
+/* The error is relative between the values of the smallest and the largest code of the message's format. Steps do not
+ * shrink below 2^-126, so the error is absolute below that (kernels/range/range_elem.h). */
 static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     struct gcb_range_params p = {.bits = (uint64_t)number(in, "bits")};
@@ -71,9 +71,9 @@ static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, v
     return true;
 }
 
-/* ---- QSGD: levels N/s apart in each bucket, N being the bucket's largest magnitude or its L2 norm ---- */
+/* ---- QSGD: levels are N/s apart in each bucket; N is the bucket's largest magnitude or its L2 norm ---- */
 
-/* s: the number of levels above zero. */
+/* Returns s, the number of levels above zero. */
 static double level_count(const struct gcb_rule_input *in)
 {
     const double levels = number(in, "levels");
@@ -140,9 +140,9 @@ static double largest_mean_of_levels(const struct gcb_rule_input *in)
     return sum;
 }
 
-/* ---- TernGrad: 0 or s, elements beyond s being clipped to it ---- */
+/* ---- TernGrad: each element becomes 0 or s; elements beyond s are clipped to s ---- */
 
-/* s: max|x|, or `clip` standard deviations about the mean if that is less. */
+/* Returns s: max |x|, or `clip` standard deviations if that is less. */
 static double ternary_scale(const float *x, uint64_t n, double clip)
 {
     double max = 0.0, sum = 0.0, squares = 0.0, deviation;
@@ -171,7 +171,7 @@ static bool visit_ternary(const struct gcb_rule_input *in, gcb_element_fn *each,
     return true;
 }
 
-/* ---- natural compression: the powers of two beside each element, or 0 and 2^-126 ---- */
+/* ---- natural compression: each element becomes a neighbouring power of two, or 0 or 2^-126 ---- */
 
 static bool visit_natural(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
@@ -186,7 +186,7 @@ static bool visit_natural(const struct gcb_rule_input *in, gcb_element_fn *each,
     return true;
 }
 
-/* An eighth of the energy; below 2^-126 the powers do not come nearer to each other. */
+/* Returns an eighth of the energy, but more for elements below 2^-126, which become 0 or 2^-126. */
 static double largest_mean_of_natural(const struct gcb_rule_input *in)
 {
     double sum = 0.0;
@@ -204,16 +204,18 @@ static double largest_mean_of_natural(const struct gcb_rule_input *in)
 static const struct gcb_error_rule rules[] = {
     {
         .name = "fp16",
-        .promise = {.name = "fp16-error",
-                    .claim = "|e| <= 2^-11 |x| for 2^-14 <= |x| <= 65504, 2^-25 below",
-                    .source = "IEEE 754 binary16",
-                    .check = gcb_promise_check_elements},
+        .promise =
+            {.name = "fp16-error",
+             .claim =
+                 "error at most 2^-11 |x| for 2^-14 <= |x| <= 65504, at most 2^-25 for smaller |x|",
+             .source = "IEEE 754 binary16",
+             .check = gcb_promise_check_elements},
         .visit = visit_fp16,
     },
     {
         .name = "bf16",
         .promise = {.name = "bf16-error",
-                    .claim = "|e| <= 2^-8 |x| of normal values",
+                    .claim = "error at most 2^-8 |x| for normal values",
                     .source = "bfloat16",
                     .check = gcb_promise_check_elements},
         .visit = visit_bf16,
@@ -221,18 +223,22 @@ static const struct gcb_error_rule rules[] = {
     {
         .name = "range",
         .promise = {.name = "range-error",
-                    .claim = "|e| <= 2^-m |x| for eps <= |x| <= max, eps below",
+                    .claim = "error at most 2^-m |x| for eps <= |x| <= max, at most eps for "
+                             "smaller |x| (m: mantissa bits, eps: smallest value)",
                     .source = "FFT paper, section 3.3",
                     .check = gcb_promise_check_elements},
         .visit = visit_range,
     },
     {
         .name = "levels",
-        .promise = {.name = "levels-error",
-                    .claim = "E||x - x'||^2 = sum (N/s)^2 p(1-p), <= min(d/s^2, sqrt(d)/s) N^2 "
-                             "(false alarm below 1e-9)",
-                    .source = "QSGD, lemma 3.1",
-                    .check = gcb_promise_check_mean},
+        .promise =
+            {.name = "levels-error",
+             .claim =
+                 "mean of ||x - x'||^2: sum of (N/s)^2 p(1-p), at most min(d/s^2, sqrt(d)/s) N^2 "
+                 "for a bucket (d elements, norm N, s levels, p: chance to round up; "
+                 "false alarm below 1e-9)",
+             .source = "QSGD, lemma 3.1",
+             .check = gcb_promise_check_mean},
         .drawn = true,
         .visit = visit_levels,
         .largest_mean = largest_mean_of_levels,
@@ -240,8 +246,8 @@ static const struct gcb_error_rule rules[] = {
     {
         .name = "ternary",
         .promise = {.name = "ternary-error",
-                    .claim = "E||x - x'||^2 = s ||x||_1 - ||x||^2, and what is clipped (false "
-                             "alarm below 1e-9)",
+                    .claim = "mean of ||x - x'||^2: s ||x||_1 - ||x||^2 plus the error of clipped "
+                             "elements (s: scale; false alarm below 1e-9)",
                     .source = "TernGrad, section 3",
                     .check = gcb_promise_check_mean},
         .drawn = true,
@@ -250,8 +256,9 @@ static const struct gcb_error_rule rules[] = {
     {
         .name = "natural",
         .promise = {.name = "natural-error",
-                    .claim = "E||x - x'||^2 = sum (|x| - a)(2a - |x|) <= ||x||^2 / 8, a = "
-                             "2^floor(lg |x|) (false alarm below 1e-9)",
+                    .claim =
+                        "mean of ||x - x'||^2: sum of (|x| - a)(2a - |x|), at most ||x||^2 / 8 "
+                        "(a: largest power of two up to |x|; false alarm below 1e-9)",
                     .source = "natural compression, theorem 1",
                     .check = gcb_promise_check_mean},
         .drawn = true,
@@ -273,7 +280,7 @@ const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_codec *codec)
     return NULL;
 }
 
-/* Norms, levels and shares are float32, draws have 32 bits, and decoded elements are multiples of the least step. */
+/* Allows for float32 norms, levels and shares, for draws of 32 bits, and for multiples of the smallest float32. */
 double gcb_element_slack(float x, const struct gcb_element_error *e)
 {
     return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;

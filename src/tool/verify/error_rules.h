@@ -5,8 +5,8 @@
 
 /*
  * Error rules: how far each decoded element may be from the element that was encoded. A codec that rounds every
- * element by itself names its rule in `.error_rule` (src/lib/codec/codec.h). One row of the table in error_rules.c is
- * a rule. `gcbench verify`, the contract tests and their own tests take everything from that row.
+ * element by itself names its rule in `.error_rule` (src/lib/codec/codec.h). Each row of the table in error_rules.c
+ * is a rule. `gcbench verify`, the contract tests and the tests of the rules get everything from that row.
  *
  * A rule follows from the tensor and from the method's parameters. Only `range` reads its format from the message.
  */
@@ -14,8 +14,8 @@
 /* The error that one element may have. */
 struct gcb_element_error {
     double most; /* |error| is at most this, whatever is drawn */
-    /* Drawn: the element is rounded up by step (1 - up) with probability `up`, else down by step * up. If step is 0,
-     * nothing is drawn, and the error of a drawn rule is exactly `most`. */
+    /* For drawn rules: with probability `up` the element is rounded up, by step * (1 - up); otherwise down, by step *
+     * up. If step is 0, nothing is drawn, and the error is exactly `most`. */
     double step, up;
 };
 typedef void gcb_element_fn(void *ctx, uint64_t i, const struct gcb_element_error *e);
@@ -30,12 +30,12 @@ struct gcb_rule_input {
 
 struct gcb_error_rule {
     const char *name;           /* as in .error_rule of a codec */
-    struct gcb_promise promise; /* binds the codecs that name this rule */
+    struct gcb_promise promise; /* binds (applies to) the codecs that name this rule */
     bool drawn;                 /* every element is rounded stochastically */
     /* Calls `each` for every element in order. False: the message has no scale. */
     bool (*visit)(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx);
-    /* Drawn: the most that the method's paper allows the mean of the squared error to be. NULL: the paper gives the mean
-     * itself, which follows from `visit`. */
+    /* For drawn rules: the largest mean of the squared error that the method's paper allows. NULL: the paper gives the
+     * mean itself, which follows from `visit`. */
     double (*largest_mean)(const struct gcb_rule_input *in);
 };
 

@@ -73,7 +73,8 @@ int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *m
     err = find_max_message(c, diag);
     if (err)
         return err;
-    c->message.cap = c->other.cap = c->max_message + 4096; /* a longer message breaks a promise */
+    /* room for a message that is too long, which breaks a promise */
+    c->message.cap = c->other.cap = c->max_message + 4096;
     c->bytes = gcb_alloc_array(2, c->message.cap);
     c->floats = gcb_alloc_array(2 * ((room + 15) / 16 * 16), sizeof(float));
     if (!c->bytes || !c->floats)
@@ -123,7 +124,7 @@ static bool check_written(struct gcb_promise_case *c, const float *y, uint64_t n
         if (!isfinite(y[i])) {
             gcb_promise_broken(c, (double)i, NAN, "element %llu %s", (unsigned long long)i,
                                is_unwritten(&y[i]) ? "was not written by decoding"
-                                                   : "came back as an infinity or NaN");
+                                                   : "was decoded as an infinity or NaN");
             return false;
         }
     }
@@ -139,7 +140,7 @@ void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct 
     c->failure.status = err;
 }
 
-/* Encoding or decoding failed: the outcome says so. Returns false. */
+/* Stores the outcome that encoding or decoding failed. Returns false. */
 static bool report_failure(struct gcb_promise_case *c, int err, const char *words,
                            const struct gcb_diag *why)
 {
@@ -161,12 +162,12 @@ static bool send_to(struct gcb_promise_case *c, const struct gcb_promise_job *jo
     message->failed = false;
     err = c->backend->encode(c->backend->ctx, job, message, &diag);
     if (err)
-        return report_failure(c, err, "does not encode", &diag);
+        return report_failure(c, err, "encoding fails", &diag);
     fill_unwritten(y, job->config.env.count);
     err = c->backend->decode(c->backend->ctx, job, message->data, message->len, &view, &c->parts,
                              &diag);
     if (err)
-        return report_failure(c, err, "does not decode", &diag);
+        return report_failure(c, err, "decoding fails", &diag);
     c->stored = !gcb_frame_parse(&frame, &payload, message->data, message->len, NULL) &&
                 frame.flags & GCB_WIRE_STORED;
     return check_written(c, y, job->config.env.count);

@@ -5,8 +5,8 @@
 
 /*
  * What methods promise, checked on a user's own tensor (docs/verify.md). A promise is a row: its name, its claim, its
- * source, the methods that it binds, and the check. Capabilities, stages and the codec's error rule decide which
- * methods it binds; names of methods never do.
+ * source, the methods that it binds (applies to), and the check. Capabilities, stages and the codec's error rule decide
+ * which methods it binds; names of methods never do.
  *
  * Rows about every message are in promises_message.c, about sparsifiers in promises_sparse.c, about draws in
  * promises_random.c, about errors in promises_error.c. Errors of single elements are rules (error_rules.h).
@@ -21,7 +21,7 @@ struct gcb_promise_job {
     unsigned repeats; /* how often one coder encodes x; the last message counts */
 };
 
-/* Who makes and reads messages: the CPU's coders, a device, or a test that breaks promises. */
+/* What encodes and decodes messages: the CPU's coders, a device, or a test that breaks promises. */
 struct gcb_promise_backend {
     /* Appends the message to `out`. */
     int (*encode)(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
@@ -33,7 +33,8 @@ struct gcb_promise_backend {
     void *ctx;
     bool device; /* promises about devices are checked, and promises about CPUs are not */
 };
-extern const struct gcb_promise_backend gcb_promise_cpu; /* fresh coders for each message */
+/* the CPU, with new coders for each message */
+extern const struct gcb_promise_backend gcb_promise_cpu;
 
 enum gcb_promise_status {
     GCB_PROMISE_KEPT,
@@ -43,7 +44,7 @@ enum gcb_promise_status {
 };
 struct gcb_promise_outcome {
     enum gcb_promise_status status;
-    double value, limit; /* what was measured, and the most it may be; NAN if it is no number */
+    double value, limit; /* the measured value, and the largest allowed; NAN: no number */
     char words[200];     /* what is wrong, or why the check says nothing; escaped */
 };
 
@@ -57,17 +58,17 @@ struct gcb_promise_case {
     float *y, *z; /* decoded tensors, each between two guards of GCB_PROMISE_GUARD floats */
     float *floats;
     uint8_t *bytes;
-    /* of the last message sent */
+    /* of the last message sent: its parts, and whether it was sent raw */
     struct gcb_message_parts parts;
     bool stored;
-    struct gcb_promise_outcome outcome; /* of the last check */
+    struct gcb_promise_outcome outcome; /* outcome of the last check */
     /* status not 0: memory or the device failed, so the check says nothing */
     struct gcb_diag failure;
 };
 #define GCB_PROMISE_GUARD 16
 #define GCB_PROMISE_RUNS 32 /* seeds of a statistical check */
 #define GCB_PROMISE_SAMPLE \
-    (UINT64_C(1) << 20) /* the check uses at most this many elements, the first ones */
+    (UINT64_C(1) << 20) /* a statistical check uses only this many elements, from the start */
 
 /*
  * `config` has env, source type, kernels and one thread. `backend` NULL: gcb_promise_cpu. x has env.count finite
@@ -81,7 +82,7 @@ void gcb_promise_case_fini(struct gcb_promise_case *c); /* accepts a zeroed one 
 
 struct gcb_promise {
     const char *name, *claim, *source;
-    bool (*binds)(const struct gcb_method *m); /* NULL: a rule's (error_rules.h) */
+    bool (*binds)(const struct gcb_method *m); /* NULL: the promise of an error rule */
     /* Fills c->outcome and returns its status. If c->failure.status is not 0, neither means anything. */
     enum gcb_promise_status (*check)(struct gcb_promise_case *c);
 };
@@ -91,7 +92,7 @@ bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m);
 
 /* ---- for the files of rows ---- */
 
-/* Each ends with a row without a name. */
+/* Tables of promises. Each ends with a row without a name. */
 extern const struct gcb_promise gcb_promises_message[], gcb_promises_cpu[], gcb_promises_device[],
     gcb_promises_error[], gcb_promises_sparse[], gcb_promises_random[];
 
@@ -100,13 +101,13 @@ enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c);
 enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c);
 
 /*
- * Encodes c->job into c->message and decodes that into c->y. False: nothing came back, and the outcome is that a promise
- * is broken; or memory or a device failed, and c->failure is set.
+ * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails: c->outcome is then a
+ * broken promise. If the cause is memory or a device, c->failure is set too.
  */
 bool gcb_promise_send(struct gcb_promise_case *c);
-/* The same with another job, which is no larger, into c->other and c->z. */
+/* Like gcb_promise_send, for another job that is no larger, into c->other and c->z. */
 bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job);
-/* c->job by another backend, into c->other and c->z. */
+/* Like gcb_promise_send, with another backend, into c->other and c->z. */
 bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend);
 
 /* Fill c->outcome and return its status. */
@@ -115,19 +116,19 @@ enum gcb_promise_status gcb_promise_broken(struct gcb_promise_case *c, double va
                                            const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 enum gcb_promise_status gcb_promise_idle(struct gcb_promise_case *c, const char *why);
-/* Kept if value <= limit, else broken with these words. */
+/* Kept if value <= limit, otherwise broken, with a message that begins with `words`. */
 enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double value, double limit,
                                             const char *words);
 
 /*
- * Float32's least step is u = 2^-149. Rounding to multiples of u may move a decoded tensor by 2u sqrt(n L) / ||x|| of
- * its norm, which is returned: n elements, in transforms of L elements each (L = 1 without a transform), because the
- * inverse transform multiplies kept values by sqrt(L). From 1 on nothing of the tensor need be left, and a promise
- * about energies says nothing.
+ * Decoded values are multiples of the smallest float32, u = 2^-149. Returns by how much this rounding may change a
+ * decoded tensor, as a share of its norm: 2u sqrt(n L) / ||x|| for n elements in transforms of L elements (L = 1
+ * without a transform), because the inverse transform multiplies kept values by sqrt(L). If the result is 1 or more,
+ * rounding may leave nothing of the tensor, and promises about energies say nothing.
  */
 double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m);
 #define GCB_PROMISE_STEP 0x1p-149
-#define GCB_PROMISE_TINY "so small that rounding to float32's least step may leave nothing"
+#define GCB_PROMISE_TINY "so small that rounding to the smallest float32 may leave nothing"
 
 /* Name of a choice parameter's value, or "" if the method has no such parameter. */
 const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
@@ -135,7 +136,7 @@ const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
 double gcb_promise_distance(const float *x, const float *y, uint64_t n);
 double gcb_promise_energy(const float *y, uint64_t n);
 
-/* If err is about memory or the device and not about the message, c->failure becomes err with the words of `why`. */
+/* If err is about memory or the device and not about the message, c->failure becomes err with the message of `why`. */
 void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why);
 
 #endif

@@ -18,14 +18,14 @@ static enum gcb_promise_status check_lossless(struct gcb_promise_case *c)
         return GCB_PROMISE_BROKEN;
     for (uint64_t i = 0; i < n; i++)
         if (memcmp(&c->job.x[i], &c->y[i], sizeof(float)) != 0)
-            return gcb_promise_broken(c, (double)i, NAN, "element %llu comes back as %g, not %g",
+            return gcb_promise_broken(c, (double)i, NAN, "element %llu is decoded as %g, not %g",
                                       (unsigned long long)i, (double)c->y[i], (double)c->job.x[i]);
     return gcb_promise_kept(c, NAN, NAN);
 }
 
 /* ---- each element's error ---- */
 
-/* The element whose error is the largest multiple of what it may be. */
+/* The element with the largest error as a multiple of its allowed error. */
 struct worst {
     const float *x, *y;
     double share;
@@ -52,22 +52,23 @@ enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c)
     if (!gcb_promise_send(c))
         return GCB_PROMISE_BROKEN;
     if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(c, c->stored ? "sent raw" : "all zero");
+        return gcb_promise_idle(c,
+                                c->stored ? "the message was sent raw" : "all elements are zero");
     in.message = c->message.data;
     in.length = c->message.len;
     if (!rule->visit(&in, compare_error, &worst))
-        return gcb_promise_broken(c, NAN, NAN, "has no scale");
+        return gcb_promise_broken(c, NAN, NAN, "the message has no scale");
     if (worst.share <= 1.0)
         return gcb_promise_kept(c, worst.share, 1.0);
-    return gcb_promise_broken(
-        c, worst.share, 1.0, "element %llu, %g, comes back as %g: %.3g times the error it may have",
-        (unsigned long long)worst.at, (double)c->job.x[worst.at], (double)c->y[worst.at],
-        worst.share);
+    return gcb_promise_broken(c, worst.share, 1.0,
+                              "element %llu is %g, decoded as %g: %.3g times its allowed error",
+                              (unsigned long long)worst.at, (double)c->job.x[worst.at],
+                              (double)c->y[worst.at], worst.share);
 }
 
 /* ---- contraction ---- */
 
-/* Draws may take a tensor farther from the original than zeros are; every other method comes nearer. */
+/* Is a decoded tensor always at least as near to the original as zeros are? Not if a method draws random numbers. */
 static bool contracts(const struct gcb_method *m)
 {
     return !(gcb_method_caps(m) & GCB_CAP_RANDOMISED);
@@ -80,7 +81,7 @@ static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
     if (!gcb_promise_send(c))
         return GCB_PROMISE_BROKEN;
     if (c->energy == 0.0)
-        return gcb_promise_idle(c, "all zero");
+        return gcb_promise_idle(c, "all elements are zero");
     rounding = gcb_promise_rounding(c, c->job.method);
     if (rounding >= 1.0)
         return gcb_promise_idle(c, GCB_PROMISE_TINY);
@@ -90,8 +91,9 @@ static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
 }
 
 const struct gcb_promise gcb_promises_error[] = {
-    {"lossless", "every bit comes back", "its capability LOSSLESS", is_lossless, check_lossless},
-    {"contraction", "||x - x'||^2 <= ||x||^2", "error feedback's condition", contracts,
-     check_contraction},
+    {"lossless", "the decoded tensor equals the input bit for bit", "the capability LOSSLESS",
+     is_lossless, check_lossless},
+    {"contraction", "||x - x'||^2 <= ||x||^2 (x': the decoded tensor)", "needed for error feedback",
+     contracts, check_contraction},
     {.name = NULL},
 };

@@ -25,7 +25,8 @@ static enum gcb_promise_status check_round_trip(struct gcb_promise_case *c)
                              NULL, &why);
     gcb_promise_note_failure(c, err, &why);
     if (err || memcmp(c->y, c->z, again.count * sizeof(float)) != 0)
-        return gcb_promise_broken(c, NAN, NAN, "decoding twice gives two tensors");
+        return gcb_promise_broken(c, NAN, NAN,
+                                  "decoding the message twice gives different tensors");
     return gcb_promise_kept(c, NAN, NAN);
 }
 
@@ -42,8 +43,8 @@ static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b
     return (double)count;
 }
 
-/* A distance of n elements as a share of their norm. First the distance is reduced by what rounding near the smallest float
- * can cause, so that two tensors of zeros do not differ. */
+/* Returns the distance of two tensors of n elements as a share of the norm. First subtracts what rounding near the
+ * smallest float can cause, so that two tensors of zeros do not differ. */
 static double share_of_norm(double distance, double norm, uint64_t n)
 {
     const double beyond = distance - gcb_device_rounding(n);
@@ -51,7 +52,7 @@ static double share_of_norm(double distance, double norm, uint64_t n)
     return beyond <= 0.0 ? 0.0 : beyond / norm;
 }
 
-/* Compares the two messages that were sent, and what they decode to. */
+/* Compares the two messages that were sent, and the tensors decoded from them. */
 static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, bool tolerant,
                                             const char *words)
 {
@@ -86,7 +87,7 @@ static enum gcb_promise_status check_same_bytes(struct gcb_promise_case *c)
 
     if (status != GCB_PROMISE_KEPT || gcb_method_caps(c->job.method) & GCB_CAP_STATEFUL)
         return status;
-    again.repeats = 2; /* by one coder */
+    again.repeats = 2; /* one coder encodes twice */
     return send_and_compare(c, &again, false, "encoding twice by one coder");
 }
 
@@ -96,7 +97,7 @@ static enum gcb_promise_status check_same_threads(struct gcb_promise_case *c)
     struct gcb_promise_job other = c->job;
 
     other.config.env.queue = &two;
-    return send_and_compare(c, &other, true, "one thread and two");
+    return send_and_compare(c, &other, true, "one thread and two threads");
 }
 
 static enum gcb_promise_status check_same_isa(struct gcb_promise_case *c)
@@ -124,7 +125,7 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
     if (c->backend->decode(c->backend->ctx, &c->job, message->data, message->len, &there, NULL,
                            &why) ||
         gcb_promise_cpu.decode(NULL, &c->job, message->data, message->len, &here, NULL, &why)) {
-        gcb_promise_broken(c, NAN, NAN, "%s does not decode: %.100s", words, why.text);
+        gcb_promise_broken(c, NAN, NAN, "%s cannot be decoded: %.100s", words, why.text);
         return false;
     }
     if (memcmp(c->y, c->z, n * sizeof(float)) == 0)
@@ -134,7 +135,7 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
     if (!exact && apart <= GCB_DECODERS_APART)
         return true;
     gcb_promise_broken(c, apart, exact ? 0.0 : GCB_DECODERS_APART,
-                       "%s decodes to tensors that are %.3g of the norm apart", words, apart);
+                       "%s is decoded to tensors that differ by %.3g of the norm", words, apart);
     return false;
 }
 
@@ -161,20 +162,21 @@ static enum gcb_promise_status check_size(struct gcb_promise_case *c)
     if (!gcb_promise_send(c))
         return GCB_PROMISE_BROKEN;
     if (gcb_frame_parse(&frame, &payload, c->message.data, c->message.len, NULL))
-        return gcb_promise_broken(c, NAN, NAN, "not a message");
+        return gcb_promise_broken(c, NAN, NAN, "the output is not a message");
     if (c->message.len > c->max_message)
-        return gcb_promise_broken(c, (double)c->message.len, (double)c->max_message,
-                                  "longer than its coder promises: %zu bytes, at most %llu",
-                                  c->message.len, (unsigned long long)c->max_message);
+        return gcb_promise_broken(
+            c, (double)c->message.len, (double)c->max_message,
+            "message longer than the bound of its coder: %zu bytes, at most %llu", c->message.len,
+            (unsigned long long)c->max_message);
     raw = frame.count * gcb_framing_raw_size(frame.source);
     if (frame.payload_bytes > raw)
         return gcb_promise_broken(c, (double)frame.payload_bytes, (double)raw,
-                                  "longer than the tensor: %llu bytes for %llu",
+                                  "payload longer than the tensor: %llu bytes, at most %llu",
                                   (unsigned long long)frame.payload_bytes, (unsigned long long)raw);
     if (c->parts.wire_bytes != c->message.len ||
         c->parts.header_bytes + p->scale_bytes + p->value_bytes + p->index_bytes != c->message.len)
-        return gcb_promise_broken(c, NAN, NAN, "its parts do not add up to its %zu bytes",
-                                  c->message.len);
+        return gcb_promise_broken(
+            c, NAN, NAN, "the parts of the message do not add up to its %zu bytes", c->message.len);
     return gcb_promise_kept(c, (double)c->message.len, (double)c->max_message);
 }
 
@@ -198,28 +200,30 @@ static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
     for (size_t length = c->message.len; length-- > 0; length = length > 64 ? length / 2 : length)
         if (!refuses(c, length))
             return gcb_promise_broken(c, (double)length, NAN,
-                                      "accepts the first %zu of %zu bytes as a message", length,
-                                      c->message.len);
-    c->message.data[c->message.len] = 0; /* there is room */
+                                      "the decoder accepts the first %zu of %zu bytes as a message",
+                                      length, c->message.len);
+    c->message.data[c->message.len] = 0; /* the buffer is larger than the message */
     if (!refuses(c, c->message.len + 1))
-        return gcb_promise_broken(c, NAN, NAN, "accepts a message with a byte after its end");
+        return gcb_promise_broken(c, NAN, NAN,
+                                  "the decoder accepts a message with an additional byte");
     return gcb_promise_kept(c, NAN, NAN);
 }
 
 const struct gcb_promise gcb_promises_message[] = {
-    {"round-trip", "decodes, the same each time, every element, nothing outside", "docs/format.md",
-     binds_all, check_round_trip},
+    {"round-trip",
+     "the message is decoded to the same tensor twice, without a gap or a write outside",
+     "docs/format.md", binds_all, check_round_trip},
     {"same-bytes", "encoding twice gives the same bytes", "docs/format.md", binds_all,
      check_same_bytes},
-    {"size", "within the bound, never longer than the tensor, parts add up", "docs/format.md",
-     binds_all, check_size},
-    {"refuses-cut", "a message cut short or with a byte more is refused", "docs/format.md",
-     binds_all, check_refuses_cut},
+    {"size", "the message is within the bound, and no longer than the tensor; its parts add up",
+     "docs/format.md", binds_all, check_size},
+    {"refuses-cut", "a message that is cut short or has an additional byte is refused",
+     "docs/format.md", binds_all, check_refuses_cut},
     {.name = NULL},
 };
 
 const struct gcb_promise gcb_promises_cpu[] = {
-    {"same-threads", "one thread and two give the same bytes", "docs/method.md", binds_all,
+    {"same-threads", "one thread and two threads give the same bytes", "docs/method.md", binds_all,
      check_same_threads},
     {"same-isa", "plain C and the widest kernels give the same bytes", "docs/method.md", binds_all,
      check_same_isa},
@@ -227,7 +231,7 @@ const struct gcb_promise gcb_promises_cpu[] = {
 };
 
 const struct gcb_promise gcb_promises_device[] = {
-    {"same-device", "a device and the CPU make the same message and read it alike",
+    {"same-device", "a device and the CPU encode the same message and decode it to the same tensor",
      "docs/method.md", binds_all, check_same_device},
     {.name = NULL},
 };

@@ -4,9 +4,9 @@
 #include "src/tool/verify/error_rules.h"
 
 /*
- * Promises about draws, checked over GCB_PROMISE_RUNS seeds. What each element may become follows from the tensor, so
- * the means and the variances are exact. A method that draws independently and keeps its promise is accused less often
- * than the claim says.
+ * Promises about random draws, checked over GCB_PROMISE_RUNS seeds. The values that an element may become follow from
+ * the tensor, so the means and the variances are exact. A method that draws independently and keeps its promise fails
+ * the check less often than the claim says.
  */
 
 static struct gcb_rule_input input_of(const struct gcb_promise_job *job)
@@ -29,9 +29,9 @@ static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsign
 }
 
 /*
- * How far a sum of independent terms may be from its mean. By Bernstein's inequality it is farther with a probability
- * of at most 1e-9, whatever the distribution, if the variances of the terms add up to `variance` and no term is
- * farther than `most` from its own mean.
+ * Returns how far a sum of independent terms may be from its mean. By Bernstein's inequality the sum is farther away
+ * with a probability of at most 1e-9, whatever the distribution, if the variances of the terms add up to `variance` and
+ * no term is farther than `most` from its own mean.
  */
 #define LOG_ALARM 21.42 /* ln(2 / 1e-9) */
 
@@ -85,11 +85,11 @@ static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
     step.at.step++;
     gcb_error_rule_of(in.method->codec)->visit(&in, count_difference, &expected);
     if (expected < ENOUGH_DIFFERENCES)
-        return gcb_promise_idle(c, "too little to draw for");
+        return gcb_promise_idle(c, "too few elements are rounded at random");
     if (!gcb_promise_send(c))
         return GCB_PROMISE_BROKEN;
     if (c->stored)
-        return gcb_promise_idle(c, "sent raw");
+        return gcb_promise_idle(c, "the message was sent raw");
     least = fmax(expected - largest_deviation(expected, 1.0), 1.0);
     for (size_t i = 0; i < 3; i++) {
         double differing;
@@ -100,15 +100,15 @@ static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
         if (differing < least)
             return gcb_promise_broken(
                 c, differing, least,
-                "two %s draw alike: %.0f elements differ, at least %.0f should", words[i],
-                differing, least);
+                "two %s draw too similarly: %.0f elements differ, but at least %.0f should",
+                words[i], differing, least);
     }
     return gcb_promise_kept(c, NAN, NAN);
 }
 
 /* ---- unbiased ---- */
 
-/* The sum of errors is taken along a few directions. */
+/* The errors are summed with several weights for each element. Each choice of weights is a direction. */
 #define DIRECTIONS 4
 
 static void set_weights(double w[DIRECTIONS], float x)
@@ -176,14 +176,14 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
         if (limit > 0.0)
             worst = fmax(worst, fabs(s.sum[k]) / limit);
     }
-    return gcb_promise_at_most(c, worst, 1.0, "mean error over what chance allows");
+    return gcb_promise_at_most(c, worst, 1.0, "mean error as a multiple of what chance allows");
 }
 
 /* ---- the mean of the squared error ---- */
 
 struct squared {
-    double mean, variance, most; /* of the sum of squared errors */
-    double slack;                /* of it: norms and levels are multiples of float32's least step */
+    double mean, variance, most; /* of the sum of squared errors; `most`: largest term */
+    double slack; /* of that sum, because norms and levels are multiples of the smallest float32 */
 };
 
 static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e)
@@ -212,31 +212,32 @@ enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c)
 
     rule->visit(&in, add_squared, &s);
     if (s.mean == 0.0)
-        return gcb_promise_idle(c, "every element stands on a level");
+        return gcb_promise_idle(c, "every element is exactly on a level, so nothing is drawn");
     for (unsigned run = 0; run < GCB_PROMISE_RUNS; run++) {
         const struct gcb_promise_job job = sample_of(c, run);
 
         if (!gcb_promise_send_other(c, &job))
             return GCB_PROMISE_BROKEN;
         if (c->stored)
-            return gcb_promise_idle(c, "sent raw");
+            return gcb_promise_idle(c, "the message was sent raw");
         sum += gcb_promise_distance(job.x, c->z, job.config.env.count);
     }
     limit = rule->largest_mean ? rule->largest_mean(&in) : INFINITY;
     if (s.mean > limit * (1.0 + 1e-9))
-        return gcb_promise_broken(c, s.mean, limit, "expects %g, above the paper's %g", s.mean,
-                                  limit);
+        return gcb_promise_broken(c, s.mean, limit,
+                                  "the expected squared error %g is above the paper's limit %g",
+                                  s.mean, limit);
     limit = largest_deviation(GCB_PROMISE_RUNS * s.variance, s.most) +
             GCB_PROMISE_RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.slack);
     return gcb_promise_at_most(
         c, fabs(sum - GCB_PROMISE_RUNS * s.mean) / limit, 1.0,
-        "distance of the squared error from its mean over what chance allows");
+        "distance of the squared error from its mean, as a multiple of what chance allows");
 }
 
 const struct gcb_promise gcb_promises_random[] = {
-    {"draws-apart", "two seeds, workers or steps draw apart", "docs/method.md", draws,
+    {"draws-apart", "two seeds, workers or steps give different draws", "docs/method.md", draws,
      check_draws_apart},
-    {"unbiased", "the mean over seeds is x (false alarm below 4e-9)", "QSGD, lemma 3.1; TernGrad",
-     is_unbiased, check_unbiased},
+    {"unbiased", "the mean of the decoded tensors over seeds is the input (false alarm below 4e-9)",
+     "QSGD, lemma 3.1; TernGrad", is_unbiased, check_unbiased},
     {.name = NULL},
 };

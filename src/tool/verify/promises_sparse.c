@@ -4,7 +4,7 @@
 #include "src/lib/sparse/stages.h"
 #include "src/tool/verify/promises.h"
 
-/* Promises of sparsifiers; the stages of a method decide which bind it. */
+/* Promises of sparsifiers. The stages of a method decide which promises bind (apply to) it. */
 
 static bool has_choice(const struct gcb_method *m, const char *key, const char *value)
 {
@@ -24,8 +24,8 @@ static bool is_sparse(const struct gcb_method *m)
     return gcb_promise_choice(m, "select")[0] && gcb_promise_choice(m, "values")[0];
 }
 
-/* Sends the tensor by the same method with kept values as fp32, so that only the transform and the selection change the
- * tensor: into c->other and c->z. *m becomes that method. */
+/* Sends the tensor, into c->other and c->z, with kept values as fp32, so that only the transform and the selection
+ * change the tensor. *m becomes the method with that setting. */
 static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 {
     struct gcb_promise_job job = c->job;
@@ -35,11 +35,11 @@ static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
     job.method = m;
     for (size_t row = 0; (p = gcb_method_param(m, row)); row++)
         if (strcmp(p->name, "values") == 0)
-            m->given[row] = false; /* or setting it again is refused */
+            m->given[row] = false; /* otherwise the setting below would be refused */
     return !gcb_method_set(m, "values", "fp32", &c->failure) && gcb_promise_send_other(c, &job);
 }
 
-/* ---- verbatim: an element is dropped or comes back as it was ---- */
+/* ---- verbatim: an element is dropped or decoded without a change ---- */
 
 static bool keeps_verbatim(const struct gcb_method *m)
 {
@@ -55,7 +55,8 @@ static enum gcb_promise_status check_verbatim(struct gcb_promise_case *c)
     for (uint64_t i = 0; i < n; i++)
         if (c->y[i] != 0.0f && memcmp(&c->job.x[i], &c->y[i], sizeof(float)) != 0)
             return gcb_promise_broken(
-                c, (double)i, NAN, "element %llu, %g, comes back as %g: neither dropped nor kept",
+                c, (double)i, NAN,
+                "element %llu is %g, decoded as %g: neither dropped nor unchanged",
                 (unsigned long long)i, (double)c->job.x[i], (double)c->y[i]);
     return gcb_promise_kept(c, NAN, NAN);
 }
@@ -74,7 +75,7 @@ static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, cons
     double r;
 
     if (c->energy == 0.0)
-        return gcb_promise_idle(c, "all zero");
+        return gcb_promise_idle(c, "all elements are zero");
     r = gcb_promise_rounding(c, c->job.method);
     if (r >= 1.0)
         return gcb_promise_idle(c, GCB_PROMISE_TINY);
@@ -114,8 +115,8 @@ static bool takes_largest(const struct gcb_method *m)
            (has_choice(m, "select", "topk") || has_choice(m, "select", "trimmed"));
 }
 
-/* k elements are kept, and no dropped one is larger than a kept one. Then the error is at most (1 - k/n) ||x||^2, which is
- * checked too. */
+/* Checks that k of the n elements are kept, and that no dropped element is larger than a kept element. Then the squared
+ * error is at most (1 - k/n) ||x||^2, which is checked too. */
 static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
@@ -126,7 +127,8 @@ static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
     if (!send_verbatim(c, &m))
         return GCB_PROMISE_BROKEN;
     if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(c, c->stored ? "sent raw" : "all zero");
+        return gcb_promise_idle(c,
+                                c->stored ? "the message was sent raw" : "all elements are zero");
     gcb_method_value(&m, "theta", &theta);
     k = gcb_kept_of(1.0 - theta, n);
     if (c->parts.payload.kept != k)
@@ -142,7 +144,9 @@ static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
             most = fmax(most, x);
     }
     if (most > least)
-        return gcb_promise_broken(c, most, least, "drops %g and keeps %g", most, least);
+        return gcb_promise_broken(c, most, least,
+                                  "drops an element of size %g, but keeps an element of size %g",
+                                  most, least);
     lost = gcb_promise_distance(c->job.x, c->z, n) / c->energy;
     return gcb_promise_at_most(c, lost, 1.0 - (double)k / (double)n + 1e-12,
                                "squared error over squared norm");
@@ -155,8 +159,8 @@ static bool takes_largest_bins(const struct gcb_method *m)
     return is_sparse(m) && !has_choice(m, "transform", "none") && has_choice(m, "select", "topk");
 }
 
-/* The k largest of P coefficients hold at least k/P of the energy. Some complex bins stand for two and count twice, so
- * only half of that share is certain for them. */
+/* The k largest of P coefficients hold at least k/P of the energy. Some complex bins stand for two coefficients and
+ * count twice, so with complex bins only half of that share is certain. */
 static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
@@ -166,7 +170,8 @@ static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
     if (!send_verbatim(c, &m))
         return GCB_PROMISE_BROKEN;
     if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(c, c->stored ? "sent raw" : "all zero");
+        return gcb_promise_idle(c,
+                                c->stored ? "the message was sent raw" : "all elements are zero");
     factor = has_choice(&m, "transform", "fft") ? 0.5 : 1.0;
     share = factor * (double)c->parts.payload.kept / (double)c->parts.payload.positions;
     r = gcb_promise_rounding(c, &m);
@@ -178,15 +183,20 @@ static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
 }
 
 const struct gcb_promise gcb_promises_sparse[] = {
-    {"verbatim", "an element is dropped or comes back as it was", "Aji and Heafield 2017",
+    {"verbatim", "an element is dropped or decoded without a change", "Aji and Heafield 2017",
      keeps_verbatim, check_verbatim},
-    {"projection", "||x - x'||^2 = ||x||^2 - ||x'||^2 = ||x||^2 - sum k mu^2 of groups",
+    {"projection",
+     "||x - x'||^2 = ||x||^2 - ||x'||^2; ||x'||^2 = sum of k mu^2 if groups of k elements become "
+     "their mean mu",
      "SBC, STC, RedSync; Parseval", projects, check_projection},
-    {"kept-energy", "with kept values as fp32 the error is the energy of what is dropped",
+    {"kept-energy",
+     "with kept values as fp32, the squared error is the energy of the dropped coefficients",
      "Parseval", quantises_coefficients, check_kept_energy},
-    {"largest", "k as asked, the largest, and ||x - x'||^2 <= (1 - k/n) ||x||^2",
-     "Stich et al. 2018, of top-k", takes_largest, check_largest},
-    {"largest-bins", "the k largest of P bins hold k/P of the energy (half of it for complex bins)",
+    {"largest",
+     "the k largest of n elements are kept, k as asked, and ||x - x'||^2 <= (1 - k/n) ||x||^2",
+     "Stich et al. 2018, for top-k", takes_largest, check_largest},
+    {"largest-bins",
+     "the k largest of P bins hold at least k/P of the energy (complex bins: half of that)",
      "FFT paper, section 3", takes_largest_bins, check_largest_bins},
     {.name = NULL},
 };

@@ -12,7 +12,7 @@ struct verify {
     const struct gcb_verify_config *config;
     const struct gcb_verify_observer *observer;
     struct gcb_verify_result *result;
-    const struct gcb_message_plan **chosen; /* count of them */
+    const struct gcb_message_plan **chosen; /* `count` messages */
     size_t count;
     float *x;
     double start, work, done;
@@ -92,7 +92,7 @@ static bool must_stop(struct verify *v)
            (v->config->budget > 0.0 && gcb_clock() - v->start > v->config->budget);
 }
 
-/* *take: false if the message holds infinities or NaNs and is left out. */
+/* Sets *take to false if the message holds infinities or NaNs and is left out. */
 static int read_message(struct verify *v, const struct gcb_message_plan *plan, bool *take,
                         struct gcb_diag *diag)
 {
@@ -202,7 +202,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     return gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag);
 }
 
-/* A method that the device does not have is counted and noted; the other methods go on. */
+/* If the device lacks the method, notes that and returns 0, so that the other methods go on. Otherwise returns err. */
 static int note_missing(struct verify *v, const struct gcb_message_plan *plan, size_t method,
                         int err, const struct gcb_diag *diag)
 {

@@ -11,17 +11,17 @@
 struct gcb_verify_config {
     struct gcb_source *source;
     const struct gcb_layout *layout;
-    const struct gcb_method *methods; /* method_count of them */
+    const struct gcb_method *methods; /* method_count methods */
     size_t method_count;
     const struct gcb_kernels *kernels;
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
     enum gcb_nonfinite_policy
-        nonfinite; /* RAW acts as SKIP: a raw message keeps no promise of the method */
+        nonfinite; /* RAW acts as SKIP, because a raw message does not test the method */
     struct gcb_output_layers output_layers;
     bool
         all; /* all messages; else the smallest, a middle and the largest of the first step and worker */
-    double budget; /* seconds, looked at before each check; 0: no limit */
+    double budget; /* seconds after which no check starts; 0: no limit */
     const struct gcb_promise_backend *backend; /* NULL: the CPU's coders */
 };
 
@@ -60,9 +60,9 @@ struct gcb_verify_observer {
 
 struct gcb_verify_result {
     uint64_t messages;
-    uint64_t checks[GCB_PROMISE_STATUSES]; /* by outcome */
-    uint64_t notes[GCB_VERIFY_EVENTS];     /* messages; NOT_THERE and UNREACHED: with a method */
-    struct gcb_diag missing;               /* why the first NOT_THERE is not there */
+    uint64_t checks[GCB_PROMISE_STATUSES]; /* number of checks with each outcome */
+    uint64_t notes[GCB_VERIFY_EVENTS];     /* number of notes of each kind */
+    struct gcb_diag missing;               /* reason of the first GCB_VERIFY_NOT_THERE */
     bool interrupted;
 };
 
