@@ -4,18 +4,18 @@
 
 #include "src/lib/base/alloc.h"
 
-#define SLOTS 1024 /* limits the memory of plans and states, which does not depend on elements */
+#define SLOTS 1024 /* most coders; limits memory that does not depend on elements (plans) */
 
 struct slot {
     struct gcb_coder *coder;
     const struct gcb_method *method; /* NULL: a decoder */
     char *path;
-    struct gcb_codec_env env; /* the encoder's; a decoder has only env.count */
+    struct gcb_codec_env env; /* of an encoder; for a decoder only env.count is set */
     enum gcb_dtype source;
 };
 
 struct gcb_coders {
-    uint64_t budget, held; /* elements: the limit, and those of all coders */
+    uint64_t budget, held; /* in elements: the limit, and the sum over all coders */
     size_t count;
     struct slot slot[SLOTS];
 };
@@ -63,7 +63,8 @@ static void drop_largest(struct gcb_coders *c)
     drop(c, largest);
 }
 
-/* Called before a coder for `count` elements is created, so that old and new are not in memory together. */
+/* Drops coders until a new coder for `count` elements fits. Called before that coder is created, so that old and new
+ * coders are not in memory together. */
 static void make_room(struct gcb_coders *c, uint64_t count)
 {
     while (c->count && (c->count == SLOTS || c->held > c->budget || count > c->budget - c->held))

@@ -13,22 +13,23 @@
  */
 struct gcb_coders;
 
-/* `budget`: elements of all coders in the cache together; one coder alone may have more. */
+/* `budget`: elements of all coders in the cache together; a single coder may have more. */
 int gcb_coders_create(struct gcb_coders **out, uint64_t budget, struct gcb_diag *diag);
 void gcb_coders_destroy(struct gcb_coders *c); /* NULL is fine */
 
 /*
- * An encoder for `method` (compared by address) under `config`: from the cache if method, path, shape, count, source type
- * and role are the same, otherwise a new one. config's shape must stay valid as long as `c`.
+ * An encoder for `method` (compared by address) under `config`: from the cache if method, path, shape, count, source
+ * type and role are the same, otherwise a new one. config's shape must stay valid as long as `c`.
  *
  * A method whose messages depend on earlier ones (GCB_CAP_STATEFUL) always gets a new encoder, so that each message is
- * encoded as the first; src/tool/replay is for sequences of messages.
+ * encoded as if it were the first; src/tool/replay is for sequences of messages.
  */
 int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
                        const struct gcb_method *method, const struct gcb_coder_config *config,
                        struct gcb_diag *diag);
 
-/* A decoder for this message, chosen or created by its header. `config` gives kernels, queue and limits. */
+/* A decoder for this message, from the cache or new, as its header demands. `config` gives kernels, queue and
+ * limits. */
 int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void *message,
                        size_t length, const struct gcb_coder_config *config, struct gcb_diag *diag);
 

@@ -71,7 +71,7 @@ static int back(void *job, struct gcb_diag *diag)
 
 struct gcb_operation gcb_copy_back(struct gcb_copy *c)
 {
-    memset(c->back, 0xff, c->count * sizeof(*c->back)); /* NaNs */
+    memset(c->back, 0xff, c->count * sizeof(*c->back)); /* fill with NaNs */
     return (struct gcb_operation){.run = back, .job = c};
 }
 

@@ -5,7 +5,7 @@
 
 double gcb_device_rounding(uint64_t n)
 {
-    return 4.0 * 0x1p-149 * (double)n; /* sqrt(n) in each of n elements */
+    return 4.0 * 0x1p-149 * (double)n; /* each of n elements may differ by 4 * 2^-149 * sqrt(n) */
 }
 
 static bool is_tolerant(const struct gcb_device_check *c)

@@ -5,14 +5,15 @@
 #include "src/tool/trial/coders.h"
 
 /*
- * Tolerances for methods whose transform comes from a library (GCB_CAP_LIBRARY_MATH). The first is the L2 distance allowed
- * between the tensors to which two backends decode one message, relative to its norm. The second is the difference allowed
- * between the errors (rel_l2) of their two messages for one tensor.
+ * Tolerances for methods whose transform comes from a library (GCB_CAP_LIBRARY_MATH). GCB_DECODERS_APART is the largest
+ * L2 distance, relative to the norm, between the tensors that two backends decode from one message. GCB_MESSAGES_APART
+ * is the largest difference between the errors (rel_l2) of the two backends' messages for one tensor.
  */
 #define GCB_DECODERS_APART 1e-6
 #define GCB_MESSAGES_APART 1e-4
-/* An L2 distance over n elements that is allowed in addition to both. An unscaled inverse transform multiplies the rounding
- * of the smallest floats, 2^-149, by up to sqrt(n); the limit is 4 times that in each element. */
+/* The L2 distance over n elements that is allowed in addition to these tolerances. An unscaled inverse transform
+ * multiplies the rounding of the smallest floats, 2^-149, by up to sqrt(n); the limit is 4 times that in each
+ * element. */
 double gcb_device_rounding(uint64_t n);
 
 /* Compares a message from a device with the CPU's, untimed (docs/method.md, "On a device"). The checks return

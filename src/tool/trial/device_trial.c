@@ -19,18 +19,19 @@ struct item {
     struct gcb_frame frame;
     struct gcb_wbuf wire; /* the whole message, in host memory */
     struct gcb_tally tally;
-    double share; /* its share of the group's times */
+    double share; /* share of the group's times that this message gets */
 };
 
 struct gcb_device_bench {
     const struct gcb_device_module *module;
     struct gcb_device_workspace space;
     struct gcb_device_event *from, *to;
-    struct gcb_device_buffer flush;    /* larger than the device's caches; empty: they stay warm */
-    struct gcb_samples encode, decode; /* of the group, by the clock */
-    struct gcb_samples kernel;         /* of the last measurement, by the device's events */
+    /* larger than the device's caches; empty: the caches stay warm */
+    struct gcb_device_buffer flush;
+    struct gcb_samples encode, decode; /* times of the group, by the host's clock */
+    struct gcb_samples kernel;         /* times of the last measurement, by the device's events */
     struct gcb_stats encode_kernel, decode_kernel; /* by the device's events */
-    struct gcb_device_clock *clock;                /* NULL: it cannot be read */
+    struct gcb_device_clock *clock;                /* NULL: the clock cannot be read */
     uint8_t *wires;                                /* all messages of a group, in host memory */
     uint64_t wires_size;
 
@@ -43,16 +44,16 @@ struct gcb_device_bench {
     struct gcb_device_coder *coders[GCB_TRIAL_GROUP];
     struct gcb_device_message messages[GCB_TRIAL_GROUP];
     struct gcb_device_received received[GCB_TRIAL_GROUP];
-    uint64_t clock_mhz; /* the lowest that was read; 0: not known */
+    uint64_t clock_mhz; /* lowest clock that was read; 0: not known */
     uint64_t encode_launches, decode_launches;
     uint64_t launched; /* kernels started before the current call */
-    uint64_t launches; /* kernels started by it */
+    uint64_t launches; /* kernels started by the current call */
     bool timed; /* the current call is timed, and its time by the events is not collected yet */
 };
 
 /* ---- created once ---- */
 
-/* Twice the L2 cache: filling that much evicts everything. */
+/* Returns twice the size of the L2 cache: filling that much memory evicts everything. */
 static uint64_t flush_bytes(const struct gcb_device *device)
 {
     const uint64_t least = UINT64_C(1) << 20, twice = 2 * device->facts.l2_bytes;
@@ -103,7 +104,7 @@ void gcb_device_bench_destroy(struct gcb_device_bench *d)
 {
     if (!d)
         return;
-    gcb_device_workspace_fini(&d->space); /* first: it waits for work that uses the others */
+    gcb_device_workspace_fini(&d->space); /* first, because it waits for work with the rest */
     release_coders(d);
     d->module->event_destroy(d->from);
     d->module->event_destroy(d->to);
@@ -124,7 +125,7 @@ static int make_encoder(struct gcb_device_coder **out, const struct gcb_trial_be
 {
     struct gcb_coder_config config = gcb_trial_coder_config(b, in);
 
-    if (in->raw) /* the CPU's encoder is told to send it raw; the device's finds out itself */
+    if (in->raw) /* the encoder finds infinities and NaNs, and then sends the message raw */
         config.nonfinite = GCB_NONFINITE_RAW;
     return gcb_device_coder_create(out, b->config.device, gcb_trial_method(method, in->plan),
                                    &config, diag);
@@ -157,7 +158,7 @@ static uint64_t tensor_bytes(const struct item *item)
     return gcb_cuda_align256(item->config.env.count * sizeof(float));
 }
 
-/* Room for the payload, and later for the input tensor, which is compared with the decoded one. */
+/* Room for the payload, and later for the input tensor, with which the decoded tensor is compared. */
 static uint64_t payload_bytes(const struct item *item, const struct gcb_device_coder *coder)
 {
     const uint64_t payload = gcb_cuda_align256(gcb_device_coder_max_payload(coder));
@@ -223,7 +224,7 @@ static int take_wires(struct gcb_device_bench *d, struct gcb_diag *diag)
     return 0;
 }
 
-/* Calls `step` for each message, and keeps its index in b->at. */
+/* Calls `step` for each message, with the index of the message in b->at. */
 static int for_each(struct gcb_device_bench *d,
                     int (*step)(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag),
                     struct gcb_diag *diag)
@@ -239,7 +240,7 @@ static int for_each(struct gcb_device_bench *d,
 
 /* ---- timing ---- */
 
-/* Takes the time of the last call by the device's events; its work has ended. */
+/* Stores the time of the last call by the device's events. The work of that call has ended. */
 static void collect(struct gcb_device_bench *d)
 {
     double seconds;
@@ -269,19 +270,19 @@ static void prepare_call(void *job)
 
 static void begin_call(struct gcb_device_bench *d)
 {
-    gcb_device_batch_begin(d->space.batch); /* the wait reports failures of queueing */
+    gcb_device_batch_begin(d->space.batch); /* gcb_device_batch_finish reports its errors */
     d->launched = d->module->launches(stream_of(d));
     d->module->event_record(d->from, stream_of(d));
 }
 
-/* Ends the interval of the events and the count of launches after the work queued so far. */
+/* Sets the end of the timed interval, and of the count of launches, after the work queued so far. */
 static void mark_end(struct gcb_device_bench *d)
 {
     d->module->event_record(d->to, stream_of(d));
     d->launches = d->module->launches(stream_of(d)) - d->launched;
 }
 
-/* Waits for the queued work. If the device failed, the stream's message says more than that of `err`. */
+/* Waits for the queued work. If the device failed, the stream's message says more than the message of `err`. */
 static int end_call(struct gcb_device_bench *d, int err, struct gcb_diag *diag)
 {
     int ended;
@@ -316,7 +317,7 @@ static int encode_once(void *job, struct gcb_diag *diag)
         stored |= d->items[i].frame.flags & GCB_WIRE_STORED;
     if (err || !stored)
         return err;
-    mark_end(d); /* encode_finish has queued the raw tensors */
+    mark_end(d); /* finish_encode has queued the tensors that are sent raw */
     return d->module->wait(stream_of(d), diag);
 }
 
@@ -395,7 +396,8 @@ static struct gcb_device_check check_of(const struct gcb_device_bench *d, const 
     };
 }
 
-/* Encodes on the CPU, into b->check, and compares the messages. Some figures of the tally only the CPU's encoder knows. */
+/* Encodes on the CPU, into b->check, and compares the messages. Some figures of the tally come from
+ * the CPU's encoder. */
 static int check_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
     struct gcb_trial_bench *b = d->b;
@@ -485,7 +487,7 @@ static int compare(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
                : gcb_device_fidelity_add(&item->tally.fidelity, d->space.batch, x, y, n, diag);
 }
 
-/* Sets the times of message i: its share of the group's. */
+/* Sets the times of message i to its share of the group's times. */
 static void tally_times(struct gcb_device_bench *d, size_t i)
 {
     const double share = d->items[i].share;
@@ -592,7 +594,7 @@ int gcb_device_trial(struct gcb_trial_bench *b, const struct gcb_method *method,
         release_coders(b->on_device);
         return 0;
     }
-    gcb_device_bench_destroy(b->on_device); /* its stream keeps the error, and work may be queued */
+    gcb_device_bench_destroy(b->on_device); /* its stream keeps the error or queued work */
     b->on_device = NULL;
     return err;
 }

@@ -5,9 +5,9 @@
 
 /* The size of a dump, for the line above a table. */
 struct gcb_extent {
-    uint64_t steps, workers, tensors; /* number of different ones */
+    uint64_t steps, workers, tensors; /* how many different steps, workers and tensors */
     bool full;                        /* each step has all workers, and each worker all tensors */
-    uint64_t elements, bytes;         /* in the source's types */
+    uint64_t elements, bytes;         /* `bytes`: size in the source's types */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
 };

@@ -41,8 +41,8 @@ static bool belongs(const struct gcb_groups *g, const struct gcb_group *group,
     }
 }
 
-/* The index of the trial's group, or count. All methods run on a message in turn, and tensors come in the same order at
- * each step, so the search begins at the last group. */
+/* Returns the index of the trial's group, or g->count if it has none. All methods run on a message in turn, and tensors
+ * come in the same order at each step, so the search begins at the last group. */
 static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -83,7 +83,7 @@ int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, stru
     return 0;
 }
 
-/* Is a before b? Larger figures come first, NaNs last. */
+/* Does figure a come before figure b? Larger figures come first, NaNs last. */
 static bool before(double a, double b)
 {
     return a > b || (isnan(b) && !isnan(a));

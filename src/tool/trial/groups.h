@@ -8,12 +8,12 @@
 enum gcb_per { GCB_PER_MESSAGE, GCB_PER_TENSOR, GCB_PER_STEP, GCB_PER_WORKER };
 
 struct gcb_group {
-    char *name;    /* of the first message, below its worker; escape it */
-    uint64_t step; /* of the first message */
+    char *name;    /* of the first message, without step and worker; not escaped */
+    uint64_t step; /* step of the first message */
     uint32_t worker;
     struct gcb_tally *tallies; /* one for each method */
     double key;                /* for sorting */
-    size_t place;              /* the order before sorting */
+    size_t place;              /* place before sorting */
 };
 
 struct gcb_groups {
@@ -31,7 +31,7 @@ int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, stru
 /* Sorts groups by a figure of method 0, largest first, groups without the figure last. Equal groups keep their order. */
 void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure);
 
-/* Writes the order of the totals by the same rule: method_count indices. */
+/* Writes the order of the totals, sorted by the same rule, as method_count indices. */
 void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure);
 
 #endif

@@ -37,7 +37,7 @@ void gcb_losses_destroy(struct gcb_losses *l)
     gcb_free(l);
 }
 
-/* Index of a tensor's entry, or count. */
+/* Returns the index of a tensor's entry, or l->count if it has none. */
 static size_t find(const struct gcb_losses *l, const char *path)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -67,7 +67,7 @@ static int add(struct gcb_losses *l, size_t method, const char *path, double los
     return 0;
 }
 
-/* The squared error of one tensor of a message. */
+/* Computes the squared error of one tensor of a message. */
 static int measure_loss(double *out, const struct gcb_run_trial *t, const struct gcb_piece *piece,
                         uint64_t count, const struct gcb_trial_config *config,
                         struct gcb_diag *diag)

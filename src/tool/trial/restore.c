@@ -59,7 +59,7 @@ static int decode_on_device(struct gcb_restore *r, const struct gcb_container_me
     if (!err)
         err = gcb_device_decoder_run(r->on_device, bytes, m->length, out, diag);
     if (err == GCB_E_UNSUPPORTED && ready_decoder(r, m, bytes, NULL) == 0)
-        err = GCB_E_BACKEND; /* the CPU could decode it */
+        err = GCB_E_BACKEND; /* the CPU could decode the message */
     return err;
 }
 

@@ -16,7 +16,7 @@ struct gcb_rows_setting { /* common to all rows of a run */
     bool without_samples;        /* leave out the samples */
 };
 
-/* Fields that other records have too: scope to isa, and wire_bytes to dense. */
+/* Write fields that other records have too: scope to isa, and wire_bytes to dense. */
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method);
 void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);

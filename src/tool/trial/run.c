@@ -7,7 +7,7 @@
 #include "src/tool/base/host.h"
 #include "src/tool/timing/bandwidth.h"
 
-/* The overhead of a message, in elements. Most tensors of a network are small, so it matters. */
+/* The overhead of a message, in elements. Most tensors of a network are small, so the overhead matters. */
 #define SMALL_WORK 32768.0
 
 /* Most elements of a window on an input that is read again: 4 MiB. */
@@ -32,10 +32,10 @@ struct run {
     float *input;                 /* elements of the current messages */
     struct gcb_original original; /* for messages that are decoded in place */
     bool spent; /* the current message was decoded in place, so `input` is not its input any more */
-    double work, done; /* elements to scan and to try, for the progress bar */
+    double work, done; /* elements to scan and to try, and those done, for the progress bar */
     struct span *span;
     size_t method, from; /* the current method, and the first message of its group in the span */
-    int observed;        /* an error of the observer, which is not the method's */
+    int observed;        /* an error of the observer, not of the method */
 };
 
 static bool stopped(const struct run *r)
@@ -155,7 +155,7 @@ static int add_total(struct run *r, const struct gcb_run_trial *t, struct gcb_di
     return 0;
 }
 
-/* Names method and message in an error. It ends the run, or with carry_on only the method. */
+/* Adds the names of method and message to an error. The error ends the run, or with carry_on only the method. */
 static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -253,7 +253,7 @@ static int run_span(struct run *r, size_t first, struct gcb_diag *diag)
     return err;
 }
 
-/* How many messages, from `first` on, make a span. */
+/* Returns how many messages are in the span that begins at message `first`. */
 static size_t span_length(const struct run *r, size_t first)
 {
     const struct gcb_run_config *c = r->config;
@@ -310,7 +310,7 @@ static int take_totals(struct gcb_run_result *out, size_t count, struct gcb_diag
     return out->totals ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->totals), "totals");
 }
 
-/* Room for the largest message, or for a span of small ones. */
+/* Returns the elements of the largest message, or of a span of small messages if that is more. */
 static uint64_t input_elements(const struct gcb_run_config *c)
 {
     const uint64_t span = c->groups ? GCB_RUN_GROUP_ELEMENTS + GCB_TRIAL_GROUP * ALIGNED(1) : 1;

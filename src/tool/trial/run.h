@@ -8,8 +8,8 @@
 #include "src/tool/trial/trial.h"
 
 /*
- * Runs all methods on all messages of a layout. A message is read once, and then all methods run on it. One message is in
- * memory at a time, or with `groups` several small ones of at most GCB_RUN_GROUP_ELEMENTS together.
+ * Runs all methods on all messages of a layout. A message is read once, and then all methods run on it. One message is
+ * in memory at a time, or with `groups` several small messages, GCB_RUN_GROUP_ELEMENTS at most.
  */
 struct gcb_run_config {
     struct gcb_source *source;
@@ -101,9 +101,10 @@ double gcb_run_weight(const struct gcb_message_plan *plan);
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout);
 
 /*
- * Does the largest trial fit in the caches? It takes 12 bytes an element: the tensor, the message and the decoded tensor.
- * If so, repeated timing does not use memory, and a share of the bandwidth measured over `bandwidth_bytes` means nothing;
- * unless that buffer is less than twice as large, because then it is in the caches too.
+ * Does the largest trial fit in the caches? It takes 12 bytes an element: the tensor, the message and the decoded
+ * tensor. If so, repeated timing does not use memory, and a share of the bandwidth measured over `bandwidth_bytes`
+ * means nothing; unless that buffer is less than twice as large as the trial, because then the buffer is in the caches
+ * too.
  */
 bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes);
 

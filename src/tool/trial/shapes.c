@@ -74,7 +74,8 @@ static int append(struct gcb_shapes *s, const char *name)
     return 0;
 }
 
-/* The index of a name's entry, or count. Names come in the same order at each step, so the search begins at the last. */
+/* Returns the index of a name's entry, or s->count if it has none. Names come in the same order at each step, so the
+ * search begins at the last. */
 static size_t find(const struct gcb_shapes *s, const char *name)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -105,7 +106,7 @@ static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const s
     return err;
 }
 
-/* Adds to a histogram, which is made if it is new. */
+/* Adds x to a histogram, which is created if *out is NULL. */
 static int add_histogram(struct gcb_histogram **out, const struct gcb_view *x,
                          struct gcb_diag *diag)
 {

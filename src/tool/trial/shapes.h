@@ -5,10 +5,10 @@
 #include "src/tool/trial/run.h"
 
 /*
- * Histograms and spectra of inputs and decoded tensors, for each tensor (or bucket), summed over steps and workers. The rows
- * are those of `inspect` with a field `of`: "input", "decoded" or "error" (input minus decoded, only in histograms). The
- * last two have `method` and `spec` too. A spectrum leaves out messages with infinities or NaNs, and messages whose size
- * differs from the first of the same name.
+ * Histograms and spectra of inputs and decoded tensors, for each tensor (or bucket), summed over steps and workers. The
+ * rows are those of `inspect` with a field `of`: "input", "decoded" or "error" (input minus decoded, only in
+ * histograms). Rows of decoded tensors and of errors have `method` and `spec` too. A spectrum leaves out messages with
+ * infinities or NaNs, and messages whose size differs from the first of the same name.
  */
 struct gcb_shapes_config {
     bool histogram, spectrum;

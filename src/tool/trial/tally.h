@@ -30,15 +30,15 @@ struct gcb_tally {
     uint64_t kept, positions, clamped;
     double nominal_bits, entropy0_bits; /* of all elements together */
     double asked;                       /* sum over elements of the density asked for */
-    uint64_t asked_of; /* the number of those elements; 0 if the method is not a sparsifier */
+    uint64_t asked_of; /* number of elements in `asked`; 0 if the method is not a sparsifier */
     struct gcb_times encode, decode;
     enum gcb_stop stop;               /* the worst reason why measuring stopped */
     uint64_t staged;                  /* messages whose stages were timed */
-    double stage_seconds[GCB_STAGES]; /* their sums of medians */
+    double stage_seconds[GCB_STAGES]; /* sums of the medians of the staged messages */
     uint64_t on_device;               /* messages that a device encoded and decoded */
-    uint64_t group;     /* messages that the same launches encoded; the most if merged */
-    bool follows;       /* an earlier message of the group counts the launches */
-    uint64_t clock_mhz; /* of the device, the lowest that was read; 0: not known */
+    uint64_t group;                   /* most messages that the same launches encoded */
+    bool follows;                     /* an earlier message of the group counts the launches */
+    uint64_t clock_mhz;               /* lowest clock of the device that was read; 0: not known */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;
@@ -63,26 +63,26 @@ void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
                     struct gcb_diag *diag);
 
-/* The figures of a tally; NAN if it has none. */
+/* Figures of a tally; NAN if the tally has no such figure. */
 double gcb_tally_ratio(const struct gcb_tally *t);
-double gcb_tally_bits(const struct gcb_tally *t);         /* sent, per element */
-double gcb_tally_header_share(const struct gcb_tally *t); /* of the wire bytes */
+double gcb_tally_bits(const struct gcb_tally *t);         /* bits sent for each element */
+double gcb_tally_header_share(const struct gcb_tally *t); /* share of the wire bytes */
 double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
 double gcb_tally_gbps(const struct gcb_tally *t,
-                      const struct gcb_times *times); /* of t->encode or t->decode */
+                      const struct gcb_times *times); /* t->encode or t->decode */
 struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t);
 
-/* A figure by its field, for sorting and searching; NAN for a field without one. */
+/* Returns the figure of a field, for sorting and searching; NAN if tallies do not have the field. */
 double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field);
 bool gcb_tally_has_figure(enum gcb_field field);
 
 /*
- * Samples of the time of a whole sequence of messages: sample r is the sum over messages of their sample r. There are as
- * many as the message with the fewest samples has. Starts zeroed.
+ * Samples of the time of a whole sequence of messages: sample r is the sum over messages of their sample r. There are
+ * as many samples as the message with the fewest samples has. Starts zeroed.
  */
 struct gcb_sample_sums {
-    double *seconds; /* count of them */
+    double *seconds; /* `count` samples */
     size_t count;
     bool started;
 };

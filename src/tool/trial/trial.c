@@ -82,7 +82,7 @@ struct gcb_coder_config gcb_trial_coder_config(const struct gcb_trial_bench *b,
                 .kernels = b->config.kernels,
                 .queue = b->config.queue,
                 .probe = &b->stages.probe},
-        .nonfinite = GCB_NONFINITE_TRUSTED, /* the run has dealt with them */
+        .nonfinite = GCB_NONFINITE_TRUSTED, /* the run has dealt with infinities and NaNs */
         .source = in->plan->dtype,
         .checksum = true,
         .max_elements = in->plan->count,
@@ -193,7 +193,7 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     return err ? err : gcb_tally_parts(out, &parts, diag);
 }
 
-/* The trial of memcpy. Its times were measured with those of identity, or are measured now. */
+/* Runs the trial of memcpy. Its times were measured in the trial of identity, or are measured now. */
 static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
                     const struct gcb_trial_input *in, struct gcb_diag *diag)
 {
@@ -259,8 +259,8 @@ int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *meth
     if (b->config.device && method->codec == gcb_copy_method.codec)
         return gcb_diag_set(
             diag, GCB_E_UNSUPPORTED,
-            "memcpy runs only on the CPU; the device's copy bandwidth is gpu_copy_gbps "
-            "of the environment");
+            "memcpy runs only on the CPU; the device's copy bandwidth is the field gpu_copy_gbps "
+            "of the environment row");
     if (b->config.device)
         return gcb_device_trial(b, method, in, count, taker, diag);
     err = run_on_cpu(b, &tally, method, in, diag);
