@@ -139,7 +139,7 @@ compare base large --accept 'topk* size' --accept 'fp16 error'
 exits 0
 run regress base.rows large.rows
 narrow
-prints "+1 bytes in 1 message, +0 of the bytes in headers"
+prints "+1 bytes in 1 message, of which +0 in headers"
 prints "rel_l2 is 0.25000000001, was 0.25"
 for field in '"cosine": 0.8999' '"max_abs_error": 0.51' '"rel_l2": null'; do
     write errors "[{\"spec\": \"topk:theta=0.9\", $field}, {\"spec\": \"fp16\"}]"

@@ -66,7 +66,7 @@ exits 2
 says "--match rel_l2 lacks its target: --match rel_l2=0.4, for example"
 run sweep --match rel_l2=0.4 --theta 0.5 "$sample"
 exits 2
-says "the search is for 'theta', which is given"
+says "'theta' is searched for; do not give its value"
 run sweep --match rel_l2=0.4 --over chunk "$sample"
 exits 2
 says "--over chunk"

@@ -44,8 +44,7 @@ static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *p
     if (is == was || near)
         return;
     v->kind = is > was ? GCB_LARGER : GCB_SMALLER;
-    gcb_verdict_explain(out, v,
-                        "%+.0f bytes in %" PRIu64 " message%s, %+.0f of the bytes in headers",
+    gcb_verdict_explain(out, v, "%+.0f bytes in %" PRIu64 " message%s, of which %+.0f in headers",
                         is - was, b->messages, b->messages == 1 ? "" : "s",
                         (double)b->header_bytes - (double)a->header_bytes);
 }

@@ -353,12 +353,12 @@ static int check_used(const struct sweep *s, const struct gcb_method *methods, s
         return near && strcmp(near, key) != 0
                    ? gcb_diag_set(
                          diag, GCB_E_INVALID,
-                         "--vary %s: none of the methods has this parameter; did you mean '%s'?",
-                         shown, near)
+                         "--vary %s: no method given has this parameter; did you mean '%s'?", shown,
+                         near)
                    : gcb_diag_set(
                          diag, GCB_E_INVALID,
-                         "--vary %s: none of the methods has this parameter, or it has no effect "
-                         "with their other values",
+                         "--vary %s: no method given has this parameter, or it has no effect "
+                         "with the method's other values",
                          shown);
     }
     return 0;

@@ -201,7 +201,8 @@ static void test_words_of_what_is_out_of_reach(void **state)
             assert_false(s[i].found.reached);
         assert_non_null(strstr(gcb_match_note(words, &s[0], &tally[0]), "no setting to tune"));
         assert_int_equal(s[0].line.seen_count, 1);
-        assert_non_null(strstr(gcb_match_note(words, &s[1], &tally[1]), "gets worse beyond it"));
+        assert_non_null(
+            strstr(gcb_match_note(words, &s[1], &tally[1]), "gets worse beyond that setting"));
         assert_non_null(strstr(gcb_match_note(words, &s[2], &tally[2]), "no theta reaches rel_l2"));
     }
 }

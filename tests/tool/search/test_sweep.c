@@ -232,7 +232,7 @@ static void test_refusals(void **state)
     (void)state;
     refused(LIST("topk"), LIST("bucket=64"), "no method given has this parameter");
     refused(LIST("topk"), LIST("thata=0.5"), "did you mean 'theta'?");
-    refused(LIST("topk"), LIST("bits=3"), "or it has no effect with their other values");
+    refused(LIST("topk"), LIST("bits=3"), "or it has no effect with the method's other values");
     refused(LIST("topk"), LIST("theta=0.1", "theta=0.2"), "given twice");
     refused(LIST("topk"), LIST("theta=0.1", "density=0.2"), "given twice");
     refused(LIST("topk:theta=0.5"), LIST("theta=0.1"), "given twice");
