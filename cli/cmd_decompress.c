@@ -37,7 +37,7 @@ static int check_call(const struct decompress_options *o, const struct opt_list 
     return opt_make_check(&o->make, diag);
 }
 
-/* --threads and --isa are for the CPU; on a device they would do nothing. */
+/* Refuses --threads and --isa on a device, because they are for the CPU and would do nothing. */
 static int resolve_backend(struct opt_backend *backend, const struct opt_exec *exec,
                            struct gcb_diag *diag)
 {

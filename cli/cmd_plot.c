@@ -50,7 +50,7 @@ struct plotter {
     size_t count, drawn;
     bool folder_made;
     const char *cut; /* name of a plot that may have more pages than GCB_PLOT_PAGES; NULL: none */
-    size_t failed;   /* pages whose script and data were written, but no image */
+    size_t failed;   /* number of pages with script and data, but without an image */
     struct gcb_diag why; /* why the first image failed */
 };
 
@@ -202,7 +202,7 @@ static int draw_pages(struct plotter *p, const struct gcb_plot *plot)
     return err;
 }
 
-/* A plot of --only that lacks its rows is an error. */
+/* Fails if a plot that --only names lacks its rows. */
 static int check_data(const struct plotter *p, struct gcb_diag *diag)
 {
     for (size_t i = 0; p->o->only && i < p->count; i++)
@@ -283,13 +283,14 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
         err = gcb_plot_data_create(&p.data, ctx->diag);
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
-    interrupt_catch(); /* only now: before, a signal may end the command at once */
+    interrupt_catch(); /* not earlier: until here a signal may end the command at once */
     if (!err)
         err = check_data(&p, ctx->diag);
     for (size_t i = 0; !err && i < p.count; i++)
         err = draw_pages(&p, p.chosen[i]);
-    if (!err || (err == GCB_E_IO &&
-                 interrupt_seen())) /* an interrupt also ends gnuplot, which looks like GCB_E_IO */
+    if (!err ||
+        (err == GCB_E_IO &&
+         interrupt_seen())) /* an interrupt also ends gnuplot, and then draw_pages returns GCB_E_IO */
         err = finish(&p);
     gcb_plot_data_destroy(p.data);
     return err;

@@ -13,7 +13,7 @@
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
 
-/* "Exit status: 0 done, 1 failed, ..." */
+/* Prints "Exit status: 0 done, 1 failed, ...". */
 static void print_exits(FILE *out)
 {
     char line[512] = "";
@@ -123,7 +123,7 @@ static int run_command(const struct cmd *cmd, struct cmd_context *ctx, int argc,
     return err;
 }
 
-/* `help [COMMAND]`. */
+/* Runs `gcbench help [COMMAND]`. */
 static int run_help(struct cmd_context *ctx, int argc, char *const *argv)
 {
     const struct cmd *cmd;

@@ -6,7 +6,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/trial/copy.h"
 
-#define PRECISION 0.02   /* half the confidence interval, as a share of the median */
+#define PRECISION 0.02 /* wanted half-width of the confidence interval, as a share of the median */
 #define TIME_BUDGET 30.0 /* in seconds */
 #define MAX_SAMPLES 10000
 /* Least time of all timed calls together, in seconds. In less time, one disturbance could slow down all calls. */
@@ -223,7 +223,7 @@ static int take_timing(struct gcb_suite *s, const struct bench_options *o, struc
     return 0;
 }
 
-/* Without files, options that choose tensors from files are mistakes. */
+/* Without files, refuses the options that choose tensors from files. */
 static int check_no_files(const struct gcb_suite *s, const struct opt_input *in,
                           struct gcb_diag *diag)
 {

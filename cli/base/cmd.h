@@ -35,10 +35,10 @@ enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
  */
 struct cmd {
     const char *name;
-    const char *summary;  /* one line of `gcbench --help` */
-    const char *usage;    /* after "gcbench ": "inspect [options] FILE..." */
-    const char *examples; /* lines; each begins with two spaces and ends with a newline */
-    const char *details;  /* paragraphs after the options, one line each, or NULL */
+    const char *summary;  /* what the command does, for its line in `gcbench --help` */
+    const char *usage;    /* synopsis without "gcbench ": "inspect [options] FILE..." */
+    const char *examples; /* example lines; each begins with two spaces and ends with a newline */
+    const char *details; /* paragraphs that help prints after the options, one line each, or NULL */
     struct opt_spec spec;
     enum cmd_operands operands;
     size_t size; /* size of the struct with the options' values, which starts zeroed */
@@ -65,14 +65,14 @@ extern const struct cmd cmd_verify;
 const struct cmd *cmd_at(size_t i);
 #define CMD_MAX 32 /* largest number of commands */
 
-/* The command called `name`, or NULL. */
+/* Returns the command called `name`, or NULL. */
 const struct cmd *cmd_find(const char *name);
 
 /* The meaning of an exit status. */
 struct cmd_meaning {
     enum cmd_exit code;
     const char *words;   /* NULL ends the table */
-    const char *command; /* the only command that returns the code; NULL: any may */
+    const char *command; /* the only command that returns the code; NULL: every command may */
 };
 extern const struct cmd_meaning cmd_meanings[]; /* sorted by exit status */
 

@@ -10,14 +10,14 @@
 #include "src/tool/print/number.h"
 
 #define WIDTH 80
-#define STEADY 9 /* timed runs; a few slow runs do not move the median of 9 */
+#define STEADY 9 /* number of timed runs whose median a few slow runs do not move */
 
 static void count_text(char *out, size_t size, uint64_t n, const char *what)
 {
     snprintf(out, size, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
 }
 
-/* "3 steps x 4 workers x 61 tensors, fp32, 13.1 MB" */
+/* Writes, for example, "3 steps x 4 workers x 61 tensors, fp32, 13.1 MB". */
 static void extent_text(char *out, size_t size, const struct gcb_extent *e)
 {
     char steps[40], workers[40], tensors[40], bytes[32];
@@ -31,7 +31,7 @@ static void extent_text(char *out, size_t size, const struct gcb_extent *e)
              gcb_bytes(bytes, (double)e->bytes));
 }
 
-/* The file's name without folders, or the number of files; cut to `size`. */
+/* Writes the file's name without folders, or the number of files; cuts the text to `size`. */
 static void name_text(char *out, size_t size, const struct opt_list *files)
 {
     const char *path = files->items[0], *slash = strrchr(path, '/');

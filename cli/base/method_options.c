@@ -148,7 +148,7 @@ char *param_range(char *out, size_t size, const struct gcb_param *p)
     char low[32], high[32];
 
     gcb_real_text(high, p->max);
-    if (strlen(high) > 12) /* the largest float has 17 digits, which nobody reads */
+    if (strlen(high) > 12) /* do not print all 17 digits of the largest float */
         snprintf(high, sizeof(high), "%.3g", p->max);
     if (p->type != GCB_PARAM_CHOICE) {
         snprintf(out, size, "in [%s, %s%c", gcb_real_text(low, p->min), high,

@@ -64,7 +64,8 @@ struct opt_exec {
     uint64_t seed;      /* 0: the default, 1 */
 };
 extern const struct opt_row opt_device_rows[];
-extern const struct opt_row opt_cpu_rows[]; /* --device of a command that runs on the cpu only */
+extern const struct opt_row
+    opt_cpu_rows[]; /* row of --device, for a command that runs on the CPU only */
 extern const struct opt_row opt_threads_rows[];
 extern const struct opt_row opt_exec_rows[]; /* rows of --isa, --fft-plan and --seed */
 /* Values of --device and --isa, for completions; each list ends with NULL. */
@@ -83,8 +84,8 @@ struct opt_backend {
 /* Finds the device, the threads and the kernels. GCB_E_BACKEND: this machine or build lacks the device or instruction
  * set. Keep *out where it is while coders borrow its kernels and queue. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
-/* For a command that runs on the CPU only. If `in` asks for another device, even for a missing one, returns GCB_E_BACKEND
- * with the message `words`. */
+/* Checks --device of a command that runs on the CPU only. If `in` asks for another device, even for a missing one,
+ * returns GCB_E_BACKEND with the message `words`. */
 int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag);
 
 /* Options on how often each message is measured. */
@@ -107,7 +108,7 @@ struct opt_show {
 enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
 extern const struct opt_row opt_show_rows[];
 extern const struct opt_row
-    opt_talk_rows[]; /* only -q and -v, for commands that write a file and show no results */
+    opt_talk_rows[]; /* rows of -q and -v, for commands that write a file and show no results */
 
 /* The option --results, which writes rows to a file too, and options on that file. */
 struct opt_save {
@@ -116,7 +117,7 @@ struct opt_save {
     bool force;
 };
 extern const struct opt_row opt_save_rows[];
-/* --force, for commands without opt_make */
+/* row of --force, for commands without opt_make */
 extern const struct opt_row opt_force_rows[];
 extern const struct opt_row opt_hash_rows[]; /* row of --hash, for commands that read dumps */
 
@@ -126,7 +127,7 @@ struct opt_make {
     bool force;
 };
 extern const struct opt_row opt_make_rows[];
-/* GCB_E_INVALID if -o is missing, or names a .json, .csv or .tsv file: -o writes HDF5. */
+/* Checks -o, which writes HDF5: GCB_E_INVALID if it is missing, or names a .json, .csv or .tsv file. */
 int opt_make_check(const struct opt_make *in, struct gcb_diag *diag);
 
 /* Options on the lines of a table of methods, for `compress` and `sweep`. */
@@ -143,7 +144,7 @@ struct opt_shapes {
     bool histogram, spectrum;
 };
 extern const struct opt_row opt_shapes_rows[];
-/* GCB_E_INVALID if such rows are asked for, but the command only prints a table. */
+/* GCB_E_INVALID if --histogram or --spectrum is given, but the command only prints a table. */
 int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
                      const struct opt_save *save, struct gcb_diag *diag);
 

@@ -55,7 +55,7 @@ bool opt_takes_value(const struct opt_row *row)
     return row->type != OPT_FLAG && row->type != OPT_COUNT;
 }
 
-/* How each type of number is written. */
+/* How the value of each type of number is written, for help and messages. */
 static const struct {
     const char *metavar, *words;
 } types[] = {
@@ -95,7 +95,7 @@ static bool find_row(struct found *out, const struct opt_spec *spec, const char 
     return false;
 }
 
-/* The extra option called name[0..n), or NULL. */
+/* Returns the extra option called name[0..n), or NULL. */
 static const char *find_extra(const struct parser *p, const char *name, size_t n)
 {
     const char *known;
@@ -241,7 +241,7 @@ static int set_once(struct parser *p, const struct found *f, const char *value)
     return set_value(f->row, p->target + f->group->offset + f->row->offset, value, p->diag);
 }
 
-/* The next argument as the value of an option, or NULL if there is none. */
+/* Takes the next argument as the value of an option. Returns NULL if there is no further argument. */
 static const char *take_next(struct parser *p)
 {
     if (p->next >= p->argc || strncmp(p->argv[p->next], "--", 2) == 0)

@@ -36,7 +36,7 @@ struct opt_list {
     const char **items;
     size_t count, cap;
 };
-int opt_list_add(struct opt_list *list, const char *item); /* 0 or GCB_E_NOMEM */
+int opt_list_add(struct opt_list *list, const char *item); /* returns 0 or GCB_E_NOMEM */
 int opt_list_add_all(struct opt_list *list, const char *const *items, size_t count);
 void opt_list_fini(struct opt_list *list);
 
@@ -62,7 +62,7 @@ struct opt_group {
         title; /* title of a section in the help; consecutive groups with equal titles form one section */
     const struct opt_row *rows; /* NULL ends the list of groups */
     size_t offset;              /* offset of the group's struct in the command's struct */
-    bool passed_on;             /* `regress`: options that it passes on to `bench` */
+    bool passed_on;             /* `regress` passes the options of this group on to `bench` */
 };
 /* The group of a struct that is a member of the command's struct `type`. */
 #define OPT_GROUP(title_, rows_, type, member) \
@@ -103,7 +103,8 @@ const struct opt_row *opt_find(const struct opt_group **group, int *words,
 int opt_choose(int *out, const char *option, const char *const *choices, const char *text,
                struct gcb_diag *diag);
 
-/* "; did you mean '--topk'?" for the name closest to `word`, with `dashes` before it; "" if none is close. Returns out. */
+/* Writes "; did you mean '--topk'?" for the name closest to `word`, with `dashes` before it; "" if none is close.
+ * Returns out. */
 char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
                   const char *const *names, size_t count);
 

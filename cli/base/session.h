@@ -41,8 +41,8 @@ struct session {
     const struct opt_list *files;
     struct cmd_context *ctx;
     struct opt_backend backend;
-    struct gcb_bandwidth bandwidth; /* zeroed until measured */
-    struct gcb_source *source;      /* owned */
+    struct gcb_bandwidth bandwidth; /* bandwidth of memory; zeroed until it is measured */
+    struct gcb_source *source;      /* the open dump, which session_close closes */
     struct gcb_layout layout;
     struct out_report report;
     struct progress progress;

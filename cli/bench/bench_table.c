@@ -46,7 +46,7 @@ static void add_speed(struct gcb_table *table, struct bench_marks *marks, double
     marks->unknown |= half > 99.0;
 }
 
-/* A share in percent; "?" if it has more than three digits. */
+/* Writes a share in percent, or "?" if it has more than three digits. */
 static const char *percent(char out[32], double share)
 {
     if (isfinite(share) && share < 9.995)
@@ -61,7 +61,7 @@ static bool is_precise(const struct gcb_times *t, double precision)
     return t->high - t->low <= 2.0 * precision * t->seconds;
 }
 
-/* Why measuring stopped before the precision asked for was reached; "" if it was reached. */
+/* Returns why measuring stopped before the precision asked for was reached, or "" if it was reached. */
 static const char *end_of(const struct gcb_tally *t, double precision)
 {
     if (t->stop == GCB_STOP_INTERRUPTED)
@@ -72,7 +72,7 @@ static const char *end_of(const struct gcb_tally *t, double precision)
     return t->stop == GCB_STOP_SAMPLES ? "max" : "time";
 }
 
-/* "45/70": shares of the read and fill bandwidth; "cache" if memory bandwidth does not apply. */
+/* Writes "45/70", the shares of the read and fill bandwidth, or "cache" if memory bandwidth does not apply. */
 static const char *memory_text(char out[64], const struct bench_view *v, const struct gcb_tally *t)
 {
     const struct gcb_bandwidth *b = v->bandwidth;
@@ -112,7 +112,7 @@ static void print_head(const struct bench_view *v, FILE *out)
     char number[4][32];
 
     fprintf(out, "\n%s\n", v->settings);
-    if (!b->bytes) /* not measured */
+    if (!b->bytes) /* the bandwidth was not measured */
         return;
     opt_wrapf(out, 0, 0, "memory: reads %s, fills %s, copies %s GB/s over %s MB%s",
               gcb_number(number[0], b->read_gbps, 3), gcb_number(number[1], b->fill_gbps, 3),

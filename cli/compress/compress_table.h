@@ -8,14 +8,14 @@
 /* The results of a run that `compress` prints as tables and notes, below the heading. */
 struct compress_view {
     const struct gcb_method *methods; /* in the order of `result` */
-    size_t given;                     /* methods the user named; the others are baselines */
+    size_t given; /* number of methods that the user named; the others are baselines */
     const struct gcb_run_result *result;
     const struct gcb_groups *groups; /* results by group; NULL without --per */
     const struct gcb_losses *losses; /* NULL: losses are not shown */
-    enum gcb_field sort;             /* GCB_FIELD_NONE: in the order given */
+    enum gcb_field sort;             /* field to sort by; GCB_FIELD_NONE: keep the order given */
     size_t top;       /* number of groups or tensors shown; 0: all groups, or five tensors */
     unsigned repeat;  /* timed runs of each message */
-    bool whole_model; /* there is no larger scope */
+    bool whole_model; /* the scope is model, so there is no larger one */
 };
 
 int compress_show(const struct compress_view *view, const struct out_report *report,

@@ -4,8 +4,8 @@
 #include "cli/base/cmd.h"
 
 /* These functions print the manual as man(7) source, from the tables of commands, options and methods. */
-void manual_overview(FILE *out);                       /* gcbench(1) */
-void manual_command(FILE *out, const struct cmd *cmd); /* gcbench-NAME(1) */
+void manual_overview(FILE *out);                       /* prints gcbench(1) */
+void manual_command(FILE *out, const struct cmd *cmd); /* prints gcbench-NAME(1) */
 
 /* Prints the tables of commands, options and methods for completion in shells: the variable _gcbench_table, which
  * completion.sh reads. */

@@ -107,7 +107,7 @@ static void write_fields(enum gcb_record record)
     }
 }
 
-/* The record or part that a line "<!-- fields: NAME -->" names; GCB_RECORD_PARTS: none. */
+/* Returns the record or part that a line "<!-- fields: NAME -->" names, or GCB_RECORD_PARTS. */
 static enum gcb_record marked_record(const char *line)
 {
     enum gcb_record record = 0;

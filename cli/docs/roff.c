@@ -42,7 +42,7 @@ static int put_word(FILE *out, const char *word, int at)
     }
     if (at > 0)
         at += fprintf(out, " ");
-    else if (*word == '.') /* a leading dot would make a request */
+    else if (*word == '.') /* roff takes a line with a leading dot as a request */
         at += fprintf(out, "\\&");
     return at + fprintf(out, "%s", word);
 }

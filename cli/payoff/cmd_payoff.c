@@ -295,7 +295,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
     if (!err)
         err = opt_exec_resolve(&c.backend, &c.o->exec, ctx->diag);
     if (!c.files->count)
-        interrupt_catch(); /* not while it reads files: there a signal may end it at once, because nothing is lost */
+        interrupt_catch(); /* not while payoff reads files: a signal may end it then, because nothing is lost */
     if (!err && c.plan.mode == PAYOFF_EXCHANGE)
         err = find_cases(&c, ctx->diag);
     if (err && interrupt_seen())

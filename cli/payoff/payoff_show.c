@@ -10,7 +10,7 @@
 
 /* ---- the table ---- */
 
-/* "58 Gb/s", "always" or "never"; "see verdict" if it pays only above some bandwidth. */
+/* Writes "58 Gb/s", "always" or "never", or "see verdict" if the method pays only above some bandwidth. */
 static char *below_text(char *out, const struct gcb_payoff_verdict *v)
 {
     const double below = gcb_payoff_below(v->against_fp32, v->count_fp32);
@@ -44,7 +44,7 @@ static char *mark_doubt(char *out, const struct gcb_payoff_point *p)
     return p->verdict.doubt ? strcat(out, "*") : out;
 }
 
-/* A speed-up, no wider than the title of its column. */
+/* Writes a speed-up, no wider than the title of its column. */
 static char *times_text(char *out, double times, const struct gcb_payoff_point *p)
 {
     if (times < 0.001)
@@ -132,7 +132,7 @@ static int show_curves(const struct out_report *report, const struct payoff_view
     return out_table(report, table, diag);
 }
 
-/* "105 MB", or "105 MB (100 MiB)" if that is a whole number. */
+/* Writes a size: "105 MB", or "105 MB (100 MiB)" if it is a whole number of MiB. */
 static char *size_text(char *out, double bytes)
 {
     char *end = gcb_bytes(out, bytes);
@@ -317,7 +317,7 @@ static void note_adding(const struct out_report *report, const struct payoff_vie
              gcb_percent(share, largest), most->c->label, 1e-9 * most->group->copy);
 }
 
-/* Speeds at different errors cannot be compared. After a search only the methods that missed the target are counted. */
+/* Notes that speeds at different errors cannot be compared. After a search, counts methods that missed the target. */
 static void note_errors(const struct out_report *report, const struct payoff_view *v)
 {
     double least = INFINITY, most = 0.0;

@@ -13,7 +13,8 @@
 
 /* The points of one group of cases and one number of workers. */
 struct payoff_view {
-    const struct gcb_payoff_point *points; /* methods x bandwidths; first the baselines */
+    const struct gcb_payoff_point
+        *points; /* methods x bandwidths points, those of the baselines first */
     size_t methods, bandwidths;
 };
 #define PAYOFF_SHOWN 5 /* largest number of bandwidths in a table */

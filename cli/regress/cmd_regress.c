@@ -15,7 +15,7 @@ struct regress {
     struct opt_list bench;        /* options that are passed on to `bench` */
     struct gcb_runs files;        /* the cases of two result files */
     struct regress_builds builds; /* used with --against */
-    const struct gcb_runs *runs;  /* `files` or `builds.ab.runs` */
+    const struct gcb_runs *runs;  /* points to `files` or `builds.ab.runs` */
     struct gcb_verdicts verdicts;
     struct out_report report;
     struct gcb_outfile markdown;

@@ -13,7 +13,7 @@ struct regress_builds {
     const struct opt_list *files;
     struct cmd_context *ctx;
 
-    char self[4096];                                   /* this program */
+    char self[4096];                                   /* path of this program */
     char repeat[GCB_AB_REPEAT], spec[GCB_COUNTS_SPEC]; /* texts that argv points to */
     struct opt_list argv;
     struct gcb_ab_config config;

@@ -10,7 +10,7 @@ struct regress_own {
     int pairs;           /* largest number of pairs; 0: the default */
     bool calibrate, counts;
     double delta;   /* in percent; 0: the default */
-    double floor;   /* microseconds: shorter times are not judged; -1: the default */
+    double floor;   /* in microseconds; shorter times are not judged; -1: the default */
     double timeout; /* time limit of one process in seconds; 0: the default */
     bool advisory_times, strict;
     struct opt_list accept;
@@ -21,11 +21,11 @@ extern const struct opt_row regress_judge_rows[], regress_against_rows[];
 struct regress_options {
     struct regress_own own;
     struct bench_options
-        bench; /* parsed to be checked; regress uses the options of its output itself */
+        bench; /* options for `bench`, parsed only to check them; regress itself uses those of its output */
 };
 extern const struct opt_row regress_show_rows[]; /* rows for struct regress_options */
 
-/* GCB_E_INVALID if --against was given a folder instead of a program; the words name the program in it. */
+/* Checks --against: GCB_E_INVALID if it is a folder. The message then names the program in this folder. */
 int regress_check_program(const char *path, struct gcb_diag *diag);
 
 /*

@@ -8,7 +8,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/replay/replay.h"
 
-#define MAX_STEPS_SHOWN 40 /* unless --per step */
+#define MAX_STEPS_SHOWN 40 /* with more steps, only --per step shows them */
 
 /* The state of the command. Starts zeroed. */
 struct replay {
@@ -19,7 +19,7 @@ struct replay {
     struct gcb_replay_config config;
     struct gcb_replay *replay;
     struct gcb_replay_total *totals;
-    size_t done; /* methods replayed */
+    size_t done; /* number of methods replayed so far */
     struct gcb_nonfinite_watch watch;
     uint64_t elements,
         scanned; /* elements of the dump; elements scanned so far for infinities and NaNs */
