@@ -108,7 +108,7 @@ static void test_refusals(void **state)
     (void)state;
     assert_int_equal(gcb_method_parse(&m, "topk:density=0.1", NULL), 0);
     assert_int_equal(gcb_rate_axis_init(&axis, &m, NULL, &diag), GCB_E_INVALID);
-    assert_non_null(strstr(diag.text, "for 'theta', which is given"));
+    assert_non_null(strstr(diag.text, "'theta' is searched for"));
     assert_int_equal(gcb_rate_axis_init(&axis, &m, "chunk", &diag), GCB_E_INVALID);
     assert_non_null(strstr(diag.text, "chunk"));
     assert_true(gcb_rate_named(&m, "theta"));
