@@ -56,8 +56,8 @@ int session_resolve(struct session *s);
 /* Returns the status of a finished run: GCB_E_BACKEND if a method does not run on the device asked for. */
 int session_judge(const struct session *s, int err);
 
-/* For a command that treats each message by itself: removes the methods' memories; prints a note if the user asked
- * for one. */
+/* Removes the methods' memories, for a command that treats each message by itself. Prints a note if the user named a
+ * memory. */
 void session_drop_memory(const struct session *s, const char *command, struct gcb_method *methods,
                          size_t count);
 
