@@ -1,6 +1,7 @@
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
+#include "kernels/accumulate/accumulate.h"
 #include "kernels/bitpack/bitpack.h"
 #include "kernels/compare/compare.h"
 #include "kernels/convert/convert.h"
@@ -24,6 +25,7 @@ struct gcb_kernels {
     struct gcb_range_fns range;
     struct gcb_dither_fns dither;
     struct gcb_hadamard_fns hadamard;
+    struct gcb_accumulate_fns accumulate;
 };
 
 void gcb_kernels_init(struct gcb_kernels *k, unsigned cpu_flags);

@@ -461,6 +461,41 @@ static void run_flip(struct gcb_kernel_job *job)
     job->kernels.hadamard.flip(job->y, job->random, job->n);
 }
 
+/* ---- accumulate: in place, with a weight of 0, because sums would grow out of range ---- */
+
+static void prepare_add(struct gcb_kernel_job *job)
+{
+    take_input(job);
+    job->y = take_floats(job, 2);
+    job->read += job->n * sizeof(float);
+    job->written = job->n * sizeof(float);
+}
+
+/* `param` floats per position. */
+static void prepare_scatter(struct gcb_kernel_job *job)
+{
+    prepare_positions(job, job->param);
+    job->y = take_floats(job, 2);
+    job->elements = job->param * job->kept;
+    job->read = job->kept * sizeof(*job->pos) + 2 * job->elements * sizeof(float);
+    job->written = job->elements * sizeof(float);
+}
+
+static void run_add(struct gcb_kernel_job *job)
+{
+    job->kernels.accumulate.add(job->y, job->x, job->n, 0.0f);
+}
+
+static void run_scatter(struct gcb_kernel_job *job)
+{
+    job->kernels.accumulate.scatter(job->y, job->pos, job->x, job->kept, 0.0f);
+}
+
+static void run_scatter2(struct gcb_kernel_job *job)
+{
+    job->kernels.accumulate.scatter2(job->y, job->pos, job->x, job->kept, 0.0f);
+}
+
 /* ---- the table ---- */
 
 #define FN(member) offsetof(struct gcb_kernels, member)
@@ -518,6 +553,9 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"hadamard", "transform:4096", FN(hadamard.transform), 4096, prepare_transform, run_transform},
     {"hadamard", "transform", FN(hadamard.transform), 0, prepare_transform, run_transform},
     {"hadamard", "flip", FN(hadamard.flip), 0, prepare_flip, run_flip},
+    {"accumulate", "add", FN(accumulate.add), 0, prepare_add, run_add},
+    {"accumulate", "scatter", FN(accumulate.scatter), 1, prepare_scatter, run_scatter},
+    {"accumulate", "scatter2", FN(accumulate.scatter2), 2, prepare_scatter, run_scatter2},
     {.name = NULL},
 };
 /* clang-format on */

@@ -1,0 +1,17 @@
+#include <immintrin.h>
+
+#include "kernels/accumulate/accumulate.h"
+
+void gcb_accumulate_add_avx2(float *acc, const float *x, size_t n, float weight)
+{
+    const __m256 w = _mm256_set1_ps(weight);
+    size_t i;
+
+    for (i = 0; i + 8 <= n; i += 8) {
+        const __m256 product = _mm256_mul_ps(w, _mm256_loadu_ps(x + i));
+
+        _mm256_storeu_ps(acc + i, _mm256_add_ps(_mm256_loadu_ps(acc + i), product));
+    }
+    for (; i < n; i++)
+        acc[i] += weight * x[i];
+}

@@ -1,0 +1,36 @@
+#include "kernels/accumulate/accumulate.h"
+#include "src/lib/base/cpu_flags.h"
+
+static void add(float *acc, const float *x, size_t n, float weight)
+{
+    for (size_t i = 0; i < n; i++)
+        acc[i] += weight * x[i];
+}
+
+static void scatter(float *acc, const uint32_t *pos, const float *x, size_t n, float weight)
+{
+    for (size_t j = 0; j < n; j++)
+        acc[pos[j]] += weight * x[j];
+}
+
+static void scatter2(float *acc, const uint32_t *pos, const float *x, size_t n, float weight)
+{
+    for (size_t j = 0; j < n; j++) {
+        float *pair = acc + 2 * (size_t)pos[j];
+
+        pair[0] += weight * x[2 * j];
+        pair[1] += weight * x[2 * j + 1];
+    }
+}
+
+void gcb_accumulate_init(struct gcb_accumulate_fns *fns, unsigned cpu_flags)
+{
+    (void)cpu_flags;
+    *fns = (struct gcb_accumulate_fns){.add = add, .scatter = scatter, .scatter2 = scatter2};
+#if defined(__x86_64__)
+    if (cpu_flags & GCB_CPU_AVX2)
+        fns->add = gcb_accumulate_add_avx2;
+    if (cpu_flags & GCB_CPU_AVX512)
+        fns->add = gcb_accumulate_add_avx512;
+#endif
+}
