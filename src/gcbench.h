@@ -185,6 +185,46 @@ struct gcb_message_info {
 int gcb_message_info(struct gcb_message_info *info, const void *message, size_t length,
                      struct gcb_diag *diag);
 
+/*
+ * The weighted sum of messages, which may come from several workers. It costs less than decoding all of them: a sparse message
+ * costs time for the elements that it keeps, and messages of a method with a transform share one inverse transform.
+ * docs/method.md defines the result: float32 additions in the order of the calls, so that all workers who add the same
+ * messages in the same order get the same bits, with any number of threads (except an FFT over a whole message).
+ */
+struct gcb_sum;
+
+/*
+ * Opens a sum of tensors of n elements, for messages of the method `spec`. Messages of other methods can be added too, but
+ * those with another transform or chunk cost a decoding each. `into` (n floats) is the caller's tensor, which the sum uses as
+ * its accumulator and may write in every call until it is closed; NULL: the sum has its own. The caller owns *out. Options:
+ * threads, max_elements. GCB_E_INVALID, GCB_E_NOMEM: as gcb_encoder_open.
+ */
+int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
+                 const struct gcb_options *options, struct gcb_diag *diag);
+
+/* The same, where a first message (`length` bytes, maybe hostile) gives the method and n. The message is not added. Errors
+ * are those of gcb_decoder_open. */
+int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
+                      const struct gcb_options *options, struct gcb_diag *diag);
+
+/* Frees a sum. NULL is fine. */
+void gcb_sum_close(struct gcb_sum *sum);
+
+/*
+ * Adds `weight` times the tensor that a message (`length` bytes, maybe hostile) stands for. A message is checked before
+ * anything is added; after a failure the sum is as before. May allocate when a message has other parameters than those
+ * before. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as gcb_decode. GCB_E_MISMATCH: another number of elements. GCB_E_INVALID: the
+ * weight is not finite. GCB_E_NOMEM.
+ */
+int gcb_sum_add(struct gcb_sum *sum, const void *message, size_t length, float weight,
+                struct gcb_diag *diag);
+
+/*
+ * Writes the sum to x (n floats); x NULL: to the tensor `into`. Then a new sum begins at zero. Without a message the sum is
+ * zero. GCB_E_INVALID: x and `into` are NULL. GCB_E_NOMEM: the sum is as before, and x is unspecified.
+ */
+int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,6 +60,16 @@ struct gcb_parts {
     double entropy0_bits; /* total order-0 entropy of the symbols that were sent, in bits */
 };
 
+/* Where a message is added. */
+struct gcb_addition {
+    float *
+        acc; /* acc[i] += weight * decoded element i; the product and the sum are rounded to float32 */
+    float weight;
+    float *mask; /* NULL, or set to 0 where the decoded element is not 0 */
+    bool
+        joins; /* acc is a canvas that holds other messages: if this message does not fit them, GCB_E_MISMATCH */
+};
+
 struct gcb_codec_ops {
     size_t state_size; /* bytes; the coder zeroes them, stores the parameters, then calls init */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
@@ -74,6 +84,16 @@ struct gcb_codec_ops {
     /* `in` is the payload; decode must read all of it. Any bytes are safe. Returns GCB_E_CORRUPT for an invalid
      * payload. */
     int (*decode)(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
+    /* Parameters in a decoder's state were replaced by those of another message. Derives again what depends on them.
+     * GCB_E_MISMATCH: the state cannot take them, and is unchanged. NULL: fini and init do it. */
+    int (*rebind)(void *state, const struct gcb_codec_env *env);
+    /* Adds a payload. All of it is checked before anything is added. GCB_E_CORRUPT, GCB_E_NOMEM (for scratch, which the first
+     * call allocates). GCB_E_UNSUPPORTED: decode it and add that; `add` NULL says so for all parameters. */
+    int (*add)(void *state, struct gcb_rbuf *in, const struct gcb_addition *to);
+    /* The decoder's array of coefficients, to which `add` adds if the codec transforms; NULL if it does not. Sets
+     * *floats to its length. `inverse` turns it into elements and overwrites it. GCB_E_NOMEM. */
+    float *(*canvas)(void *state, uint64_t *floats);
+    int (*inverse)(void *state, float *out);
     /* Not timed. The state belongs to a decoder that has just decoded this payload without error. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
     /* number of elements that the last encode clamped; NULL if this codec never clamps */

@@ -1,21 +1,9 @@
-#include "src/lib/codec/coder.h"
+#include "src/lib/codec/coder_state.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/codec/framing.h"
-
-struct gcb_coder {
-    struct gcb_framing base;
-    struct gcb_queue queue;
-    struct gcb_kernels kernels;
-};
-
-static const struct gcb_codec_ops *ops_of(const struct gcb_coder *c)
-{
-    return c->base.method.codec->ops;
-}
 
 /* Copies the kernel table and the queue, or uses defaults, and starts the codec. */
 static int start(struct gcb_coder *c, const struct gcb_coder_config *config, struct gcb_diag *diag)
@@ -27,14 +15,14 @@ static int start(struct gcb_coder *c, const struct gcb_coder_config *config, str
         gcb_kernels_init(&c->kernels, gcb_cpu_detect());
     c->base.env.queue = &c->queue;
     c->base.env.kernels = &c->kernels;
-    return c->base.method.codec
-               ? gcb_framing_start(&c->base, ops_of(c)->state_size, ops_of(c)->init, diag)
-               : 0;
+    return c->base.method.codec ? gcb_framing_start(&c->base, gcb_coder_ops(c)->state_size,
+                                                    gcb_coder_ops(c)->init, diag)
+                                : 0;
 }
 
 static uint64_t own_payload(const struct gcb_coder *c)
 {
-    return ops_of(c)->max_payload(c->base.state);
+    return gcb_coder_ops(c)->max_payload(c->base.state);
 }
 
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
@@ -75,7 +63,8 @@ void gcb_coder_destroy(struct gcb_coder *c)
 {
     if (!c)
         return;
-    gcb_framing_fini(&c->base, c->base.state ? ops_of(c)->fini : NULL);
+    gcb_framing_fini(&c->base, c->base.state ? gcb_coder_ops(c)->fini : NULL);
+    gcb_free(c->decoded);
     gcb_free(c);
 }
 
@@ -90,7 +79,7 @@ size_t gcb_coder_bound(const struct gcb_coder *c)
 
     if (!c->base.state || c->base.env.decoding)
         return 0;
-    raw = ops_of(c)->may_send_raw && ops_of(c)->may_send_raw(c->base.state);
+    raw = gcb_coder_ops(c)->may_send_raw && gcb_coder_ops(c)->may_send_raw(c->base.state);
     return gcb_frame_head(&c->base.frame) + gcb_framing_max_payload(&c->base, own_payload(c), raw) +
            gcb_frame_tail(&c->base.frame);
 }
@@ -121,8 +110,8 @@ static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, stru
         memcpy(p, in->data, in->count * sizeof(float));
 }
 
-static int read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
-                    const struct gcb_mview *out)
+int gcb_coder_read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
+                       const struct gcb_mview *out)
 {
     const uint8_t *p = gcb_rbuf_take(in, out->count * gcb_framing_raw_size(source));
 
@@ -197,7 +186,7 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     if (raw)
         return gcb_coder_encode_raw(c, in, out, diag);
     gcb_frame_write(&frame, out);
-    err = ops_of(c)->encode(c->base.state, at, in, out);
+    err = gcb_coder_ops(c)->encode(c->base.state, at, in, out);
     frame.payload_bytes = out->len - start - gcb_frame_head(&frame);
     if (err == GCB_E_SEND_RAW) {
         out->len = start;
@@ -220,19 +209,6 @@ bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
     return gcb_framing_accepts(&c->base, frame);
 }
 
-/* The decoder of a stored message gets the first message that is not stored: it becomes the decoder of that message's
- * method. */
-static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
-{
-    int err = gcb_framing_learn(&c->base, frame, diag);
-
-    if (!err)
-        err = gcb_framing_start(&c->base, ops_of(c)->state_size, ops_of(c)->init, diag);
-    if (err)
-        gcb_framing_forget(&c->base, c->base.state ? ops_of(c)->fini : NULL);
-    return err;
-}
-
 /* Parses a message and checks that this decoder can decode it. */
 static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb_rbuf *payload,
                         const void *message, size_t length, struct gcb_diag *diag)
@@ -246,7 +222,7 @@ static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb
     if (gcb_coder_accepts(c, frame))
         return 0;
     if (!c->base.state && frame->count == c->base.env.count)
-        return learn(c, frame, diag);
+        return gcb_coder_adopt(c, frame, diag);
     return gcb_framing_explain(&c->base, frame, diag);
 }
 
@@ -263,9 +239,9 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the output and the message have different sizes");
     if (frame.flags & GCB_WIRE_STORED)
-        err = read_raw(c, frame.source, &payload, out);
+        err = gcb_coder_read_raw(c, frame.source, &payload, out);
     else
-        err = ops_of(c)->decode(c->base.state, &payload, out);
+        err = gcb_coder_ops(c)->decode(c->base.state, &payload, out);
     if (!err && (payload.failed || gcb_rbuf_left(&payload)))
         err = GCB_E_CORRUPT;
     if (err == GCB_E_NOMEM)
@@ -288,7 +264,7 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
     parts->header_bytes = length - frame.payload_bytes;
     parts->stored = frame.flags & GCB_WIRE_STORED;
     if (!parts->stored) {
-        err = ops_of(c)->describe(c->base.state, &payload, &parts->payload);
+        err = gcb_coder_ops(c)->describe(c->base.state, &payload, &parts->payload);
         return err ? gcb_diag_set(diag, err, "payload: %s", gcb_status_text(err)) : 0;
     }
     parts->payload.value_bytes = frame.payload_bytes;
@@ -299,12 +275,12 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 
 uint64_t gcb_coder_clamped(const struct gcb_coder *c)
 {
-    return ops_of(c)->clamped ? ops_of(c)->clamped(c->base.state) : 0;
+    return gcb_coder_ops(c)->clamped ? gcb_coder_ops(c)->clamped(c->base.state) : 0;
 }
 
 double gcb_coder_largest(const struct gcb_coder *c)
 {
-    return ops_of(c)->largest ? ops_of(c)->largest(c->base.state) : NAN;
+    return gcb_coder_ops(c)->largest ? gcb_coder_ops(c)->largest(c->base.state) : NAN;
 }
 
 double gcb_coder_nominal_bits(const struct gcb_coder *c)
@@ -312,10 +288,10 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
     const struct gcb_preset *preset = c->base.method.preset;
 
     return (preset && preset->nominal_bits ? preset->nominal_bits
-                                           : ops_of(c)->nominal_bits)(c->base.state);
+                                           : gcb_coder_ops(c)->nominal_bits)(c->base.state);
 }
 
 double gcb_coder_density(const struct gcb_coder *c)
 {
-    return ops_of(c)->density ? ops_of(c)->density(c->base.state) : NAN;
+    return gcb_coder_ops(c)->density ? gcb_coder_ops(c)->density(c->base.state) : NAN;
 }

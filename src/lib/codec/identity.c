@@ -1,12 +1,13 @@
 #include <string.h>
 
-#include "src/lib/codec/codec.h"
+#include "src/lib/codec/packed.h"
 
 /*
  * The tensor as it is, in float32: the baseline that shows what a coder itself costs, and the template for a new codec.
  */
 struct identity {
     uint64_t count;
+    const struct gcb_kernels *kernels;
 };
 
 static int identity_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -15,6 +16,7 @@ static int identity_init(void *state, const struct gcb_codec_env *env, struct gc
 
     (void)diag;
     s->count = env->count;
+    s->kernels = env->kernels;
     return 0;
 }
 
@@ -51,6 +53,24 @@ static int identity_decode(void *state, struct gcb_rbuf *in, const struct gcb_mv
     return 0;
 }
 
+static int identity_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    const struct identity *s = state;
+    const struct gcb_target target = {.add = to};
+    const uint8_t *p = gcb_rbuf_take(in, s->count * sizeof(float));
+    float tile[GCB_TILE];
+
+    if (!p || gcb_rbuf_left(in))
+        return GCB_E_CORRUPT;
+    for (uint64_t at = 0; at < s->count; at += GCB_TILE) {
+        const size_t n = s->count - at < GCB_TILE ? s->count - at : GCB_TILE;
+
+        memcpy(tile, p + at * sizeof(float), n * sizeof(float));
+        gcb_target_flush(&target, at, tile, n, s->kernels);
+    }
+    return 0;
+}
+
 static int identity_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct identity *s = state;
@@ -73,6 +93,7 @@ static const struct gcb_codec_ops identity_ops = {
     .max_payload = identity_max_payload,
     .encode = identity_encode,
     .decode = identity_decode,
+    .add = identity_add,
     .describe = identity_describe,
     .nominal_bits = identity_nominal_bits,
 };

@@ -35,7 +35,7 @@ struct job {
     const struct gcb_codec_env *env;
     struct gcb_rounding_draw draw;
     const float *from;
-    float *to;
+    struct gcb_target target;
     uint8_t *out;
     const uint8_t *in;
     bool failed;
@@ -96,31 +96,65 @@ static void decode_span(void *ctx, uint64_t span)
     const struct gcb_kernels *k = job->env->kernels;
     const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
     uint16_t code[GCB_TILE];
+    float tile[GCB_TILE];
     bool failed = false;
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
         const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
+        float *to = gcb_target_tile(&job->target, i, tile);
 
         k->bitpack.unpack(code, job->in + gcb_packed_bytes(i, WIDTH), n, WIDTH);
         for (size_t j = 0; j < n; j++) {
             failed |= (code[j] & NO_EXPONENT) == NO_EXPONENT;
-            job->to[i + j] = gcb_float_of((uint32_t)code[j] << 23);
+            to[j] = gcb_float_of((uint32_t)code[j] << 23);
         }
+        gcb_target_flush(&job->target, i, tile, n, k);
     }
     if (failed)
         __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
 }
 
+static void check_span(void *ctx, uint64_t span)
+{
+    struct job *job = ctx;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
+    uint16_t code[GCB_TILE];
+    bool failed = false;
+
+    for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
+        const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
+
+        job->env->kernels->bitpack.unpack(code, job->in + gcb_packed_bytes(i, WIDTH), n, WIDTH);
+        for (size_t j = 0; j < n; j++)
+            failed |= (code[j] & NO_EXPONENT) == NO_EXPONENT;
+    }
+    if (failed)
+        __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
+}
+
+static int read_payload(const struct natural *s, struct gcb_rbuf *in, struct gcb_target target)
+{
+    const uint64_t spans = gcb_span_count(s->env.count);
+    struct job job = {
+        .env = &s->env, .target = target, .in = gcb_rbuf_take(in, natural_max_payload(s))};
+
+    if (!job.in || gcb_rbuf_left(in))
+        return GCB_E_CORRUPT;
+    if (target.add) /* checks everything before anything is added */
+        gcb_parallel(s->env.queue, spans, check_span, &job);
+    if (!job.failed)
+        gcb_parallel(s->env.queue, spans, decode_span, &job);
+    return job.failed ? GCB_E_CORRUPT : 0;
+}
+
 static int natural_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    const struct natural *s = state;
-    struct job job = {
-        .env = &s->env, .to = out->data, .in = gcb_rbuf_take(in, natural_max_payload(s))};
+    return read_payload(state, in, (struct gcb_target){.to = out->data});
+}
 
-    if (!job.in)
-        return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
-    return job.failed ? GCB_E_CORRUPT : 0;
+static int natural_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    return read_payload(state, in, (struct gcb_target){.add = to});
 }
 
 static int natural_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -149,6 +183,7 @@ static const struct gcb_codec_ops natural_ops = {
     .may_send_raw = natural_may_send_raw,
     .encode = natural_encode,
     .decode = natural_decode,
+    .add = natural_add,
     .describe = natural_describe,
     .nominal_bits = natural_nominal_bits,
 };

@@ -38,4 +38,21 @@ uint64_t gcb_span_count(uint64_t count);
 /* Elements of span i of `count` elements. */
 uint64_t gcb_span_length(uint64_t count, uint64_t i);
 
+/*
+ * Where a dense decoder writes its elements, tile by tile: to an array, or, if `add` is not NULL, to a tile of the caller,
+ * which is then added. So one pass over memory decodes and adds.
+ */
+struct gcb_target {
+    float *to;
+    const struct gcb_addition *add;
+};
+/* Where to write the elements from number `at` on. `tile` has room for all of them. */
+static inline float *gcb_target_tile(const struct gcb_target *t, uint64_t at, float *tile)
+{
+    return t->add ? tile : t->to + at;
+}
+/* Call it when n elements have been written there. */
+void gcb_target_flush(const struct gcb_target *t, uint64_t at, const float *tile, size_t n,
+                      const struct gcb_kernels *kernels);
+
 #endif

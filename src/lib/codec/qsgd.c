@@ -119,7 +119,7 @@ struct job {
     const struct qsgd *s;
     struct gcb_rounding_draw draw;
     const float *from;
-    float *to;
+    struct gcb_target target;
     uint8_t *norms_out, *out;
     const uint8_t *norms, *in;
 };
@@ -188,18 +188,20 @@ static void quantise(const struct job *job, uint64_t first, size_t n, uint16_t *
     }
 }
 
-/* The inverse of quantise: writes elements [first, first + n). */
+/* The inverse of quantise. */
 static void rebuild(const struct job *job, const uint16_t *code, uint64_t first, size_t n)
 {
     const struct qsgd *s = job->s;
+    float tile[GCB_TILE];
 
     for (size_t i = 0, part; i < n; i += part) {
         const uint64_t b = (first + i) / s->l.bucket;
 
         part = part_in_bucket(s, first + i, n - i);
-        s->env.kernels->dither.from_levels(job->to + first + i, code + i, part, s->step,
-                                           gcb_load_f32(job->norms + b * sizeof(float)),
-                                           s->l.sign_bit);
+        s->env.kernels->dither.from_levels(
+            gcb_target_tile(&job->target, first + i, tile), code + i, part, s->step,
+            gcb_load_f32(job->norms + b * sizeof(float)), s->l.sign_bit);
+        gcb_target_flush(&job->target, first + i, tile, part, s->env.kernels);
     }
 }
 
@@ -259,7 +261,7 @@ static int decode_fixed(struct job *job, struct gcb_rbuf *in)
     const struct qsgd *s = job->s;
 
     job->in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->l.width));
-    if (!job->in)
+    if (!job->in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
     gcb_parallel(s->env.queue, unit_count(s), decode_unit, job);
     return 0;
@@ -353,10 +355,9 @@ static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_
     return s->p.coding == GCB_QSGD_FIXED ? encode_fixed(&job, out) : encode_elias(&job, out);
 }
 
-static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+static int read_payload(const struct qsgd *s, struct gcb_rbuf *in, struct gcb_target target)
 {
-    const struct qsgd *s = state;
-    struct job job = {.s = s, .to = out->data};
+    struct job job = {.s = s, .target = target};
 
     job.norms = gcb_rbuf_take(in, s->l.buckets * sizeof(float));
     if (!job.norms)
@@ -365,6 +366,21 @@ static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview 
         if (gcb_load_u32(job.norms + b * sizeof(float)) >= GCB_INF_BITS)
             return GCB_E_CORRUPT; /* not finite, or negative */
     return s->p.coding == GCB_QSGD_FIXED ? decode_fixed(&job, in) : decode_elias(&job, in);
+}
+
+static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    return read_payload(state, in, (struct gcb_target){.to = out->data});
+}
+
+/* Elias codes are checked while they are decoded, which is too late for a sum. */
+static int qsgd_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    const struct qsgd *s = state;
+
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return GCB_E_UNSUPPORTED;
+    return read_payload(s, in, (struct gcb_target){.add = to});
 }
 
 static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -441,6 +457,7 @@ static const struct gcb_codec_ops qsgd_ops = {
     .max_payload = qsgd_max_payload,
     .encode = qsgd_encode,
     .decode = qsgd_decode,
+    .add = qsgd_add,
     .describe = qsgd_describe,
     .nominal_bits = qsgd_nominal_bits,
 };

@@ -134,7 +134,7 @@ struct job {
     struct gcb_range_stats *stats;
     struct gcb_range_format format;
     const float *from;
-    float *to;
+    struct gcb_target target;
     uint8_t *out;
     const uint8_t *in;
 };
@@ -171,9 +171,16 @@ static void decode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const struct range *s = job->s;
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(s->env.count, i);
+    float tile[GCB_TILE];
 
-    gcb_range_get(job->to + i * GCB_SPAN, job->in + span_offset(s, i),
-                  gcb_span_length(s->env.count, i), &job->format, s->env.kernels);
+    for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
+        const size_t n = end - at < GCB_TILE ? end - at : GCB_TILE;
+
+        gcb_range_get(gcb_target_tile(&job->target, at, tile), job->in + at / 8 * s->p.bits, n,
+                      &job->format, s->env.kernels);
+        gcb_target_flush(&job->target, at, tile, n, s->env.kernels);
+    }
 }
 
 static int range_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
@@ -197,17 +204,26 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
     return 0;
 }
 
-static int range_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+static int read_payload(struct range *s, struct gcb_rbuf *in, struct gcb_target target)
 {
-    struct range *s = state;
-    struct job job = {.s = s, .to = out->data};
+    struct job job = {.s = s, .target = target};
     const int err = gcb_range_get_scale(&job.format, &s->p, in);
 
     job.in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
-    if (err || !job.in)
+    if (err || !job.in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
     gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
     return 0;
+}
+
+static int range_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    return read_payload(state, in, (struct gcb_target){.to = out->data});
+}
+
+static int range_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    return read_payload(state, in, (struct gcb_target){.add = to});
 }
 
 static int range_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -281,6 +297,7 @@ static const struct gcb_codec_ops range_ops = {
     .max_payload = range_max_payload,
     .encode = range_encode,
     .decode = range_decode,
+    .add = range_add,
     .describe = range_describe,
     .clamped = range_clamped,
     .largest = range_largest,

@@ -60,7 +60,7 @@ static uint64_t terngrad_max_payload(const void *state)
 struct job {
     struct terngrad *s;
     const float *from;
-    float *to;
+    struct gcb_target target;
     uint8_t *out;
     const uint8_t *in;
     struct gcb_dither dither;
@@ -181,25 +181,38 @@ static void decode_span(void *ctx, uint64_t i)
     const struct job *job = ctx;
     const uint64_t n = span_length(job->s, i);
     uint16_t code[TILE];
+    float tile[TILE];
 
     for (uint64_t at = 0; at < n; at += TILE) {
         const size_t m = n - at < TILE ? n - at : TILE;
+        const uint64_t first = i * SPAN + at;
 
-        unpack(job->s, code, job->in + code_bytes(job->s, i * SPAN + at), m);
-        job->s->env.kernels->dither.from_trits(job->to + i * SPAN + at, code, m, job->scale);
+        unpack(job->s, code, job->in + code_bytes(job->s, first), m);
+        job->s->env.kernels->dither.from_trits(gcb_target_tile(&job->target, first, tile), code, m,
+                                               job->scale);
+        gcb_target_flush(&job->target, first, tile, m, job->s->env.kernels);
     }
+}
+
+static int read_payload(struct terngrad *s, struct gcb_rbuf *in, struct gcb_target target)
+{
+    struct job job = {.s = s, .target = target, .scale = gcb_get_f32(in)};
+
+    job.in = gcb_rbuf_take(in, code_bytes(s, s->env.count));
+    if (!job.in || gcb_rbuf_left(in) || gcb_bits_of(job.scale) >= GCB_INF_BITS)
+        return GCB_E_CORRUPT;
+    gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, decode_span, &job);
+    return 0;
 }
 
 static int terngrad_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    struct terngrad *s = state;
-    struct job job = {.s = s, .to = out->data, .scale = gcb_get_f32(in)};
+    return read_payload(state, in, (struct gcb_target){.to = out->data});
+}
 
-    job.in = gcb_rbuf_take(in, code_bytes(s, s->env.count));
-    if (!job.in || gcb_bits_of(job.scale) >= GCB_INF_BITS)
-        return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, decode_span, &job);
-    return 0;
+static int terngrad_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    return read_payload(state, in, (struct gcb_target){.add = to});
 }
 
 static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -274,6 +287,7 @@ static const struct gcb_codec_ops terngrad_ops = {
     .max_payload = terngrad_max_payload,
     .encode = terngrad_encode,
     .decode = terngrad_decode,
+    .add = terngrad_add,
     .describe = terngrad_describe,
     .clamped = terngrad_clamped,
     .nominal_bits = terngrad_nominal_bits,

@@ -26,7 +26,16 @@ struct gcb_sparse {
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
     uint64_t max_kept; /* positions that the selector may keep */
+    uint32_t *listed;  /* the positions of a message that is added; NULL until one is */
 };
+
+/* Number of positions in segment g. */
+static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uint64_t g)
+{
+    const uint64_t left = s->t.positions - g * s->t.env.segment;
+
+    return left < s->t.env.segment ? left : s->t.env.segment;
+}
 
 /* sparse_params.c: the parameter table, and combinations that are refused */
 extern const struct gcb_param gcb_sparse_params[];
@@ -47,5 +56,12 @@ void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env);
 
 /* The most bytes that a payload of a bound state can have. */
 uint64_t gcb_sparse_max_payload(const void *state);
+
+/* decode.c: operations of a decoder (struct gcb_codec_ops) */
+int gcb_sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
+int gcb_sparse_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to);
+float *gcb_sparse_canvas(void *state, uint64_t *floats);
+int gcb_sparse_inverse(void *state, float *out);
+int gcb_sparse_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
 
 #endif

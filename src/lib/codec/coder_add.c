@@ -1,0 +1,162 @@
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/coder_state.h"
+#include "src/lib/codec/packed.h"
+
+/* Decoders that add: to elements, or to a canvas of coefficients. */
+
+/* Gives a decoder without a method the message's. After a failure it has none. */
+static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+{
+    int err = gcb_framing_learn(&c->base, frame, diag);
+
+    if (!err)
+        err =
+            gcb_framing_start(&c->base, gcb_coder_ops(c)->state_size, gcb_coder_ops(c)->init, diag);
+    if (err)
+        gcb_framing_forget(&c->base, c->base.state ? gcb_coder_ops(c)->fini : NULL);
+    return err;
+}
+
+/* Gives the decoder's state the parameters of the frame, if it can take them. */
+static int rebind(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+{
+    struct gcb_framing *f = &c->base;
+    const struct gcb_method method = f->method;
+    const struct gcb_frame own = f->frame;
+    int err = gcb_framing_learn(f, frame, diag);
+
+    if (!err) {
+        gcb_param_store(f->method.codec->params, f->method.value, f->state);
+        err = gcb_coder_ops(c)->rebind(f->state, &f->env);
+        if (err)
+            gcb_param_store(method.codec->params, method.value, f->state);
+    }
+    if (err) {
+        f->method = method;
+        f->frame = own;
+    }
+    return err == GCB_E_MISMATCH ? gcb_framing_explain(f, frame, diag) : err;
+}
+
+int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+{
+    struct gcb_framing *f = &c->base;
+
+    if (gcb_framing_accepts(f, frame))
+        return 0;
+    if (frame->count != f->env.count || (f->state && frame->codec != f->frame.codec))
+        return gcb_framing_explain(f, frame, diag);
+    if (f->state && gcb_coder_ops(c)->rebind)
+        return rebind(c, frame, diag);
+    if (f->state)
+        gcb_framing_forget(f, gcb_coder_ops(c)->fini);
+    return learn(c, frame, diag);
+}
+
+/* Adds the payload of a stored message, tile by tile. */
+static int add_raw(struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
+                   const struct gcb_addition *to)
+{
+    const struct gcb_target target = {.add = to};
+    const size_t size = gcb_framing_raw_size(source);
+    float tile[GCB_TILE];
+
+    if (gcb_rbuf_left(in) != c->base.env.count * size)
+        return GCB_E_CORRUPT;
+    for (uint64_t at = 0; at < c->base.env.count; at += GCB_TILE) {
+        const uint64_t left = c->base.env.count - at, n = left < GCB_TILE ? left : GCB_TILE;
+        struct gcb_rbuf part = {.data = gcb_rbuf_take(in, n * size), .len = n * size};
+
+        gcb_coder_read_raw(c, source, &part, &(struct gcb_mview){.data = tile, .count = n});
+        gcb_target_flush(&target, at, tile, n, &c->kernels);
+    }
+    return 0;
+}
+
+/* Decodes a payload and adds the decoded tensor. */
+static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    const uint64_t count = c->base.env.count;
+    const struct gcb_target target = {.add = to};
+    int err;
+
+    if (!c->decoded)
+        c->decoded = gcb_alloc_array(count, sizeof(*c->decoded));
+    if (!c->decoded)
+        return GCB_E_NOMEM;
+    err = gcb_coder_ops(c)->decode(c->base.state, in, &(struct gcb_mview){c->decoded, count});
+    if (!err && (in->failed || gcb_rbuf_left(in)))
+        err = GCB_E_CORRUPT;
+    if (!err)
+        gcb_target_flush(&target, 0, c->decoded, count, &c->kernels);
+    return err;
+}
+
+static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag)
+{
+    if (!err || err == GCB_E_MISMATCH)
+        return err;
+    if (err == GCB_E_NOMEM)
+        return gcb_diag_set(diag, err, "method '%s': %s", c->base.method.name,
+                            gcb_status_text(err));
+    return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
+}
+
+int gcb_coder_add(struct gcb_coder *c, const void *message, size_t length,
+                  const struct gcb_addition *to, struct gcb_diag *diag)
+{
+    struct gcb_frame frame;
+    struct gcb_rbuf payload, again;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    if (!err)
+        err = gcb_coder_adopt(c, &frame, diag);
+    if (err)
+        return err;
+    again = payload;
+    if (frame.flags & GCB_WIRE_STORED)
+        err = add_raw(c, frame.source, &payload, to);
+    else if (gcb_coder_has_canvas(c) || !gcb_coder_ops(c)->add)
+        err = GCB_E_UNSUPPORTED;
+    else
+        err = gcb_coder_ops(c)->add(c->base.state, &payload, to);
+    if (err == GCB_E_UNSUPPORTED)
+        err = decode_and_add(c, &again, to);
+    return tell_damage(c, err, diag);
+}
+
+bool gcb_coder_has_canvas(const struct gcb_coder *c)
+{
+    uint64_t floats;
+
+    return c->base.state && gcb_coder_ops(c)->canvas &&
+           gcb_coder_ops(c)->canvas(c->base.state, &floats);
+}
+
+int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, float weight,
+                      bool joins, struct gcb_diag *diag)
+{
+    struct gcb_addition to = {.weight = weight, .joins = joins};
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    uint64_t floats;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    if (!err && frame.flags & GCB_WIRE_STORED)
+        err = gcb_diag_set(diag, GCB_E_MISMATCH, "the message is the raw tensor");
+    if (!err)
+        err = gcb_coder_adopt(c, &frame, diag);
+    if (err)
+        return err;
+    to.acc = gcb_coder_ops(c)->canvas(c->base.state, &floats);
+    if (!joins)
+        memset(to.acc, 0, floats * sizeof(*to.acc));
+    return tell_damage(c, gcb_coder_ops(c)->add(c->base.state, &payload, &to), diag);
+}
+
+int gcb_coder_rebuild(struct gcb_coder *c, float *out, struct gcb_diag *diag)
+{
+    return tell_damage(c, gcb_coder_ops(c)->inverse(c->base.state, out), diag);
+}

@@ -1,0 +1,25 @@
+#ifndef SRC_LIB_CODEC_CODER_STATE_H
+#define SRC_LIB_CODEC_CODER_STATE_H
+
+#include "src/lib/codec/coder.h"
+#include "src/lib/codec/framing.h"
+
+/* The inside of a coder, for coder.c and coder_add.c only. */
+struct gcb_coder {
+    struct gcb_framing base;
+    struct gcb_queue queue;
+    struct gcb_kernels kernels;
+    float *decoded; /* of a message that is added; NULL until one needs it */
+};
+
+/* The coder must have a codec. */
+static inline const struct gcb_codec_ops *gcb_coder_ops(const struct gcb_coder *c)
+{
+    return c->base.method.codec->ops;
+}
+
+/* Reads the payload of a stored message, or a part of it, into `out`. 0 or GCB_E_CORRUPT: it has another length. */
+int gcb_coder_read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
+                       const struct gcb_mview *out);
+
+#endif

@@ -1,0 +1,227 @@
+#include "src/lib/sum/sum.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/api/options.h"
+#include "src/lib/base/alloc.h"
+
+struct gcb_sum {
+    struct gcb_coder *main;  /* of the sum's method; its canvas is the sum's */
+    struct gcb_coder *other; /* of the last message that did not fit `main`; NULL: there was none */
+    struct gcb_coder_config config;
+    struct gcb_queue queue;
+    struct gcb_kernels kernels;
+    uint64_t count;
+    float *into;     /* the caller's tensor, or NULL */
+    float *elements; /* `into`, or owned; NULL until something is added to it */
+    float *
+        scratch; /* the rebuilt canvas, if the result's tensor has the elements; NULL until needed */
+    bool canvas_begun, elements_begun; /* was anything added since the last result? */
+};
+
+/* ---- opening ---- */
+
+static int create(struct gcb_sum **out, float *into, const struct gcb_coder_config *config,
+                  struct gcb_diag *diag)
+{
+    struct gcb_sum *s = gcb_alloc_zero(1, sizeof(*s));
+
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "a sum");
+    s->config = *config;
+    s->config.env.path = NULL;
+    s->queue = config->env.queue ? *config->env.queue : (struct gcb_queue){.threads = 1};
+    if (config->env.kernels)
+        s->kernels = *config->env.kernels;
+    else
+        gcb_kernels_init(&s->kernels, gcb_cpu_detect());
+    s->config.env.queue = &s->queue;
+    s->config.env.kernels = &s->kernels;
+    s->into = s->elements = into;
+    *out = s;
+    return 0;
+}
+
+static int opened(struct gcb_sum **out, struct gcb_sum *s, int err)
+{
+    if (err) {
+        gcb_sum_close(s);
+        return err;
+    }
+    s->count = gcb_coder_elements(s->main);
+    *out = s;
+    return 0;
+}
+
+int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float *into,
+                   const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_sum *s = NULL;
+    int err = create(&s, into, config, diag);
+
+    if (!err) {
+        s->config.env.decoding = true;
+        err = gcb_coder_create(&s->main, method, &s->config, diag);
+    }
+    return opened(out, s, err);
+}
+
+int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
+                        const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_sum *s = NULL;
+    int err = create(&s, into, config, diag);
+
+    if (!err)
+        err = gcb_coder_create_decoder(&s->main, message, length, &s->config, diag);
+    return opened(out, s, err);
+}
+
+int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
+                 const struct gcb_options *options, struct gcb_diag *diag)
+{
+    struct gcb_settings settings;
+    struct gcb_method method;
+    int err = gcb_settings_init(&settings, options, n, diag);
+
+    if (!err)
+        err = gcb_method_parse(&method, spec, diag);
+    return err ? err : gcb_sum_create(out, &method, into, &settings.config, diag);
+}
+
+int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
+                      const struct gcb_options *options, struct gcb_diag *diag)
+{
+    struct gcb_settings settings;
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    if (!err)
+        err = gcb_settings_init(&settings, options, frame.count, diag);
+    return err ? err : gcb_sum_create_like(out, message, length, into, &settings.config, diag);
+}
+
+void gcb_sum_close(struct gcb_sum *s)
+{
+    if (!s)
+        return;
+    gcb_coder_destroy(s->main);
+    gcb_coder_destroy(s->other);
+    if (s->elements != s->into)
+        gcb_free(s->elements);
+    gcb_free(s->scratch);
+    gcb_free(s);
+}
+
+/* ---- adding ---- */
+
+/* Finds a decoder that accepts the frame: the sum's own, or one for the other messages. */
+static int find_decoder(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
+                        size_t length, struct gcb_coder **out, struct gcb_diag *diag)
+{
+    int err =
+        gcb_coder_has_canvas(s->main) ? GCB_E_MISMATCH : gcb_coder_adopt(s->main, frame, diag);
+
+    *out = s->main;
+    if (err != GCB_E_MISMATCH)
+        return err;
+    if (!s->other || gcb_coder_adopt(s->other, frame, NULL)) {
+        gcb_coder_destroy(s->other);
+        s->other = NULL;
+        err = gcb_coder_create_decoder(&s->other, message, length, &s->config, diag);
+    } else {
+        err = 0;
+    }
+    *out = s->other;
+    return err;
+}
+
+static int add_to_elements(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
+                           size_t length, float weight, struct gcb_diag *diag)
+{
+    struct gcb_addition to = {.weight = weight};
+    struct gcb_coder *decoder = NULL;
+    int err;
+
+    if (!s->elements)
+        s->elements = gcb_alloc_array(s->count, sizeof(*s->elements));
+    if (!s->elements)
+        return gcb_diag_nomem(diag, s->count * sizeof(*s->elements), "a sum");
+    err = find_decoder(s, frame, message, length, &decoder, diag);
+    if (err)
+        return err;
+    if (!s->elements_begun)
+        memset(s->elements, 0, s->count * sizeof(*s->elements));
+    to.acc = s->elements;
+    err = gcb_coder_add(decoder, message, length, &to, diag);
+    s->elements_begun |= !err;
+    return err;
+}
+
+int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float weight,
+                struct gcb_diag *diag)
+{
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    if (!err)
+        err = gcb_message_check(message, length, 0, diag);
+    if (err)
+        return err;
+    if (!isfinite(weight))
+        return gcb_diag_set(diag, GCB_E_INVALID, "a weight must be finite");
+    if (frame.count != s->count)
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "the message has %" PRIu64 " elements, the sum %" PRIu64, frame.count,
+                            s->count);
+    err = GCB_E_MISMATCH;
+    if (gcb_coder_has_canvas(s->main))
+        err = gcb_coder_collect(s->main, message, length, weight, s->canvas_begun, diag);
+    if (err == GCB_E_MISMATCH)
+        return add_to_elements(s, &frame, message, length, weight, diag);
+    s->canvas_begun |= !err;
+    return err;
+}
+
+/* ---- finishing ---- */
+
+/* Writes the rebuilt canvas to `x`, plus the elements if there are any. */
+static int finish_canvas(struct gcb_sum *s, float *x, struct gcb_diag *diag)
+{
+    float *rebuilt = x;
+    int err;
+
+    if (s->elements_begun && x == s->elements) {
+        if (!s->scratch)
+            s->scratch = gcb_alloc_array(s->count, sizeof(*s->scratch));
+        if (!s->scratch)
+            return gcb_diag_nomem(diag, s->count * sizeof(*s->scratch), "a sum");
+        rebuilt = s->scratch;
+    }
+    err = gcb_coder_rebuild(s->main, rebuilt, diag);
+    if (!err && s->elements_begun)
+        s->kernels.accumulate.add(x, rebuilt == x ? s->elements : rebuilt, s->count, 1.0f);
+    return err;
+}
+
+int gcb_sum_finish(struct gcb_sum *s, float *x, struct gcb_diag *diag)
+{
+    float *out = x ? x : s->into;
+    int err = 0;
+
+    if (!out)
+        return gcb_diag_set(diag, GCB_E_INVALID, "the sum needs a tensor to write to");
+    if (s->canvas_begun)
+        err = finish_canvas(s, out, diag);
+    else if (!s->elements_begun)
+        memset(out, 0, s->count * sizeof(*out));
+    else if (out != s->elements)
+        memcpy(out, s->elements, s->count * sizeof(*out));
+    if (!err)
+        s->canvas_begun = s->elements_begun = false;
+    return err;
+}

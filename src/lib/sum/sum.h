@@ -1,0 +1,25 @@
+#ifndef SRC_LIB_SUM_SUM_H
+#define SRC_LIB_SUM_SUM_H
+
+#include "src/lib/codec/coder.h"
+
+/*
+ * The weighted sum of messages (struct gcb_sum in src/gcbench.h, which has the functions that add and finish). A sum has up to
+ * two accumulators:
+ *
+ *   the canvas    coefficients of a transform, if the sum's method has one. Messages with the same codec, transform and
+ *                 chunk are added here; one inverse transform turns the canvas into elements.
+ *   the elements  everything else: messages without a transform, messages sent raw, messages of another method.
+ *
+ * The result is the inverse transform of the canvas plus the elements. Each addition is rounded to float32, in the order of
+ * the calls.
+ */
+
+/* Opens a sum of messages of this method, with config->env.count elements. `into` is as in gcb_sum_open. */
+int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float *into,
+                   const struct gcb_coder_config *config, struct gcb_diag *diag);
+/* The same, where a message gives the method and the number of elements. */
+int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
+                        const struct gcb_coder_config *config, struct gcb_diag *diag);
+
+#endif
