@@ -5,7 +5,7 @@ struct gcb_decoder {
     struct gcb_coder *coder;
 };
 
-/* Opens for a method or, if `method` is NULL, for a message. */
+/* Opens a decoder for a method or, if `method` is NULL, for the method of a message. */
 static int open_decoder(struct gcb_decoder **out, const struct gcb_method *method,
                         const struct gcb_rbuf *message, const struct gcb_coder_config *config,
                         struct gcb_diag *diag)

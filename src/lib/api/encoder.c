@@ -8,7 +8,7 @@ struct gcb_encoder {
     struct gcb_queue queue;
     struct gcb_kernels kernels;
     enum gcb_dtype input;
-    float *wide; /* the tensor as float32; NULL if the input is */
+    float *wide; /* the tensor as float32; NULL if the input is float32 */
 };
 
 /* ---- opening ---- */
@@ -80,7 +80,7 @@ static void widen_span(void *ctx, uint64_t i)
     w->run(w->to + i * GCB_SPAN, w->from + i * GCB_SPAN * 2, gcb_span_length(w->count, i));
 }
 
-/* The tensor in float32: x itself, or its elements in `wide`. */
+/* Returns the tensor in float32: x itself, or its elements converted into e->wide. */
 static const float *widen(struct gcb_encoder *e, const void *x)
 {
     const struct gcb_convert_fns *f = &e->kernels.convert;

@@ -8,7 +8,8 @@ const char *gcb_version(void)
     return GCB_VERSION_TEXT;
 }
 
-/* Copies options of any version of the header. Fields that the caller does not know are 0: their defaults. */
+/* Copies options of any version of the header. Fields that the caller's header does not have become 0, which means the
+ * default. */
 static int copy_options(struct gcb_options *out, const struct gcb_options *o, struct gcb_diag *diag)
 {
     memset(out, 0, sizeof(*out));

@@ -3,7 +3,8 @@
 
 #include "src/lib/codec/coder.h"
 
-/* The public options with their defaults, and what they mean for a coder. Not to be copied: `config` points into it. */
+/* The public options with their defaults, and what they mean for a coder. Do not copy the struct: `config` points into
+ * it. */
 struct gcb_settings {
     struct gcb_options options;
     struct gcb_queue queue;

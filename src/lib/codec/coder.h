@@ -21,7 +21,7 @@ struct gcb_coder_config {
     uint64_t max_elements; /* a decoder refuses messages with more elements; 0: 2^56 */
 };
 
-/* An encoder, or a decoder if config->env.decoding. */
+/* Makes an encoder, or a decoder if config->env.decoding is true. */
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                      const struct gcb_coder_config *config, struct gcb_diag *diag);
 /* Takes env.count, source and checksum from the message, not from `config`. */
@@ -30,7 +30,7 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
 void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
 
 uint64_t gcb_coder_elements(const struct gcb_coder *c);
-/* Most bytes of a message; 0 for a decoder. */
+/* The most bytes of an encoder's message; 0 for a decoder. */
 size_t gcb_coder_bound(const struct gcb_coder *c);
 
 /*
@@ -47,12 +47,12 @@ size_t gcb_coder_raw_bytes(const struct gcb_coder *c);
 int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
                          struct gcb_diag *diag);
 
-/* Does not check the checksum. The decoder of a stored message becomes the decoder of the first message that is not stored;
- * that allocates. GCB_E_MISMATCH: the message does not fit. */
+/* Does not check the checksum. The decoder of a stored message becomes the decoder of the first message that is not
+ * stored, and allocates memory for it. GCB_E_MISMATCH: this coder cannot decode the message. */
 int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
                      const struct gcb_mview *out, struct gcb_diag *diag);
 
-/* Has the message this decoder's codec, parameters and count? A stored message needs only the same count. */
+/* Does the message have this decoder's codec, parameters and count? A stored message needs only the same count. */
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame);
 
 /*

@@ -64,7 +64,7 @@ int gcb_framing_method(struct gcb_framing *f, const struct gcb_method *method,
     return bind(f, config, diag);
 }
 
-/* The method that the frame names, with the frame's parameters. */
+/* Finds the method that the frame names, with the frame's parameters. */
 static int find_method(struct gcb_framing *f, struct gcb_diag *diag)
 {
     struct gcb_rbuf params = {.data = f->frame.params, .len = f->frame.param_bytes};

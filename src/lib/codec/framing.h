@@ -20,18 +20,18 @@ struct gcb_framing {
     void *state;            /* the codec's state; NULL in the decoder of a stored message */
 };
 
-/* Binds an encoder (if config->env.decoding: a decoder) to a tensor of config->env.count elements. GCB_E_NOMEM: there is
- * no memory, or too many elements. */
+/* Binds an encoder, or a decoder if config->env.decoding is true, to a tensor of config->env.count elements.
+ * GCB_E_NOMEM: there is no memory, or too many elements. */
 int gcb_framing_method(struct gcb_framing *f, const struct gcb_method *method,
                        const struct gcb_coder_config *config, struct gcb_diag *diag);
 /* Binds a decoder to messages like this one. Returns 0, GCB_E_NOMEM, GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
 int gcb_framing_decoder(struct gcb_framing *f, const void *message, size_t length,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
-/* Gives the decoder of a stored message the method of another message. Call gcb_framing_start after it. GCB_E_UNSUPPORTED,
- * GCB_E_CORRUPT. */
+/* Gives the decoder of a stored message the method of another message. Call gcb_framing_start after it. Returns 0,
+ * GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
 int gcb_framing_learn(struct gcb_framing *f, const struct gcb_frame *frame, struct gcb_diag *diag);
-/* Frees the state and forgets the method; `fini` is the codec's (may be NULL). */
+/* Frees the state and forgets the method. `fini` is the codec's function and may be NULL. */
 void gcb_framing_forget(struct gcb_framing *f, void (*fini)(void *state));
 
 /* Makes the codec's state: `size` zeroed bytes, the parameters, then init (may be NULL). If the parameters came from a
