@@ -15,7 +15,7 @@
 static void test_regress(void **state)
 {
     static char label[] = "topk:theta=0.85 model, 4 threads, cold", text[] = "x";
-    const struct gcb_case of = {.label = label, .name = text, .method = text};
+    const struct gcb_case of = {.label = label, .method = text};
     struct gcb_verdict v[GCB_QUANTITIES];
     const struct gcb_verdicts all = {.items = v, .count = GCB_QUANTITIES};
 

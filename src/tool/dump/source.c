@@ -6,29 +6,6 @@
 #include "src/lib/base/text.h"
 #include "src/tool/dump/source_private.h"
 
-enum { STRING_BLOCK = 64 << 10 };
-
-const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n)
-{
-    const size_t block = n + 1 > STRING_BLOCK ? n + 1 : STRING_BLOCK;
-    char *at;
-
-    if (s->left < n + 1) {
-        if (gcb_grow(&s->blocks, &s->cap, s->count, sizeof(*s->blocks)) != 0)
-            return NULL;
-        s->blocks[s->count] = gcb_alloc(block);
-        if (!s->blocks[s->count])
-            return NULL;
-        s->count++;
-        s->left = block;
-    }
-    at = s->blocks[s->count - 1] + (block - s->left);
-    s->left -= n + 1;
-    memcpy(at, text, n);
-    at[n] = '\0';
-    return at;
-}
-
 void gcb_source_close(struct gcb_source *source)
 {
     if (!source)
@@ -41,9 +18,7 @@ void gcb_source_close(struct gcb_source *source)
     gcb_free(source->values);
     gcb_free(source->notes);
     gcb_free(source->synthetic);
-    for (size_t i = 0; i < source->strings.count; i++)
-        gcb_free(source->strings.blocks[i]);
-    gcb_free(source->strings.blocks);
+    gcb_strings_fini(&source->strings);
     gcb_free(source);
 }
 

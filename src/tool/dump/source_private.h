@@ -1,6 +1,7 @@
 #ifndef SRC_TOOL_DUMP_SOURCE_PRIVATE_H
 #define SRC_TOOL_DUMP_SOURCE_PRIVATE_H
 
+#include "src/tool/base/strings.h"
 #include "src/tool/dump/selection.h"
 #include "src/tool/dump/source.h"
 #include "src/tool/hdf5/h5child.h"
@@ -8,13 +9,6 @@
 /*
  * The private parts of a source. source_open.c, source_list.c and source_synthetic.c fill them; source.c reads them.
  */
-
-/* Strings that live as long as the source, packed into blocks. */
-struct gcb_strings {
-    char **blocks;
-    size_t count, cap;
-    size_t left; /* free bytes in the last block */
-};
 
 struct gcb_step_value {
     uint64_t step;
@@ -59,9 +53,6 @@ struct gcb_source {
     size_t last_file; /* number of the file that was read last */
     uint64_t uses;
 };
-
-/* Copies n bytes and adds a terminator; `s` owns the copy. Returns NULL if memory runs out. */
-const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
 /* Opens a file unless it is open, and lists it unless `lister` is NULL. */
 int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,

@@ -2,6 +2,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/base/strings.h"
 
 #define GAP 2
 #define LEAST 8     /* smallest width of an elastic column */
@@ -10,7 +11,8 @@
 struct gcb_table {
     const struct gcb_table_column *columns;
     size_t count;
-    char **cells; /* rows * count */
+    const char **cells; /* rows * count, in `strings` */
+    struct gcb_strings strings;
     size_t used, cap;
     bool failed; /* memory ran out */
 };
@@ -36,22 +38,18 @@ void gcb_table_destroy(struct gcb_table *t)
 {
     if (!t)
         return;
-    for (size_t i = 0; i < t->used; i++)
-        gcb_free(t->cells[i]);
+    gcb_strings_fini(&t->strings);
     gcb_free(t->cells);
     gcb_free(t);
 }
 
 void gcb_table_cell(struct gcb_table *t, const char *text)
 {
-    char *copy = gcb_strdup(text ? text : "-");
+    const char *copy = t && !t->failed ? gcb_strings_keep(&t->strings, text ? text : "-") : NULL;
 
-    if (t && !t->failed && copy && !gcb_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells))) {
+    if (copy && !gcb_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells)))
         t->cells[t->used++] = copy;
-        return;
-    }
-    gcb_free(copy);
-    if (t)
+    else if (t)
         t->failed = true;
 }
 
@@ -155,7 +153,7 @@ static void find_widths(struct print *p, unsigned limit)
         p->widths[i]--;
 }
 
-static void print_line(struct print *p, char *const *cells)
+static void print_line(struct print *p, const char *const *cells)
 {
     const struct gcb_table *t = p->table;
 

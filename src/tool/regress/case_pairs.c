@@ -5,11 +5,9 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/regress/case_index.h"
 
 /* ---- pairing ---- */
-
-/* The keys that identify a case, in the order in which they are tried. */
-enum identity { ALL, WITHOUT_FOLDERS, WITHOUT_ISA, IDENTITIES };
 
 #define UNPAIRED SIZE_MAX
 
@@ -28,65 +26,42 @@ static const struct gcb_case *case_at(const struct pairing *p, size_t index)
                                   : &p->next->items[index - p->base->count];
 }
 
-static char *make_key(const struct gcb_case *c, enum identity identity)
+/* Makes an index of the unpaired cases of one file, whose numbers begin at `first`. GCB_E_NOMEM. */
+static int index_unpaired(struct gcb_case_index *out, const struct pairing *p,
+                          const struct gcb_cases *cases, size_t first,
+                          enum gcb_case_identity identity)
 {
-    size_t size = 1;
-    char *key;
+    const int err = gcb_case_index_init(out, cases->items, cases->count, identity);
 
-    for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
-        size += strlen(c->text[i]) + 1;
-    key = gcb_alloc_zero(size, 1);
-    if (!key)
-        return NULL;
-    gcb_append(key, size, "%s", c->text[identity == ALL ? GCB_CASE_FILE : GCB_CASE_FILES]);
-    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_FILES; i++)
-        if (identity != WITHOUT_ISA || i != GCB_CASE_ISA)
-            gcb_append(key, size, "\t%s", c->text[i]);
-    return key;
-}
-
-/* Maps the keys of the unpaired cases of one file, numbers `from` to before `to`, to their numbers; -1: several cases
- * have the key. GCB_E_NOMEM. */
-static int index_cases(json_t *out, const struct pairing *p, size_t from, size_t to,
-                       enum identity identity)
-{
-    int err = out ? 0 : GCB_E_NOMEM;
-
-    for (size_t i = from; !err && i < to; i++) {
-        char *key;
-
-        if (p->partner[i] != UNPAIRED)
-            continue;
-        key = make_key(case_at(p, i), identity);
-        if (!key || json_object_set_new_nocheck(
-                        out, key, json_integer(json_object_get(out, key) ? -1 : (json_int_t)i)))
-            err = GCB_E_NOMEM;
-        gcb_free(key);
-    }
+    for (size_t i = 0; !err && i < cases->count; i++)
+        if (p->partner[first + i] == UNPAIRED)
+            gcb_case_index_add(out, i);
     return err;
 }
 
-/* Pairs two cases with the same key, if each is the only case of its file with that key. GCB_E_NOMEM. */
-static int pair_by(struct pairing *p, enum identity identity)
+/* Pairs two cases with the same identity, if each is the only case of its file with that identity. GCB_E_NOMEM. */
+static int pair_by(struct pairing *p, enum gcb_case_identity identity)
 {
-    json_t *base = json_object(), *next = json_object(), *at;
-    const char *key;
-    int err = index_cases(base, p, 0, p->base->count, identity);
+    struct gcb_case_index base = {.cases = NULL}, next = {.cases = NULL};
+    int err = index_unpaired(&base, p, p->base, 0, identity);
 
     if (!err)
-        err = index_cases(next, p, p->base->count, p->count, identity);
-    json_object_foreach(base, key, at)
-    {
-        const json_t *other = json_object_get(next, key);
-        const json_int_t i = json_integer_value(at), k = other ? json_integer_value(other) : -1;
+        err = index_unpaired(&next, p, p->next, p->base->count, identity);
+    for (size_t i = 0; !err && i < p->base->count; i++) {
+        const struct gcb_case *c = &p->base->items[i];
+        const struct gcb_case_place *own, *other;
 
-        if (err || i < 0 || k < 0)
+        if (p->partner[i] != UNPAIRED)
             continue;
-        p->partner[i] = (size_t)k;
-        p->partner[k] = (size_t)i;
+        own = gcb_case_index_find(&base, c);
+        other = gcb_case_index_find(&next, c);
+        if (own->several || !other || other->several)
+            continue;
+        p->partner[i] = p->base->count + other->number - 1;
+        p->partner[p->partner[i]] = i;
     }
-    json_decref(base);
-    json_decref(next);
+    gcb_case_index_fini(&base);
+    gcb_case_index_fini(&next);
     return err;
 }
 
@@ -102,8 +77,8 @@ int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_c
     err = *out && p.partner ? 0 : GCB_E_NOMEM;
     for (size_t i = 0; !err && i < p.count; i++)
         p.partner[i] = UNPAIRED;
-    for (int i = ALL; !err && i < IDENTITIES; i++)
-        err = pair_by(&p, (enum identity)i);
+    for (int i = GCB_SAME_ALL; !err && i < GCB_CASE_IDENTITIES; i++)
+        err = pair_by(&p, (enum gcb_case_identity)i);
     for (size_t i = 0; !err && i < p.count; i++)
         if (i < base->count)
             (*out)[(*count)++] = (struct gcb_case_pair){case_at(&p, i), case_at(&p, p.partner[i])};

@@ -2,11 +2,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/regress/case_index.h"
 #include "src/tool/rows/results.h"
 
 /*
@@ -30,15 +32,29 @@ static char *escape_again(const char *text)
     return out;
 }
 
-int gcb_case_set(char **field, const char *text)
+/* Is it a text that gcbench wrote, without characters beyond ASCII? Most are. */
+static bool is_plain(const char *text)
 {
-    char *copy = escape_again(text ? text : "");
+    while (*text >= 0x20 && *text <= 0x7e)
+        text++;
+    return *text == '\0';
+}
 
-    if (!copy)
-        return GCB_E_NOMEM;
-    gcb_free(*field);
-    *field = copy;
-    return 0;
+int gcb_case_set(struct gcb_cases *cases, const char **field, const char *text)
+{
+    char *escaped = NULL;
+
+    if (!text)
+        text = "";
+    if (!is_plain(text)) {
+        escaped = escape_again(text);
+        if (!escaped)
+            return GCB_E_NOMEM;
+        text = escaped;
+    }
+    *field = gcb_strings_keep(&cases->strings, text);
+    gcb_free(escaped);
+    return *field ? 0 : GCB_E_NOMEM;
 }
 
 void gcb_case_remove_folders(char *files)
@@ -61,29 +77,40 @@ static void append_word(char *out, size_t size, const char *text)
         gcb_append(out, size, "%s%s", out[0] ? " " : "", text);
 }
 
-int gcb_case_make_name(struct gcb_case *c)
+char *gcb_case_make_name(const struct gcb_case *c)
 {
-    char count[40] = "", threads[40];
-    size_t size = 80;
+    size_t size = 1;
+    char *name;
 
+    for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
+        size += strlen(c->text[i]) + 1;
+    name = gcb_alloc_zero(size, 1);
+    if (!name)
+        return NULL;
+    append_word(name, size, c->text[GCB_CASE_FILES]);
+    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_FILES; i++)
+        append_word(name, size, c->text[i]);
+    return name;
+}
+
+int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c)
+{
+    char count[40] = "", threads[40], *files = gcb_strdup(c->text[GCB_CASE_FILE]);
+    int err;
+
+    if (!files)
+        return GCB_E_NOMEM;
+    gcb_case_remove_folders(files);
     if (c->kernel)
         snprintf(count, sizeof(count), "n=%" PRIu64, c->elements);
     snprintf(threads, sizeof(threads), "t%" PRIu64, c->threads);
-    if (gcb_case_set(&c->text[GCB_CASE_SIZE], count) ||
-        gcb_case_set(&c->text[GCB_CASE_THREADS], threads) ||
-        gcb_case_set(&c->text[GCB_CASE_FILES], c->text[GCB_CASE_FILE]))
-        return GCB_E_NOMEM;
-    gcb_case_remove_folders(c->text[GCB_CASE_FILES]);
-    for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
-        size += strlen(c->text[i]) + 1;
-    gcb_free(c->name);
-    c->name = gcb_alloc_zero(size, 1);
-    if (!c->name)
-        return GCB_E_NOMEM;
-    append_word(c->name, size, c->text[GCB_CASE_FILES]);
-    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_FILES; i++)
-        append_word(c->name, size, c->text[i]);
-    return 0;
+    err = gcb_case_set(cases, &c->text[GCB_CASE_SIZE], count);
+    if (!err)
+        err = gcb_case_set(cases, &c->text[GCB_CASE_THREADS], threads);
+    if (!err)
+        err = gcb_case_set(cases, &c->text[GCB_CASE_FILES], files);
+    gcb_free(files);
+    return err;
 }
 
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
@@ -99,9 +126,9 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
     for (size_t i = 0; i < 2; i++)
         c->time[i] = (struct gcb_case_time){NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
-        if (gcb_case_set(&c->text[i], NULL))
-            return NULL;
-    return gcb_case_set(&c->method, NULL) ? NULL : c;
+        c->text[i] = "";
+    c->method = "";
+    return c;
 }
 
 static enum gcb_case_status parse_status(const char *text)
@@ -132,7 +159,8 @@ const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {GCB_FIELD_FILE, GCB_FIELD
                                                        GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
                                                        GCB_FIELD_ISA,  GCB_FIELD_CACHE};
 
-static int read_texts(struct gcb_case *c, const struct gcb_results_row *row)
+static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
+                      const struct gcb_results_row *row)
 {
     const char *family = gcb_results_row_text(row, GCB_FIELD_FAMILY),
                *kernel = gcb_results_row_text(row, GCB_FIELD_KERNEL);
@@ -140,15 +168,15 @@ static int read_texts(struct gcb_case *c, const struct gcb_results_row *row)
     int err = 0;
 
     for (size_t i = 0; !err && i < GCB_CASE_SIZE; i++)
-        err = gcb_case_set(&c->text[i], gcb_results_row_text(row, gcb_case_fields[i]));
+        err = gcb_case_set(cases, &c->text[i], gcb_results_row_text(row, gcb_case_fields[i]));
     if (!err && c->kernel) {
         snprintf(spec, sizeof(spec), "%s/%s", family ? family : "", kernel ? kernel : "");
-        err = gcb_case_set(&c->text[GCB_CASE_SPEC], spec);
+        err = gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec);
     }
     if (!err)
-        err = gcb_case_set(&c->method, gcb_results_row_text(row, GCB_FIELD_METHOD));
+        err = gcb_case_set(cases, &c->method, gcb_results_row_text(row, GCB_FIELD_METHOD));
     if (!err && gcb_results_row_text(row, GCB_FIELD_REASON))
-        err = gcb_case_set(&c->reason, gcb_results_row_text(row, GCB_FIELD_REASON));
+        err = gcb_case_set(cases, &c->reason, gcb_results_row_text(row, GCB_FIELD_REASON));
     return err;
 }
 
@@ -175,7 +203,7 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
     c->time[0] = read_time(row, kernel ? &gcb_kernel_fields : &gcb_encode_fields);
     if (!kernel)
         c->time[1] = read_time(row, &gcb_decode_fields);
-    return read_texts(c, row) || gcb_case_make_name(c) ? GCB_E_NOMEM : 0;
+    return read_texts(cases, c, row) || gcb_case_finish(cases, c) ? GCB_E_NOMEM : 0;
 }
 
 /* Writes the fields of a summary or kernel row that a case needs. Returns how many. */
@@ -225,40 +253,27 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     return read_case(cases, row, kernel) ? gcb_diag_nomem(diag, 0, "a case") : 0;
 }
 
-/* Makes "FILE NAME", which identifies a case in its file; the caller frees the text. NULL: no memory. */
-static char *make_full_name(const struct gcb_case *c)
-{
-    const size_t size = strlen(c->text[GCB_CASE_FILE]) + strlen(c->name) + 2;
-    char *name = gcb_alloc(size);
-
-    if (name)
-        snprintf(name, size, "%s %s", c->text[GCB_CASE_FILE], c->name);
-    return name;
-}
-
 /* Fails if a case appears twice, because such a case cannot be paired. */
 static int check_duplicates(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
 {
-    json_t *lines = json_object(); /* line number of each name seen so far */
+    struct gcb_case_index index;
     char shown[200], name[200];
-    int err = lines ? 0 : GCB_E_NOMEM;
+    int err = gcb_case_index_init(&index, cases->items, cases->count, GCB_SAME_ALL);
 
     for (size_t i = 0; !err && i < cases->count; i++) {
-        const struct gcb_case *c = &cases->items[i];
-        char *key = make_full_name(c);
-        const json_t *line = key ? json_object_get(lines, key) : NULL;
+        const size_t first = gcb_case_index_add(&index, i)->number - 1;
+        char *full = first == i ? NULL : gcb_case_make_name(&cases->items[i]);
 
-        if (line)
-            err = gcb_diag_set(diag, GCB_E_CORRUPT,
-                               "%s: lines %" JSON_INTEGER_FORMAT " and %" PRIu64
-                               " are the same case, %.150s",
-                               gcb_escape(shown, sizeof(shown), path), json_integer_value(line),
-                               c->line, gcb_escape(name, sizeof(name), c->name));
-        else if (!key || json_object_set_new_nocheck(lines, key, json_integer((json_int_t)c->line)))
-            err = GCB_E_NOMEM;
-        gcb_free(key);
+        if (first != i)
+            err = full ? gcb_diag_set(
+                             diag, GCB_E_CORRUPT,
+                             "%s: lines %" PRIu64 " and %" PRIu64 " are the same case, %.150s",
+                             gcb_escape(shown, sizeof(shown), path), cases->items[first].line,
+                             cases->items[i].line, gcb_escape(name, sizeof(name), full))
+                       : GCB_E_NOMEM;
+        gcb_free(full);
     }
-    json_decref(lines);
+    gcb_case_index_fini(&index);
     return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "cases") : err;
 }
 
@@ -288,16 +303,7 @@ int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct g
 
 void gcb_cases_fini(struct gcb_cases *cases)
 {
-    for (size_t i = 0; i < cases->count; i++) {
-        struct gcb_case *c = &cases->items[i];
-
-        for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
-            gcb_free(c->text[t]);
-        gcb_free(c->name);
-        gcb_free(c->label);
-        gcb_free(c->method);
-        gcb_free(c->reason);
-    }
+    gcb_strings_fini(&cases->strings);
     gcb_free(cases->items);
     json_decref(cases->environment);
     memset(cases, 0, sizeof(*cases));
@@ -320,7 +326,7 @@ static void find_differences(struct label_parts *v, const struct gcb_cases *case
     }
 }
 
-static int make_label(struct gcb_case *c, const struct label_parts *v)
+static int make_label(struct gcb_cases *cases, struct gcb_case *c, const struct label_parts *v)
 {
     static const enum gcb_case_text order[] = {GCB_CASE_FILES, GCB_CASE_SCOPE, GCB_CASE_DEVICE,
                                                GCB_CASE_ISA,   GCB_CASE_CACHE, GCB_CASE_THREADS};
@@ -334,32 +340,54 @@ static int make_label(struct gcb_case *c, const struct label_parts *v)
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
         if (v->text[order[i]])
             append_word(out, sizeof(out), c->text[order[i]]);
-    return gcb_case_set(&c->label, out);
+    return gcb_case_set(cases, &c->label, out);
 }
 
-/* Cases of one run with equal labels get their full names as labels. */
+/* Makes the label "FILE NAME", which identifies a case in its file. */
+static int label_fully(struct gcb_cases *cases, struct gcb_case *c)
+{
+    char *name = gcb_case_make_name(c), *full = NULL;
+    const size_t size = name ? strlen(c->text[GCB_CASE_FILE]) + strlen(name) + 2 : 0;
+    int err = GCB_E_NOMEM;
+
+    if (name)
+        full = gcb_alloc(size);
+    if (full) {
+        snprintf(full, size, "%s %s", c->text[GCB_CASE_FILE], name);
+        err = gcb_case_set(cases, &c->label, full);
+    }
+    gcb_free(full);
+    gcb_free(name);
+    return err;
+}
+
+static int by_label(const void *a, const void *b)
+{
+    const uintptr_t x = (uintptr_t)(*(struct gcb_case *const *)a)->label,
+                    y = (uintptr_t)(*(struct gcb_case *const *)b)->label;
+
+    return (x > y) - (x < y);
+}
+
+/* Cases of one run with equal labels get their full names as labels. Equal labels have equal pointers. */
 static int resolve_equal_labels(struct gcb_cases *cases)
 {
-    json_t *counts = json_object(); /* how many cases have each label */
-    int err = counts ? 0 : GCB_E_NOMEM;
+    struct gcb_case **order = gcb_alloc_array(cases->count, sizeof(*order));
+    int err = order ? 0 : GCB_E_NOMEM;
 
-    for (size_t i = 0; !err && i < cases->count; i++) {
-        const char *label = cases->items[i].label;
-        const json_int_t count = json_integer_value(json_object_get(counts, label));
+    for (size_t i = 0; order && i < cases->count; i++)
+        order[i] = &cases->items[i];
+    if (order && cases->count)
+        qsort(order, cases->count, sizeof(*order), by_label);
+    for (size_t i = 0, end; !err && i < cases->count; i = end) {
+        const char *label = order[i]->label;
 
-        if (json_object_set_new_nocheck(counts, label, json_integer(count + 1)))
-            err = GCB_E_NOMEM;
-    }
-    for (size_t i = 0; !err && i < cases->count; i++) {
-        struct gcb_case *c = &cases->items[i];
-
-        if (json_integer_value(json_object_get(counts, c->label)) < 2)
+        for (end = i + 1; end < cases->count && order[end]->label == label; end++)
             continue;
-        gcb_free(c->label);
-        c->label = make_full_name(c);
-        err = c->label ? 0 : GCB_E_NOMEM;
+        for (size_t k = i; !err && end > i + 1 && k < end; k++)
+            err = label_fully(cases, order[k]);
     }
-    json_decref(counts);
+    gcb_free(order);
     return err;
 }
 
@@ -373,7 +401,7 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
         find_differences(&v, both[b]);
     for (size_t b = 0; b < 2; b++) {
         for (size_t i = 0; !err && i < both[b]->count; i++)
-            err = make_label(&both[b]->items[i], &v);
+            err = make_label(both[b], &both[b]->items[i], &v);
         if (!err)
             err = resolve_equal_labels(both[b]);
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "src/lib/base/diag.h"
+#include "src/tool/base/strings.h"
 #include "src/tool/rows/fields.h"
 
 /*
@@ -27,7 +28,7 @@ enum gcb_case_text {
     GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
 };
-/* The field of a row from which each text comes. The last three texts have none: gcb_case_make_name makes them. */
+/* The field of a row from which each text comes. The last three texts have none: gcb_case_finish makes them. */
 extern const enum gcb_field gcb_case_fields[GCB_CASE_SIZE];
 
 enum gcb_case_status {
@@ -47,14 +48,14 @@ struct gcb_case_time {
 
 struct gcb_case {
     bool kernel;
-    char *text[GCB_CASE_TEXTS]; /* owned */
-    char *name;                 /* all texts in one line, which `--accept` matches; owned */
-    char *label;                /* short, set by gcb_cases_label; NULL before; owned */
-    char *method;               /* "" for a kernel; owned */
+    /* Strings belong to the list of cases; equal ones have equal pointers. */
+    const char *text[GCB_CASE_TEXTS];
+    const char *label;  /* short, set by gcb_cases_label; NULL before */
+    const char *method; /* "" for a kernel */
     uint64_t threads;
     uint64_t elements, messages, input_bytes;
     enum gcb_case_status status;
-    char *reason; /* why the status is not ok; may be NULL; owned */
+    const char *reason; /* why the status is not ok; may be NULL */
     uint64_t wire_bytes, header_bytes;
     /* values of the fields with GCB_GATE_ERROR, first rel_l2; NAN for a field that the row lacks */
     double errors[GCB_CASE_ERRORS];
@@ -65,6 +66,7 @@ struct gcb_case {
 struct gcb_cases {
     struct gcb_case *items; /* in the order of the file */
     size_t count, cap;
+    struct gcb_strings strings;
     json_t *environment; /* the environment row; NULL if the file has none */
 };
 
@@ -85,10 +87,12 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 
 /* Appends a case whose texts are all ""; NULL: no memory. */
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
-/* Stores an escaped copy of the text. GCB_E_NOMEM. */
-int gcb_case_set(char **field, const char *text);
-/* Makes the last three texts, and the name from the texts. GCB_E_NOMEM. */
-int gcb_case_make_name(struct gcb_case *c);
+/* Sets a string of a case to an escaped copy of the text; NULL is "". GCB_E_NOMEM. */
+int gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
+/* Sets the last three texts. GCB_E_NOMEM. */
+int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);
+/* All texts in one line, which `--accept` matches. The caller releases it with gcb_free. NULL: no memory. */
+char *gcb_case_make_name(const struct gcb_case *c);
 /* Removes the folders from each file of a list "a/b.h5, c.h5", in place. */
 void gcb_case_remove_folders(char *files);
 

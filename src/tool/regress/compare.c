@@ -32,11 +32,12 @@ static void set_values(struct gcb_verdict *v, double base, double next)
     v->ratio = next / base;
 }
 
-static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
+static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
+                         double tolerance)
 {
     const struct gcb_case *a = pair->base, *b = pair->next;
     const double was = (double)a->wire_bytes, is = (double)b->wire_bytes;
-    const bool near = gcb_compare_tolerance(a) > 0.0 && a->header_bytes == b->header_bytes &&
+    const bool near = tolerance > 0.0 && a->header_bytes == b->header_bytes &&
                       fabs(is - was) <= GCB_TOLERANCE * was;
     struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_SIZE, GCB_SAME);
 
@@ -60,10 +61,10 @@ static int compare_figure(double a, double b, double tolerance)
 }
 
 /* Compares the error figures: the first figure that differs decides. With a tolerance, only rel_l2 is compared. */
-static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
+static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
+                          double tolerance)
 {
     const struct gcb_case *a = pair->base, *b = pair->next;
-    const double tolerance = gcb_compare_tolerance(a);
     struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_ERROR, GCB_SAME);
     enum gcb_field fields[GCB_FIELDS];
     const size_t all = gcb_field_gated(fields, GCB_GATE_ERROR), count = tolerance > 0.0 ? 1 : all;
@@ -193,8 +194,10 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
     else
         same = a->kernel || check_inputs(out, runs, pair);
     if (same && !a->kernel) {
-        compare_size(out, pair);
-        compare_error(out, pair);
+        const double tolerance = gcb_compare_tolerance(a);
+
+        compare_size(out, pair, tolerance);
+        compare_error(out, pair, tolerance);
     }
     return same;
 }

@@ -156,12 +156,12 @@ static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *c
             return GCB_E_NOMEM;
         gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
         c->threads = 1;
-        if (gcb_case_set(&c->text[GCB_CASE_FILE], config->file) ||
-            gcb_case_set(&c->text[GCB_CASE_SCOPE], config->scope) ||
-            gcb_case_set(&c->text[GCB_CASE_SPEC], spec) ||
-            gcb_case_set(&c->text[GCB_CASE_DEVICE], "cpu") ||
-            gcb_case_set(&c->text[GCB_CASE_ISA], config->isa) ||
-            gcb_case_set(&c->method, m->name) || gcb_case_make_name(c))
+        if (gcb_case_set(cases, &c->text[GCB_CASE_FILE], config->file) ||
+            gcb_case_set(cases, &c->text[GCB_CASE_SCOPE], config->scope) ||
+            gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec) ||
+            gcb_case_set(cases, &c->text[GCB_CASE_DEVICE], "cpu") ||
+            gcb_case_set(cases, &c->text[GCB_CASE_ISA], config->isa) ||
+            gcb_case_set(cases, &c->method, m->name) || gcb_case_finish(cases, c))
             return GCB_E_NOMEM;
     }
     return 0;

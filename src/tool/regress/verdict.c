@@ -29,7 +29,6 @@ struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_
         v = &all->items[all->count++];
     } else {
         all->no_memory = true;
-        gcb_free(v->reason);
     }
     *v = (struct gcb_verdict){
         .pair = *pair,
@@ -54,8 +53,7 @@ void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    gcb_free(v->reason);
-    v->reason = gcb_strdup(text);
+    v->reason = gcb_strings_keep(&all->reasons, text);
     all->no_memory |= !v->reason;
 }
 
@@ -66,10 +64,8 @@ int gcb_verdicts_check(const struct gcb_verdicts *all, struct gcb_diag *diag)
 
 void gcb_verdicts_fini(struct gcb_verdicts *all)
 {
-    for (size_t i = 0; i < all->count; i++)
-        gcb_free(all->items[i].reason);
+    gcb_strings_fini(&all->reasons);
     gcb_free(all->items);
-    gcb_free(all->spare.reason);
     memset(all, 0, sizeof(*all));
 }
 
@@ -147,10 +143,13 @@ static bool matches_name(const char *pattern, const char *name, enum gcb_quantit
 static bool matches_case(const char *pattern, const struct gcb_verdict *v)
 {
     const struct gcb_case *c = gcb_verdict_case(v);
+    char *name = gcb_case_make_name(c);
+    const bool found = (name && matches_name(pattern, name, v->quantity)) ||
+                       matches_name(pattern, c->text[GCB_CASE_SPEC], v->quantity) ||
+                       (c->label && matches_name(pattern, c->label, v->quantity));
 
-    return matches_name(pattern, c->name, v->quantity) ||
-           matches_name(pattern, c->text[GCB_CASE_SPEC], v->quantity) ||
-           (c->label && matches_name(pattern, c->label, v->quantity));
+    gcb_free(name);
+    return found;
 }
 
 size_t gcb_verdicts_accept(struct gcb_verdicts *all, const char *pattern)
@@ -181,8 +180,11 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
 
 static void put_case(struct gcb_row *row, const struct gcb_case *c)
 {
+    char *name = gcb_case_make_name(c);
+
     /* the texts are escaped already: gcb_row_text would double their backslashes */
-    gcb_row_json(row, GCB_FIELD_CASE, json_string(c->name));
+    gcb_row_json(row, GCB_FIELD_CASE, name ? json_string(name) : NULL);
+    gcb_free(name);
     gcb_row_json(row, GCB_FIELD_LABEL, c->label ? json_string(c->label) : json_null());
     for (size_t i = 0; i < GCB_CASE_SIZE; i++)
         gcb_row_json(row, gcb_case_fields[i],

@@ -50,7 +50,7 @@ struct gcb_verdict {
     uint64_t pairs;           /* pairs of processes */
     bool accepted;            /* the change is wanted */
     bool advisory;            /* shown, but never fails */
-    char *reason;             /* one line; NULL if there is nothing to say; owned */
+    const char *reason;       /* one line; NULL if there is nothing to say */
 };
 
 /* A list of verdicts. Starts zeroed. Functions that add to it return no error; call gcb_verdicts_check once at the
@@ -58,6 +58,7 @@ struct gcb_verdict {
 struct gcb_verdicts {
     struct gcb_verdict *items;
     size_t count, cap;
+    struct gcb_strings reasons;
     bool no_memory;
     struct gcb_verdict spare; /* gcb_verdicts_add returns its address if memory runs out */
 };

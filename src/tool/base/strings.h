@@ -1,0 +1,27 @@
+#ifndef SRC_TOOL_BASE_STRINGS_H
+#define SRC_TOOL_BASE_STRINGS_H
+
+#include <stddef.h>
+
+/*
+ * Many strings that are released together. They are packed into blocks: gcb_strdup takes at least 80 bytes for each. A
+ * zeroed struct is empty.
+ */
+struct gcb_strings {
+    char **blocks;
+    size_t count, cap;
+    size_t left;        /* free bytes in the last block */
+    const char **table; /* hash table of the strings of gcb_strings_keep; NULL: an empty place */
+    size_t table_size;  /* a power of two, or 0 */
+    size_t kept;
+};
+
+/* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
+const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
+
+/* The copy that an earlier call made of an equal text, or a new one. So equal texts have equal pointers. NULL: out of memory. */
+const char *gcb_strings_keep(struct gcb_strings *s, const char *text);
+
+void gcb_strings_fini(struct gcb_strings *s); /* zeroed is fine */
+
+#endif
