@@ -5,13 +5,12 @@
 #include <stdint.h>
 
 /*
- * Family `accumulate`: adds weighted values to an array. The product and the sum are rounded
- * separately, never contracted. Every variant is bit-exact, except that the payload of a NaN is not
- * promised.
+ * Family `accumulate`: adds weighted values to an array. The product and the sum are rounded separately, never
+ * contracted. Every variant is bit-exact, except that the payload of a NaN is not promised.
  *
- * add:       acc[i] += weight * x[i] for 0 <= i < n. The arrays do not overlap.
- * scatter:   acc[pos[j]] += weight * x[j] for 0 <= j < n. pos is strictly ascending.
- * scatter2:  the same for pairs: acc[2 pos[j]] += weight * x[2j], acc[2 pos[j] + 1] += weight * x[2j + 1].
+ * add: acc[i] += weight * x[i] for 0 <= i < n. The arrays do not overlap. scatter: acc[pos[j]] += weight * x[j] for 0
+ * <= j < n. pos is strictly ascending. scatter2: like scatter, for pairs: acc[2 pos[j]] += weight * x[2j], acc[2 pos[j]
+ * + 1] += weight * x[2j + 1].
  */
 typedef void gcb_accumulate_add_fn(float *acc, const float *x, size_t n, float weight);
 typedef void gcb_accumulate_scatter_fn(float *acc, const uint32_t *pos, const float *x, size_t n,
@@ -25,7 +24,7 @@ struct gcb_accumulate_fns {
 
 void gcb_accumulate_init(struct gcb_accumulate_fns *fns, unsigned cpu_flags);
 
-/* Variants that the table may hold; only the family's own files name them. */
+/* The variants of these functions. Only the files of this family use these names. */
 gcb_accumulate_add_fn gcb_accumulate_add_avx2;
 gcb_accumulate_add_fn gcb_accumulate_add_avx512;
 

@@ -60,12 +60,12 @@ struct gcb_parts {
     double entropy0_bits; /* total order-0 entropy of the symbols that were sent, in bits */
 };
 
-/* Where a message is added. */
+/* The arrays to which a message is added. */
 struct gcb_addition {
     float *
         acc; /* acc[i] += weight * decoded element i; the product and the sum are rounded to float32 */
     float weight;
-    float *mask; /* NULL, or set to 0 where the decoded element is not 0 */
+    float *mask; /* if not NULL: mask[i] becomes 0 if decoded element i is not 0 */
     bool
         joins; /* acc is a canvas that holds other messages: if this message does not fit them, GCB_E_MISMATCH */
 };
@@ -84,11 +84,13 @@ struct gcb_codec_ops {
     /* `in` is the payload; decode must read all of it. Any bytes are safe. Returns GCB_E_CORRUPT for an invalid
      * payload. */
     int (*decode)(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
-    /* Parameters in a decoder's state were replaced by those of another message. Derives again what depends on them.
-     * GCB_E_MISMATCH: the state cannot take them, and is unchanged. NULL: fini and init do it. */
+    /* Called after a decoder's state got the parameters of another message. Derives again everything that depends on
+     * them. GCB_E_MISMATCH: the state cannot take these parameters, and is unchanged. NULL: the coder calls fini and
+     * init instead. */
     int (*rebind)(void *state, const struct gcb_codec_env *env);
-    /* Adds a payload. All of it is checked before anything is added. GCB_E_CORRUPT, GCB_E_NOMEM (for scratch, which the first
-     * call allocates). GCB_E_UNSUPPORTED: decode it and add that; `add` NULL says so for all parameters. */
+    /* Adds a payload. Checks the whole payload before it adds anything. GCB_E_CORRUPT, GCB_E_NOMEM (for scratch, which
+     * the first call allocates). GCB_E_UNSUPPORTED: the caller must decode the payload and add the elements; if `add`
+     * is NULL, this holds for all parameters. */
     int (*add)(void *state, struct gcb_rbuf *in, const struct gcb_addition *to);
     /* The decoder's array of coefficients, to which `add` adds if the codec transforms; NULL if it does not. Sets
      * *floats to its length. `inverse` turns it into elements and overwrites it. GCB_E_NOMEM. */

@@ -56,14 +56,15 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame);
 
 /*
- * Makes the decoder accept this frame: it takes the frame's parameters, or its codec if it has none yet (it was made from a
- * stored message). May allocate. GCB_E_MISMATCH: another codec, count, transform or chunk; the decoder is unchanged.
- * GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM: the decoder is unchanged or has no codec.
+ * Makes the decoder accept this frame. The decoder takes the frame's parameters, and also the frame's codec if the
+ * decoder was made from a stored message and has no codec yet. May allocate. GCB_E_MISMATCH: another codec, count,
+ * transform or chunk; the decoder is unchanged. GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM: the decoder is unchanged
+ * or has no codec.
  */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag);
 
 /*
- * Adds a message to to->acc, which has an element for each of the tensor's. The decoder adopts the message's parameters.
+ * Adds a message to to->acc, which has as many elements as the tensor. The decoder adopts the message's parameters.
  * After a failure nothing was added. A sparse message without a transform costs no pass over the tensor; others may use
  * scratch of the tensor's size, which the first call allocates. Does not check the checksum. Errors are those of
  * gcb_coder_adopt.
@@ -72,9 +73,10 @@ int gcb_coder_add(struct gcb_coder *c, const void *message, size_t length,
                   const struct gcb_addition *to, struct gcb_diag *diag);
 
 /*
- * Has the decoder a canvas of coefficients? Then gcb_coder_collect adds a message to it; the first message of a sum sets
- * it to zero before (`joins` is false). GCB_E_MISMATCH: the message is stored or has another codec, transform or chunk,
- * so it does not fit. Nothing was added after a failure. gcb_coder_rebuild writes the elements that the canvas stands for.
+ * Does the decoder have a canvas of coefficients? Then gcb_coder_collect adds a message to the canvas. For the first
+ * message of a sum (`joins` is false) it sets the canvas to zero before. GCB_E_MISMATCH: the message is stored or has
+ * another codec, transform or chunk, so it does not fit. Nothing was added after a failure. gcb_coder_rebuild writes
+ * the elements that the canvas stands for.
  */
 bool gcb_coder_has_canvas(const struct gcb_coder *c);
 int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, float weight,

@@ -6,7 +6,7 @@
 
 /* Decoders that add: to elements, or to a canvas of coefficients. */
 
-/* Gives a decoder without a method the message's. After a failure it has none. */
+/* Gives a decoder that has no method the message's method. After a failure the decoder still has no method. */
 static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     int err = gcb_framing_learn(&c->base, frame, diag);

@@ -4,12 +4,12 @@
 #include "src/lib/codec/coder.h"
 #include "src/lib/codec/framing.h"
 
-/* The inside of a coder, for coder.c and coder_add.c only. */
+/* The fields of a coder. Only coder.c and coder_add.c use this header. */
 struct gcb_coder {
     struct gcb_framing base;
     struct gcb_queue queue;
     struct gcb_kernels kernels;
-    float *decoded; /* of a message that is added; NULL until one needs it */
+    float *decoded; /* elements of a message to add; NULL until a message needs it */
 };
 
 /* The coder must have a codec. */
@@ -18,7 +18,8 @@ static inline const struct gcb_codec_ops *gcb_coder_ops(const struct gcb_coder *
     return c->base.method.codec->ops;
 }
 
-/* Reads the payload of a stored message, or a part of it, into `out`. 0 or GCB_E_CORRUPT: it has another length. */
+/* Reads the payload of a stored message, or a part of it, into `out`. Returns 0, or GCB_E_CORRUPT if the payload has
+ * another length. */
 int gcb_coder_read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
                        const struct gcb_mview *out);
 

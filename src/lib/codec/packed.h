@@ -46,12 +46,12 @@ struct gcb_target {
     float *to;
     const struct gcb_addition *add;
 };
-/* Where to write the elements from number `at` on. `tile` has room for all of them. */
+/* Returns where to write the elements from number `at` on. `tile` has room for all of them. */
 static inline float *gcb_target_tile(const struct gcb_target *t, uint64_t at, float *tile)
 {
     return t->add ? tile : t->to + at;
 }
-/* Call it when n elements have been written there. */
+/* Call it when n elements have been written to the address that the function above returned. */
 void gcb_target_flush(const struct gcb_target *t, uint64_t at, const float *tile, size_t n,
                       const struct gcb_kernels *kernels);
 

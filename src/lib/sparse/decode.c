@@ -118,7 +118,8 @@ int gcb_sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *
 
 /* ---- adding ---- */
 
-/* Lists the positions of all segments, and checks that this is the end of the payload. Adding must not begin before. */
+/* Lists the positions of all segments, and checks that the payload ends after them. Nothing may be added before this
+ * check. */
 static int list_positions(const struct gcb_sparse *s, const struct payload *p, struct gcb_rbuf *in)
 {
     uint32_t *pos = s->listed;

@@ -62,7 +62,7 @@ static void sparse_fini(void *state)
     gcb_free(s->listed);
 }
 
-/* A decoder takes other values and positions; its transform stays. */
+/* A decoder may take another coding of values and positions, but its transform stays. */
 static int sparse_rebind(void *state, const struct gcb_codec_env *env)
 {
     struct gcb_sparse *s = state;

@@ -26,7 +26,7 @@ struct gcb_sparse {
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
     uint64_t max_kept; /* positions that the selector may keep */
-    uint32_t *listed;  /* the positions of a message that is added; NULL until one is */
+    uint32_t *listed;  /* the positions of a message to add; NULL until a message is added */
 };
 
 /* Number of positions in segment g. */

@@ -8,16 +8,15 @@
 #include "src/lib/base/alloc.h"
 
 struct gcb_sum {
-    struct gcb_coder *main;  /* of the sum's method; its canvas is the sum's */
-    struct gcb_coder *other; /* of the last message that did not fit `main`; NULL: there was none */
+    struct gcb_coder *main;  /* coder of the sum's method; its canvas is the sum's canvas */
+    struct gcb_coder *other; /* coder of the last message that did not fit `main`, or NULL */
     struct gcb_coder_config config;
     struct gcb_queue queue;
     struct gcb_kernels kernels;
     uint64_t count;
     float *into;     /* the caller's tensor, or NULL */
-    float *elements; /* `into`, or owned; NULL until something is added to it */
-    float *
-        scratch; /* the rebuilt canvas, if the result's tensor has the elements; NULL until needed */
+    float *elements; /* `into`, or an array that the sum owns; NULL until something is added */
+    float *scratch;  /* the rebuilt canvas, if the result already has the elements; else NULL */
     bool canvas_begun, elements_begun; /* was anything added since the last result? */
 };
 

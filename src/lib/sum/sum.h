@@ -18,7 +18,7 @@
 /* Opens a sum of messages of this method, with config->env.count elements. `into` is as in gcb_sum_open. */
 int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float *into,
                    const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* The same, where a message gives the method and the number of elements. */
+/* Like the function above, but a message gives the method and the number of elements. */
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
