@@ -19,7 +19,7 @@ struct runner {
     const struct gcb_ab_config *config;
     unsigned repeat; /* calls of each case; 0: the command line sets them */
     double limit;    /* most seconds of a process */
-    double took;     /* seconds of the last process; after the first pair, of the faster one */
+    double took;     /* seconds of the last process; after run_first, of the faster process */
     double pair;     /* seconds of the first pair */
     double slowdown; /* elapsed time / processor time, at least 1; above 1 if other programs run */
     double since;    /* when `repeat` was last chosen */

@@ -3,7 +3,7 @@
 
 #include "src/tool/regress/cases.h"
 
-/* A case of one file and the same case of the other; one of them is NULL if only one file has the case. */
+/* A case of one file and the same case of the other file. If only one file has the case, the other pointer is NULL. */
 struct gcb_case_pair {
     const struct gcb_case *base, *next;
 };

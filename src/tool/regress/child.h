@@ -21,8 +21,8 @@ struct gcb_child_limits {
 
 struct gcb_child {
     pid_t pid;  /* 0: no process runs */
-    FILE *out;  /* its standard output; reading fails once a limit is passed */
-    FILE *errs; /* its standard error, quoted if it fails */
+    FILE *out;  /* standard output of the child; reading fails once a limit is passed */
+    FILE *errs; /* standard error of the child, quoted if the child fails */
     int fd;
     int tidy_place; /* from gcb_tidy_enter_child */
     double deadline;

@@ -20,7 +20,7 @@ static const char *const functions[] = {"gcb_coder_encode", "gcb_coder_decode"};
 struct count {
     struct gcb_child child;
     bool started;
-    int tidy_place; /* of the output file */
+    int tidy_place; /* from gcb_tidy_enter, for the output file */
     char out_option[PATH_MAX + 32], out_path[PATH_MAX];
     uint64_t instructions[2]; /* encode, decode */
     struct gcb_diag why;      /* status 0: it worked */

@@ -26,7 +26,7 @@ struct gcb_layout {
     char build[PATH_MAX];           /* folder of build.ninja; the link command runs there */
     char target[PATH_MAX];          /* the program, relative to `build` */
     struct words command;           /* the compiler and the other words of the link command */
-    struct words objects;           /* its object files */
+    struct words objects;           /* the object files of the link command */
     char program[PATH_MAX];         /* what gcb_layout_link writes */
     char pads[PADS][PATH_MAX + 16]; /* object files that hold only padding */
     int tidy[1 + PADS];             /* from gcb_tidy_enter, for `program` and `pads` */

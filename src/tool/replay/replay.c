@@ -144,7 +144,7 @@ struct run {
     struct gcb_replay_state state;
     struct gcb_replay_step_sums step;
     struct gcb_replay_sums *sums;
-    double theta; /* of the current step */
+    double theta; /* theta of the current step */
     bool scheduled, tunes;
 };
 

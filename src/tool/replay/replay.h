@@ -40,8 +40,8 @@ struct gcb_replay_config {
  * message. In the figures of all steps, members marked "last" are those of the last step. */
 struct gcb_replay_figures {
     struct gcb_tally tally; /* of all messages; its error compares decoded with encoded values */
-    uint64_t input_bytes;   /* of all gradients; tally.input_bytes: of those that messages cover */
-    double ratio;           /* tally.input_bytes over tally.wire_bytes */
+    uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
+    double ratio;         /* tally.input_bytes over tally.wire_bytes */
     double density, union_density; /* union_density of all steps: mean over steps with messages */
     double alpha, cosine;    /* averaged update against what was owed since the update before */
     double cumulative_error; /* last: sum of all updates against the sum of all that was owed */

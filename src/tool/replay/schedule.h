@@ -48,7 +48,7 @@ int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_di
 struct gcb_schedule_step {
     const struct gcb_source *source;
     uint64_t index;    /* steps replayed before */
-    uint64_t recorded; /* its number in the dump */
+    uint64_t recorded; /* number of the step in the dump */
     uint64_t first;    /* number of the dump's first step */
 };
 

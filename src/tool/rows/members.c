@@ -125,7 +125,7 @@ struct span {
     char *begin, *end;
 };
 
-/* Notes the value of a member. Returns false for a second value of a wanted field. */
+/* Stores where the value of a member is. Returns false for a second value of a wanted field. */
 static bool note(struct gcb_members *m, struct span *spans, size_t *count, const struct span *span,
                  enum gcb_member_kind kind)
 {
@@ -141,7 +141,7 @@ static bool note(struct gcb_members *m, struct span *spans, size_t *count, const
     return true;
 }
 
-/* Writes terminators, after the whole line has been understood. */
+/* Writes a final 0 after each value. Called after the whole line has been understood. */
 static void terminate(struct gcb_members *m, const struct span *spans, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -7,8 +7,9 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * Finds some fields of a row without building JSON values, which takes ten times as long. It knows the JSON that gcbench
- * writes: one object with texts without escapes, numbers, lists and objects. A caller parses any other line as JSON.
+ * Finds some fields of a row without building JSON values, which takes ten times as long. Understands the JSON that
+ * gcbench writes: one object with texts without escapes, numbers, lists and objects. A caller parses any other line as
+ * JSON.
  */
 #define GCB_MEMBERS_KEYS 128 /* members of a row; rows of today have up to 80 */
 
@@ -16,13 +17,14 @@ enum gcb_member_kind { GCB_MEMBER_ABSENT, GCB_MEMBER_TEXT, GCB_MEMBER_NUMBER, GC
 
 struct gcb_member {
     enum gcb_member_kind kind;
-    const char *text; /* of a text or number, with a terminator */
+    const char *text; /* a text or the digits of a number, with a final 0 */
 };
 
 struct gcb_members {
     bool wanted[GCB_FIELDS];              /* set by the caller */
-    struct gcb_member member[GCB_FIELDS]; /* those of the last row; only of wanted fields */
-    /* private: the names of the last row's members, because the next row most likely has the same in the same order */
+    struct gcb_member member[GCB_FIELDS]; /* values of the last row, only of wanted fields */
+    /* private: the names of the last row's members, because the next row most likely has the same names in the same
+     * order */
     struct gcb_members_key {
         char name[40];
         size_t length;

@@ -14,7 +14,7 @@ struct reading {
     char name[256]; /* escaped */
     char *buffer;   /* `cap` bytes and a terminator: the current line, and what was read ahead */
     size_t cap;
-    char *line;        /* in the buffer */
+    char *line;        /* the current line, in the buffer */
     size_t next, held; /* where the next line begins, and where the buffer's contents end */
     uint64_t number;
     const struct gcb_results_needs *needs;

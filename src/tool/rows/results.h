@@ -23,10 +23,10 @@ struct gcb_results_row {
     const json_t
         *json; /* an object; NULL for a row of gcb_results_read_fields that has `members` */
     const struct gcb_members *members; /* the fields that were asked for; otherwise NULL */
-    const char *record;                /* its field `record` */
-    enum gcb_record kind;              /* the same as an enum; GCB_RECORDS: unknown */
-    const char *path;                  /* of the file, as given */
-    uint64_t line;                     /* from 1 */
+    const char *record;                /* the field `record` of the row */
+    enum gcb_record kind;              /* the record as an enum; GCB_RECORDS: unknown */
+    const char *path;                  /* path of the file, as given */
+    uint64_t line;                     /* line number, from 1 */
 };
 
 /* Returns 0, or a negative status with a message in diag, which ends the reading. */
@@ -47,16 +47,16 @@ int gcb_results_read(const char *path, unsigned records, gcb_results_visit_fn *v
 
 /* Which rows and fields a reader needs. */
 struct gcb_results_needs {
-    unsigned records;       /* as above */
+    unsigned records;       /* records to visit, as in gcb_results_read */
     unsigned field_records; /* the records of which only `fields` are needed */
     const enum gcb_field *fields;
     size_t field_count;
 };
 
 /*
- * The same for a reader of large files, five times as fast: rows of `field_records` have only some fields, to be taken with
- * gcb_results_row_text and so on, and what else is in such a row is not checked. If `file` is not NULL, reads this open
- * stream, which stays open; `path` is then its name in messages and rows.
+ * Like gcb_results_read, for large files, and five times as fast: rows of `field_records` have only some fields, to be
+ * read with gcb_results_row_text and so on. Other contents of these rows are not checked. If `file` is not NULL, reads
+ * this open stream, which stays open; `path` is then its name in messages and rows.
  */
 int gcb_results_read_fields(FILE *file, const char *path, const struct gcb_results_needs *needs,
                             gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag);

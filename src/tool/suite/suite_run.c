@@ -13,7 +13,7 @@ struct gcb_suite_run {
     struct gcb_suite_config config;
     const struct gcb_suite_observer *observer;
     struct gcb_queue queue;   /* with the current case's threads */
-    struct gcb_layout layout; /* of the current scope */
+    struct gcb_layout layout; /* layout of the current scope */
     double weight;            /* work of a case of this scope: all methods on all messages */
     double work, done;        /* work of all cases, and of the cases that ended */
     uint64_t bandwidth_bytes;

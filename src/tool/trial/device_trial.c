@@ -30,7 +30,7 @@ struct gcb_device_bench {
     struct gcb_device_buffer flush;
     struct gcb_samples encode, decode; /* times of the group, by the host's clock */
     struct gcb_samples kernel;         /* times of the last measurement, by the device's events */
-    struct gcb_stats encode_kernel, decode_kernel; /* by the device's events */
+    struct gcb_stats encode_kernel, decode_kernel; /* times by the device's events */
     struct gcb_device_clock *clock;                /* NULL: the clock cannot be read */
     uint8_t *wires;                                /* all messages of a group, in host memory */
     uint64_t wires_size;
@@ -594,7 +594,7 @@ int gcb_device_trial(struct gcb_trial_bench *b, const struct gcb_method *method,
         release_coders(b->on_device);
         return 0;
     }
-    gcb_device_bench_destroy(b->on_device); /* its stream keeps the error or queued work */
+    gcb_device_bench_destroy(b->on_device); /* the stream keeps the error or queued work */
     b->on_device = NULL;
     return err;
 }

@@ -8,7 +8,7 @@
 enum gcb_per { GCB_PER_MESSAGE, GCB_PER_TENSOR, GCB_PER_STEP, GCB_PER_WORKER };
 
 struct gcb_group {
-    char *name;    /* of the first message, without step and worker; not escaped */
+    char *name;    /* name of the first message, without its worker; not escaped */
     uint64_t step; /* step of the first message */
     uint32_t worker;
     struct gcb_tally *tallies; /* one for each method */

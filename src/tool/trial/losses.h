@@ -6,8 +6,8 @@
 /* Which tensors lose most: each tensor's squared error, summed over steps and workers, as a share of the method's whole
  * squared error. If a message covers several tensors, the error of each is measured again. */
 struct gcb_loss {
-    const char *path; /* of the tensor, borrowed from the source; escape it */
-    double share;     /* of the method's squared error, 0 to 1 */
+    const char *path; /* path of the tensor, borrowed from the source; not escaped */
+    double share;     /* share of the method's squared error, 0 to 1 */
 };
 
 struct gcb_losses;

@@ -48,8 +48,8 @@ struct gcb_run_trial {
     struct gcb_tally tally;
     const struct gcb_samples *encode, *decode;
     const float *decoded; /* plan->count elements */
-    const float *input;   /* the same number; NULL if the decoded tensor took their memory */
-    const struct gcb_original *original; /* reads the input again in that case, otherwise NULL */
+    const float *input;   /* plan->count elements; NULL if `decoded` took their memory */
+    const struct gcb_original *original; /* reads the input again if `input` is NULL; else NULL */
 };
 
 struct gcb_run_observer {
@@ -75,7 +75,7 @@ bool gcb_run_unsupported(const struct gcb_run_total *total);
 struct gcb_run_result {
     struct gcb_run_total *totals; /* method_count */
     size_t method_count;
-    uint64_t skipped_messages, skipped_steps; /* with GCB_POLICY_SKIP */
+    uint64_t skipped_messages, skipped_steps; /* left out by GCB_POLICY_SKIP */
     uint64_t zeroed;                          /* elements set to 0 with GCB_POLICY_ZERO */
     bool interrupted; /* the observer stopped the run: totals cover the trials until then */
 };

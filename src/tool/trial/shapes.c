@@ -14,14 +14,14 @@ struct shape {
 
 struct entry {
     char *name;
-    struct shape *shapes; /* of the input, then of each method */
+    struct shape *shapes; /* shapes of the input, then of each method */
 };
 
 struct gcb_shapes {
     struct gcb_shapes_config config;
     struct entry *entries;
     size_t count, cap, next;       /* next: where the next search begins */
-    struct gcb_spectrum_plan plan; /* for the last size */
+    struct gcb_spectrum_plan plan; /* plan for the last size */
     float *difference;             /* input minus decoded */
     uint64_t difference_cap;
 };

@@ -22,7 +22,7 @@ struct gcb_times {
  * zeroed. */
 struct gcb_tally {
     uint64_t messages, elements;
-    uint64_t input_bytes; /* in the source's types */
+    uint64_t input_bytes; /* size of the input in the source's types */
     uint64_t wire_bytes, header_bytes, scale_bytes, value_bytes, index_bytes;
     uint64_t stored;    /* messages that were sent raw */
     uint64_t dense;     /* messages sent as fp32 instead of by the method */

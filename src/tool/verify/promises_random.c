@@ -182,8 +182,8 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
 /* ---- the mean of the squared error ---- */
 
 struct squared {
-    double mean, variance, most; /* of the sum of squared errors; `most`: largest term */
-    double slack; /* of that sum, because norms and levels are multiples of the smallest float32 */
+    double mean, variance, most; /* mean and variance of the sum of squared errors; largest term */
+    double slack; /* error of the sum: norms and levels are multiples of the smallest float32 */
 };
 
 static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e)

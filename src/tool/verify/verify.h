@@ -27,8 +27,8 @@ struct gcb_verify_config {
 
 struct gcb_verify_check {
     const struct gcb_message_plan *plan;
-    const char *file; /* of the message's first tensor; not escaped */
-    const char *name; /* of the message; not escaped */
+    const char *file; /* file of the message's first tensor; not escaped */
+    const char *name; /* name of the message; not escaped */
     size_t method;
     const struct gcb_promise *promise;
     struct gcb_promise_outcome outcome;
@@ -38,7 +38,7 @@ struct gcb_verify_check {
 /* Notes tell which messages will be checked, before any check, and what was not checked. */
 enum gcb_verify_event {
     GCB_VERIFY_CHOSEN,    /* the message will be checked */
-    GCB_VERIFY_LEFT_OUT,  /* it holds infinities or NaNs */
+    GCB_VERIFY_LEFT_OUT,  /* the message holds infinities or NaNs */
     GCB_VERIFY_NOT_THERE, /* the device does not have the method, or lacks a library for it */
     GCB_VERIFY_UNREACHED, /* the budget ended, or the user interrupted, before the method's last check */
     GCB_VERIFY_EVENTS
@@ -46,8 +46,8 @@ enum gcb_verify_event {
 struct gcb_verify_note {
     enum gcb_verify_event event;
     const struct gcb_message_plan *plan;
-    const char *name; /* of the message; not escaped */
-    size_t method;    /* for NOT_THERE and UNREACHED */
+    const char *name; /* name of the message; not escaped */
+    size_t method;    /* set for NOT_THERE and UNREACHED */
 };
 
 struct gcb_verify_observer {
