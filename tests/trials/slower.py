@@ -10,7 +10,7 @@ import sys
 
 folder, method, share = sys.argv[1:]
 path = folder + "/src/lib/codec/coder.c"
-call = "    err = ops_of(c)->encode(c->base.state, at, in, out);\n"
+call = "    err = gcb_coder_ops(c)->encode(c->base.state, at, in, out);\n"
 with open(path) as f:
     source = f.read()
 if source.count(call) != 1:
