@@ -99,6 +99,7 @@ static void fini_message(struct gcb_replay_message *message, uint32_t workers)
         gcb_free(message->workers[w].age);
     }
     gcb_free(message->workers);
+    gcb_sum_close(message->sum);
     gcb_free(message->window);
     gcb_free(message->drift);
     gcb_free(message->owed);
@@ -298,7 +299,24 @@ static int send_message(const struct sending *a, struct gcb_replay_norms *norms,
     return 0;
 }
 
-/* Adds the decoded values to the update, and counts the age of each element. An element that was encoded as 0 counts as
+/* Adds the message in s->wire to the sum that becomes the update, as every worker would. */
+static int add_message(const struct sending *a, struct gcb_diag *diag)
+{
+    const struct gcb_replay_state *s = a->s;
+    const struct gcb_coder_config config = {
+        .env = {.fft_rigor = s->config->fft_rigor,
+                .kernels = s->config->kernels,
+                .queue = s->config->queue},
+    };
+    const struct gcb_wbuf *wire = &s->wire;
+    int err = a->message->sum ? 0
+                              : gcb_sum_create_like(&a->message->sum, wire->data, wire->len,
+                                                    s->update, &config, diag);
+
+    return err ? err : gcb_sum_add(a->message->sum, wire->data, wire->len, 1.0f, diag);
+}
+
+/* Counts the age of each element, and notes which elements were sent. An element that was encoded as 0 counts as
  * sent. */
 static void receive_span(void *ctx, uint64_t i)
 {
@@ -309,8 +327,6 @@ static void receive_span(void *ctx, uint64_t i)
     for (uint64_t k = from; k < to; k++) {
         const float sent = a->encoded ? a->s->decoded[k] : 0.0f;
 
-        if (a->encoded)
-            a->s->update[k] += sent;
         if (sent != 0.0f)
             a->s->touched[k] = 1;
         if (sent != 0.0f || (a->encoded && a->encoded[k] == 0.0f))
@@ -386,6 +402,8 @@ static int run_worker(struct sending *a, struct gcb_replay_norms *norms, struct 
     err = compensate(a, diag);
     if (!err && a->encoded)
         err = send_message(a, norms, diag);
+    if (!err && a->encoded)
+        err = add_message(a, diag);
     if (err)
         return explain(a, err, diag);
     gcb_parallel(s->config->queue, gcb_span_count(a->plan->count), receive_span, a);
@@ -459,6 +477,8 @@ int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
         a.plan = &s->config->layout->messages[first + w * s->count + j];
         err = run_worker(&a, &step->workers[w], diag);
     }
+    if (!err && a.encoded)
+        err = gcb_sum_finish(a.message->sum, NULL, diag);
     if (!err)
         settle(&a);
     return err;

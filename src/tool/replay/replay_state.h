@@ -2,6 +2,7 @@
 #define SRC_TOOL_REPLAY_REPLAY_STATE_H
 
 #include "src/lib/memory/memory.h"
+#include "src/lib/sum/sum.h"
 #include "src/tool/replay/replay.h"
 #include "src/tool/replay/replay_device.h"
 #include "src/tool/trial/coders.h"
@@ -26,6 +27,7 @@ struct gcb_replay_message {
     double largest; /* largest value coded while tuning */
     struct gcb_replay_worker *workers;
     float *window; /* sum owed since the last message; NULL if every step sends a message */
+    struct gcb_sum *sum; /* of the workers' messages; NULL until the first message */
     double *drift; /* sum of updates minus sum of what was owed, since the start */
     double *owed;  /* sum of what was owed, since the start */
 };
