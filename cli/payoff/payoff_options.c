@@ -19,7 +19,7 @@ const struct opt_row payoff_own_rows[] = {
      .help = "number of workers, or a list; repeatable (default 8)"},
     {.name = "collective", .metavar = "HOW", .type = OPT_CHOICE,
      .offset = offsetof(struct payoff_own, collective), .choices = gcb_collective_names,
-     .help = "ring (default), allgather (recursive doubling, and Rabenseifner's allreduce) or ps "
+     .help = "ring (default), allgather (recursive doubling for messages, Rabenseifner's allreduce for fp32) or ps "
              "(a parameter server)"},
     {.name = "servers", .type = OPT_INT, .offset = offsetof(struct payoff_own, servers), .min = 1,
      .max = 65536,

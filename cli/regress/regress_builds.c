@@ -331,7 +331,8 @@ static void print_ab_runs(const struct regress_builds *b, FILE *out)
     }
     opt_wrapf(out, 0, 0, "code layout: %s%s",
               b->layout_kept[0] ? "the same in all processes, so it may explain a SLOW or FAST; "
-                                : "every process ran a new link of its build, in a random order",
+                                : "for every process the build was linked again, with its object "
+                                  "files in a random order",
               b->layout_kept);
     if (b->ab.short_of_time && !b->ab.interrupted)
         opt_wrap(out,

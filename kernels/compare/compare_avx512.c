@@ -3,8 +3,8 @@
 #include "kernels/compare/compare.h"
 #include "kernels/compare/compare_elem.h"
 
-/* Eight lanes of the five sums and the maximum. Four octets hold the accumulators of a whole block
- * in 24 of the 32 registers. */
+/* Eight lanes of the five sums and of the maximum: six registers. A block has 32 lanes, so four of
+ * these structs hold its accumulators, in 24 of the 32 registers. */
 struct octet {
     __m512d xx, yy, xy, dd, d, max_abs;
 };

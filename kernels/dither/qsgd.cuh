@@ -142,7 +142,8 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
 
 int compute_norms(struct gcb_device_stream *s, const single &message, bool l2);
 
-/* For a group: the blocks of its grids 1 and 2, which are divided among the messages before the table is sent. */
+/* Number of blocks of the first and the second grid that a group of messages launches. The host divides the blocks among the
+ * messages before it copies the group's table to the device. */
 struct norm_grids {
     uint64_t blocks; /* blocks for maxima or sums of squares */
     uint64_t norms;  /* blocks for computing norms from the sums */

@@ -306,7 +306,7 @@ static const struct gcb_codec_ops range_ops = {
 
 const struct gcb_codec gcb_codec_range = {
     .name = "range",
-    .summary = "N-bit range float: a sign and an offset from the smallest value",
+    .summary = "small floats of N bits between a smallest and a largest value",
     .source = "Wang et al., HPDC'20 (SuperNeurons), section 3.3",
     .guarantee =
         "relative error below 2^-mantissa for eps <= |x| <= max, error below eps for |x| < eps",

@@ -62,7 +62,7 @@ static void sparse_fini(void *state)
     gcb_free(s->listed);
 }
 
-/* A decoder may take another coding of values and positions, but its transform stays. */
+/* A decoder can change to another coding of values and positions, but not to another transform or chunk. */
 static int sparse_rebind(void *state, const struct gcb_codec_env *env)
 {
     struct gcb_sparse *s = state;

@@ -222,7 +222,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     int err;
 
     if (set->kind != H5T_INTEGER || set->type_size != 1)
-        return 0; /* messages are bytes: this is a layout, or a dataset that compress did not write */
+        return 0; /* not bytes, so not a message: a table of the tensors in a bucket, or not written by compress */
     err = gcb_h5dataset_vet(set, c->port->file, path, diag);
     if (err)
         return err;

@@ -560,7 +560,8 @@ int gcb_h5child_read_part(const struct gcb_h5child *child, const struct gcb_h5it
                           uint64_t from, uint64_t count, void *out, struct gcb_diag *diag)
 {
     if (!item->stored || from > item->count || count > item->count - from)
-        return gcb_h5file_fail(&child->file, item->path, GCB_E_INTERNAL, diag,
-                               "these elements cannot be read as a part");
+        return gcb_h5file_fail(
+            &child->file, item->path, GCB_E_INTERNAL, diag,
+            "a part that lies outside of the dataset's stored elements was asked for");
     return gcb_h5item_read_stored(&child->file, child->descriptor, item, from, count, out, diag);
 }

@@ -47,7 +47,7 @@ struct gcb_replay_figures {
     double cumulative_error; /* last: sum of all updates against the sum of all that was owed */
     double gradient_norm, residual_norm; /* last: root of the mean of the workers' squared norms */
     uint64_t staleness_median, staleness_p99, staleness_max; /* last */
-    double clamped_share; /* share of the values of tuned range floats that were clamped */
+    double clamped_share; /* share of values that were clamped to a tuned `max` */
 };
 
 struct gcb_replay_step {

@@ -26,10 +26,10 @@ struct gcb_replay_message {
     bool tuned;
     double largest; /* largest value coded while tuning */
     struct gcb_replay_worker *workers;
-    float *window; /* sum owed since the last message; NULL if every step sends a message */
+    float *window;       /* sum owed since the last message; NULL if every step sends a message */
     struct gcb_sum *sum; /* of the workers' messages; NULL until the first message */
-    double *drift; /* sum of updates minus sum of what was owed, since the start */
-    double *owed;  /* sum of what was owed, since the start */
+    double *drift;       /* sum of updates minus sum of what was owed, since the start */
+    double *owed;        /* sum of what was owed, since the start */
 };
 
 struct gcb_replay_state {

@@ -97,7 +97,7 @@ size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 
 /* Writes a number as tables show it to `out` (32 bytes). Drops digits if it is longer than `width` (0: no limit). */
 char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
-/* Like gcb_field_number, for any field that is shown as `show`, and without a limit. */
+/* Writes a number as gcb_field_number does for a field whose display is `show`. Drops no digits. */
 char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
 /* The fields for the times of encoding, of decoding, or of a kernel. A kernel has no device fields: they are 0. */

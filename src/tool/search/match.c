@@ -124,7 +124,7 @@ static bool on_stop(void *ctx)
     return r->observer->stop && r->observer->stop(r->observer->ctx);
 }
 
-/* Fails if the device failed or gave wrong results, because that says nothing about the setting. */
+/* Fails if the device failed or gave wrong results. Such a result says nothing about the parameter value that is tried. */
 static int check_device(const struct gcb_run_result *result, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < result->method_count; i++) {

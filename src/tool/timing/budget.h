@@ -10,7 +10,7 @@
 struct gcb_budget {
     double deadline; /* by gcb_clock */
     double weight;   /* weight of all work that is left */
-    double fair;     /* seconds for a weight of 1 at the start */
+    double fair;     /* at the start: the seconds that work of weight 1 gets */
 };
 
 /* Starts the clock. `weight` is the weight of all work together. */

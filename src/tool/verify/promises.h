@@ -128,7 +128,7 @@ enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double v
  */
 double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m);
 #define GCB_PROMISE_STEP 0x1p-149
-#define GCB_PROMISE_TINY "so small that rounding to the smallest float32 may leave nothing"
+#define GCB_PROMISE_TINY "the values are so small that float32 may round their errors to 0"
 
 /* Name of a choice parameter's value, or "" if the method has no such parameter. */
 const char *gcb_promise_choice(const struct gcb_method *m, const char *key);

@@ -229,9 +229,9 @@ enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c)
                                   s.mean, limit);
     limit = largest_deviation(GCB_PROMISE_RUNS * s.variance, s.most) +
             GCB_PROMISE_RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.slack);
-    return gcb_promise_at_most(
-        c, fabs(sum - GCB_PROMISE_RUNS * s.mean) / limit, 1.0,
-        "distance of the squared error from its mean, as a multiple of what chance allows");
+    return gcb_promise_at_most(c, fabs(sum - GCB_PROMISE_RUNS * s.mean) / limit, 1.0,
+                               "difference between the measured and the expected squared error, "
+                               "over the largest difference that chance explains");
 }
 
 const struct gcb_promise gcb_promises_random[] = {
