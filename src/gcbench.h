@@ -95,7 +95,8 @@ struct gcb_options {
     enum gcb_dtype
         source; /* the tensor's type, recorded in the message; raw messages are in this type (GCB_F64: in
                               float32). 0: the same as `input` */
-    int checksum; /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
+    unsigned workers; /* that send such a gradient in each step; clip-norm depends on it. 0: 1 */
+    int checksum;     /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
 
     /* of decoders that are opened from a message */
     uint64_t max_elements; /* messages with more are refused; 0: 2^34 */
@@ -109,6 +110,9 @@ struct gcb_encoder;
  * Opens an encoder for tensors of n elements and allocates all memory that encoding needs. `spec` is a method,
  * "name:key=value,...", as listed by `gcbench methods`. The caller owns *out. GCB_E_INVALID: the method or a key is
  * unknown, a value or an option is out of range, or the combination is impossible. GCB_E_NOMEM.
+ *
+ * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder keeps what it did not
+ * send, and adds it to the next tensor. Each tensor of each worker then needs its own encoder.
  */
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
@@ -120,14 +124,64 @@ void gcb_encoder_close(struct gcb_encoder *encoder);
 size_t gcb_encoder_bound(const struct gcb_encoder *encoder);
 
 /*
+ * Number of bytes of a message if all messages have the same length; 0 if lengths vary. A tensor that is sent raw, because
+ * it has an infinity or NaN or because the method overflows, may have another length, up to gcb_encoder_bound.
+ */
+size_t gcb_encoder_length(const struct gcb_encoder *encoder);
+
+/*
  * Encodes x (n elements of the type options.input) into `out`, which has room for `cap` bytes, and sets *length to the
- * message's bytes. The same x, step, worker, path and seed give the same bytes. (redsync also depends on the steps before:
- * it uses thresholds again.) Reads no clock, and only the FFT library may allocate. GCB_E_NOSPACE: cap is below
- * gcb_encoder_bound, and the encoder ran out of room. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: the FFT library
- * got no memory.
+ * message's bytes. *length is 0 if this step sends nothing ("delay"). Without a memory, the same x, step, worker, path and
+ * seed give the same bytes. (redsync also depends on the steps before: it uses thresholds again.) Reads no clock. Only
+ * the FFT library may allocate, and the first call of an encoder with a memory.
+ *
+ * With a memory, x is added to what earlier steps did not send, the sum is encoded, and the encoder keeps the sum minus
+ * what the receiver will decode. If x has an infinity or NaN, or if the sum overflows, then GCB_NONFINITE_RAW sends x itself
+ * raw, also in a step that would send nothing, and the memory stays as it was.
+ *
+ * GCB_E_NOSPACE: without a memory, the encoder ran out of room; with a memory, cap is below gcb_encoder_bound.
+ * GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: one of them got no memory. After a failure the memory is as
+ * before the call. The only exception is GCB_E_NOMEM: then x was added to it, as in a step that sends nothing.
  */
 int gcb_encode(struct gcb_encoder *encoder, uint64_t step, uint32_t worker, const void *x,
                void *out, size_t cap, size_t *length, struct gcb_diag *diag);
+
+/*
+ * Gives the L2 norm of all tensors of this worker together, for the next call of gcb_encode that succeeds: "clip-norm" of
+ * dgc limits this norm instead of the tensor's own. The norm is that of the values in x. An infinite or NaN norm makes
+ * gcb_encode do what it does for a tensor with a NaN. An encoder that does not clip ignores the norm. GCB_E_INVALID: the
+ * norm is negative.
+ */
+int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_diag *diag);
+
+/*
+ * Changes a parameter of the method between two steps, as text: ("theta", "0.99"). The memory and redsync's threshold stay.
+ * gcb_encoder_bound and gcb_encoder_length change. Decoders must change too if a message carries the parameter (bits, for
+ * example). May allocate. After a failure the encoder is as before. GCB_E_INVALID: the key is unknown, the value is out of
+ * range or makes no sense with the other parameters, or the key is "memory". GCB_E_NOMEM.
+ */
+int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *value,
+                    struct gcb_diag *diag);
+
+/* What an encoder keeps from step to step, for checkpoints. The arrays have n elements and belong to the caller. */
+struct gcb_memory_state {
+    float *residual; /* what was not sent; NULL: not wanted, or all 0 */
+    float *
+        momentum; /* of dgc and delay; NULL: not wanted, or all 0. demo keeps its momentum in `residual` */
+    uint64_t counters
+        [4]; /* steps since the last message (delay), redsync's threshold; all 0 in a new encoder */
+};
+
+/* Copies the state of an encoder. An array that the method does not have becomes 0. */
+void gcb_encoder_save(const struct gcb_encoder *encoder, struct gcb_memory_state *state);
+
+/*
+ * Puts a saved state into an encoder of the same method, count and options, which then gives the same bytes as the saved
+ * one would. The state is only read. After a failure the encoder is as before. GCB_E_MISMATCH: the method cannot have this
+ * state. GCB_E_NONFINITE: an array has an infinity or NaN.
+ */
+int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_state *state,
+                        struct gcb_diag *diag);
 
 /* ---- decoders ---- */
 

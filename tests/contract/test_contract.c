@@ -95,6 +95,17 @@ static void configure(struct gcb_coder_config *config, struct gcb_queue *queue,
     };
 }
 
+/* Messages of codecs without length_varies all have the same length. Tensors that are sent raw may have another. */
+static void check_length(const struct trip *t)
+{
+    const size_t length = gcb_coder_length(t->encoder);
+    struct gcb_message_info info;
+
+    assert_int_equal(gcb_message_info(&info, t->message, t->length, NULL), 0);
+    if (length && t->length != length && !info.stored)
+        fail_msg("a message of %zu bytes instead of %zu, but no length_varies", t->length, length);
+}
+
 static void encode(struct trip *t, const struct gcb_method *m, const struct setting *s,
                    const float *x, size_t n)
 {
@@ -120,6 +131,7 @@ static void encode(struct trip *t, const struct gcb_method *m, const struct sett
     gcb_message_seal(t->message, w.len, 0);
     t->length = w.len;
     t->n = n;
+    check_length(t);
 }
 
 static void decode(struct trip *t, const struct setting *s)

@@ -57,7 +57,7 @@ static void check(const char *spec, const struct gcb_options *options, const flo
     err = encode(&message[0], &length[0], coder, x, bound);
     fuzz_require(err != GCB_E_NOSPACE, "the bound is enough", NULL);
     fuzz_require(encode(&message[1], &length[1], again, x, bound) == err, "encoding repeats", NULL);
-    if (!err) {
+    if (!err && length[0]) { /* with a delay, the first step sends nothing */
         fuzz_require(length[0] <= bound, "the bound holds", NULL);
         fuzz_require(length[0] == length[1] && memcmp(message[0], message[1], length[0]) == 0,
                      "equal coders give equal messages", NULL);

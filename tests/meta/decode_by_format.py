@@ -584,7 +584,7 @@ class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int), ("rank", ctypes.c_uint),
                 ("shape", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("path", ctypes.c_char_p),
                 ("nonfinite", ctypes.c_int), ("input", ctypes.c_int), ("source", ctypes.c_int),
-                ("checksum", ctypes.c_int), ("max_elements", ctypes.c_uint64)]
+                ("workers", ctypes.c_uint), ("checksum", ctypes.c_int), ("max_elements", ctypes.c_uint64)]
 
     def __init__(self, **fields):
         super().__init__(size=ctypes.sizeof(Options), **fields)

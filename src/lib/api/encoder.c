@@ -1,9 +1,20 @@
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/base/hd.h"
 #include "src/lib/api/options.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
+#include "src/lib/memory/memory.h"
 
 struct gcb_encoder {
     struct gcb_coder *coder;
+    enum gcb_nonfinite nonfinite;
+    struct gcb_memory *memory; /* NULL: none */
+    struct gcb_coder *own;     /* decodes what this encoder sent; NULL without a memory */
+    bool has_norm;             /* `norm` is for the next tensor */
+    double norm;
     uint64_t count;
     struct gcb_queue queue;
     struct gcb_kernels kernels;
@@ -13,9 +24,30 @@ struct gcb_encoder {
 
 /* ---- opening ---- */
 
+/* The memory, and what it needs to learn what was sent. */
+static int init_memory(struct gcb_encoder *e, const struct gcb_method *method,
+                       const struct gcb_settings *s, struct gcb_diag *diag)
+{
+    struct gcb_coder_config config = s->config;
+    struct gcb_memory_params params;
+    int err;
+
+    gcb_method_memory(&params, method);
+    if (params.kind == GCB_MEMORY_NONE)
+        return 0;
+    config.env.decoding = true;
+    err = gcb_coder_create(&e->own, method, &config, diag);
+    return err ? err
+               : gcb_memory_create(&e->memory, &params, e->count, s->options.workers, &e->queue,
+                                   diag);
+}
+
 static int init(struct gcb_encoder *e, const struct gcb_method *method, struct gcb_settings *s,
                 struct gcb_diag *diag)
 {
+    int err;
+
+    e->nonfinite = s->options.nonfinite;
     e->count = s->config.env.count;
     e->queue = s->queue;
     e->input = s->options.input;
@@ -26,7 +58,8 @@ static int init(struct gcb_encoder *e, const struct gcb_method *method, struct g
         if (!e->wide)
             return gcb_diag_nomem(diag, e->count * sizeof(float), "a tensor in float32");
     }
-    return gcb_coder_create(&e->coder, method, &s->config, diag);
+    err = gcb_coder_create(&e->coder, method, &s->config, diag);
+    return err ? err : init_memory(e, method, s, diag);
 }
 
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
@@ -55,6 +88,8 @@ void gcb_encoder_close(struct gcb_encoder *e)
     if (!e)
         return;
     gcb_coder_destroy(e->coder);
+    gcb_coder_destroy(e->own);
+    gcb_memory_destroy(e->memory);
     gcb_free(e->wide);
     gcb_free(e);
 }
@@ -62,6 +97,19 @@ void gcb_encoder_close(struct gcb_encoder *e)
 size_t gcb_encoder_bound(const struct gcb_encoder *e)
 {
     return gcb_coder_bound(e->coder);
+}
+
+static void memory_params(const struct gcb_encoder *e, struct gcb_memory_params *params)
+{
+    gcb_method_memory(params, gcb_coder_method(e->coder));
+}
+
+size_t gcb_encoder_length(const struct gcb_encoder *e)
+{
+    struct gcb_memory_params p;
+
+    memory_params(e, &p);
+    return p.kind == GCB_MEMORY_DELAY && p.delay > 1 ? 0 : gcb_coder_length(e->coder);
 }
 
 /* ---- encoding ---- */
@@ -95,17 +143,181 @@ static const float *widen(struct gcb_encoder *e, const void *x)
     return e->wide;
 }
 
+int gcb_encoder_set_norm(struct gcb_encoder *e, double norm, struct gcb_diag *diag)
+{
+    struct gcb_memory_params p;
+
+    memory_params(e, &p);
+    if (norm < 0.0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
+    e->has_norm = p.kind == GCB_MEMORY_DGC && p.clip != 0.0;
+    e->norm = norm;
+    return 0;
+}
+
+/* The tensor cannot enter the memory. The memory stays as it is. */
+static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, struct gcb_wbuf *out,
+                            struct gcb_diag *diag)
+{
+    if (e->nonfinite == GCB_NONFINITE_RAW)
+        return gcb_coder_encode_raw(e->coder, in, out, diag);
+    if (e->has_norm && !isfinite(e->norm))
+        return gcb_diag_set(diag, GCB_E_NONFINITE, "the norm of the worker's tensors is %g",
+                            e->norm);
+    if (e->kernels.reduce.max_bits(in->data, in->count) >= GCB_INF_BITS)
+        return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
+    return gcb_diag_set(diag, GCB_E_NONFINITE,
+                        "the sum of the tensor and the encoder's memory overflows float32");
+}
+
+static bool stays_finite(struct gcb_encoder *e, const struct gcb_view *in)
+{
+    return e->nonfinite == GCB_NONFINITE_TRUSTED ||
+           ((!e->has_norm || isfinite(e->norm)) && gcb_memory_stays_finite(e->memory, in->data));
+}
+
+/* The memory learns what the receiver will decode. */
+static int take_sent(struct gcb_encoder *e, const struct gcb_wbuf *message, struct gcb_diag *diag)
+{
+    struct gcb_addition sent = {.weight = -1.0f};
+    int err;
+
+    gcb_memory_arrays(e->memory, &sent.acc, &sent.mask);
+    err = gcb_coder_add(e->own, message->data, message->len, &sent, diag);
+    if (!err)
+        gcb_memory_update(e->memory, NULL);
+    return err;
+}
+
+/* All that may fail, except for the FFT library's memory, comes before the memory changes. */
+static int encode_with_memory(struct gcb_encoder *e, const struct gcb_step *at,
+                              const struct gcb_view *in, struct gcb_wbuf *out,
+                              struct gcb_diag *diag)
+{
+    const size_t bound = gcb_coder_bound(e->coder);
+    struct gcb_view p = {.count = e->count};
+    int err;
+
+    if (out->cap < bound)
+        return gcb_diag_set(diag, GCB_E_NOSPACE,
+                            "an encoder with a memory needs room for %zu bytes "
+                            "(gcb_encoder_bound), not %zu",
+                            bound, out->cap);
+    if (e->has_norm)
+        gcb_memory_set_norm(e->memory, e->norm);
+    if (!stays_finite(e, in))
+        return encode_nonfinite(e, in, out, diag);
+    p.data = gcb_memory_compensate(e->memory, in->data);
+    e->has_norm = false;
+    if (!p.data)
+        return 0;
+    err = gcb_coder_encode_finite(e->coder, at, &p, out, diag);
+    return err ? err : take_sent(e, out, diag);
+}
+
 int gcb_encode(struct gcb_encoder *e, uint64_t step, uint32_t worker, const void *x, void *out,
                size_t cap, size_t *length, struct gcb_diag *diag)
 {
     const struct gcb_step at = {.step = step, .worker = worker};
     const struct gcb_view in = {.data = widen(e, x), .count = e->count};
     struct gcb_wbuf w = {.data = out, .cap = cap};
-    const int err = gcb_coder_encode(e->coder, &at, &in, &w, diag);
+    const int err = e->memory ? encode_with_memory(e, &at, &in, &w, diag)
+                              : gcb_coder_encode(e->coder, &at, &in, &w, diag);
 
     if (err)
         return err;
+    e->has_norm = false;
     gcb_message_seal(w.data, w.len, 0);
     *length = w.len;
     return 0;
+}
+
+/* ---- between steps ---- */
+
+void gcb_encoder_save(const struct gcb_encoder *e, struct gcb_memory_state *state)
+{
+    state->counters[0] = 0;
+    if (e->memory) {
+        gcb_memory_save(e->memory, state->residual, state->momentum, &state->counters[0]);
+    } else if (e->count) {
+        if (state->residual)
+            memset(state->residual, 0, e->count * sizeof(float));
+        if (state->momentum)
+            memset(state->momentum, 0, e->count * sizeof(float));
+    }
+    gcb_coder_save(e->coder, state->counters + 1);
+}
+
+static int restore_memory(struct gcb_encoder *e, const struct gcb_memory_state *state,
+                          struct gcb_diag *diag)
+{
+    if (e->memory)
+        return gcb_memory_restore(e->memory, state->residual, state->momentum, state->counters[0],
+                                  diag);
+    for (uint64_t i = 0; i < e->count; i++)
+        if ((state->residual && state->residual[i] != 0.0f) ||
+            (state->momentum && state->momentum[i] != 0.0f))
+            return gcb_diag_set(diag, GCB_E_MISMATCH,
+                                "the method keeps no memory, but one was saved");
+    return state->counters[0]
+               ? gcb_diag_set(diag, GCB_E_MISMATCH, "the saved state is of a method with a delay")
+               : 0;
+}
+
+int gcb_encoder_restore(struct gcb_encoder *e, const struct gcb_memory_state *state,
+                        struct gcb_diag *diag)
+{
+    uint64_t before[GCB_KEPT];
+    int err;
+
+    gcb_coder_save(e->coder, before);
+    if (gcb_coder_restore(e->coder, state->counters + 1))
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "the saved state is of another method: its counters do not fit");
+    err = restore_memory(e, state, diag);
+    if (err)
+        (void)gcb_coder_restore(e->coder, before);
+    return err;
+}
+
+/* Makes coders for a changed method, if its messages or their selection change. */
+static int remake(struct gcb_encoder *e, const struct gcb_method *method, struct gcb_diag *diag)
+{
+    struct gcb_coder *coder = NULL, *own = NULL;
+    int err = gcb_coder_remake(&coder, e->coder, method, diag);
+
+    if (!err && e->own && !gcb_coder_accepts(e->own, gcb_coder_frame(coder)))
+        err = gcb_coder_remake(&own, e->own, method, diag);
+    if (err) {
+        gcb_coder_destroy(coder);
+        return err;
+    }
+    gcb_coder_destroy(e->coder);
+    e->coder = coder;
+    if (own) {
+        gcb_coder_destroy(e->own);
+        e->own = own;
+    }
+    return 0;
+}
+
+int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
+                    struct gcb_diag *diag)
+{
+    struct gcb_method method = *gcb_coder_method(e->coder);
+    struct gcb_memory_params before, after;
+    int err;
+
+    gcb_method_memory(&before, &method);
+    err = gcb_method_change(&method, key, value, diag);
+    if (err)
+        return err;
+    gcb_method_memory(&after, &method);
+    if (after.kind != before.kind)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "the memory of an open encoder cannot change; open another encoder");
+    err = remake(e, &method, diag);
+    if (!err && e->memory)
+        gcb_memory_set_params(e->memory, &after);
+    return err;
 }

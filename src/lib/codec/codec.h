@@ -70,12 +70,16 @@ struct gcb_addition {
         joins; /* acc is a canvas that holds other messages: if this message does not fit them, GCB_E_MISMATCH */
 };
 
+#define GCB_KEPT 3
+
 struct gcb_codec_ops {
     size_t state_size; /* bytes; the coder zeroes them, stores the parameters, then calls init */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*max_payload)(const void *state); /* most bytes for env->count elements */
-    bool (*may_send_raw)(const void *state);    /* may encode return GCB_E_SEND_RAW? NULL: never */
+    bool (*length_varies)(
+        const void *state); /* may a payload be shorter than max_payload? NULL: never */
+    bool (*may_send_raw)(const void *state); /* may encode return GCB_E_SEND_RAW? NULL: never */
     /* Requires that in->count == env->count and that all elements are finite. Never allocates. Returns 0, or
      * GCB_E_SEND_RAW if the method cannot represent this tensor; the coder then drops what was written and sends the
      * tensor raw. */
@@ -96,6 +100,10 @@ struct gcb_codec_ops {
      * *floats to its length. `inverse` turns it into elements and overwrites it. GCB_E_NOMEM. */
     float *(*canvas)(void *state, uint64_t *floats);
     int (*inverse)(void *state, float *out);
+    /* What an encoder keeps from step to step, as GCB_KEPT numbers, all 0 in a new encoder. Restoring returns
+     * GCB_E_MISMATCH for numbers that the encoder cannot have. NULL: nothing is kept. */
+    void (*save)(const void *state, uint64_t *kept);
+    int (*restore)(void *state, const uint64_t *kept);
     /* Not timed. The state belongs to a decoder that has just decoded this payload without error. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
     /* number of elements that the last encode clamped; NULL if this codec never clamps */

@@ -84,6 +84,67 @@ size_t gcb_coder_bound(const struct gcb_coder *c)
            gcb_frame_tail(&c->base.frame);
 }
 
+size_t gcb_coder_length(const struct gcb_coder *c)
+{
+    const uint64_t raw = gcb_framing_raw_bytes(&c->base);
+    struct gcb_frame frame = c->base.frame;
+    uint64_t payload = own_payload(c);
+
+    if (gcb_coder_ops(c)->length_varies && gcb_coder_ops(c)->length_varies(c->base.state))
+        return 0;
+    if (payload > raw) { /* always sent raw */
+        payload = raw;
+        frame.param_bytes = 0;
+    }
+    return gcb_frame_head(&frame) + payload + gcb_frame_tail(&frame);
+}
+
+const struct gcb_method *gcb_coder_method(const struct gcb_coder *c)
+{
+    return &c->base.method;
+}
+
+const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c)
+{
+    return &c->base.frame;
+}
+
+int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
+                     const struct gcb_method *method, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config config = {
+        .env = c->base.env,
+        .nonfinite = c->base.nonfinite,
+        .source = c->base.frame.source,
+        .checksum = c->base.frame.flags & GCB_WIRE_CHECKSUM,
+    };
+    uint64_t kept[GCB_KEPT];
+    const int err = gcb_coder_create(out, method, &config, diag);
+
+    if (err)
+        return err;
+    gcb_coder_save(c, kept);
+    (void)gcb_coder_restore(*out, kept);
+    return 0;
+}
+
+void gcb_coder_save(const struct gcb_coder *c, uint64_t *kept)
+{
+    memset(kept, 0, GCB_KEPT * sizeof(*kept));
+    if (gcb_coder_ops(c)->save)
+        gcb_coder_ops(c)->save(c->base.state, kept);
+}
+
+int gcb_coder_restore(struct gcb_coder *c, const uint64_t *kept)
+{
+    if (gcb_coder_ops(c)->restore)
+        return gcb_coder_ops(c)->restore(c->base.state, kept);
+    for (size_t i = 0; i < GCB_KEPT; i++)
+        if (kept[i])
+            return GCB_E_MISMATCH;
+    return 0;
+}
+
 size_t gcb_coder_raw_bytes(const struct gcb_coder *c)
 {
     return gcb_frame_head(&c->base.frame) + gcb_framing_raw_bytes(&c->base) +
@@ -152,15 +213,23 @@ static int check_finite(const struct gcb_coder *c, const struct gcb_view *in, bo
     return *raw ? 0 : gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
 }
 
+static int check_count(const struct gcb_coder *c, const struct gcb_view *in, struct gcb_diag *diag)
+{
+    if (in->count == c->base.env.count && !c->base.env.decoding)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_MISMATCH,
+                        "the coder is a decoder, or is for a tensor of another size");
+}
+
 int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
                          struct gcb_diag *diag)
 {
     struct gcb_frame frame = c->base.frame;
     const size_t start = out->len;
+    const int err = check_count(c, in, diag);
 
-    if (in->count != c->base.env.count || c->base.env.decoding)
-        return gcb_diag_set(diag, GCB_E_MISMATCH,
-                            "the coder is a decoder, or is for a tensor of another size");
+    if (err)
+        return err;
     frame.flags |= GCB_WIRE_STORED;
     frame.param_bytes = 0;
     frame.payload_bytes = in->count * gcb_framing_raw_size(frame.source);
@@ -172,19 +241,26 @@ int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct 
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
                      struct gcb_wbuf *out, struct gcb_diag *diag)
 {
-    const size_t start = out->len;
-    struct gcb_frame frame = c->base.frame;
     bool raw;
-    int err;
+    int err = check_count(c, in, diag);
 
-    if (in->count != c->base.env.count || c->base.env.decoding)
-        return gcb_diag_set(diag, GCB_E_MISMATCH,
-                            "the coder is a decoder, or is for a tensor of another size");
-    err = check_finite(c, in, &raw, diag);
+    if (!err)
+        err = check_finite(c, in, &raw, diag);
     if (err)
         return err;
-    if (raw)
-        return gcb_coder_encode_raw(c, in, out, diag);
+    return raw ? gcb_coder_encode_raw(c, in, out, diag)
+               : gcb_coder_encode_finite(c, at, in, out, diag);
+}
+
+int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
+                            const struct gcb_view *in, struct gcb_wbuf *out, struct gcb_diag *diag)
+{
+    const size_t start = out->len;
+    struct gcb_frame frame = c->base.frame;
+    int err = check_count(c, in, diag);
+
+    if (err)
+        return err;
     gcb_frame_write(&frame, out);
     err = gcb_coder_ops(c)->encode(c->base.state, at, in, out);
     frame.payload_bytes = out->len - start - gcb_frame_head(&frame);

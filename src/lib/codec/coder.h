@@ -32,6 +32,22 @@ void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
 uint64_t gcb_coder_elements(const struct gcb_coder *c);
 /* The most bytes of an encoder's message; 0 for a decoder. */
 size_t gcb_coder_bound(const struct gcb_coder *c);
+/* Bytes of an encoder's messages if all have the same length; 0 otherwise. Tensors that are sent raw because of an infinity,
+ * a NaN or an overflow may have another length. */
+size_t gcb_coder_length(const struct gcb_coder *c);
+const struct gcb_method *gcb_coder_method(const struct gcb_coder *c);
+/* The frame of an encoder's messages, without length and stored flag. */
+const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c);
+
+/* Makes a coder that differs from `c` only in the parameters of the method. What the codec keeps from step to step is
+ * copied if the new method can keep it. */
+int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
+                     const struct gcb_method *method, struct gcb_diag *diag);
+
+/* What the codec keeps from step to step (GCB_KEPT numbers). Restoring returns GCB_E_MISMATCH for the numbers of another
+ * method. */
+void gcb_coder_save(const struct gcb_coder *c, uint64_t *kept);
+int gcb_coder_restore(struct gcb_coder *c, const uint64_t *kept);
 
 /*
  * Appends the message of `in` to `out`. If the payload is longer than the raw tensor in its source type, the raw tensor is
@@ -39,6 +55,9 @@ size_t gcb_coder_bound(const struct gcb_coder *c);
  */
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
                      struct gcb_wbuf *out, struct gcb_diag *diag);
+/* The same for a tensor that is known to be finite, or whose message may be unspecified. */
+int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
+                            const struct gcb_view *in, struct gcb_wbuf *out, struct gcb_diag *diag);
 /* The number of bytes before the payload in an encoder's messages. */
 size_t gcb_coder_head(const struct gcb_coder *c);
 /* gcb_coder_encode_raw appends a message with the raw tensor, at most gcb_coder_raw_bytes bytes. That may be more than

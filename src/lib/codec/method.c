@@ -252,6 +252,24 @@ int gcb_method_set(struct gcb_method *m, const char *key, const char *value, str
     return gcb_param_parse(&m->value[row], p, key, value, diag);
 }
 
+int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
+                      struct gcb_diag *diag)
+{
+    struct gcb_method changed = *m;
+    bool complement;
+    size_t row;
+    int err;
+
+    if (find_row(m, key, &row, &complement))
+        changed.given[row] = false;
+    err = gcb_method_set(&changed, key, value, diag);
+    if (!err)
+        err = gcb_method_check(&changed, diag);
+    if (!err)
+        *m = changed;
+    return err;
+}
+
 /* Is `word` one of the alternatives of "a|b|c"? */
 static bool among(const char *alternatives, const char *word)
 {

@@ -65,6 +65,10 @@ bool gcb_method_has(const struct gcb_method *m, const char *key);
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag);
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag);
 
+/* Sets one parameter, even if it was set before, and checks the method. After a failure *m is unchanged. */
+int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
+                      struct gcb_diag *diag);
+
 /* Sets one parameter to a number, even if it was set before. `key` is a name, not a complement. GCB_E_INVALID: there is no
  * such parameter, or the value is out of its range. */
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag);

@@ -450,11 +450,19 @@ static const struct gcb_param qsgd_params[] = {
     {.name = NULL},
 };
 
+static bool qsgd_length_varies(const void *state)
+{
+    const struct qsgd *s = state;
+
+    return s->p.coding != GCB_QSGD_FIXED;
+}
+
 static const struct gcb_codec_ops qsgd_ops = {
     .state_size = sizeof(struct qsgd),
     .init = qsgd_init,
     .fini = qsgd_fini,
     .max_payload = qsgd_max_payload,
+    .length_varies = qsgd_length_varies,
     .encode = qsgd_encode,
     .decode = qsgd_decode,
     .add = qsgd_add,

@@ -3,9 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/base/hd.h"
 #include "kernels/memory/memory_elem.h"
 #include "kernels/reduce/reduce.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/cpu_flags.h"
 #include "src/lib/codec/packed.h"
 
 /* Each kind has at most two arrays: `e` is what has not been sent, `u` is momentum. */
@@ -15,7 +17,8 @@ struct gcb_memory {
     unsigned workers;
     struct gcb_queue queue;
     float *e, *u;
-    uint64_t summed;   /* delay: steps since the last message */
+    uint64_t summed;   /* delay: steps since the last message, at most p.delay */
+    double norm;       /* of the next gradient, for clipping; NAN: not known yet */
     double clip_scale; /* what the last gradient was multiplied by */
 };
 
@@ -116,6 +119,7 @@ int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *p
     m->workers = workers ? workers : 1;
     m->queue = *queue;
     m->clip_scale = 1.0;
+    m->norm = NAN;
     if (params->kind != GCB_MEMORY_NONE)
         err = make_array(&m->e, count);
     if (!err && has_momentum(params->kind))
@@ -138,14 +142,76 @@ void gcb_memory_destroy(struct gcb_memory *m)
     gcb_free(m);
 }
 
-/* The factor of DGC's local clipping: to the norm clip / sqrt(workers), so that the workers' sum has about norm clip. */
-static double clip_scale(const struct gcb_memory *m, const float *g)
+/* ---- steps ---- */
+
+static bool clips(const struct gcb_memory *m)
 {
-    const double limit = m->p.clip / sqrt((double)m->workers);
+    return m->p.kind == GCB_MEMORY_DGC && m->p.clip != 0.0;
+}
+
+void gcb_memory_set_norm(struct gcb_memory *m, double norm)
+{
+    m->norm = norm;
+}
+
+static void measure_norm(struct gcb_memory *m, const float *g)
+{
     struct gcb_reduce_fns reduce;
 
-    gcb_reduce_init(&reduce, 0);
-    return gcb_memory_clip(gcb_reduce_blocks(reduce.sum_sq, g, m->count), limit);
+    gcb_reduce_init(&reduce, gcb_cpu_detect());
+    m->norm = sqrt(gcb_reduce_blocks(reduce.sum_sq, g, m->count));
+}
+
+/* The factor of DGC's local clipping: to the norm clip / sqrt(workers), so that the workers' sum has about norm clip. */
+static double clip_scale(const struct gcb_memory *m)
+{
+    return gcb_memory_clip_norm(m->norm, m->p.clip / sqrt((double)m->workers));
+}
+
+struct finite_pass {
+    const struct gcb_memory *m;
+    const float *g;
+    float scale;
+    uint32_t largest; /* magnitude */
+};
+
+/* The same arithmetic as add_carried and accumulate. Infinite momentum makes the sum infinite. */
+static void find_largest(void *ctx, uint64_t span)
+{
+    struct finite_pass *pass = ctx;
+    const struct gcb_memory *m = pass->m;
+    const int nesterov = m->p.kind == GCB_MEMORY_DGC && m->p.nesterov;
+    const float carry = (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);
+    const uint64_t from = span * GCB_SPAN, to = from + gcb_span_length(m->count, span);
+    uint32_t largest = 0;
+
+    for (uint64_t i = from; i < to; i++) {
+        const float x = pass->g[i] * pass->scale;
+        const float p =
+            m->u ? gcb_memory_accumulated(m->e[i], gcb_memory_momentum(carry, m->u[i], x, nesterov),
+                                          x, nesterov)
+                 : gcb_memory_carried(carry, m->e[i], x);
+
+        largest = gcb_magnitude(p) > largest ? gcb_magnitude(p) : largest;
+    }
+    gcb_raise_max(&pass->largest, largest);
+}
+
+bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g)
+{
+    struct finite_pass pass = {.m = m, .g = g, .scale = 1.0f};
+
+    if (clips(m) && isnan(m->norm))
+        measure_norm(m, g);
+    if (clips(m))
+        pass.scale = (float)clip_scale(m);
+    if (!clips(m) || isfinite(m->norm))
+        gcb_parallel(&m->queue, gcb_span_count(m->count), find_largest, &pass);
+    else
+        pass.largest = GCB_INF_BITS;
+    if (pass.largest >= GCB_INF_BITS)
+        m->norm = NAN;
+    return pass.largest < GCB_INF_BITS;
 }
 
 const float *gcb_memory_compensate(struct gcb_memory *m, const float *g)
@@ -154,22 +220,33 @@ const float *gcb_memory_compensate(struct gcb_memory *m, const float *g)
 
     if (m->p.kind == GCB_MEMORY_NONE)
         return g;
-    if (dgc && m->p.clip != 0.0)
-        m->clip_scale = clip_scale(m, g);
+    if (clips(m) && isnan(m->norm))
+        measure_norm(m, g);
+    m->clip_scale = clips(m) ? clip_scale(m) : 1.0;
+    m->norm = NAN;
     each(m, g, !m->u ? add_carried : dgc && m->p.nesterov ? add_nesterov : add_momentum);
-    if (m->p.kind == GCB_MEMORY_DELAY && ++m->summed < m->p.delay)
-        return NULL;
-    m->summed = 0;
-    return m->e;
+    if (m->p.kind != GCB_MEMORY_DELAY)
+        return m->e;
+    m->summed += m->summed < m->p.delay;
+    return m->summed < m->p.delay ? NULL : m->e;
 }
 
 void gcb_memory_update(struct gcb_memory *m, const float *sent)
 {
     if (m->p.kind == GCB_MEMORY_NONE)
         return;
+    m->summed = 0;
+    if (!sent)
+        return;
     each(m, sent, take_sent);
     if (m->u && m->p.masking)
         each(m, sent, mask_momentum);
+}
+
+void gcb_memory_arrays(struct gcb_memory *m, float **residual, float **momentum)
+{
+    *residual = m->e;
+    *momentum = m->p.masking ? m->u : NULL;
 }
 
 struct input_pass {
@@ -203,4 +280,74 @@ void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum
 const float *gcb_memory_residual(const struct gcb_memory *m)
 {
     return m->e;
+}
+
+/* ---- between steps ---- */
+
+void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params *params)
+{
+    m->p = *params;
+    if (m->summed > m->p.delay)
+        m->summed = m->p.delay;
+}
+
+static void save_array(float *out, const float *array, uint64_t count)
+{
+    if (!out || count == 0)
+        return;
+    if (array)
+        memcpy(out, array, count * sizeof(*out));
+    else
+        memset(out, 0, count * sizeof(*out));
+}
+
+void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum, uint64_t *summed)
+{
+    save_array(residual, m->e, m->count);
+    save_array(momentum, m->u, m->count);
+    *summed = m->summed;
+}
+
+/* Is the array one that this memory can have? An array that it lacks must be zero. */
+static int check_array(const float *array, bool has, uint64_t count, const char *what,
+                       struct gcb_diag *diag)
+{
+    uint32_t largest = 0;
+
+    for (uint64_t i = 0; array && i < count; i++)
+        largest = gcb_magnitude(array[i]) > largest ? gcb_magnitude(array[i]) : largest;
+    if (largest >= GCB_INF_BITS)
+        return gcb_diag_set(diag, GCB_E_NONFINITE, "the saved %s has an infinity or NaN", what);
+    if (largest && !has)
+        return gcb_diag_set(diag, GCB_E_MISMATCH, "the method keeps no %s, but one was saved",
+                            what);
+    return 0;
+}
+
+static void restore_array(float *array, const float *in, uint64_t count)
+{
+    if (!array || count == 0)
+        return;
+    if (in)
+        memcpy(array, in, count * sizeof(*array));
+    else
+        memset(array, 0, count * sizeof(*array));
+}
+
+int gcb_memory_restore(struct gcb_memory *m, const float *residual, const float *momentum,
+                       uint64_t summed, struct gcb_diag *diag)
+{
+    int err = check_array(residual, m->e, m->count, "residual", diag);
+
+    if (!err)
+        err = check_array(momentum, m->u, m->count, "momentum", diag);
+    if (!err && summed > (m->p.kind == GCB_MEMORY_DELAY ? m->p.delay : 0))
+        err = gcb_diag_set(diag, GCB_E_MISMATCH,
+                           "the saved state is of a method with a longer delay");
+    if (err)
+        return err;
+    restore_array(m->e, residual, m->count);
+    restore_array(m->u, momentum, m->count);
+    m->summed = summed;
+    return 0;
 }

@@ -34,13 +34,32 @@ int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *p
 void gcb_memory_destroy(struct gcb_memory *m); /* NULL is fine */
 
 /*
+ * Gives the norm of the next gradient, which clip-norm limits: that of all tensors of this worker together, finite and not
+ * negative. Without it, the tensor's own norm counts.
+ */
+void gcb_memory_set_norm(struct gcb_memory *m, double norm);
+
+/*
+ * Would compensate(m, g) return finite values only? Changes nothing. After true, compensate must follow, with the same g.
+ * False: g, its norm or the sum is not finite, and the norm is forgotten.
+ */
+bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g);
+
+/*
  * Takes this step's gradient (count floats, borrowed for the call) and returns what to encode (valid until
  * the next call; may be g itself), or NULL if this step sends nothing.
  */
 const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
 
-/* Call it after each step that sent something; `sent` is the decoded message. */
+/* Call it after each step that sent something; `sent` is the decoded message. Without it, nothing counts as sent, and a
+ * message that is due stays due. */
 void gcb_memory_update(struct gcb_memory *m, const float *sent);
+
+/*
+ * The same in two steps, for a sender that knows where its few elements are: subtract what was sent from *residual, set
+ * *momentum (may be NULL) to 0 where it is not 0, then call gcb_memory_update with NULL. Both arrays have count floats.
+ */
+void gcb_memory_arrays(struct gcb_memory *m, float **residual, float **momentum);
 
 /*
  * After compensate(m, g): adds to sum[] what this step added to the memory: g, or the momentum after clipping (dgc, delay).
@@ -50,5 +69,18 @@ void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum
 
 /* What has not been sent yet (count floats), or NULL if nothing is kept. */
 const float *gcb_memory_residual(const struct gcb_memory *m);
+
+/* Changes the parameters, except the kind. Arrays stay. */
+void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params *params);
+
+/*
+ * Copies what a memory keeps: arrays of count floats (NULL: not wanted), and the steps since the last message. An array that
+ * this kind does not have is saved as zeros. Restoring takes NULL for zeros, and changes nothing after a failure:
+ * GCB_E_MISMATCH if the memory cannot keep a value, GCB_E_NONFINITE.
+ */
+void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
+                     uint64_t *summed);
+int gcb_memory_restore(struct gcb_memory *m, const float *residual, const float *momentum,
+                       uint64_t summed, struct gcb_diag *diag);
 
 #endif

@@ -254,11 +254,36 @@ static bool sparse_may_send_raw(const void *state)
     return s->transform_ops->order;
 }
 
+/* A segment that keeps nothing has no bitmap, so several segments may have several lengths. */
+static bool sparse_length_varies(const void *state)
+{
+    const struct gcb_sparse *s = state;
+
+    return !s->selector_ops->exact || !s->index_ops->fixed || s->segments > 1;
+}
+
+static void sparse_save(const void *state, uint64_t *kept)
+{
+    const struct gcb_sparse *s = state;
+
+    gcb_redsync_save(&s->selection, kept);
+}
+
+static int sparse_restore(void *state, const uint64_t *kept)
+{
+    struct gcb_sparse *s = state;
+
+    if (!s->selector_ops->stateful && (kept[0] || kept[1] || kept[2]))
+        return GCB_E_MISMATCH;
+    return gcb_redsync_restore(&s->selection, kept);
+}
+
 static const struct gcb_codec_ops sparse_ops = {
     .state_size = sizeof(struct gcb_sparse),
     .init = sparse_init,
     .fini = sparse_fini,
     .max_payload = gcb_sparse_max_payload,
+    .length_varies = sparse_length_varies,
     .may_send_raw = sparse_may_send_raw,
     .encode = sparse_encode,
     .decode = gcb_sparse_decode,
@@ -267,6 +292,8 @@ static const struct gcb_codec_ops sparse_ops = {
     .canvas = gcb_sparse_canvas,
     .inverse = gcb_sparse_inverse,
     .describe = gcb_sparse_describe,
+    .save = sparse_save,
+    .restore = sparse_restore,
     .clamped = sparse_clamped,
     .largest = sparse_largest,
     .nominal_bits = sparse_nominal_bits,

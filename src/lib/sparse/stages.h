@@ -120,6 +120,7 @@ struct gcb_selector {
     const char *name;
     bool signed_order; /* keeps values of one sign, so complex bins are impossible */
     bool by_magnitude; /* selects by a given magnitude, so it has no density */
+    bool exact;        /* always keeps the largest number of positions */
     bool stateful;     /* the selection depends on earlier steps */
     /* largest number of positions kept when k are asked for; NULL: k */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
@@ -238,6 +239,7 @@ struct gcb_index_cursor {
 
 struct gcb_index {
     const char *name;
+    bool fixed; /* the bytes depend only on the numbers of positions */
     /* most bytes for `kept` of n positions, kept <= n <= 2^31 */
     uint64_t (*bound)(uint64_t n, uint64_t kept);
     void (*encode)(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n);

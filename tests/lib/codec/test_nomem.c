@@ -18,7 +18,8 @@
 /* ---- the allocator ---- */
 
 static size_t calls, live;
-static size_t fail_at; /* the call that fails, from 1; 0: none */
+static size_t failing_calls; /* calls of the function under test alone */
+static size_t fail_at;       /* the call that fails, from 1; 0: none */
 
 void *gcb_alloc(size_t bytes)
 {
@@ -68,6 +69,9 @@ struct attempt {
     const uint8_t *message;
     size_t length;
     struct gcb_coder *decoder;
+    const char *spec, *key, *value; /* of a public encoder, and a parameter to change */
+    const uint8_t *stored;          /* a raw message */
+    size_t stored_length;
 };
 
 static size_t each_failure(const struct attempt *a,
@@ -172,6 +176,118 @@ static void every_allocation_may_fail(void **state)
     assert_true(failures >= 3); /* the codes' histograms */
 }
 
+/* ---- the public objects ---- */
+
+static int open_public(const struct attempt *a, struct gcb_diag *diag)
+{
+    static const uint64_t shape[] = {N};
+    const struct gcb_options o = {
+        .size = sizeof(o), .shape = shape, .rank = 1, .path = "w", .input = GCB_BF16};
+    struct gcb_encoder *e = NULL;
+    struct gcb_decoder *d = NULL;
+    int err = gcb_encoder_open(&e, a->spec, N, &o, diag);
+
+    if (!err)
+        err = gcb_decoder_open(&d, a->spec, N, &o, diag);
+    assert_true(err == 0 || d == NULL);
+    gcb_encoder_close(e);
+    gcb_decoder_close(d);
+    return err;
+}
+
+/* An encoder whose parameters cannot change gives the bytes that it gave before. */
+static int change(const struct attempt *a, struct gcb_diag *diag)
+{
+    static uint8_t message[8 * N];
+    static float x[N];
+    const size_t failing = fail_at;
+    struct gcb_encoder *e = NULL;
+    size_t length, before;
+    int err;
+
+    for (int i = 0; i < N; i++)
+        x[i] = (float)((i * 7919) % 1001 - 500) * 0.01f;
+    fail_at = 0;
+    assert_int_equal(gcb_encoder_open(&e, a->spec, N, NULL, NULL), 0);
+    assert_int_equal(gcb_encode(e, 0, 0, x, message, sizeof(message), &length, NULL), 0);
+    before = gcb_encoder_bound(e);
+    calls = 0;
+    fail_at = failing;
+    err = gcb_encoder_set(e, a->key, a->value, diag);
+    failing_calls = calls;
+    fail_at = 0;
+    assert_true(err == 0 || gcb_encoder_bound(e) == before);
+    assert_int_equal(gcb_encode(e, 1, 0, x, message, sizeof(message), &length, NULL), 0);
+    gcb_encoder_close(e);
+    calls = failing_calls;
+    return err;
+}
+
+/* The decoder of a raw message that gets no memory for the method of the next message stays what it is. */
+static int learn(const struct attempt *a, struct gcb_diag *diag)
+{
+    const size_t failing = fail_at;
+    struct gcb_decoder *d = NULL;
+    static float y[N];
+    int err;
+
+    fail_at = 0;
+    assert_int_equal(gcb_decoder_open_like(&d, a->stored, a->stored_length, NULL, NULL), 0);
+    calls = 0;
+    fail_at = failing;
+    err = gcb_decode(d, a->message, a->length, y, diag);
+    failing_calls = calls;
+    fail_at = 0;
+    assert_int_equal(gcb_decode(d, a->stored, a->stored_length, y, NULL), 0);
+    assert_int_equal(gcb_decode(d, a->message, a->length, y, NULL), 0);
+    gcb_decoder_close(d);
+    calls = failing_calls;
+    return err;
+}
+
+static void public_objects_may_fail(void **state)
+{
+    static const struct attempt rows[] = {
+        {.spec = "fft:chunk=1000,memory=ef", .key = "chunk", .value = "900"},
+        {.spec = "dgc", .key = "density", .value = "0.5"},
+        {.spec = "qsgd:memory=ef,coding=elias", .key = "bits", .value = "3"},
+        {.spec = "sbc", .key = "index", .value = "u32"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gcb_method m;
+        struct attempt a = rows[i];
+
+        assert_int_equal(gcb_method_parse(&m, a.spec, NULL), 0);
+        a.m = &m;
+        assert_true(each_failure(&a, open_public) >= 8);
+        assert_true(each_failure(&a, change) >= 3);
+        assert_int_equal(live, 0);
+    }
+}
+
+static void learning_may_fail(void **state)
+{
+    struct gcb_method fft, whole;
+    struct attempt a, raw;
+    uint8_t *message, *stored;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&fft, "fft:chunk=1000", NULL), 0);
+    assert_int_equal(gcb_method_parse(&whole, "topk:theta=0", NULL), 0);
+    round_trip(&a, &fft, &message);
+    round_trip(&raw, &whole, &stored);
+    a.stored = stored;
+    a.stored_length = raw.length;
+    assert_true(each_failure(&a, learn) >= 2);
+    gcb_coder_destroy(a.decoder);
+    gcb_coder_destroy(raw.decoder);
+    free(message);
+    free(stored);
+    assert_int_equal(live, 0);
+}
+
 /* Lengths that no memory holds are an ordinary failure too. */
 static void absurd_sizes(void **state)
 {
@@ -193,6 +309,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(public_objects_may_fail),
+        cmocka_unit_test(learning_may_fail),
         cmocka_unit_test(absurd_sizes),
     };
 

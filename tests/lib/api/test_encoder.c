@@ -1,0 +1,649 @@
+/* Encoders with a memory, and what a training loop does with an encoder between two steps. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/api/options.h"
+#include "src/lib/memory/memory.h"
+#include "tests/support/trip.h"
+
+#define N 600
+#define ROOM 16384
+
+static const struct gcb_options plain = {.size = sizeof(plain)};
+static const struct gcb_options raw = {.size = sizeof(raw), .nonfinite = GCB_NONFINITE_RAW};
+
+static struct gcb_encoder *encoder_of(const char *spec, const struct gcb_options *o)
+{
+    struct gcb_encoder *e = NULL;
+    struct gcb_diag diag;
+
+    if (gcb_encoder_open(&e, spec, N, o, &diag))
+        fail_msg("%s: %s", spec, diag.text);
+    return e;
+}
+
+static size_t encode(struct gcb_encoder *e, uint64_t step, const float *g, uint8_t *out)
+{
+    struct gcb_diag diag;
+    size_t length = SIZE_MAX;
+
+    if (gcb_encode(e, step, 0, g, out, ROOM, &length, &diag))
+        fail_msg("%s", diag.text);
+    return length;
+}
+
+static void gradient(float *g, uint64_t step)
+{
+    trip_fill(g, N, TRIP_LAPLACE, step + 1);
+}
+
+/* The state of an encoder, with room for its arrays. */
+struct saved {
+    struct gcb_memory_state s;
+    float residual[N], momentum[N];
+};
+
+static void save(struct saved *out, const struct gcb_encoder *e)
+{
+    out->s.residual = out->residual;
+    out->s.momentum = out->momentum;
+    gcb_encoder_save(e, &out->s);
+}
+
+static void same_state(const struct saved *a, const struct gcb_encoder *e)
+{
+    static struct saved b;
+
+    save(&b, e);
+    assert_memory_equal(a->residual, b.residual, sizeof(b.residual));
+    assert_memory_equal(a->momentum, b.momentum, sizeof(b.momentum));
+    assert_memory_equal(a->s.counters, b.s.counters, sizeof(b.s.counters));
+}
+
+/* ---- against a memory that decodes its own messages ---- */
+
+static void follows_the_recurrence(const char *spec)
+{
+    const struct gcb_queue queue = {.threads = 1};
+    struct gcb_encoder *e = encoder_of(spec, NULL);
+    struct gcb_memory_params params;
+    struct gcb_memory *m = NULL;
+    struct gcb_method method;
+    struct trip t = {0};
+    uint8_t message[ROOM];
+    float g[N], sent[N];
+
+    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
+    gcb_method_memory(&params, &method);
+    assert_int_equal(gcb_memory_create(&m, &params, N, 1, &queue, NULL), 0);
+    gradient(g, 0);
+    trip_encode(&t, spec, g, N, &(struct trip_options){.seed = 1}); /* for its encoder */
+    for (uint64_t step = 0; step < 7; step++) {
+        const struct gcb_step at = {.step = step};
+        struct gcb_wbuf w = {.data = t.message, .cap = gcb_coder_bound(t.encoder)};
+        const struct gcb_mview out = {.data = sent, .count = N};
+        struct gcb_coder *decoder = NULL;
+        struct gcb_view p = {.count = N};
+
+        gradient(g, step);
+        p.data = gcb_memory_compensate(m, g);
+        if (p.data)
+            assert_int_equal(gcb_coder_encode(t.encoder, &at, &p, &w, NULL), 0);
+        if (encode(e, step, g, message) != w.len || memcmp(message, w.data, w.len) != 0)
+            fail_msg("%s: step %d differs", spec, (int)step);
+        if (!p.data)
+            continue;
+        assert_int_equal(
+            gcb_coder_create_decoder(&decoder, w.data, w.len, &(struct gcb_coder_config){0}, NULL),
+            0);
+        assert_int_equal(gcb_coder_decode(decoder, w.data, w.len, &out, NULL), 0);
+        gcb_memory_update(m, sent);
+        gcb_coder_destroy(decoder);
+    }
+    gcb_encoder_close(e);
+    gcb_memory_destroy(m);
+    trip_free(&t);
+}
+
+static void every_method_has_its_memory(void **state)
+{
+    static const char *const more[] = {
+        "topk:memory=ef,decay=0.5",
+        "topk:memory=dgc,momentum=0.9,nesterov=yes",
+        "topk:memory=dgc,momentum=0.9,clip-norm=0.5,masking=no",
+        "topk:memory=delay,delay=3,momentum=0.5",
+        "sbc:delay=4,p=0.05",
+        "topk:transform=hadamard,chunk=64,memory=demo,momentum=0.9",
+        "redsync:dense-below=0,trimmed-below=0,density=0.05",
+        "redsync:dense-below=0,quant=asq",
+        "qsgd:coding=elias,memory=ef",
+    };
+    struct gcb_method m;
+    char spec[128];
+
+    (void)state;
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        follows_the_recurrence(m.name);
+        snprintf(spec, sizeof(spec), "%s:memory=ef", m.name);
+        follows_the_recurrence(spec);
+    }
+    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+        follows_the_recurrence(more[i]);
+}
+
+/* ---- tensors that the memory must not take ---- */
+
+static void nonfinite_leaves_the_memory(void **state)
+{
+    static const char *const specs[] = {"topk:memory=ef", "dgc:clip-norm=1", "sbc:delay=2",
+                                        "demo:chunk=64"};
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    struct saved before;
+    uint8_t message[ROOM];
+    struct gcb_diag diag;
+    float g[N], back[N];
+    size_t length;
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        struct gcb_encoder *strict = encoder_of(specs[i / 3], &plain);
+        struct gcb_encoder *e = encoder_of(specs[i / 3], &raw);
+        struct gcb_decoder *d = NULL;
+
+        gradient(g, 0);
+        encode(e, 0, g, message);
+        encode(strict, 0, g, message);
+        save(&before, e);
+        g[77] = bad[i % 3];
+        length = encode(e, 1, g, message);
+        assert_int_equal(gcb_decoder_open(&d, specs[i / 3], N, NULL, NULL), 0);
+        assert_int_equal(gcb_decode(d, message, length, back, NULL), 0);
+        assert_memory_equal(back, g, sizeof(g));
+        same_state(&before, e);
+        length = 5;
+        assert_int_equal(gcb_encode(strict, 1, 0, g, message, ROOM, &length, &diag),
+                         GCB_E_NONFINITE);
+        assert_non_null(strstr(diag.text, "tensor contains"));
+        assert_int_equal(length, 5);
+        same_state(&before, strict);
+        gcb_decoder_close(d);
+        gcb_encoder_close(strict);
+        gcb_encoder_close(e);
+    }
+}
+
+/* The gradient is finite, but its sum with the memory is not. */
+static void overflow_leaves_the_memory(void **state)
+{
+    static const char *const specs[] = {"topk:memory=ef,theta=0.99", "dgc:theta=0.99",
+                                        "topk:memory=dgc,momentum=0.9,nesterov=yes,theta=0.99",
+                                        "sbc:delay=100"};
+    struct saved before;
+    uint8_t message[ROOM];
+    struct gcb_message_info info;
+    struct gcb_diag diag;
+    float g[N];
+    size_t length;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        struct gcb_encoder *strict = encoder_of(specs[i], &plain);
+        struct gcb_encoder *e = encoder_of(specs[i], &raw);
+
+        for (int k = 0; k < N; k++)
+            g[k] = 1.2e38f;
+        encode(e, 0, g, message);
+        encode(strict, 0, g, message);
+        g[N - 1] = 3.3e38f; /* the last of equals was not sent */
+        save(&before, e);
+        length = encode(e, 1, g, message);
+        assert_int_equal(gcb_message_info(&info, message, length, NULL), 0);
+        assert_true(info.stored);
+        same_state(&before, e);
+        assert_int_equal(gcb_encode(strict, 1, 0, g, message, ROOM, &length, &diag),
+                         GCB_E_NONFINITE);
+        assert_non_null(strstr(diag.text, "overflows"));
+        same_state(&before, strict);
+        gcb_encoder_close(strict);
+        gcb_encoder_close(e);
+    }
+}
+
+static void too_little_room_leaves_the_memory(void **state)
+{
+    struct gcb_encoder *e = encoder_of("dgc", NULL);
+    const size_t bound = gcb_encoder_bound(e);
+    struct saved before;
+    uint8_t message[ROOM];
+    struct gcb_diag diag;
+    float g[N];
+    size_t length;
+
+    (void)state;
+    gradient(g, 0);
+    encode(e, 0, g, message);
+    save(&before, e);
+    for (size_t cap = 0; cap < bound; cap++)
+        assert_int_equal(gcb_encode(e, 1, 0, g, message, cap, &length, &diag), GCB_E_NOSPACE);
+    assert_non_null(strstr(diag.text, "gcb_encoder_bound"));
+    same_state(&before, e);
+    assert_int_equal(gcb_encode(e, 1, 0, g, message, bound, &length, &diag), 0);
+    gcb_encoder_close(e);
+}
+
+/* What is sent raw because it would not get shorter leaves no residual. */
+static void raw_messages_leave_nothing(void **state)
+{
+    struct gcb_encoder *e = encoder_of("topk:theta=0,memory=ef", NULL);
+    struct saved s;
+    uint8_t message[ROOM];
+    float g[N];
+
+    (void)state;
+    gradient(g, 0);
+    encode(e, 0, g, message);
+    save(&s, e);
+    for (int i = 0; i < N; i++)
+        assert_true(s.residual[i] == 0.0f);
+    gcb_encoder_close(e);
+}
+
+/* ---- saving and restoring ---- */
+
+static void restored_encoders_go_on(void **state)
+{
+    static const char *const specs[] = {
+        "topk",          "topk:memory=ef",
+        "dgc",           "sbc:delay=3",
+        "demo:chunk=64", "redsync:dense-below=0,trimmed-below=0,density=0.05,interval=4",
+    };
+    static struct saved s;
+    uint8_t a[ROOM], b[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        for (uint64_t stop = 0; stop < 5; stop++) {
+            struct gcb_encoder *whole = encoder_of(specs[i], NULL), *second;
+
+            for (uint64_t step = 0; step < stop; step++) {
+                gradient(g, step);
+                encode(whole, step, g, a);
+            }
+            save(&s, whole);
+            second = encoder_of(specs[i], NULL);
+            encode(second, 7, g, a); /* restoring replaces all */
+            assert_int_equal(gcb_encoder_restore(second, &s.s, NULL), 0);
+            same_state(&s, second);
+            for (uint64_t step = stop; step < 9; step++) {
+                size_t length;
+
+                gradient(g, step);
+                length = encode(whole, step, g, a);
+                assert_int_equal(encode(second, step, g, b), length);
+                assert_memory_equal(a, b, length);
+            }
+            gcb_encoder_close(whole);
+            gcb_encoder_close(second);
+        }
+    }
+}
+
+static void restoring_may_fail(void **state)
+{
+    static const struct {
+        const char *from, *to;
+    } rows[] = {
+        {"topk:memory=ef", "topk"},
+        {"dgc", "topk:memory=ef"},
+        {"sbc:delay=3", "sbc:delay=1"},
+        {"redsync:dense-below=0,trimmed-below=0", "dgc"},
+    };
+    static struct saved s, before;
+    uint8_t message[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gcb_encoder *from = encoder_of(rows[i].from, NULL);
+        struct gcb_encoder *to = encoder_of(rows[i].to, NULL);
+
+        for (uint64_t step = 0; step < 2; step++) {
+            gradient(g, step);
+            encode(from, step, g, message);
+            encode(to, step, g, message);
+        }
+        save(&s, from);
+        save(&before, to);
+        assert_int_equal(gcb_encoder_restore(to, &s.s, NULL), GCB_E_MISMATCH);
+        same_state(&before, to);
+        s.residual[3] = NAN;
+        assert_int_equal(gcb_encoder_restore(from, &s.s, NULL), GCB_E_NONFINITE);
+        gcb_encoder_close(from);
+        gcb_encoder_close(to);
+    }
+}
+
+/* All zeros is the state of a new encoder of any method. */
+static void a_new_state_is_zero(void **state)
+{
+    static const struct saved zero;
+    const struct gcb_memory_state nothing = {.residual = NULL};
+    struct gcb_method m;
+
+    (void)state;
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        struct gcb_encoder *e = encoder_of(m.name, NULL);
+
+        same_state(&zero, e);
+        assert_int_equal(gcb_encoder_restore(e, &nothing, NULL), 0);
+        gcb_encoder_close(e);
+    }
+}
+
+/* ---- lengths ---- */
+
+static void lengths_are_exact(void **state)
+{
+    static const char *const fixed[] = {
+        "identity",
+        "fp16",
+        "bf16",
+        "range",
+        "qsgd",
+        "terngrad",
+        "natural",
+        "topk",
+        "topk:index=bitmap",
+        "fft",
+        "topk:select=chunk,chunk=64",
+        "topk:theta=0",
+        "range:bits=16",
+        "topk:memory=ef",
+        "dgc:select=topk",
+    };
+    static const char *const varying[] = {"topk:index=golomb",     "sbc",
+                                          "qsgd:coding=elias",     "topk:memory=delay,delay=2",
+                                          "redsync:dense-below=0", "topk:select=sampled"};
+    const struct gcb_options half = {.size = sizeof(half), .source = GCB_BF16, .checksum = 1};
+    uint8_t message[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        for (int k = 0; k < 2; k++) {
+            struct gcb_encoder *e = encoder_of(fixed[i], k ? &half : NULL);
+            const size_t length = gcb_encoder_length(e);
+
+            assert_true(length > 0);
+            for (uint64_t step = 0; step < 3; step++) {
+                gradient(g, step);
+                if (step == 2)
+                    memset(g, 0, sizeof(g));
+                if (encode(e, step, g, message) != length)
+                    fail_msg("%s: another length", fixed[i]);
+            }
+            gcb_encoder_close(e);
+        }
+    }
+    for (size_t i = 0; i < sizeof(varying) / sizeof(varying[0]); i++) {
+        struct gcb_encoder *e = encoder_of(varying[i], NULL);
+
+        if (gcb_encoder_length(e))
+            fail_msg("%s has no fixed length", varying[i]);
+        gcb_encoder_close(e);
+    }
+}
+
+/* ---- parameters that change ---- */
+
+/* After a change, an encoder with the residual of the old one gives the bytes of a new encoder with that residual. */
+static void changes_keep_the_memory(void **state)
+{
+    static const struct {
+        const char *first, *key, *value, *then;
+    } rows[] = {
+        {"topk:theta=0.5,memory=ef", "theta", "0.9", "topk:theta=0.9,memory=ef"},
+        {"topk:theta=0.9,memory=ef", "density", "0.5", "topk:theta=0.5,memory=ef"},
+        {"topk:memory=ef", "values", "fp16", "topk:values=fp16,memory=ef"},
+        {"fft:chunk=100,memory=ef", "chunk", "150", "fft:chunk=150,memory=ef"},
+        {"topk:memory=ef", "transform", "fft", "topk:transform=fft,memory=ef"},
+        {"qsgd:memory=ef", "bits", "8", "qsgd:bits=8,memory=ef"},
+        {"dgc", "momentum", "0.5", "dgc:momentum=0.5"},
+        {"sbc:delay=4", "delay", "2", "sbc:delay=2"},
+        {"redsync:dense-below=0,trimmed-below=0,density=0.1", "density", "0.02",
+         "redsync:dense-below=0,trimmed-below=0,density=0.02"},
+    };
+    static struct saved s;
+    uint8_t a[ROOM], b[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gcb_encoder *e = encoder_of(rows[i].first, NULL);
+        struct gcb_encoder *other = encoder_of(rows[i].then, NULL);
+        struct gcb_diag diag;
+
+        for (uint64_t step = 0; step < 2; step++) {
+            gradient(g, step);
+            encode(e, step, g, a);
+        }
+        if (gcb_encoder_set(e, rows[i].key, rows[i].value, &diag))
+            fail_msg("%s: %s", rows[i].first, diag.text);
+        save(&s, e);
+        assert_int_equal(gcb_encoder_restore(other, &s.s, &diag), 0);
+        assert_int_equal(gcb_encoder_bound(e), gcb_encoder_bound(other));
+        assert_int_equal(gcb_encoder_length(e), gcb_encoder_length(other));
+        for (uint64_t step = 2; step < 5; step++) {
+            size_t length;
+
+            gradient(g, step);
+            length = encode(e, step, g, a);
+            assert_int_equal(encode(other, step, g, b), length);
+            assert_memory_equal(a, b, length);
+        }
+        gcb_encoder_close(e);
+        gcb_encoder_close(other);
+    }
+}
+
+static void changes_may_be_refused(void **state)
+{
+    static const struct {
+        const char *key, *value;
+    } rows[] = {{"tehta", "0.5"},      {"theta", "1.5"},    {"memory", "none"}, {"memory", "dgc"},
+                {"momentum", "0.5"},   {"chunk", "-1"},     {"chunk", "100"},   {"values", "mean"},
+                {"select", "fastest"}, {"threshold", "0.1"}};
+    struct gcb_encoder *e = encoder_of("topk:memory=ef", NULL),
+                       *twin = encoder_of("topk:memory=ef", NULL);
+    uint8_t a[ROOM], b[ROOM];
+    struct gcb_diag diag;
+    float g[N];
+
+    (void)state;
+    for (uint64_t step = 0; step < 2; step++) {
+        size_t length;
+
+        gradient(g, step);
+        length = encode(e, step, g, a);
+        assert_int_equal(encode(twin, step, g, b), length);
+        assert_memory_equal(a, b, length);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+            if (gcb_encoder_set(e, rows[i].key, rows[i].value, &diag) != GCB_E_INVALID)
+                fail_msg("%s=%s is taken", rows[i].key, rows[i].value);
+    }
+    gcb_encoder_close(e);
+    gcb_encoder_close(twin);
+}
+
+/* ---- clipping by the norm of all tensors ---- */
+
+static void clips_by_the_given_norm(void **state)
+{
+    const struct gcb_options four = {.size = sizeof(four), .workers = 4};
+    struct gcb_encoder *e = encoder_of("dgc:clip-norm=2,theta=0.9999", &four);
+    struct gcb_encoder *own = encoder_of("dgc:clip-norm=2,theta=0.9999", &four);
+    uint8_t message[ROOM];
+    struct gcb_diag diag;
+    struct saved s;
+    float g[N];
+    size_t length;
+    double norm;
+
+    (void)state;
+    gradient(g, 0);
+    norm = sqrt(trip_norm(g, N));
+    assert_true(norm > 2.0);
+    assert_int_equal(gcb_encoder_set_norm(e, 10.0 * norm, NULL), 0);
+    encode(e, 0, g, message);
+    save(&s, e);
+    for (int i = 0; i < N; i++) /* clipped to 2 / sqrt(4 workers), if it was not sent */
+        assert_true(s.residual[i] == 0.0f || s.residual[i] == g[i] * (float)(1.0 / (10.0 * norm)));
+    encode(own, 0, g, message);
+    save(&s, own);
+    assert_true(s.residual[0] == g[0] * (float)(1.0 / norm));
+    assert_int_equal(gcb_encoder_set_norm(e, -1.0, &diag), GCB_E_INVALID);
+    save(&s, e);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gcb_encoder_set_norm(e, i ? NAN : INFINITY, NULL), 0);
+        assert_int_equal(gcb_encode(e, 1, 0, g, message, ROOM, &length, &diag), GCB_E_NONFINITE);
+        assert_non_null(strstr(diag.text, "norm"));
+        same_state(&s, e);
+    }
+    gcb_encoder_close(e);
+    gcb_encoder_close(own);
+}
+
+/* ---- types, threads, shapes ---- */
+
+static void takes_16_bit_tensors(void **state)
+{
+    static const enum gcb_dtype types[] = {GCB_F16, GCB_BF16};
+    struct gcb_kernels k;
+    uint8_t narrow[2 * N], a[ROOM], b[ROOM];
+    struct gcb_message_info info;
+    float g[N], wide[N];
+
+    (void)state;
+    gcb_kernels_init(&k, 0);
+    gradient(g, 0);
+    for (int i = 0; i < 2; i++) {
+        const struct gcb_options in = {.size = sizeof(in), .input = types[i]};
+        const struct gcb_options source = {.size = sizeof(source), .source = types[i]};
+        struct gcb_encoder *e = encoder_of("topk:memory=ef", &in);
+        struct gcb_encoder *f = encoder_of("topk:memory=ef", &source);
+        size_t length;
+
+        (i ? k.convert.to_bf16 : k.convert.to_fp16)(narrow, g, N);
+        (i ? k.convert.from_bf16 : k.convert.from_fp16)(wide, narrow, N);
+        for (uint64_t step = 0; step < 3; step++) {
+            assert_int_equal(gcb_encode(e, step, 0, narrow, a, ROOM, &length, NULL), 0);
+            assert_int_equal(encode(f, step, wide, b), length);
+            assert_memory_equal(a, b, length);
+        }
+        assert_int_equal(gcb_message_info(&info, a, length, NULL), 0);
+        assert_int_equal(info.source, types[i]);
+        gcb_encoder_close(e);
+        gcb_encoder_close(f);
+    }
+}
+
+static void threads_change_nothing(void **state)
+{
+    static const char *const specs[] = {"topk:memory=ef", "dgc:clip-norm=1", "qsgd:memory=ef"};
+    const uint64_t n = 700001;
+    float *g = trip_tensor(n, TRIP_LAPLACE, 3);
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const struct gcb_options three = {.size = sizeof(three), .threads = 3};
+        struct gcb_encoder *e[2] = {NULL, NULL};
+        uint8_t *message[2];
+        size_t length[2];
+
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(gcb_encoder_open(&e[k], specs[i], n, k ? &three : NULL, NULL), 0);
+            message[k] = malloc(gcb_encoder_bound(e[k]));
+            for (uint64_t step = 0; step < 2; step++)
+                assert_int_equal(gcb_encode(e[k], step, 0, g, message[k], gcb_encoder_bound(e[k]),
+                                            &length[k], NULL),
+                                 0);
+            gcb_encoder_close(e[k]);
+        }
+        assert_int_equal(length[0], length[1]);
+        assert_memory_equal(message[0], message[1], length[0]);
+        free(message[0]);
+        free(message[1]);
+    }
+    free(g);
+}
+
+/* A shape is copied; no method uses it yet. */
+static void copies_the_shape(void **state)
+{
+    uint64_t shape[] = {20, 30};
+    const struct gcb_options o = {.size = sizeof(o), .shape = shape, .rank = 2};
+    struct gcb_encoder *e = encoder_of("topk:memory=ef", &o);
+    uint8_t message[ROOM];
+    float g[N];
+
+    (void)state;
+    shape[0] = 0;
+    gradient(g, 0);
+    encode(e, 0, g, message);
+    assert_int_equal(gcb_encoder_set(e, "theta", "0.5", NULL), 0);
+    encode(e, 1, g, message);
+    gcb_encoder_close(e);
+}
+
+static void empty_tensors(void **state)
+{
+    static const char *const specs[] = {"topk:memory=ef", "dgc", "fft", "sbc:delay=2"};
+    struct gcb_memory_state s = {.residual = NULL};
+    uint8_t message[ROOM];
+    size_t length;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct gcb_encoder *e = NULL;
+
+        assert_int_equal(gcb_encoder_open(&e, specs[i], 0, NULL, NULL), 0);
+        for (uint64_t step = 0; step < 3; step++)
+            assert_int_equal(gcb_encode(e, step, 0, NULL, message, ROOM, &length, NULL), 0);
+        gcb_encoder_save(e, &s);
+        assert_int_equal(gcb_encoder_restore(e, &s, NULL), 0);
+        gcb_encoder_close(e);
+    }
+    gcb_encoder_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_method_has_its_memory),
+        cmocka_unit_test(nonfinite_leaves_the_memory),
+        cmocka_unit_test(overflow_leaves_the_memory),
+        cmocka_unit_test(too_little_room_leaves_the_memory),
+        cmocka_unit_test(raw_messages_leave_nothing),
+        cmocka_unit_test(restored_encoders_go_on),
+        cmocka_unit_test(restoring_may_fail),
+        cmocka_unit_test(a_new_state_is_zero),
+        cmocka_unit_test(lengths_are_exact),
+        cmocka_unit_test(changes_keep_the_memory),
+        cmocka_unit_test(changes_may_be_refused),
+        cmocka_unit_test(clips_by_the_given_norm),
+        cmocka_unit_test(takes_16_bit_tensors),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(copies_the_shape),
+        cmocka_unit_test(empty_tensors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
