@@ -1,0 +1,52 @@
+#include "tests/lib/api/encoders.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/trip.h"
+
+struct gcb_encoder *encoder_of(const char *spec, const struct gcb_options *o)
+{
+    struct gcb_encoder *e = NULL;
+    struct gcb_diag diag;
+
+    if (gcb_encoder_open(&e, spec, N, o, &diag))
+        fail_msg("%s: %s", spec, diag.text);
+    return e;
+}
+
+size_t encode(struct gcb_encoder *e, uint64_t step, const float *g, uint8_t *out)
+{
+    struct gcb_diag diag;
+    size_t length = SIZE_MAX;
+
+    if (gcb_encode(e, step, 0, g, out, ROOM, &length, &diag))
+        fail_msg("%s", diag.text);
+    return length;
+}
+
+void gradient(float *g, uint64_t step)
+{
+    trip_fill(g, N, TRIP_LAPLACE, step + 1);
+}
+
+void save(struct saved *out, const struct gcb_encoder *e)
+{
+    out->s.residual = out->residual;
+    out->s.momentum = out->momentum;
+    gcb_encoder_save(e, &out->s);
+}
+
+void same_state(const struct saved *a, const struct gcb_encoder *e)
+{
+    static struct saved b;
+
+    save(&b, e);
+    assert_memory_equal(a->residual, b.residual, sizeof(b.residual));
+    assert_memory_equal(a->momentum, b.momentum, sizeof(b.momentum));
+    assert_memory_equal(a->s.counters, b.s.counters, sizeof(b.s.counters));
+}

@@ -1,0 +1,289 @@
+/* What a training loop does with an encoder between two steps. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/api/encoders.h"
+#include "tests/support/trip.h"
+
+/* ---- saving and restoring ---- */
+
+static void restored_encoders_go_on(void **state)
+{
+    static const char *const specs[] = {
+        "topk",          "topk:memory=ef",
+        "dgc",           "sbc:delay=3",
+        "demo:chunk=64", "redsync:dense-below=0,trimmed-below=0,density=0.05,interval=4",
+    };
+    static struct saved s;
+    uint8_t a[ROOM], b[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        for (uint64_t stop = 0; stop < 5; stop++) {
+            struct gcb_encoder *whole = encoder_of(specs[i], NULL), *second;
+
+            for (uint64_t step = 0; step < stop; step++) {
+                gradient(g, step);
+                encode(whole, step, g, a);
+            }
+            save(&s, whole);
+            second = encoder_of(specs[i], NULL);
+            encode(second, 7, g, a); /* restoring replaces all */
+            assert_int_equal(gcb_encoder_restore(second, &s.s, NULL), 0);
+            same_state(&s, second);
+            for (uint64_t step = stop; step < 9; step++) {
+                size_t length;
+
+                gradient(g, step);
+                length = encode(whole, step, g, a);
+                assert_int_equal(encode(second, step, g, b), length);
+                assert_memory_equal(a, b, length);
+            }
+            gcb_encoder_close(whole);
+            gcb_encoder_close(second);
+        }
+    }
+}
+
+static void restoring_may_fail(void **state)
+{
+    static const struct {
+        const char *from, *to;
+    } rows[] = {
+        {"topk:memory=ef", "topk"},
+        {"dgc", "topk:memory=ef"},
+        {"sbc:delay=3", "sbc:delay=1"},
+        {"redsync:dense-below=0,trimmed-below=0", "dgc"},
+    };
+    static struct saved s, before;
+    uint8_t message[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gcb_encoder *from = encoder_of(rows[i].from, NULL);
+        struct gcb_encoder *to = encoder_of(rows[i].to, NULL);
+
+        for (uint64_t step = 0; step < 2; step++) {
+            gradient(g, step);
+            encode(from, step, g, message);
+            encode(to, step, g, message);
+        }
+        save(&s, from);
+        save(&before, to);
+        assert_int_equal(gcb_encoder_restore(to, &s.s, NULL), GCB_E_MISMATCH);
+        same_state(&before, to);
+        s.residual[3] = NAN;
+        assert_int_equal(gcb_encoder_restore(from, &s.s, NULL), GCB_E_NONFINITE);
+        gcb_encoder_close(from);
+        gcb_encoder_close(to);
+    }
+}
+
+/* All zeros is the state of a new encoder of any method. */
+static void a_new_state_is_zero(void **state)
+{
+    static const struct saved zero;
+    const struct gcb_memory_state nothing = {.residual = NULL};
+    struct gcb_method m;
+
+    (void)state;
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        struct gcb_encoder *e = encoder_of(m.name, NULL);
+
+        same_state(&zero, e);
+        assert_int_equal(gcb_encoder_restore(e, &nothing, NULL), 0);
+        gcb_encoder_close(e);
+    }
+}
+
+/* ---- lengths ---- */
+
+static void lengths_are_exact(void **state)
+{
+    static const char *const fixed[] = {
+        "identity",
+        "fp16",
+        "bf16",
+        "range",
+        "qsgd",
+        "terngrad",
+        "natural",
+        "topk",
+        "topk:index=bitmap",
+        "fft",
+        "topk:select=chunk,chunk=64",
+        "topk:theta=0",
+        "range:bits=16",
+        "topk:memory=ef",
+        "dgc:select=topk",
+    };
+    static const char *const varying[] = {"topk:index=golomb",     "sbc",
+                                          "qsgd:coding=elias",     "topk:memory=delay,delay=2",
+                                          "redsync:dense-below=0", "topk:select=sampled"};
+    const struct gcb_options half = {.size = sizeof(half), .source = GCB_BF16, .checksum = 1};
+    uint8_t message[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        for (int k = 0; k < 2; k++) {
+            struct gcb_encoder *e = encoder_of(fixed[i], k ? &half : NULL);
+            const size_t length = gcb_encoder_length(e);
+
+            assert_true(length > 0);
+            for (uint64_t step = 0; step < 3; step++) {
+                gradient(g, step);
+                if (step == 2)
+                    memset(g, 0, sizeof(g));
+                if (encode(e, step, g, message) != length)
+                    fail_msg("%s: another length", fixed[i]);
+            }
+            gcb_encoder_close(e);
+        }
+    }
+    for (size_t i = 0; i < sizeof(varying) / sizeof(varying[0]); i++) {
+        struct gcb_encoder *e = encoder_of(varying[i], NULL);
+
+        if (gcb_encoder_length(e))
+            fail_msg("%s has no fixed length", varying[i]);
+        gcb_encoder_close(e);
+    }
+}
+
+/* ---- parameters that change ---- */
+
+/* After a change, an encoder with the residual of the old one gives the bytes of a new encoder with that residual. */
+static void changes_keep_the_memory(void **state)
+{
+    static const struct {
+        const char *first, *key, *value, *then;
+    } rows[] = {
+        {"topk:theta=0.5,memory=ef", "theta", "0.9", "topk:theta=0.9,memory=ef"},
+        {"topk:theta=0.9,memory=ef", "density", "0.5", "topk:theta=0.5,memory=ef"},
+        {"topk:memory=ef", "values", "fp16", "topk:values=fp16,memory=ef"},
+        {"fft:chunk=100,memory=ef", "chunk", "150", "fft:chunk=150,memory=ef"},
+        {"topk:memory=ef", "transform", "fft", "topk:transform=fft,memory=ef"},
+        {"qsgd:memory=ef", "bits", "8", "qsgd:bits=8,memory=ef"},
+        {"dgc", "momentum", "0.5", "dgc:momentum=0.5"},
+        {"sbc:delay=4", "delay", "2", "sbc:delay=2"},
+        {"redsync:dense-below=0,trimmed-below=0,density=0.1", "density", "0.02",
+         "redsync:dense-below=0,trimmed-below=0,density=0.02"},
+    };
+    static struct saved s;
+    uint8_t a[ROOM], b[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gcb_encoder *e = encoder_of(rows[i].first, NULL);
+        struct gcb_encoder *other = encoder_of(rows[i].then, NULL);
+        struct gcb_diag diag;
+
+        for (uint64_t step = 0; step < 2; step++) {
+            gradient(g, step);
+            encode(e, step, g, a);
+        }
+        if (gcb_encoder_set(e, rows[i].key, rows[i].value, &diag))
+            fail_msg("%s: %s", rows[i].first, diag.text);
+        save(&s, e);
+        assert_int_equal(gcb_encoder_restore(other, &s.s, &diag), 0);
+        assert_int_equal(gcb_encoder_bound(e), gcb_encoder_bound(other));
+        assert_int_equal(gcb_encoder_length(e), gcb_encoder_length(other));
+        for (uint64_t step = 2; step < 5; step++) {
+            size_t length;
+
+            gradient(g, step);
+            length = encode(e, step, g, a);
+            assert_int_equal(encode(other, step, g, b), length);
+            assert_memory_equal(a, b, length);
+        }
+        gcb_encoder_close(e);
+        gcb_encoder_close(other);
+    }
+}
+
+static void changes_may_be_refused(void **state)
+{
+    static const struct {
+        const char *key, *value;
+    } rows[] = {{"tehta", "0.5"},      {"theta", "1.5"},    {"memory", "none"}, {"memory", "dgc"},
+                {"momentum", "0.5"},   {"chunk", "-1"},     {"chunk", "100"},   {"values", "mean"},
+                {"select", "fastest"}, {"threshold", "0.1"}};
+    struct gcb_encoder *e = encoder_of("topk:memory=ef", NULL),
+                       *twin = encoder_of("topk:memory=ef", NULL);
+    uint8_t a[ROOM], b[ROOM];
+    struct gcb_diag diag;
+    float g[N];
+
+    (void)state;
+    for (uint64_t step = 0; step < 2; step++) {
+        size_t length;
+
+        gradient(g, step);
+        length = encode(e, step, g, a);
+        assert_int_equal(encode(twin, step, g, b), length);
+        assert_memory_equal(a, b, length);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+            if (gcb_encoder_set(e, rows[i].key, rows[i].value, &diag) != GCB_E_INVALID)
+                fail_msg("%s=%s is taken", rows[i].key, rows[i].value);
+    }
+    gcb_encoder_close(e);
+    gcb_encoder_close(twin);
+}
+
+/* ---- clipping by the norm of all tensors ---- */
+
+static void clips_by_the_given_norm(void **state)
+{
+    const struct gcb_options four = {.size = sizeof(four), .workers = 4};
+    struct gcb_encoder *e = encoder_of("dgc:clip-norm=2,theta=0.9999", &four);
+    struct gcb_encoder *own = encoder_of("dgc:clip-norm=2,theta=0.9999", &four);
+    uint8_t message[ROOM];
+    struct gcb_diag diag;
+    struct saved s;
+    float g[N];
+    size_t length;
+    double norm;
+
+    (void)state;
+    gradient(g, 0);
+    norm = sqrt(trip_norm(g, N));
+    assert_true(norm > 2.0);
+    assert_int_equal(gcb_encoder_set_norm(e, 10.0 * norm, NULL), 0);
+    encode(e, 0, g, message);
+    save(&s, e);
+    for (int i = 0; i < N; i++) /* clipped to 2 / sqrt(4 workers), if it was not sent */
+        assert_true(s.residual[i] == 0.0f || s.residual[i] == g[i] * (float)(1.0 / (10.0 * norm)));
+    encode(own, 0, g, message);
+    save(&s, own);
+    assert_true(s.residual[0] == g[0] * (float)(1.0 / norm));
+    assert_int_equal(gcb_encoder_set_norm(e, -1.0, &diag), GCB_E_INVALID);
+    save(&s, e);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gcb_encoder_set_norm(e, i ? NAN : INFINITY, NULL), 0);
+        assert_int_equal(gcb_encode(e, 1, 0, g, message, ROOM, &length, &diag), GCB_E_NONFINITE);
+        assert_non_null(strstr(diag.text, "norm"));
+        same_state(&s, e);
+    }
+    gcb_encoder_close(e);
+    gcb_encoder_close(own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(restored_encoders_go_on), cmocka_unit_test(restoring_may_fail),
+        cmocka_unit_test(a_new_state_is_zero),     cmocka_unit_test(lengths_are_exact),
+        cmocka_unit_test(changes_keep_the_memory), cmocka_unit_test(changes_may_be_refused),
+        cmocka_unit_test(clips_by_the_given_norm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
