@@ -198,8 +198,8 @@ static void note_exceptions(const struct compress_view *v, size_t method, FILE *
     if (t->stored > t->dense)
         fprintf(out,
                 "note: %s: %" PRIu64 " of %" PRIu64
-                " messages were sent raw, because coding made them larger or they hold\n"
-                "infinities or NaNs\n",
+                " messages were sent raw: coding made them larger, the method\n"
+                "overflowed, or they hold infinities or NaNs\n",
                 v->methods[method].name, t->stored, t->messages);
 }
 

@@ -19,5 +19,7 @@ int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
 
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what)
 {
+    if (bytes == 0) /* unknown */
+        return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for %s)", what);
     return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (%" PRIu64 " bytes for %s)", bytes, what);
 }

@@ -11,7 +11,7 @@
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* GCB_E_NOMEM with the message "out of memory (BYTES bytes for WHAT)". */
+/* GCB_E_NOMEM with the message "out of memory (BYTES bytes for WHAT)". bytes 0: unknown, so the message leaves them out. */
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);
 
 #endif

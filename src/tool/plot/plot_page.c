@@ -204,8 +204,8 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
 
     gcb_plot_var_text(page, "plot_title", title);
     gcb_text_shorten(file, sizeof(file), name_of(like->file), 48);
-    snprintf(text, sizeof(text), "%s, scope %s%s%s%s", file, like->scope, cache ? ", " : "",
-             cache ? like->cache : "", cache ? " cache" : "");
+    snprintf(text, sizeof(text), "%s%s%s%s%s%s", file, *like->scope ? ", scope " : "", like->scope,
+             cache ? ", " : "", cache ? like->cache : "", cache ? " cache" : "");
     put_line(page, "plot_file", text);
     name_machine(page, gcb_plot_env_of(data, like->env), like->device, like->isa,
                  by == GCB_PLOT_BY_TIME ? like->threads : NAN);
