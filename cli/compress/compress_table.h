@@ -15,7 +15,7 @@ struct compress_view {
     enum gcb_field sort;             /* field to sort by; GCB_FIELD_NONE: keep the order given */
     size_t top;       /* number of groups or tensors shown; 0: all groups, or five tensors */
     unsigned repeat;  /* timed runs of each message */
-    bool whole_model; /* the scope is model, so there is no larger one */
+    bool whole_model; /* the scope is `model`, so no larger scope can be suggested */
 };
 
 int compress_show(const struct compress_view *view, const struct out_report *report,

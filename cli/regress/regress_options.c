@@ -35,7 +35,7 @@ const struct opt_row regress_against_rows[] = {
      .help = "most pairs of processes (default 200; at least 20 are run)"},
     {.name = "calibrate", .type = OPT_FLAG, .offset = offsetof(struct regress_own, calibrate),
      .help = "first run this build against itself, for a third of the budget, and raise each "
-             "time's delta to the difference measured between the two equal builds"},
+             "case's threshold to the difference measured between the two equal builds"},
     {.name = "floor", .metavar = "US", .type = OPT_REAL,
      .offset = offsetof(struct regress_own, floor), .max = 1e9, .initial = -1,
      .help = "times shorter than this, in microseconds, are not judged (default 20; 0 for kernels)"},

@@ -14,7 +14,7 @@ using gcb::slots;
 constexpr unsigned kSumThreads = gcb::kOneBlock;
 constexpr unsigned kSumEach = 8;
 
-/* The magnitude of an entry, and whether it is on the side to keep. */
+/* The magnitude of an entry, and whether the entry has the sign that is kept. */
 __device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i,
                                const gcb::kept_side &keep, bool *mine)
 {

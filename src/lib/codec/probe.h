@@ -7,7 +7,7 @@
  */
 enum gcb_stage {
     GCB_STAGE_TRANSFORM,
-    GCB_STAGE_SELECT,   /* magnitudes are computed and positions are selected */
+    GCB_STAGE_SELECT,   /* computes magnitudes and selects positions */
     GCB_STAGE_QUANTISE, /* kept values are gathered and written */
     GCB_STAGE_INDEX,    /* positions are written */
     GCB_STAGES

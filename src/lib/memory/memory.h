@@ -13,14 +13,14 @@
  *
  * In the rules below, g is the gradient, p what is encoded, and s what was sent (the decoded message; zero if nothing
  * was sent), all in float32. A worker keeps the arrays e, v, a (not yet sent) and u (momentum); m is the momentum's
- * factor. The sums at the right are over all steps; "carried" means the value that a step begins with.
+ * factor. The sums at the right are over all steps; "carried" means the value that a step begins with, "added" the value that a step adds to v or a.
  *
  *   none    p = g
  *   ef      p = decay e + g; e = p - s                sum s + e = sum g - (1 - decay) sum e_carried
  *   dgc     u = m u + g; v = v + u; p = v;  v = p - s; u = 0 where s != 0   sum s + v = sum u_added
  *           (nesterov: u = m (u + g); v = v + u + g, and u + g counts as added)
- *   delay   a = a + (m u + g) for `delay` steps, then p = e + a; e = p - s; u = 0 where s != 0
- *                                                               sum s + e = sum of what was added
+ *   delay   u = m u + g; a = a + u; after `delay` steps p = e + a; e = p - s; a = 0; u = 0 where s != 0
+ *                                                               sum s + e = sum u_added
  *   demo    u = m u + g; p = u; u = p - s              sum s + u = sum g - (1 - m) sum u_carried
  *           (what was sent leaves the momentum: the same recurrence as ef; DeMo calls its factor momentum)
  */

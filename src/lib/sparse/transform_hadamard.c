@@ -8,7 +8,8 @@
 /*
  * Randomised Walsh-Hadamard transform of chunks: signs drawn by Philox, then butterflies. A chunk's length is a power of
  * two; chunk = 0 takes the largest one that fits. The elements after the last whole chunk are cut into powers of two,
- * largest first. Each of these pieces is a transform of its own, brought to the scale of the chunks.
+ * largest first. Each of these pieces has a transform of its own, whose
+ * coefficients are multiplied so that they compare with those of the chunks.
  *
  * All workers use the same signs, so that their coefficients can be averaged. The key of the signs depends on seed, path
  * and step, but not on the worker, and travels in the message (8 bytes).

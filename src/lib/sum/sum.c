@@ -16,7 +16,8 @@ struct gcb_sum {
     uint64_t count;
     float *into;     /* the caller's tensor, or NULL */
     float *elements; /* `into`, or an array that the sum owns; NULL until something is added */
-    float *scratch;  /* the rebuilt canvas, if the result already has the elements; else NULL */
+    float *
+        scratch; /* for the inverse transform, if the tensor that it should fill holds the elements; else NULL */
     bool canvas_begun, elements_begun; /* was anything added since the last result? */
 };
 

@@ -227,7 +227,8 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     if (err)
         return err;
     if (set->rank != 1 || set->chunk_rank)
-        return fail_corrupt(c, path, diag, "not a message: not one-dimensional, or chunked");
+        return fail_corrupt(c, path, diag,
+                            "not a message: it is chunked, or does not have one dimension");
     if (gcb_h5attr_text(set->id, "layout_xxh3", hash, sizeof(hash)))
         return put_joint(c, path, set, hash, diag);
     return put_single(c, path, set, diag);

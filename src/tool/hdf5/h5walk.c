@@ -137,8 +137,8 @@ static bool decodes(hid_t group)
 }
 
 /*
- * Lists the links of the group at w->path in bytewise order. HDF5 is not asked to sort them, because it would always
- * make a table (see `decodes`). In native order it makes no table for a large or an old-style group.
+ * Lists the links of the group at w->path and sorts them bytewise. If HDF5 sorted them, it would always make the table that
+ * `decodes` warns of. In native order it makes that table only for small groups of the new style.
  */
 static int list_links(struct walk *w, hid_t group, struct links *l)
 {

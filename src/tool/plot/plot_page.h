@@ -68,7 +68,7 @@ enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
                       const struct gcb_plot_data *data, const struct gcb_plot_record *like,
                       enum gcb_plot_by by);
-/* Sets the same variables if rows do not have all fields for them. `file` and `scope` may be "". */
+/* Does the same as gcb_plot_heading, for rows without a file or a scope: `file` and `scope` may be "". */
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
                          const char *scope, const struct gcb_plot_record *env);
 /* Sets `series`, the number of series, and the arrays label, style and members (how many points a series has).

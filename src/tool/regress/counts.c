@@ -266,10 +266,11 @@ void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *co
                 strcmp(gcb_verdict_case(c)->text[GCB_CASE_SPEC],
                        gcb_verdict_case(v)->text[GCB_CASE_SPEC]) != 0)
                 continue;
-            gcb_verdict_explain(times, v,
-                                "%+.1f %%, but it runs as many instructions as before, and the "
-                                "layout of the code was the same in all processes",
-                                100.0 * (v->ratio - 1.0));
+            gcb_verdict_explain(
+                times, v,
+                "%+.1f %%, but it runs as many instructions as before, and the "
+                "layout of the code, which may explain it, was the same in all processes",
+                100.0 * (v->ratio - 1.0));
             v->kind = GCB_AMBIGUOUS;
         }
     }

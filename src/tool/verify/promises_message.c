@@ -134,8 +134,10 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
                           sqrt(gcb_promise_energy(c->z, n)), n);
     if (!exact && apart <= GCB_DECODERS_APART)
         return true;
-    gcb_promise_broken(c, apart, exact ? 0.0 : GCB_DECODERS_APART,
-                       "%s is decoded to tensors that differ by %.3g of the norm", words, apart);
+    gcb_promise_broken(
+        c, apart, exact ? 0.0 : GCB_DECODERS_APART,
+        "the device and the CPU decode %s to tensors that differ by %.3g of the norm", words,
+        apart);
     return false;
 }
 
