@@ -267,22 +267,26 @@ static int take_description(struct gcb_tensor *t, const struct gcb_listing *l,
                             struct gcb_rbuf *record, struct gcb_diag *diag)
 {
     struct gcb_h5item item;
-    uint64_t count = 1;
+    uint64_t count = 1; /* product of the dimensions */
+    bool empty;
 
     t->index = (int64_t)gcb_get_u64(record);
     t->count = gcb_get_u64(record);
     t->rank = gcb_get_u32(record);
     if (record->failed || t->rank > GCB_MAX_RANK || t->index < -1)
         return fail_record(l, diag);
-    for (unsigned i = 0; i < t->rank; i++)
+    empty = t->rank == 0 && t->count == 0; /* a null dataspace */
+    for (unsigned i = 0; i < t->rank; i++) {
         t->dims[i] = gcb_get_u64(record);
-    for (unsigned i = 0; i < t->rank && t->count > 0; i++)
+        empty |= t->dims[i] == 0;
+    }
+    for (unsigned i = 0; i < t->rank && !empty; i++)
         if (__builtin_mul_overflow(count, t->dims[i], &count))
             return fail_record(l, diag);
     t->stored = gcb_get_u32(record);
     t->offset = gcb_get_u64(record);
     gcb_source_item(&item, t);
-    if ((t->count > 0 && t->count != count) || !gcb_h5item_plausible(&item, &l->found))
+    if (t->count != (empty ? 0 : count) || !gcb_h5item_plausible(&item, &l->found))
         return fail_record(l, diag);
     return check_widened(&l->found, t, diag);
 }

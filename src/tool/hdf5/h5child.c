@@ -21,6 +21,7 @@ enum {
     BATCH = 4 << 20, /* most bytes that the child reads ahead */
     FIRST_BATCH = 256 << 10,
     BATCH_ITEMS = 256,
+    PATIENCE = 3, /* the child may wait this many times as long as it may work */
 };
 /* One request to the child: either several whole items, or a piece of one item. */
 struct batch {
@@ -60,8 +61,11 @@ static bool share_memory(struct gcb_h5child *c)
     const size_t size = gcb_h5shared_size(BATCH);
 
     c->shared.half = BATCH;
-    c->memory = memfd_create("gcbench-hdf5", MFD_CLOEXEC);
+    c->memory = memfd_create("gcbench-hdf5", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (c->memory < 0 || ftruncate(c->memory, (off_t)size) != 0)
+        return false;
+    /* If the child could shorten it, the parent's next access would end the parent (SIGBUS). It may grow: see widen(). */
+    if (fcntl(c->memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
         return false;
     c->shared.at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->memory, 0);
     if (c->shared.at != MAP_FAILED)
@@ -97,6 +101,18 @@ static int start_child(struct gcb_h5child *c, const char *path, const struct gcb
     return fail_to_start(c, diag);
 }
 
+/* Has the child closed its socket, at the latest a second from now? If it waits for a dead file system, it cannot end. */
+static bool is_ending(const struct gcb_h5child *c)
+{
+    uint8_t byte;
+    ssize_t n;
+
+    do
+        n = recv(c->socket, &byte, 1, 0);
+    while (n > 0 || (n < 0 && errno == EINTR));
+    return n == 0 || errno == ECONNRESET;
+}
+
 /* Ends the child. Returns its exit status as waitpid gives it, or -1. */
 static int end_child(struct gcb_h5child *c)
 {
@@ -104,7 +120,7 @@ static int end_child(struct gcb_h5child *c)
 
     if (c->pid > 0) {
         kill(c->pid, SIGKILL);
-        while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+        while (is_ending(c) && waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
             continue;
     }
     c->pid = -1;
@@ -112,16 +128,25 @@ static int end_child(struct gcb_h5child *c)
     return status;
 }
 
-/* Sets the message for a child that is not usable any more. */
-static int fail_damaged(struct gcb_h5child *c, struct gcb_diag *diag, const char *how)
+/* Sets the message for a child that is not usable any more: file and object, then how it ended. Returns `status`. */
+static int fail_ended(const struct gcb_h5child *c, int status, struct gcb_diag *diag,
+                      const char *how)
 {
     const struct gcb_h5trace *trace = gcb_h5shared_trace(&c->shared);
     char path[GCB_H5_PATH + 1];
 
     memcpy(path, trace->path, sizeof(path));
     path[GCB_H5_PATH] = '\0';
-    return gcb_h5file_fail(&c->file, path[0] == '/' && path[1] ? path : NULL, GCB_E_CORRUPT, diag,
-                           "damaged: %s", how);
+    return gcb_h5file_fail(&c->file, path[0] == '/' && path[1] ? path : NULL, status, diag, "%s",
+                           how);
+}
+
+static int fail_damaged(const struct gcb_h5child *c, struct gcb_diag *diag, const char *how)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text), "damaged: %s", how);
+    return fail_ended(c, GCB_E_CORRUPT, diag, text);
 }
 
 /* The child has closed its socket, so it is ending, and its exit status is final. */
@@ -138,8 +163,8 @@ static int fail_crashed(struct gcb_h5child *c, struct gcb_diag *diag)
 
 /* ---- the parent: packets from the child ---- */
 
-/* Returns the processor time in seconds that the child has used since it last made progress. */
-static double stuck_for(struct gcb_h5child *c)
+/* Returns the processor time in seconds that the child has used since it last made progress. *all: since its start. */
+static double stuck_for(struct gcb_h5child *c, double *all)
 {
     const struct gcb_h5trace *trace = gcb_h5shared_trace(&c->shared);
     const uint64_t steps = __atomic_load_n(&trace->steps, __ATOMIC_RELAXED);
@@ -148,6 +173,7 @@ static double stuck_for(struct gcb_h5child *c)
 
     if (clock_getcpuclockid(c->pid, &clock) != 0 || clock_gettime(clock, &now) != 0)
         return 0.0;
+    *all = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     if (steps != c->steps) {
         c->steps = steps;
         c->cpu = now;
@@ -165,11 +191,28 @@ static int fail_stuck(struct gcb_h5child *c, struct gcb_diag *diag)
     return fail_damaged(c, diag, how);
 }
 
+/* For a child that neither works nor answers. */
+static int fail_waiting(struct gcb_h5child *c, struct gcb_diag *diag)
+{
+    const bool external = c->file.limits.allow_external;
+    char how[160];
+
+    end_child(c);
+    snprintf(how, sizeof(how), "no data for %u s; copy the file to a local disk%s",
+             PATIENCE * c->file.limits.seconds,
+             external ? ", or leave out --allow-external: its data may be in a pipe" : "");
+    return fail_ended(c, GCB_E_IO, diag, how);
+}
+
 /* Receives one packet of at most GCB_H5_PACKET bytes into `bytes`. */
 static int receive(struct gcb_h5child *c, uint8_t *bytes, struct gcb_rbuf *out,
                    struct gcb_diag *diag)
 {
+    double worked = 0.0; /* the child's processor time */
+    unsigned waited = 0; /* seconds since it last grew */
+
     for (;;) {
+        const double before = worked;
         const ssize_t n = recv(c->socket, bytes, GCB_H5_PACKET, 0);
 
         if (n > 0) {
@@ -182,8 +225,13 @@ static int receive(struct gcb_h5child *c, uint8_t *bytes, struct gcb_rbuf *out,
             end_child(c);
             return gcb_h5file_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
         }
-        if (errno == EAGAIN && stuck_for(c) > c->file.limits.seconds)
+        if (errno != EAGAIN) /* a signal, not a second without a packet */
+            continue;
+        if (stuck_for(c, &worked) > c->file.limits.seconds)
             return fail_stuck(c, diag);
+        waited = worked == before ? waited + 1 : 0;
+        if (waited >= PATIENCE * c->file.limits.seconds)
+            return fail_waiting(c, diag);
     }
 }
 
@@ -191,27 +239,6 @@ static int fail_protocol(struct gcb_h5child *c, struct gcb_diag *diag)
 {
     end_child(c);
     return fail_damaged(c, diag, "the process that reads it sent an invalid reply");
-}
-
-/* Copies a message of the child and escapes control characters. Backslashes are kept, because the child has already
- * escaped the names. */
-static void copy_text(char out[GCB_DIAG_TEXT], const char *text)
-{
-    size_t used = 0;
-
-    while (*text && used + 8 < GCB_DIAG_TEXT) {
-        const char *at = text;
-        char piece[8];
-        size_t n = gcb_escape_one(piece, &text);
-
-        if (*at == '\\') {
-            piece[0] = '\\';
-            n = 1;
-        }
-        memcpy(out + used, piece, n);
-        used += n;
-    }
-    out[used] = '\0';
 }
 
 /* The result of a request. */
@@ -242,14 +269,19 @@ static int parse_done(struct gcb_h5child *c, struct gcb_rbuf *in, struct done *o
     sent = gcb_h5text_take(in, sizeof(text));
     if (!sent || !is_status(out->status) || (out->status && !*sent) || gcb_rbuf_left(in))
         return fail_protocol(c, diag);
-    copy_text(text, sent);
+    gcb_h5text_escape(text, sent);
     if (out->status)
         gcb_diag_set(&out->diag, out->status, "%s", text);
     return 0;
 }
 
+/* What the child may still send of a list. */
+struct room {
+    uint64_t records, bytes;
+};
+
 static int take_records(struct gcb_h5child *c, const struct gcb_h5lister *lister,
-                        struct gcb_rbuf *in, uint64_t *left, struct gcb_diag *diag)
+                        struct gcb_rbuf *in, struct room *left, struct gcb_diag *diag)
 {
     int err = 0;
 
@@ -257,8 +289,10 @@ static int take_records(struct gcb_h5child *c, const struct gcb_h5lister *lister
         const uint32_t n = gcb_get_u32(in);
         struct gcb_rbuf record = {.data = gcb_rbuf_take(in, n), .len = n};
 
-        if (!record.data || !lister || (*left)-- == 0)
+        if (!record.data || !lister || left->records == 0 || left->bytes < n)
             return fail_protocol(c, diag);
+        left->records--;
+        left->bytes -= n;
         err = lister->take(lister->ctx, &record, diag);
         if (!err && (record.failed || gcb_rbuf_left(&record)))
             return fail_protocol(c, diag);
@@ -270,7 +304,7 @@ static int take_records(struct gcb_h5child *c, const struct gcb_h5lister *lister
 static int await_list(struct gcb_h5child *c, const struct gcb_h5lister *lister,
                       struct gcb_diag *diag)
 {
-    uint64_t left = 2 * (uint64_t)GCB_H5_OBJECTS; /* records the child may still send */
+    struct room left = {2 * (uint64_t)GCB_H5_OBJECTS, gcb_h5port_most(&c->file)};
     uint8_t bytes[GCB_H5_PACKET];
     struct done done;
 

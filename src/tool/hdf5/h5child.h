@@ -10,7 +10,7 @@
  *
  * If the child crashes, the caller gets GCB_E_CORRUPT and "FILE: OBJECT: damaged: the HDF5 library crashed while
  * reading it". The caller also gets GCB_E_CORRUPT if the child takes more than limits.seconds of processor time
- * without progress; then the child is ended.
+ * without progress, and GCB_E_IO if the child does nothing for three times as long; then the child is ended.
  *
  * With limits.in_process, and under valgrind, all of this happens in the calling process.
  */

@@ -1,11 +1,13 @@
 #include "src/tool/hdf5/h5port.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "src/lib/base/text.h"
 #include "src/tool/hdf5/h5sandbox.h"
 
 /* ---- records ---- */
@@ -27,6 +29,25 @@ const char *gcb_h5text_take(struct gcb_rbuf *record, size_t most)
     const char *text = (const char *)gcb_rbuf_take(record, n);
 
     return text && n > 0 && n <= most && memchr(text, '\0', n) == text + n - 1 ? text : NULL;
+}
+
+void gcb_h5text_escape(char out[GCB_DIAG_TEXT], const char *text)
+{
+    size_t used = 0;
+
+    while (*text && used + 8 < GCB_DIAG_TEXT) {
+        const char *at = text;
+        char piece[8];
+        size_t n = gcb_escape_one(piece, &text);
+
+        if (*at == '\\') {
+            piece[0] = '\\';
+            n = 1;
+        }
+        memcpy(out + used, piece, n);
+        used += n;
+    }
+    out[used] = '\0';
 }
 
 void gcb_h5item_put(struct gcb_wbuf *w, const struct gcb_h5item *item)
@@ -105,6 +126,13 @@ static void flush_records(struct gcb_h5port *port)
     gcb_put_u8(&port->packet, GCB_H5_RECORDS);
 }
 
+uint64_t gcb_h5port_most(const struct gcb_h5file *file)
+{
+    const uint64_t most = file->limits.max_bytes;
+
+    return ((uint64_t)16 << 20) + (file->size < most / 16 ? 16 * file->size : most);
+}
+
 int gcb_h5port_put(struct gcb_h5port *port, struct gcb_diag *diag)
 {
     struct gcb_wbuf *record = &port->record;
@@ -113,6 +141,11 @@ int gcb_h5port_put(struct gcb_h5port *port, struct gcb_diag *diag)
     if (record->failed)
         return gcb_h5file_fail(port->file, NULL, GCB_E_CORRUPT, diag,
                                "an object's description is longer than 16384 bytes");
+    port->bytes += record->len;
+    if (port->bytes > gcb_h5port_most(port->file))
+        return gcb_h5file_fail(port->file, NULL, GCB_E_CORRUPT, diag,
+                               "the names of its objects take more than %" PRIu64 " bytes",
+                               gcb_h5port_most(port->file));
     if (port->socket < 0) {
         struct gcb_rbuf in = {.data = record->data, .len = record->len};
 

@@ -32,10 +32,14 @@ struct gcb_h5port {
     const struct gcb_h5lister *lister;
     int socket;
     struct gcb_wbuf packet;
+    uint64_t bytes; /* of all records so far */
 };
 
+/* The most bytes of all records together: much more than the names in a file of this size take. */
+uint64_t gcb_h5port_most(const struct gcb_h5file *file);
+
 /* Sends the record and empties it. Without a child, calls lister->take at once and returns its result; else returns 0.
- * Returns GCB_E_CORRUPT if the record is too long. */
+ * Returns GCB_E_CORRUPT if the record or the list is too long. */
 int gcb_h5port_put(struct gcb_h5port *port, struct gcb_diag *diag);
 
 struct gcb_h5lister {
@@ -50,6 +54,10 @@ struct gcb_h5lister {
  * bytes or more. */
 void gcb_h5text_put(struct gcb_wbuf *record, const char *text);
 const char *gcb_h5text_take(struct gcb_rbuf *record, size_t most);
+
+/* Copies a message of the child and escapes control characters. Backslashes are kept, because the child has already
+ * escaped the names. */
+void gcb_h5text_escape(char out[GCB_DIAG_TEXT], const char *text);
 
 /* Writes an item to a request. */
 void gcb_h5item_put(struct gcb_wbuf *request, const struct gcb_h5item *item);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +17,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +59,12 @@ static void misbehave(const char *name)
     if (strstr(name, "hang"))
         for (;;)
             *(volatile char *)&kept = 0;
+    if (strstr(name, "wait")) { /* as for a pipe or a dead file system */
+        int never = 0;
+
+        for (;;)
+            syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    }
     if (strstr(name, "memory"))
         report((kept = malloc((size_t)3 << 30)) != NULL);
     if (strstr(name, "open"))
@@ -80,6 +89,28 @@ hid_t __wrap_H5Dopen2(hid_t at, const char *name, hid_t list)
 {
     misbehave(name);
     return __real_H5Dopen2(at, name, list);
+}
+
+int __real_gcb_h5dataset_vet(struct gcb_h5dataset *d, const struct gcb_h5file *file,
+                             const char *shown, struct gcb_diag *diag);
+int __wrap_gcb_h5dataset_vet(struct gcb_h5dataset *d, const struct gcb_h5file *file,
+                             const char *shown, struct gcb_diag *diag);
+
+/* In the child, changes the shape of a dataset whose name asks for it, and so what the parent is told. */
+int __wrap_gcb_h5dataset_vet(struct gcb_h5dataset *d, const struct gcb_h5file *file,
+                             const char *shown, struct gcb_diag *diag)
+{
+    const int err = __real_gcb_h5dataset_vet(d, file, shown, diag);
+
+    if (getpid() == test_process)
+        return err;
+    if (strstr(shown, "none"))
+        d->count = 0;
+    if (strstr(shown, "more"))
+        d->count++;
+    if (strstr(shown, "zero"))
+        d->dims[0] = 0;
+    return err;
 }
 
 /* Opens a file with a good dataset and one of this name, and reads both. */
@@ -113,12 +144,12 @@ static int read_file(const char *name, const struct gcb_h5limits *limits, struct
     return err;
 }
 
-static void check_ended(const char *name, const char *words)
+static void check_ended(int status, const char *name, const char *words)
 {
     const struct gcb_h5limits limits = {.seconds = 1};
     struct gcb_diag diag = {0};
 
-    assert_int_equal(read_file(name, &limits, &diag), GCB_E_CORRUPT);
+    assert_int_equal(read_file(name, &limits, &diag), status);
     assert_non_null(strstr(diag.text, "child.h5: /step_1/worker_0/"));
     assert_non_null(strstr(diag.text, name));
     if (!strstr(diag.text, words))
@@ -129,10 +160,13 @@ static void check_ended(const char *name, const char *words)
 static void test_ended(void **state)
 {
     (void)state;
-    check_ended("crash", "damaged: the HDF5 library crashed while reading it");
-    check_ended("abort", "damaged: the HDF5 library crashed while reading it (signal 6)");
-    check_ended("exit", "damaged: the HDF5 library crashed while reading it");
-    check_ended("hang", "damaged: the HDF5 library took more than 1 s of processor time");
+    check_ended(GCB_E_CORRUPT, "crash", "damaged: the HDF5 library crashed while reading it");
+    check_ended(GCB_E_CORRUPT, "abort",
+                "damaged: the HDF5 library crashed while reading it (signal 6)");
+    check_ended(GCB_E_CORRUPT, "exit", "damaged: the HDF5 library crashed while reading it");
+    check_ended(GCB_E_CORRUPT, "hang",
+                "damaged: the HDF5 library took more than 1 s of processor time");
+    check_ended(GCB_E_IO, "wait", "no data for 3 s; copy the file to a local disk");
 }
 
 /* What the child may not do fails, and reading goes on. */
@@ -167,6 +201,22 @@ static void test_in_process(void **state)
 
     (void)state;
     assert_int_equal(read_file("crash", &limits, &diag), 0);
+}
+
+/* A list in which a dataset's count is not the product of its dimensions. */
+static void test_contradictions(void **state)
+{
+    static const char *const names[] = {"none", "more", "zero"};
+    const struct gcb_h5limits limits = {.seconds = 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct gcb_diag diag = {0};
+
+        if (read_file(names[i], &limits, &diag) != GCB_E_CORRUPT ||
+            !strstr(diag.text, "its list of tensors contradicts itself"))
+            fail_msg("%s: %s", names[i], diag.text);
+    }
 }
 
 /* The only child of this process. */
@@ -325,6 +375,127 @@ static void test_pieces(void **state)
     free(y);
 }
 
+/* With --allow-external a dataset's data may be in a pipe, which gives none. */
+static void test_pipe(void **state)
+{
+    const hsize_t dims[1] = {3};
+    const hid_t space = H5Screate_simple(1, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    const char *files[1];
+    const struct gcb_source_config config = {
+        .files = files, .file_count = 1, .allow_external = true, .seconds = 1};
+    struct gcb_source *source = NULL;
+    struct gcb_diag diag = {0};
+    struct h5make m;
+    char pipe[80];
+    float x[3];
+
+    (void)state;
+    h5make_open(&m, "pipe.h5");
+    snprintf(pipe, sizeof(pipe), "%s.pipe", m.path);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_true(H5Pset_external(list, pipe, 0, sizeof(x)) >= 0);
+    H5Dclose(H5Dcreate2(m.file, "w", H5T_IEEE_F32LE, space, H5P_DEFAULT, list, H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+    h5make_close(&m);
+    files[0] = m.path;
+    assert_int_equal(gcb_source_open(&source, &config, &diag), 0);
+    assert_int_equal(gcb_source_read(source, 0, x, &diag), GCB_E_IO);
+    assert_non_null(strstr(diag.text, "pipe.h5: /w: no data for 3 s; "));
+    assert_non_null(strstr(diag.text, "leave out --allow-external"));
+    gcb_source_close(source);
+    remove(pipe);
+}
+
+/* The shared memory cannot become shorter, which would end the process that uses it. */
+static void test_seals(void **state)
+{
+    const char *files[1];
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = NULL;
+    struct h5make m;
+    unsigned found = 0;
+
+    (void)state;
+    h5make_open(&m, "seals.h5");
+    h5make_put(&m, "/a", H5T_IEEE_F32LE, 64, 0, 16);
+    h5make_close(&m);
+    files[0] = m.path;
+    assert_int_equal(gcb_source_open(&source, &config, NULL), 0);
+    for (int i = 3; i < 64; i++) {
+        const int seals = fcntl(i, F_GET_SEALS);
+        char at[32], name[64] = "";
+
+        snprintf(at, sizeof(at), "/proc/self/fd/%d", i);
+        if (readlink(at, name, sizeof(name) - 1) < 0 || !strstr(name, "memfd:gcbench-hdf5"))
+            continue;
+        found++;
+        assert_int_equal(seals & (F_SEAL_SHRINK | F_SEAL_SEAL), F_SEAL_SHRINK | F_SEAL_SEAL);
+        assert_int_equal(ftruncate(i, 0), -1);
+    }
+    assert_int_equal(found, 1);
+    gcb_source_close(source);
+}
+
+/* Steps with long paths and many attributes: a list that is much larger than its file. */
+static void make_long_names(struct h5make *m)
+{
+    const hid_t space = H5Screate(H5S_SCALAR);
+    hid_t at;
+
+    h5make_open(m, "names.h5");
+    h5make_put(m, "/a", H5T_IEEE_F32LE, 1, 0, 0);
+    at = H5Gopen2(m->file, "/", H5P_DEFAULT);
+    for (int depth = 0; depth < 4; depth++) {
+        char name[1001];
+        hid_t below;
+
+        memset(name, 'n', sizeof(name) - 1);
+        name[sizeof(name) - 1] = '\0';
+        below = H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Gclose(at);
+        at = below;
+    }
+    for (int step = 0; step < 50; step++) {
+        char name[16];
+        hid_t group;
+
+        snprintf(name, sizeof(name), "step_%d", step);
+        group = H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        for (int i = 0; i < 100; i++) {
+            snprintf(name, sizeof(name), "a%d", i);
+            H5Aclose(H5Acreate2(group, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT));
+        }
+        H5Gclose(group);
+    }
+    H5Gclose(at);
+    H5Sclose(space);
+    h5make_close(m);
+}
+
+static void test_long_names(void **state)
+{
+    const char *files[1];
+    struct gcb_source_config config = {.files = files, .file_count = 1, .max_bytes = 1 << 20};
+    struct gcb_source *source = NULL;
+    struct h5make m;
+
+    (void)state;
+    make_long_names(&m);
+    files[0] = m.path;
+    for (int i = 0; i < 2; i++) {
+        struct gcb_diag diag = {0};
+
+        config.in_process = i == 1;
+        assert_int_equal(gcb_source_open(&source, &config, &diag), GCB_E_CORRUPT);
+        assert_non_null(
+            strstr(diag.text, "the names of its objects take more than 17825792 bytes"));
+    }
+    config.max_bytes = 1 << 26; /* now the size of the file decides, and there is enough */
+    assert_int_equal(gcb_source_open(&source, &config, NULL), 0);
+    gcb_source_close(source);
+}
+
 static int clean(void **state)
 {
     (void)state;
@@ -335,10 +506,12 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ended),      cmocka_unit_test(test_rights),
-        cmocka_unit_test(test_in_process), cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_leaks),      cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_ended),          cmocka_unit_test(test_rights),
+        cmocka_unit_test(test_in_process),     cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_leaks),          cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_long_names),     cmocka_unit_test(test_seals),
+        cmocka_unit_test(test_contradictions),
     };
 
     test_process = getpid();
