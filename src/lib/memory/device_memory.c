@@ -2,15 +2,18 @@
 
 #include <math.h>
 
+#include "kernels/memory/memory_elem.h"
 #include "src/lib/base/alloc.h"
 
 struct gcb_device_memory {
     const struct gcb_device_module *module;
     struct gcb_device_stream *stream;
+    struct gcb_device_batch *batch;
     struct gcb_memory_params p;
     struct gcb_cuda_memory on; /* the arrays in it are owned */
     float *scale;              /* dgc with clipping: one float, and scratch to compute it */
     void *scratch;
+    bool scaled;     /* `scale` is for the next gradient */
     double limit;    /* the norm that gradients are clipped to */
     uint64_t summed; /* delay: steps since the last message */
 };
@@ -54,6 +57,7 @@ int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_b
     if (!m)
         return gcb_diag_nomem(diag, sizeof(*m), "a worker's memory");
     m->module = gcb_device_batch_module(b);
+    m->batch = b;
     m->stream = gcb_device_batch_stream(b);
     m->p = *params;
     m->on.n = count;
@@ -87,12 +91,21 @@ void gcb_device_memory_destroy(struct gcb_device_memory *m)
     gcb_free(m);
 }
 
+int gcb_device_memory_set_norm(struct gcb_device_memory *m, double norm, struct gcb_diag *diag)
+{
+    const float scale = (float)gcb_memory_clip_norm(norm, m->limit);
+
+    m->scaled = m->scale;
+    return m->scale ? gcb_device_batch_upload(m->batch, m->scale, &scale, sizeof(scale), diag) : 0;
+}
+
 float *gcb_device_memory_compensate(struct gcb_device_memory *m, float *g_dev)
 {
     if (m->p.kind == GCB_MEMORY_NONE)
         return g_dev;
-    if (m->scale)
+    if (m->scale && !m->scaled)
         m->module->memory_clip(m->stream, m->scale, g_dev, m->on.n, m->limit, m->scratch);
+    m->scaled = false;
     m->module->memory_add(m->stream, &m->on, g_dev);
     if (m->p.kind == GCB_MEMORY_DELAY && ++m->summed < m->p.delay)
         return NULL;

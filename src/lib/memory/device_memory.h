@@ -21,6 +21,9 @@ int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_b
 /* Waits for the stream. NULL is fine. */
 void gcb_device_memory_destroy(struct gcb_device_memory *m);
 
+/* As gcb_memory_set_norm. Waits for the stream. GCB_E_DEVICE. */
+int gcb_device_memory_set_norm(struct gcb_device_memory *m, double norm, struct gcb_diag *diag);
+
 /*
  * Like gcb_memory_compensate and gcb_memory_update, for arrays on the device. Both only queue work; waiting for the
  * stream reports a failure. The caller must not write to what compensate returns.

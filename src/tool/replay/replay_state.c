@@ -6,6 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/codec.h"
 #include "src/lib/codec/packed.h"
+#include "src/lib/memory/device_memory.h"
 #include "src/tool/replay/replay_figures.h"
 #include "src/tool/trial/run.h"
 
@@ -354,12 +355,46 @@ static double norm_sq(const struct gcb_replay_state *s, const float *x, uint64_t
     return x ? gcb_reduce_blocks(s->config->kernels->reduce.sum_sq, x, n) : 0.0;
 }
 
+static bool clips(const struct gcb_replay_state *s)
+{
+    return s->memory.kind == GCB_MEMORY_DGC && s->memory.clip != 0.0;
+}
+
+/* Clipping needs the norm of all gradients of a worker before its first message. */
+static int measure_gradients(struct gcb_replay_state *s, size_t first,
+                             struct gcb_replay_step_sums *step, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < s->workers * s->count; i++) {
+        const struct gcb_message_plan *plan = &s->config->layout->messages[first + i];
+
+        err = read_gradient(s, plan, diag);
+        if (!err)
+            step->workers[i / s->count].clipped += norm_sq(s, s->input, plan->count);
+    }
+    return err;
+}
+
+static int set_norm(const struct sending *a, const struct gcb_replay_norms *norms,
+                    struct gcb_diag *diag)
+{
+    const double norm = sqrt(norms->clipped);
+
+    gcb_memory_set_norm(a->worker->memory, norm);
+    return a->s->device ? gcb_device_memory_set_norm(a->worker->on_device.memory, norm, diag) : 0;
+}
+
 /* Adds the gradient to the memory, and sets a->encoded to the memory's output. */
-static int compensate(struct sending *a, struct gcb_diag *diag)
+static int compensate(struct sending *a, const struct gcb_replay_norms *norms,
+                      struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
     const struct gcb_view gradient = {.data = s->input, .count = a->plan->count};
+    const int err = clips(s) ? set_norm(a, norms, diag) : 0;
 
+    if (err)
+        return err;
     a->encoded = gcb_memory_compensate(a->worker->memory, s->input);
     gcb_memory_add_input(a->worker->memory, s->input, s->owed);
     if (!s->device)
@@ -399,7 +434,7 @@ static int run_worker(struct sending *a, struct gcb_replay_norms *norms, struct 
     a->worker->pending_bytes += a->plan->input_bytes;
     norms->gradient += norm_sq(s, s->input, a->plan->count);
     a->step->at.worker = a->plan->worker;
-    err = compensate(a, diag);
+    err = compensate(a, norms, diag);
     if (!err && a->encoded)
         err = send_message(a, norms, diag);
     if (!err && a->encoded)
@@ -465,7 +500,7 @@ int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
 {
     struct sending a = {.s = s, .message = &s->messages[j], .step = step};
     const uint64_t n = a.message->count;
-    int err = 0;
+    int err = clips(s) && j == 0 ? measure_gradients(s, first, step, diag) : 0;
 
     if (n) { /* memset takes no NULL */
         memset(s->owed, 0, n * sizeof(*s->owed));

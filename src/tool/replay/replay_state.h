@@ -52,6 +52,7 @@ struct gcb_replay_state {
 /* Squared norms of one worker in one step, over all messages. */
 struct gcb_replay_norms {
     double gradient, residual;
+    double clipped; /* of the gradients; known before the first message, if clip-norm limits them */
     double encoded; /* squared norm of the encoded values */
     double lost;    /* squared norm of encoded minus decoded values */
 };

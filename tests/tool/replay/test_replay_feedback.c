@@ -218,12 +218,41 @@ static void momentum_owes_what_it_added(void **state)
     assert_true(s->total.figures.alpha > 0.1 && s->total.figures.cumulative_error > 0.1);
 }
 
+/* The worker's gradient over all messages is clipped: what is left of the first step, worked out again. */
+static void clips_the_whole_gradient(void **state)
+{
+    const double limit = 0.01 / sqrt((double)WORKERS);
+    struct replay_setup *s = *state;
+    double left = 0.0;
+
+    for (size_t w = 0; w < WORKERS; w++) {
+        double sum = 0.0, scale;
+
+        for (size_t j = 0; j < NAMES; j++)
+            for (size_t i = 0; i < replay_source.tensor[j].count; i++)
+                sum += pow((double)replay_source.data[w * NAMES + j][i], 2);
+        assert_true(sqrt(sum) > limit);
+        scale = limit / sqrt(sum);
+        for (size_t j = 0; j < NAMES; j++) {
+            const uint64_t n = replay_source.tensor[j].count, k = (uint64_t)rint(0.1 * (double)n);
+            double p[LARGEST];
+
+            for (size_t i = 0; i < n; i++)
+                p[i] = (double)replay_source.data[w * NAMES + j][i] * scale;
+            for (size_t i = 0; i < n; i++)
+                left += is_kept(p, n, i, k) ? 0.0 : p[i] * p[i] / WORKERS;
+        }
+    }
+    assert_int_equal(replay_run(s, "topk:density=0.1,memory=dgc,clip-norm=0.01"), 0);
+    replay_expect(s->seen.step[0].figures.residual_norm, sqrt(left), 1e-5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         REPLAY_CASE(feedback_is_what_it_says),    REPLAY_CASE(bound),
         REPLAY_CASE(delay_counts_its_input),      REPLAY_CASE(bound_is_of_these_figures),
-        REPLAY_CASE(momentum_owes_what_it_added),
+        REPLAY_CASE(momentum_owes_what_it_added), REPLAY_CASE(clips_the_whole_gradient),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
