@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -416,6 +417,51 @@ static int check_list(const struct gcb_container *c, struct gcb_diag *diag)
     return 0;
 }
 
+/* The place of a character in the order of paths: the end, then a slash, then all others. */
+static int rank_of(char c)
+{
+    return c == '\0' ? 0 : c == '/' ? 1 : 2 + (unsigned char)c;
+}
+
+/* Orders paths so that "/a" is directly before "/a/b". */
+static int by_path(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+
+    while (*x && *x == *y) {
+        x++;
+        y++;
+    }
+    return rank_of(*x) - rank_of(*y);
+}
+
+/* Checks that no tensor has the name of another, or of a group that holds another: they could not be restored. */
+static int check_names(const struct gcb_container *c, struct gcb_diag *diag)
+{
+    size_t count = 0, used = 0;
+    const char **paths;
+    int err = 0;
+
+    for (size_t i = 0; i < c->count; i++)
+        count += c->messages[i].seen.tensor_count;
+    paths = gcb_alloc_array(count, sizeof(*paths));
+    if (!paths)
+        return fail_nomem(c, diag);
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < c->messages[i].seen.tensor_count; k++)
+            paths[used++] = c->messages[i].seen.tensors[k].dataset;
+    if (used)
+        qsort(paths, used, sizeof(*paths), by_path);
+    for (size_t i = 1; !err && i < used; i++) {
+        const size_t n = strlen(paths[i - 1]);
+
+        if (strncmp(paths[i - 1], paths[i], n) == 0 && (!paths[i][n] || paths[i][n] == '/'))
+            err = fail_corrupt(c, paths[i], diag, "damaged: two tensors have this name");
+    }
+    gcb_free(paths);
+    return err;
+}
+
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        bool in_process, struct gcb_diag *diag)
 {
@@ -432,6 +478,8 @@ int gcb_container_open(struct gcb_container **out, const char *path, uint64_t ma
         err = gcb_h5child_open(&c->child, &c->file, path, &lister, diag);
     if (!err)
         err = check_list(c, diag);
+    if (!err)
+        err = check_names(c, diag);
     if (err)
         goto out;
     *out = c;

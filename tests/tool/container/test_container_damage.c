@@ -322,6 +322,38 @@ static void test_count_against_shape(void **state)
     gcb_container_close(c);
 }
 
+/* Two messages that hold the same tensors, as an attacker could write them: no attribute tells. */
+static void test_repeated_names(void **state)
+{
+    const struct gcb_layout_config config = {.scope = GCB_SCOPE_MODEL};
+    struct gcb_container *c = NULL;
+    struct gcb_container_writer *w;
+    struct gcb_source *source;
+    struct gcb_layout layout;
+    struct gcb_diag diag = {0};
+    uint8_t message[64];
+
+    (void)state;
+    containers_dump(containers.dump[0], 1);
+    source = containers_source(1);
+    assert_int_equal(gcb_layout_init(&layout, source, &config, NULL), 0);
+    assert_int_equal(gcb_container_create(&w, containers.path, true, NULL, 0, NULL), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        struct gcb_message_plan plan = layout.messages[0];
+        const size_t n = containers_message(message, plan.count, i);
+
+        snprintf(plan.name, sizeof(plan.name), "%04u", i);
+        assert_int_equal(gcb_container_put(w, source, &plan, message, n, NULL), 0);
+    }
+    assert_int_equal(gcb_container_commit(w, NULL), 0);
+    gcb_container_destroy(w);
+    gcb_layout_fini(&layout);
+    gcb_source_close(source);
+    assert_int_equal(gcb_container_open(&c, containers.path, 1 << 20, false, &diag), GCB_E_CORRUPT);
+    assert_non_null(
+        strstr(diag.text, "messages.h5: " STEP "b: damaged: two tensors have this name"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +367,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_changed_layout, containers_setup, containers_teardown),
         cmocka_unit_test_setup_teardown(test_count_against_shape, containers_setup,
                                         containers_teardown),
+        cmocka_unit_test_setup_teardown(test_repeated_names, containers_setup, containers_teardown),
     };
 
     return cmocka_run_group_tests_name("container_damage", tests, NULL, NULL);
