@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+"""
+The two programs that exchange gradients give the updates of `gcbench replay`, bit for bit.
+
+    check_exchange.py GCBENCH EXCHANGE EXCHANGE_PY LIBRARY SANITIZER
+
+`replay` prints no updates, but a figure in float64 that depends on all updates so far, element by element: the cumulative
+error. It is worked out again from each program's updates and must be the same number. Exits 77 without NumPy or h5py.
+"""
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+STEPS, WORKERS, N = 10, 4, 20000
+METHODS = ("topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=bitmap,values=fp16", "sbc:memory=delay,delay=3,momentum=0",
+           "redsync:memory=ef,dense-below=0", "fft:chunk=64,memory=ef", "sparse:transform=dct,chunk=64", "fp16")
+RANDOM = ("qsgd:memory=ef", "terngrad")  # only in C: the Python program sets no path, which is part of the key of draws
+
+
+def sequential_sum(x):
+    """The sum of an array, one element after the other."""
+    return np.cumsum(x)[-1]
+
+
+def cumulative_errors(gradients, updates):
+    """As docs/replay.md defines them, in the order of additions of `replay`: sums over workers in float32, over steps and
+    elements in float64. An update is the average over four workers: four times it is exact."""
+    drift = np.zeros(N)
+    owed = np.zeros(N)
+    for step in range(STEPS):
+        of_step = np.zeros(N, np.float32)
+        for worker in range(WORKERS):
+            of_step += gradients[step, worker]
+        drift += (updates[step] * np.float32(WORKERS)).astype(np.float64) - of_step.astype(np.float64)
+        owed += of_step.astype(np.float64)
+        yield math.sqrt(sequential_sum(drift * drift) / sequential_sum(owed * owed))
+
+
+def run(command, data):
+    done = subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True)
+    return np.frombuffer(done.stdout, np.float32).reshape(STEPS, N)
+
+
+def main(gcbench, exchange, script, library, sanitizer):
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        dump = str(Path(folder) / "gradients.h5")
+        subprocess.run([gcbench, "generate", "--dist", "laplace", "--elements", str(N), "--steps", str(STEPS), "--workers",
+                        str(WORKERS), "--worker-correlation", "0.5", "-o", dump, "-q"], check=True)
+        with h5py.File(dump) as f:
+            gradients = np.stack([[next(iter(f[step][worker].values()))[:] for worker in sorted(f[step])]
+                                  for step in sorted(f)])
+        for method in METHODS + RANDOM:
+            rows = subprocess.run([gcbench, "replay", "--per", "step", "--format", "json", "--method", method, dump],
+                                  stdout=subprocess.PIPE, check=True).stdout.splitlines()
+            expected = [r["cumulative_error"] for r in map(json.loads, rows) if r["record"] == "replay_step"]
+            programs = [("C", [exchange, method, str(N)])]
+            if sanitizer == "none" and method not in RANDOM:  # Python itself is built without the sanitizer
+                programs.append(("Python", [sys.executable, script, method, str(N), library]))
+            for name, command in programs:
+                got = list(cumulative_errors(gradients, run(command, gradients.tobytes())))
+                same = got == expected and len(got) == STEPS
+                failed += not same
+                print(f"{'ok' if same else 'not ok'}: {name}, {method}: {got[-1]!r}, replay {expected[-1]!r}")
+    sys.exit(failed != 0)
+
+
+main(*sys.argv[1:])
