@@ -280,7 +280,7 @@ int gcb_encoder_restore(struct gcb_encoder *e, const struct gcb_memory_state *st
     return err;
 }
 
-/* Makes coders for a changed method, if its messages or their selection change. */
+/* Makes coders for the changed method. */
 static int remake(struct gcb_encoder *e, const struct gcb_method *method, struct gcb_diag *diag)
 {
     struct gcb_coder *coder = NULL, *own = NULL;
@@ -316,7 +316,8 @@ int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
     if (after.kind != before.kind)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "the memory of an open encoder cannot change; open another encoder");
-    err = remake(e, &method, diag);
+    if (!gcb_coder_rebind(e->coder, &method)) /* `own` learns from the next message */
+        err = remake(e, &method, diag);
     if (!err && e->memory)
         gcb_memory_set_params(e->memory, &after);
     return err;

@@ -109,6 +109,36 @@ const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c)
     return &c->base.frame;
 }
 
+/* Restores what the coder can keep. */
+static void keep(struct gcb_coder *c, const uint64_t *kept)
+{
+    static const uint64_t nothing[GCB_KEPT];
+
+    if (gcb_coder_restore(c, kept))
+        gcb_coder_restore(c, nothing);
+}
+
+bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method)
+{
+    const struct gcb_codec_ops *ops = gcb_coder_ops(c);
+    struct gcb_framing *f = &c->base;
+    uint64_t kept[GCB_KEPT];
+
+    if (!ops->rebind)
+        return false;
+    gcb_coder_save(c, kept);
+    gcb_param_store(method->codec->params, method->value, f->state);
+    if (ops->rebind(f->state, &f->env)) {
+        gcb_param_store(f->method.codec->params, f->method.value, f->state);
+        return false;
+    }
+    f->method = *method;
+    f->frame.flags &= (uint8_t)~GCB_WIRE_WIDE;
+    gcb_framing_prepare(f, own_payload(c), NULL);
+    keep(c, kept);
+    return true;
+}
+
 int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
                      const struct gcb_method *method, struct gcb_diag *diag)
 {
@@ -124,7 +154,7 @@ int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
     if (err)
         return err;
     gcb_coder_save(c, kept);
-    (void)gcb_coder_restore(*out, kept);
+    keep(*out, kept);
     return 0;
 }
 

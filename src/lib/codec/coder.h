@@ -39,6 +39,9 @@ const struct gcb_method *gcb_coder_method(const struct gcb_coder *c);
 /* The frame of an encoder's messages, without length and stored flag. */
 const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c);
 
+/* Changes the parameters of an encoder's method, without allocating. What the codec keeps from step to step stays if the
+ * method can keep it. Returns false, and changes nothing, if the codec cannot do this; then a coder must be remade. */
+bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method);
 /* Makes a coder that differs from `c` only in the parameters of the method. What the codec keeps from step to step is
  * copied if the new method can keep it. */
 int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,

@@ -62,7 +62,8 @@ static void sparse_fini(void *state)
     gcb_free(s->listed);
 }
 
-/* A decoder can change to another coding of values and positions, but not to another transform or chunk. */
+/* Selection and coding of values and positions can change, but not transform or chunk. Scratch is for all positions, so any
+ * number may be kept. */
 static int sparse_rebind(void *state, const struct gcb_codec_env *env)
 {
     struct gcb_sparse *s = state;

@@ -262,7 +262,10 @@ static void public_objects_may_fail(void **state)
         assert_int_equal(gcb_method_parse(&m, a.spec, NULL), 0);
         a.m = &m;
         assert_true(each_failure(&a, open_public) >= 8);
-        assert_true(each_failure(&a, change) >= 3);
+        if (i % 2) /* the sparse codec changes in place */
+            assert_int_equal(each_failure(&a, change), 0);
+        else
+            assert_true(each_failure(&a, change) >= 3);
         assert_int_equal(live, 0);
     }
 }
