@@ -36,6 +36,33 @@ static int encode(uint8_t **message, size_t *length, struct gcb_encoder *coder, 
     return err;
 }
 
+/* An encoder that continues from a saved state gives the same bytes as the encoder that was saved. */
+static void check_state(const char *spec, const struct gcb_options *options, struct gcb_encoder *e,
+                        const float *x, uint64_t n)
+{
+    const size_t bytes = ((size_t)n + 1) * sizeof(float);
+    struct gcb_memory_state state = {.residual = malloc(bytes), .momentum = malloc(bytes)};
+    struct gcb_encoder *restored = NULL;
+    struct gcb_diag diag = {0};
+    uint8_t *message[2];
+    size_t length[2] = {0};
+    int err[2];
+
+    gcb_encoder_save(e, &state);
+    fuzz_require(!gcb_encoder_open(&restored, spec, n, options, &diag), "it opens again", &diag);
+    fuzz_require(!gcb_encoder_restore(restored, &state, &diag), "a state can be restored", &diag);
+    for (int i = 0; i < 2; i++)
+        err[i] = encode(&message[i], &length[i], i ? restored : e, x, gcb_encoder_bound(e));
+    fuzz_require(err[0] == err[1] && length[0] == length[1] &&
+                     memcmp(message[0], message[1], length[0]) == 0,
+                 "a restored encoder continues", NULL);
+    for (int i = 0; i < 2; i++)
+        free(message[i]);
+    free(state.residual);
+    free(state.momentum);
+    gcb_encoder_close(restored);
+}
+
 static void check(const char *spec, const struct gcb_options *options, const float *x, uint64_t n)
 {
     static const int allowed[] = {GCB_E_INVALID, GCB_E_NOMEM, 0};
@@ -74,6 +101,7 @@ static void check(const char *spec, const struct gcb_options *options, const flo
     for (int i = 0; i < 2; i++)
         free(message[i]);
     free(back);
+    check_state(spec, options, coder, x, n);
     gcb_encoder_close(coder);
     gcb_encoder_close(again);
 }

@@ -86,6 +86,36 @@ static void restoring_may_fail(void **state)
     }
 }
 
+/* Counters that no encoder can have saved. */
+static void counters_may_be_hostile(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint64_t counters[4];
+    } rows[] = {
+        {"topk", {1}},
+        {"topk:memory=ef", {1}},
+        {"sbc:delay=3", {4}},
+        {"sbc:delay=3", {UINT64_MAX}},
+        {"topk", {0, 0, 1}},
+        {"qsgd", {0, 0, 0, 1}},
+        {"redsync", {0, 5, 0, 0}},
+        {"redsync", {0, 5, UINT64_C(2) << 32, 0}},
+        {"redsync", {0, 5, UINT64_C(1) << 32, UINT64_C(1) << 32}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gcb_encoder *e = encoder_of(rows[i].spec, NULL);
+        struct gcb_memory_state s = {.residual = NULL};
+
+        memcpy(s.counters, rows[i].counters, sizeof(s.counters));
+        if (gcb_encoder_restore(e, &s, NULL) != GCB_E_MISMATCH)
+            fail_msg("row %zu is taken", i);
+        gcb_encoder_close(e);
+    }
+}
+
 /* All zeros is the state of a new encoder of any method. */
 static void a_new_state_is_zero(void **state)
 {
@@ -213,6 +243,44 @@ static void changes_keep_the_memory(void **state)
     }
 }
 
+/* Changes add up, in place and with a new coder, and may go back. */
+static void changes_add_up(void **state)
+{
+    static const struct {
+        const char *key, *value, *spec;
+    } rows[] = {
+        {"theta", "0.9", "topk:theta=0.9,memory=ef"},
+        {"values", "fp16", "topk:theta=0.9,values=fp16,memory=ef"},
+        {"decay", "0.5", "topk:theta=0.9,values=fp16,memory=ef,decay=0.5"},
+        {"transform", "hadamard",
+         "topk:theta=0.9,values=fp16,transform=hadamard,memory=ef,decay=0.5"},
+        {"theta", "0.7", "topk:theta=0.7,values=fp16,transform=hadamard,memory=ef,decay=0.5"},
+        {"transform", "none", "topk:theta=0.7,values=fp16,memory=ef,decay=0.5"},
+    };
+    struct gcb_encoder *e = encoder_of("topk:memory=ef", NULL);
+    static struct saved s;
+    uint8_t a[ROOM], b[ROOM];
+    float g[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gcb_encoder *other = encoder_of(rows[i].spec, NULL);
+        size_t length;
+
+        gradient(g, i);
+        assert_int_equal(gcb_encoder_set(e, rows[i].key, rows[i].value, NULL), 0);
+        save(&s, e);
+        assert_int_equal(gcb_encoder_restore(other, &s.s, NULL), 0);
+        length = encode(e, i, g, a);
+        assert_int_equal(encode(other, i, g, b), length);
+        assert_memory_equal(a, b, length);
+        save(&s, e);
+        same_state(&s, other);
+        gcb_encoder_close(other);
+    }
+    gcb_encoder_close(e);
+}
+
 static void changes_may_be_refused(void **state)
 {
     static const struct {
@@ -284,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(restored_encoders_go_on), cmocka_unit_test(restoring_may_fail),
+        cmocka_unit_test(counters_may_be_hostile), cmocka_unit_test(changes_add_up),
         cmocka_unit_test(a_new_state_is_zero),     cmocka_unit_test(lengths_are_exact),
         cmocka_unit_test(changes_keep_the_memory), cmocka_unit_test(changes_may_be_refused),
         cmocka_unit_test(clips_by_the_given_norm),
