@@ -1,4 +1,5 @@
 #include "kernels/accumulate/accumulate.h"
+#include "kernels/base/hd.h"
 #include "src/lib/base/cpu_flags.h"
 
 static void add(float *acc, const float *x, size_t n, float weight)
@@ -23,14 +24,25 @@ static void scatter2(float *acc, const uint32_t *pos, const float *x, size_t n, 
     }
 }
 
+static void add_exponents(float *acc, const uint16_t *code, size_t n, float weight)
+{
+    for (size_t i = 0; i < n; i++)
+        acc[i] += weight * gcb_float_of((uint32_t)code[i] << 23);
+}
+
 void gcb_accumulate_init(struct gcb_accumulate_fns *fns, unsigned cpu_flags)
 {
     (void)cpu_flags;
-    *fns = (struct gcb_accumulate_fns){.add = add, .scatter = scatter, .scatter2 = scatter2};
+    *fns = (struct gcb_accumulate_fns){
+        .add = add, .scatter = scatter, .scatter2 = scatter2, .add_exponents = add_exponents};
 #if defined(__x86_64__)
-    if (cpu_flags & GCB_CPU_AVX2)
+    if (cpu_flags & GCB_CPU_AVX2) {
         fns->add = gcb_accumulate_add_avx2;
-    if (cpu_flags & GCB_CPU_AVX512)
+        fns->add_exponents = gcb_accumulate_exponents_avx2;
+    }
+    if (cpu_flags & GCB_CPU_AVX512) {
         fns->add = gcb_accumulate_add_avx512;
+        fns->add_exponents = gcb_accumulate_exponents_avx512;
+    }
 #endif
 }

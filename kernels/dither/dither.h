@@ -17,6 +17,8 @@
  *                 entries above the number of levels are 0, so any code is safe. Bits above the sign
  *                 are ignored. scale and steps are finite.
  * from_trits:     x[i] = -scale, 0 or scale; any other code gives +0.
+ * add_levels, add_trits: acc[i] += weight * v, where v is what from_levels or from_trits makes of code[i].
+ *                 The product and the sum are rounded separately. The payload of a NaN is not promised.
  *
  * x may hold any bit patterns (dither_elem.h defines the result for NaNs). A caller that must not
  * encode NaNs checks for them first.
@@ -28,12 +30,18 @@ typedef void gcb_dither_trits_fn(uint16_t *code, const float *x, size_t n, const
 typedef void gcb_dither_from_levels_fn(float *x, const uint16_t *code, size_t n, const float *step,
                                        float scale, unsigned sign_bit);
 typedef void gcb_dither_from_trits_fn(float *x, const uint16_t *code, size_t n, float scale);
+typedef void gcb_dither_add_levels_fn(float *acc, const uint16_t *code, size_t n, const float *step,
+                                      float scale, unsigned sign_bit, float weight);
+typedef void gcb_dither_add_trits_fn(float *acc, const uint16_t *code, size_t n, float scale,
+                                     float weight);
 
 struct gcb_dither_fns {
     gcb_dither_signed_fn *signed_levels;
     gcb_dither_trits_fn *trits;
     gcb_dither_from_levels_fn *from_levels;
     gcb_dither_from_trits_fn *from_trits;
+    gcb_dither_add_levels_fn *add_levels;
+    gcb_dither_add_trits_fn *add_trits;
 };
 
 void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags);
@@ -46,5 +54,9 @@ gcb_dither_from_levels_fn gcb_dither_from_levels_avx2;
 gcb_dither_from_levels_fn gcb_dither_from_levels_avx512;
 gcb_dither_from_trits_fn gcb_dither_from_trits_avx2;
 gcb_dither_from_trits_fn gcb_dither_from_trits_avx512;
+gcb_dither_add_levels_fn gcb_dither_add_levels_avx2;
+gcb_dither_add_levels_fn gcb_dither_add_levels_avx512;
+gcb_dither_add_trits_fn gcb_dither_add_trits_avx2;
+gcb_dither_add_trits_fn gcb_dither_add_trits_avx512;
 
 #endif

@@ -1,4 +1,5 @@
 #include <immintrin.h>
+#include <stdbool.h>
 
 #include "kernels/dither/dither.h"
 
@@ -106,16 +107,26 @@ void gcb_dither_trits_avx2(uint16_t *code, const float *x, size_t n, const uint8
         code[i] = (uint16_t)gcb_dither_trit(x[i], byte[i], index + i, d);
 }
 
+/* Stores decoded values or, if `adds`, adds them after multiplying by the weight. `adds` is a constant where this is
+ * inlined. */
+static inline void put(float *x, __m256 v, __m256 weight, bool adds)
+{
+    if (adds)
+        v = _mm256_add_ps(_mm256_loadu_ps(x), _mm256_mul_ps(weight, v));
+    _mm256_storeu_ps(x, v);
+}
+
 struct placer {
-    __m256 scale;
+    __m256 scale, weight;
     __m256i mask;
     __m128i up;
 };
 
-static struct placer placer_of(float scale, unsigned sign_bit)
+static struct placer placer_of(float scale, unsigned sign_bit, float weight)
 {
     return (struct placer){
         .scale = _mm256_set1_ps(scale),
+        .weight = _mm256_set1_ps(weight),
         .mask = _mm256_set1_epi32((1 << sign_bit) - 1),
         .up = _mm_cvtsi32_si128((int)(31 - sign_bit)),
     };
@@ -133,8 +144,8 @@ static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct p
 }
 
 /* Decodes codes of up to 8 levels: their table of steps fits one register. */
-static size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
-                       const struct placer *p, unsigned sign_bit)
+static inline size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
+                              const struct placer *p, unsigned sign_bit, bool adds)
 {
     float entry[8] = {0};
     __m256 table;
@@ -147,13 +158,13 @@ static size_t from_few(float *x, const uint16_t *code, size_t n, const float *st
         const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
         const __m256i level = _mm256_and_si256(c, p->mask);
 
-        _mm256_storeu_ps(x + i, place(c, level, _mm256_permutevar8x32_ps(table, level), p));
+        put(x + i, place(c, level, _mm256_permutevar8x32_ps(table, level), p), p->weight, adds);
     }
     return i;
 }
 
-static size_t from_many(float *x, const uint16_t *code, size_t n, const float *step,
-                        const struct placer *p)
+static inline size_t from_many(float *x, const uint16_t *code, size_t n, const float *step,
+                               const struct placer *p, bool adds)
 {
     size_t i;
 
@@ -161,7 +172,7 @@ static size_t from_many(float *x, const uint16_t *code, size_t n, const float *s
         const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
         const __m256i level = _mm256_and_si256(c, p->mask);
 
-        _mm256_storeu_ps(x + i, place(c, level, _mm256_i32gather_ps(step, level, 4), p));
+        put(x + i, place(c, level, _mm256_i32gather_ps(step, level, 4), p), p->weight, adds);
     }
     return i;
 }
@@ -169,18 +180,31 @@ static size_t from_many(float *x, const uint16_t *code, size_t n, const float *s
 void gcb_dither_from_levels_avx2(float *x, const uint16_t *code, size_t n, const float *step,
                                  float scale, unsigned sign_bit)
 {
-    const struct placer p = placer_of(scale, sign_bit);
-    size_t i =
-        sign_bit <= 3 ? from_few(x, code, n, step, &p, sign_bit) : from_many(x, code, n, step, &p);
+    const struct placer p = placer_of(scale, sign_bit, 1.0f);
+    size_t i = sign_bit <= 3 ? from_few(x, code, n, step, &p, sign_bit, false)
+                             : from_many(x, code, n, step, &p, false);
 
     for (; i < n; i++)
         x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
 }
 
-void gcb_dither_from_trits_avx2(float *x, const uint16_t *code, size_t n, float scale)
+void gcb_dither_add_levels_avx2(float *acc, const uint16_t *code, size_t n, const float *step,
+                                float scale, unsigned sign_bit, float weight)
+{
+    const struct placer p = placer_of(scale, sign_bit, weight);
+    size_t i = sign_bit <= 3 ? from_few(acc, code, n, step, &p, sign_bit, true)
+                             : from_many(acc, code, n, step, &p, true);
+
+    for (; i < n; i++)
+        acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);
+}
+
+static inline size_t place_trits(float *x, const uint16_t *code, size_t n, float scale,
+                                 float weight, bool adds)
 {
     const __m256i two = _mm256_set1_epi32(2);
     const __m256 plus = _mm256_set1_ps(scale), minus = _mm256_set1_ps(-scale);
+    const __m256 w = _mm256_set1_ps(weight);
     size_t i;
 
     for (i = 0; i + 8 <= n; i += 8) {
@@ -188,9 +212,23 @@ void gcb_dither_from_trits_avx2(float *x, const uint16_t *code, size_t n, float 
         const __m256i is0 = _mm256_cmpeq_epi32(c, _mm256_setzero_si256());
         const __m256i is2 = _mm256_cmpeq_epi32(c, two);
 
-        _mm256_storeu_ps(x + i, _mm256_or_ps(_mm256_and_ps(_mm256_castsi256_ps(is0), minus),
-                                             _mm256_and_ps(_mm256_castsi256_ps(is2), plus)));
+        put(x + i,
+            _mm256_or_ps(_mm256_and_ps(_mm256_castsi256_ps(is0), minus),
+                         _mm256_and_ps(_mm256_castsi256_ps(is2), plus)),
+            w, adds);
     }
-    for (; i < n; i++)
+    return i;
+}
+
+void gcb_dither_from_trits_avx2(float *x, const uint16_t *code, size_t n, float scale)
+{
+    for (size_t i = place_trits(x, code, n, scale, 1.0f, false); i < n; i++)
         x[i] = gcb_dither_trit_value(code[i], scale);
+}
+
+void gcb_dither_add_trits_avx2(float *acc, const uint16_t *code, size_t n, float scale,
+                               float weight)
+{
+    for (size_t i = place_trits(acc, code, n, scale, weight, true); i < n; i++)
+        acc[i] += weight * gcb_dither_trit_value(code[i], scale);
 }

@@ -1,4 +1,5 @@
 #include <immintrin.h>
+#include <stdbool.h>
 
 #include "kernels/dither/dither.h"
 
@@ -64,16 +65,26 @@ void gcb_dither_signed_levels_avx512(uint16_t *code, const float *x, size_t n, c
         code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, d, sign_bit);
 }
 
+/* Stores decoded values or, if `adds`, adds them after multiplying by the weight. `adds` is a constant where this is
+ * inlined. */
+static inline void put(float *x, __m512 v, __m512 weight, bool adds)
+{
+    if (adds)
+        v = _mm512_add_ps(_mm512_loadu_ps(x), _mm512_mul_ps(weight, v));
+    _mm512_storeu_ps(x, v);
+}
+
 struct placer {
-    __m512 scale;
+    __m512 scale, weight;
     __m512i mask;
     __m128i up;
 };
 
-static struct placer placer_of(float scale, unsigned sign_bit)
+static struct placer placer_of(float scale, unsigned sign_bit, float weight)
 {
     return (struct placer){
         .scale = _mm512_set1_ps(scale),
+        .weight = _mm512_set1_ps(weight),
         .mask = _mm512_set1_epi32((1 << sign_bit) - 1),
         .up = _mm_cvtsi32_si128((int)(31 - sign_bit)),
     };
@@ -91,8 +102,8 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
 }
 
 /* Decodes codes of up to 32 levels: their table of steps fits two registers. */
-static size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
-                       const struct placer *p, unsigned sign_bit)
+static inline size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
+                              const struct placer *p, unsigned sign_bit, bool adds)
 {
     float entry[32] = {0};
     __m512 low, high;
@@ -107,13 +118,13 @@ static size_t from_few(float *x, const uint16_t *code, size_t n, const float *st
         const __m512i level = _mm512_and_si512(c, p->mask);
         const __m512 found = _mm512_permutex2var_ps(low, level, high);
 
-        _mm512_storeu_ps(x + i, place(c, level, found, p));
+        put(x + i, place(c, level, found, p), p->weight, adds);
     }
     return i;
 }
 
-static size_t from_many(float *x, const uint16_t *code, size_t n, const float *step,
-                        const struct placer *p)
+static inline size_t from_many(float *x, const uint16_t *code, size_t n, const float *step,
+                               const struct placer *p, bool adds)
 {
     size_t i;
 
@@ -121,7 +132,7 @@ static size_t from_many(float *x, const uint16_t *code, size_t n, const float *s
         const __m512i c = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(code + i)));
         const __m512i level = _mm512_and_si512(c, p->mask);
 
-        _mm512_storeu_ps(x + i, place(c, level, _mm512_i32gather_ps(level, step, 4), p));
+        put(x + i, place(c, level, _mm512_i32gather_ps(level, step, 4), p), p->weight, adds);
     }
     return i;
 }
@@ -129,26 +140,51 @@ static size_t from_many(float *x, const uint16_t *code, size_t n, const float *s
 void gcb_dither_from_levels_avx512(float *x, const uint16_t *code, size_t n, const float *step,
                                    float scale, unsigned sign_bit)
 {
-    const struct placer p = placer_of(scale, sign_bit);
-    size_t i =
-        sign_bit <= 5 ? from_few(x, code, n, step, &p, sign_bit) : from_many(x, code, n, step, &p);
+    const struct placer p = placer_of(scale, sign_bit, 1.0f);
+    size_t i = sign_bit <= 5 ? from_few(x, code, n, step, &p, sign_bit, false)
+                             : from_many(x, code, n, step, &p, false);
 
     for (; i < n; i++)
         x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
 }
 
-void gcb_dither_from_trits_avx512(float *x, const uint16_t *code, size_t n, float scale)
+void gcb_dither_add_levels_avx512(float *acc, const uint16_t *code, size_t n, const float *step,
+                                  float scale, unsigned sign_bit, float weight)
+{
+    const struct placer p = placer_of(scale, sign_bit, weight);
+    size_t i = sign_bit <= 5 ? from_few(acc, code, n, step, &p, sign_bit, true)
+                             : from_many(acc, code, n, step, &p, true);
+
+    for (; i < n; i++)
+        acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);
+}
+
+static inline size_t place_trits(float *x, const uint16_t *code, size_t n, float scale,
+                                 float weight, bool adds)
 {
     const __m512i two = _mm512_set1_epi32(2);
     const __m512 plus = _mm512_set1_ps(scale), minus = _mm512_set1_ps(-scale);
+    const __m512 w = _mm512_set1_ps(weight);
     size_t i;
 
     for (i = 0; i + STEP <= n; i += STEP) {
         const __m512i c = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(code + i)));
         const __m512 v = _mm512_maskz_mov_ps(_mm512_cmpeq_epi32_mask(c, two), plus);
 
-        _mm512_storeu_ps(x + i, _mm512_mask_mov_ps(v, _mm512_testn_epi32_mask(c, c), minus));
+        put(x + i, _mm512_mask_mov_ps(v, _mm512_testn_epi32_mask(c, c), minus), w, adds);
     }
-    for (; i < n; i++)
+    return i;
+}
+
+void gcb_dither_from_trits_avx512(float *x, const uint16_t *code, size_t n, float scale)
+{
+    for (size_t i = place_trits(x, code, n, scale, 1.0f, false); i < n; i++)
         x[i] = gcb_dither_trit_value(code[i], scale);
+}
+
+void gcb_dither_add_trits_avx512(float *acc, const uint16_t *code, size_t n, float scale,
+                                 float weight)
+{
+    for (size_t i = place_trits(acc, code, n, scale, weight, true); i < n; i++)
+        acc[i] += weight * gcb_dither_trit_value(code[i], scale);
 }

@@ -32,6 +32,19 @@ static void from_trits_c(float *x, const uint16_t *code, size_t n, float scale)
         x[i] = gcb_dither_trit_value(code[i], scale);
 }
 
+static void add_levels_c(float *acc, const uint16_t *code, size_t n, const float *step, float scale,
+                         unsigned sign_bit, float weight)
+{
+    for (size_t i = 0; i < n; i++)
+        acc[i] += weight * gcb_dither_value(code[i], step, scale, sign_bit);
+}
+
+static void add_trits_c(float *acc, const uint16_t *code, size_t n, float scale, float weight)
+{
+    for (size_t i = 0; i < n; i++)
+        acc[i] += weight * gcb_dither_trit_value(code[i], scale);
+}
+
 void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags)
 {
     (void)cpu_flags;
@@ -39,17 +52,23 @@ void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags)
     fns->trits = trits_c;
     fns->from_levels = from_levels_c;
     fns->from_trits = from_trits_c;
+    fns->add_levels = add_levels_c;
+    fns->add_trits = add_trits_c;
 #if defined(__x86_64__)
     if (cpu_flags & GCB_CPU_AVX2) {
         fns->signed_levels = gcb_dither_signed_levels_avx2;
         fns->trits = gcb_dither_trits_avx2;
         fns->from_levels = gcb_dither_from_levels_avx2;
         fns->from_trits = gcb_dither_from_trits_avx2;
+        fns->add_levels = gcb_dither_add_levels_avx2;
+        fns->add_trits = gcb_dither_add_trits_avx2;
     }
     if (cpu_flags & GCB_CPU_AVX512) {
         fns->signed_levels = gcb_dither_signed_levels_avx512;
         fns->from_levels = gcb_dither_from_levels_avx512;
         fns->from_trits = gcb_dither_from_trits_avx512;
+        fns->add_levels = gcb_dither_add_levels_avx512;
+        fns->add_trits = gcb_dither_add_trits_avx512;
     }
 #endif
 }

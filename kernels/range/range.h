@@ -14,15 +14,20 @@
  * encode: code[i] = gcb_range_encode(x[i]); returns how many |x[i]| were above the format's maximum,
  *         infinities and NaNs included.
  * decode: x[i] = gcb_range_decode(code[i]).
+ * add:    acc[i] += weight * gcb_range_decode(code[i]); the product and the sum are rounded separately. The payload of a
+ *         NaN is not promised.
  */
 typedef size_t gcb_range_encode_fn(uint16_t *code, const float *x, size_t n,
                                    const struct gcb_range_format *f);
 typedef void gcb_range_decode_fn(float *x, const uint16_t *code, size_t n,
                                  const struct gcb_range_format *f);
+typedef void gcb_range_add_fn(float *acc, const uint16_t *code, size_t n,
+                              const struct gcb_range_format *f, float weight);
 
 struct gcb_range_fns {
     gcb_range_encode_fn *encode;
     gcb_range_decode_fn *decode;
+    gcb_range_add_fn *add;
 };
 
 void gcb_range_init(struct gcb_range_fns *fns, unsigned cpu_flags);
@@ -32,5 +37,7 @@ gcb_range_encode_fn gcb_range_encode_avx2;
 gcb_range_encode_fn gcb_range_encode_avx512;
 gcb_range_decode_fn gcb_range_decode_avx2;
 gcb_range_decode_fn gcb_range_decode_avx512;
+gcb_range_add_fn gcb_range_add_avx2;
+gcb_range_add_fn gcb_range_add_avx512;
 
 #endif

@@ -88,7 +88,7 @@ static struct decoder decoder_of(const struct gcb_range_format *f)
     };
 }
 
-static inline void decode_8(float *x, const uint16_t *code, const struct decoder *f)
+static inline __m256 decode_8(const uint16_t *code, const struct decoder *f)
 {
     const __m256i u = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)code));
     const __m256i minus = _mm256_cmpgt_epi32(u, f->negative);
@@ -98,7 +98,7 @@ static inline void decode_8(float *x, const uint16_t *code, const struct decoder
     const __m256i a = _mm256_sll_epi32(_mm256_add_epi32(c, f->before), f->shift);
     const __m256i v = _mm256_or_si256(_mm256_slli_epi32(minus, 31), a);
 
-    _mm256_storeu_si256((__m256i *)x, _mm256_andnot_si256(zero, v));
+    return _mm256_castsi256_ps(_mm256_andnot_si256(zero, v));
 }
 
 void gcb_range_decode_avx2(float *x, const uint16_t *code, size_t n,
@@ -110,10 +110,26 @@ void gcb_range_decode_avx2(float *x, const uint16_t *code, size_t n,
     size_t i;
 
     for (i = 0; i + 8 <= n; i += 8)
-        decode_8(x + i, code + i, &d);
+        _mm256_storeu_ps(x + i, decode_8(code + i, &d));
     if (i < n) {
         memcpy(rest_code, code + i, (n - i) * sizeof(*code));
-        decode_8(rest, rest_code, &d);
+        _mm256_storeu_ps(rest, decode_8(rest_code, &d));
         memcpy(x + i, rest, (n - i) * sizeof(*x));
     }
+}
+
+void gcb_range_add_avx2(float *acc, const uint16_t *code, size_t n,
+                        const struct gcb_range_format *f, float weight)
+{
+    const struct decoder d = decoder_of(f);
+    const __m256 w = _mm256_set1_ps(weight);
+    size_t i;
+
+    for (i = 0; i + 8 <= n; i += 8) {
+        const __m256 product = _mm256_mul_ps(w, decode_8(code + i, &d));
+
+        _mm256_storeu_ps(acc + i, _mm256_add_ps(_mm256_loadu_ps(acc + i), product));
+    }
+    for (; i < n; i++)
+        acc[i] += weight * gcb_range_decode(code[i], f);
 }

@@ -97,3 +97,20 @@ void gcb_range_decode_avx512(float *x, const uint16_t *code, size_t n,
                                  decode_16(_mm256_maskz_loadu_epi16(rest, code + i), &d));
     }
 }
+
+void gcb_range_add_avx512(float *acc, const uint16_t *code, size_t n,
+                          const struct gcb_range_format *f, float weight)
+{
+    const struct decoder d = decoder_of(f);
+    const __m512 w = _mm512_set1_ps(weight);
+    size_t i;
+
+    for (i = 0; i + 16 <= n; i += 16) {
+        const __m512i v = decode_16(_mm256_loadu_si256((const __m256i *)(code + i)), &d);
+        const __m512 product = _mm512_mul_ps(w, _mm512_castsi512_ps(v));
+
+        _mm512_storeu_ps(acc + i, _mm512_add_ps(_mm512_loadu_ps(acc + i), product));
+    }
+    for (; i < n; i++)
+        acc[i] += weight * gcb_range_decode(code[i], f);
+}

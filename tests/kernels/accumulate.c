@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/accumulate/accumulate.h"
+#include "kernels/base/hd.h"
 #include "tests/kernels/check.h"
 
 #define LONGEST (3 * 4096 + 64)
@@ -9,10 +10,9 @@
 
 static struct gcb_accumulate_fns opt;
 
-/* Stores to volatile variables make the compiler round the product before the sum. */
 static float simple_add(float acc, float x, float weight)
 {
-    volatile float product = weight * x, sum = acc + product;
+    const float sum = check_weighted_sum(acc, x, weight);
 
     return sum == sum ? sum : 0x1.5p100f; /* which NaN is not promised */
 }
@@ -60,6 +60,24 @@ static void check_scatter(const char *isa, const float *x, size_t n, enum check_
     check_equal("scatter2", isa, n, fill, want, got, 3 * n * sizeof(*got));
 }
 
+/* Codes of all exponents, with bits above the ninth that must not matter. */
+static void check_exponents(const char *isa, size_t n, float weight)
+{
+    static float want[LONGEST + 9], got[LONGEST + 9];
+    static uint16_t code[LONGEST];
+
+    memset(want, GUARD, sizeof(want));
+    check_fill(want + 1, n, FILL_HOSTILE, n + 7);
+    memcpy(got, want, sizeof(got));
+    for (size_t i = 0; i < n; i++) {
+        code[i] = (uint16_t)(i * 40503 + n);
+        want[1 + i] = simple_add(want[1 + i], gcb_float_of((uint32_t)code[i] << 23), weight);
+    }
+    opt.add_exponents(got + 1, code, n, weight);
+    name_nans(got + 1, n);
+    check_equal("add_exponents", isa, n, FILL_HOSTILE, want, got, sizeof(want));
+}
+
 static void check_variant(const char *isa)
 {
     static float x[LONGEST];
@@ -67,6 +85,8 @@ static void check_variant(const char *isa)
     for (size_t i = 0; i < CHECK_SIZES; i++) {
         const size_t n = check_size(i);
 
+        check_exponents(isa, n, 1.0f);
+        check_exponents(isa, n, -0.1f);
         for (enum check_fill fill = 0; fill < FILL_COUNT; fill++) {
             check_fill(x, n, fill, i);
             check_add(isa, x, n, fill, 1.0f);

@@ -40,6 +40,13 @@ const struct check_isa *check_isas(void)
     return have;
 }
 
+float check_weighted_sum(float acc, float x, float weight)
+{
+    volatile float product = weight * x, sum = acc + product; /* a store rounds */
+
+    return sum;
+}
+
 uint64_t check_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);

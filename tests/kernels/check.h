@@ -27,6 +27,9 @@ enum check_fill {
 };
 void check_fill(float *x, size_t n, enum check_fill fill, uint64_t seed);
 
+/* acc + weight * x. The product and the sum are rounded separately. */
+float check_weighted_sum(float acc, float x, float weight);
+
 /* A repeatable 64-bit generator for tests (splitmix64). */
 uint64_t check_random(uint64_t *state);
 

@@ -10,6 +10,7 @@
 #define MAX_N (3 * 4096 + 16)
 #define GUARD 32
 #define DRAWS (1 << 18)
+#define WEIGHT (-0.3f)
 
 /* Norms around 2^-100 and 2^100, where the factor changes, and at the ends of the range. */
 static const float norms[] = {1.0f,      3.7f,       0x1p-149f,   0x1.8p-148f, 0x1.23p-130f,
@@ -220,13 +221,18 @@ static void check_meanings(const char *isa, unsigned flags)
                             1.5f, 3,    0, 0, -1.5f, -3,    -0.0f, 0};
     const float trits[17] = {-3, 0, 3, 0, 0, 0, 0, 0, -3, 0, 3, 0, 0, 0, 0, 0, 0};
     struct gcb_dither_fns fns;
-    float got[17];
+    float got[17], sum[17] = {0};
 
     gcb_dither_init(&fns, flags);
     fns.from_levels(got, code, 17, step, 3.0f, 2);
     check_equal("from_levels by hand", isa, 17, FILL_NOISE, want, got, sizeof(want));
     fns.from_trits(got, code, 17, 3.0f);
     check_equal("from_trits by hand", isa, 17, FILL_NOISE, trits, got, sizeof(trits));
+    fns.add_levels(sum, code, 17, step, 3.0f, 2, 2.0f);
+    fns.add_trits(sum, code, 17, 3.0f, -1.0f);
+    for (size_t i = 0; i < 17; i++)
+        check_that(sum[i] == 2.0f * want[i] - trits[i], "%s: the sum of code %zu is %a", isa, i,
+                   (double)sum[i]);
 }
 
 struct pair {
@@ -270,6 +276,15 @@ static void check_rounding(const struct pair *p, size_t i, enum check_fill fill,
     check_equal("trits", p->isa, n, fill, want, got, sizeof(want));
 }
 
+/* Makes n accumulators of x. *want: these plus WEIGHT times the values that x had. */
+static void add_simply(float *want, float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        want[i] = check_weighted_sum((float)(i % 7), x[i], WEIGHT);
+        x[i] = (float)(i % 7);
+    }
+}
+
 static void check_decoding(const struct pair *p, size_t i, unsigned sign_bit, float scale)
 {
     static uint16_t code[MAX_N + 8];
@@ -290,9 +305,15 @@ static void check_decoding(const struct pair *p, size_t i, unsigned sign_bit, fl
     p->ref.from_levels(want + at, code + skew, n, step, scale, sign_bit);
     p->opt.from_levels(got + at, code + skew, n, step, scale, sign_bit);
     check_equal("from_levels", p->isa, n, FILL_NOISE, want, got, sizeof(want));
+    add_simply(want + at, got + at, n);
+    p->opt.add_levels(got + at, code + skew, n, step, scale, sign_bit, WEIGHT);
+    check_equal("add_levels", p->isa, n, FILL_NOISE, want, got, sizeof(want));
     p->ref.from_trits(want + at, code + skew, n, scale);
     p->opt.from_trits(got + at, code + skew, n, scale);
     check_equal("from_trits", p->isa, n, FILL_NOISE, want, got, sizeof(want));
+    add_simply(want + at, got + at, n);
+    p->opt.add_trits(got + at, code + skew, n, scale, WEIGHT);
+    check_equal("add_trits", p->isa, n, FILL_NOISE, want, got, sizeof(want));
     free(step);
 }
 

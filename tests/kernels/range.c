@@ -264,6 +264,12 @@ static void check_decode(const struct pair *p, size_t i, const struct gcb_range_
     p->ref.decode(want + GUARD + skew, code + skew, n, f);
     p->opt.decode(got + GUARD + skew, code + skew, n, f);
     check_equal("decode", p->isa, n, FILL_NOISE, want, got, sizeof(want));
+    for (size_t j = GUARD + skew; j < GUARD + skew + n; j++) {
+        want[j] = check_weighted_sum((float)(j % 7), got[j], -0.3f);
+        got[j] = (float)(j % 7);
+    }
+    p->opt.add(got + GUARD + skew, code + skew, n, f, -0.3f);
+    check_equal("add", p->isa, n, FILL_NOISE, want, got, sizeof(want));
 }
 
 static void check_against_c(const struct check_isa *isa)

@@ -8,7 +8,6 @@
  * Payload: 9 bits for each element, which are the upper 9 bits of its float32: the exponent field, and the sign above it.
  */
 #define WIDTH 9
-#define NO_EXPONENT 0xffu            /* the exponent field of infinities and NaNs */
 #define LARGEST UINT32_C(0x7f000000) /* 2^127: the next power of two is too large for float32 */
 
 struct natural {
@@ -90,45 +89,61 @@ static int natural_encode(void *state, const struct gcb_step *at, const struct g
     return job.failed ? GCB_E_SEND_RAW : 0;
 }
 
+/* The values of n codes. */
+static void rebuild(float *x, const uint16_t *code, size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        x[j] = gcb_float_of((uint32_t)code[j] << 23);
+}
+
 static void decode_span(void *ctx, uint64_t span)
 {
-    struct job *job = ctx;
+    const struct job *job = ctx;
     const struct gcb_kernels *k = job->env->kernels;
     const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
     uint16_t code[GCB_TILE];
     float tile[GCB_TILE];
-    bool failed = false;
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
         const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
-        float *to = gcb_target_tile(&job->target, i, tile);
+        float *acc = gcb_target_acc(&job->target, i);
 
         k->bitpack.unpack(code, job->in + gcb_packed_bytes(i, WIDTH), n, WIDTH);
-        for (size_t j = 0; j < n; j++) {
-            failed |= (code[j] & NO_EXPONENT) == NO_EXPONENT;
-            to[j] = gcb_float_of((uint32_t)code[j] << 23);
+        if (acc) {
+            k->accumulate.add_exponents(acc, code, n, job->target.add->weight);
+            continue;
         }
+        rebuild(gcb_target_tile(&job->target, i, tile), code, n);
         gcb_target_flush(&job->target, i, tile, n, k);
     }
-    if (failed)
-        __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
+}
+
+/*
+ * Seven codes are in the lower 63 bits of a word. Where an exponent field is all ones, adding 1 to it sets the bit above
+ * it, which is the sign; the signs are cleared first.
+ */
+#define SIGNS UINT64_C(0x4020100804020100)
+#define ONES UINT64_C(0x0040201008040201)
+
+static uint64_t carries(uint64_t codes)
+{
+    return (codes & ~SIGNS) + ONES;
 }
 
 static void check_span(void *ctx, uint64_t span)
 {
     struct job *job = ctx;
-    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
-    uint16_t code[GCB_TILE];
-    bool failed = false;
+    const uint64_t n = gcb_span_length(job->env->count, span), groups = n / 8;
+    const uint8_t *in = job->in + gcb_packed_bytes(span * GCB_SPAN, WIDTH);
+    uint64_t found = 0;
+    uint16_t code[8];
 
-    for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
-        const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
-
-        job->env->kernels->bitpack.unpack(code, job->in + gcb_packed_bytes(i, WIDTH), n, WIDTH);
-        for (size_t j = 0; j < n; j++)
-            failed |= (code[j] & NO_EXPONENT) == NO_EXPONENT;
-    }
-    if (failed)
+    for (uint64_t g = 0; g < groups; g++) /* eight codes fill nine bytes */
+        found |= carries(gcb_load_u64(in + 9 * g)) | carries(gcb_load_u64(in + 9 * g + 1) >> 1);
+    job->env->kernels->bitpack.unpack(code, in + 9 * groups, n % 8, WIDTH);
+    for (size_t j = 0; j < n % 8; j++)
+        found |= carries(code[j]);
+    if (found & SIGNS)
         __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
 }
 
@@ -140,8 +155,7 @@ static int read_payload(const struct natural *s, struct gcb_rbuf *in, struct gcb
 
     if (!job.in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    if (target.add) /* checks everything before anything is added */
-        gcb_parallel(s->env.queue, spans, check_span, &job);
+    gcb_parallel(s->env.queue, spans, check_span, &job);
     if (!job.failed)
         gcb_parallel(s->env.queue, spans, decode_span, &job);
     return job.failed ? GCB_E_CORRUPT : 0;

@@ -46,6 +46,11 @@ struct gcb_target {
     float *to;
     const struct gcb_addition *add;
 };
+/* The accumulator from element `at` on, if a codec's kernel may add to it directly; NULL: use the functions below. */
+static inline float *gcb_target_acc(const struct gcb_target *t, uint64_t at)
+{
+    return t->add && !t->add->mask ? t->add->acc + at : NULL;
+}
 /* Returns where to write the elements from number `at` on. `tile` has room for all of them. */
 static inline float *gcb_target_tile(const struct gcb_target *t, uint64_t at, float *tile)
 {

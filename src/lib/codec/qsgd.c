@@ -192,15 +192,22 @@ static void quantise(const struct job *job, uint64_t first, size_t n, uint16_t *
 static void rebuild(const struct job *job, const uint16_t *code, uint64_t first, size_t n)
 {
     const struct qsgd *s = job->s;
+    const struct gcb_dither_fns *f = &s->env.kernels->dither;
     float tile[GCB_TILE];
 
     for (size_t i = 0, part; i < n; i += part) {
         const uint64_t b = (first + i) / s->l.bucket;
+        const float norm = gcb_load_f32(job->norms + b * sizeof(float));
+        float *acc = gcb_target_acc(&job->target, first + i);
 
         part = part_in_bucket(s, first + i, n - i);
-        s->env.kernels->dither.from_levels(
-            gcb_target_tile(&job->target, first + i, tile), code + i, part, s->step,
-            gcb_load_f32(job->norms + b * sizeof(float)), s->l.sign_bit);
+        if (acc) {
+            f->add_levels(acc, code + i, part, s->step, norm, s->l.sign_bit,
+                          job->target.add->weight);
+            continue;
+        }
+        f->from_levels(gcb_target_tile(&job->target, first + i, tile), code + i, part, s->step,
+                       norm, s->l.sign_bit);
         gcb_target_flush(&job->target, first + i, tile, part, s->env.kernels);
     }
 }

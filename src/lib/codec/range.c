@@ -171,15 +171,22 @@ static void decode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const struct range *s = job->s;
+    const struct gcb_kernels *k = s->env.kernels;
     const uint64_t end = i * GCB_SPAN + gcb_span_length(s->env.count, i);
+    uint16_t code[GCB_TILE];
     float tile[GCB_TILE];
 
     for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
         const size_t n = end - at < GCB_TILE ? end - at : GCB_TILE;
+        float *acc = gcb_target_acc(&job->target, at);
 
-        gcb_range_get(gcb_target_tile(&job->target, at, tile), job->in + at / 8 * s->p.bits, n,
-                      &job->format, s->env.kernels);
-        gcb_target_flush(&job->target, at, tile, n, s->env.kernels);
+        k->bitpack.unpack(code, job->in + at / 8 * s->p.bits, n, job->format.bits);
+        if (acc) {
+            k->range.add(acc, code, n, &job->format, job->target.add->weight);
+            continue;
+        }
+        k->range.decode(gcb_target_tile(&job->target, at, tile), code, n, &job->format);
+        gcb_target_flush(&job->target, at, tile, n, k);
     }
 }
 

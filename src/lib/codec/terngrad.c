@@ -179,6 +179,7 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
 static void decode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
+    const struct gcb_kernels *k = job->s->env.kernels;
     const uint64_t n = span_length(job->s, i);
     uint16_t code[TILE];
     float tile[TILE];
@@ -186,11 +187,15 @@ static void decode_span(void *ctx, uint64_t i)
     for (uint64_t at = 0; at < n; at += TILE) {
         const size_t m = n - at < TILE ? n - at : TILE;
         const uint64_t first = i * SPAN + at;
+        float *acc = gcb_target_acc(&job->target, first);
 
         unpack(job->s, code, job->in + code_bytes(job->s, first), m);
-        job->s->env.kernels->dither.from_trits(gcb_target_tile(&job->target, first, tile), code, m,
-                                               job->scale);
-        gcb_target_flush(&job->target, first, tile, m, job->s->env.kernels);
+        if (acc) {
+            k->dither.add_trits(acc, code, m, job->scale, job->target.add->weight);
+            continue;
+        }
+        k->dither.from_trits(gcb_target_tile(&job->target, first, tile), code, m, job->scale);
+        gcb_target_flush(&job->target, first, tile, m, k);
     }
 }
 

@@ -309,7 +309,7 @@ static void run_from_bf16(struct gcb_kernel_job *job)
     job->kernels.convert.from_bf16(job->y, job->bytes, job->n);
 }
 
-/* ---- range: range floats of 8 bits with a mantissa of 4 bits; other formats take the same arithmetic ---- */
+/* ---- range: 8 bits, a mantissa of 4 bits; other formats take the same arithmetic. Sums add to 0 with a weight of 0. ---- */
 
 static void prepare_range(struct gcb_kernel_job *job)
 {
@@ -338,7 +338,18 @@ static void run_decode(struct gcb_kernel_job *job)
     job->kernels.range.decode(job->y, job->code, job->n, &job->format);
 }
 
-/* ---- dither: 2^param - 1 levels, or trits (one level) if param is 0; the norm is 2 ---- */
+static void prepare_add_codes(struct gcb_kernel_job *job)
+{
+    prepare_decode(job);
+    job->read += job->n * sizeof(*job->y);
+}
+
+static void run_range_add(struct gcb_kernel_job *job)
+{
+    job->kernels.range.add(job->y, job->code, job->n, &job->format, 0.0f);
+}
+
+/* ---- dither: 2^param - 1 levels, or trits (one level) if param is 0; the norm is 2. Sums as in range. ---- */
 
 /* Draws the random bytes before the timed calls. */
 static void prepare_dither(struct gcb_kernel_job *job)
@@ -382,6 +393,22 @@ static void run_from_levels(struct gcb_kernel_job *job)
         f->from_levels(job->y, job->code, job->n, job->step, 2.0f, job->param);
     else
         f->from_trits(job->y, job->code, job->n, 2.0f);
+}
+
+static void prepare_add_levels(struct gcb_kernel_job *job)
+{
+    prepare_from_levels(job);
+    job->read += job->n * sizeof(*job->y);
+}
+
+static void run_add_levels(struct gcb_kernel_job *job)
+{
+    const struct gcb_dither_fns *f = &job->kernels.dither;
+
+    if (job->param)
+        f->add_levels(job->y, job->code, job->n, job->step, 2.0f, job->param, 0.0f);
+    else
+        f->add_trits(job->y, job->code, job->n, 2.0f, 0.0f);
 }
 
 /* ---- fft: chunks of `param` floats, or the whole array if param is 0 ---- */
@@ -486,6 +513,11 @@ static void run_add(struct gcb_kernel_job *job)
     job->kernels.accumulate.add(job->y, job->x, job->n, 0.0f);
 }
 
+static void run_add_exponents(struct gcb_kernel_job *job)
+{
+    job->kernels.accumulate.add_exponents(job->y, job->code, job->n, 0.0f);
+}
+
 static void run_scatter(struct gcb_kernel_job *job)
 {
     job->kernels.accumulate.scatter(job->y, job->pos, job->x, job->kept, 0.0f);
@@ -536,12 +568,15 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"convert", "from_bf16", FN(convert.from_bf16), 0, prepare_from_bf16, run_from_bf16},
     {"range", "encode", FN(range.encode), 0, prepare_range, run_encode},
     {"range", "decode", FN(range.decode), 0, prepare_decode, run_decode},
+    {"range", "add", FN(range.add), 0, prepare_add_codes, run_range_add},
     {"dither", "signed_levels", FN(dither.signed_levels), 7, prepare_dither, run_dither},
     {"dither", "trits", FN(dither.trits), 0, prepare_dither, run_dither},
     {"dither", "from_levels:2", FN(dither.from_levels), 2, prepare_from_levels, run_from_levels},
     {"dither", "from_levels:4", FN(dither.from_levels), 4, prepare_from_levels, run_from_levels},
     {"dither", "from_levels:7", FN(dither.from_levels), 7, prepare_from_levels, run_from_levels},
     {"dither", "from_trits", FN(dither.from_trits), 0, prepare_from_levels, run_from_levels},
+    {"dither", "add_levels:4", FN(dither.add_levels), 4, prepare_add_levels, run_add_levels},
+    {"dither", "add_trits", FN(dither.add_trits), 0, prepare_add_levels, run_add_levels},
     {"fft", "forward:4096", GCB_KERNEL_LIBRARY, 4096, prepare_forward, run_forward},
     {"fft", "inverse:4096", GCB_KERNEL_LIBRARY, 4096, prepare_inverse, run_inverse},
     {"fft", "forward", GCB_KERNEL_LIBRARY, 0, prepare_forward, run_forward},
@@ -554,6 +589,7 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"hadamard", "transform", FN(hadamard.transform), 0, prepare_transform, run_transform},
     {"hadamard", "flip", FN(hadamard.flip), 0, prepare_flip, run_flip},
     {"accumulate", "add", FN(accumulate.add), 0, prepare_add, run_add},
+    {"accumulate", "add_exponents", FN(accumulate.add_exponents), 0, prepare_add_codes, run_add_exponents},
     {"accumulate", "scatter", FN(accumulate.scatter), 1, prepare_scatter, run_scatter},
     {"accumulate", "scatter2", FN(accumulate.scatter2), 2, prepare_scatter, run_scatter2},
     {.name = NULL},
