@@ -54,8 +54,8 @@ sizes = sorted({r['elements'] for r in rows})
 assert len(sizes) == 3 and sizes[0] < sizes[1] < sizes[2], sizes
 assert {(r['step'], r['worker']) for r in rows} == {(100, 0)}
 topk = {r['promise']: r for r in rows if r['method'] == 'topk' and r['elements'] == sizes[2]}
-assert set(topk) == {'round-trip', 'same-bytes', 'same-threads', 'same-isa', 'size', 'refuses-cut', 'contraction',
-                     'verbatim', 'projection', 'largest'}, topk.keys()
+assert set(topk) == {'round-trip', 'same-bytes', 'same-threads', 'same-isa', 'size', 'refuses-cut', 'sum',
+                     'contraction', 'verbatim', 'projection', 'largest'}, topk.keys()
 assert all(r['status'] == 'kept' for r in topk.values())
 # k of the n elements, and at most 1 - k/n of the energy lost
 n = sizes[2]
@@ -65,8 +65,8 @@ qsgd = {r['promise'] for r in rows if r['method'] == 'qsgd'}
 assert {'unbiased', 'levels-error', 'draws-apart'} <= qsgd, qsgd"
 run verify --method identity --format csv --results "$tmp/v.json" "$sample"
 exits 0
-check "a header and seven promises of three messages" test "$(wc -l <"$out")" -eq 25
-check "rows are saved" test "$(grep -c '"promise"' "$tmp/v.json")" -eq 24
+check "a header and nine promises of three messages" test "$(wc -l <"$out")" -eq 28
+check "rows are saved" test "$(grep -c '"promise"' "$tmp/v.json")" -eq 27
 run verify --method identity --results "$tmp/v.json" "$sample"
 exits 2
 run verify --method identity --results "$tmp/v.json" --force "$sample"

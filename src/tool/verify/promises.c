@@ -291,8 +291,8 @@ const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_back
 {
     const struct gcb_promise *const groups[] = {
         gcb_promises_message, backend && backend->device ? gcb_promises_device : gcb_promises_cpu,
-        gcb_promises_error,   gcb_promises_sparse,
-        gcb_promises_random,
+        gcb_promises_sum,     gcb_promises_error,
+        gcb_promises_sparse,  gcb_promises_random,
     };
     const struct gcb_error_rule *rule;
 

@@ -3,13 +3,15 @@
 
 #include "src/lib/codec/coder.h"
 
+struct gcb_sum;
+
 /*
  * What methods promise, checked on a user's own tensor (docs/verify.md). A promise is a row: its name, its claim, its
  * source, the methods that it binds (applies to), and the check. Capabilities, stages and the codec's error rule decide
  * which methods it binds; names of methods never do.
  *
- * Rows about every message are in promises_message.c, about sparsifiers in promises_sparse.c, about draws in
- * promises_random.c, about errors in promises_error.c. Errors of single elements are rules (error_rules.h).
+ * Rows about every message are in promises_message.c, about sums in promises_sum.c, about sparsifiers in
+ * promises_sparse.c, about draws in promises_random.c, about errors in promises_error.c. Errors of single elements are rules (error_rules.h).
  */
 
 /* One message to make and to read. */
@@ -30,6 +32,9 @@ struct gcb_promise_backend {
     int (*decode)(void *ctx, const struct gcb_promise_job *job, const void *message, size_t length,
                   const struct gcb_mview *out, struct gcb_message_parts *parts,
                   struct gcb_diag *diag);
+    /* Adds a message to a sum. NULL: gcb_sum_add */
+    int (*add)(void *ctx, struct gcb_sum *sum, const void *message, size_t length, float weight,
+               struct gcb_diag *diag);
     void *ctx;
     bool device; /* promises about devices are checked, and promises about CPUs are not */
 };
@@ -94,7 +99,7 @@ bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m);
 
 /* Tables of promises. Each ends with a row without a name. */
 extern const struct gcb_promise gcb_promises_message[], gcb_promises_cpu[], gcb_promises_device[],
-    gcb_promises_error[], gcb_promises_sparse[], gcb_promises_random[];
+    gcb_promises_sum[], gcb_promises_error[], gcb_promises_sparse[], gcb_promises_random[];
 
 /* The checks of error rules: each element's error, and the mean of the squared error over seeds. */
 enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c);

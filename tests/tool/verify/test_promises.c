@@ -48,12 +48,16 @@ enum fault {
     SCATTERS,
     OTHER_BYTES,
     DEVICE_FAILS,
+    IGNORES_WEIGHTS,
+    ADDS_DAMAGED,
+    CHANGES_REFUSED,
 };
 
 struct saboteur {
     enum fault fault;
     unsigned calls;
     const struct gcb_kernels *own; /* kernels that are not the plain ones */
+    size_t added;                  /* length of the last message that was added to a sum */
 };
 
 /* The last byte of the payload of methods that take any byte there. */
@@ -159,6 +163,19 @@ static int decode(void *ctx, const struct gcb_promise_job *job, const void *mess
     return err;
 }
 
+static int add(void *ctx, struct gcb_sum *sum, const void *message, size_t length, float weight,
+               struct gcb_diag *diag)
+{
+    struct saboteur *s = ctx;
+    int err = gcb_sum_add(sum, message, length, s->fault == IGNORES_WEIGHTS ? 1.0f : weight, diag);
+
+    if (!err)
+        s->added = length;
+    else if (s->fault == CHANGES_REFUSED && s->added != length)
+        assert_int_equal(gcb_sum_add(sum, message, s->added, weight, NULL), 0);
+    return s->fault == ADDS_DAMAGED ? 0 : err;
+}
+
 struct setup {
     struct gcb_kernels kernels;
     struct gcb_queue queue;
@@ -199,7 +216,8 @@ static enum gcb_promise_status check(const struct gcb_promise *p, const char *sp
                                      uint64_t n, enum fault fault, struct gcb_promise_outcome *out)
 {
     struct saboteur saboteur = {.fault = fault};
-    const struct gcb_promise_backend trip = {.encode = encode, .decode = decode, .ctx = &saboteur};
+    const struct gcb_promise_backend trip = {
+        .encode = encode, .decode = decode, .add = add, .ctx = &saboteur};
     struct gcb_diag diag = {.status = 0};
     struct gcb_promise_case b;
     struct setup s;
@@ -246,6 +264,15 @@ static const struct {
     {"size", "topk", ODD_PARTS},
     {"refuses-cut", "topk", TAKES_CUT},
     {"refuses-cut", "topk", TAKES_MORE},
+    {"sum", "topk", NUDGES},
+    {"sum", "topk", IGNORES_WEIGHTS},
+    {"sum", "topk", ADDS_DAMAGED},
+    {"sum", "topk", CHANGES_REFUSED},
+    {"sum", "fft", NUDGES},
+    {"sum", "fft", IGNORES_WEIGHTS},
+    {"sum", "fft", CHANGES_REFUSED},
+    {"sum", "qsgd", IGNORES_WEIGHTS},
+    {"sum", "qsgd", CHANGES_REFUSED},
     {"lossless", "identity", NUDGES},
     {"fp16-error", "fp16", NUDGES},
     {"contraction", "topk", NEGATES},
