@@ -93,6 +93,8 @@ const struct opt_row bench_show_rows[] = {
     {.name = "no-bandwidth", .type = OPT_FLAG, .offset = offsetof(struct bench_own, no_bandwidth),
      .help = "do not measure memory bandwidth; results then do not say which share of it a method "
              "reaches"},
+    {.name = "no-sums", .type = OPT_FLAG, .offset = offsetof(struct bench_own, no_sums),
+     .help = "do not time sums of messages, only encoding and decoding"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -11,7 +11,7 @@ struct bench_own {
         caches; /* an item may have several values, separated by commas */
     double precision, max_time, time_budget; /* 0: the option is not given */
     int max_samples;
-    bool samples, no_bandwidth;
+    bool samples, no_bandwidth, no_sums;
 };
 
 /* The options of `bench --kernels`, which times kernels of this build instead of methods. */

@@ -12,10 +12,10 @@
 static const struct gcb_table_column columns[] = {
     {.title = "method", .elastic = true},
     {.title = "ratio"},
-    {.title = "bits/el"},
     {.title = "rel L2"},
     {.title = "enc GB/s"},
     {.title = "dec GB/s"},
+    {.title = "sum GB/s"},
     {.title = "% of mem"},
     {.title = "end", .text = true},
 };
@@ -92,8 +92,8 @@ static const char *memory_text(char out[64], const struct bench_view *v, const s
 static void add_line(struct gcb_table *table, const struct bench_view *v, size_t method)
 {
     const struct gcb_tally *t = &v->result->totals[method].tally;
-    static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_BITS_PER_ELEMENT,
-                                            GCB_FIELD_REL_L2};
+    const struct gcb_times sum = gcb_tally_sum(t);
+    static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_REL_L2};
     char text[64];
 
     v->marks->grouped |= t->group > 1;
@@ -102,6 +102,7 @@ static void add_line(struct gcb_table *table, const struct bench_view *v, size_t
         out_cell(table, fields[i], gcb_tally_figure(t, fields[i]), 7);
     add_speed(table, v->marks, gcb_tally_gbps(t, &t->encode), &t->encode);
     add_speed(table, v->marks, gcb_tally_gbps(t, &t->decode), &t->decode);
+    gcb_table_cell(table, gcb_number_within(text, gcb_tally_gbps(t, &sum), 3, 6));
     gcb_table_cell(table, memory_text(text, v, t));
     gcb_table_cell(table, end_of(t, v->precision));
 }
@@ -158,6 +159,7 @@ void bench_show_notes(const struct out_report *report, const struct bench_marks 
     if (report->quiet)
         return;
     fprintf(report->out, "\n* baseline   ±: half of the median's 95 %% interval\n"
+                         "sum: adding a message to a sum of messages, without finishing the sum\n"
                          "%% of mem: encode/decode as a share of memory's read/fill bandwidth\n"
                          "end: why measuring stopped early: time limit or sample limit (max)\n");
     if (marks->cached)

@@ -129,6 +129,7 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
         .histogram = c->o->shapes.histogram,
         .spectrum = c->o->shapes.spectrum,
         .no_bandwidth = c->o->own.no_bandwidth,
+        .no_sums = c->o->own.no_sums,
     };
 
     if (!c->s.files->count)

@@ -190,6 +190,7 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     if (err)
         return err;
     config.keep = c->keep;
+    config.trial.check_sums = true;
     if (c->shapes) /* they need input and decoded tensor together */
         config.in_place = 0;
     c->trial = config.trial;

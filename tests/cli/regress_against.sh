@@ -64,14 +64,14 @@ words "NEW: identity"
 words "SLOW: topk:theta=0.9 encode: "
 check "decode became faster" grep -qE 'decode .*FAST$' "$out"
 check "no A/A run" sh -c "! grep -q A/A '$out'"
-check "options are passed on" grep -qxF "other bench --format json --no-bandwidth --method topk --theta 0.9 --dataset layers.0* --repeat 3 -- $sample" log
+check "options are passed on" grep -qxF "other bench --format json --no-bandwidth --no-sums --method topk --theta 0.9 --dataset layers.0* --repeat 3 -- $sample" log
 
 # ---- builds that fail ----
 printf '{"cases": [{"spec": "a"}], "do": "exit", "log": "short"}' >other.json
 run regress --against ./other --budget=90s -q --method=topk --advisory-times --strict --accept=x --results=s.json \
     --format csv --timeout=9 "$sample"
 exits 1
-check "its own options are not passed on" grep -qxF "other bench --format json --no-bandwidth --repeat 1 --method=topk -- $sample" short
+check "its own options are not passed on" grep -qxF "other bench --format json --no-bandwidth --no-sums --repeat 1 --method=topk -- $sample" short
 check "no file of results" test ! -e s.json
 for what in exit garbage empty hang no-bench abort flood child; do
     printf '{"cases": [{"spec": "a"}], "do": "%s"}' $what >other.json

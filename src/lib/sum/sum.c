@@ -170,6 +170,16 @@ int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float wei
 
     if (!err)
         err = gcb_message_check(message, length, 0, diag);
+    return err ? err : gcb_sum_add_checked(s, message, length, weight, diag);
+}
+
+int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, float weight,
+                        struct gcb_diag *diag)
+{
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
     if (err)
         return err;
     if (!isfinite(weight))

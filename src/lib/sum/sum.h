@@ -22,4 +22,8 @@ int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float 
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
+/* gcb_sum_add for a message whose checksum the caller has checked, or does not want to check, as in gcb_coder_decode. */
+int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, float weight,
+                        struct gcb_diag *diag);
+
 #endif

@@ -62,20 +62,25 @@ static const struct gcb_field_row rows[] = {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* The fields of times whose names begin with WAY. DEVICE_TIMES: those that only a device has. */
+/* The fields of times whose names begin with WAY. DEVICE_TIMES: those that only a device has. SHARE: of bandwidth. */
 #define TIMES(WAY) \
     .seconds = GCB_FIELD_##WAY##SECONDS, .min = GCB_FIELD_##WAY##SECONDS_MIN, \
     .mad = GCB_FIELD_##WAY##SECONDS_MAD, .low = GCB_FIELD_##WAY##SECONDS_LOW, \
     .high = GCB_FIELD_##WAY##SECONDS_HIGH, .samples = GCB_FIELD_##WAY##SECONDS_SAMPLES, \
-    .gbps = GCB_FIELD_##WAY##GBPS, .bandwidth_share = GCB_FIELD_##WAY##BANDWIDTH_SHARE
+    .gbps = GCB_FIELD_##WAY##GBPS
+#define SHARE(WAY) .bandwidth_share = GCB_FIELD_##WAY##BANDWIDTH_SHARE
 #define DEVICE_TIMES(WAY) \
     .kernel = GCB_FIELD_##WAY##KERNEL_SECONDS, .kernel_low = GCB_FIELD_##WAY##KERNEL_SECONDS_LOW, \
     .kernel_high = GCB_FIELD_##WAY##KERNEL_SECONDS_HIGH, \
     .transfer = GCB_FIELD_##WAY##TRANSFER_SECONDS, .launches = GCB_FIELD_##WAY##LAUNCHES
 
-const struct gcb_times_fields gcb_encode_fields = {TIMES(ENCODE_), DEVICE_TIMES(ENCODE_)};
-const struct gcb_times_fields gcb_decode_fields = {TIMES(DECODE_), DEVICE_TIMES(DECODE_)};
-const struct gcb_times_fields gcb_kernel_fields = {TIMES()};
+const struct gcb_times_fields gcb_encode_fields = {TIMES(ENCODE_), SHARE(ENCODE_),
+                                                   DEVICE_TIMES(ENCODE_)};
+const struct gcb_times_fields gcb_decode_fields = {TIMES(DECODE_), SHARE(DECODE_),
+                                                   DEVICE_TIMES(DECODE_)};
+const struct gcb_times_fields gcb_sum_fields = {TIMES(SUM_)};
+const struct gcb_times_fields gcb_sum16_fields = {TIMES(SUM16_)};
+const struct gcb_times_fields gcb_kernel_fields = {TIMES(), SHARE()};
 
 const char *gcb_record_name(enum gcb_record record)
 {

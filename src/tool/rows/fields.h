@@ -100,12 +100,14 @@ char *gcb_field_number(char *out, enum gcb_field field, double value, size_t wid
 /* Writes a number as gcb_field_number does for a field whose display is `show`. Drops no digits. */
 char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
-/* The fields for the times of encoding, of decoding, or of a kernel. A kernel has no device fields: they are 0. */
+/* The fields for the times of encoding, of decoding, of sums, or of a kernel. Fields that only some of them have are 0:
+ * the device fields, and the share of bandwidth. */
 struct gcb_times_fields {
     enum gcb_field seconds, min, mad, low, high, samples;
     enum gcb_field kernel, kernel_low, kernel_high, transfer, launches;
     enum gcb_field gbps, bandwidth_share;
 };
-extern const struct gcb_times_fields gcb_encode_fields, gcb_decode_fields, gcb_kernel_fields;
+extern const struct gcb_times_fields gcb_encode_fields, gcb_decode_fields, gcb_sum_fields,
+    gcb_sum16_fields, gcb_kernel_fields;
 
 #endif

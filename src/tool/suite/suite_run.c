@@ -160,6 +160,7 @@ static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct pl
         .evict = s->caches[at->cache] == GCB_CACHE_COLD ? &r->evict : NULL,
     };
     config.trial.stages = true;
+    config.trial.sums = !gpu->module && !r->config.no_sums;
     config.trial.device = gpu->module ? gpu : NULL;
     config.trial.copy = !gpu->module;
     config.carry_on = true;

@@ -27,6 +27,7 @@ struct gcb_suite_config {
     struct gcb_suite_device *devices; /* suite->device_count devices */
     bool histogram, spectrum;         /* make these rows, once for each scope */
     bool no_bandwidth;                /* do not measure memory bandwidth */
+    bool no_sums;                     /* do not time sums of messages */
 };
 
 struct gcb_suite_case {

@@ -7,10 +7,11 @@
 #define SLOTS 1024 /* most coders; limits memory that does not depend on elements (plans) */
 
 struct slot {
-    struct gcb_coder *coder;
+    struct gcb_coder *coder;         /* NULL: a sum */
+    struct gcb_sum *sum;             /* NULL: a coder */
     const struct gcb_method *method; /* NULL: a decoder */
     char *path;
-    struct gcb_codec_env env; /* of an encoder; for a decoder only env.count is set */
+    struct gcb_codec_env env; /* of an encoder; for others only env.count is set */
     enum gcb_dtype source;
 };
 
@@ -34,6 +35,7 @@ int gcb_coders_create(struct gcb_coders **out, uint64_t budget, struct gcb_diag 
 static void release(struct slot *s)
 {
     gcb_coder_destroy(s->coder);
+    gcb_sum_close(s->sum);
     gcb_free(s->path);
 }
 
@@ -81,7 +83,7 @@ static bool same_shape(const struct gcb_codec_env *a, const struct gcb_codec_env
 static bool is_encoder_for(const struct slot *s, const struct gcb_method *method,
                            const struct gcb_coder_config *config)
 {
-    return s->method == method && s->env.count == config->env.count &&
+    return s->coder && s->method == method && s->env.count == config->env.count &&
            s->source == config->source && s->env.role == config->env.role &&
            strcmp(s->path, config->env.path) == 0 && same_shape(&s->env, &config->env);
 }
@@ -134,7 +136,7 @@ int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void 
     if (err)
         return err;
     for (size_t i = 0; i < c->count; i++)
-        if (!c->slot[i].method && gcb_coder_accepts(c->slot[i].coder, &frame)) {
+        if (c->slot[i].coder && !c->slot[i].method && gcb_coder_accepts(c->slot[i].coder, &frame)) {
             *out = c->slot[i].coder;
             return 0;
         }
@@ -145,6 +147,32 @@ int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void 
     s.env.count = frame.count;
     keep(c, &s);
     *out = s.coder;
+    return 0;
+}
+
+int gcb_coders_sum(struct gcb_coders *c, struct gcb_sum **out, const struct gcb_method *method,
+                   const struct gcb_wbuf *message, float *into,
+                   const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct slot s = {.method = method};
+    int err = gcb_frame_parse(&frame, &payload, message->data, message->len, diag);
+
+    if (err)
+        return err;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->slot[i].sum && c->slot[i].method == method && c->slot[i].env.count == frame.count) {
+            *out = c->slot[i].sum;
+            return 0;
+        }
+    make_room(c, frame.count);
+    err = gcb_sum_create_like(&s.sum, message->data, message->len, into, config, diag);
+    if (err)
+        return err;
+    s.env.count = frame.count;
+    keep(c, &s);
+    *out = s.sum;
     return 0;
 }
 

@@ -2,14 +2,15 @@
 #define SRC_TOOL_TRIAL_CODERS_H
 
 #include "src/lib/codec/coder.h"
+#include "src/lib/sum/sum.h"
 
 /*
- * A cache of coders, because creating a coder may take longer than encoding a small tensor (an FFT plan, scratch memory).
+ * A cache of coders and sums, because creating a coder may take longer than encoding a small tensor (an FFT plan, scratch memory).
  * It is limited by the number of elements that the coders are for. The largest coders are dropped first: creating them
  * costs least compared with their work.
  *
- * The returned coder is borrowed until the next call of gcb_coders_encoder or gcb_coders_decoder, which may destroy it.
- * So the encoder and the decoder of a large message are never in memory together.
+ * The returned coder or sum is borrowed until the next call that gets one, which may destroy it. So the encoder and the
+ * decoder of a large message are never in memory together.
  */
 struct gcb_coders;
 
@@ -32,6 +33,15 @@ int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
  * limits. */
 int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void *message,
                        size_t length, const struct gcb_coder_config *config, struct gcb_diag *diag);
+
+/*
+ * A sum that begins at zero, for messages of `method` (compared by address) with as many elements as this message: from
+ * the cache or new. Its accumulator is `into`, which must be the same array in all calls with the same `c`. Before the
+ * next call the caller finishes the sum.
+ */
+int gcb_coders_sum(struct gcb_coders *c, struct gcb_sum **out, const struct gcb_method *method,
+                   const struct gcb_wbuf *message, float *into,
+                   const struct gcb_coder_config *config, struct gcb_diag *diag);
 
 /* Memory for one message, which grows as needed. The payload begins on a cache line: otherwise its stores would not be
  * aligned, which makes a copy 3 to 5 % slower. Starts zeroed. */

@@ -5,7 +5,7 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/sink.h"
 
-/* The samples of encoding or decoding in a row. */
+/* The samples of one operation in a row. */
 struct samples {
     double mad;
     const double *seconds; /* NULL: left out */
@@ -128,15 +128,32 @@ static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb
     return gcb_tally_gbps(t, times) / gbps;
 }
 
+/* All samples of a row. */
+struct all_samples {
+    struct samples encode, decode, sum, sum16;
+};
+
+static void put_sums(struct gcb_row *row, const struct gcb_tally *t,
+                     const struct all_samples *samples)
+{
+    const struct gcb_times sum = gcb_tally_sum(t), sum16 = gcb_tally_sum16(t);
+
+    put_seconds(row, &gcb_sum_fields, &sum, &samples->sum);
+    put_seconds(row, &gcb_sum16_fields, &sum16, &samples->sum16);
+    gcb_row_text(row, GCB_FIELD_SUM_STOP_REASON, gcb_stop_name(t->sum_stop));
+    gcb_row_real(row, gcb_sum_fields.gbps, gcb_tally_gbps(t, &sum));
+    gcb_row_real(row, gcb_sum16_fields.gbps, gcb_tally_sum16_gbps(t));
+}
+
 static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
-                      const struct gcb_tally *t, const struct samples *encode,
-                      const struct samples *decode)
+                      const struct gcb_tally *t, const struct all_samples *samples)
 {
     const struct gcb_times_fields *e = &gcb_encode_fields, *d = &gcb_decode_fields;
     const bool on_device = t->on_device > 0;
 
-    put_seconds(row, e, &t->encode, encode);
-    put_seconds(row, d, &t->decode, decode);
+    put_seconds(row, e, &t->encode, &samples->encode);
+    put_seconds(row, d, &t->decode, &samples->decode);
+    put_sums(row, t, samples);
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
     put_stages(row, t);
@@ -173,12 +190,16 @@ static void put_tally(struct gcb_row *row, const struct gcb_method *method,
 static struct samples samples_of(const struct gcb_samples *s,
                                  const struct gcb_rows_setting *setting)
 {
+    if (!s || !s->count)
+        return (struct samples){.mad = NAN};
     return (struct samples){s->stats.mad, setting->without_samples ? NULL : s->seconds, s->count};
 }
 
 static struct samples summed_samples(const struct gcb_sample_sums *s,
                                      const struct gcb_rows_setting *setting)
 {
+    if (!s->count)
+        return (struct samples){.mad = NAN};
     return (struct samples){gcb_sample_sums_mad(s), setting->without_samples ? NULL : s->seconds,
                             s->count};
 }
@@ -186,8 +207,12 @@ static struct samples summed_samples(const struct gcb_sample_sums *s,
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial)
 {
-    const struct samples encode = samples_of(trial->encode, setting);
-    const struct samples decode = samples_of(trial->decode, setting);
+    const struct all_samples samples = {
+        .encode = samples_of(trial->encode, setting),
+        .decode = samples_of(trial->decode, setting),
+        .sum = samples_of(trial->sum, setting),
+        .sum16 = samples_of(trial->sum16, setting),
+    };
     const bool cut = trial->tally.stop == GCB_STOP_INTERRUPTED;
 
     gcb_row_init(row, GCB_RECORD_RESULT);
@@ -197,7 +222,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_text(row, GCB_FIELD_TENSOR, trial->name);
     put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
     put_tally(row, method, &trial->tally);
-    put_times(row, setting, &trial->tally, &encode, &decode);
+    put_times(row, setting, &trial->tally, &samples);
 }
 
 /* Starts a row for messages of several steps and workers. */
@@ -226,8 +251,12 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted)
 {
-    const struct samples encode = summed_samples(&total->encode, setting);
-    const struct samples decode = summed_samples(&total->decode, setting);
+    const struct all_samples samples = {
+        .encode = summed_samples(&total->encode, setting),
+        .decode = summed_samples(&total->decode, setting),
+        .sum = summed_samples(&total->sum, setting),
+        .sum16 = summed_samples(&total->sum16, setting),
+    };
     const bool failed = total->failure.status != 0;
 
     begin_summary(row, file);
@@ -242,7 +271,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
         return;
     }
     put_tally(row, method, &total->tally);
-    put_times(row, setting, &total->tally, &encode, &decode);
+    put_times(row, setting, &total->tally, &samples);
 }
 
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,

@@ -150,7 +150,9 @@ static int add_total(struct run *r, const struct gcb_run_trial *t, struct gcb_di
 
     gcb_tally_merge(&total->tally, &t->tally);
     if (gcb_sample_sums_add(&total->encode, t->encode) ||
-        gcb_sample_sums_add(&total->decode, t->decode))
+        gcb_sample_sums_add(&total->decode, t->decode) ||
+        (t->sum && gcb_sample_sums_add(&total->sum, t->sum)) ||
+        (t->sum16 && gcb_sample_sums_add(&total->sum16, t->sum16)))
         return gcb_diag_nomem(diag, 0, "timings");
     return 0;
 }
@@ -185,6 +187,8 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
         .tally = *tally,
         .encode = copy ? &r->bench.copy.encode : &r->bench.encode,
         .decode = copy ? &r->bench.copy.decode : &r->bench.decode,
+        .sum = copy || !c->trial.sums ? NULL : &r->bench.sum,
+        .sum16 = copy || !c->trial.sums ? NULL : &r->bench.sum16,
         .input = in->original ? NULL : in->data,
         .decoded = copy           ? r->bench.copy.back
                    : in->original ? in->original->data
@@ -215,8 +219,9 @@ static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
     *count = gcb_trial_group(&r->bench, method, in, r->span->count - r->from);
     for (size_t i = 0; i < *count; i++)
         weight += gcb_run_weight(in[i].plan);
-    if (c->budget) /* encode and decode each get half */
-        r->bench.config.timing.max_time = gcb_budget_take(c->budget, weight) / 2.0;
+    if (c->budget) /* encode and decode each get half, except what sums get */
+        r->bench.config.timing.max_time =
+            gcb_budget_take(c->budget, weight) / 2.0 * (c->trial.sums ? GCB_SUMS_OTHERS : 1.0);
     advance(r, weight);
     if (r->result->totals[r->method].failure.status)
         return 0;
@@ -418,6 +423,8 @@ void gcb_run_result_fini(struct gcb_run_result *r)
     for (size_t i = 0; r->totals && i < r->method_count; i++) {
         gcb_sample_sums_fini(&r->totals[i].encode);
         gcb_sample_sums_fini(&r->totals[i].decode);
+        gcb_sample_sums_fini(&r->totals[i].sum);
+        gcb_sample_sums_fini(&r->totals[i].sum16);
     }
     gcb_free(r->totals);
     memset(r, 0, sizeof(*r));

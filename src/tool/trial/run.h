@@ -47,8 +47,9 @@ struct gcb_run_trial {
     size_t method;                  /* index of the method */
     struct gcb_tally tally;
     const struct gcb_samples *encode, *decode;
-    const float *decoded; /* plan->count elements */
-    const float *input;   /* plan->count elements; NULL if `decoded` took their memory */
+    const struct gcb_samples *sum, *sum16; /* NULL, or without samples: not measured */
+    const float *decoded;                  /* plan->count elements */
+    const float *input; /* plan->count elements; NULL if `decoded` took their memory */
     const struct gcb_original *original; /* reads the input again if `input` is NULL; else NULL */
 };
 
@@ -63,7 +64,7 @@ struct gcb_run_observer {
 /* The result of a method over all messages. */
 struct gcb_run_total {
     struct gcb_tally tally;
-    struct gcb_sample_sums encode, decode;
+    struct gcb_sample_sums encode, decode, sum, sum16;
     struct gcb_diag
         failure; /* with carry_on: the error that ended the method early; status 0: none */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/tool/trial/sums.h"
 
 static void merge_bytes(struct gcb_tally *t, const struct gcb_tally *other)
 {
@@ -34,7 +35,12 @@ static void merge_measurements(struct gcb_tally *t, const struct gcb_tally *othe
 {
     merge_times(&t->encode, &other->encode, other->follows);
     merge_times(&t->decode, &other->decode, other->follows);
+    merge_times(&t->sum, &other->sum, other->follows);
+    merge_times(&t->sum16, &other->sum16, other->follows);
     t->stop = other->stop > t->stop ? other->stop : t->stop;
+    t->sum_stop = other->sum_stop > t->sum_stop ? other->sum_stop : t->sum_stop;
+    t->summed += other->summed;
+    t->summed16 += other->summed16;
     t->staged += other->staged;
     for (int i = 0; i < GCB_STAGES; i++)
         t->stage_seconds[i] += other->stage_seconds[i];
@@ -89,6 +95,25 @@ void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
     take_times(&t->encode, &encode->stats);
     take_times(&t->decode, &decode->stats);
     t->stop = encode->stop > decode->stop ? encode->stop : decode->stop;
+}
+
+/* Sets the times if they were measured. Returns whether they were. */
+static bool take_sum(struct gcb_tally *t, struct gcb_times *times, const struct gcb_samples *s)
+{
+    if (!s->count)
+        return false;
+    take_times(times, &s->stats);
+    t->sum_stop = s->stop > t->sum_stop ? s->stop : t->sum_stop;
+    return true;
+}
+
+void gcb_tally_sums(struct gcb_tally *t, const struct gcb_samples *sum,
+                    const struct gcb_samples *sum16)
+{
+    t->summed = take_sum(t, &t->sum, sum);
+    t->summed16 = take_sum(t, &t->sum16, sum16);
+    if (t->sum_stop == GCB_STOP_INTERRUPTED)
+        t->stop = GCB_STOP_INTERRUPTED;
 }
 
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
@@ -164,6 +189,28 @@ double gcb_tally_density_asked(const struct gcb_tally *t)
 double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times)
 {
     return over((double)t->input_bytes / 1e9, times->seconds);
+}
+
+static struct gcb_times known_times(const struct gcb_times *times, bool known)
+{
+    return known ? *times : (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
+}
+
+struct gcb_times gcb_tally_sum(const struct gcb_tally *t)
+{
+    return known_times(&t->sum, t->summed && t->summed == t->messages);
+}
+
+struct gcb_times gcb_tally_sum16(const struct gcb_tally *t)
+{
+    return known_times(&t->sum16, t->summed16 && t->summed16 == t->messages);
+}
+
+double gcb_tally_sum16_gbps(const struct gcb_tally *t)
+{
+    const struct gcb_times times = gcb_tally_sum16(t);
+
+    return GCB_SUMS_MESSAGES * gcb_tally_gbps(t, &times);
 }
 
 struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t)

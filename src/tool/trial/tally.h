@@ -6,7 +6,7 @@
 #include "src/tool/rows/fields.h"
 #include "src/tool/timing/measure.h"
 
-/* Times of encoding, or of decoding, summed over messages. */
+/* Times of encoding, of decoding or of sums, summed over messages. */
 struct gcb_times {
     double seconds; /* medians */
     double min;     /* shortest times */
@@ -32,7 +32,11 @@ struct gcb_tally {
     double asked;                       /* sum over elements of the density asked for */
     uint64_t asked_of; /* number of elements in `asked`; 0 if the method is not a sparsifier */
     struct gcb_times encode, decode;
-    enum gcb_stop stop;               /* the worst reason why measuring stopped */
+    enum gcb_stop
+        stop; /* the worst reason why measuring stopped, without sums unless interrupted */
+    struct gcb_times sum, sum16;      /* of the messages that have them; see gcb_tally_sum */
+    uint64_t summed, summed16;        /* number of messages that have them */
+    enum gcb_stop sum_stop;           /* the worst reason why measuring sums stopped */
     uint64_t staged;                  /* messages whose stages were timed */
     double stage_seconds[GCB_STAGES]; /* sums of the medians of the staged messages */
     uint64_t on_device;               /* messages that a device encoded and decoded */
@@ -54,6 +58,10 @@ void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, d
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
                      const struct gcb_samples *decode);
 
+/* Sets the times of the sums of a message. Samples without a count were not measured. */
+void gcb_tally_sums(struct gcb_tally *t, const struct gcb_samples *sum,
+                    const struct gcb_samples *sum16);
+
 /* Sets what a message's encoder knows: bits as the paper counts them, and the density asked for. */
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
                      const struct gcb_codec *codec);
@@ -71,6 +79,11 @@ double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
 double gcb_tally_gbps(const struct gcb_tally *t,
                       const struct gcb_times *times); /* t->encode or t->decode */
+/* The times of adding a message, and of a whole sum of 16 messages. All NAN unless all messages have them. */
+struct gcb_times gcb_tally_sum(const struct gcb_tally *t);
+struct gcb_times gcb_tally_sum16(const struct gcb_tally *t);
+/* Bytes of all 16 messages' tensors per second. */
+double gcb_tally_sum16_gbps(const struct gcb_tally *t);
 struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t);
 
 /* Returns the figure of a field, for sorting and searching; NAN if tallies do not have the field. */

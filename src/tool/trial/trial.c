@@ -5,12 +5,28 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/codec.h"
+#include "src/tool/base/clock.h"
+#include "src/tool/trial/device_check.h"
 #include "src/tool/trial/device_trial.h"
 
 /* The cache of coders holds coders for at least this many elements in total: about 32 MiB for the method with the largest state. */
 #define KEEP_ELEMENTS (UINT64_C(1) << 21)
 
 static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
+
+static int init_sums(struct gcb_trial_bench *b, uint64_t largest, struct gcb_diag *diag)
+{
+    const struct gcb_trial_config *c = &b->config;
+    int err = gcb_samples_init(&b->sum, &c->timing, diag);
+
+    if (!err)
+        err = gcb_samples_init(&b->sum16, &c->timing, diag);
+    if (err || c->device || !(c->sums || c->check_sums))
+        return err;
+    b->most_summed = c->sums || largest < GCB_TRIAL_SUM_MOST ? largest : GCB_TRIAL_SUM_MOST;
+    b->summed = gcb_alloc_array(b->most_summed ? b->most_summed : 1, sizeof(*b->summed));
+    return b->summed ? 0 : gcb_diag_nomem(diag, b->most_summed * sizeof(*b->summed), "a sum");
+}
 
 int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
                          uint64_t largest, struct gcb_diag *diag)
@@ -31,6 +47,8 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     err = gcb_samples_init(&b->encode, &config->timing, diag);
     if (!err)
         err = gcb_samples_init(&b->decode, &config->timing, diag);
+    if (!err)
+        err = init_sums(b, largest, diag);
     if (err || !config->copy)
         return err;
     return gcb_copy_init(&b->copy, &config->timing, largest, diag);
@@ -44,8 +62,11 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b)
     gcb_room_fini(&b->check_room);
     gcb_free(b->decoded);
     gcb_free(b->check_decoded);
+    gcb_free(b->summed);
     gcb_samples_fini(&b->encode);
     gcb_samples_fini(&b->decode);
+    gcb_samples_fini(&b->sum);
+    gcb_samples_fini(&b->sum16);
     gcb_copy_fini(&b->copy);
     memset(b, 0, sizeof(*b));
 }
@@ -167,6 +188,52 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     return 0;
 }
 
+/*
+ * How far the sum of one message may be from its decoding, as a share of the norm. 0: not at all. Two transforms of a
+ * whole message differ if several threads work on them, or if FFTW chose their plans by measuring.
+ */
+static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_method *method,
+                            uint64_t count)
+{
+    const struct gcb_trial_config *c = &b->config;
+    double chunk = 0.0;
+    bool whole;
+
+    if (!(gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH))
+        return 0.0;
+    whole = !gcb_method_value(method, "chunk", &chunk) || chunk == 0.0 || chunk >= (double)count;
+    return c->fft_rigor != GCB_FFT_ESTIMATE || (whole && c->queue->threads > 1) ? GCB_DECODERS_APART
+                                                                                : 0.0;
+}
+
+/* Checks the sum of the message, and times sums, as the configuration asks for. */
+static int add_up(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
+                  const struct gcb_trial_input *in, const struct gcb_coder_config *config,
+                  struct gcb_diag *diag)
+{
+    const struct gcb_timing *t = &b->config.timing;
+    struct gcb_sums_job job = {
+        .message = &b->message, .into = b->summed, .decoded = b->decoded, .count = in->plan->count};
+    double left = INFINITY;
+    int err;
+
+    b->sum.count = b->sum16.count = 0;
+    if (!b->summed || in->original || job.count > b->most_summed ||
+        out->stop == GCB_STOP_INTERRUPTED)
+        return 0;
+    err = gcb_coders_sum(b->coders, &job.sum, method, &b->message, b->summed, config, diag);
+    if (!err)
+        err = gcb_sums_check(&job, sum_tolerance(b, method, job.count), diag);
+    if (err || !b->config.sums)
+        return err;
+    if (t->max_time > 0.0)
+        left = b->began + 2.0 / GCB_SUMS_OTHERS * t->max_time - gcb_clock();
+    err = gcb_sums_measure(&b->sum, &b->sum16, t, left, &job, diag);
+    if (!err)
+        gcb_tally_sums(out, &b->sum, &b->sum16);
+    return err;
+}
+
 static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
                   const struct gcb_trial_input *in, const struct gcb_coder_config *config,
                   struct gcb_diag *diag)
@@ -190,7 +257,9 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     else
         gcb_fidelity_add(&out->fidelity, in->data, y.data, y.count, b->config.kernels,
                          b->config.queue);
-    return err ? err : gcb_tally_parts(out, &parts, diag);
+    if (!err)
+        err = gcb_tally_parts(out, &parts, diag);
+    return err ? err : add_up(b, out, method, in, config, diag);
 }
 
 /* Runs the trial of memcpy. Its times were measured in the trial of identity, or are measured now. */
@@ -233,6 +302,7 @@ static int run_on_cpu(struct gcb_trial_bench *b, struct gcb_tally *out,
     int err;
 
     *out = gcb_trial_tally(in);
+    b->began = gcb_clock();
     if (method->codec == gcb_copy_method.codec)
         return run_copy(b, out, in, diag);
     method = gcb_trial_method(method, in->plan);

@@ -7,6 +7,7 @@
 #include "src/tool/trial/copy.h"
 #include "src/tool/trial/original.h"
 #include "src/tool/trial/stages.h"
+#include "src/tool/trial/sums.h"
 #include "src/tool/trial/tally.h"
 
 /* A trial of one message with one method: encode, decode the message, and compare with the input. */
@@ -19,22 +20,34 @@ struct gcb_trial_config {
     const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
     bool stages;                     /* also time the stages of encoding, in separate runs */
     bool
+        sums; /* also time sums of messages; only on the CPU. Includes check_sums, for messages of any size */
+    bool
+        check_sums; /* on the CPU: check the sums of messages of at most GCB_TRIAL_SUM_MOST elements (gcb_sums_check) */
+    bool
         copy; /* time memcpy in turn with `identity`; the trial of gcb_copy_method must come next */
 };
+
+/* 64 MiB. The check of a sum needs another tensor in memory, and two more passes over it. */
+#define GCB_TRIAL_SUM_MOST (UINT64_C(1) << 24)
 
 /* Coders and buffers, kept between trials. Zero it before gcb_trial_bench_init, and do not move it after. */
 struct gcb_trial_bench {
     struct gcb_trial_config config;
     struct gcb_coders *coders;
     struct gcb_room room;
-    struct gcb_wbuf message;    /* the last trial's message, in `room` */
-    float *decoded;             /* the tensor decoded from it, unless it took the input's memory */
+    struct gcb_wbuf message; /* the last trial's message, in `room` */
+    float *decoded;          /* the tensor decoded from it, unless it took the input's memory */
+    float *summed; /* the accumulator of sums of at most `most_summed` elements, or NULL */
+    uint64_t most_summed;
     struct gcb_room check_room; /* with a device: the same three from the CPU, for comparison */
     struct gcb_wbuf check;
     float *check_decoded;
     struct gcb_device_bench *on_device; /* kept between trials on a device; NULL before the first */
     size_t at;                          /* index of the current message in its group */
     struct gcb_samples encode, decode;
+    struct gcb_samples sum,
+        sum16;    /* no samples if the last trial timed no sum (gcb_sums_measure) */
+    double began; /* start of the trial, by gcb_clock */
     struct gcb_stages stages;
     struct gcb_copy copy; /* zeroed unless config.copy */
 };

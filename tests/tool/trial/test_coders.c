@@ -131,13 +131,42 @@ static void test_decoders_come_from_messages(void **state)
     gcb_coders_destroy(c);
 }
 
+/* A sum is kept for each method and number of elements. Coders and sums are never taken for each other. */
+static void test_sums(void **state)
+{
+    const struct gcb_coder_config cfg = {.max_elements = 200};
+    static float into[200];
+    struct gcb_sum *first = NULL, *again = NULL, *other = NULL;
+    struct gcb_coder *decoder = NULL;
+    struct gcb_coders *c = NULL;
+    uint8_t bytes[4096];
+    struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
+
+    (void)state;
+    assert_int_equal(gcb_coders_create(&c, 1000, NULL), 0);
+    w.len = message(encoder(c, &topk, 100, "a"), bytes, sizeof(bytes), 100);
+    assert_int_equal(gcb_coders_sum(c, &first, &topk, &w, into, &cfg, NULL), 0);
+    assert_int_equal(gcb_sum_add(first, w.data, w.len, 2.0f, NULL), 0);
+    assert_int_equal(gcb_sum_finish(first, NULL, NULL), 0);
+    assert_true(into[99] == 2.0f * 95.5f);
+    assert_int_equal(gcb_coders_decoder(c, &decoder, w.data, w.len, &cfg, NULL), 0);
+    w.len = message(encoder(c, &topk, 100, "b"), bytes, sizeof(bytes), 100);
+    assert_int_equal(gcb_coders_sum(c, &again, &topk, &w, into, &cfg, NULL), 0);
+    assert_ptr_equal(first, again);
+    w.len = message(encoder(c, &topk, 99, "a"), bytes, sizeof(bytes), 99);
+    assert_int_equal(gcb_coders_sum(c, &other, &topk, &w, into, &cfg, NULL), 0);
+    assert_ptr_not_equal(first, other);
+    w.len--;
+    assert_int_equal(gcb_coders_sum(c, &other, &topk, &w, into, &cfg, NULL), GCB_E_CORRUPT);
+    gcb_coders_destroy(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reuse),
-        cmocka_unit_test(test_what_remembers_begins_afresh),
-        cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_decoders_come_from_messages),
+        cmocka_unit_test(test_reuse),  cmocka_unit_test(test_what_remembers_begins_afresh),
+        cmocka_unit_test(test_budget), cmocka_unit_test(test_decoders_come_from_messages),
+        cmocka_unit_test(test_sums),
     };
 
     if (gcb_method_parse(&topk, "topk", NULL) || gcb_method_parse(&qsgd, "qsgd", NULL))
