@@ -80,8 +80,7 @@ bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
 /*
  * Makes the decoder accept this frame. The decoder takes the frame's parameters, and also the frame's codec if the
  * decoder was made from a stored message and has no codec yet. May allocate. GCB_E_MISMATCH: another codec, count,
- * transform or chunk; the decoder is unchanged. GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM: the decoder is unchanged
- * or has no codec.
+ * transform or chunk. GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM. After a failure the decoder is unchanged.
  */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag);
 

@@ -6,16 +6,23 @@
 
 /* Decoders that add: to elements, or to a canvas of coefficients. */
 
-/* Gives a decoder that has no method the message's method. After a failure the decoder still has no method. */
+/* Gives the decoder the message's method, with a new state. After a failure the decoder is unchanged. */
 static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
-    int err = gcb_framing_learn(&c->base, frame, diag);
+    struct gcb_framing *f = &c->base;
+    struct gcb_framing old = *f;
+    int err;
 
+    f->state = NULL;
+    err = gcb_framing_learn(f, frame, diag);
     if (!err)
-        err =
-            gcb_framing_start(&c->base, gcb_coder_ops(c)->state_size, gcb_coder_ops(c)->init, diag);
-    if (err)
-        gcb_framing_forget(&c->base, c->base.state ? gcb_coder_ops(c)->fini : NULL);
+        err = gcb_framing_start(f, gcb_coder_ops(c)->state_size, gcb_coder_ops(c)->init, diag);
+    if (err) {
+        gcb_framing_forget(f, f->state ? gcb_coder_ops(c)->fini : NULL);
+        *f = old;
+    } else {
+        gcb_framing_forget(&old, old.state ? old.method.codec->ops->fini : NULL);
+    }
     return err;
 }
 
@@ -50,8 +57,6 @@ int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct g
         return gcb_framing_explain(f, frame, diag);
     if (f->state && gcb_coder_ops(c)->rebind)
         return rebind(c, frame, diag);
-    if (f->state)
-        gcb_framing_forget(f, gcb_coder_ops(c)->fini);
     return learn(c, frame, diag);
 }
 

@@ -8,8 +8,9 @@
 #include "src/lib/base/alloc.h"
 
 struct gcb_sum {
-    struct gcb_coder *main;  /* coder of the sum's method; its canvas is the sum's canvas */
-    struct gcb_coder *other; /* coder of the last message that did not fit `main`, or NULL */
+    struct gcb_coder *
+        main; /* decoder of the sum's method; its canvas is the sum's canvas. NULL: no method yet */
+    struct gcb_coder *other; /* decoder of the last message that did not fit `main`, or NULL */
     struct gcb_coder_config config;
     struct gcb_queue queue;
     struct gcb_kernels kernels;
@@ -51,6 +52,9 @@ static int opened(struct gcb_sum **out, struct gcb_sum *s, int err)
         return err;
     }
     s->count = gcb_coder_elements(s->main);
+    s->config.env.shape = NULL; /* the caller's */
+    s->config.env.rank = 0;
+    s->config.max_elements = 0; /* other messages have s->count elements */
     *out = s;
     return 0;
 }
@@ -72,11 +76,20 @@ int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length
                         const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     struct gcb_sum *s = NULL;
-    int err = create(&s, into, config, diag);
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
 
     if (!err)
+        err = create(&s, into, config, diag);
+    if (!err)
         err = gcb_coder_create_decoder(&s->main, message, length, &s->config, diag);
-    return opened(out, s, err);
+    err = opened(out, s, err);
+    if (!err && frame.flags & GCB_WIRE_STORED) {
+        s->other = s->main;
+        s->main = NULL;
+    }
+    return err;
 }
 
 int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
@@ -122,8 +135,8 @@ void gcb_sum_close(struct gcb_sum *s)
 static int find_decoder(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                         size_t length, struct gcb_coder **out, struct gcb_diag *diag)
 {
-    int err =
-        gcb_coder_has_canvas(s->main) ? GCB_E_MISMATCH : gcb_coder_adopt(s->main, frame, diag);
+    int err = !s->main || gcb_coder_has_canvas(s->main) ? GCB_E_MISMATCH
+                                                        : gcb_coder_adopt(s->main, frame, diag);
 
     *out = s->main;
     if (err != GCB_E_MISMATCH)
@@ -161,6 +174,35 @@ static int add_to_elements(struct gcb_sum *s, const struct gcb_frame *frame, con
     return err;
 }
 
+static int add_checked(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
+                       size_t length, float weight, struct gcb_diag *diag)
+{
+    int err = GCB_E_MISMATCH;
+
+    if (s->main && gcb_coder_has_canvas(s->main))
+        err = gcb_coder_collect(s->main, message, length, weight, s->canvas_begun, diag);
+    if (err == GCB_E_MISMATCH)
+        return add_to_elements(s, frame, message, length, weight, diag);
+    s->canvas_begun |= !err;
+    return err;
+}
+
+/* Adds the first message that is not raw to a sum that was opened from a raw message. The sum takes the message's method,
+ * unless the message is refused. */
+static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
+                     size_t length, float weight, struct gcb_diag *diag)
+{
+    int err = gcb_coder_create_decoder(&s->main, message, length, &s->config, diag);
+
+    if (!err)
+        err = add_checked(s, frame, message, length, weight, diag);
+    if (err) {
+        gcb_coder_destroy(s->main);
+        s->main = NULL;
+    }
+    return err;
+}
+
 int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float weight,
                 struct gcb_diag *diag)
 {
@@ -188,13 +230,8 @@ int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, f
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the message has %" PRIu64 " elements, the sum %" PRIu64, frame.count,
                             s->count);
-    err = GCB_E_MISMATCH;
-    if (gcb_coder_has_canvas(s->main))
-        err = gcb_coder_collect(s->main, message, length, weight, s->canvas_begun, diag);
-    if (err == GCB_E_MISMATCH)
-        return add_to_elements(s, &frame, message, length, weight, diag);
-    s->canvas_begun |= !err;
-    return err;
+    return (s->main || frame.flags & GCB_WIRE_STORED ? add_checked : add_first)(
+        s, &frame, message, length, weight, diag);
 }
 
 /* ---- finishing ---- */
