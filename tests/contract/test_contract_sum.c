@@ -1,0 +1,139 @@
+/*
+ * The contract of sums, for every method, combination of stages and hostile tensor, with and without a raw message among
+ * the others. The last test shows that the checks find sums with defects.
+ *
+ *   test_contract_sum [NAME]    only the methods whose full spec contains NAME
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/contract/cases.h"
+#include "tests/contract/lax_sum.h"
+#include "tests/contract/sum_checks.h"
+#include "tests/kernels/check.h"
+
+static const struct sum_fns library = {gcb_sum_create, gcb_sum_add, gcb_sum_finish, gcb_sum_close};
+
+#define LONGEST 4097
+
+enum input { IN_NOISE, IN_HOSTILE, IN_TIES, IN_ZERO, IN_TINY, IN_HUGE, INPUTS };
+
+static const char *const input_names[INPUTS] = {"noise", "hostile", "ties", "zero", "tiny", "huge"};
+
+static void fill(float *x, size_t n, enum input in, uint64_t seed)
+{
+    static const enum check_fill fills[] = {FILL_NOISE, FILL_HOSTILE, FILL_TIES, FILL_ZERO};
+
+    if (in <= IN_ZERO)
+        check_fill(x, n, fills[in], seed);
+    for (size_t i = 0; in > IN_ZERO && i < n; i++) /* denormals; values whose sum overflows */
+        x[i] = (float)((int)(i % 5) - 2) * (in == IN_TINY ? 1e-42f : 1.6e38f);
+}
+
+/* Runs all checks, or those that are not slow. Returns a bit for each check that fails. */
+static unsigned failures(const struct sum_fns *f, const struct sum_case *c, bool slow)
+{
+    unsigned failed = 0;
+
+    for (unsigned i = 0; sum_checks[i].name; i++)
+        if ((slow || !sum_checks[i].slow) && !sum_checks[i].holds(f, c))
+            failed |= 1u << i;
+    return failed;
+}
+
+static void check_tensor(const struct gcb_method *m, size_t n, enum input in, bool mixture)
+{
+    float x[LONGEST];
+    struct sum_case c;
+    unsigned failed;
+
+    fill(x, n, in, n * 31 + (size_t)in);
+    sum_case_open(&c, m, x, n, mixture);
+    failed = failures(&library, &c, n == 37 && in == IN_NOISE);
+    for (unsigned i = 0; sum_checks[i].name; i++)
+        if (failed >> i & 1)
+            fail_msg("not so: %s (%zu elements, %s%s)", sum_checks[i].name, n, input_names[in],
+                     mixture ? ", a raw message among them" : "");
+    sum_case_close(&c);
+}
+
+/* A brief case: hostile tensors of 37 elements, and a hostile tensor of each other size, with a raw message. */
+static void sums_keep_contract(void **state)
+{
+    static const size_t sizes[] = {0, 1, 37, LONGEST};
+    const struct contract_case *c = *state;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+        for (int in = 0; in < INPUTS; in++)
+            for (int mixture = c->brief; mixture < 2; mixture++)
+                if (!c->brief || in == IN_HOSTILE || sizes[i] == 37)
+                    check_tensor(&c->method, sizes[i], (enum input)in, mixture);
+}
+
+/* ---- the checks themselves ---- */
+
+static void must_fail_only(const char *spec, enum lax_defect defect, const char *name)
+{
+    struct gcb_method m;
+    struct sum_case c;
+    float x[9000]; /* several tiles: what is decoded before the damage stays */
+    unsigned failed;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    fill(x, 9000, IN_NOISE, 4);
+    sum_case_open(&c, &m, x, 9000, false);
+    lax_defect = defect;
+    failed = failures(&lax_sum, &c, true);
+    for (unsigned i = 0; sum_checks[i].name; i++) {
+        const bool expected = name && strcmp(sum_checks[i].name, name) == 0;
+
+        if ((failed >> i & 1) != expected)
+            fail_msg("%s, defect %d: the check \"%s\" %s", spec, (int)defect, sum_checks[i].name,
+                     expected ? "holds" : "fails");
+    }
+    assert_true(!failed == !name); /* the name is in the list */
+    sum_case_close(&c);
+}
+
+static void each_defect_is_found(void **state)
+{
+    static const char *const specs[] = {"topk:theta=0.5,index=golomb", "qsgd:coding=elias"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        must_fail_only(specs[i], LAX_NONE, NULL);
+        must_fail_only(specs[i], LAX_THREADS, "threads do not change the sum");
+        must_fail_only(specs[i], LAX_WEIGHT, "each message counts with its weight");
+        must_fail_only(specs[i], LAX_HALF, "a damaged message adds nothing");
+        must_fail_only(specs[i], LAX_INTO, "the caller's tensor holds the sum");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct CMUnitTest *tests;
+    int failed;
+
+    contract_generate(argc > 1 ? argv[1] : NULL, false);
+    tests = calloc(contract_count + 1, sizeof(*tests));
+    for (size_t i = 0; i < contract_count; i++) {
+        char *spec = malloc(256);
+
+        tests[i] = (struct CMUnitTest){
+            .name = gcb_method_spec(spec, 256, &contract_cases[i].method, GCB_SPEC_FULL),
+            .test_func = sums_keep_contract,
+            .initial_state = &contract_cases[i],
+        };
+    }
+    tests[contract_count] = (struct CMUnitTest)cmocka_unit_test(each_defect_is_found);
+    failed = _cmocka_run_group_tests("contract of sums", tests, contract_count + 1, NULL, NULL);
+    for (size_t i = 0; i < contract_count; i++)
+        free((void *)(uintptr_t)tests[i].name);
+    free(tests);
+    return failed;
+}
