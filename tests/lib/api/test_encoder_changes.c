@@ -34,6 +34,7 @@ static void restored_encoders_go_on(void **state)
             }
             save(&s, whole);
             second = encoder_of(specs[i], NULL);
+            gradient(g, 7);
             encode(second, 7, g, a); /* restoring replaces all */
             assert_int_equal(gcb_encoder_restore(second, &s.s, NULL), 0);
             same_state(&s, second);

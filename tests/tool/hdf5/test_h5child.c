@@ -514,6 +514,10 @@ int main(void)
         cmocka_unit_test(test_contradictions),
     };
 
+    if (getenv("LD_PRELOAD") && strstr(getenv("LD_PRELOAD"), "/vgpreload_")) {
+        puts("skipped: under valgrind files are read without a child");
+        return 77;
+    }
     test_process = getpid();
     return cmocka_run_group_tests(tests, NULL, clean);
 }
