@@ -20,8 +20,8 @@
  *     exception is an FFT over a whole message.
  *   - No function prints, exits or reads the environment.
  *
- * Threads may use different objects at the same time. Only one thread at a time may use an encoder or decoder. A call needs up to 256 KiB of
- * the calling thread's stack.
+ * Threads may use different objects at the same time. Only one thread at a time may use an object. A call needs up to
+ * 256 KiB of the calling thread's stack.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -77,28 +77,30 @@ enum gcb_nonfinite {
  * means all defaults.
  */
 struct gcb_options {
-    size_t
-        size; /* sizeof(struct gcb_options): a newer library knows by it which fields the caller has */
+    size_t size; /* sizeof(struct gcb_options); tells a newer library which fields the caller has */
 
-    /* of encoders and decoders */
-    int threads; /* that work on one tensor; 0: 1, at most 256. If the system starts fewer, fewer work */
-    unsigned rank;         /* number of dimensions of the tensor, at most 32 */
-    const uint64_t *shape; /* `rank` dimensions, whose product must be n; copied. NULL: not known */
+    /* ---- of all objects ---- */
 
-    /* of encoders */
+    /* Threads that work on one tensor; 0: 1, at most 256. If the system starts fewer, fewer work. */
+    int threads;
+    /* The tensor's dimensions, at most 32, whose product must be n. Copied. NULL: not known. */
+    unsigned rank;
+    const uint64_t *shape;
+
+    /* ---- of encoders ---- */
+
     uint64_t seed;    /* of random methods; 0: 1 */
     const char *path; /* the tensor's name, part of the key of random draws; copied. NULL: "" */
     enum gcb_nonfinite nonfinite; /* default: GCB_NONFINITE_ERROR */
-    enum gcb_dtype
-        input; /* type of the elements that gcb_encode reads: GCB_F32, GCB_F16 or GCB_BF16. Elements of 16
-                              bits are little-endian */
-    enum gcb_dtype
-        source; /* the tensor's type, recorded in the message; raw messages are in this type (GCB_F64: in
-                              float32). 0: the same as `input` */
-    unsigned workers; /* that send such a gradient in each step; clip-norm depends on it. 0: 1 */
+    /* Type of the elements that gcb_encode reads: GCB_F32, GCB_F16 or GCB_BF16. Elements of 16 bits are little-endian. */
+    enum gcb_dtype input;
+    /* The tensor's type, recorded in the message. Raw messages are in this type (GCB_F64: in float32). 0: as `input`. */
+    enum gcb_dtype source;
+    unsigned workers; /* that send a gradient in each step; clip-norm depends on it. 0: 1 */
     int checksum;     /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
 
-    /* of decoders that are opened from a message */
+    /* ---- of objects that are opened from a message ---- */
+
     uint64_t max_elements; /* messages with more are refused; 0: 2^34 */
 };
 
@@ -137,7 +139,8 @@ size_t gcb_encoder_length(const struct gcb_encoder *encoder);
  *
  * With a memory, x is added to what earlier steps did not send, the sum is encoded, and the encoder keeps the sum minus
  * what the receiver will decode. If x has an infinity or NaN, or if the sum overflows, then GCB_NONFINITE_RAW sends x itself
- * raw, also in a step that would send nothing, and the memory stays as it was.
+ * raw, also in a step that would send nothing, and the memory stays as it was. With GCB_NONFINITE_TRUSTED a NaN would stay in
+ * the memory.
  *
  * GCB_E_NOSPACE: without a memory, the encoder ran out of room; with a memory, cap is below gcb_encoder_bound.
  * GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: one of them got no memory. After a failure the memory is as
@@ -166,10 +169,9 @@ int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *va
 /* What an encoder keeps from step to step, for checkpoints. The arrays have n elements and belong to the caller. */
 struct gcb_memory_state {
     float *residual; /* what was not sent; NULL: not wanted, or all 0 */
-    float *
-        momentum; /* of dgc and delay; NULL: not wanted, or all 0. demo keeps its momentum in `residual` */
-    uint64_t counters
-        [4]; /* steps since the last message (delay), redsync's threshold; all 0 in a new encoder */
+    float *momentum; /* of dgc and delay; NULL: not wanted, or all 0 */
+    /* Steps since the last message (delay), and redsync's threshold. All 0 in a new encoder. */
+    uint64_t counters[4];
 };
 
 /* Copies the state of an encoder. An array that the method does not have becomes 0. */

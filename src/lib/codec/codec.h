@@ -88,9 +88,9 @@ struct gcb_codec_ops {
     /* `in` is the payload; decode must read all of it. Any bytes are safe. Returns GCB_E_CORRUPT for an invalid
      * payload. */
     int (*decode)(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
-    /* Called after a state got other parameters: a decoder's those of another message, an encoder's those of the user. Derives again everything that depends on
-     * them. GCB_E_MISMATCH: the state cannot take these parameters, and is unchanged. NULL: the coder calls fini and
-     * init instead. */
+    /* Called after a state got other parameters: a decoder's those of another message, an encoder's those of the user.
+     * Derives again everything that depends on them. GCB_E_MISMATCH: the state cannot take these parameters, and is
+     * unchanged. NULL: the state must be made anew. */
     int (*rebind)(void *state, const struct gcb_codec_env *env);
     /* Adds a payload. Checks the whole payload before it adds anything. GCB_E_CORRUPT, GCB_E_NOMEM (for scratch, which
      * the first call allocates). GCB_E_UNSUPPORTED: the caller must decode the payload and add the elements; if `add`

@@ -161,7 +161,7 @@ int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
 void gcb_coder_save(const struct gcb_coder *c, uint64_t *kept)
 {
     memset(kept, 0, GCB_KEPT * sizeof(*kept));
-    if (gcb_coder_ops(c)->save)
+    if (c->base.state && gcb_coder_ops(c)->save)
         gcb_coder_ops(c)->save(c->base.state, kept);
 }
 

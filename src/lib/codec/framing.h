@@ -50,8 +50,8 @@ void gcb_framing_fini(struct gcb_framing *f, void (*fini)(void *state));
 
 /* Does the message have the same codec, count and parameters? A stored message needs only the count. */
 bool gcb_framing_accepts(const struct gcb_framing *f, const struct gcb_frame *frame);
-/* Says why a decoder with a method does not accept a message: which of count, codec and parameters differs. GCB_E_MISMATCH, or GCB_E_CORRUPT if a
- * parameter is out of its range. */
+/* Says why a decoder with a method does not accept a message: which of count, codec and parameters differs. Returns
+ * GCB_E_MISMATCH, or GCB_E_CORRUPT if a parameter is out of its range. */
 int gcb_framing_explain(const struct gcb_framing *f, const struct gcb_frame *frame,
                         struct gcb_diag *diag);
 
