@@ -1,7 +1,7 @@
 /*
  * make_seeds TARGET DIR: writes the seeds of a fuzz target. `decode`: a small message for each method, each value of its
- * parameters and each length; `encode`: the specs and tensors of these messages; `options`: each option of each command;
- * `suite`: the shipped suites. All come from the tables of the program, so a new method or option gets seeds at once.
+ * parameters and each length; `encode`: the specs and tensors of these messages; `sum`: streams of these messages and
+ * others; `options`: each option of each command; `suite`: the shipped suites. All come from the tables of the program, so a new method or option gets seeds at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "src/tool/suite/suite.h"
 
 #define SPEC 256
+#define MESSAGES 6 /* of a stream */
 
 static const uint64_t lengths[] = {0, 1, 7, 300, 5000}; /* the last has two blocks of symbols */
 #define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
@@ -21,6 +22,7 @@ static const uint64_t lengths[] = {0, 1, 7, 300, 5000}; /* the last has two bloc
 static const char *folder, *target;
 static unsigned written;
 static unsigned refused;
+static unsigned method_number;
 
 static void fail(const char *what, const char *why)
 {
@@ -83,11 +85,62 @@ static void write_tensor(const char *name, const char *spec, uint64_t n, int che
     free(input);
 }
 
-static void write_seed(const char *name, const char *spec, uint64_t n, int checksum)
+/* Returns the message of x as worker `worker`. */
+static unsigned char *encode(const char *spec, uint64_t n, int checksum, uint32_t worker,
+                             const float *x, size_t *length)
 {
     const struct gcb_options options = {.size = sizeof(options), .checksum = checksum};
     struct gcb_encoder *encoder;
     struct gcb_diag diag;
+    unsigned char *message;
+
+    if (gcb_encoder_open(&encoder, spec, n, &options, &diag))
+        fail(spec, diag.text);
+    message = malloc(gcb_encoder_bound(encoder));
+    if (!message)
+        fail(spec, "no memory");
+    if (gcb_encode(encoder, 3, worker, x, message, gcb_encoder_bound(encoder), length, &diag))
+        fail(spec, diag.text);
+    gcb_encoder_close(encoder);
+    return message;
+}
+
+/* An input of fuzz_sum.c: options, the number of a method, and messages in changing order: three of the method, of
+ * which one has a changed byte, one raw, and two of another method. */
+static void write_stream(const char *name, const char *spec, uint64_t n, int checksum,
+                         const float *x)
+{
+    const char *const specs[MESSAGES] = {"topk:theta=0", spec, "fft:chunk=64,index=golomb",
+                                         "fft:chunk=64", spec, spec};
+    unsigned char *input = malloc(2 + MESSAGES * (3 + UINT16_MAX));
+    size_t size = 2;
+
+    if (!input)
+        fail(spec, "no memory");
+    input[0] = (unsigned char)written;
+    input[1] = (unsigned char)method_number;
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        const unsigned which = (i + written / 4) % MESSAGES;
+        size_t length;
+        unsigned char *message = encode(specs[which], n, checksum, i, x, &length);
+
+        if (length > UINT16_MAX)
+            fail(spec, "the message is too long");
+        if (which == 1) /* within the parameters and the start of the payload, if there are any */
+            message[(16 + written % 16) % length] ^= 0x55;
+        input[size] = (unsigned char)(i + written);
+        input[size + 1] = (unsigned char)length;
+        input[size + 2] = (unsigned char)(length >> 8);
+        memcpy(input + size + 3, message, length);
+        size += 3 + length;
+        free(message);
+    }
+    write_file(name, n, checksum, input, size);
+    free(input);
+}
+
+static void write_seed(const char *name, const char *spec, uint64_t n, int checksum)
+{
     float *x = calloc((size_t)n + 1, sizeof(*x));
     unsigned char *message;
     size_t length;
@@ -97,21 +150,15 @@ static void write_seed(const char *name, const char *spec, uint64_t n, int check
     fill(x, n);
     if (strcmp(target, "encode") == 0) {
         write_tensor(name, spec, n, checksum, x);
-        free(x);
-        return;
+    } else if (strcmp(target, "sum") == 0) {
+        write_stream(name, spec, n, checksum, x);
+    } else {
+        message = encode(spec, n, checksum, 1, x, &length);
+        check_seed(spec, message, length, x);
+        write_file(name, n, checksum, message, length);
+        free(message);
     }
-    if (gcb_encoder_open(&encoder, spec, n, &options, &diag))
-        fail(spec, diag.text);
-    message = malloc(gcb_encoder_bound(encoder));
-    if (!message)
-        fail(spec, "no memory");
-    if (gcb_encode(encoder, 3, 1, x, message, gcb_encoder_bound(encoder), &length, &diag))
-        fail(spec, diag.text);
-    check_seed(spec, message, length, x);
-    write_file(name, n, checksum, message, length);
-    free(message);
     free(x);
-    gcb_encoder_close(encoder);
 }
 
 static void write_lengths(const struct gcb_method *m)
@@ -155,7 +202,7 @@ static void write_methods(void)
 {
     struct gcb_method method;
 
-    for (size_t i = 0; gcb_method_at(&method, i); i++)
+    for (method_number = 0; gcb_method_at(&method, method_number); method_number++)
         write_method(&method);
 }
 
@@ -193,7 +240,8 @@ int main(int argc, char **argv)
     } rows[] = {{"decode", write_methods},
                 {"encode", write_methods},
                 {"options", write_options},
-                {"suite", write_suites}};
+                {"suite", write_suites},
+                {"sum", write_methods}};
 
     for (size_t i = 0; argc == 3 && i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(argv[1], rows[i].target) == 0) {
@@ -203,6 +251,6 @@ int main(int argc, char **argv)
             printf("%u seeds in %s; %u combinations make no sense\n", written, folder, refused);
             return 0;
         }
-    fprintf(stderr, "usage: make_seeds decode|encode|options|suite DIR\n");
+    fprintf(stderr, "usage: make_seeds decode|encode|options|suite|sum DIR\n");
     return 2;
 }
