@@ -1,17 +1,17 @@
 #include "kernels/accumulate/accumulate.h"
-#include "kernels/base/hd.h"
+#include "kernels/accumulate/accumulate_elem.h"
 #include "src/lib/base/cpu_flags.h"
 
 static void add(float *acc, const float *x, size_t n, float weight)
 {
     for (size_t i = 0; i < n; i++)
-        acc[i] += weight * x[i];
+        acc[i] = gcb_accumulated(acc[i], x[i], weight);
 }
 
 static void scatter(float *acc, const uint32_t *pos, const float *x, size_t n, float weight)
 {
     for (size_t j = 0; j < n; j++)
-        acc[pos[j]] += weight * x[j];
+        acc[pos[j]] = gcb_accumulated(acc[pos[j]], x[j], weight);
 }
 
 static void scatter2(float *acc, const uint32_t *pos, const float *x, size_t n, float weight)
@@ -19,15 +19,15 @@ static void scatter2(float *acc, const uint32_t *pos, const float *x, size_t n, 
     for (size_t j = 0; j < n; j++) {
         float *pair = acc + 2 * (size_t)pos[j];
 
-        pair[0] += weight * x[2 * j];
-        pair[1] += weight * x[2 * j + 1];
+        pair[0] = gcb_accumulated(pair[0], x[2 * j], weight);
+        pair[1] = gcb_accumulated(pair[1], x[2 * j + 1], weight);
     }
 }
 
 static void add_exponents(float *acc, const uint16_t *code, size_t n, float weight)
 {
     for (size_t i = 0; i < n; i++)
-        acc[i] += weight * gcb_float_of((uint32_t)code[i] << 23);
+        acc[i] = gcb_accumulated(acc[i], gcb_float_of((uint32_t)code[i] << 23), weight);
 }
 
 void gcb_accumulate_init(struct gcb_accumulate_fns *fns, unsigned cpu_flags)

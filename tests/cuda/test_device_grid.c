@@ -4,6 +4,7 @@
  */
 #include "tests/cuda/device_test.h"
 #include "tests/gpu/check_cases.h"
+#include "tests/support/device_sum.h"
 
 static struct check_case *cases;
 static size_t case_count;
@@ -32,6 +33,8 @@ static void every_case(void **state)
             device_same_feedback(&device, c->spec, 70001, GCB_F32, 0.7);
         if (c->kind == CHECK_MEMORY)
             device_same_memory(&device, c->spec, 5001);
+        if (c->kind == CHECK_SUM)
+            device_same_sums(&device, c->spec, 70001);
     }
 }
 

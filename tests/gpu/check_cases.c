@@ -7,6 +7,7 @@
 
 #include "tests/contract/cases.h"
 #include "tests/support/device_sets.h"
+#include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
@@ -89,6 +90,9 @@ static const struct check_case wide[] = {
     {"sparse:transform=fft,chunk=63", CHECK_STEPS, WIDE},
     {"topk:theta=0.9,memory=ef,decay=0.75", CHECK_MEMORY, WIDE},
     {"dgc:theta=0.9,clip-norm=2", CHECK_MEMORY, WIDE},
+    {"qsgd", CHECK_SUM, WIDE},
+    {"sparse:theta=0.2,index=bitmap", CHECK_SUM, WIDE},
+    {"sparse:theta=0.2,transform=dct,chunk=64,index=bitmap", CHECK_SUM, WIDE},
 };
 
 /* Number of choices that are not the codec's default. A number that is not the default counts as 100. */
@@ -186,7 +190,8 @@ static size_t quantisers(void)
 
 struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
 {
-    const size_t by_hand = COUNT(more) + COUNT(wide) + names(device_memories) + quantisers();
+    const size_t by_hand =
+        COUNT(more) + COUNT(wide) + names(device_memories) + names(device_sums) + quantisers();
     struct check_case *list;
 
     *count = 0;
@@ -211,6 +216,8 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
         add_spec(list, count, device_quantisers[i].spec, CHECK_GROUP);
     for (size_t i = 0; device_memories[i]; i++)
         add_spec(list, count, device_memories[i], CHECK_MEMORY);
+    for (size_t i = 0; device_sums[i]; i++)
+        add_spec(list, count, device_sums[i], CHECK_SUM);
     if (with_wide)
         add_wide(list, count);
     return list;
@@ -220,6 +227,7 @@ char *check_case_name(char *out, size_t size, const struct check_case *c)
 {
     const char *how = c->kind == CHECK_GROUP    ? " (161 tensors in a group)"
                       : c->kind == CHECK_MEMORY ? " (with the worker's memory)"
+                      : c->kind == CHECK_SUM    ? " (sums)"
                       : c->kind == CHECK_STEPS  ? " (with error feedback)"
                                                 : "";
 

@@ -12,6 +12,7 @@
 
 #include "tests/kernels/check.h"
 #include "tests/support/device_sets.h"
+#include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
 
 #define END (~UINT64_C(0))
@@ -124,6 +125,12 @@ static void check_memory(const struct gcb_device *device, const char *spec, cons
         device_same_memory(device, spec, sizes[i]);
 }
 
+static void check_sums(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
+{
+    for (size_t i = 0; sizes[i] != END; i++)
+        device_same_sums(device, spec, sizes[i]);
+}
+
 void check_one(const struct gcb_device *device, const struct check_depth *depth,
                const struct check_case *c, struct outcome *o)
 {
@@ -138,6 +145,8 @@ void check_one(const struct gcb_device *device, const struct check_depth *depth,
         device_same_group(device, c->spec, depth->grouped);
     else if (c->kind == CHECK_MEMORY)
         check_memory(device, c->spec, fed);
+    else if (c->kind == CHECK_SUM)
+        check_sums(device, c->spec, fed);
     else if (c->kind != CHECK_STEPS && brief)
         check_few(device, depth, c->spec, o->at);
     else if (c->kind == CHECK_WHOLE)

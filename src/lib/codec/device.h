@@ -54,6 +54,33 @@ struct gcb_device_group_ops {
                         struct gcb_device_stream *stream);
 };
 
+/* Where a message is added. */
+struct gcb_device_addition {
+    void *
+        acc_dev; /* the canvas or, if the state has no canvas, env->count floats; zero before the first message */
+    float weight;
+    bool
+        joins; /* acc_dev holds other messages: if this message does not fit them, the status is GCB_E_MISMATCH */
+};
+
+/*
+ * Adds messages without decoding them to a tensor first. Elements of a sum are the CPU's, bit for bit (struct gcb_sum),
+ * coefficients of a transform as far as the transform's are. Calls need the decoder's scratch.
+ */
+struct gcb_device_sum_ops {
+    /* Bytes of the state's canvas, an array of coefficients to which messages are added. 0: the codec does not transform,
+     * and messages are added to elements. */
+    uint64_t (*canvas)(const void *state);
+    /* Have these two states, of the same count, the same canvas? */
+    bool (*alike)(const void *state, const void *other);
+    /* Queues an addition. If the status is not 0 afterwards, nothing was added. Any bytes are safe, as for decoding. */
+    int (*add_async)(void *state, const uint8_t *payload_dev, uint64_t length,
+                     const struct gcb_device_addition *to, const struct gcb_device_call *call);
+    /* Queues the transform of a canvas that holds at least one message into elements. */
+    int (*inverse_async)(void *state, void *canvas_dev, float *out_dev,
+                         const struct gcb_device_call *call);
+};
+
 struct gcb_device_ops {
     /* bytes; the coder zeroes them, stores the parameters, then calls init. So the state begins like the CPU's state */
     size_t state_size;
@@ -83,6 +110,7 @@ struct gcb_device_ops {
                         const struct gcb_device_call *call);
 
     const struct gcb_device_group_ops *group; /* NULL: one message at a time */
+    const struct gcb_device_sum_ops *sum; /* NULL: a sum decodes messages and adds the elements */
 };
 
 /* A codec of the module. A row without ops ends the table. There is no `describe`: the CPU's decoder describes

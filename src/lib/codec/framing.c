@@ -98,14 +98,23 @@ void gcb_framing_forget(struct gcb_framing *f, void (*fini)(void *state))
 int gcb_framing_decoder(struct gcb_framing *f, const void *message, size_t length,
                         const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    return err ? err : gcb_framing_like(f, &frame, config, diag);
+}
+
+int gcb_framing_like(struct gcb_framing *f, const struct gcb_frame *frame,
+                     const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
     const uint64_t limit = config->max_elements && config->max_elements < GCB_MAX_ELEMENTS
                                ? config->max_elements
                                : GCB_MAX_ELEMENTS;
-    struct gcb_rbuf payload;
-    int err = gcb_frame_parse(&f->frame, &payload, message, length, diag);
+    int err;
 
-    if (!err)
-        err = bind(f, config, diag);
+    f->frame = *frame;
+    err = bind(f, config, diag);
     if (err)
         return err;
     f->env.decoding = true;

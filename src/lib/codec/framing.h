@@ -28,6 +28,10 @@ int gcb_framing_method(struct gcb_framing *f, const struct gcb_method *method,
 int gcb_framing_decoder(struct gcb_framing *f, const void *message, size_t length,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
+/* The same for a message whose parsed frame is given. */
+int gcb_framing_like(struct gcb_framing *f, const struct gcb_frame *frame,
+                     const struct gcb_coder_config *config, struct gcb_diag *diag);
+
 /* Gives the decoder of a stored message the method of another message. Call gcb_framing_start after it. Returns 0,
  * GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
 int gcb_framing_learn(struct gcb_framing *f, const struct gcb_frame *frame, struct gcb_diag *diag);

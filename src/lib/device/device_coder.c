@@ -76,8 +76,20 @@ int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct 
                                     const void *message, size_t length,
                                     const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    *out = NULL;
+    return err ? err : gcb_device_coder_create_like(out, device, &frame, config, diag);
+}
+
+int gcb_device_coder_create_like(struct gcb_device_coder **out, const struct gcb_device *device,
+                                 const struct gcb_frame *frame,
+                                 const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
     struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    int err = c ? gcb_framing_decoder(&c->base, message, length, config, diag)
+    int err = c ? gcb_framing_like(&c->base, frame, config, diag)
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     *out = NULL;
@@ -211,6 +223,14 @@ bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb
     return c->base.env.decoding && gcb_framing_accepts(&c->base, frame);
 }
 
+/* Describes why a payload could not be read, or why reading it could not be queued. */
+static int tell_damage(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
+{
+    if (err == GCB_E_CORRUPT)
+        return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
+    return explain_queueing(c, err, diag);
+}
+
 int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
                                   const uint8_t *payload_dev, float *out_dev,
                                   const struct gcb_device_message *m, struct gcb_diag *diag)
@@ -231,9 +251,7 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
         err = GCB_E_CORRUPT;
     else
         err = c->module->get_raw(call.stream, frame->source, out_dev, payload_dev, frame->count);
-    if (err == GCB_E_CORRUPT)
-        return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
-    return explain_queueing(c, err, diag);
+    return tell_damage(c, err, diag);
 }
 
 int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
@@ -243,6 +261,50 @@ int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_
 
     (void)c;
     return status ? gcb_diag_set(diag, status, "damaged message: its payload does not decode") : 0;
+}
+
+/* ---- sums ---- */
+
+bool gcb_device_coder_adds(const struct gcb_device_coder *c)
+{
+    return c->base.state && c->ops->sum;
+}
+
+uint64_t gcb_device_coder_canvas(const struct gcb_device_coder *c)
+{
+    return gcb_device_coder_adds(c) ? c->ops->sum->canvas(c->base.state) : 0;
+}
+
+bool gcb_device_coder_same_canvas(const struct gcb_device_coder *a,
+                                  const struct gcb_device_coder *b)
+{
+    return gcb_device_coder_adds(a) && gcb_device_coder_adds(b) && a->ops == b->ops &&
+           a->base.env.count == b->base.env.count &&
+           a->ops->sum->alike(a->base.state, b->base.state);
+}
+
+int gcb_device_coder_add_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
+                               const uint8_t *payload_dev, const struct gcb_device_addition *to,
+                               const struct gcb_device_message *m, struct gcb_diag *diag)
+{
+    struct gcb_device_call call;
+    int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
+
+    if (!err)
+        err = c->ops->sum->add_async(c->base.state, payload_dev, frame->payload_bytes, to, &call);
+    return tell_damage(c, err, diag);
+}
+
+int gcb_device_coder_inverse_async(struct gcb_device_coder *c, void *canvas_dev, float *out_dev,
+                                   const struct gcb_device_message *m, struct gcb_diag *diag)
+{
+    struct gcb_device_call call;
+    const int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
+
+    return err ? err
+               : explain_queueing(
+                     c, c->ops->sum->inverse_async(c->base.state, canvas_dev, out_dev, &call),
+                     diag);
 }
 
 uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c)

@@ -22,6 +22,10 @@ int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_devi
 int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct gcb_device *device,
                                     const void *message, size_t length,
                                     const struct gcb_coder_config *config, struct gcb_diag *diag);
+/* Like the function above, for a message whose parsed frame is given. */
+int gcb_device_coder_create_like(struct gcb_device_coder **out, const struct gcb_device *device,
+                                 const struct gcb_frame *frame,
+                                 const struct gcb_coder_config *config, struct gcb_diag *diag);
 void gcb_device_coder_destroy(struct gcb_device_coder *c); /* NULL is fine */
 
 /* Sizes in bytes: the scratch that a call needs; the longest payload, including raw tensors; the longest message. */
@@ -73,6 +77,22 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
                                    struct gcb_diag *diag);
+
+/*
+ * For sums of messages (src/lib/device/device_sum.h). Can the decoder add messages without decoding them? The bytes of its
+ * canvas (struct gcb_device_sum_ops); 0: none. Have two decoders the same canvas?
+ */
+bool gcb_device_coder_adds(const struct gcb_device_coder *c);
+uint64_t gcb_device_coder_canvas(const struct gcb_device_coder *c);
+bool gcb_device_coder_same_canvas(const struct gcb_device_coder *a,
+                                  const struct gcb_device_coder *b);
+/* For a decoder that adds: queues the addition of a payload that the decoder accepts, and the transform of a canvas. The
+ * outcome of an addition is that of gcb_device_coder_decode_finish, or GCB_E_MISMATCH. */
+int gcb_device_coder_add_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
+                               const uint8_t *payload_dev, const struct gcb_device_addition *to,
+                               const struct gcb_device_message *m, struct gcb_diag *diag);
+int gcb_device_coder_inverse_async(struct gcb_device_coder *c, void *canvas_dev, float *out_dev,
+                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 
 /* Number of elements that the last message clamped, after its encode_finish. */
 uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c);

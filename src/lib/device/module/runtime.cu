@@ -301,6 +301,7 @@ const struct gcb_device_module table = {
     gcb_cuda_max_bits_group,
     put_raw,
     get_raw,
+    gcb_cuda_accumulate_add,
     gcb_cuda_compare_scratch,
     gcb_cuda_compare,
     gcb_cuda_fft_create,

@@ -1,5 +1,6 @@
 #include "src/lib/device/module/sparse.h"
 
+#include "kernels/accumulate/accumulate_cuda.h"
 #include "kernels/cuda/align.h"
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/table.h"
@@ -158,26 +159,96 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
     return err || !in->residual || !s->transform->inverse ? err : take_decoded(s, in, &chosen, &w);
 }
 
+/* Reads the scales and the positions of a payload. */
+static int open_entries(const struct gcb_device_sparse *s, struct gcb_cuda_entries *kept,
+                        const uint8_t *payload_dev, uint64_t length,
+                        const struct gcb_device_call *call)
+{
+    const struct gcb_cuda_payload *p = &kept->p;
+    int err;
+
+    *kept =
+        (struct gcb_cuda_entries){.p = {payload_dev, length, s->p.t.positions}, .how = s->values};
+    if (length < (p->n ? GCB_CUDA_KEPT_BYTES : 0) + s->p.transform_ops->side_bytes)
+        return GCB_E_CORRUPT;
+    gcb_cuda_decoding_lay_out(&kept->f, p->n, call->scratch_dev);
+    err = gcb_cuda_open_payload(call->stream, p, &s->values, &s->index->length, &kept->f,
+                                call->result_dev);
+    return err ? err : s->index->get(call->stream, p, &kept->f, call->result_dev);
+}
+
+static int rebuild_entries(const struct gcb_device_sparse *s, const struct gcb_cuda_entries *kept,
+                           float *out, const struct gcb_device_call *call)
+{
+    struct gcb_device_work w = {.payload = kept->p.in,
+                                .scratch = (uint8_t *)call->scratch_dev + transform_scratch_at(s),
+                                .call = call};
+
+    return rebuild(s, out, &w, kept);
+}
+
 static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
                          const struct gcb_device_call *call)
 {
     const struct gcb_device_sparse *s = state;
-    struct gcb_cuda_entries kept = {.p = {payload_dev, length, s->p.t.positions}, .how = s->values};
-    struct gcb_device_work w = {.payload = payload_dev,
-                                .scratch = (uint8_t *)call->scratch_dev + transform_scratch_at(s),
-                                .call = call};
-    const struct gcb_cuda_payload *p = &kept.p;
+    struct gcb_cuda_entries kept;
+    const int err = open_entries(s, &kept, payload_dev, length, call);
+
+    return err ? err : rebuild_entries(s, &kept, out_dev, call);
+}
+
+/* ---- sums ---- */
+
+static uint64_t sparse_canvas(const void *state)
+{
+    const struct gcb_device_sparse *s = state;
+
+    return s->transform->inverse ? gcb_cuda_canvas_bytes(s->p.t.positions, s->values.width) : 0;
+}
+
+static bool sparse_alike(const void *state, const void *other)
+{
+    const struct gcb_device_sparse *a = state, *b = other;
+
+    return a->p.transform == b->p.transform && a->p.chunk == b->p.chunk;
+}
+
+static int sparse_add(void *state, const uint8_t *payload_dev, uint64_t length,
+                      const struct gcb_device_addition *to, const struct gcb_device_call *call)
+{
+    const struct gcb_device_sparse *s = state;
+    const bool has_canvas = sparse_canvas(s) != 0;
+    float *acc = has_canvas ? gcb_cuda_canvas_coefficients(to->acc_dev) : to->acc_dev;
+    struct gcb_cuda_entries kept;
+    int err = open_entries(s, &kept, payload_dev, length, call);
+
+    if (!err && s->values.side)
+        err = gcb_cuda_canvas_side(call->stream, to->acc_dev, &kept.p, &s->values, to->joins,
+                                   call->result_dev);
+    return err ? err
+               : gcb_cuda_accumulate_entries(call->stream, acc, &kept, to->weight,
+                                             call->result_dev);
+}
+
+static int sparse_inverse(void *state, void *canvas_dev, float *out_dev,
+                          const struct gcb_device_call *call)
+{
+    const struct gcb_device_sparse *s = state;
+    struct gcb_cuda_entries all;
     int err;
 
-    if (length < (p->n ? GCB_CUDA_KEPT_BYTES : 0) + s->p.transform_ops->side_bytes)
-        return GCB_E_CORRUPT;
-    gcb_cuda_decoding_lay_out(&kept.f, p->n, call->scratch_dev);
-    err = gcb_cuda_open_payload(call->stream, p, &s->values, &s->index->length, &kept.f,
-                                call->result_dev);
-    if (!err)
-        err = s->index->get(call->stream, p, &kept.f, call->result_dev);
-    return err ? err : rebuild(s, out_dev, &w, &kept);
+    gcb_cuda_canvas_entries(&all, canvas_dev, s->p.t.positions, &s->values);
+    gcb_cuda_decoding_lay_out(&all.f, all.p.n, call->scratch_dev);
+    err = gcb_cuda_keep_all(call->stream, &all.f, all.p.n);
+    return err ? err : rebuild_entries(s, &all, out_dev, call);
 }
+
+static const struct gcb_device_sum_ops sparse_sum = {
+    .canvas = sparse_canvas,
+    .alike = sparse_alike,
+    .add_async = sparse_add,
+    .inverse_async = sparse_inverse,
+};
 
 const struct gcb_device_ops gcb_device_sparse = {
     .state_size = sizeof(struct gcb_device_sparse),
@@ -188,4 +259,5 @@ const struct gcb_device_ops gcb_device_sparse = {
     .feedback = true,
     .encode_async = sparse_encode,
     .decode_async = sparse_decode,
+    .sum = &sparse_sum,
 };

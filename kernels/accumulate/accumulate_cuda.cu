@@ -1,0 +1,158 @@
+#include "kernels/accumulate/accumulate_cuda.h"
+
+#include "kernels/accumulate/accumulate_elem.h"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/vector.cuh"
+#include "kernels/select/entries.cuh"
+
+namespace
+{
+
+using gcb::kTile;
+
+struct tuning {
+    static constexpr unsigned threads = 256;
+    static constexpr unsigned each = 4; /* one access of 16 bytes */
+};
+
+/* This thread's number among all threads of the launch, and their number. */
+__device__ uint64_t my_thread()
+{
+    return blockIdx.x * uint64_t{tuning::threads} + threadIdx.x;
+}
+
+__device__ uint64_t all_threads()
+{
+    return gridDim.x * uint64_t{tuning::threads};
+}
+
+__global__ void add_elements(float *__restrict__ acc, const float *__restrict__ x, uint64_t n,
+                             float weight, const struct gcb_device_result *result)
+{
+    if (result->status)
+        return;
+    for (uint64_t i = my_thread() * tuning::each; i < n; i += all_threads() * tuning::each) {
+        float sum[tuning::each], v[tuning::each];
+
+        gcb::load_floats(sum, acc, i, n);
+        gcb::load_floats(v, x, i, n);
+        for (unsigned e = 0; e < tuning::each; e++)
+            sum[e] = gcb_accumulated(sum[e], v[e], weight);
+        gcb::store_floats(acc, sum, i, n);
+    }
+}
+
+/* No two entries have the same position, so the order of threads does not matter. */
+template <unsigned Width>
+__global__ void add_entries(float *__restrict__ acc, struct gcb_cuda_entries kept, float weight,
+                            const struct gcb_device_result *result)
+{
+    const struct gcb_cuda_scale scale = kept.f.head->scale;
+    const uint8_t *in = kept.p.in + gcb::values_at(kept.p.n, kept.how);
+
+    if (result->status)
+        return;
+    for (uint64_t j = my_thread(); j < kept.f.head->kept; j += all_threads()) {
+        float *at = acc + uint64_t{kept.f.pos[j]} * Width;
+
+        for (unsigned w = 0; w < Width; w++)
+            at[w] =
+                gcb_accumulated(at[w], gcb::value_at(in, j * Width + w, kept.how, scale), weight);
+    }
+}
+
+__global__ void keep_all(struct gcb_cuda_decoding f, uint64_t n)
+{
+    if (my_thread() == 0) {
+        *f.head = {};
+        f.head->kept = n;
+        f.first[gcb::tile_count(n)] = static_cast<uint32_t>(n);
+    }
+    for (uint64_t i = my_thread(); i < n; i += all_threads()) {
+        f.pos[i] = static_cast<uint32_t>(i);
+        if (i % kTile == 0)
+            f.first[i / kTile] = static_cast<uint32_t>(i);
+    }
+}
+
+/* Only thread 0 works. A damaged message may be too short for the bytes. */
+__global__ void join_side(uint8_t *kept, const uint8_t *sent, uint32_t bytes, int joins,
+                          struct gcb_device_result *result)
+{
+    bool same = true;
+
+    if (threadIdx.x != 0 || result->status)
+        return;
+    for (uint32_t i = 0; i < bytes; i++)
+        if (joins)
+            same = same && kept[i] == sent[i];
+        else
+            kept[i] = sent[i];
+    if (!same)
+        gcb::set_status(&result->status, GCB_E_MISMATCH);
+}
+
+/* Blocks that n elements fill if each thread takes `each` of them. */
+uint64_t pieces_of(uint64_t n, uint64_t each)
+{
+    const uint64_t piece = tuning::threads * each;
+
+    return (n + piece - 1) / piece;
+}
+
+/* Bytes before the side bytes in a payload of n positions. */
+uint64_t kept_bytes(uint64_t n)
+{
+    return n ? GCB_CUDA_KEPT_BYTES : 0;
+}
+
+/* Where a payload begins whose coefficients are those of the canvas. */
+uint8_t *payload_of(void *canvas, uint64_t n, uint32_t side)
+{
+    return static_cast<uint8_t *>(canvas) + GCB_CUDA_CANVAS_HEAD - side - kept_bytes(n);
+}
+
+} /* namespace */
+
+int gcb_cuda_accumulate_add(struct gcb_device_stream *s, float *acc, const float *x, uint64_t n,
+                            float weight, const struct gcb_device_result *result)
+{
+    return gcb::launch(add_elements, gcb::grid_over(pieces_of(n, tuning::each), gcb::kManyBlocks),
+                       tuning::threads, 0, s, acc, x, n, weight, result);
+}
+
+int gcb_cuda_accumulate_entries(struct gcb_device_stream *s, float *acc,
+                                const struct gcb_cuda_entries *kept, float weight,
+                                const struct gcb_device_result *result)
+{
+    return gcb::launch(kept->how.width == 1 ? add_entries<1> : add_entries<2>,
+                       gcb::grid_over(pieces_of(kept->p.n, 1), gcb::kManyBlocks), tuning::threads,
+                       0, s, acc, *kept, weight, result);
+}
+
+void gcb_cuda_canvas_entries(struct gcb_cuda_entries *entries, void *canvas, uint64_t n,
+                             const struct gcb_cuda_values *how)
+{
+    const uint64_t before = kept_bytes(n) + how->side;
+
+    entries->p = {payload_of(canvas, n, how->side), before + n * how->width * sizeof(float), n};
+    entries->how = *how;
+    entries->how.kind = GCB_CUDA_FP32;
+    entries->how.bits = 32;
+    entries->how.scale = 0;
+}
+
+int gcb_cuda_keep_all(struct gcb_device_stream *s, const struct gcb_cuda_decoding *f, uint64_t n)
+{
+    return gcb::launch(keep_all, gcb::grid_over(pieces_of(n, 1), gcb::kManyBlocks), tuning::threads,
+                       0, s, *f, n);
+}
+
+int gcb_cuda_canvas_side(struct gcb_device_stream *s, void *canvas,
+                         const struct gcb_cuda_payload *p, const struct gcb_cuda_values *how,
+                         int joins, struct gcb_device_result *result)
+{
+    return gcb::launch(join_side, 1, gcb::kWarp, 0, s,
+                       payload_of(canvas, p->n, how->side) + kept_bytes(p->n),
+                       p->in + kept_bytes(p->n), how->side, joins, result);
+}

@@ -1,0 +1,12 @@
+#ifndef KERNELS_ACCUMULATE_ACCUMULATE_ELEM_H
+#define KERNELS_ACCUMULATE_ACCUMULATE_ELEM_H
+
+#include "kernels/base/hd.h"
+
+/* One addition of a weighted sum. The product and the sum are rounded separately, never contracted. */
+GCB_HD float gcb_accumulated(float acc, float x, float weight)
+{
+    return acc + weight * x;
+}
+
+#endif
