@@ -5,9 +5,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/clock.h"
 
-/* A measurement may take this many seconds to get the samples for an interval, even if max_time is less. */
-#define GRACE 0.01
-
 static size_t at_least(const struct gcb_timing *timing)
 {
     return timing->repeat ? timing->repeat : 1;
@@ -134,7 +131,7 @@ static bool out_of_time(const struct round *r)
 
     if (!(most > 0.0))
         return false;
-    return gcb_clock() - r->started >= (few && most < GRACE ? GRACE : most);
+    return gcb_clock() - r->started >= (few && most < GCB_MEASURE_GRACE ? GCB_MEASURE_GRACE : most);
 }
 
 /* Returns why to stop if there is no room for more samples: the samples are precise enough, or not. */

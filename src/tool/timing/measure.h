@@ -20,7 +20,7 @@ struct gcb_timing {
     unsigned repeat; /* least number of timed calls; 0 means 1 */
     double min_time; /* least seconds of all timed calls together */
     /* Most seconds since the first warm-up call, including emptying of caches; 0: no limit. The first GCB_STATS_LEAST calls
-     * may take 10 ms even if this is less. */
+     * may take GCB_MEASURE_GRACE even if this is less. */
     double max_time;
     double precision;        /* interval to reach: (high - low) / (2 median); 0: none */
     size_t max_samples;      /* 0: GCB_MAX_SAMPLES */
@@ -28,6 +28,9 @@ struct gcb_timing {
     bool (*stop)(void *ctx); /* called between calls; true ends the measurement; may be NULL */
     void *stop_ctx;
 };
+
+/* A measurement may take this many seconds to get the samples for an interval, even if max_time is less. */
+#define GCB_MEASURE_GRACE 0.01
 
 /* The most samples of a measurement, unless `repeat` is larger. */
 #define GCB_MAX_SAMPLES 10000

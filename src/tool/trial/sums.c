@@ -106,7 +106,8 @@ int gcb_sums_measure(struct gcb_samples *one, struct gcb_samples *many,
 
     t.max_time /= 3.0;
     err = measure_one(one, &t, &own, diag);
-    if (err || one->stop == GCB_STOP_INTERRUPTED || GCB_SUMS_MESSAGES * one->stats.median > left)
+    if (err || one->stop == GCB_STOP_INTERRUPTED ||
+        GCB_SUMS_MESSAGES * one->stats.median > fmax(left, GCB_MEASURE_GRACE))
         return err;
     t.warmup = 0;
     t.repeat = (t.repeat + GCB_SUMS_MESSAGES - 1) / GCB_SUMS_MESSAGES;

@@ -33,7 +33,7 @@ int gcb_sums_check(const struct gcb_sums_job *job, double tolerance, struct gcb_
 /*
  * Times the addition of the message to a sum that has begun (`one`), then whole sums of GCB_SUMS_MESSAGES messages with
  * gcb_sum_finish (`many`). `many` has no warm-up, and is called a sixteenth of timing->repeat times. It is left without
- * samples if a single call would take more than `left` seconds, or after an interruption.
+ * samples if a single call would take more than `left` seconds and GCB_MEASURE_GRACE, or after an interruption.
  */
 int gcb_sums_measure(struct gcb_samples *one, struct gcb_samples *many,
                      const struct gcb_timing *timing, double left, const struct gcb_sums_job *job,
