@@ -56,24 +56,6 @@ static int fail_to_start(const struct gcb_h5child *c, struct gcb_diag *diag)
                            errno == ENOMEM ? "out of memory" : strerror(errno));
 }
 
-static bool share_memory(struct gcb_h5child *c)
-{
-    const size_t size = gcb_h5shared_size(BATCH);
-
-    c->shared.half = BATCH;
-    c->memory = memfd_create("gcbench-hdf5", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (c->memory < 0 || ftruncate(c->memory, (off_t)size) != 0)
-        return false;
-    /* If the child could shorten it, the parent's next access would end the parent (SIGBUS). It may grow: see widen(). */
-    if (fcntl(c->memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
-        return false;
-    c->shared.at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->memory, 0);
-    if (c->shared.at != MAP_FAILED)
-        return true;
-    c->shared.at = NULL;
-    return false;
-}
-
 static int start_child(struct gcb_h5child *c, const char *path, const struct gcb_h5lister *lister,
                        struct gcb_diag *diag)
 {
@@ -82,7 +64,8 @@ static int start_child(struct gcb_h5child *c, const char *path, const struct gcb
     int ends[2] = {-1, -1};
     sigset_t before;
 
-    if (!share_memory(c) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    if (!gcb_h5shared_make(&c->shared, &c->memory, BATCH) ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return fail_to_start(c, diag);
     c->socket = ends[0];
     setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));

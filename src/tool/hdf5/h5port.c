@@ -1,6 +1,7 @@
 #include "src/tool/hdf5/h5port.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -92,6 +93,24 @@ struct gcb_h5trace *gcb_h5shared_trace(const struct gcb_h5shared *shared)
 uint8_t *gcb_h5shared_half(const struct gcb_h5shared *shared, unsigned which)
 {
     return shared->at + GCB_H5_TRACE_BYTES + which * shared->half;
+}
+
+bool gcb_h5shared_make(struct gcb_h5shared *shared, int *memory, size_t half)
+{
+    const size_t size = gcb_h5shared_size(half);
+    void *at;
+
+    *memory = memfd_create("gcbench-hdf5", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*memory < 0 || ftruncate(*memory, (off_t)size) != 0)
+        return false;
+    /* If the child could shorten it, the parent's next access would end the parent (SIGBUS). It may grow. */
+    if (fcntl(*memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+        return false;
+    at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *memory, 0);
+    if (at == MAP_FAILED)
+        return false;
+    *shared = (struct gcb_h5shared){at, half};
+    return true;
 }
 
 bool gcb_h5shared_widen(struct gcb_h5shared *shared, size_t half)

@@ -77,6 +77,9 @@ enum { GCB_H5_TRACE_BYTES = 8192 }; /* bytes reserved for the trace, a multiple 
 size_t gcb_h5shared_size(size_t half);
 struct gcb_h5trace *gcb_h5shared_trace(const struct gcb_h5shared *shared);
 uint8_t *gcb_h5shared_half(const struct gcb_h5shared *shared, unsigned which);
+/* Makes and maps the memory. *memory is its descriptor, which the caller closes, also on failure; -1: none. Returns false
+ * with errno. */
+bool gcb_h5shared_make(struct gcb_h5shared *shared, int *memory, size_t half);
 /* Maps the shared memory again, with halves of `half` bytes. The mapped file must be long enough. If mapping fails,
  * returns false and changes nothing. */
 bool gcb_h5shared_widen(struct gcb_h5shared *shared, size_t half);
