@@ -64,7 +64,6 @@ int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct g
 static int add_raw(struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
                    const struct gcb_addition *to)
 {
-    const struct gcb_target target = {.add = to};
     const size_t size = gcb_framing_raw_size(source);
     float tile[GCB_TILE];
 
@@ -75,7 +74,7 @@ static int add_raw(struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *
         struct gcb_rbuf part = {.data = gcb_rbuf_take(in, n * size), .len = n * size};
 
         gcb_coder_read_raw(c, source, &part, &(struct gcb_mview){.data = tile, .count = n});
-        gcb_target_flush(&target, at, tile, n, &c->kernels);
+        gcb_addition_add(to, at, tile, n, &c->kernels);
     }
     return 0;
 }
@@ -84,7 +83,6 @@ static int add_raw(struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *
 static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
     const uint64_t count = c->base.env.count;
-    const struct gcb_target target = {.add = to};
     int err;
 
     if (!c->decoded)
@@ -95,7 +93,7 @@ static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct
     if (!err && (in->failed || gcb_rbuf_left(in)))
         err = GCB_E_CORRUPT;
     if (!err)
-        gcb_target_flush(&target, 0, c->decoded, count, &c->kernels);
+        gcb_addition_add(to, 0, c->decoded, count, &c->kernels);
     return err;
 }
 

@@ -35,7 +35,8 @@ static uint64_t half_max_payload(const void *state)
 struct half_job {
     struct half *s;
     const float *from;
-    struct gcb_target target;
+    float *to;
+    const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
 };
@@ -53,14 +54,22 @@ static void encode_span(void *ctx, uint64_t i)
 static void decode_span(void *ctx, uint64_t i)
 {
     const struct half_job *job = ctx;
+
+    job->s->widen(job->to + i * GCB_SPAN, job->in + i * GCB_SPAN * 2,
+                  gcb_span_length(job->s->env.count, i));
+}
+
+static void add_span(void *ctx, uint64_t i)
+{
+    const struct half_job *job = ctx;
     const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
     float tile[GCB_TILE];
 
     for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
         const size_t n = end - at < GCB_TILE ? end - at : GCB_TILE;
 
-        job->s->widen(gcb_target_tile(&job->target, at, tile), job->in + at * 2, n);
-        gcb_target_flush(&job->target, at, tile, n, job->s->env.kernels);
+        job->s->widen(tile, job->in + at * 2, n);
+        gcb_addition_add(job->add, at, tile, n, job->s->env.kernels);
     }
 }
 
@@ -78,24 +87,26 @@ static int half_encode(void *state, const struct gcb_step *at, const struct gcb_
     return 0;
 }
 
-static int read_payload(struct half *s, struct gcb_rbuf *in, struct gcb_target target)
+static int read_payload(struct half *s, struct gcb_rbuf *in, float *out,
+                        const struct gcb_addition *add)
 {
-    struct half_job job = {.s = s, .target = target, .in = gcb_rbuf_take(in, s->env.count * 2)};
+    struct half_job job = {
+        .s = s, .to = out, .add = add, .in = gcb_rbuf_take(in, s->env.count * 2)};
 
     if (!job.in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), add ? add_span : decode_span, &job);
     return 0;
 }
 
 static int half_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    return read_payload(state, in, (struct gcb_target){.to = out->data});
+    return read_payload(state, in, out->data, NULL);
 }
 
 static int half_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
-    return read_payload(state, in, (struct gcb_target){.add = to});
+    return read_payload(state, in, NULL, to);
 }
 
 static int half_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)

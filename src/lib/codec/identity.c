@@ -56,7 +56,6 @@ static int identity_decode(void *state, struct gcb_rbuf *in, const struct gcb_mv
 static int identity_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
     const struct identity *s = state;
-    const struct gcb_target target = {.add = to};
     const uint8_t *p = gcb_rbuf_take(in, s->count * sizeof(float));
     float tile[GCB_TILE];
 
@@ -66,7 +65,7 @@ static int identity_add(void *state, struct gcb_rbuf *in, const struct gcb_addit
         const size_t n = s->count - at < GCB_TILE ? s->count - at : GCB_TILE;
 
         memcpy(tile, p + at * sizeof(float), n * sizeof(float));
-        gcb_target_flush(&target, at, tile, n, s->kernels);
+        gcb_addition_add(to, at, tile, n, s->kernels);
     }
     return 0;
 }

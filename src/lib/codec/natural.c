@@ -34,7 +34,8 @@ struct job {
     const struct gcb_codec_env *env;
     struct gcb_rounding_draw draw;
     const float *from;
-    struct gcb_target target;
+    float *to;
+    const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
     bool failed;
@@ -102,19 +103,15 @@ static void decode_span(void *ctx, uint64_t span)
     const struct gcb_kernels *k = job->env->kernels;
     const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
     uint16_t code[GCB_TILE];
-    float tile[GCB_TILE];
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
         const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
-        float *acc = gcb_target_acc(&job->target, i);
 
         k->bitpack.unpack(code, job->in + gcb_packed_bytes(i, WIDTH), n, WIDTH);
-        if (acc) {
-            k->accumulate.add_exponents(acc, code, n, job->target.add->weight);
-            continue;
-        }
-        rebuild(gcb_target_tile(&job->target, i, tile), code, n);
-        gcb_target_flush(&job->target, i, tile, n, k);
+        if (job->add)
+            k->accumulate.add_exponents(job->add->acc + i, code, n, job->add->weight);
+        else
+            rebuild(job->to + i, code, n);
     }
 }
 
@@ -147,11 +144,12 @@ static void check_span(void *ctx, uint64_t span)
         __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
 }
 
-static int read_payload(const struct natural *s, struct gcb_rbuf *in, struct gcb_target target)
+static int read_payload(const struct natural *s, struct gcb_rbuf *in, float *out,
+                        const struct gcb_addition *add)
 {
     const uint64_t spans = gcb_span_count(s->env.count);
     struct job job = {
-        .env = &s->env, .target = target, .in = gcb_rbuf_take(in, natural_max_payload(s))};
+        .env = &s->env, .to = out, .add = add, .in = gcb_rbuf_take(in, natural_max_payload(s))};
 
     if (!job.in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
@@ -163,12 +161,12 @@ static int read_payload(const struct natural *s, struct gcb_rbuf *in, struct gcb
 
 static int natural_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    return read_payload(state, in, (struct gcb_target){.to = out->data});
+    return read_payload(state, in, out->data, NULL);
 }
 
 static int natural_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
-    return read_payload(state, in, (struct gcb_target){.add = to});
+    return to->mask ? GCB_E_UNSUPPORTED : read_payload(state, in, NULL, to);
 }
 
 static int natural_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)

@@ -77,13 +77,11 @@ uint64_t gcb_span_length(uint64_t count, uint64_t i)
     return left < GCB_SPAN ? left : GCB_SPAN;
 }
 
-void gcb_target_flush(const struct gcb_target *t, uint64_t at, const float *tile, size_t n,
+void gcb_addition_add(const struct gcb_addition *to, uint64_t at, const float *tile, size_t n,
                       const struct gcb_kernels *kernels)
 {
-    if (!t->add)
-        return;
-    kernels->accumulate.add(t->add->acc + at, tile, n, t->add->weight);
-    for (size_t i = 0; t->add->mask && i < n; i++)
+    kernels->accumulate.add(to->acc + at, tile, n, to->weight);
+    for (size_t i = 0; to->mask && i < n; i++)
         if (tile[i] != 0.0f)
-            t->add->mask[at + i] = 0.0f;
+            to->mask[at + i] = 0.0f;
 }

@@ -38,26 +38,8 @@ uint64_t gcb_span_count(uint64_t count);
 /* Elements of span i of `count` elements. */
 uint64_t gcb_span_length(uint64_t count, uint64_t i);
 
-/*
- * Where a dense decoder writes its elements, tile by tile: to an array, or, if `add` is not NULL, to a tile of the caller,
- * which is then added. So one pass over memory decodes and adds.
- */
-struct gcb_target {
-    float *to;
-    const struct gcb_addition *add;
-};
-/* The accumulator from element `at` on, if a codec's kernel may add to it directly; NULL: use the functions below. */
-static inline float *gcb_target_acc(const struct gcb_target *t, uint64_t at)
-{
-    return t->add && !t->add->mask ? t->add->acc + at : NULL;
-}
-/* Returns where to write the elements from number `at` on. `tile` has room for all of them. */
-static inline float *gcb_target_tile(const struct gcb_target *t, uint64_t at, float *tile)
-{
-    return t->add ? tile : t->to + at;
-}
-/* Call it when n elements have been written to the address that the function above returned. */
-void gcb_target_flush(const struct gcb_target *t, uint64_t at, const float *tile, size_t n,
+/* Adds n elements, from number `at` on, that were decoded to `tile`. */
+void gcb_addition_add(const struct gcb_addition *to, uint64_t at, const float *tile, size_t n,
                       const struct gcb_kernels *kernels);
 
 #endif

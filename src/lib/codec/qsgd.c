@@ -119,7 +119,8 @@ struct job {
     const struct qsgd *s;
     struct gcb_rounding_draw draw;
     const float *from;
-    struct gcb_target target;
+    float *to;
+    const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *norms_out, *out;
     const uint8_t *norms, *in;
 };
@@ -193,22 +194,17 @@ static void rebuild(const struct job *job, const uint16_t *code, uint64_t first,
 {
     const struct qsgd *s = job->s;
     const struct gcb_dither_fns *f = &s->env.kernels->dither;
-    float tile[GCB_TILE];
 
     for (size_t i = 0, part; i < n; i += part) {
         const uint64_t b = (first + i) / s->l.bucket;
         const float norm = gcb_load_f32(job->norms + b * sizeof(float));
-        float *acc = gcb_target_acc(&job->target, first + i);
 
         part = part_in_bucket(s, first + i, n - i);
-        if (acc) {
-            f->add_levels(acc, code + i, part, s->step, norm, s->l.sign_bit,
-                          job->target.add->weight);
-            continue;
-        }
-        f->from_levels(gcb_target_tile(&job->target, first + i, tile), code + i, part, s->step,
-                       norm, s->l.sign_bit);
-        gcb_target_flush(&job->target, first + i, tile, part, s->env.kernels);
+        if (job->add)
+            f->add_levels(job->add->acc + first + i, code + i, part, s->step, norm, s->l.sign_bit,
+                          job->add->weight);
+        else
+            f->from_levels(job->to + first + i, code + i, part, s->step, norm, s->l.sign_bit);
     }
 }
 
@@ -362,9 +358,10 @@ static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_
     return s->p.coding == GCB_QSGD_FIXED ? encode_fixed(&job, out) : encode_elias(&job, out);
 }
 
-static int read_payload(const struct qsgd *s, struct gcb_rbuf *in, struct gcb_target target)
+static int read_payload(const struct qsgd *s, struct gcb_rbuf *in, float *out,
+                        const struct gcb_addition *add)
 {
-    struct job job = {.s = s, .target = target};
+    struct job job = {.s = s, .to = out, .add = add};
 
     job.norms = gcb_rbuf_take(in, s->l.buckets * sizeof(float));
     if (!job.norms)
@@ -377,7 +374,7 @@ static int read_payload(const struct qsgd *s, struct gcb_rbuf *in, struct gcb_ta
 
 static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    return read_payload(state, in, (struct gcb_target){.to = out->data});
+    return read_payload(state, in, out->data, NULL);
 }
 
 /* Elias codes are checked while they are decoded, which is too late for a sum. */
@@ -387,7 +384,7 @@ static int qsgd_add(void *state, struct gcb_rbuf *in, const struct gcb_addition 
 
     if (s->p.coding != GCB_QSGD_FIXED)
         return GCB_E_UNSUPPORTED;
-    return read_payload(s, in, (struct gcb_target){.add = to});
+    return to->mask ? GCB_E_UNSUPPORTED : read_payload(s, in, NULL, to);
 }
 
 static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)

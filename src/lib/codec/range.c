@@ -134,7 +134,8 @@ struct job {
     struct gcb_range_stats *stats;
     struct gcb_range_format format;
     const float *from;
-    struct gcb_target target;
+    float *to;
+    const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
 };
@@ -174,19 +175,15 @@ static void decode_span(void *ctx, uint64_t i)
     const struct gcb_kernels *k = s->env.kernels;
     const uint64_t end = i * GCB_SPAN + gcb_span_length(s->env.count, i);
     uint16_t code[GCB_TILE];
-    float tile[GCB_TILE];
 
     for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
         const size_t n = end - at < GCB_TILE ? end - at : GCB_TILE;
-        float *acc = gcb_target_acc(&job->target, at);
 
         k->bitpack.unpack(code, job->in + at / 8 * s->p.bits, n, job->format.bits);
-        if (acc) {
-            k->range.add(acc, code, n, &job->format, job->target.add->weight);
-            continue;
-        }
-        k->range.decode(gcb_target_tile(&job->target, at, tile), code, n, &job->format);
-        gcb_target_flush(&job->target, at, tile, n, k);
+        if (job->add)
+            k->range.add(job->add->acc + at, code, n, &job->format, job->add->weight);
+        else
+            k->range.decode(job->to + at, code, n, &job->format);
     }
 }
 
@@ -211,9 +208,10 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
     return 0;
 }
 
-static int read_payload(struct range *s, struct gcb_rbuf *in, struct gcb_target target)
+static int read_payload(struct range *s, struct gcb_rbuf *in, float *out,
+                        const struct gcb_addition *add)
 {
-    struct job job = {.s = s, .target = target};
+    struct job job = {.s = s, .to = out, .add = add};
     const int err = gcb_range_get_scale(&job.format, &s->p, in);
 
     job.in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
@@ -225,12 +223,12 @@ static int read_payload(struct range *s, struct gcb_rbuf *in, struct gcb_target 
 
 static int range_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    return read_payload(state, in, (struct gcb_target){.to = out->data});
+    return read_payload(state, in, out->data, NULL);
 }
 
 static int range_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
-    return read_payload(state, in, (struct gcb_target){.add = to});
+    return to->mask ? GCB_E_UNSUPPORTED : read_payload(state, in, NULL, to);
 }
 
 static int range_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)

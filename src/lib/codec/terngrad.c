@@ -60,7 +60,8 @@ static uint64_t terngrad_max_payload(const void *state)
 struct job {
     struct terngrad *s;
     const float *from;
-    struct gcb_target target;
+    float *to;
+    const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
     struct gcb_dither dither;
@@ -182,26 +183,23 @@ static void decode_span(void *ctx, uint64_t i)
     const struct gcb_kernels *k = job->s->env.kernels;
     const uint64_t n = span_length(job->s, i);
     uint16_t code[TILE];
-    float tile[TILE];
 
     for (uint64_t at = 0; at < n; at += TILE) {
         const size_t m = n - at < TILE ? n - at : TILE;
         const uint64_t first = i * SPAN + at;
-        float *acc = gcb_target_acc(&job->target, first);
 
         unpack(job->s, code, job->in + code_bytes(job->s, first), m);
-        if (acc) {
-            k->dither.add_trits(acc, code, m, job->scale, job->target.add->weight);
-            continue;
-        }
-        k->dither.from_trits(gcb_target_tile(&job->target, first, tile), code, m, job->scale);
-        gcb_target_flush(&job->target, first, tile, m, k);
+        if (job->add)
+            k->dither.add_trits(job->add->acc + first, code, m, job->scale, job->add->weight);
+        else
+            k->dither.from_trits(job->to + first, code, m, job->scale);
     }
 }
 
-static int read_payload(struct terngrad *s, struct gcb_rbuf *in, struct gcb_target target)
+static int read_payload(struct terngrad *s, struct gcb_rbuf *in, float *out,
+                        const struct gcb_addition *add)
 {
-    struct job job = {.s = s, .target = target, .scale = gcb_get_f32(in)};
+    struct job job = {.s = s, .to = out, .add = add, .scale = gcb_get_f32(in)};
 
     job.in = gcb_rbuf_take(in, code_bytes(s, s->env.count));
     if (!job.in || gcb_rbuf_left(in) || gcb_bits_of(job.scale) >= GCB_INF_BITS)
@@ -212,12 +210,12 @@ static int read_payload(struct terngrad *s, struct gcb_rbuf *in, struct gcb_targ
 
 static int terngrad_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    return read_payload(state, in, (struct gcb_target){.to = out->data});
+    return read_payload(state, in, out->data, NULL);
 }
 
 static int terngrad_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
-    return read_payload(state, in, (struct gcb_target){.add = to});
+    return to->mask ? GCB_E_UNSUPPORTED : read_payload(state, in, NULL, to);
 }
 
 static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
