@@ -176,11 +176,71 @@ static void refusals(void **state)
     gcb_device_sum_destroy(NULL);
 }
 
+/* Queues the decoding of a message or, with `adds`, its addition. Returns the launches; the work is dropped. */
+static unsigned launches_of(const struct trip *t, bool adds)
+{
+    const struct gcb_coder_config config = {.max_elements = t->n};
+    struct gcb_device_batch_config room = {.messages = 1};
+    struct gcb_device_addition to = {.weight = 1.0f, .joins = true};
+    struct gcb_device_message m = {.i = 0};
+    struct gcb_device_coder *c = NULL;
+    void *payload_dev = NULL, *out_dev = NULL;
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    unsigned launches;
+
+    assert_int_equal(gcb_frame_parse(&frame, &payload, t->message, t->length, NULL), 0);
+    assert_int_equal(gcb_device_coder_create_like(&c, &device, &frame, &config, NULL), 0);
+    room.scratch = gcb_device_coder_scratch(c);
+    assert_int_equal(gcb_device_batch_create(&m.batch, &device, &room, NULL), 0);
+    assert_int_equal(device.module->alloc(&payload_dev, frame.payload_bytes, NULL), 0);
+    assert_int_equal(device.module->alloc(&out_dev, 16 * t->n, NULL), 0);
+    to.acc_dev = out_dev;
+    gcb_host_idle(true);
+    assert_int_equal(adds
+                         ? gcb_device_coder_add_async(c, &frame, payload_dev, &to, &m, NULL)
+                         : gcb_device_coder_decode_async(c, &frame, payload_dev, out_dev, &m, NULL),
+                     0);
+    launches = (unsigned)device.module->launches(gcb_device_batch_stream(m.batch));
+    gcb_device_batch_destroy(m.batch);
+    gcb_host_idle(false);
+    gcb_device_coder_destroy(c);
+    device.module->free(payload_dev);
+    device.module->free(out_dev);
+    return launches;
+}
+
+/* Adding takes as many launches as decoding without a transform, as docs/cuda.md says. */
+static void launches(void **state)
+{
+    static const struct {
+        const char *spec, *plain; /* `plain`: the same without a transform */
+        unsigned more;
+    } rows[] = {{"topk", "topk", 0},
+                {"sparse:index=golomb", "sparse:index=golomb", 0},
+                {"sparse:transform=dct,chunk=64", "topk", 0},
+                {"sparse:transform=fft,chunk=100", "topk", 0},
+                {"sparse:transform=hadamard", "topk", 1}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct trip t = {0}, plain = {0};
+
+        send(&t, rows[i].spec, 1000);
+        send(&plain, rows[i].plain, 1000);
+        if (launches_of(&t, true) != launches_of(&plain, false) + rows[i].more)
+            fail_msg("%s: %u launches to add", rows[i].spec, launches_of(&t, true));
+        trip_free(&t);
+        trip_free(&plain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_codec), cmocka_unit_test(each_transform), cmocka_unit_test(mixtures),
         cmocka_unit_test(other_key),  cmocka_unit_test(damaged),        cmocka_unit_test(refusals),
+        cmocka_unit_test(launches),
     };
 
     return cmocka_run_group_tests(tests, open_device, NULL);
