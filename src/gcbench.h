@@ -253,13 +253,16 @@ struct gcb_sum;
  * Opens a sum of tensors of n elements, for messages of the method `spec`. Messages of other methods can be added too, but
  * those with another transform or chunk cost a decoding each. `into` (n floats) is the caller's tensor, which the sum uses as
  * its accumulator and may write in every call until it is closed; NULL: the sum has its own. The caller owns *out. Options:
- * threads, max_elements. GCB_E_INVALID, GCB_E_NOMEM: as gcb_encoder_open.
+ * threads. GCB_E_INVALID, GCB_E_NOMEM: as gcb_encoder_open.
  */
 int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
                  const struct gcb_options *options, struct gcb_diag *diag);
 
-/* The same, where a first message (`length` bytes, maybe hostile) gives the method and n. The message is not added. Errors
- * are those of gcb_decoder_open. */
+/*
+ * The same, where a first message (`length` bytes, maybe hostile) gives the method and n. The message is not added. If the
+ * message is a raw tensor, the method is that of the first added message that is not. Options: threads, max_elements. Errors
+ * are those of gcb_decoder_open_like.
+ */
 int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                       const struct gcb_options *options, struct gcb_diag *diag);
 

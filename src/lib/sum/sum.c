@@ -174,7 +174,7 @@ static int add_to_elements(struct gcb_sum *s, const struct gcb_frame *frame, con
     return err;
 }
 
-static int add_checked(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
+static int add_message(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                        size_t length, float weight, struct gcb_diag *diag)
 {
     int err = GCB_E_MISMATCH;
@@ -195,7 +195,7 @@ static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const voi
     int err = gcb_coder_create_decoder(&s->main, message, length, &s->config, diag);
 
     if (!err)
-        err = add_checked(s, frame, message, length, weight, diag);
+        err = add_message(s, frame, message, length, weight, diag);
     if (err) {
         gcb_coder_destroy(s->main);
         s->main = NULL;
@@ -230,7 +230,7 @@ int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, f
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the message has %" PRIu64 " elements, the sum %" PRIu64, frame.count,
                             s->count);
-    return (s->main || frame.flags & GCB_WIRE_STORED ? add_checked : add_first)(
+    return (s->main || frame.flags & GCB_WIRE_STORED ? add_message : add_first)(
         s, &frame, message, length, weight, diag);
 }
 

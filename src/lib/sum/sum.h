@@ -7,8 +7,8 @@
  * The weighted sum of messages (struct gcb_sum in src/gcbench.h, which has the functions that add and finish). A sum has up to
  * two accumulators:
  *
- *   the canvas    coefficients of a transform, if the sum's method has one. Messages with the same codec, transform and
- *                 chunk are added here; one inverse transform turns the canvas into elements.
+ *   the canvas    coefficients of a transform, if the sum's method has one. Messages with the same codec, transform,
+ *                 chunk and Hadamard key are added here; one inverse transform turns the canvas into elements.
  *   the elements  everything else: messages without a transform, messages sent raw, messages of another method.
  *
  * The result is the inverse transform of the canvas plus the elements. Each addition is rounded to float32, in the order of
