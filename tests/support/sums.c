@@ -26,7 +26,7 @@ static int open_decoder(struct gcb_coder **out, const uint8_t *message, size_t l
 {
     struct gcb_kernels kernels;
     const struct gcb_coder_config config = {.env = {.segment = segment, .kernels = &kernels},
-                                            .max_elements = UINT64_C(1) << 24};
+                                            .max_elements = UINT64_C(1) << 20};
 
     gcb_kernels_init(&kernels, 0);
     return gcb_coder_create_decoder(out, message, length, &config, NULL);
