@@ -144,7 +144,7 @@ static void damaged(void **state)
             int err;
 
             t.message[at] ^= 0x41;
-            err = device_sum_add(&s, &t, 0.0f);
+            err = device_sum_add(&s, &t, 0.5f);
             refused += err != 0;
             taken += err == 0;
             t.message[at] ^= 0x41;
