@@ -189,7 +189,7 @@ size_t gcb_coder_head(const struct gcb_coder *c)
 /* Writes the tensor in its source type, as the payload of a stored message. */
 static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out)
 {
-    uint8_t *p = gcb_wbuf_take(out, in->count * gcb_framing_raw_size(c->base.frame.source));
+    uint8_t *p = gcb_wbuf_take(out, in->count * gcb_raw_size(c->base.frame.source));
 
     if (!p || in->count == 0)
         return;
@@ -204,7 +204,7 @@ static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, stru
 int gcb_coder_read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
                        const struct gcb_mview *out)
 {
-    const uint8_t *p = gcb_rbuf_take(in, out->count * gcb_framing_raw_size(source));
+    const uint8_t *p = gcb_rbuf_take(in, out->count * gcb_raw_size(source));
 
     if (!p || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
@@ -262,7 +262,7 @@ int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct 
         return err;
     frame.flags |= GCB_WIRE_STORED;
     frame.param_bytes = 0;
-    frame.payload_bytes = in->count * gcb_framing_raw_size(frame.source);
+    frame.payload_bytes = in->count * gcb_raw_size(frame.source);
     gcb_frame_write(&frame, out);
     write_raw(c, in, out);
     return finish(&frame, start, out, diag);
@@ -303,7 +303,7 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
         return gcb_diag_set(diag, err ? err : GCB_E_NOSPACE, "method '%s': %s", c->base.method.name,
                             gcb_status_text(err ? err : GCB_E_NOSPACE));
     }
-    if (frame.payload_bytes > in->count * gcb_framing_raw_size(frame.source)) {
+    if (frame.payload_bytes > in->count * gcb_raw_size(frame.source)) {
         out->len = start;
         return gcb_coder_encode_raw(c, in, out, diag);
     }

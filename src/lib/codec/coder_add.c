@@ -60,25 +60,6 @@ int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct g
     return learn(c, frame, diag);
 }
 
-/* Adds the payload of a stored message, tile by tile. */
-static int add_raw(struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
-                   const struct gcb_addition *to)
-{
-    const size_t size = gcb_framing_raw_size(source);
-    float tile[GCB_TILE];
-
-    if (gcb_rbuf_left(in) != c->base.env.count * size)
-        return GCB_E_CORRUPT;
-    for (uint64_t at = 0; at < c->base.env.count; at += GCB_TILE) {
-        const uint64_t left = c->base.env.count - at, n = left < GCB_TILE ? left : GCB_TILE;
-        struct gcb_rbuf part = {.data = gcb_rbuf_take(in, n * size), .len = n * size};
-
-        gcb_coder_read_raw(c, source, &part, &(struct gcb_mview){.data = tile, .count = n});
-        gcb_addition_add(to, at, tile, n, &c->kernels);
-    }
-    return 0;
-}
-
 /* Decodes a payload and adds the decoded tensor. */
 static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
@@ -93,7 +74,7 @@ static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct
     if (!err && (in->failed || gcb_rbuf_left(in)))
         err = GCB_E_CORRUPT;
     if (!err)
-        gcb_addition_add(to, 0, c->decoded, count, &c->kernels);
+        gcb_add_raw(to, c->decoded, count, GCB_F32, &c->kernels, &c->queue);
     return err;
 }
 
@@ -120,7 +101,7 @@ int gcb_coder_add(struct gcb_coder *c, const void *message, size_t length,
         return err;
     again = payload;
     if (frame.flags & GCB_WIRE_STORED)
-        err = add_raw(c, frame.source, &payload, to);
+        gcb_add_raw(to, payload.data, frame.count, frame.source, &c->kernels, &c->queue);
     else if (gcb_coder_has_canvas(c) || !gcb_coder_ops(c)->add)
         err = GCB_E_UNSUPPORTED;
     else

@@ -5,14 +5,9 @@
 
 #include "src/lib/base/alloc.h"
 
-size_t gcb_framing_raw_size(enum gcb_dtype source)
-{
-    return source == GCB_F64 ? 4 : gcb_dtype_size(source);
-}
-
 uint64_t gcb_framing_raw_bytes(const struct gcb_framing *f)
 {
-    return f->env.count * gcb_framing_raw_size(f->frame.source);
+    return f->env.count * gcb_raw_size(f->frame.source);
 }
 
 uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own, bool may_send_raw)

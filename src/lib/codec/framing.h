@@ -59,9 +59,6 @@ bool gcb_framing_accepts(const struct gcb_framing *f, const struct gcb_frame *fr
 int gcb_framing_explain(const struct gcb_framing *f, const struct gcb_frame *frame,
                         struct gcb_diag *diag);
 
-/* Bytes of an element in a stored message: at most 4, because codecs work on float32. */
-size_t gcb_framing_raw_size(enum gcb_dtype source);
-
 /* Bytes of the raw tensor, as the payload of a stored message. */
 uint64_t gcb_framing_raw_bytes(const struct gcb_framing *f);
 

@@ -36,7 +36,6 @@ struct half_job {
     struct half *s;
     const float *from;
     float *to;
-    const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
 };
@@ -59,20 +58,6 @@ static void decode_span(void *ctx, uint64_t i)
                   gcb_span_length(job->s->env.count, i));
 }
 
-static void add_span(void *ctx, uint64_t i)
-{
-    const struct half_job *job = ctx;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
-    float tile[GCB_TILE];
-
-    for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
-        const size_t n = end - at < GCB_TILE ? end - at : GCB_TILE;
-
-        job->s->widen(tile, job->in + at * 2, n);
-        gcb_addition_add(job->add, at, tile, n, job->s->env.kernels);
-    }
-}
-
 static int half_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                        struct gcb_wbuf *out)
 {
@@ -87,26 +72,27 @@ static int half_encode(void *state, const struct gcb_step *at, const struct gcb_
     return 0;
 }
 
-static int read_payload(struct half *s, struct gcb_rbuf *in, float *out,
-                        const struct gcb_addition *add)
-{
-    struct half_job job = {
-        .s = s, .to = out, .add = add, .in = gcb_rbuf_take(in, s->env.count * 2)};
-
-    if (!job.in || gcb_rbuf_left(in))
-        return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), add ? add_span : decode_span, &job);
-    return 0;
-}
-
 static int half_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    return read_payload(state, in, out->data, NULL);
+    struct half *s = state;
+    struct half_job job = {.s = s, .to = out->data, .in = gcb_rbuf_take(in, s->env.count * 2)};
+
+    if (!job.in)
+        return GCB_E_CORRUPT;
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
+    return 0;
 }
 
 static int half_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
-    return read_payload(state, in, NULL, to);
+    const struct half *s = state;
+    const bool bf16 = s->env.wire_id == gcb_codec_bf16.wire_id;
+    const uint8_t *p = gcb_rbuf_take(in, s->env.count * 2);
+
+    if (!p || gcb_rbuf_left(in))
+        return GCB_E_CORRUPT;
+    gcb_add_raw(to, p, s->env.count, bf16 ? GCB_BF16 : GCB_F16, s->env.kernels, s->env.queue);
+    return 0;
 }
 
 static int half_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)

@@ -8,6 +8,7 @@
 struct identity {
     uint64_t count;
     const struct gcb_kernels *kernels;
+    const struct gcb_queue *queue;
 };
 
 static int identity_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -17,6 +18,7 @@ static int identity_init(void *state, const struct gcb_codec_env *env, struct gc
     (void)diag;
     s->count = env->count;
     s->kernels = env->kernels;
+    s->queue = env->queue;
     return 0;
 }
 
@@ -57,16 +59,10 @@ static int identity_add(void *state, struct gcb_rbuf *in, const struct gcb_addit
 {
     const struct identity *s = state;
     const uint8_t *p = gcb_rbuf_take(in, s->count * sizeof(float));
-    float tile[GCB_TILE];
 
     if (!p || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    for (uint64_t at = 0; at < s->count; at += GCB_TILE) {
-        const size_t n = s->count - at < GCB_TILE ? s->count - at : GCB_TILE;
-
-        memcpy(tile, p + at * sizeof(float), n * sizeof(float));
-        gcb_addition_add(to, at, tile, n, s->kernels);
-    }
+    gcb_add_raw(to, p, s->count, GCB_F32, s->kernels, s->queue);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "src/lib/codec/packed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/lib/base/alloc.h"
 
@@ -77,11 +78,50 @@ uint64_t gcb_span_length(uint64_t count, uint64_t i)
     return left < GCB_SPAN ? left : GCB_SPAN;
 }
 
-void gcb_addition_add(const struct gcb_addition *to, uint64_t at, const float *tile, size_t n,
-                      const struct gcb_kernels *kernels)
+struct raw_job {
+    const struct gcb_addition *to;
+    const uint8_t *raw;
+    uint64_t count;
+    size_t size;                 /* bytes of an element */
+    gcb_convert_widen_fn *widen; /* NULL: float32 */
+    const struct gcb_kernels *kernels;
+};
+
+static void add_raw_span(void *ctx, uint64_t i)
 {
-    kernels->accumulate.add(to->acc + at, tile, n, to->weight);
-    for (size_t i = 0; to->mask && i < n; i++)
-        if (tile[i] != 0.0f)
-            to->mask[at + i] = 0.0f;
+    const struct raw_job *job = ctx;
+    const struct gcb_addition *to = job->to;
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->count, i);
+    float tile[GCB_TILE];
+
+    for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
+        const size_t n = end - at < GCB_TILE ? end - at : GCB_TILE;
+
+        if (job->widen)
+            job->widen(tile, job->raw + at * job->size, n);
+        else
+            memcpy(tile, job->raw + at * job->size, n * sizeof(float));
+        job->kernels->accumulate.add(to->acc + at, tile, n, to->weight);
+        for (size_t k = 0; to->mask && k < n; k++)
+            if (tile[k] != 0.0f)
+                to->mask[at + k] = 0.0f;
+    }
+}
+
+void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
+                 enum gcb_dtype source, const struct gcb_kernels *kernels,
+                 const struct gcb_queue *queue)
+{
+    struct raw_job job = {
+        .to = to,
+        .raw = raw,
+        .count = count,
+        .size = gcb_raw_size(source),
+        .widen = source == GCB_F16    ? kernels->convert.from_fp16
+                 : source == GCB_BF16 ? kernels->convert.from_bf16
+                                      : NULL,
+        .kernels = kernels,
+    };
+
+    gcb_parallel(queue, gcb_span_count(count), add_raw_span, &job);
 }

@@ -38,8 +38,9 @@ uint64_t gcb_span_count(uint64_t count);
 /* Elements of span i of `count` elements. */
 uint64_t gcb_span_length(uint64_t count, uint64_t i);
 
-/* Adds n elements, from number `at` on, that were decoded to `tile`. */
-void gcb_addition_add(const struct gcb_addition *to, uint64_t at, const float *tile, size_t n,
-                      const struct gcb_kernels *kernels);
+/* Adds `count` raw elements: float32, float16 or bfloat16 as `source` says (float64: float32). The queue's threads share them. */
+void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
+                 enum gcb_dtype source, const struct gcb_kernels *kernels,
+                 const struct gcb_queue *queue);
 
 #endif

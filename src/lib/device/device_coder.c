@@ -176,7 +176,7 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
                                    struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const struct gcb_device_result *r = gcb_device_batch_result(m->batch, m->i);
-    const uint64_t raw = c->base.env.count * gcb_framing_raw_size(c->base.frame.source);
+    const uint64_t raw = c->base.env.count * gcb_raw_size(c->base.frame.source);
     const struct gcb_device_input in = make_input(c, m, 1);
     const bool bad = c->base.nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
 
@@ -247,7 +247,7 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
     if (!(frame->flags & GCB_WIRE_STORED))
         err =
             c->ops->decode_async(c->base.state, payload_dev, frame->payload_bytes, out_dev, &call);
-    else if (frame->payload_bytes != frame->count * gcb_framing_raw_size(frame->source))
+    else if (frame->payload_bytes != frame->count * gcb_raw_size(frame->source))
         err = GCB_E_CORRUPT;
     else
         err = c->module->get_raw(call.stream, frame->source, out_dev, payload_dev, frame->count);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/api/options.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
 
 struct gcb_sum {
     struct gcb_coder *
@@ -90,31 +90,6 @@ int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length
         s->main = NULL;
     }
     return err;
-}
-
-int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
-                 const struct gcb_options *options, struct gcb_diag *diag)
-{
-    struct gcb_settings settings;
-    struct gcb_method method;
-    int err = gcb_settings_init(&settings, options, n, diag);
-
-    if (!err)
-        err = gcb_method_parse(&method, spec, diag);
-    return err ? err : gcb_sum_create(out, &method, into, &settings.config, diag);
-}
-
-int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
-                      const struct gcb_options *options, struct gcb_diag *diag)
-{
-    struct gcb_settings settings;
-    struct gcb_frame frame;
-    struct gcb_rbuf payload;
-    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
-
-    if (!err)
-        err = gcb_settings_init(&settings, options, frame.count, diag);
-    return err ? err : gcb_sum_create_like(out, message, length, into, &settings.config, diag);
 }
 
 void gcb_sum_close(struct gcb_sum *s)
@@ -206,12 +181,8 @@ static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const voi
 int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float weight,
                 struct gcb_diag *diag)
 {
-    struct gcb_frame frame;
-    struct gcb_rbuf payload;
-    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    const int err = gcb_message_check(message, length, 0, diag);
 
-    if (!err)
-        err = gcb_message_check(message, length, 0, diag);
     return err ? err : gcb_sum_add_checked(s, message, length, weight, diag);
 }
 
@@ -251,7 +222,9 @@ static int finish_canvas(struct gcb_sum *s, float *x, struct gcb_diag *diag)
     }
     err = gcb_coder_rebuild(s->main, rebuilt, diag);
     if (!err && s->elements_begun)
-        s->kernels.accumulate.add(x, rebuilt == x ? s->elements : rebuilt, s->count, 1.0f);
+        gcb_add_raw(&(struct gcb_addition){.acc = x, .weight = 1.0f},
+                    rebuilt == x ? s->elements : rebuilt, s->count, GCB_F32, &s->kernels,
+                    &s->queue);
     return err;
 }
 

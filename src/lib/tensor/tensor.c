@@ -19,6 +19,11 @@ size_t gcb_dtype_size(enum gcb_dtype dtype)
     return dtypes[dtype].size;
 }
 
+size_t gcb_raw_size(enum gcb_dtype source)
+{
+    return source == GCB_F64 ? 4 : gcb_dtype_size(source);
+}
+
 const char *gcb_dtype_name(enum gcb_dtype dtype)
 {
     return dtypes[dtype].name;

@@ -22,6 +22,8 @@ struct gcb_mview {
 
 /* Bytes of an element. */
 size_t gcb_dtype_size(enum gcb_dtype dtype);
+/* Bytes of an element in a raw message: at most 4, because codecs work on float32. */
+size_t gcb_raw_size(enum gcb_dtype source);
 /* The type's name: "fp32", "fp16", "bf16" or "fp64". */
 const char *gcb_dtype_name(enum gcb_dtype dtype);
 /* Parses a type's name. Returns 0 or GCB_E_INVALID. */

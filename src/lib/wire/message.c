@@ -4,6 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "src/lib/tensor/tensor.h"
+
 #define FLAGS_KNOWN (GCB_WIRE_STORED | GCB_WIRE_CHECKSUM | GCB_WIRE_WIDE)
 #define FLAGS_AT 5
 #define FIXED_BYTES 8 /* from the magic to the parameter count */
@@ -112,6 +114,14 @@ static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag 
     return 0;
 }
 
+/* Is the payload as long as the raw tensor? */
+static bool holds_tensor(const struct gcb_frame *f)
+{
+    const size_t size = gcb_raw_size(f->source);
+
+    return f->payload_bytes % size == 0 && f->payload_bytes / size == f->count;
+}
+
 /*
  * A wide frame may have small numbers: the encoder chooses the width from the longest possible payload, before it knows
  * the payload's length.
@@ -134,6 +144,11 @@ int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *m
         return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "the message declares %" PRIu64 " bytes of payload, but has %zu",
                             got.payload_bytes, gcb_rbuf_left(&in) - gcb_frame_tail(&got));
+    if (got.flags & GCB_WIRE_STORED && !holds_tensor(&got))
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "the message declares %" PRIu64
+                            " elements, which do not take its %" PRIu64 " bytes of payload",
+                            got.count, got.payload_bytes);
     *f = got;
     *payload = (struct gcb_rbuf){.data = in.data + in.pos, .len = (size_t)got.payload_bytes};
     return 0;
@@ -157,16 +172,12 @@ void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt)
 
 int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag)
 {
-    if (length < FIXED_BYTES)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "the message is too short for a header");
-    if (!(message[FLAGS_AT] & GCB_WIRE_CHECKSUM)) { /* then the lengths must add up */
-        struct gcb_frame frame;
-        struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
 
-        return gcb_frame_parse(&frame, &payload, message, length, diag);
-    }
-    if (length < FIXED_BYTES + GCB_CHECKSUM_BYTES)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "the message is too short for its checksum");
+    if (err || !(frame.flags & GCB_WIRE_CHECKSUM))
+        return err;
     if (gcb_load_u64(message + length - GCB_CHECKSUM_BYTES) != checksum(message, length, salt))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "checksum does not match: the data is damaged");
     return 0;

@@ -170,7 +170,7 @@ static enum gcb_promise_status check_size(struct gcb_promise_case *c)
             c, (double)c->message.len, (double)c->max_message,
             "message longer than the bound of its coder: %zu bytes, at most %llu", c->message.len,
             (unsigned long long)c->max_message);
-    raw = frame.count * gcb_framing_raw_size(frame.source);
+    raw = frame.count * gcb_raw_size(frame.source);
     if (frame.payload_bytes > raw)
         return gcb_promise_broken(c, (double)frame.payload_bytes, (double)raw,
                                   "payload longer than the tensor: %llu bytes, at most %llu",
