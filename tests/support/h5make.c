@@ -11,14 +11,18 @@
 
 enum { MAX_FILES = 64 };
 
-static char folder[] = "h5make-XXXXXX";
-static char made[MAX_FILES][64];
+static char folder[128];
+static char made[MAX_FILES][sizeof(((struct h5make *)NULL)->path)];
 static size_t made_count;
 
 void h5make_open(struct h5make *m, const char *name)
 {
-    if (made_count == 0)
+    if (made_count == 0) {
+        const char *tmp = getenv("TMPDIR");
+
+        snprintf(folder, sizeof(folder), "%s/h5make-XXXXXX", tmp && *tmp ? tmp : "/tmp");
         assert_non_null(mkdtemp(folder));
+    }
     snprintf(m->path, sizeof(m->path), "%s/%s", folder, name);
     assert_true(made_count < MAX_FILES);
     memcpy(made[made_count++], m->path, sizeof(m->path));

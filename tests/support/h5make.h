@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * Small HDF5 files for tests, in a folder of the test below the current one. A failure ends the test.
+ * Small HDF5 files for tests, in a temporary folder of the test. A failure ends the test.
  */
 struct h5make {
-    char path[64];
+    char path[192];
     hid_t file;
 };
 

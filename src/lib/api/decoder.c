@@ -70,8 +70,12 @@ int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, 
                struct gcb_diag *diag)
 {
     const struct gcb_mview out = {.data = x, .count = gcb_coder_elements(decoder->coder)};
-    const int err = gcb_message_check(message, length, 0, diag);
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
 
+    if (!err) /* only now, because a newer version may have another checksum */
+        err = gcb_message_check(message, length, 0, diag);
     return err ? err : gcb_coder_decode(decoder->coder, message, length, &out, diag);
 }
 

@@ -181,8 +181,12 @@ static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const voi
 int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float weight,
                 struct gcb_diag *diag)
 {
-    const int err = gcb_message_check(message, length, 0, diag);
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
 
+    if (!err)
+        err = gcb_message_check(message, length, 0, diag);
     return err ? err : gcb_sum_add_checked(s, message, length, weight, diag);
 }
 

@@ -172,12 +172,16 @@ void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt)
 
 int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag)
 {
-    struct gcb_frame frame;
-    struct gcb_rbuf payload;
-    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    if (length < FIXED_BYTES)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the message is too short for a header");
+    if (!(message[FLAGS_AT] & GCB_WIRE_CHECKSUM)) { /* then the lengths must add up */
+        struct gcb_frame frame;
+        struct gcb_rbuf payload;
 
-    if (err || !(frame.flags & GCB_WIRE_CHECKSUM))
-        return err;
+        return gcb_frame_parse(&frame, &payload, message, length, diag);
+    }
+    if (length < FIXED_BYTES + GCB_CHECKSUM_BYTES)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the message is too short for its checksum");
     if (gcb_load_u64(message + length - GCB_CHECKSUM_BYTES) != checksum(message, length, salt))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "checksum does not match: the data is damaged");
     return 0;

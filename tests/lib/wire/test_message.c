@@ -7,9 +7,10 @@
 
 #include <cmocka.h>
 
+#include "src/lib/tensor/tensor.h"
 #include "src/lib/wire/message.h"
 
-#define PAYLOAD 21
+#define PAYLOAD 22
 #define PARAMS 5
 
 static struct gcb_frame sample(uint8_t flags)
@@ -63,12 +64,17 @@ static void test_round_trip(void **state)
 {
     (void)state;
     for (unsigned flags = 0; flags < 8; flags++) {
-        const struct gcb_frame f = sample((uint8_t)flags);
-        uint8_t message[128];
-        const size_t length = build(message, sizeof(message), &f);
-        struct gcb_frame got;
+        struct gcb_frame f = sample((uint8_t)flags), got;
         struct gcb_rbuf payload;
+        uint8_t message[128];
+        size_t length;
 
+        if (flags & GCB_WIRE_STORED) {
+            length = build(message, sizeof(message), &f);
+            assert_int_equal(gcb_frame_parse(&got, &payload, message, length, NULL), GCB_E_CORRUPT);
+            f.count = PAYLOAD / gcb_raw_size(f.source);
+        }
+        length = build(message, sizeof(message), &f);
         assert_int_equal(gcb_frame_parse(&got, &payload, message, length, NULL), 0);
         assert_same(&got, &f);
         assert_int_equal(gcb_rbuf_left(&payload), PAYLOAD);
@@ -81,7 +87,7 @@ static void test_round_trip(void **state)
 static void test_bytes(void **state)
 {
     static const uint8_t want[] = {'G', 'C', 'B', 1, 12, 2, 2, 5, 0xe8, 3, 0, 0,
-                                   21,  0,   0,   0, 1,  2, 3, 4, 5,    0, 7, 14};
+                                   22,  0,   0,   0, 1,  2, 3, 4, 5,    0, 7, 14};
     const struct gcb_frame f = sample(GCB_WIRE_CHECKSUM);
     uint8_t message[128];
 
@@ -204,12 +210,12 @@ static void test_patch(void **state)
         f.payload_bytes = 0;
         length = build(message, sizeof(message), &f);
         guard = message[length - 1];
-        f.payload_bytes = 3;
-        f.count = 7;
+        f.payload_bytes = 12;
+        f.count = 6;
         f.flags |= GCB_WIRE_STORED;
         gcb_frame_patch(&f, message);
         assert_int_equal(message[length - 1], guard);
-        assert_int_equal(gcb_frame_parse(&got, &payload, message, length + 3, NULL), 0);
+        assert_int_equal(gcb_frame_parse(&got, &payload, message, length + 12, NULL), 0);
         assert_same(&got, &f);
     }
 }

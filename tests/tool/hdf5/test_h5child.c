@@ -386,7 +386,7 @@ static void test_pipe(void **state)
     struct gcb_source *source = NULL;
     struct gcb_diag diag = {0};
     struct h5make m;
-    char pipe[80];
+    char pipe[256];
     float x[3];
 
     (void)state;
