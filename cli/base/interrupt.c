@@ -50,6 +50,7 @@ void interrupt_catch(void)
 {
     set_handler(SIGINT, note_signal);
     set_handler(SIGTERM, note_signal);
+    set_handler(SIGHUP, note_signal);
 }
 
 bool interrupt_seen(void)

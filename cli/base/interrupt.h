@@ -11,7 +11,7 @@
 void interrupt_tidy(void);
 
 /*
- * From here on, Ctrl-C and SIGTERM end a long command between two pieces of work: it can still show what was measured
+ * From here on, Ctrl-C, SIGTERM and SIGHUP end a long command between two pieces of work: it can still show what was measured
  * and remove what is half-written. Programs that it started are told to end at once. A second signal ends the process
  * at once.
  */

@@ -51,7 +51,7 @@ END
     only
 }
 
-for signal in SIGINT SIGTERM; do
+for signal in SIGINT SIGTERM SIGHUP; do
     expected=1
     ended $signal plot --only rate-distortion -o "$tmp/dir" "$tmp/r.json"
     says "interrupted"
@@ -62,9 +62,4 @@ for signal in SIGINT SIGTERM; do
     ended $signal regress --against "$tmp/bin/gnuplot" "$tmp/g.h5"
     says "interrupted"
 done
-expected=-1
-ended SIGHUP plot --only rate-distortion -o "$tmp/dir" "$tmp/r.json"
-ended SIGHUP report -o "$tmp/dir/r.html" "$tmp/r.json"
-ended SIGHUP regress --against "$tmp/bin/gnuplot" "$tmp/g.h5"
-
 finish

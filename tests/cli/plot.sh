@@ -60,6 +60,17 @@ check "script and data are left" test -s "$tmp/dir/rate-distortion.gp" -a -s "$t
 check "nothing else is" test -z "$(ls -A "$tmp/dir" | grep -vE '\.(gp|dat)$')"
 rm -r "$tmp/dir"
 
+# On a full disk gnuplot ends well with a part of the image.
+mkdir "$tmp/cut"
+printf '#!/bin/sh\nprintf "<svg> a picture that ends here <g>" >"${2%%.gp}.svg"\n' >"$tmp/cut/gnuplot"
+chmod +x "$tmp/cut/gnuplot"
+last="plot of a cut image"
+PATH=$tmp/cut:$PATH "$GCBENCH" plot --type svg --only rate-distortion -o "$tmp/cut/o" "$tmp/c.json" >"$out" 2>"$err"
+rc=$?
+exits 1
+says "did not finish the image"
+check "no cut image is left" test ! -e "$tmp/cut/o/rate-distortion.svg"
+
 command -v gnuplot >/dev/null || skip "the rest needs gnuplot (Debian: gnuplot-nox)"
 
 run plot --only rate-distortion,heatmap -o "$tmp/dir" "$tmp/c.json"

@@ -195,10 +195,12 @@ static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_d
 
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
 {
-    const size_t n = strcspn(spec, ":");
+    const size_t n = spec ? strcspn(spec, ":") : 0;
     char name[64];
     bool found = false;
 
+    if (!spec)
+        return gcb_diag_set(diag, GCB_E_INVALID, "no method is given");
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), spec);
     for (size_t i = 0; !found && gcb_method_at(out, i); i++)
         found = strcmp(out->name, name) == 0;

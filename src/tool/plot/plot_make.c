@@ -365,17 +365,34 @@ static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_di
     return err;
 }
 
-static int draw(const struct work *w, struct gcb_diag *diag)
+/* Does the file end as an image of this type does? On a full disk gnuplot writes a part of the image and succeeds. */
+static bool is_complete(const char *path, enum gcb_plot_type type)
+{
+    static const char *const ends[GCB_PLOT_TYPES] = {
+        [GCB_PLOT_PNG] = "IEND",
+        [GCB_PLOT_SVG] = "</svg>",
+        [GCB_PLOT_PDF] = "%%EOF",
+        [GCB_PLOT_TEXT] = "\n",
+    };
+    char tail[32] = "";
+    FILE *f = fopen(path, "rbe");
+    size_t n = 0;
+
+    if (f && fseek(f, -(long)sizeof(tail), SEEK_END) == 0)
+        n = fread(tail, 1, sizeof(tail), f);
+    if (f)
+        fclose(f);
+    return memmem(tail, n, ends[type], strlen(ends[type])) != NULL;
+}
+
+static int draw(const struct work *w, enum gcb_plot_type type, struct gcb_diag *diag)
 {
     const char *slash = strrchr(w->paths[GCB_PLOT_SCRIPT], '/');
-    struct stat s;
     const int err = run_gnuplot(w->folder, slash + 1, diag);
 
-    if (err)
+    if (err || is_complete(w->paths[GCB_PLOT_IMAGE], type))
         return err;
-    if (stat(w->paths[GCB_PLOT_IMAGE], &s) != 0 || s.st_size == 0)
-        return gcb_diag_set(diag, GCB_E_IO, "gnuplot made no image");
-    return 0;
+    return gcb_diag_set(diag, GCB_E_IO, "gnuplot did not finish the image; is the disk full?");
 }
 
 /* Moves a file from the temporary folder to its final path, and sets *out to that path. */
@@ -417,7 +434,7 @@ int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job, st
         err = prepare(&w, job, diag);
     if (err)
         goto out;
-    drawn = draw(&w, diag);
+    drawn = draw(&w, job->type, diag);
     for (int i = GCB_PLOT_FILES; !err && i-- > (drawn ? GCB_PLOT_SCRIPT : GCB_PLOT_IMAGE);)
         err = deliver(&out->path[i], &files[i], &w, i, job->folder, diag);
     err = err ? err : drawn;
@@ -485,7 +502,7 @@ int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *d
     name_page(w.stem, job->plot, job->data, job->page);
     err = prepare(&w, job, diag);
     if (!err)
-        err = draw(&w, diag);
+        err = draw(&w, job->type, diag);
     if (!err)
         err = read_whole(out, w.paths[GCB_PLOT_IMAGE], diag);
     if (!err && job->type == GCB_PLOT_TEXT)
