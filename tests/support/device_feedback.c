@@ -101,9 +101,11 @@ static void open_unfused(struct unfused *u, const struct gcb_method *m,
     const struct gcb_memory_params params = {.kind = GCB_MEMORY_EF, .decay = carry};
     const struct gcb_queue queue = {.threads = 1};
     const uint64_t n = config->env.count;
+    struct gcb_kernels kernels;
 
+    gcb_kernels_init(&kernels, gcb_cpu_detect());
     *u = (struct unfused){.dev = dev, .back = malloc((n + 1) * sizeof(float))};
-    assert_int_equal(gcb_memory_create(&u->memory, &params, n, 1, &queue, NULL), 0);
+    assert_int_equal(gcb_memory_create(&u->memory, &params, n, 1, &queue, &kernels, NULL), 0);
     assert_int_equal(gcb_coder_create(&u->cpu, m, config, NULL), 0);
 }
 

@@ -49,6 +49,7 @@ static void open_pair(struct pair *w, const struct gcb_device *device, const cha
     const struct device_setting setting = {.seed = 3, .nonfinite = GCB_NONFINITE_RAW};
     const struct gcb_queue queue = {.threads = 1};
     struct gcb_memory_params params;
+    struct gcb_kernels kernels;
     struct gcb_coder_config config;
     struct gcb_method m;
     void *p;
@@ -58,7 +59,8 @@ static void open_pair(struct pair *w, const struct gcb_device *device, const cha
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
     gcb_method_memory(&params, &m);
     device_configure(&config, &setting, n);
-    assert_int_equal(gcb_memory_create(&w->want, &params, n, WORKERS, &queue, NULL), 0);
+    gcb_kernels_init(&kernels, gcb_cpu_detect());
+    assert_int_equal(gcb_memory_create(&w->want, &params, n, WORKERS, &queue, &kernels, NULL), 0);
     assert_int_equal(gcb_coder_create(&w->cpu, &m, &config, NULL), 0);
     assert_int_equal(gcb_device_coder_create(&w->dev, device, &m, &config, NULL), 0);
     device_open_place(&w->p, device, n, gcb_device_coder_max_payload(w->dev),

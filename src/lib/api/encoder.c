@@ -13,7 +13,7 @@ struct gcb_encoder {
     enum gcb_nonfinite nonfinite;
     struct gcb_memory *memory; /* NULL: none */
     struct gcb_coder *own;     /* decodes what this encoder sent; NULL without a memory */
-    bool has_norm;             /* `norm` is for the next tensor */
+    bool has_norm;             /* the caller gave `norm` for the next tensor */
     double norm;
     uint64_t count;
     struct gcb_queue queue;
@@ -39,7 +39,7 @@ static int init_memory(struct gcb_encoder *e, const struct gcb_method *method,
     err = gcb_coder_create(&e->own, method, &config, diag);
     return err ? err
                : gcb_memory_create(&e->memory, &params, e->count, s->options.workers, &e->queue,
-                                   diag);
+                                   &e->kernels, diag);
 }
 
 static int init(struct gcb_encoder *e, const struct gcb_method *method, struct gcb_settings *s,
@@ -145,14 +145,20 @@ static const float *widen(struct gcb_encoder *e, const void *x)
 
 int gcb_encoder_set_norm(struct gcb_encoder *e, double norm, struct gcb_diag *diag)
 {
+    if (norm < 0.0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
+    e->has_norm = true;
+    e->norm = norm;
+    return 0;
+}
+
+/* Does the next tensor have a given norm, and does the method, which may have changed since, use it? */
+static bool uses_norm(const struct gcb_encoder *e)
+{
     struct gcb_memory_params p;
 
     memory_params(e, &p);
-    if (norm < 0.0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
-    e->has_norm = p.kind == GCB_MEMORY_DGC && p.clip != 0.0;
-    e->norm = norm;
-    return 0;
+    return e->has_norm && p.kind == GCB_MEMORY_DGC && p.clip != 0.0;
 }
 
 /* The tensor cannot enter the memory. The memory stays as it is. */
@@ -161,7 +167,7 @@ static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, st
 {
     if (e->nonfinite == GCB_NONFINITE_RAW)
         return gcb_coder_encode_raw(e->coder, in, out, diag);
-    if (e->has_norm && !isfinite(e->norm))
+    if (uses_norm(e) && !isfinite(e->norm))
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the norm of the worker's tensors is %g",
                             e->norm);
     if (e->kernels.reduce.max_bits(in->data, in->count) >= GCB_INF_BITS)
@@ -170,10 +176,15 @@ static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, st
                         "the sum of the tensor and the encoder's memory overflows float32");
 }
 
+/* Also with GCB_NONFINITE_TRUSTED, because an infinity would stay in the memory. */
 static bool stays_finite(struct gcb_encoder *e, const struct gcb_view *in)
 {
-    return e->nonfinite == GCB_NONFINITE_TRUSTED ||
-           ((!e->has_norm || isfinite(e->norm)) && gcb_memory_stays_finite(e->memory, in->data));
+    if (uses_norm(e)) {
+        if (!isfinite(e->norm))
+            return false;
+        gcb_memory_set_norm(e->memory, e->norm);
+    }
+    return gcb_memory_stays_finite(e->memory, in->data);
 }
 
 /* The memory learns what the receiver will decode. */
@@ -203,8 +214,6 @@ static int encode_with_memory(struct gcb_encoder *e, const struct gcb_step *at,
                             "an encoder with a memory needs room for %zu bytes "
                             "(gcb_encoder_bound), not %zu",
                             bound, out->cap);
-    if (e->has_norm)
-        gcb_memory_set_norm(e->memory, e->norm);
     if (!stays_finite(e, in))
         return encode_nonfinite(e, in, out, diag);
     p.data = gcb_memory_compensate(e->memory, in->data);
@@ -305,20 +314,20 @@ int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
                     struct gcb_diag *diag)
 {
     struct gcb_method method = *gcb_coder_method(e->coder);
-    struct gcb_memory_params before, after;
+    struct gcb_memory_params params;
     int err;
 
-    gcb_method_memory(&before, &method);
+    if (strcmp(key, "memory") == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "the memory of an open encoder cannot change; open another encoder");
     err = gcb_method_change(&method, key, value, diag);
     if (err)
         return err;
-    gcb_method_memory(&after, &method);
-    if (after.kind != before.kind)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "the memory of an open encoder cannot change; open another encoder");
     if (!gcb_coder_rebind(e->coder, &method)) /* `own` learns from the next message */
         err = remake(e, &method, diag);
-    if (!err && e->memory)
-        gcb_memory_set_params(e->memory, &after);
-    return err;
+    if (err || !e->memory)
+        return err;
+    gcb_method_memory(&params, &method);
+    gcb_memory_set_params(e->memory, &params);
+    return 0;
 }

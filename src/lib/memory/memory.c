@@ -5,9 +5,7 @@
 
 #include "kernels/base/hd.h"
 #include "kernels/memory/memory_elem.h"
-#include "kernels/reduce/reduce.h"
 #include "src/lib/base/alloc.h"
-#include "src/lib/base/cpu_flags.h"
 #include "src/lib/codec/packed.h"
 
 /* Each kind has at most two arrays: `e` is what has not been sent, `u` is momentum. */
@@ -16,6 +14,7 @@ struct gcb_memory {
     uint64_t count;
     unsigned workers;
     struct gcb_queue queue;
+    struct gcb_reduce_fns reduce;
     float *e, *u;
     uint64_t summed;   /* delay: steps since the last message, at most p.delay */
     double norm;       /* of the next gradient, for clipping; NAN: not known yet */
@@ -107,7 +106,7 @@ static bool has_momentum(int kind)
 
 int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *params,
                       uint64_t count, unsigned workers, const struct gcb_queue *queue,
-                      struct gcb_diag *diag)
+                      const struct gcb_kernels *kernels, struct gcb_diag *diag)
 {
     struct gcb_memory *m = gcb_alloc_zero(1, sizeof(*m));
     int err = m ? 0 : GCB_E_NOMEM;
@@ -118,6 +117,7 @@ int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *p
     m->count = count;
     m->workers = workers ? workers : 1;
     m->queue = *queue;
+    m->reduce = kernels->reduce;
     m->clip_scale = 1.0;
     m->norm = NAN;
     if (params->kind != GCB_MEMORY_NONE)
@@ -156,13 +156,11 @@ void gcb_memory_set_norm(struct gcb_memory *m, double norm)
 
 static void measure_norm(struct gcb_memory *m, const float *g)
 {
-    struct gcb_reduce_fns reduce;
-
-    gcb_reduce_init(&reduce, gcb_cpu_detect());
-    m->norm = sqrt(gcb_reduce_blocks(reduce.sum_sq, g, m->count));
+    m->norm = sqrt(gcb_reduce_blocks(m->reduce.sum_sq, g, m->count));
 }
 
-/* The factor of DGC's local clipping: to the norm clip / sqrt(workers), so that the workers' sum has about norm clip. */
+/* The factor of DGC's local clipping: to the norm clip / sqrt(workers), so that the workers' sum has about norm
+ * clip. */
 static double clip_scale(const struct gcb_memory *m)
 {
     return gcb_memory_clip_norm(m->norm, m->p.clip / sqrt((double)m->workers));

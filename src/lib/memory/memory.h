@@ -13,7 +13,8 @@
  *
  * In the rules below, g is the gradient, p what is encoded, and s what was sent (the decoded message; zero if nothing
  * was sent), all in float32. A worker keeps the arrays e, v, a (not yet sent) and u (momentum); m is the momentum's
- * factor. The sums at the right are over all steps; "carried" means the value that a step begins with, "added" the value that a step adds to v or a.
+ * factor. The sums at the right are over all steps; "carried" means the value that a step begins with, "added" the
+ * value that a step adds to v or a.
  *
  *   none    p = g
  *   ef      p = decay e + g; e = p - s                sum s + e = sum g - (1 - decay) sum e_carried
@@ -26,22 +27,22 @@
  */
 struct gcb_memory;
 
-/* Makes the memory of one of `workers` workers for `count` elements, all zero. Returns 0 or GCB_E_NOMEM. The queue is
- * copied. */
+/* Makes the memory of one of `workers` workers for `count` elements, all zero. Returns 0 or GCB_E_NOMEM. The queue and
+ * the kernels are copied. */
 int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *params,
                       uint64_t count, unsigned workers, const struct gcb_queue *queue,
-                      struct gcb_diag *diag);
+                      const struct gcb_kernels *kernels, struct gcb_diag *diag);
 void gcb_memory_destroy(struct gcb_memory *m); /* NULL is fine */
 
 /*
- * Gives the norm of the next gradient, which clip-norm limits: that of all tensors of this worker together, finite and not
- * negative. Without it, the tensor's own norm counts.
+ * Gives the norm of the next gradient, which clip-norm limits: that of all tensors of this worker together, finite and
+ * not negative. Without it, the tensor's own norm counts.
  */
 void gcb_memory_set_norm(struct gcb_memory *m, double norm);
 
 /*
- * Would compensate(m, g) return finite values only? Changes nothing. After true, compensate must follow, with the same g.
- * False: g, its norm or the sum is not finite, and the norm is forgotten.
+ * Would compensate(m, g) return finite values only? Changes nothing. After true, compensate must follow, with the same
+ * g. False: g, its norm or the sum is not finite, and the norm is forgotten.
  */
 bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g);
 
@@ -62,8 +63,8 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent);
 void gcb_memory_arrays(struct gcb_memory *m, float **residual, float **momentum);
 
 /*
- * After compensate(m, g): adds to sum[] what this step added to the memory: g, or the momentum after clipping (dgc, delay).
- * The receiver should get this in the end.
+ * After compensate(m, g): adds to sum[] what this step added to the memory: g, or the momentum after clipping (dgc,
+ * delay). The receiver should get this in the end.
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 
@@ -74,8 +75,8 @@ const float *gcb_memory_residual(const struct gcb_memory *m);
 void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params *params);
 
 /*
- * Copies what a memory keeps: arrays of count floats (NULL: not wanted), and the steps since the last message. An array that
- * this kind does not have is saved as zeros. Restoring takes NULL for zeros, and changes nothing after a failure:
+ * Copies what a memory keeps: arrays of count floats (NULL: not wanted), and the steps since the last message. An array
+ * that this kind does not have is saved as zeros. Restoring takes NULL for zeros, and changes nothing after a failure:
  * GCB_E_MISMATCH if the memory cannot keep a value, GCB_E_NONFINITE.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,

@@ -259,8 +259,10 @@ static bool sparse_may_send_raw(const void *state)
 static bool sparse_length_varies(const void *state)
 {
     const struct gcb_sparse *s = state;
+    const bool whole = s->selector_ops == &gcb_selector_redsync &&
+                       gcb_redsync_path(&s->selection.p, s->selection.count) == GCB_REDSYNC_ALL;
 
-    return !s->selector_ops->exact || !s->index_ops->fixed || s->segments > 1;
+    return !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
 }
 
 static void sparse_save(const void *state, uint64_t *kept)

@@ -26,7 +26,8 @@ static int init_worker(struct gcb_replay_state *s, struct gcb_replay_worker *wor
     worker->age = gcb_alloc_zero(n, sizeof(*worker->age));
     if (!worker->age)
         return gcb_diag_nomem(diag, n * sizeof(*worker->age), "what workers keep between steps");
-    err = gcb_memory_create(&worker->memory, &s->memory, n, s->workers, s->config->queue, diag);
+    err = gcb_memory_create(&worker->memory, &s->memory, n, s->workers, s->config->queue,
+                            s->config->kernels, diag);
     if (err || !s->device)
         return err;
     return gcb_replay_device_start(s->device, &worker->on_device, &s->memory, n, s->workers, diag);

@@ -27,12 +27,14 @@ static void follows_the_recurrence(const char *spec)
     struct gcb_memory *m = NULL;
     struct gcb_method method;
     struct trip t = {0};
+    struct gcb_kernels kernels;
     uint8_t message[ROOM];
     float g[N], sent[N];
 
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
     gcb_method_memory(&params, &method);
-    assert_int_equal(gcb_memory_create(&m, &params, N, 1, &queue, NULL), 0);
+    gcb_kernels_init(&kernels, 0);
+    assert_int_equal(gcb_memory_create(&m, &params, N, 1, &queue, &kernels, NULL), 0);
     gradient(g, 0);
     trip_encode(&t, spec, g, N, &(struct trip_options){.seed = 1}); /* for its encoder */
     for (uint64_t step = 0; step < 7; step++) {
@@ -125,6 +127,36 @@ static void nonfinite_leaves_the_memory(void **state)
         same_state(&before, strict);
         gcb_decoder_close(d);
         gcb_encoder_close(strict);
+        gcb_encoder_close(e);
+    }
+}
+
+/* A memory with an infinity would never send a valid message again. */
+static void nobody_is_trusted_with_a_memory(void **state)
+{
+    static const char *const specs[] = {"qsgd:memory=ef", "sbc", "terngrad:memory=ef",
+                                        "dgc:clip-norm=1", "topk:memory=ef"};
+    const struct gcb_options trusted = {.size = sizeof(trusted),
+                                        .nonfinite = GCB_NONFINITE_TRUSTED};
+    struct saved before;
+    uint8_t message[ROOM];
+    struct gcb_diag diag;
+    float g[N];
+    size_t length;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        struct gcb_encoder *e = encoder_of(specs[i], &trusted);
+
+        gradient(g, 0);
+        encode(e, 0, g, message);
+        save(&before, e);
+        g[5] = INFINITY;
+        assert_int_equal(gcb_encode(e, 1, 0, g, message, ROOM, &length, &diag), GCB_E_NONFINITE);
+        assert_non_null(strstr(diag.text, "tensor contains"));
+        same_state(&before, e);
+        gradient(g, 1);
+        encode(e, 1, g, message);
         gcb_encoder_close(e);
     }
 }
@@ -313,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_method_has_its_memory),
         cmocka_unit_test(nonfinite_leaves_the_memory),
+        cmocka_unit_test(nobody_is_trusted_with_a_memory),
         cmocka_unit_test(overflow_leaves_the_memory),
         cmocka_unit_test(too_little_room_leaves_the_memory),
         cmocka_unit_test(raw_messages_leave_nothing),

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -154,6 +155,9 @@ static void lengths_are_exact(void **state)
         "range:bits=16",
         "topk:memory=ef",
         "dgc:select=topk",
+        "redsync",
+        "redsync:quant=asq",
+        "redsync:values=fp16",
     };
     static const char *const varying[] = {"topk:index=golomb",     "sbc",
                                           "qsgd:coding=elias",     "topk:memory=delay,delay=2",
@@ -286,9 +290,9 @@ static void changes_may_be_refused(void **state)
 {
     static const struct {
         const char *key, *value;
-    } rows[] = {{"tehta", "0.5"},      {"theta", "1.5"},    {"memory", "none"}, {"memory", "dgc"},
-                {"momentum", "0.5"},   {"chunk", "-1"},     {"chunk", "100"},   {"values", "mean"},
-                {"select", "fastest"}, {"threshold", "0.1"}};
+    } rows[] = {{"tehta", "0.5"},   {"theta", "1.5"},      {"memory", "none"},  {"memory", "dgc"},
+                {"memory", "ef"},   {"momentum", "0.5"},   {"chunk", "-1"},     {"chunk", "100"},
+                {"values", "mean"}, {"select", "fastest"}, {"threshold", "0.1"}};
     struct gcb_encoder *e = encoder_of("topk:memory=ef", NULL),
                        *twin = encoder_of("topk:memory=ef", NULL);
     uint8_t a[ROOM], b[ROOM];
@@ -349,6 +353,40 @@ static void clips_by_the_given_norm(void **state)
     gcb_encoder_close(own);
 }
 
+static bool is_raw(struct gcb_encoder *e, uint64_t step, const float *g)
+{
+    struct gcb_message_info info;
+    uint8_t message[ROOM];
+
+    assert_int_equal(gcb_message_info(&info, message, encode(e, step, g, message), NULL), 0);
+    return info.stored;
+}
+
+/* A given norm is for one tensor only, and only for a method that clips. */
+static void forgets_the_given_norm(void **state)
+{
+    static const struct gcb_options raw = {.size = sizeof(raw), .nonfinite = GCB_NONFINITE_RAW};
+    struct gcb_encoder *e = encoder_of("dgc:clip-norm=2", &raw);
+    struct gcb_encoder *strict = encoder_of("dgc:clip-norm=2", NULL);
+    uint8_t message[ROOM];
+    float g[N];
+
+    (void)state;
+    gradient(g, 0);
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_int_equal(gcb_encoder_set_norm(e, i ? NAN : INFINITY, NULL), 0);
+        assert_true(is_raw(e, 2 * i, g));
+        assert_false(is_raw(e, 2 * i + 1, g));
+    }
+    assert_int_equal(gcb_encoder_set_norm(strict, INFINITY, NULL), 0);
+    assert_int_equal(gcb_encoder_set(strict, "clip-norm", "0", NULL), 0);
+    encode(strict, 0, g, message);
+    assert_int_equal(gcb_encoder_set(strict, "clip-norm", "2", NULL), 0);
+    encode(strict, 1, g, message);
+    gcb_encoder_close(e);
+    gcb_encoder_close(strict);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,7 +394,7 @@ int main(void)
         cmocka_unit_test(counters_may_be_hostile), cmocka_unit_test(changes_add_up),
         cmocka_unit_test(a_new_state_is_zero),     cmocka_unit_test(lengths_are_exact),
         cmocka_unit_test(changes_keep_the_memory), cmocka_unit_test(changes_may_be_refused),
-        cmocka_unit_test(clips_by_the_given_norm),
+        cmocka_unit_test(clips_by_the_given_norm), cmocka_unit_test(forgets_the_given_norm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,12 +65,27 @@ static void simulate(struct run *r, struct gcb_memory *m, const struct gcb_memor
     }
 }
 
+static unsigned sums_of_squares;
+
+static double count_sum_sq(const float *x, size_t n)
+{
+    double sum = 0.0;
+
+    sums_of_squares++;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * x[i];
+    return sum;
+}
+
 static struct gcb_memory *open_memory(const struct gcb_memory_params *p)
 {
     const struct gcb_queue queue = {.threads = 2};
     struct gcb_memory *m = NULL;
+    struct gcb_kernels kernels;
 
-    assert_int_equal(gcb_memory_create(&m, p, N, 4, &queue, NULL), 0);
+    gcb_kernels_init(&kernels, 0);
+    kernels.reduce.sum_sq = count_sum_sq;
+    assert_int_equal(gcb_memory_create(&m, p, N, 4, &queue, &kernels, NULL), 0);
     return m;
 }
 
@@ -159,6 +174,7 @@ static void clips(void **state)
     (void)state;
     check_fill(g, N, FILL_NOISE, 1);
     v = gcb_memory_compensate(m, g);
+    assert_int_equal(sums_of_squares, 1); /* the kernels of the caller are used */
     for (size_t i = 0; i < N; i++)
         norm += (double)v[i] * v[i];
     assert_true(fabs(sqrt(norm) - 1.0) < 1e-5); /* 2 / sqrt(4 workers) */
