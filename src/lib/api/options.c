@@ -8,25 +8,33 @@ const char *gcb_version(void)
     return GCB_VERSION_TEXT;
 }
 
-/* Copies options of any version of the header. Fields that the caller's header does not have become 0, which means the
- * default. */
-static int copy_options(struct gcb_options *out, const struct gcb_options *o, struct gcb_diag *diag)
+int gcb_struct_check_size(size_t size, const char *type, struct gcb_diag *diag)
 {
-    memset(out, 0, sizeof(*out));
-    if (!o)
+    if (size >= sizeof(size) && size <= GCB_STRUCT_MOST)
         return 0;
-    if (o->size < sizeof(o->size))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "the options have size %zu; set options.size to sizeof(struct "
-                            "gcb_options)",
-                            o->size);
-    for (size_t i = sizeof(*out); i < o->size; i++)
-        if (((const unsigned char *)o)[i])
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "struct %s has the size %zu; set its field `size` to sizeof(struct %s)",
+                        type, size, type);
+}
+
+int gcb_struct_copy(void *out, size_t known, const void *in, const char *type,
+                    struct gcb_diag *diag)
+{
+    size_t size;
+    int err;
+
+    memcpy(&size, in, sizeof(size));
+    err = gcb_struct_check_size(size, type, diag);
+    if (err)
+        return err;
+    for (size_t i = known; i < size; i++)
+        if (((const unsigned char *)in)[i])
             return gcb_diag_set(diag, GCB_E_INVALID,
-                                "the options have a field that this library is too old to know "
+                                "struct %s has a field that this library is too old to know "
                                 "(byte %zu of %zu); set it to 0, or install a newer library",
-                                i, o->size);
-    memcpy(out, o, o->size < sizeof(*out) ? o->size : sizeof(*out));
+                                type, i, size);
+    memset(out, 0, known);
+    memcpy(out, in, size < known ? size : known);
     return 0;
 }
 
@@ -72,8 +80,9 @@ static int check_shape(const struct gcb_options *o, uint64_t n, struct gcb_diag 
 int gcb_settings_init(struct gcb_settings *s, const struct gcb_options *options, uint64_t n,
                       struct gcb_diag *diag)
 {
+    static const struct gcb_options defaults = {.size = sizeof(defaults)};
     struct gcb_options *o = &s->options;
-    int err = copy_options(o, options, diag);
+    int err = gcb_struct_copy(o, sizeof(*o), options ? options : &defaults, "gcb_options", diag);
 
     if (!err)
         err = check_ranges(o, diag);

@@ -73,6 +73,8 @@ static void sizes(void **state)
     (void)state;
     refused(&(struct gcb_options){.threads = 2}, "sizeof(struct gcb_options)");
     refused(&(struct gcb_options){.size = 7}, "sizeof(struct gcb_options)");
+    refused(&(struct gcb_options){.size = 4097}, "sizeof(struct gcb_options)");
+    refused(&(struct gcb_options){.size = SIZE_MAX}, "sizeof(struct gcb_options)");
     accepted(&grown.o);
     grown.newer[15] = 1;
     refused(&grown.o, "newer library");
