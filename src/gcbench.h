@@ -11,11 +11,11 @@
  *     gcb_encoder_close(e);
  *
  * Conventions:
- *   - A function that can fail returns 0 or a negative enum gcb_status. Results go out through pointers; after a failure
- *     they are unchanged, if nothing else is said.
+ *   - A function that can fail returns 0 or a negative enum gcb_status. Results go out through pointers. After a
+ *     failure they are unchanged, if nothing else is said.
  *   - `diag` may be NULL. After a failure it holds a message of one line.
- *   - A tensor is an array of float32, if options.input does not say otherwise. The caller owns all arrays; no object keeps
- *     a pointer to them.
+ *   - A tensor is an array of float32, if options.input does not say otherwise. The caller owns all arrays. No object
+ *     keeps a pointer to an array after a call, except a sum to its tensor `into` (gcb_sum_open).
  *   - The same input gives the same message on all machines, with any number of threads (docs/format.md). The only
  *     exception is an FFT over a whole message.
  *   - No function prints, exits or reads the environment.
@@ -66,18 +66,28 @@ enum gcb_dtype { GCB_F32 = 0, GCB_F16 = 1, GCB_BF16 = 2, GCB_F64 = 3, GCB_DTYPE_
 
 /* What to do with a tensor that has an infinity or NaN. The check reads the tensor once. */
 enum gcb_nonfinite {
-    GCB_NONFINITE_ERROR, /* gcb_encode checks the tensor and fails with GCB_E_NONFINITE */
-    GCB_NONFINITE_RAW,   /* gcb_encode checks the tensor and sends it raw, bit for bit */
-    GCB_NONFINITE_TRUSTED, /* gcb_encode does not check. If a value is not finite, the message is unspecified, but memory
-                              stays safe */
+    /* gcb_encode checks the tensor and fails with GCB_E_NONFINITE. */
+    GCB_NONFINITE_ERROR,
+    /*
+     * gcb_encode checks the tensor and sends it raw, in the type options.source. If that is the type of the input, the
+     * elements stay bit for bit the same. The only exception is a signalling NaN of 16 bits, which may become quiet.
+     */
+    GCB_NONFINITE_RAW,
+    /*
+     * gcb_encode does not check. If a value is not finite, the message is unspecified, but no call reads or writes
+     * outside its arrays. An encoder with a memory checks, and fails like GCB_NONFINITE_ERROR: an infinity would stay
+     * in its memory.
+     */
+    GCB_NONFINITE_TRUSTED,
 };
 
 /*
- * Options. Zero-initialise and set `size`; every other zero field means its default. Where a function takes options, NULL
- * means all defaults.
+ * Options. Zero-initialise and set `size`; every other zero field means its default. Where a function takes options,
+ * NULL means all defaults.
  */
 struct gcb_options {
-    size_t size; /* sizeof(struct gcb_options); tells a newer library which fields the caller has */
+    /* sizeof(struct gcb_options); tells a newer library which fields the caller has. At most 4096. */
+    size_t size;
 
     /* ---- of all objects ---- */
 
@@ -92,9 +102,12 @@ struct gcb_options {
     uint64_t seed;    /* of random methods; 0: 1 */
     const char *path; /* the tensor's name, part of the key of random draws; copied. NULL: "" */
     enum gcb_nonfinite nonfinite; /* default: GCB_NONFINITE_ERROR */
-    /* Type of the elements that gcb_encode reads: GCB_F32, GCB_F16 or GCB_BF16. Elements of 16 bits are little-endian. */
+    /* Type of the elements that gcb_encode reads: GCB_F32, GCB_F16 or GCB_BF16. 16-bit elements are little-endian. */
     enum gcb_dtype input;
-    /* The tensor's type, recorded in the message. Raw messages are in this type (GCB_F64: in float32). 0: as `input`. */
+    /*
+     * The tensor's type, recorded in the message. Raw messages are in this type (GCB_F64: in float32). 0: as `input`.
+     * GCB_F32 is 0, so a 16-bit input cannot be recorded as float32; convert such a tensor to float32 before.
+     */
     enum gcb_dtype source;
     unsigned workers; /* that send a gradient in each step; clip-norm depends on it. 0: 1 */
     int checksum;     /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
@@ -113,8 +126,8 @@ struct gcb_encoder;
  * "name:key=value,...", as listed by `gcbench methods`. The caller owns *out. GCB_E_INVALID: the method or a key is
  * unknown, a value or an option is out of range, or the combination is impossible. GCB_E_NOMEM.
  *
- * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder keeps what it did not
- * send, and adds it to the next tensor. Each tensor of each worker then needs its own encoder.
+ * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder keeps what it did
+ * not send, and adds it to the next tensor. Each tensor of each worker then needs its own encoder.
  */
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
@@ -126,21 +139,21 @@ void gcb_encoder_close(struct gcb_encoder *encoder);
 size_t gcb_encoder_bound(const struct gcb_encoder *encoder);
 
 /*
- * Number of bytes of a message if all messages have the same length; 0 if lengths vary. A tensor that is sent raw, because
- * it has an infinity or NaN or because the method overflows, may have another length, up to gcb_encoder_bound.
+ * Number of bytes of a message if all messages have the same length; 0 if lengths vary. A tensor that is sent raw,
+ * because it has an infinity or NaN or because the method overflows, may have another length, up to gcb_encoder_bound.
  */
 size_t gcb_encoder_length(const struct gcb_encoder *encoder);
 
 /*
  * Encodes x (n elements of the type options.input) into `out`, which has room for `cap` bytes, and sets *length to the
- * message's bytes. *length is 0 if this step sends nothing ("delay"). Without a memory, the same x, step, worker, path and
- * seed give the same bytes. (redsync also depends on the steps before: it uses thresholds again.) Reads no clock. Only
- * the FFT library may allocate, and the first call of an encoder with a memory.
+ * message's bytes. *length is 0 if this step sends nothing ("delay"). Without a memory, the same x, step, worker, path
+ * and seed give the same bytes. (redsync also depends on the steps before: it uses thresholds again.) Reads no clock.
+ * Only the FFT library may allocate, and the first call of an encoder with a memory.
  *
  * With a memory, x is added to what earlier steps did not send, the sum is encoded, and the encoder keeps the sum minus
- * what the receiver will decode. If x has an infinity or NaN, or if the sum overflows, then GCB_NONFINITE_RAW sends x itself
- * raw, also in a step that would send nothing, and the memory stays as it was. With GCB_NONFINITE_TRUSTED a NaN would stay in
- * the memory.
+ * what the receiver will decode. If x has an infinity or NaN, or if the sum overflows, then GCB_NONFINITE_RAW sends x
+ * itself raw, also in a step that would send nothing, and the memory stays as it was. The other values of enum
+ * gcb_nonfinite make the call fail.
  *
  * GCB_E_NOSPACE: without a memory, the encoder ran out of room; with a memory, cap is below gcb_encoder_bound.
  * GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: one of them got no memory. After a failure the memory is as
@@ -150,18 +163,18 @@ int gcb_encode(struct gcb_encoder *encoder, uint64_t step, uint32_t worker, cons
                void *out, size_t cap, size_t *length, struct gcb_diag *diag);
 
 /*
- * Gives the L2 norm of all tensors of this worker together, for the next call of gcb_encode that succeeds: "clip-norm" of
- * dgc limits this norm instead of the tensor's own. The norm is that of the values in x. An infinite or NaN norm makes
- * gcb_encode do what it does for a tensor with a NaN. An encoder that does not clip ignores the norm. GCB_E_INVALID: the
- * norm is negative.
+ * Gives the L2 norm of all tensors of this worker together, for the next call of gcb_encode that succeeds: "clip-norm"
+ * of dgc limits this norm instead of the tensor's own. The norm is that of the values in x. An infinite or NaN norm
+ * makes gcb_encode do what it does for a tensor with a NaN. An encoder that does not clip when gcb_encode is called
+ * ignores the norm. GCB_E_INVALID: the norm is negative.
  */
 int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_diag *diag);
 
 /*
- * Changes a parameter of the method between two steps, as text: ("theta", "0.99"). The memory and redsync's threshold stay.
- * gcb_encoder_bound and gcb_encoder_length change. Decoders must change too if a message carries the parameter (bits, for
- * example). May allocate. After a failure the encoder is as before. GCB_E_INVALID: the key is unknown, the value is out of
- * range or makes no sense with the other parameters, or the key is "memory". GCB_E_NOMEM.
+ * Changes a parameter of the method between two steps, as text: ("theta", "0.99"). The memory and redsync's threshold
+ * stay. gcb_encoder_bound and gcb_encoder_length change. Decoders must change too if a message carries the parameter
+ * (bits, for example). May allocate. After a failure the encoder is as before. GCB_E_INVALID: the key is unknown, the
+ * value is out of range or makes no sense with the other parameters, or the key is "memory". GCB_E_NOMEM.
  */
 int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *value,
                     struct gcb_diag *diag);
@@ -178,9 +191,9 @@ struct gcb_memory_state {
 void gcb_encoder_save(const struct gcb_encoder *encoder, struct gcb_memory_state *state);
 
 /*
- * Puts a saved state into an encoder of the same method, count and options, which then gives the same bytes as the saved
- * one would. The state is only read. After a failure the encoder is as before. GCB_E_MISMATCH: the method cannot have this
- * state. GCB_E_NONFINITE: an array has an infinity or NaN.
+ * Puts a saved state into an encoder of the same method, count and options, which then gives the same bytes as the
+ * saved one would. The state is only read. After a failure the encoder is as before. GCB_E_MISMATCH: the method cannot
+ * have this state. GCB_E_NONFINITE: an array has an infinity or NaN.
  */
 int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_state *state,
                         struct gcb_diag *diag);
@@ -190,18 +203,19 @@ int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_sta
 struct gcb_decoder;
 
 /*
- * Opens a decoder for the messages of an encoder with this method and n elements, and allocates all memory that decoding
- * needs. Parameters that a message does not carry (theta, for example) may differ from the encoder's. The caller owns
- * *out. Errors: as gcb_encoder_open.
+ * Opens a decoder for the messages of an encoder with this method and n elements, and allocates all memory that
+ * decoding needs. Parameters that a message does not carry (theta, for example) may differ from the encoder's. The
+ * caller owns *out. Errors: as gcb_encoder_open.
  */
 int gcb_decoder_open(struct gcb_decoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
 
 /*
  * Opens a decoder for messages like `message` (`length` bytes): of the same method, element count and parameters. The
- * message is only read during the call and may be hostile. If the message is a raw tensor, the decoder learns its method
- * from the first message that is not. The caller owns *out. GCB_E_CORRUPT: damaged, or more than options->max_elements
- * elements. GCB_E_UNSUPPORTED: an unknown method, version or flag. GCB_E_INVALID: an option. GCB_E_NOMEM.
+ * message is only read during the call and may be hostile. If the message is a raw tensor, the decoder learns its
+ * method from the first message that is not. The caller owns *out. GCB_E_CORRUPT: damaged, or more than
+ * options->max_elements elements. GCB_E_UNSUPPORTED: an unknown method, version or flag. GCB_E_INVALID: an option.
+ * GCB_E_NOMEM.
  */
 int gcb_decoder_open_like(struct gcb_decoder **out, const void *message, size_t length,
                           const struct gcb_options *options, struct gcb_diag *diag);
@@ -213,10 +227,10 @@ void gcb_decoder_close(struct gcb_decoder *decoder);
 uint64_t gcb_decoder_elements(const struct gcb_decoder *decoder);
 
 /*
- * Decodes a message of `length` bytes into x (n floats). The message may be hostile; nothing outside x is written. After a
- * failure x is unspecified. GCB_E_CORRUPT: damaged. GCB_E_UNSUPPORTED: a newer version or unknown flags. GCB_E_MISMATCH:
- * another method, element count or parameter than the decoder's; diag says which, with both values. GCB_E_NOMEM: the FFT
- * library got no memory, or a decoder that was opened from a raw tensor got none for its method.
+ * Decodes a message of `length` bytes into x (n floats). The message may be hostile; nothing outside x is written.
+ * After a failure x is unspecified. GCB_E_CORRUPT: damaged. GCB_E_UNSUPPORTED: a newer version or unknown flags.
+ * GCB_E_MISMATCH: another method, element count or parameter than the decoder's; diag says which, with both values.
+ * GCB_E_NOMEM: the FFT library got no memory, or a decoder that was opened from a raw tensor got none for its method.
  */
 int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, float *x,
                struct gcb_diag *diag);
@@ -242,26 +256,27 @@ int gcb_message_info(struct gcb_message_info *info, const void *message, size_t 
                      struct gcb_diag *diag);
 
 /*
- * The weighted sum of messages, which may come from several workers. It costs less than decoding all of them: a sparse message
- * costs time for the elements that it keeps, and messages of a method with a transform share one inverse transform.
- * docs/method.md defines the result: float32 additions in the order of the calls, so that all workers who add the same
- * messages in the same order get the same bits, with any number of threads (except an FFT over a whole message).
+ * The weighted sum of messages, which may come from several workers. A sparse message costs time only for the elements
+ * that it keeps, and messages of a method with a transform share one inverse transform: for them a sum costs less than
+ * decoding all messages. Any other message costs about as much as its decoding. docs/method.md defines
+ * the result: float32 additions in the order of the calls, so that all workers who add the same messages in the same
+ * order get the same bits, with any number of threads (except an FFT over a whole message).
  */
 struct gcb_sum;
 
 /*
- * Opens a sum of tensors of n elements, for messages of the method `spec`. Messages of other methods can be added too, but
- * those with another transform or chunk cost a decoding each. `into` (n floats) is the caller's tensor, which the sum uses as
- * its accumulator and may write in every call until it is closed; NULL: the sum has its own. The caller owns *out. Options:
- * threads. GCB_E_INVALID, GCB_E_NOMEM: as gcb_encoder_open.
+ * Opens a sum of tensors of n elements, for messages of the method `spec`. Messages of other methods can be added too,
+ * but those with another transform or chunk cost a decoding each. `into` (n floats) is the caller's tensor, which the
+ * sum uses as its accumulator and may write in every call until it is closed; NULL: the sum has its own. The caller
+ * owns *out. Options: threads. GCB_E_INVALID, GCB_E_NOMEM: as gcb_encoder_open.
  */
 int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
                  const struct gcb_options *options, struct gcb_diag *diag);
 
 /*
- * The same, where a first message (`length` bytes, maybe hostile) gives the method and n. The message is not added. If the
- * message is a raw tensor, the method is that of the first added message that is not. Options: threads, max_elements. Errors
- * are those of gcb_decoder_open_like.
+ * The same, where a first message (`length` bytes, maybe hostile) gives the method and n. The message is not added. If
+ * the message is a raw tensor, the method is that of the first added message that is not. Options: threads,
+ * max_elements. Errors are those of gcb_decoder_open_like.
  */
 int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                       const struct gcb_options *options, struct gcb_diag *diag);
@@ -272,15 +287,15 @@ void gcb_sum_close(struct gcb_sum *sum);
 /*
  * Adds `weight` times the tensor that a message (`length` bytes, maybe hostile) stands for. A message is checked before
  * anything is added; after a failure the sum is as before. May allocate when a message has other parameters than those
- * before. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as gcb_decode. GCB_E_MISMATCH: another number of elements. GCB_E_INVALID: the
- * weight is not finite. GCB_E_NOMEM.
+ * before. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as gcb_decode. GCB_E_MISMATCH: another number of elements. GCB_E_INVALID:
+ * the weight is not finite. GCB_E_NOMEM.
  */
 int gcb_sum_add(struct gcb_sum *sum, const void *message, size_t length, float weight,
                 struct gcb_diag *diag);
 
 /*
- * Writes the sum to x (n floats); x NULL: to the tensor `into`. Then a new sum begins at zero. Without a message the sum is
- * zero. GCB_E_INVALID: x and `into` are NULL. GCB_E_NOMEM: the sum is as before, and x is unspecified.
+ * Writes the sum to x (n floats); x NULL: to the tensor `into`. Then a new sum begins at zero. Without a message the
+ * sum is zero. GCB_E_INVALID: x and `into` are NULL. GCB_E_NOMEM: the sum is as before, and x is unspecified.
  */
 int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
 

@@ -62,12 +62,13 @@ struct gcb_parts {
 
 /* The arrays to which a message is added. */
 struct gcb_addition {
-    float *
-        acc; /* acc[i] += weight * decoded element i; the product and the sum are rounded to float32 */
+    /* acc[i] += weight * decoded element i; the product and the sum are rounded to float32 */
+    float *acc;
     float weight;
-    float *mask; /* if not NULL: mask[i] becomes 0 if decoded element i is not 0 */
-    bool
-        joins; /* acc is a canvas that holds other messages: if this message does not fit them, GCB_E_MISMATCH */
+    /* if not NULL: mask[i] becomes 0 if decoded element i is not 0 */
+    float *mask;
+    /* acc is a canvas that holds other messages: if this message does not fit them, GCB_E_MISMATCH */
+    bool joins;
 };
 
 #define GCB_KEPT 3
@@ -77,9 +78,10 @@ struct gcb_codec_ops {
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*max_payload)(const void *state); /* most bytes for env->count elements */
-    bool (*length_varies)(
-        const void *state); /* may a payload be shorter than max_payload? NULL: never */
-    bool (*may_send_raw)(const void *state); /* may encode return GCB_E_SEND_RAW? NULL: never */
+    /* may a payload be shorter than max_payload? NULL: never */
+    bool (*length_varies)(const void *state);
+    /* may encode return GCB_E_SEND_RAW? NULL: never */
+    bool (*may_send_raw)(const void *state);
     /* Requires that in->count == env->count and that all elements are finite. Never allocates. Returns 0, or
      * GCB_E_SEND_RAW if the method cannot represent this tensor; the coder then drops what was written and sends the
      * tensor raw. */

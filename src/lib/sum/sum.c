@@ -8,17 +8,18 @@
 #include "src/lib/codec/packed.h"
 
 struct gcb_sum {
-    struct gcb_coder *
-        main; /* decoder of the sum's method; its canvas is the sum's canvas. NULL: no method yet */
-    struct gcb_coder *other; /* decoder of the last message that did not fit `main`, or NULL */
+    /* decoder of the sum's method; its canvas is the sum's canvas. NULL: no method yet */
+    struct gcb_coder *main;
+    /* decoder of the last message that did not fit `main`, or NULL */
+    struct gcb_coder *other;
     struct gcb_coder_config config;
     struct gcb_queue queue;
     struct gcb_kernels kernels;
     uint64_t count;
     float *into;     /* the caller's tensor, or NULL */
     float *elements; /* `into`, or an array that the sum owns; NULL until something is added */
-    float *
-        scratch; /* for the inverse transform, if the tensor that it should fill holds the elements; else NULL */
+    /* for the inverse transform, if the tensor that it should fill holds the elements; else NULL */
+    float *scratch;
     bool canvas_begun, elements_begun; /* was anything added since the last result? */
 };
 
@@ -162,8 +163,8 @@ static int add_message(struct gcb_sum *s, const struct gcb_frame *frame, const v
     return err;
 }
 
-/* Adds the first message that is not raw to a sum that was opened from a raw message. The sum takes the message's method,
- * unless the message is refused. */
+/* Adds the first message that is not raw to a sum that was opened from a raw message. The sum takes the message's
+ * method, unless the message is refused. */
 static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                      size_t length, float weight, struct gcb_diag *diag)
 {

@@ -4,15 +4,15 @@
 #include "src/lib/codec/coder.h"
 
 /*
- * The weighted sum of messages (struct gcb_sum in src/gcbench.h, which has the functions that add and finish). A sum has up to
- * two accumulators:
+ * The weighted sum of messages (struct gcb_sum in src/gcbench.h, which has the functions that add and finish). A sum
+ * has up to two accumulators:
  *
  *   the canvas    coefficients of a transform, if the sum's method has one. Messages with the same codec, transform,
  *                 chunk and Hadamard key are added here; one inverse transform turns the canvas into elements.
  *   the elements  everything else: messages without a transform, messages sent raw, messages of another method.
  *
- * The result is the inverse transform of the canvas plus the elements. Each addition is rounded to float32, in the order of
- * the calls.
+ * The result is the inverse transform of the canvas plus the elements. Each addition is rounded to float32, in the
+ * order of the calls.
  */
 
 /* Opens a sum of messages of this method, with config->env.count elements. `into` is as in gcb_sum_open. */
@@ -22,7 +22,7 @@ int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float 
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
-/* gcb_sum_add for a message whose checksum the caller has checked, or does not want to check, as in gcb_coder_decode. */
+/* gcb_sum_add, but the checksum is not checked. */
 int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, float weight,
                         struct gcb_diag *diag);
 

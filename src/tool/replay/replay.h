@@ -15,8 +15,8 @@
  *
  * Methods are replayed one after the other. For each worker and message a method keeps its memory (4 bytes an element,
  * 8 with momentum), its encoder, and a counter of 2 bytes an element. For each message it also keeps sums of 16 bytes
- * an element, 20 if messages cover several steps, and 4 to 8 more for the coefficients of a transform. The space does not grow with the number of steps. Each tensor is read
- * once a step.
+ * an element, 20 if messages cover several steps, and 4 to 8 more for the coefficients of a transform. The space does
+ * not grow with the number of steps. Each tensor is read once a step.
  */
 struct gcb_replay_config {
     struct gcb_source *source;
