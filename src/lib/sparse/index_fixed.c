@@ -92,9 +92,40 @@ static void load_word(struct gcb_index_cursor *c)
     c->next += 64;
 }
 
+/*
+ * Writes positions while there is room for those of a whole word, and returns how many. Two flags at a time, without a
+ * branch for each: sparse words have few flags, and a branch on their number would often be predicted wrongly.
+ */
+static size_t list_words(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
+{
+    const uint64_t top = UINT64_C(1)
+                         << 63; /* so that there is a flag to find; it changes no other result */
+    uint64_t word = c->word, base = c->word_base;
+    const uint8_t *body = c->body;
+    size_t i = 0;
+
+    while (n - i >= 64 + 2 && c->end - body >= 8) {
+        do {
+            for (int k = 0; k < 2; k++) {
+                pos[i] = (uint32_t)(base + (unsigned)__builtin_ctzll(word | top));
+                i += word != 0;
+                word &= word - 1;
+            }
+        } while (word);
+        word = gcb_load_u64(body);
+        body += 8;
+        base = c->next;
+        c->next += 64;
+    }
+    c->word = word;
+    c->word_base = base;
+    c->body = body;
+    return i;
+}
+
 static int bitmap_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = n >= 128 ? list_words(c, pos, n) : 0; i < n; i++) {
         while (c->word == 0) {
             if (c->body == c->end)
                 return GCB_E_CORRUPT;
