@@ -62,7 +62,7 @@ struct gcb_diag {
 };
 
 /* Element types. Methods work on float32. */
-enum gcb_dtype { GCB_F32 = 0, GCB_F16 = 1, GCB_BF16 = 2, GCB_F64 = 3, GCB_DTYPE_COUNT };
+enum gcb_dtype { GCB_F32 = 0, GCB_F16 = 1, GCB_BF16 = 2, GCB_F64 = 3 };
 
 /* What to do with a tensor that has an infinity or NaN. The check reads the tensor once. */
 enum gcb_nonfinite {
@@ -179,23 +179,39 @@ int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_di
 int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *value,
                     struct gcb_diag *diag);
 
-/* What an encoder keeps from step to step, for checkpoints. The arrays have n elements and belong to the caller. */
+/*
+ * What an encoder keeps from step to step, for checkpoints. Zero-initialise and set `size`. The arrays have n elements
+ * and belong to the caller.
+ */
 struct gcb_memory_state {
-    float *residual; /* what was not sent; NULL: not wanted, or all 0 */
-    float *momentum; /* of dgc and delay; NULL: not wanted, or all 0 */
+    size_t size;     /* sizeof(struct gcb_memory_state) */
+    float *residual; /* what was not sent; NULL: not wanted */
+    float *momentum; /* of dgc and delay; NULL: not wanted */
     /* Steps since the last message (delay), and redsync's threshold. All 0 in a new encoder. */
-    uint64_t counters[4];
+    uint64_t counters[8];
 };
 
-/* Copies the state of an encoder. An array that the method does not have becomes 0. */
-void gcb_encoder_save(const struct gcb_encoder *encoder, struct gcb_memory_state *state);
+/*
+ * Copies the state of an encoder. An array that the method does not have becomes 0. GCB_E_INVALID: the size is
+ * impossible, or a field that this library does not know is not 0.
+ */
+int gcb_encoder_save(const struct gcb_encoder *encoder, struct gcb_memory_state *state,
+                     struct gcb_diag *diag);
+
+/* A saved state that is only read: the fields of struct gcb_memory_state. Zero-initialise and set `size`. */
+struct gcb_memory_view {
+    size_t size;           /* sizeof(struct gcb_memory_view) */
+    const float *residual; /* NULL: all 0 */
+    const float *momentum; /* NULL: all 0 */
+    uint64_t counters[8];
+};
 
 /*
  * Puts a saved state into an encoder of the same method, count and options, which then gives the same bytes as the
- * saved one would. The state is only read. After a failure the encoder is as before. GCB_E_MISMATCH: the method cannot
- * have this state. GCB_E_NONFINITE: an array has an infinity or NaN.
+ * saved one would. After a failure the encoder is as before. GCB_E_INVALID: as gcb_encoder_save. GCB_E_MISMATCH: the
+ * method cannot have this state. GCB_E_NONFINITE: an array has an infinity or NaN.
  */
-int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_state *state,
+int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_view *saved,
                         struct gcb_diag *diag);
 
 /* ---- decoders ---- */
@@ -237,8 +253,9 @@ int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, 
 
 /* ---- messages ---- */
 
-/* What the header of a message says. */
+/* What the header of a message says. The caller sets `size`. */
 struct gcb_message_info {
+    size_t size;       /* sizeof(struct gcb_message_info) */
     uint64_t elements; /* of the tensor */
     uint64_t payload_bytes;
     uint32_t header_bytes; /* everything except the payload: header, parameters, checksum */
@@ -249,8 +266,9 @@ struct gcb_message_info {
 };
 
 /*
- * Reads the header of a message of `length` bytes and checks each field against `length`. GCB_E_CORRUPT,
- * GCB_E_UNSUPPORTED: as gcb_decode.
+ * Reads the header of a message of `length` bytes and checks each field against `length`. A field that
+ * this library does not know becomes 0. GCB_E_INVALID: info->size is impossible. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as
+ * gcb_decode.
  */
 int gcb_message_info(struct gcb_message_info *info, const void *message, size_t length,
                      struct gcb_diag *diag);

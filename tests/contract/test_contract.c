@@ -99,7 +99,7 @@ static void configure(struct gcb_coder_config *config, struct gcb_queue *queue,
 static void check_length(const struct trip *t)
 {
     const size_t length = gcb_coder_length(t->encoder);
-    struct gcb_message_info info;
+    struct gcb_message_info info = {.size = sizeof(info)};
 
     assert_int_equal(gcb_message_info(&info, t->message, t->length, NULL), 0);
     if (length && t->length != length && !info.stored)

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const int info_allowed[] = {GCB_E_CORRUPT, GCB_E_UNSUPPORTED, 0};
     static const int open_allowed[] = {GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM, 0};
     const struct gcb_options options = {.size = sizeof(options), .max_elements = FUZZ_MAX_ELEMENTS};
-    struct gcb_message_info info = {0};
+    struct gcb_message_info info = {.size = sizeof(info)};
     struct gcb_decoder *coder = NULL;
     struct gcb_diag diag = {0};
     const int known = gcb_message_info(&info, data, size, &diag);

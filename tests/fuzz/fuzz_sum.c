@@ -60,7 +60,7 @@ static size_t read_record(struct record *r, const uint8_t *data, size_t size)
 
 static void read_stream(struct stream *s, const uint8_t *data, size_t size)
 {
-    struct gcb_message_info info;
+    struct gcb_message_info info = {.size = sizeof(info)};
     size_t methods = 0;
 
     while (gcb_method_at(&s->method, methods))

@@ -82,13 +82,17 @@ int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, 
 int gcb_message_info(struct gcb_message_info *info, const void *message, size_t length,
                      struct gcb_diag *diag)
 {
+    struct gcb_message_info known;
     struct gcb_frame frame;
     struct gcb_rbuf payload;
-    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    int err = gcb_struct_check_size(info->size, "gcb_message_info", diag);
 
+    if (!err)
+        err = gcb_frame_parse(&frame, &payload, message, length, diag);
     if (err)
         return err;
-    *info = (struct gcb_message_info){
+    known = (struct gcb_message_info){
+        .size = info->size,
         .elements = frame.count,
         .payload_bytes = frame.payload_bytes,
         .header_bytes = (uint32_t)(length - frame.payload_bytes),
@@ -97,5 +101,6 @@ int gcb_message_info(struct gcb_message_info *info, const void *message, size_t 
         .has_checksum = (frame.flags & GCB_WIRE_CHECKSUM) != 0,
         .codec = frame.codec,
     };
+    gcb_struct_fill(info, info->size, &known, sizeof(known));
     return 0;
 }

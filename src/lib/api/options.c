@@ -38,6 +38,12 @@ int gcb_struct_copy(void *out, size_t known, const void *in, const char *type,
     return 0;
 }
 
+void gcb_struct_fill(void *out, size_t size, const void *in, size_t known)
+{
+    memset(out, 0, size);
+    memcpy(out, in, size < known ? size : known);
+}
+
 static int check_ranges(const struct gcb_options *o, struct gcb_diag *diag)
 {
     if ((unsigned)o->source >= GCB_DTYPE_COUNT || (unsigned)o->input >= GCB_DTYPE_COUNT)

@@ -21,6 +21,9 @@ struct gcb_settings {
 int gcb_struct_check_size(size_t size, const char *type, struct gcb_diag *diag);
 int gcb_struct_copy(void *out, size_t known, const void *in, const char *type,
                     struct gcb_diag *diag);
+/* Copies a struct of `known` bytes into the caller's, which has `size` bytes. Fields that the library does not know
+ * become 0. */
+void gcb_struct_fill(void *out, size_t size, const void *in, size_t known);
 
 /*
  * Checks the caller's options (NULL: all defaults) for a tensor of n elements. GCB_E_INVALID: an option is out of

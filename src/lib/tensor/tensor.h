@@ -6,7 +6,8 @@
 
 #include "src/lib/base/status.h"
 
-#define GCB_MAX_RANK 32 /* as in HDF5 */
+#define GCB_MAX_RANK 32               /* as in HDF5 */
+#define GCB_DTYPE_COUNT (GCB_F64 + 1) /* number of element types */
 
 /* A tensor to read, as a flat array (row-major, dense). The data is borrowed. */
 struct gcb_view {

@@ -36,9 +36,18 @@ void gradient(float *g, uint64_t step)
 
 void save(struct saved *out, const struct gcb_encoder *e)
 {
-    out->s.residual = out->residual;
-    out->s.momentum = out->momentum;
-    gcb_encoder_save(e, &out->s);
+    out->s = (struct gcb_memory_state){
+        .size = sizeof(out->s), .residual = out->residual, .momentum = out->momentum};
+    assert_int_equal(gcb_encoder_save(e, &out->s, NULL), 0);
+}
+
+int restore(struct gcb_encoder *e, const struct saved *s, struct gcb_diag *diag)
+{
+    struct gcb_memory_view view = {
+        .size = sizeof(view), .residual = s->residual, .momentum = s->momentum};
+
+    memcpy(view.counters, s->s.counters, sizeof(view.counters));
+    return gcb_encoder_restore(e, &view, diag);
 }
 
 void same_state(const struct saved *a, const struct gcb_encoder *e)

@@ -25,6 +25,8 @@ struct saved {
 };
 
 void save(struct saved *out, const struct gcb_encoder *e);
+/* Returns the status. */
+int restore(struct gcb_encoder *e, const struct saved *s, struct gcb_diag *diag);
 /* Is the state of the encoder still this? */
 void same_state(const struct saved *a, const struct gcb_encoder *e);
 

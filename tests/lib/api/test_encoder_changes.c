@@ -37,7 +37,7 @@ static void restored_encoders_go_on(void **state)
             second = encoder_of(specs[i], NULL);
             gradient(g, 7);
             encode(second, 7, g, a); /* restoring replaces all */
-            assert_int_equal(gcb_encoder_restore(second, &s.s, NULL), 0);
+            assert_int_equal(restore(second, &s, NULL), 0);
             same_state(&s, second);
             for (uint64_t step = stop; step < 9; step++) {
                 size_t length;
@@ -79,10 +79,10 @@ static void restoring_may_fail(void **state)
         }
         save(&s, from);
         save(&before, to);
-        assert_int_equal(gcb_encoder_restore(to, &s.s, NULL), GCB_E_MISMATCH);
+        assert_int_equal(restore(to, &s, NULL), GCB_E_MISMATCH);
         same_state(&before, to);
         s.residual[3] = NAN;
-        assert_int_equal(gcb_encoder_restore(from, &s.s, NULL), GCB_E_NONFINITE);
+        assert_int_equal(restore(from, &s, NULL), GCB_E_NONFINITE);
         gcb_encoder_close(from);
         gcb_encoder_close(to);
     }
@@ -93,7 +93,7 @@ static void counters_may_be_hostile(void **state)
 {
     static const struct {
         const char *spec;
-        uint64_t counters[4];
+        uint64_t counters[8];
     } rows[] = {
         {"topk", {1}},
         {"topk:memory=ef", {1}},
@@ -101,6 +101,8 @@ static void counters_may_be_hostile(void **state)
         {"sbc:delay=3", {UINT64_MAX}},
         {"topk", {0, 0, 1}},
         {"qsgd", {0, 0, 0, 1}},
+        {"topk:memory=ef", {0, 0, 0, 0, 1}},
+        {"redsync", {0, 0, 0, 0, 0, 0, 0, 1}},
         {"redsync", {0, 5, 0, 0}},
         {"redsync", {0, 5, UINT64_C(2) << 32, 0}},
         {"redsync", {0, 5, UINT64_C(1) << 32, UINT64_C(1) << 32}},
@@ -109,7 +111,7 @@ static void counters_may_be_hostile(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct gcb_encoder *e = encoder_of(rows[i].spec, NULL);
-        struct gcb_memory_state s = {.residual = NULL};
+        struct gcb_memory_view s = {.size = sizeof(s)};
 
         memcpy(s.counters, rows[i].counters, sizeof(s.counters));
         if (gcb_encoder_restore(e, &s, NULL) != GCB_E_MISMATCH)
@@ -122,7 +124,7 @@ static void counters_may_be_hostile(void **state)
 static void a_new_state_is_zero(void **state)
 {
     static const struct saved zero;
-    const struct gcb_memory_state nothing = {.residual = NULL};
+    const struct gcb_memory_view nothing = {.size = sizeof(nothing)};
     struct gcb_method m;
 
     (void)state;
@@ -133,6 +135,47 @@ static void a_new_state_is_zero(void **state)
         assert_int_equal(gcb_encoder_restore(e, &nothing, NULL), 0);
         gcb_encoder_close(e);
     }
+}
+
+/* Programs that were compiled with an older or a newer header. */
+static void states_have_a_size(void **state)
+{
+    static const float residual[N] = {1.0f};
+    struct {
+        struct gcb_memory_state s;
+        uint64_t newer;
+    } grown = {.s = {.size = sizeof(grown)}};
+    struct {
+        struct gcb_memory_view s;
+        uint64_t newer;
+    } view = {.s = {.size = sizeof(view), .residual = residual}};
+    struct gcb_encoder *e = encoder_of("topk:memory=ef", NULL);
+    struct gcb_memory_state older = {.size = offsetof(struct gcb_memory_state, counters)};
+    struct gcb_diag diag;
+
+    (void)state;
+    older.counters[0] = 99;
+    assert_int_equal(gcb_encoder_save(e, &older, NULL), 0);
+    assert_int_equal(older.counters[0], 99); /* nothing after its size is written */
+    assert_int_equal(older.size, offsetof(struct gcb_memory_state, counters));
+    grown.s.counters[7] = 1;
+    assert_int_equal(gcb_encoder_save(e, &grown.s, NULL), 0);
+    assert_int_equal(grown.s.counters[7], 0);
+    grown.newer = 1;
+    assert_int_equal(gcb_encoder_save(e, &grown.s, &diag), GCB_E_INVALID);
+    assert_non_null(strstr(diag.text, "newer library"));
+    assert_int_equal(gcb_encoder_restore(e, &view.s, NULL), 0);
+    view.newer = 1;
+    assert_int_equal(gcb_encoder_restore(e, &view.s, &diag), GCB_E_INVALID);
+    assert_non_null(strstr(diag.text, "newer library"));
+    for (int i = 0; i < 2; i++) {
+        grown.s.size = view.s.size = i ? 4097 : 0;
+        assert_int_equal(gcb_encoder_save(e, &grown.s, &diag), GCB_E_INVALID);
+        assert_non_null(strstr(diag.text, "sizeof(struct gcb_memory_state)"));
+        assert_int_equal(gcb_encoder_restore(e, &view.s, &diag), GCB_E_INVALID);
+        assert_non_null(strstr(diag.text, "sizeof(struct gcb_memory_view)"));
+    }
+    gcb_encoder_close(e);
 }
 
 /* ---- lengths ---- */
@@ -232,7 +275,7 @@ static void changes_keep_the_memory(void **state)
         if (gcb_encoder_set(e, rows[i].key, rows[i].value, &diag))
             fail_msg("%s: %s", rows[i].first, diag.text);
         save(&s, e);
-        assert_int_equal(gcb_encoder_restore(other, &s.s, &diag), 0);
+        assert_int_equal(restore(other, &s, &diag), 0);
         assert_int_equal(gcb_encoder_bound(e), gcb_encoder_bound(other));
         assert_int_equal(gcb_encoder_length(e), gcb_encoder_length(other));
         for (uint64_t step = 2; step < 5; step++) {
@@ -275,7 +318,7 @@ static void changes_add_up(void **state)
         gradient(g, i);
         assert_int_equal(gcb_encoder_set(e, rows[i].key, rows[i].value, NULL), 0);
         save(&s, e);
-        assert_int_equal(gcb_encoder_restore(other, &s.s, NULL), 0);
+        assert_int_equal(restore(other, &s, NULL), 0);
         length = encode(e, i, g, a);
         assert_int_equal(encode(other, i, g, b), length);
         assert_memory_equal(a, b, length);
@@ -355,7 +398,7 @@ static void clips_by_the_given_norm(void **state)
 
 static bool is_raw(struct gcb_encoder *e, uint64_t step, const float *g)
 {
-    struct gcb_message_info info;
+    struct gcb_message_info info = {.size = sizeof(info)};
     uint8_t message[ROOM];
 
     assert_int_equal(gcb_message_info(&info, message, encode(e, step, g, message), NULL), 0);
@@ -392,9 +435,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(restored_encoders_go_on), cmocka_unit_test(restoring_may_fail),
         cmocka_unit_test(counters_may_be_hostile), cmocka_unit_test(changes_add_up),
-        cmocka_unit_test(a_new_state_is_zero),     cmocka_unit_test(lengths_are_exact),
-        cmocka_unit_test(changes_keep_the_memory), cmocka_unit_test(changes_may_be_refused),
-        cmocka_unit_test(clips_by_the_given_norm), cmocka_unit_test(forgets_the_given_norm),
+        cmocka_unit_test(a_new_state_is_zero),     cmocka_unit_test(states_have_a_size),
+        cmocka_unit_test(lengths_are_exact),       cmocka_unit_test(changes_keep_the_memory),
+        cmocka_unit_test(changes_may_be_refused),  cmocka_unit_test(clips_by_the_given_norm),
+        cmocka_unit_test(forgets_the_given_norm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,9 +51,9 @@ static void ranges(void **state)
     for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
         refused(&(struct gcb_options){.size = sizeof(struct gcb_options), .threads = threads[i]},
                 "threads");
-    refused(&(struct gcb_options){.size = sizeof(struct gcb_options), .source = GCB_DTYPE_COUNT},
+    refused(&(struct gcb_options){.size = sizeof(struct gcb_options), .source = (enum gcb_dtype)4},
             "element type");
-    refused(&(struct gcb_options){.size = sizeof(struct gcb_options), .input = GCB_DTYPE_COUNT},
+    refused(&(struct gcb_options){.size = sizeof(struct gcb_options), .input = (enum gcb_dtype)4},
             "element type");
     refused(&(struct gcb_options){.size = sizeof(struct gcb_options), .input = GCB_F64}, "float64");
     refused(&(struct gcb_options){.size = sizeof(struct gcb_options),
