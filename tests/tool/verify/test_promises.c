@@ -1,6 +1,5 @@
 /*
- * Promises: every method keeps them on odd tensors and over many seeds, and every check finds a broken one. A backend
- * stands between the checks and the real coders and breaks one promise at a time.
+ * Promises: every method keeps them on odd tensors and over many seeds, and every check finds a broken one.
  *
  *   test_promises VERIFY.md    also looks for a row of each promise in that page
  */
@@ -14,167 +13,11 @@
 
 #include <cmocka.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/dump/synthetic.h"
 #include "src/tool/verify/error_rules.h"
+#include "tests/tool/verify/saboteur.h"
 
 #define N 5000
-
-enum fault {
-    NONE,
-    LEAVES_OUT,
-    WRITES_OUTSIDE,
-    MAKES_NAN,
-    FLICKERS,
-    FAILS,
-    FORGETS,
-    WEARS_OUT,
-    BY_THREADS,
-    BY_ISA,
-    TOO_LONG,
-    ODD_PARTS,
-    FEWER_KEPT,
-    TAKES_CUT,
-    TAKES_MORE,
-    NUDGES,
-    DOUBLES,
-    SHRINKS,
-    SHRINKS_MUCH,
-    NEGATES,
-    DROPS_LARGEST,
-    ONE_WORKER,
-    ONE_SEED,
-    SHIFTS,
-    SCATTERS,
-    OTHER_BYTES,
-    DEVICE_FAILS,
-    IGNORES_WEIGHTS,
-    ADDS_DAMAGED,
-    CHANGES_REFUSED,
-};
-
-struct saboteur {
-    enum fault fault;
-    unsigned calls;
-    const struct gcb_kernels *own; /* kernels that are not the plain ones */
-    size_t added;                  /* length of the last message that was added to a sum */
-};
-
-/* The last byte of the payload of methods that take any byte there. */
-static void flip(struct gcb_wbuf *out)
-{
-    out->data[out->len - 1] ^= 1;
-}
-
-static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
-                  struct gcb_diag *diag)
-{
-    struct saboteur *s = ctx;
-    struct gcb_promise_job mine = *job;
-    int err;
-
-    if (s->fault == ONE_WORKER)
-        mine.at.worker = 0;
-    if (s->fault == ONE_SEED)
-        mine.config.env.seed = 1;
-    err = gcb_promise_cpu.encode(NULL, &mine, out, diag);
-    s->calls++;
-    if (s->fault == DEVICE_FAILS)
-        return gcb_diag_set(diag, GCB_E_DEVICE, "a fault");
-    if (s->fault == OTHER_BYTES || (s->fault == FORGETS && s->calls % 2) ||
-        (s->fault == WEARS_OUT && job->repeats > 1) ||
-        (s->fault == BY_THREADS && job->config.env.queue->threads > 1) ||
-        (s->fault == BY_ISA && job->config.env.kernels != s->own))
-        flip(out);
-    if (s->fault == TOO_LONG)
-        while (out->len < out->cap)
-            gcb_put_u8(out, 0);
-    return err;
-}
-
-static float *largest_of(float *y, uint64_t n)
-{
-    float *at = y;
-
-    for (uint64_t i = 0; i < n; i++)
-        if (fabsf(y[i]) > fabsf(*at))
-            at = &y[i];
-    return at;
-}
-
-static void damage(struct saboteur *s, const float *x, float *y, uint64_t n)
-{
-    float *top = largest_of(y, n);
-
-    if (s->fault == WRITES_OUTSIDE)
-        y[n] = 0.0f;
-    if (s->fault == MAKES_NAN)
-        y[n / 2] = NAN;
-    if (s->fault == FLICKERS)
-        y[0] += (float)++s->calls;
-    if (s->fault == NUDGES)
-        *top *= 1.001f;
-    if (s->fault == DOUBLES)
-        *top *= 2.0f;
-    if (s->fault == DROPS_LARGEST)
-        *top = 0.0f;
-    for (uint64_t i = 0; i < n; i++) {
-        y[i] *= s->fault == SHRINKS        ? 0.99f
-                : s->fault == SHRINKS_MUCH ? 0.75f
-                : s->fault == NEGATES      ? -1.0f
-                                           : 1.0f;
-        y[i] += s->fault == SHIFTS ? 1e-3f * fabsf(*top) : 0.0f;
-        if (s->fault == SCATTERS)
-            y[i] = x[i] + 1.1f * (y[i] - x[i]);
-    }
-}
-
-/* Messages of TOO_LONG carry zeros behind their end. */
-static size_t own_length(const void *message, size_t length)
-{
-    struct gcb_frame frame;
-    struct gcb_rbuf payload;
-
-    while (length > 0 && gcb_frame_parse(&frame, &payload, message, length, NULL))
-        length--;
-    return length;
-}
-
-static int decode(void *ctx, const struct gcb_promise_job *job, const void *message, size_t length,
-                  const struct gcb_mview *out, struct gcb_message_parts *parts,
-                  struct gcb_diag *diag)
-{
-    struct saboteur *s = ctx;
-    const float first = out->data[0];
-    const size_t real = s->fault == TOO_LONG ? own_length(message, length) : length;
-    int err = gcb_promise_cpu.decode(NULL, job, message, real, out, parts, diag);
-
-    if (s->fault == FAILS)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "sabotage");
-    if ((s->fault == TAKES_CUT && length > 20) || s->fault == TAKES_MORE)
-        err = 0;
-    if (s->fault == LEAVES_OUT)
-        memcpy(out->data, &first, sizeof(first));
-    if (parts && s->fault == ODD_PARTS)
-        parts->payload.value_bytes++;
-    if (parts && s->fault == FEWER_KEPT)
-        parts->payload.kept--;
-    damage(s, job->x, out->data, out->count);
-    return err;
-}
-
-static int add(void *ctx, struct gcb_sum *sum, const void *message, size_t length, float weight,
-               struct gcb_diag *diag)
-{
-    struct saboteur *s = ctx;
-    int err = gcb_sum_add(sum, message, length, s->fault == IGNORES_WEIGHTS ? 1.0f : weight, diag);
-
-    if (!err)
-        s->added = length;
-    else if (s->fault == CHANGES_REFUSED && s->added != length)
-        assert_int_equal(gcb_sum_add(sum, message, s->added, weight, NULL), 0);
-    return s->fault == ADDS_DAMAGED ? 0 : err;
-}
 
 struct setup {
     struct gcb_kernels kernels;
@@ -196,7 +39,7 @@ static void set_up(struct setup *s, const char *spec, uint64_t n, uint64_t seed)
 }
 
 static const struct gcb_promise_backend on_device = {
-    .encode = encode, .decode = decode, .device = true};
+    .encode = saboteur_encode, .decode = saboteur_decode, .device = true};
 
 static const struct gcb_promise *promise(const char *name)
 {
@@ -216,8 +59,10 @@ static enum gcb_promise_status check(const struct gcb_promise *p, const char *sp
                                      uint64_t n, enum fault fault, struct gcb_promise_outcome *out)
 {
     struct saboteur saboteur = {.fault = fault};
-    const struct gcb_promise_backend trip = {
-        .encode = encode, .decode = decode, .add = add, .ctx = &saboteur};
+    const struct gcb_promise_backend trip = {.encode = saboteur_encode,
+                                             .decode = saboteur_decode,
+                                             .add = saboteur_add,
+                                             .ctx = &saboteur};
     struct gcb_diag diag = {.status = 0};
     struct gcb_promise_case b;
     struct setup s;
@@ -406,7 +251,7 @@ static void test_device_fails(void **state)
 {
     struct saboteur s = {.fault = DEVICE_FAILS};
     const struct gcb_promise_backend trip = {
-        .encode = encode, .decode = decode, .ctx = &s, .device = true};
+        .encode = saboteur_encode, .decode = saboteur_decode, .ctx = &s, .device = true};
     struct gcb_promise_case b;
     struct setup at;
     float x[N];
