@@ -98,8 +98,8 @@ static void load_word(struct gcb_index_cursor *c)
  */
 static size_t list_words(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {
-    const uint64_t top = UINT64_C(1)
-                         << 63; /* so that there is a flag to find; it changes no other result */
+    /* so that there is always a flag to find; it changes no other result */
+    const uint64_t top = UINT64_C(1) << 63;
     uint64_t word = c->word, base = c->word_base;
     const uint8_t *body = c->body;
     size_t i = 0;
