@@ -12,8 +12,8 @@ struct generate_options {
     struct opt_show show;
     const char *dist;
     int layout, dtype;
-    struct gcb_generate
-        config; /* elements 0: not given; dist, layout and dtype follow from the fields above */
+    /* elements 0: not given; dist, layout and dtype follow from the fields above */
+    struct gcb_generate config;
 };
 
 static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64",

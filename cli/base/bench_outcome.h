@@ -10,8 +10,8 @@ struct bench_outcome {
     size_t methods;    /* number of methods tried; a method counts once for each case */
     size_t failed;     /* number of methods that failed, including the unverified ones */
     size_t unverified; /* number of methods whose result on the device differs from the CPU's */
-    struct gcb_diag
-        first_bad; /* message of the first unverified method, or else of the first failed method */
+    /* message of the first unverified method, or else of the first failed method */
+    struct gcb_diag first_bad;
     struct gcb_diag missing; /* message of the first method that lacks a library of the device */
 };
 

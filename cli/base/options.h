@@ -73,8 +73,8 @@ extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {
     char device[16];       /* the device as rows name it: "cpu", "cuda:0" */
     struct gcb_device gpu; /* the open device, unless `device` is "cpu" */
-    struct gcb_device_copying
-        gpu_copying; /* copy bandwidth of the device; `bytes` is 0 if it was not measured */
+    /* copy bandwidth of the device; `bytes` is 0 if it was not measured */
+    struct gcb_device_copying gpu_copying;
     const char *isa; /* the widest instruction set in use: "avx2" */
     unsigned cpu_flags;
     struct gcb_kernels kernels;

@@ -73,8 +73,8 @@ struct opt_group {
 /* More long options, each with a value, collected in the order given: parameters of methods. */
 struct opt_extra {
     const char *(*name_at)(size_t i); /* returns NULL past the end; the pointer may be NULL */
-    size_t
-        offset; /* offset of a struct opt_list in the command's struct, which gets name, value, ... */
+    /* offset of a struct opt_list in the command's struct, which gets name, value, ... */
+    size_t offset;
 };
 
 struct opt_spec {

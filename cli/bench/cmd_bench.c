@@ -16,8 +16,8 @@
 /* The state of the command. Starts zeroed. */
 struct bench {
     const struct bench_options *o;
-    struct session
-        s; /* its options name the step and worker that are read, and the scope and device of the current case */
+    /* its options name the step and worker that are read, and the scope and device of the current case */
+    struct session s;
     char worker[16];
     struct bench_words words;
     struct gcb_suite suite;

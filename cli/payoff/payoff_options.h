@@ -41,8 +41,8 @@ struct payoff_plan {
     struct gcb_link link; /* its bandwidth and workers are set for each point */
     struct gcb_payoff_model model;
     struct gcb_fft_stages stages; /* for PAYOFF_FFT */
-    struct gcb_redsync
-        redsync; /* for PAYOFF_REDSYNC; its bandwidth and workers are set for each row */
+    /* for PAYOFF_REDSYNC; its bandwidth and workers are set for each row */
+    struct gcb_redsync redsync;
 };
 /* Makes the plan from the options. `operands` are the result files. GCB_E_INVALID: a wrong value, or options that do
  * not go together. */

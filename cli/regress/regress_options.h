@@ -20,8 +20,8 @@ extern const struct opt_row regress_judge_rows[], regress_against_rows[];
 
 struct regress_options {
     struct regress_own own;
-    struct bench_options
-        bench; /* options for `bench`, parsed only to check them; regress itself uses those of its output */
+    /* options for `bench`, parsed only to check them; regress itself uses those of its output */
+    struct bench_options bench;
 };
 extern const struct opt_row regress_show_rows[]; /* rows for struct regress_options */
 

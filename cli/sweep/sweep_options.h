@@ -34,8 +34,8 @@ struct sweep_plan {
     size_t given, count;
     struct gcb_match_goal goals[SWEEP_GOALS];
     size_t goal_count;
-    struct gcb_match_search
-        *searches; /* one search for each of the `given` settings; NULL without --match */
+    /* one search for each of the `given` settings; NULL without --match */
+    struct gcb_match_search *searches;
     struct gcb_pareto_field pareto[GCB_PARETO_FIELDS];
     size_t pareto_count;
     enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */

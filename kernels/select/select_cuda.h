@@ -36,8 +36,8 @@ struct gcb_cuda_chosen {
     struct gcb_cuda_choice *choice;
     uint32_t *pos; /* ascending */
     float *value;  /* the elements or coefficients at these positions */
-    uint32_t
-        *first; /* entry number of the first position of each tile of 4096 positions, and the end */
+    /* entry number of the first position of each tile of 4096 positions, and the end */
+    uint32_t *first;
     /* the residual of all positions, if error feedback is fused: when values are written, it is set
      * for the kept positions to what the decoder will not get. NULL: no feedback */
     float *residual;

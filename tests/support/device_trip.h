@@ -13,8 +13,8 @@ struct device_setting {
     uint64_t seed, step, segment;
     uint32_t worker;
     bool coded; /* a raw message fails the test, because it compares nothing of the method */
-    bool
-        same_spectra; /* the device's FFT is the CPU's, so messages of methods that use it are compared byte for byte */
+    /* the device's FFT is the CPU's, so messages of methods that use it are compared byte for byte */
+    bool same_spectra;
 };
 
 /* The stand-in that this test is linked with, on its only device. */

@@ -56,11 +56,11 @@ struct gcb_device_group_ops {
 
 /* Where a message is added. */
 struct gcb_device_addition {
-    void *
-        acc_dev; /* the canvas or, if the state has no canvas, env->count floats; zero before the first message */
+    /* the canvas or, if the state has no canvas, env->count floats; zero before the first message */
+    void *acc_dev;
     float weight;
-    bool
-        joins; /* acc_dev holds other messages: if this message does not fit them, the status is GCB_E_MISMATCH */
+    /* acc_dev holds other messages: if this message does not fit them, the status is GCB_E_MISMATCH */
+    bool joins;
 };
 
 /*

@@ -16,8 +16,8 @@ struct gcb_device_batch;
 
 struct gcb_device_batch_config {
     unsigned messages; /* the most messages of a batch; 0 means 1 */
-    uint64_t
-        scratch; /* bytes: for groups gcb_device_group_scratch; otherwise the largest scratch of any coder */
+    /* bytes: for groups gcb_device_group_scratch; otherwise the largest scratch of any coder */
+    uint64_t scratch;
     uint64_t staging; /* bytes of pinned memory for uploads and downloads; 0: 16 MiB */
 };
 

@@ -9,8 +9,8 @@
 struct gcb_device_sum {
     struct gcb_device_workspace space; /* its tensor is for decoded elements */
     struct gcb_device_coder *main;     /* decoder of the sum's method */
-    struct gcb_device_coder
-        *other; /* decoder of the last message that `main` did not accept, or NULL */
+    /* decoder of the last message that `main` did not accept, or NULL */
+    struct gcb_device_coder *other;
     uint64_t count;
     void *canvas;                      /* device memory, NULL until needed */
     void *elements;                    /* device memory, NULL until needed */

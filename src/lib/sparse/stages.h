@@ -232,8 +232,8 @@ struct gcb_index_cursor {
     unsigned param;
     uint64_t word; /* bitmap: bits of the current word that are still to come */
     uint64_t word_base;
-    uint64_t
-        block; /* block: number of the current block, and its positions that are still to come */
+    /* block: number of the current block, and its positions that are still to come */
+    uint64_t block;
     uint64_t block_left;
 };
 

@@ -16,8 +16,8 @@ struct gcb_fit {
     double error;       /* root of the mean squared relative error */
     double least, most; /* range of x that was measured */
     size_t points;
-    bool
-        good; /* sizes differ enough to separate fixed from slope: the largest is twice the smallest */
+    /* sizes differ enough to separate fixed from slope: the largest is twice the smallest */
+    bool good;
 };
 
 /* The sums over points from which a line is computed. Starts zeroed. */

@@ -14,8 +14,8 @@
 
 /* The state of a measurement. Call gcb_steady_init before the first sample. */
 struct gcb_steady {
-    size_t
-        look_at; /* number of samples for the next check; the gaps grow, because sorting takes time */
+    /* number of samples for the next check; the gaps grow, because sorting takes time */
+    size_t look_at;
     bool narrow; /* at the last check all intervals were narrow */
 };
 void gcb_steady_init(struct gcb_steady *s);

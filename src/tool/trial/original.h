@@ -14,8 +14,8 @@ struct gcb_original {
     float *data;   /* plan->count elements: first the input, later the decoded tensor */
     bool zero;     /* infinities and NaNs of the input are set to 0 */
     float *window; /* room for `window_elements` */
-    uint64_t
-        window_elements; /* a multiple of GCB_SUM_BLOCK, so that sums are the same bits as without windows */
+    /* a multiple of GCB_SUM_BLOCK, so that sums are the same bits as without windows */
+    uint64_t window_elements;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };

@@ -20,8 +20,8 @@ struct gcb_run_config {
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
     struct gcb_container_writer *keep; /* receives the messages of methods[0]; NULL: none */
-    struct gcb_budget
-        *budget; /* sets timing.max_time of each trial, by gcb_run_weight; NULL: none */
+    /* sets timing.max_time of each trial, by gcb_run_weight; NULL: none */
+    struct gcb_budget *budget;
     /* If a method fails, go on with the others; its total has the error. GCB_E_UNSUPPORTED: its parameters contradict each
      * other, or it cannot encode the message; GCB_E_BACKEND: a library that it needs is missing; GCB_E_UNVERIFIED: a
      * device's message or values differ from the CPU's. */
@@ -65,8 +65,8 @@ struct gcb_run_observer {
 struct gcb_run_total {
     struct gcb_tally tally;
     struct gcb_sample_sums encode, decode, sum, sum16;
-    struct gcb_diag
-        failure; /* with carry_on: the error that ended the method early; status 0: none */
+    /* with carry_on: the error that ended the method early; status 0: none */
+    struct gcb_diag failure;
 };
 
 /* Did the method end because it does not run here: because of its parameters, the message, the device or a missing

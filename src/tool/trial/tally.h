@@ -32,8 +32,8 @@ struct gcb_tally {
     double asked;                       /* sum over elements of the density asked for */
     uint64_t asked_of; /* number of elements in `asked`; 0 if the method is not a sparsifier */
     struct gcb_times encode, decode;
-    enum gcb_stop
-        stop; /* the worst reason why measuring stopped, without sums unless interrupted */
+    /* the worst reason why measuring stopped, without sums unless interrupted */
+    enum gcb_stop stop;
     struct gcb_times sum, sum16;      /* of the messages that have them; see gcb_tally_sum */
     uint64_t summed, summed16;        /* number of messages that have them */
     enum gcb_stop sum_stop;           /* the worst reason why measuring sums stopped */

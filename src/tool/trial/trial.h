@@ -19,12 +19,12 @@ struct gcb_trial_config {
     struct gcb_timing timing;
     const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
     bool stages;                     /* also time the stages of encoding, in separate runs */
-    bool
-        sums; /* also time sums of messages; only on the CPU. Includes check_sums, for messages of any size */
-    bool
-        check_sums; /* on the CPU: check the sums of messages of at most GCB_TRIAL_SUM_MOST elements (gcb_sums_check) */
-    bool
-        copy; /* time memcpy in turn with `identity`; the trial of gcb_copy_method must come next */
+    /* also time sums of messages; only on the CPU. Includes check_sums, for messages of any size */
+    bool sums;
+    /* on the CPU: check the sums of messages of at most GCB_TRIAL_SUM_MOST elements (gcb_sums_check) */
+    bool check_sums;
+    /* time memcpy in turn with `identity`; the trial of gcb_copy_method must come next */
+    bool copy;
 };
 
 /* 16 MiB. For larger messages the check would take a fifth of the time of `compress`, and another tensor in memory. */
@@ -63,8 +63,8 @@ struct gcb_trial_input {
     /* If not NULL, the message is decoded into original->data, which equals `data`, so the input is lost. Only on the CPU
      * and without config.copy. */
     const struct gcb_original *original;
-    struct gcb_codec_env
-        env; /* as gcb_plan_env sets it; its shape must stay valid as long as the bench */
+    /* as gcb_plan_env sets it; its shape must stay valid as long as the bench */
+    struct gcb_codec_env env;
     uint64_t nonfinite; /* infinities and NaNs that were found in the message */
     bool raw;           /* the message is sent raw, because `data` has infinities or NaNs */
 };

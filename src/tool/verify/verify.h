@@ -16,11 +16,11 @@ struct gcb_verify_config {
     const struct gcb_kernels *kernels;
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
-    enum gcb_nonfinite_policy
-        nonfinite; /* RAW acts as SKIP, because a raw message does not test the method */
+    /* RAW acts as SKIP, because a raw message does not test the method */
+    enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
-    bool
-        all; /* all messages; else the smallest, a middle and the largest of the first step and worker */
+    /* all messages; else the smallest, a middle and the largest of the first step and worker */
+    bool all;
     double budget; /* seconds after which no check starts; 0: no limit */
     const struct gcb_promise_backend *backend; /* NULL: the CPU's coders */
 };
