@@ -34,7 +34,7 @@ keep=in.h5
 for signal in SIGINT SIGTERM SIGHUP SIGQUIT SIGXCPU; do
     killed "$signal" generate --elements 1G -o out.h5
 done
-killed SIGHUP compress --method topk --repeat 1000000 --results rows.json in.h5
+killed SIGQUIT compress --method topk --repeat 1000000 --results rows.json in.h5
 
 # plot, report and payoff end at the first signal while they wait for more results.
 run compress --method topk --results "$tmp/r.json" in.h5

@@ -34,7 +34,7 @@ ours += ["transform_seconds", "select_seconds", "quantise_seconds", "index_secon
 def key(row):
     return tuple(str(row.get(k)) for k in ("record", "step", "worker", "tensor", "spec", "cache"))
 def plain(row):
-    return {k: v for k, v in row.items() if k not in device + intervals + ours}
+    return {k: v for k, v in row.items() if k not in device + intervals + ours and not k.startswith("sum")}
 cpu = {key(r): r for r in rows if r.get("device") == "cpu"}
 cuda = {key(r): r for r in rows if r.get("device") == "cuda:0"}
 seen = 0
@@ -240,6 +240,6 @@ exits 3
 says "this machine has 1"
 run bench --device cuda:1,cuda:0 --method qsgd --repeat 1 --dataset stem.weight --format json "$sample"
 exits 0
-prints '"status": "unsupported", "reason": "device cuda:1: this machine has 1'
+prints '"status": "unsupported", "reason": "device cuda:1 does not exist; this machine has 1'
 prints '"device": "cuda:0"'
 finish

@@ -125,7 +125,8 @@ struct span {
     char *begin, *end;
 };
 
-/* Stores where the value of a member is. Returns false for a second value of a wanted field. */
+/* Stores where the value of a member is. Returns false for a second value of a wanted field, and for a list or an object, whose
+ * contents were not checked. */
 static bool note(struct gcb_members *m, struct span *spans, size_t *count, const struct span *span,
                  enum gcb_member_kind kind)
 {
@@ -133,6 +134,8 @@ static bool note(struct gcb_members *m, struct span *spans, size_t *count, const
 
     if (field == GCB_FIELD_NONE)
         return true;
+    if (*span->begin == '[' || *span->begin == '{')
+        return false;
     for (size_t i = 0; i < *count; i++)
         if (spans[i].field == field)
             return false;

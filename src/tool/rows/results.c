@@ -68,8 +68,10 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
         if (r->held > r->next + looked)
             newline = memchr(r->buffer + r->next + looked, '\n', r->held - r->next - looked);
         looked = newline ? (size_t)(newline - r->buffer) - r->next : r->held - r->next;
-        if (looked > GCB_RESULTS_LINE)
+        if (looked > GCB_RESULTS_LINE) {
+            r->number++;
             return fail(r, GCB_E_CORRUPT, "longer than any row of results", diag);
+        }
         if (newline || end)
             break;
         err = read_more(r, &end, diag);

@@ -59,7 +59,7 @@ static void test_read(void **state)
 {
     static const char *const lines[] = {
         "{\"schema\": 1, \"file\": \"a b.h5\", \"kept\": 7, \"ratio\": 0.25, \"low\": null}",
-        "{\"schema\":1,\"params\":{\"a\":[1,{\"b\":\"}]\"}]},\"spec\":\"\"}",
+        "{\"schema\":1,\"later\":{\"a\":[1,{\"b\":\"}]\"}]},\"spec\":\"\"}",
         "{\"schema\": 1, \"later\": [[], {}], \"kept\": -3, \"low\": -1.5e-07, \"cosine\": 1e+10}",
         "{\"kept\": 999999999999999999, \"ratio\": 123456789012345678, \"cosine\": 0}",
         "{\"spec\": true, \"ratio\": \"7\", \"low\": 1E3, \"later\": false}",
@@ -108,6 +108,8 @@ static void test_left(void **state)
         "{\"kept\": nullx}",
         "{\"kept\": 1234567890123456789}",
         "{\"later\": [1, 2}",
+        "{\"kept\": [}",
+        "{\"params\": {\"a\": 1}}",
         "{\"later\": \"a}",
         "{\"a name that is longer than the name of any field there is\": 1}",
     };
