@@ -8,11 +8,11 @@
  * Family `accumulate`: adds weighted values to an array. The product and the sum are rounded separately, never
  * contracted. Every variant is bit-exact, except that the payload of a NaN is not promised.
  *
- * add: acc[i] += weight * x[i] for 0 <= i < n. The arrays do not overlap. scatter: acc[pos[j]] += weight * x[j] for 0
- * <= j < n. pos is strictly ascending. scatter2: like scatter, for pairs: acc[2 pos[j]] += weight * x[2j], acc[2 pos[j]
- * + 1] += weight * x[2j + 1].
- * add_exponents: acc[i] += weight * f, where the bits of the float f are code[i] << 23: its sign and its exponent. Bits of
- * code[i] above the ninth are ignored.
+ * add:            acc[i] += weight * x[i] for 0 <= i < n. The arrays do not overlap.
+ * scatter:        acc[pos[j]] += weight * x[j] for 0 <= j < n. pos is strictly ascending.
+ * scatter2:       like scatter, for pairs: acc[2 pos[j]] += weight * x[2j], acc[2 pos[j] + 1] += weight * x[2j + 1].
+ * add_exponents:  acc[i] += weight * f, where the bits of the float f are code[i] << 23: its sign and its exponent.
+ *                 Bits of code[i] above the ninth are ignored.
  */
 typedef void gcb_accumulate_add_fn(float *acc, const float *x, size_t n, float weight);
 typedef void gcb_accumulate_scatter_fn(float *acc, const uint32_t *pos, const float *x, size_t n,

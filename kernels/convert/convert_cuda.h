@@ -9,8 +9,8 @@
  *
  * put: writes the values as fp32, fp16 or bf16 bytes; sets result->length to the bytes and adds the number
  *      of saturated values to result->clamped. result may be NULL.
- * get: the inverse. put_group, get_group: like put and get, for a group of messages: one copy of the group's table,
- * then one launch.
+ * get: the inverse.
+ * put_group, get_group: like put and get, for a group of messages: one copy of the group's table, then one launch.
  */
 #ifdef __cplusplus
 extern "C" {

@@ -201,8 +201,8 @@ static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, stru
         memcpy(p, in->data, in->count * sizeof(float));
 }
 
-int gcb_coder_read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
-                       const struct gcb_mview *out)
+static int read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
+                    const struct gcb_mview *out)
 {
     const uint8_t *p = gcb_rbuf_take(in, out->count * gcb_raw_size(source));
 
@@ -345,7 +345,7 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the output and the message have different sizes");
     if (frame.flags & GCB_WIRE_STORED)
-        err = gcb_coder_read_raw(c, frame.source, &payload, out);
+        err = read_raw(c, frame.source, &payload, out);
     else
         err = gcb_coder_ops(c)->decode(c->base.state, &payload, out);
     if (!err && (payload.failed || gcb_rbuf_left(&payload)))

@@ -18,9 +18,4 @@ static inline const struct gcb_codec_ops *gcb_coder_ops(const struct gcb_coder *
     return c->base.method.codec->ops;
 }
 
-/* Reads the payload of a stored message, or a part of it, into `out`. Returns 0, or GCB_E_CORRUPT if the payload has
- * another length. */
-int gcb_coder_read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
-                       const struct gcb_mview *out);
-
 #endif

@@ -179,6 +179,19 @@ static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const voi
     return err;
 }
 
+static int add_parsed(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
+                      size_t length, float weight, struct gcb_diag *diag)
+{
+    if (!isfinite(weight))
+        return gcb_diag_set(diag, GCB_E_INVALID, "a weight must be finite");
+    if (frame->count != s->count)
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "the message has %" PRIu64 " elements, the sum %" PRIu64, frame->count,
+                            s->count);
+    return (s->main || frame->flags & GCB_WIRE_STORED ? add_message : add_first)(
+        s, frame, message, length, weight, diag);
+}
+
 int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float weight,
                 struct gcb_diag *diag)
 {
@@ -188,7 +201,7 @@ int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float wei
 
     if (!err)
         err = gcb_message_check(message, length, 0, diag);
-    return err ? err : gcb_sum_add_checked(s, message, length, weight, diag);
+    return err ? err : add_parsed(s, &frame, message, length, weight, diag);
 }
 
 int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, float weight,
@@ -196,18 +209,9 @@ int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, f
 {
     struct gcb_frame frame;
     struct gcb_rbuf payload;
-    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
 
-    if (err)
-        return err;
-    if (!isfinite(weight))
-        return gcb_diag_set(diag, GCB_E_INVALID, "a weight must be finite");
-    if (frame.count != s->count)
-        return gcb_diag_set(diag, GCB_E_MISMATCH,
-                            "the message has %" PRIu64 " elements, the sum %" PRIu64, frame.count,
-                            s->count);
-    return (s->main || frame.flags & GCB_WIRE_STORED ? add_message : add_first)(
-        s, &frame, message, length, weight, diag);
+    return err ? err : add_parsed(s, &frame, message, length, weight, diag);
 }
 
 /* ---- finishing ---- */

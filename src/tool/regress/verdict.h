@@ -64,9 +64,12 @@ struct gcb_verdicts {
 };
 
 /*
- * Judges a quantity by an interval of the ratio new / base. GCB_SLOW: the whole interval is above 1 + delta. GCB_FAST:
- * the whole interval is below 1 / (1 + delta), which is as far from 1, so swapping the builds mirrors the verdict.
- * GCB_SAME: the interval lies between the two. GCB_AMBIGUOUS: anything else, including NAN.
+ * Judges a quantity by an interval of the ratio new / base.
+ *
+ * GCB_SLOW:      the whole interval is above 1 + delta.
+ * GCB_FAST:      the whole interval is below 1 / (1 + delta): swapping the builds mirrors the verdict.
+ * GCB_SAME:      the interval lies between these two limits.
+ * GCB_AMBIGUOUS: anything else, including NAN.
  */
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
 

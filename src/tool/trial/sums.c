@@ -15,8 +15,7 @@ static int add(const struct gcb_sums_job *job, float weight, struct gcb_diag *di
 
 /* ---- checking ---- */
 
-/* Counts the elements with different values. A NaN equals a NaN, and -0 equals +0. */
-static uint64_t count_differing(const float *a, const float *b, uint64_t n)
+uint64_t gcb_sums_differing(const float *a, const float *b, uint64_t n)
 {
     uint64_t count = 0;
 
@@ -42,7 +41,7 @@ static double distance(const float *a, const float *b, uint64_t n)
 
 static int compare(const struct gcb_sums_job *job, double tolerance, struct gcb_diag *diag)
 {
-    const uint64_t differing = count_differing(job->into, job->decoded, job->count);
+    const uint64_t differing = gcb_sums_differing(job->into, job->decoded, job->count);
     double apart;
 
     if (differing == 0)

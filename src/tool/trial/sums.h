@@ -13,10 +13,13 @@
 struct gcb_sums_job {
     struct gcb_sum *sum; /* nothing was added to it yet; `into` is its accumulator */
     const struct gcb_wbuf *message;
-    const float *into,
-        *decoded; /* `count` elements; `decoded`: the tensor decoded from the message */
+    const float *into;    /* `count` elements */
+    const float *decoded; /* `count` elements: the tensor decoded from the message */
     uint64_t count;
 };
+
+/* Counts the elements with different values. A NaN equals a NaN, and -0 equals +0. */
+uint64_t gcb_sums_differing(const float *a, const float *b, uint64_t n);
 
 /*
  * Adds the message with weight 1 and compares the sum with the decoded tensor. Both must have the same values, where -0 is

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/sum/sum.h"
 #include "src/tool/trial/device_check.h"
+#include "src/tool/trial/sums.h"
 #include "src/tool/verify/promises.h"
 
 /* The promise about sums of messages (struct gcb_sum in src/gcbench.h). */
@@ -107,20 +107,11 @@ static bool refuses_damage(struct gcb_promise_case *c, const struct adding *a)
     return true;
 }
 
-static double count_differing(const float *a, const float *b, uint64_t n)
-{
-    double count = 0.0;
-
-    for (uint64_t i = 0; i < n; i++)
-        count += a[i] != b[i] && (a[i] == a[i] || b[i] == b[i]); /* a NaN equals a NaN */
-    return count;
-}
-
 /* Compares the finished sum, which is in c->y, with the expected one. */
 static enum gcb_promise_status compare(struct gcb_promise_case *c, const struct adding *a)
 {
     const uint64_t n = c->job.config.env.count;
-    const double differing = count_differing(c->y, a->expected, n);
+    const double differing = (double)gcb_sums_differing(c->y, a->expected, n);
     double apart;
 
     if (differing == 0.0)
