@@ -109,12 +109,20 @@ struct gcb_options {
      * GCB_F32 is 0, so a 16-bit input cannot be recorded as float32; convert such a tensor to float32 before.
      */
     enum gcb_dtype source;
-    unsigned workers; /* that send a gradient in each step; clip-norm depends on it. 0: 1 */
-    int checksum;     /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
+    /* Workers that send a gradient in each step; 0: 1. clip-norm and exchanges depend on it. */
+    unsigned workers;
+    int checksum; /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
 
     /* ---- of objects that are opened from a message ---- */
 
     uint64_t max_elements; /* messages with more are refused; 0: 2^34 */
+
+    /* ---- of exchanges ---- */
+
+    uint32_t worker; /* this worker's number, from 0 */
+    /* `workers` factors, all finite: an exchange gives the sum of weights[i] times the tensor of worker i. The same for
+     * all workers. Copied. NULL: each is 1 / workers, so that the sum is the mean. */
+    const float *weights;
 };
 
 /* ---- encoders ---- */
@@ -316,6 +324,98 @@ int gcb_sum_add(struct gcb_sum *sum, const void *message, size_t length, float w
  * sum is zero. GCB_E_INVALID: x and `into` are NULL. GCB_E_NOMEM: the sum is as before, and x is unspecified.
  */
 int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
+
+/* ---- exchanges ---- */
+
+/*
+ * One worker's part in an exchange. All workers give a tensor, and all get the weighted sum of the tensors, as far as
+ * the method keeps it. An exchange takes one round or more. In each round the library says which bytes to move and how;
+ * the caller moves them, for example by MPI or NCCL, and hands over what arrived:
+ *
+ *     struct gcb_round round = {.size = sizeof(round)};
+ *     gcb_exchange_begin(e, step, x, &diag);
+ *     while (gcb_exchange_next(e, &round, &diag) == 1)
+ *         ... for each array that arrives: gcb_exchange_receive(e, from, data, length, &diag);
+ *     gcb_exchange_finish(e, update, &diag);
+ *
+ * All workers must call these functions for the same steps, with the same method, count, seed, path, workers and
+ * weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives all of them the same bits.
+ */
+struct gcb_exchange;
+
+enum gcb_round_kind {
+    GCB_ROUND_GATHER,  /* all-gather: every worker gets the bytes of all workers */
+    GCB_ROUND_SCATTER, /* all-to-all: a worker has other bytes for each worker */
+    GCB_ROUND_REDUCE,  /* all-reduce: every worker gets the combination of all workers' values */
+};
+
+/* How values are combined, element by element. All workers have the same number of them. */
+enum gcb_reduction {
+    GCB_SUM_F32,
+    GCB_SUM_F16, /* IEEE binary16; each sum of two is rounded to nearest, ties to even, and saturates */
+    GCB_SUM_BF16, /* bfloat16; the same */
+    GCB_SUM_I8,   /* no sum of the workers' values overflows */
+    GCB_SUM_I16,  /* the same */
+    GCB_MAX_F32,  /* no value is negative or NaN */
+};
+
+/* What a worker has to send in a round. The caller sets `size`. */
+struct gcb_round {
+    size_t size; /* sizeof(struct gcb_round) */
+    enum gcb_round_kind kind;
+    enum gcb_reduction reduction; /* of GCB_ROUND_REDUCE */
+    const void *data; /* this worker's bytes, valid until the round's first gcb_exchange_receive */
+    size_t bytes;     /* bytes of `data` */
+    /* GCB_ROUND_SCATTER: the bytes for each worker, one after the other in `data`; NULL in other rounds */
+    const size_t *parts;
+};
+
+/* Bytes of a value. */
+size_t gcb_reduction_size(enum gcb_reduction reduction);
+/* acc[i] = acc[i] combined with one[i], for `bytes` bytes of values. For a caller that has no all-reduce of its own. */
+void gcb_reduction_combine(enum gcb_reduction reduction, void *acc, const void *one, size_t bytes);
+
+/*
+ * Opens worker options->worker's part in exchanges of tensors of n elements. `spec` is a method; its "collective"
+ * (docs/exchange.md) says how messages travel. Each tensor needs its own exchange. The caller owns *out. Options: all,
+ * except that `input` must be GCB_F32. Errors: as gcb_encoder_open.
+ */
+int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
+                      const struct gcb_options *options, struct gcb_diag *diag);
+
+/* Frees an exchange. NULL is fine. */
+void gcb_exchange_close(struct gcb_exchange *exchange);
+
+/*
+ * Begins a step with this worker's tensor x (n floats, which must stay valid and unchanged until gcb_exchange_finish).
+ * With a memory, x is added to what earlier steps did not send. A step that was begun and not finished ends here; its
+ * tensor then counts as not sent. GCB_E_NONFINITE: x has an infinity or NaN, or the memory would get one. But with
+ * GCB_NONFINITE_RAW the step goes on: all workers get an update with infinities or NaNs, and no memory learns them.
+ */
+int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float *x,
+                       struct gcb_diag *diag);
+
+/*
+ * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that sends nothing
+ * ("delay") there is no round. GCB_E_INVALID: no step was begun, or the round before has not received everything.
+ */
+int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
+                      struct gcb_diag *diag);
+
+/*
+ * Hands over what arrived in this round: in GCB_ROUND_GATHER and GCB_ROUND_SCATTER the bytes of each worker, in the
+ * order of their numbers, this one's own included; in GCB_ROUND_REDUCE the combined values once, with `from` 0. The
+ * bytes may be hostile. After a failure the step cannot go on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as
+ * gcb_sum_add. GCB_E_INVALID: not the worker whose turn it is. GCB_E_NOMEM.
+ */
+int gcb_exchange_receive(struct gcb_exchange *exchange, uint32_t from, const void *data,
+                         size_t length, struct gcb_diag *diag);
+
+/*
+ * Ends the step: writes the weighted sum to `update` (n floats), and the memory learns what arrived of this worker's
+ * tensor. In a step that sends nothing the update is 0. GCB_E_INVALID: a round is left.
+ */
+int gcb_exchange_finish(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
 
 #ifdef __cplusplus
 }

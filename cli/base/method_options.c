@@ -34,14 +34,15 @@ static const char *key_of(const struct gcb_param *table, size_t *i)
 const char *opt_methods_key_at(size_t i)
 {
     const struct gcb_codec *codec;
+    const char *name;
 
     for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
-        const char *name = key_of(codec->params, &i);
-
+        name = key_of(codec->params, &i);
         if (name)
             return name;
     }
-    return key_of(gcb_memory_table, &i);
+    name = key_of(gcb_memory_table, &i);
+    return name ? name : key_of(gcb_exchange_table, &i);
 }
 
 /* Reads one method and sets the parameters that overrides name. An override that has no effect on this method is

@@ -203,11 +203,15 @@ static void print_methods(FILE *out)
     fputs(".SH METHODS\n", out);
     roff_text(out, "A method is written NAME or NAME:key=value,...; each `name=value` below is a "
                    "parameter with its default. Every method also takes the parameters under "
-                   "\"Memory\", which work from step to step in gcbench-replay(1).");
+                   "\"Memory\" and \"Exchange\", which gcbench-replay(1) uses.");
     for (size_t i = 0; gcb_method_at(&m, i); i++)
         print_method(out, &m);
     fputs(".SS Memory\nWhat a worker keeps of the values that it did not send.\n", out);
     for (const struct gcb_param *p = gcb_memory_table; p->name; p++)
+        print_param(out, p, p->def, true);
+    fputs(".SS Exchange\nHow workers exchange their messages. The default depends on the method.\n",
+          out);
+    for (const struct gcb_param *p = gcb_exchange_table; p->name; p++)
         print_param(out, p, p->def, true);
 }
 

@@ -18,7 +18,7 @@ const struct opt_row payoff_own_rows[] = {
      .offset = offsetof(struct payoff_own, workers),
      .help = "number of workers, or a list; repeatable (default 8)"},
     {.name = "collective", .metavar = "HOW", .type = OPT_CHOICE,
-     .offset = offsetof(struct payoff_own, collective), .choices = gcb_collective_names,
+     .offset = offsetof(struct payoff_own, collective), .choices = gcb_topology_names,
      .help = "ring (default), allgather (recursive doubling for messages, Rabenseifner's allreduce for fp32) or ps "
              "(a parameter server)"},
     {.name = "servers", .type = OPT_INT, .offset = offsetof(struct payoff_own, servers), .min = 1,
@@ -160,7 +160,7 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
         {fft && (own->workers.count || !isnan(own->latency) || own->model_bytes),
          "--stage-gbps: the paper's condition uses only --bandwidth: leave out --workers, "
          "--latency and --model-bytes"},
-        {p->mode == PAYOFF_REDSYNC && own->collective == GCB_COLLECTIVE_PS,
+        {p->mode == PAYOFF_REDSYNC && own->collective == GCB_TOPOLOGY_PS,
          "--density: RedSync's model has no parameter server"},
         {!exchange && o->methods.specs.count,
          "--method has no meaning with --stage-gbps or --density"},
@@ -170,7 +170,7 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
         {exchange && operands->count == 0 && !own->model_bytes,
          "no result file given (bench, sweep and compress --results write them); to measure on "
          "synthetic tensors, give the size of the gradient: --model-bytes"},
-        {own->servers && own->collective != GCB_COLLECTIVE_PS,
+        {own->servers && own->collective != GCB_TOPOLOGY_PS,
          "--servers has a meaning only with --collective ps"},
     };
 
@@ -189,7 +189,7 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
     out->mode = o->papers.stage_gbps      ? PAYOFF_FFT
                 : o->papers.density > 0.0 ? PAYOFF_REDSYNC
                                           : PAYOFF_EXCHANGE;
-    out->link.collective = (enum gcb_collective)o->own.collective;
+    out->link.topology = (enum gcb_topology)o->own.collective;
     out->link.latency = isnan(o->own.latency) ? 20e-6 : o->own.latency;
     out->link.servers = o->own.servers ? (unsigned)o->own.servers : 1;
     out->model.bytes = (double)o->own.model_bytes;

@@ -9,7 +9,7 @@
 struct payoff_own {
     struct opt_list bandwidth, workers;
     double latency, compute; /* in seconds; NAN: not given */
-    int collective;          /* enum gcb_collective */
+    int collective;          /* enum gcb_topology */
     int servers;             /* number of servers; 0: the default, 1 */
     uint64_t model_bytes, messages, bucket_bytes;
 };

@@ -156,7 +156,7 @@ static void show_head(FILE *out, const struct payoff_view *v)
              size_text(bytes, p->scale.bytes), p->scale.messages,
              p->scale.messages == 1.0 ? "" : "s", p->scale.transfers,
              p->scale.transfers == 1.0 ? "" : "s", p->link.workers,
-             gcb_collective_names[p->link.collective], gcb_seconds(latency, p->link.latency));
+             gcb_topology_names[p->link.topology], gcb_seconds(latency, p->link.latency));
     if (v->bandwidths == 1)
         gcb_append(text, sizeof(text), ", %s", gcb_payoff_bandwidth_text(rate, p->link.bandwidth));
     if (!isnan(p->loads.method.compute))

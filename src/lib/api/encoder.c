@@ -62,6 +62,19 @@ static int init(struct gcb_encoder *e, const struct gcb_method *method, struct g
     return err ? err : init_memory(e, method, s, diag);
 }
 
+/* An encoder's messages are added up by the receivers, as an all-gather does. */
+static int check_collective(const struct gcb_method *method, struct gcb_diag *diag)
+{
+    struct gcb_exchange_params p;
+
+    gcb_method_exchange(&p, method);
+    if (!gcb_method_gives_collective(method) || p.collective == GCB_COLLECTIVE_ALLGATHER)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "an encoder cannot use collective=%s; open an exchange",
+                        gcb_collective_names[p.collective]);
+}
+
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag)
 {
@@ -72,6 +85,8 @@ int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
 
     if (!err)
         err = gcb_method_parse(&method, spec, diag);
+    if (!err)
+        err = check_collective(&method, diag);
     if (err)
         return err;
     e = gcb_alloc_zero(1, sizeof(*e));

@@ -18,13 +18,25 @@
  */
 
 enum gcb_caps {
-    GCB_CAP_LOSSLESS = 1u << 0,   /* decode(encode(x)) == x */
-    GCB_CAP_UNBIASED = 1u << 1,   /* the mean over seeds is x */
-    GCB_CAP_LINEAR = 1u << 2,     /* messages of several workers could be added without decoding */
-    GCB_CAP_STATEFUL = 1u << 3,   /* encode depends on earlier calls */
-    GCB_CAP_RANDOMISED = 1u << 4, /* the seed and the worker determine random draws */
+    GCB_CAP_LOSSLESS = 1u << 0, /* decode(encode(x)) == x */
+    GCB_CAP_UNBIASED = 1u << 1, /* the mean over seeds is x */
+    GCB_CAP_LINEAR =
+        1u << 2, /* an all-reduce gives the sum of the decoded messages (gcb_reduce_ops) */
+    GCB_CAP_STATEFUL = 1u << 3,     /* encode depends on earlier calls */
+    GCB_CAP_RANDOMISED = 1u << 4,   /* the seed and the worker determine random draws */
     GCB_CAP_LIBRARY_MATH = 1u << 5, /* bytes may differ between FFT libraries, plans and devices */
 };
+
+/* How workers exchange what a method makes of their tensors (src/lib/exchange/exchange.h). */
+enum gcb_collective {
+    GCB_COLLECTIVE_ALLGATHER, /* every worker gets all messages and adds them up; for every method */
+    GCB_COLLECTIVE_ALLREDUCE, /* values are combined element by element: struct gcb_reduce_ops */
+    GCB_COLLECTIVE_TWOSHOT, /* each worker adds up a share of the tensor and sends the sum, encoded again */
+    GCB_COLLECTIVE_OKTOPK, /* the same for sparse messages, with shares of about equal work */
+    GCB_COLLECTIVE_SPARDL, /* sparse messages, made sparse again after every addition */
+    GCB_COLLECTIVES
+};
+#define GCB_COLLECTIVE_BIT(collective) (1u << (collective))
 
 enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
@@ -39,6 +51,8 @@ struct gcb_codec_env {
     const char *path; /* the tensor's name; part of the key of random draws */
     bool decoding;    /* the state is for decode, not for encode */
     bool feedback;    /* an encoder on a device will get residuals (src/lib/codec/device.h) */
+    unsigned
+        workers; /* 0, or the workers of an exchange in which struct gcb_reduce_ops will be called */
     uint64_t segment; /* positions in a segment of the sparse codec: 2^31, or less in tests */
     enum gcb_fft_rigor fft_rigor;
     const struct gcb_kernels *kernels;
@@ -118,14 +132,49 @@ struct gcb_codec_ops {
     double (*density)(const void *state);
 };
 
+/* A worker's part in an all-reduce. */
+struct gcb_reduce_at {
+    struct gcb_step step;
+    unsigned workers;
+    float weight; /* of this worker's tensor in the sum */
+    float total;  /* sum of all workers' weights */
+};
+
+/*
+ * How messages are combined without decoding. The state is an encoder's whose env->workers is not 0. In each round all
+ * workers contribute the same number of values, and all get the same combined values.
+ */
+struct gcb_reduce_ops {
+    unsigned rounds;
+    /* the combination, and the number of values, in a round; they depend only on parameters, count, shape and workers */
+    enum gcb_reduction (*reduction)(const void *state, unsigned round);
+    uint64_t (*count)(const void *state, unsigned round);
+    /* Writes the values of a round for the tensor x (env->count floats, all finite): those of at->weight times x. The
+     * rounds come in order, each after absorb of the round before. Never allocates. Returns 0, or GCB_E_SEND_RAW if the
+     * method cannot represent x; then all workers get infinities or NaNs. */
+    int (*contribute)(void *state, const struct gcb_reduce_at *at, unsigned round, const float *x,
+                      void *values);
+    /* Takes the combined values of a round; any bits are safe. */
+    void (*absorb)(void *state, unsigned round, const void *combined);
+    /*
+     * After the last round. Writes the weighted sum of the tensors, as far as the method keeps it, to `update`; and to
+     * `own` what of x it contains. The sum over all workers of weight times own is the update, up to rounding, if
+     * `conserves`. Either may be NULL: not wanted.
+     */
+    void (*conclude)(void *state, const struct gcb_reduce_at *at, const float *x, float *update,
+                     float *own);
+    bool conserves;
+};
+
 /* A published method: a codec with certain parameters. */
 struct gcb_preset {
     const char *name;
     const char *summary;
-    const char *source;    /* paper and section */
-    const char *defaults;  /* "key=value,...": values that replace the codec's defaults */
-    const char *memory;    /* such pairs for the parameters in gcb_memory_table; NULL: no memory */
-    const char *guarantee; /* what the method promises, in words */
+    const char *source;   /* paper and section */
+    const char *defaults; /* "key=value,...": values that replace the codec's defaults */
+    const char *memory;   /* such pairs for the parameters in gcb_memory_table; NULL: no memory */
+    enum gcb_collective collective; /* the default; GCB_COLLECTIVE_ALLGATHER: the codec's default */
+    const char *guarantee;          /* what the method promises, in words */
     /* set if the preset's paper counts bits in another way than the codec; NULL: the codec's function is used */
     double (*nominal_bits)(const void *state);
 };
@@ -148,6 +197,13 @@ struct gcb_codec {
     /* refuses combinations of values that make no sense for any tensor; value[i] belongs to row i; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);
     const struct gcb_codec_ops *ops;
+    const struct gcb_reduce_ops *reduce; /* NULL: no all-reduce */
+    enum gcb_collective collective;      /* the default */
+    /* The collectives that the method can use, as GCB_COLLECTIVE_BITs, besides those that follow from other fields: all
+     * methods can use allgather, and those with `reduce` allreduce. `collectives_of` is used instead if they depend on
+     * parameters; value[i] belongs to row i. */
+    unsigned collectives;
+    unsigned (*collectives_of)(const double *value);
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: no presets */
 };
 
@@ -181,6 +237,12 @@ struct gcb_rounding_draw gcb_rounding_draw(const struct gcb_codec_env *env,
                                            const struct gcb_step *at);
 
 #define GCB_TILE 4096 /* elements that codecs work on at a time; they fit the first-level cache */
+
+/* Elements of the tile that begins at element i of `count` > i. */
+static inline size_t gcb_tile_length(uint64_t count, uint64_t i)
+{
+    return count - i < GCB_TILE ? (size_t)(count - i) : GCB_TILE;
+}
 
 /* Total order-0 entropy of all symbols, in bits. histogram[i] symbols have the value i, for i < count. */
 double gcb_entropy0(const uint64_t *histogram, size_t count);

@@ -109,6 +109,11 @@ const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c)
     return &c->base.frame;
 }
 
+void *gcb_coder_codec_state(struct gcb_coder *c)
+{
+    return c->base.state;
+}
+
 /* Restores what the coder can keep. */
 static void keep(struct gcb_coder *c, const uint64_t *kept)
 {

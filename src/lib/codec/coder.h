@@ -104,6 +104,9 @@ int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, f
                       bool joins, struct gcb_diag *diag);
 int gcb_coder_rebuild(struct gcb_coder *c, float *out, struct gcb_diag *diag);
 
+/* The codec's state, for functions of its descriptor. */
+void *gcb_coder_codec_state(struct gcb_coder *c);
+
 /* The sizes of a message's parts. Before gcb_coder_describe, the decoder must have decoded the message. */
 struct gcb_message_parts {
     uint64_t wire_bytes, header_bytes; /* header: all except the payload; includes the checksum */

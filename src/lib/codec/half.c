@@ -1,3 +1,6 @@
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
 /*
@@ -7,6 +10,7 @@
  */
 struct half {
     struct gcb_codec_env env;
+    uint8_t *sum; /* of all workers, in 16 bits; NULL outside an exchange */
     uint64_t clamped;
     gcb_convert_narrow_fn *narrow;
     gcb_convert_widen_fn *widen;
@@ -18,11 +22,17 @@ static int half_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     const bool bf16 = env->wire_id == gcb_codec_bf16.wire_id;
     struct half *s = state;
 
-    (void)diag;
     s->env = *env;
     s->narrow = bf16 ? f->to_bf16 : f->to_fp16;
     s->widen = bf16 ? f->from_bf16 : f->from_fp16;
-    return 0;
+    if (env->workers)
+        s->sum = gcb_alloc_array(env->count, 2);
+    return env->workers && !s->sum ? gcb_diag_nomem(diag, env->count * 2, "a sum") : 0;
+}
+
+static void half_fini(void *state)
+{
+    gcb_free(((struct half *)state)->sum);
 }
 
 static uint64_t half_max_payload(const void *state)
@@ -115,9 +125,86 @@ static double half_nominal_bits(const void *state)
     return 16.0;
 }
 
+/* ---- all-reduce: the sum of 16-bit elements, rounded after each addition ---- */
+
+static enum gcb_reduction half_reduction(const void *state, unsigned round)
+{
+    const struct half *s = state;
+
+    (void)round;
+    return s->env.wire_id == gcb_codec_bf16.wire_id ? GCB_SUM_BF16 : GCB_SUM_F16;
+}
+
+static uint64_t half_count(const void *state, unsigned round)
+{
+    (void)round;
+    return ((const struct half *)state)->env.count;
+}
+
+/* Writes n elements of weight * x, from element `from` on. n <= GCB_TILE. */
+static void half_tile(const struct half *s, const struct gcb_reduce_at *at, const float *x,
+                      uint64_t from, size_t n, uint8_t *out)
+{
+    float weighted[GCB_TILE];
+
+    for (size_t i = 0; i < n; i++)
+        weighted[i] = at->weight * x[from + i];
+    s->narrow(out, weighted, n);
+}
+
+static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
+                           const float *x, void *values)
+{
+    const struct half *s = state;
+    uint8_t *out = values;
+
+    (void)round;
+    for (uint64_t i = 0; i < s->env.count; i += GCB_TILE)
+        half_tile(s, at, x, i, gcb_tile_length(s->env.count, i), out + 2 * i);
+    return 0;
+}
+
+static void half_absorb(void *state, unsigned round, const void *combined)
+{
+    struct half *s = state;
+
+    (void)round;
+    if (s->env.count)
+        memcpy(s->sum, combined, s->env.count * 2);
+}
+
+/* own: weight * x as it was sent, divided by the weight. */
+static void half_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
+                          float *update, float *own)
+{
+    const struct half *s = state;
+    uint8_t sent[2 * GCB_TILE];
+
+    if (update)
+        s->widen(update, s->sum, s->env.count);
+    for (uint64_t i = 0; own && i < s->env.count; i += GCB_TILE) {
+        const size_t n = gcb_tile_length(s->env.count, i);
+
+        half_tile(s, at, x, i, n, sent);
+        s->widen(own + i, sent, n);
+        for (size_t j = 0; j < n; j++)
+            own[i + j] = at->weight != 0.0f ? own[i + j] / at->weight : 0.0f;
+    }
+}
+
+static const struct gcb_reduce_ops half_reduce = {
+    .rounds = 1,
+    .reduction = half_reduction,
+    .count = half_count,
+    .contribute = half_contribute,
+    .absorb = half_absorb,
+    .conclude = half_conclude,
+};
+
 static const struct gcb_codec_ops half_ops = {
     .state_size = sizeof(struct half),
     .init = half_init,
+    .fini = half_fini,
     .max_payload = half_max_payload,
     .encode = half_encode,
     .decode = half_decode,
@@ -137,6 +224,8 @@ const struct gcb_codec gcb_codec_fp16 = {
     .wire_id = 2,
     .caps = GCB_CAP_LINEAR,
     .ops = &half_ops,
+    .reduce = &half_reduce,
+    .collective = GCB_COLLECTIVE_ALLREDUCE,
 };
 
 const struct gcb_codec gcb_codec_bf16 = {
@@ -148,4 +237,6 @@ const struct gcb_codec gcb_codec_bf16 = {
     .wire_id = 3,
     .caps = GCB_CAP_LINEAR,
     .ops = &half_ops,
+    .reduce = &half_reduce,
+    .collective = GCB_COLLECTIVE_ALLREDUCE,
 };

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
 /*
@@ -7,6 +8,7 @@
  */
 struct identity {
     uint64_t count;
+    float *sum; /* of all workers; NULL outside an exchange */
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };
@@ -15,11 +17,17 @@ static int identity_init(void *state, const struct gcb_codec_env *env, struct gc
 {
     struct identity *s = state;
 
-    (void)diag;
     s->count = env->count;
     s->kernels = env->kernels;
     s->queue = env->queue;
-    return 0;
+    if (env->workers)
+        s->sum = gcb_alloc_array(s->count, sizeof(*s->sum));
+    return env->workers && !s->sum ? gcb_diag_nomem(diag, s->count * sizeof(*s->sum), "a sum") : 0;
+}
+
+static void identity_fini(void *state)
+{
+    gcb_free(((struct identity *)state)->sum);
 }
 
 static uint64_t identity_max_payload(const void *state)
@@ -82,9 +90,68 @@ static double identity_nominal_bits(const void *state)
     return 32.0;
 }
 
+/* ---- all-reduce: the sum of float32 elements ---- */
+
+static enum gcb_reduction identity_reduction(const void *state, unsigned round)
+{
+    (void)state;
+    (void)round;
+    return GCB_SUM_F32;
+}
+
+static uint64_t identity_count(const void *state, unsigned round)
+{
+    (void)round;
+    return ((const struct identity *)state)->count;
+}
+
+static int identity_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
+                               const float *x, void *values)
+{
+    const struct identity *s = state;
+    float *out = values;
+
+    (void)round;
+    for (uint64_t i = 0; i < s->count; i++)
+        out[i] = at->weight * x[i];
+    return 0;
+}
+
+static void identity_absorb(void *state, unsigned round, const void *combined)
+{
+    struct identity *s = state;
+
+    (void)round;
+    if (s->count)
+        memcpy(s->sum, combined, s->count * sizeof(float));
+}
+
+static void identity_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
+                              float *update, float *own)
+{
+    const struct identity *s = state;
+
+    (void)at;
+    if (update && s->count)
+        memcpy(update, s->sum, s->count * sizeof(float));
+    if (own && s->count)
+        memcpy(own, x, s->count * sizeof(float));
+}
+
+static const struct gcb_reduce_ops identity_reduce = {
+    .rounds = 1,
+    .reduction = identity_reduction,
+    .count = identity_count,
+    .contribute = identity_contribute,
+    .absorb = identity_absorb,
+    .conclude = identity_conclude,
+    .conserves = true,
+};
+
 static const struct gcb_codec_ops identity_ops = {
     .state_size = sizeof(struct identity),
     .init = identity_init,
+    .fini = identity_fini,
     .max_payload = identity_max_payload,
     .encode = identity_encode,
     .decode = identity_decode,
@@ -101,4 +168,6 @@ const struct gcb_codec gcb_codec_identity = {
     .wire_id = 1,
     .caps = GCB_CAP_LOSSLESS | GCB_CAP_UNBIASED | GCB_CAP_LINEAR,
     .ops = &identity_ops,
+    .reduce = &identity_reduce,
+    .collective = GCB_COLLECTIVE_ALLREDUCE,
 };

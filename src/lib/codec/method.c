@@ -64,32 +64,60 @@ const struct gcb_param gcb_memory_table[] = {
     {.name = NULL},
 };
 
+const char *const gcb_collective_names[] = {"allgather", "allreduce", "twoshot",
+                                            "oktopk",    "spardl",    NULL};
+
+const struct gcb_param gcb_exchange_table[] = {
+    {.name = "collective",
+     .help = "how the workers exchange their messages",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct gcb_exchange_params, collective),
+     .choices = gcb_collective_names},
+    {.name = NULL},
+};
+
 static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
                       const struct gcb_preset *preset);
 
+/* The rows of the memory and of the exchange begin here. */
+static size_t memory_row(const struct gcb_method *m)
+{
+    return gcb_param_count(m->codec->params);
+}
+
+static size_t exchange_row(const struct gcb_method *m)
+{
+    return memory_row(m) + gcb_param_count(gcb_memory_table);
+}
+
 const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
 {
-    const size_t own = gcb_param_count(m->codec->params);
-
-    if (row < own)
+    if (row < memory_row(m))
         return &m->codec->params[row];
-    return row - own < gcb_param_count(gcb_memory_table) ? &gcb_memory_table[row - own] : NULL;
+    if (row < exchange_row(m))
+        return &gcb_memory_table[row - memory_row(m)];
+    row -= exchange_row(m);
+    return row < gcb_param_count(gcb_exchange_table) ? &gcb_exchange_table[row] : NULL;
 }
 
 /* The parameter with this name or complement, or NULL. */
 static const struct gcb_param *find_row(const struct gcb_method *m, const char *key, size_t *row,
                                         bool *complement)
 {
-    const struct gcb_param *own = gcb_param_find(m->codec->params, key, complement), *shared;
+    const struct gcb_param *const tables[] = {m->codec->params, gcb_memory_table,
+                                              gcb_exchange_table};
+    size_t first = 0;
 
-    if (own) {
-        *row = (size_t)(own - m->codec->params);
-        return own;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        const struct gcb_param *p = gcb_param_find(tables[i], key, complement);
+
+        if (p) {
+            *row = first + (size_t)(p - tables[i]);
+            return p;
+        }
+        first += gcb_param_count(tables[i]);
     }
-    shared = gcb_param_find(gcb_memory_table, key, complement);
-    if (shared)
-        *row = gcb_param_count(m->codec->params) + (size_t)(shared - gcb_memory_table);
-    return shared;
+    return NULL;
 }
 
 bool gcb_method_at(struct gcb_method *out, size_t i)
@@ -145,6 +173,8 @@ static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
     out->preset = preset;
     for (size_t i = 0; (p = gcb_method_param(out, i)); i++)
         out->value[i] = p->def;
+    out->value[exchange_row(out)] =
+        preset && preset->collective ? preset->collective : codec->collective;
     if (!preset)
         return true;
     return set_pairs(out, preset->defaults, false, NULL) == 0 &&
@@ -231,12 +261,17 @@ bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, 
     return true;
 }
 
-bool gcb_method_has(const struct gcb_method *m, const char *key)
+const struct gcb_param *gcb_method_find(const struct gcb_method *m, const char *key)
 {
     bool complement;
     size_t row;
 
     return find_row(m, key, &row, &complement);
+}
+
+bool gcb_method_has(const struct gcb_method *m, const char *key)
+{
+    return gcb_method_find(m, key);
 }
 
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag)
@@ -323,15 +358,12 @@ bool gcb_method_applies(const struct gcb_method *m, size_t row)
     }
 }
 
-static size_t memory_row(const struct gcb_method *m)
-{
-    return gcb_param_count(m->codec->params);
-}
-
 bool gcb_method_shows(const struct gcb_method *m, size_t row)
 {
     if (row == memory_row(m) && m->value[row] == GCB_MEMORY_NONE)
         return m->given[row]; /* true if the user has removed a preset's memory */
+    if (row == exchange_row(m))
+        return m->given[row];
     return gcb_method_applies(m, row);
 }
 
@@ -368,7 +400,7 @@ bool gcb_method_forget(struct gcb_method *m)
 {
     bool given = false;
 
-    for (size_t i = memory_row(m); gcb_method_param(m, i); i++) {
+    for (size_t i = memory_row(m); i < exchange_row(m); i++) {
         given |= m->given[i];
         m->given[i] = false;
     }
@@ -376,15 +408,55 @@ bool gcb_method_forget(struct gcb_method *m)
     return given;
 }
 
+void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m)
+{
+    gcb_param_store(gcb_exchange_table, m->value + exchange_row(m), out);
+}
+
+bool gcb_method_gives_collective(const struct gcb_method *m)
+{
+    return m->given[exchange_row(m)];
+}
+
+unsigned gcb_method_collectives(const struct gcb_method *m)
+{
+    const struct gcb_codec *codec = m->codec;
+
+    return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLGATHER) |
+           (codec->reduce ? GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE) : 0) |
+           (codec->collectives_of ? codec->collectives_of(m->value) : codec->collectives);
+}
+
+static int check_collective(const struct gcb_method *m, struct gcb_diag *diag)
+{
+    const unsigned can = gcb_method_collectives(m);
+    struct gcb_exchange_params p;
+    char names[80] = "";
+    size_t used = 0;
+
+    gcb_method_exchange(&p, m);
+    if (can & GCB_COLLECTIVE_BIT(p.collective))
+        return 0;
+    for (int i = 0; i < GCB_COLLECTIVES; i++)
+        if (can & GCB_COLLECTIVE_BIT(i))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+                                     gcb_collective_names[i]);
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "method '%s' cannot use collective=%s with these parameters, only %s",
+                        m->name, gcb_collective_names[p.collective], names);
+}
+
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag)
 {
     const struct gcb_param *p;
+    int err;
 
     for (size_t i = 0; (p = gcb_method_param(m, i)); i++)
         if (m->given[i] && !gcb_method_applies(m, i))
             return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': '%s' has a meaning only with %s",
                                 m->name, p->name, p->needs);
-    return m->codec->check ? m->codec->check(m->value, diag) : 0;
+    err = check_collective(m, diag);
+    return err || !m->codec->check ? err : m->codec->check(m->value, diag);
 }
 
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m, enum gcb_spec_style style)

@@ -25,13 +25,22 @@ struct gcb_memory_params {
 /* The parameters of the memory, in struct gcb_memory_params. Every method has them besides its codec's own. */
 extern const struct gcb_param gcb_memory_table[];
 
+/* How the workers' messages travel. */
+struct gcb_exchange_params {
+    int collective; /* enum gcb_collective */
+};
+
+/* The parameters of the exchange, in struct gcb_exchange_params. Every method has them too. */
+extern const struct gcb_param gcb_exchange_table[];
+
 /*
- * A method as a user names it: a codec, or a preset of a codec, with values of its parameters and of the parameters of
- * the memory. Plain data that owns nothing: names point into static tables.
+ * A method as a user names it: a codec, or a preset of a codec, with values of its parameters, of the parameters of the
+ * memory, and of those of the exchange. Plain data that owns nothing: names point into static tables.
  *
- * A row is the number of a parameter: first come those of the codec's table, then those of gcb_memory_table.
+ * A row is the number of a parameter: first come those of the codec's table, then those of gcb_memory_table, then those
+ * of gcb_exchange_table.
  */
-#define GCB_MAX_METHOD_PARAMS (GCB_MAX_PARAMS + 8)
+#define GCB_MAX_METHOD_PARAMS (GCB_MAX_PARAMS + 20)
 
 struct gcb_method {
     const char *name;
@@ -58,6 +67,8 @@ int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *d
 /* If a parameter has no meaning with the other values, sets it back to its value in `before` and returns true. */
 bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, const char *key);
 
+/* The parameter with this name or complement, or NULL. */
+const struct gcb_param *gcb_method_find(const struct gcb_method *m, const char *key);
 /* Does the method have a parameter with this name or complement? */
 bool gcb_method_has(const struct gcb_method *m, const char *key);
 
@@ -79,8 +90,8 @@ bool gcb_method_value(const struct gcb_method *m, const char *key, double *value
 
 /* Does the parameter of this row have a meaning with the other values? */
 bool gcb_method_applies(const struct gcb_method *m, size_t row);
-/* Is the parameter shown in a full spec? It is shown if it has a meaning. But memory=none is shown only if the user set
- * it. */
+/* Is the parameter shown in a full spec? It is shown if it has a meaning. But memory=none and the collective are shown
+ * only if the user set them. */
 bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
 /* Copies the parameters of the memory. */
@@ -88,6 +99,13 @@ void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m
 /* Removes the memory, for callers whose messages do not follow each other. Returns true if the user had set a parameter of
  * it. */
 bool gcb_method_forget(struct gcb_method *m);
+
+/* The collectives that the method can use with these values, as GCB_COLLECTIVE_BITs; the names of all collectives; the
+ * parameters of the exchange; and whether the user set the collective. */
+unsigned gcb_method_collectives(const struct gcb_method *m);
+extern const char *const gcb_collective_names[];
+void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m);
+bool gcb_method_gives_collective(const struct gcb_method *m);
 
 /* The capabilities (enum gcb_caps) of the method with these values. */
 unsigned gcb_method_caps(const struct gcb_method *m);

@@ -251,6 +251,11 @@ int gcb_sum_finish(struct gcb_sum *s, float *x, struct gcb_diag *diag)
     else if (out != s->elements)
         memcpy(out, s->elements, s->count * sizeof(*out));
     if (!err)
-        s->canvas_begun = s->elements_begun = false;
+        gcb_sum_clear(s);
     return err;
+}
+
+void gcb_sum_clear(struct gcb_sum *s)
+{
+    s->canvas_begun = s->elements_begun = false;
 }

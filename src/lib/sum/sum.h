@@ -26,4 +26,7 @@ int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length
 int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, float weight,
                         struct gcb_diag *diag);
 
+/* Drops what was added since the last result. */
+void gcb_sum_clear(struct gcb_sum *s);
+
 #endif

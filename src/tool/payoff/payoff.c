@@ -2,19 +2,19 @@
 
 #include <math.h>
 
-const char *const gcb_collective_names[] = {"ring", "allgather", "ps", NULL};
+const char *const gcb_topology_names[] = {"ring", "allgather", "ps", NULL};
 
 /* Computes how often an exchange encodes, decodes and adds, the times of this work, and the load of the link. */
 static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
                        const struct gcb_load *load)
 {
     const double n = (double)link->workers, rounds = ceil(log2(n));
-    const bool sums = load->sums, ring = link->collective == GCB_COLLECTIVE_RING;
+    const bool sums = load->sums, ring = link->topology == GCB_TOPOLOGY_RING;
     double steps; /* steps of one transfer */
     double bytes; /* bytes over the link for each byte of one worker's messages */
 
     *out = (struct gcb_exchange){.step = NAN, .exposed = NAN, .encodes = 1.0};
-    if (link->collective == GCB_COLLECTIVE_PS) {
+    if (link->topology == GCB_TOPOLOGY_PS) {
         const double servers = (double)link->servers;
 
         steps = 2.0;

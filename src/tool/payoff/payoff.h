@@ -9,25 +9,25 @@
  * times of coding and an assumed link. docs/payoff.md explains the model, its sources and its limits. Everything is in
  * seconds, bytes, and bytes per second.
  */
-enum gcb_collective {
+enum gcb_topology {
     /* Ring allreduce for messages that can be summed; ring allgather for other messages. */
-    GCB_COLLECTIVE_RING,
+    GCB_TOPOLOGY_RING,
     /* Rabenseifner's allreduce for messages that can be summed; allgather by recursive doubling for other messages.
      * RedSync assumes both. */
-    GCB_COLLECTIVE_ALLGATHER,
+    GCB_TOPOLOGY_ALLGATHER,
     /* A parameter server: each worker sends its messages to the server and gets the sum back. */
-    GCB_COLLECTIVE_PS,
-    GCB_COLLECTIVE_COUNT
+    GCB_TOPOLOGY_PS,
+    GCB_TOPOLOGY_COUNT
 };
 /* "ring", "allgather", "ps", NULL */
-extern const char *const gcb_collective_names[];
+extern const char *const gcb_topology_names[];
 
 struct gcb_link {
-    enum gcb_collective collective;
+    enum gcb_topology topology;
     double bandwidth; /* bandwidth of each node's link, in each direction */
     double latency;   /* time of one step without the time for its bytes */
     unsigned workers; /* number of workers, 2 or more */
-    unsigned servers; /* for GCB_COLLECTIVE_PS: servers that share the gradient; 1 or more */
+    unsigned servers; /* for GCB_TOPOLOGY_PS: servers that share the gradient; 1 or more */
 };
 
 /* One worker's part of an exchange with one method. The time of a step that the method does not have is 0. */

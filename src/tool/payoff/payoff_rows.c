@@ -24,7 +24,7 @@ static void put_case(struct gcb_row *row, const struct gcb_payoff_point *p)
 
 static void put_link(struct gcb_row *row, const struct gcb_link *link)
 {
-    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[link->collective]);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_topology_names[link->topology]);
     gcb_row_u64(row, GCB_FIELD_WORKERS, link->workers);
     gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * link->bandwidth);
     gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, link->latency);

@@ -245,21 +245,12 @@ static int parse_keys(struct sweep *s, const char *const *vary, size_t count, st
     return 0;
 }
 
-/* Finds the parameter whose name or complement is the key. */
-static const struct gcb_param *find_param(const struct gcb_method *m, const char *key)
-{
-    bool complement;
-    const struct gcb_param *p = gcb_param_find(m->codec->params, key, &complement);
-
-    return p ? p : gcb_param_find(gcb_memory_table, key, &complement);
-}
-
 /* Lists the values of every key that the method has. */
 static int list_values_of_keys(struct sweep *s, struct gcb_diag *diag)
 {
     s->combinations = 1;
     for (size_t k = 0; k < s->keys; k++) {
-        const struct gcb_param *p = find_param(s->method, s->vary[k].key);
+        const struct gcb_param *p = gcb_method_find(s->method, s->vary[k].key);
         const int err = p ? gcb_vary_values(&s->values[k], &s->vary[k], p, diag) : 0;
 
         if (err)

@@ -85,7 +85,7 @@ static const struct gcb_load coded = {false, 4, 1e6, 0.03, 0.01, 0.016, NAN};
 
 static void test_by_hand(void **state)
 {
-    struct gcb_link link = {GCB_COLLECTIVE_RING, 1e9, 1e-4, 8, 1};
+    struct gcb_link link = {GCB_TOPOLOGY_RING, 1e9, 1e-4, 8, 1};
     struct gcb_exchange e;
 
     (void)state;
@@ -95,7 +95,7 @@ static void test_by_hand(void **state)
     gcb_payoff_exchange(&e, &link, &coded); /* 7 steps x 4, 7 messages, 8 decoded, 7 added */
     assert_true(near(e.wire, 28e-4 + 0.007) && near(e.decode, 0.08) && near(e.add, 0.112));
     assert_true(near(e.seconds, 0.03 + 28e-4 + 0.007 + 0.08 + 0.112));
-    link.collective = GCB_COLLECTIVE_ALLGATHER;
+    link.topology = GCB_TOPOLOGY_ALLGATHER;
     gcb_payoff_exchange(&e, &link, &dense); /* 2 lg 8 steps x 4 */
     assert_true(near(e.wire, 24e-4 + 0.175));
     gcb_payoff_exchange(&e, &link, &coded);
@@ -103,7 +103,7 @@ static void test_by_hand(void **state)
     link.workers = 9; /* not a power of two: one round more */
     gcb_payoff_exchange(&e, &link, &coded);
     assert_true(near(e.wire, 16e-4 + 0.008));
-    link = (struct gcb_link){GCB_COLLECTIVE_PS, 1e9, 1e-4, 8, 2};
+    link = (struct gcb_link){GCB_TOPOLOGY_PS, 1e9, 1e-4, 8, 2};
     gcb_payoff_exchange(&e, &link,
                         &dense); /* 8 gradients to the servers and 8 back, over two links */
     assert_true(near(e.wire, 8e-4 + 0.8) && near(e.add, 3.5 * 0.016));
@@ -114,7 +114,7 @@ static void test_by_hand(void **state)
 /* RedSync's T_sparse equals the allgather with gamma1 as decoding, and T_dense the allreduce. */
 static void test_agrees_with_redsync(void **state)
 {
-    const struct gcb_link link = {GCB_COLLECTIVE_ALLGATHER, 2e9, 3e-5, 128, 1};
+    const struct gcb_link link = {GCB_TOPOLOGY_ALLGATHER, 2e9, 3e-5, 128, 1};
     const struct gcb_load sparse = {false, 1, 2e5, 2e-3, 1e-4, 0, NAN};
     const struct gcb_load plain = {true, 1, 1e8, 0, 0, 8e-3, NAN};
     const struct gcb_redsync in = {1e8, 0.001, 2, 128, 2e9, 3e-5, 2e-3, 1e-4, 8e-3};
@@ -143,7 +143,7 @@ static double flow_shop(double make, double send, double decode, unsigned count)
 
 static void test_overlap(void **state)
 {
-    struct gcb_link link = {GCB_COLLECTIVE_RING, 1e9, 0, 8, 1};
+    struct gcb_link link = {GCB_TOPOLOGY_RING, 1e9, 0, 8, 1};
     struct gcb_load load = dense;
     struct gcb_exchange e;
 
@@ -233,7 +233,7 @@ static void test_break_even(void **state)
     for (int i = 0; i < 3000; i++) {
         const double compute = i % 3 ? scaled(&seed, 1e-3, 1) : NAN;
         const struct gcb_load a = any_load(&seed, compute), b = any_load(&seed, compute);
-        const struct gcb_link link = {(enum gcb_collective)(i % GCB_COLLECTIVE_COUNT), 1,
+        const struct gcb_link link = {(enum gcb_topology)(i % GCB_TOPOLOGY_COUNT), 1,
                                       uniform(&seed) < 0.3 ? 0 : scaled(&seed, 1e-6, 1e-3),
                                       2 + (unsigned)(uniform(&seed) * 200), 1};
         struct gcb_payoff_range ranges[GCB_PAYOFF_RANGES];
@@ -248,7 +248,7 @@ static void test_break_even(void **state)
 /* Two lines cross once, at (K1 - K2) / (B2 - B1). */
 static void test_closed_form(void **state)
 {
-    const struct gcb_link link = {GCB_COLLECTIVE_RING, 1, 0, 8, 1};
+    const struct gcb_link link = {GCB_TOPOLOGY_RING, 1, 0, 8, 1};
     const struct gcb_load mine = {false, 1, 1e6, 0.03, 0.01, 0, NAN};
     const struct gcb_load plain = {true, 1, 1e8, 0, 0, 0, NAN};
     struct gcb_payoff_range r[GCB_PAYOFF_RANGES];
@@ -270,7 +270,7 @@ static void test_workers(void **state)
     (void)state;
     for (int i = 0; i < 300; i++) {
         const struct gcb_load a = any_load(&seed, NAN), b = any_load(&seed, NAN);
-        struct gcb_link link = {(enum gcb_collective)(i % 2), scaled(&seed, 1e6, 1e11), 1e-5, 2, 1};
+        struct gcb_link link = {(enum gcb_topology)(i % 2), scaled(&seed, 1e6, 1e11), 1e-5, 2, 1};
         unsigned least = 0, most = 0, first = 0, last = 0;
         const bool found = gcb_payoff_workers(&least, &most, &link, &a, &b);
 
@@ -298,7 +298,7 @@ static void test_many_workers(void **state)
 {
     const struct gcb_load sparse = {false, 1, 2 * 1e8 / 30000.5, 0, 0, 0, NAN};
     const struct gcb_load plain = {true, 1, 1e8, 0, 0, 0, NAN};
-    const struct gcb_link link = {GCB_COLLECTIVE_ALLGATHER, 1e9, 0, 2, 1};
+    const struct gcb_link link = {GCB_TOPOLOGY_ALLGATHER, 1e9, 0, 2, 1};
     unsigned least, most;
 
     (void)state;
@@ -323,7 +323,7 @@ static void test_words(void **state)
     struct gcb_payoff_loads c = {.method = {false, 1, 1e6, 0.03, 0.01, 0, NAN},
                                  .fp32 = {true, 1, 1e8, 0, 0, 0, NAN},
                                  .fp16 = {true, 1, 5e7, 0, 0, 0, NAN}};
-    struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};
+    struct gcb_link link = {GCB_TOPOLOGY_RING, 10 * GBIT, 0, 8, 1};
     char brief[20];
     struct gcb_payoff_verdict v;
 
@@ -365,7 +365,7 @@ static void test_brief(void **state)
     struct gcb_payoff_loads c = {.method = {false, 1, 1e6, 0.03, 0.01, 0, NAN},
                                  .fp32 = {true, 1, 1e8, 0, 0, 0, NAN},
                                  .fp16 = {true, 1, 5e7, 0, 0, 0, NAN}};
-    struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};
+    struct gcb_link link = {GCB_TOPOLOGY_RING, 10 * GBIT, 0, 8, 1};
 
     (void)state;
     brief_is(&c, &link, false, "pays below 12.2 Gb/s, beats fp16 below 5.85 Gb/s");
@@ -397,7 +397,7 @@ static void test_brief(void **state)
 /* A doubtful method gets no verdict, whatever its figures are. */
 static void test_doubt(void **state)
 {
-    const struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};
+    const struct gcb_link link = {GCB_TOPOLOGY_RING, 10 * GBIT, 0, 8, 1};
     const struct gcb_payoff_loads c = {.method = coded, .fp32 = dense, .fp16 = dense};
     struct gcb_payoff_verdict v;
     char words[400], brief[GCB_PAYOFF_BRIEF + 1];

@@ -1,0 +1,40 @@
+#include "src/lib/exchange/exchange.h"
+
+#include <math.h>
+
+#include "src/lib/api/options.h"
+
+/* Opens exchanges from public options; src/lib/exchange/exchange.c has the other functions of struct gcb_exchange. */
+
+static int check_options(const struct gcb_options *o, unsigned workers, struct gcb_diag *diag)
+{
+    if (o->input != GCB_F32)
+        return gcb_diag_set(diag, GCB_E_INVALID, "an exchange takes float32 elements only");
+    if (o->worker >= workers)
+        return gcb_diag_set(diag, GCB_E_INVALID, "worker %u of %u: workers are counted from 0",
+                            o->worker, workers);
+    for (unsigned w = 0; o->weights && w < workers; w++)
+        if (!isfinite(o->weights[w]))
+            return gcb_diag_set(diag, GCB_E_INVALID, "the weight of worker %u is not finite", w);
+    return 0;
+}
+
+int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
+                      const struct gcb_options *options, struct gcb_diag *diag)
+{
+    struct gcb_exchange_config config = {0};
+    struct gcb_settings settings;
+    struct gcb_method method;
+    int err = gcb_settings_init(&settings, options, n, diag);
+
+    if (!err)
+        err = gcb_method_parse(&method, spec, diag);
+    if (err)
+        return err;
+    config.coder = settings.config;
+    config.workers = settings.options.workers ? settings.options.workers : 1;
+    config.worker = settings.options.worker;
+    config.weights = settings.options.weights;
+    err = check_options(&settings.options, config.workers, diag);
+    return err ? err : gcb_exchange_create(out, &method, &config, diag);
+}

@@ -1,0 +1,150 @@
+#include "src/lib/base/alloc.h"
+#include "src/lib/exchange/collective.h"
+#include "src/lib/sum/sum.h"
+
+/*
+ * All-gather: every worker sends one message, gets all of them and adds them up (struct gcb_sum), in the order of the
+ * workers. Any method can do this. Each worker receives n - 1 messages, so with many workers it gets expensive.
+ */
+struct allgather {
+    struct gcb_collective_env env;
+    struct gcb_coder *coder;
+    struct gcb_coder *own; /* decodes this worker's own messages */
+    struct gcb_sum *sum;   /* NULL if the caller wants no update */
+    struct gcb_wbuf message;
+};
+
+static void allgather_destroy(void *state)
+{
+    struct allgather *s = state;
+
+    gcb_coder_destroy(s->coder);
+    gcb_coder_destroy(s->own);
+    gcb_sum_close(s->sum);
+    gcb_free(s->message.data);
+    gcb_free(s);
+}
+
+static int make_room(struct allgather *s, struct gcb_diag *diag)
+{
+    const size_t bound = gcb_coder_bound(s->coder), raw = gcb_coder_raw_bytes(s->coder);
+
+    gcb_free(s->message.data);
+    s->message.cap = bound > raw ? bound : raw;
+    s->message.data = gcb_alloc(s->message.cap);
+    return s->message.data ? 0 : gcb_diag_nomem(diag, s->message.cap, "a message");
+}
+
+static int allgather_create(void **state, const struct gcb_collective_env *env,
+                            struct gcb_diag *diag)
+{
+    struct gcb_coder_config decoding = env->coder;
+    struct allgather *s = gcb_alloc_zero(1, sizeof(*s));
+    int err;
+
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "an exchange");
+    s->env = *env;
+    decoding.env.decoding = true;
+    err = gcb_coder_create(&s->coder, &env->method, &env->coder, diag);
+    if (!err)
+        err = gcb_coder_create(&s->own, &env->method, &decoding, diag);
+    if (!err && !env->no_update)
+        err = gcb_sum_create(&s->sum, &env->method, NULL, &env->coder, diag);
+    if (!err)
+        err = make_room(s, diag);
+    if (err)
+        allgather_destroy(s);
+    else
+        *state = s;
+    return err;
+}
+
+static int allgather_begin(void *state, const struct gcb_contribution *in, struct gcb_diag *diag)
+{
+    struct allgather *s = state;
+    const struct gcb_view x = {.data = in->x, .count = s->env.coder.env.count};
+    int err;
+
+    s->message.len = 0;
+    s->message.failed = false;
+    err = in->raw ? gcb_coder_encode_raw(s->coder, &x, &s->message, diag)
+                  : gcb_coder_encode_finite(s->coder, &in->at, &x, &s->message, diag);
+    if (!err)
+        gcb_message_seal(s->message.data, s->message.len, 0);
+    if (!err && s->sum)
+        gcb_sum_clear(s->sum);
+    return err;
+}
+
+static int allgather_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)
+{
+    const struct allgather *s = state;
+
+    (void)diag;
+    if (round)
+        return 0;
+    out->kind = GCB_ROUND_GATHER;
+    out->data = s->message.data;
+    out->bytes = s->message.len;
+    return 1;
+}
+
+static int allgather_receive(void *state, unsigned round, uint32_t from, const void *data,
+                             size_t length, struct gcb_diag *diag)
+{
+    struct allgather *s = state;
+
+    (void)round;
+    return s->sum ? gcb_sum_add(s->sum, data, length, s->env.weights[from], diag) : 0;
+}
+
+static int allgather_conclude(void *state, float *update, float *own, struct gcb_diag *diag)
+{
+    struct allgather *s = state;
+    const struct gcb_mview out = {.data = own, .count = s->env.coder.env.count};
+    const int err = update ? gcb_sum_finish(s->sum, update, diag) : 0;
+
+    return err || !own ? err
+                       : gcb_coder_decode(s->own, s->message.data, s->message.len, &out, diag);
+}
+
+static int allgather_settle(void *state, float *residual, float *momentum, struct gcb_diag *diag)
+{
+    struct allgather *s = state;
+    const struct gcb_addition sent = {.acc = residual, .mask = momentum, .weight = -1.0f};
+
+    return gcb_coder_add(s->own, s->message.data, s->message.len, &sent, diag);
+}
+
+static int allgather_describe(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag)
+{
+    struct allgather *s = state;
+
+    return gcb_coder_describe(s->own, s->message.data, s->message.len, parts, diag);
+}
+
+static struct gcb_coder *allgather_encoder(void *state)
+{
+    return ((struct allgather *)state)->coder;
+}
+
+static bool allgather_conserves(const void *state)
+{
+    (void)state;
+    return true;
+}
+
+const struct gcb_collective_ops gcb_collective_allgather = {
+    .name = "allgather",
+    .create = allgather_create,
+    .destroy = allgather_destroy,
+    .begin = allgather_begin,
+    .send = allgather_send,
+    .receive = allgather_receive,
+    .conclude = allgather_conclude,
+    .settle = allgather_settle,
+    .describe = allgather_describe,
+    .encoder = allgather_encoder,
+    .conserves = allgather_conserves,
+};

@@ -1,0 +1,221 @@
+#include <math.h>
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/exchange/collective.h"
+
+/*
+ * All-reduce: the workers' values are combined element by element on their way, without decoding (struct
+ * gcb_reduce_ops). With n workers a ring moves 2 (n - 1) / n of the values per worker, whatever n is.
+ */
+struct allreduce {
+    struct gcb_collective_env env;
+    struct gcb_coder *coder;
+    const struct gcb_reduce_ops *ops;
+    void *codec;  /* the codec's state in `coder` */
+    void *values; /* what this worker contributes */
+    struct gcb_contribution in;
+    uint64_t sent; /* bytes of all values in this step */
+    bool raw;      /* this worker's values are NaNs */
+    bool spoilt;   /* some worker's values were not finite: so is the update */
+};
+
+static void allreduce_destroy(void *state)
+{
+    struct allreduce *s = state;
+
+    gcb_coder_destroy(s->coder);
+    gcb_free(s->values);
+    gcb_free(s);
+}
+
+static uint64_t round_bytes(const struct allreduce *s, unsigned round)
+{
+    return s->ops->count(s->codec, round) * gcb_reduction_size(s->ops->reduction(s->codec, round));
+}
+
+static int allreduce_create(void **state, const struct gcb_collective_env *env,
+                            struct gcb_diag *diag)
+{
+    struct gcb_coder_config config = env->coder;
+    struct allreduce *s = gcb_alloc_zero(1, sizeof(*s));
+    uint64_t most = 0;
+    int err;
+
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "an exchange");
+    s->env = *env;
+    config.env.workers = env->workers;
+    err = gcb_coder_create(&s->coder, &env->method, &config, diag);
+    if (!err) {
+        s->ops = env->method.codec->reduce;
+        s->codec = gcb_coder_codec_state(s->coder);
+        for (unsigned r = 0; r < s->ops->rounds; r++)
+            most = round_bytes(s, r) > most ? round_bytes(s, r) : most;
+        s->values = gcb_alloc(most);
+        if (!s->values)
+            err = gcb_diag_nomem(diag, most, "what a worker sends");
+    }
+    if (err)
+        allreduce_destroy(s);
+    else
+        *state = s;
+    return err;
+}
+
+static struct gcb_reduce_at here(const struct allreduce *s)
+{
+    return (struct gcb_reduce_at){
+        .step = s->in.at,
+        .workers = s->env.workers,
+        .weight = s->env.weights[s->env.worker],
+        .total = s->env.total,
+    };
+}
+
+static int allreduce_begin(void *state, const struct gcb_contribution *in, struct gcb_diag *diag)
+{
+    struct allreduce *s = state;
+
+    (void)diag;
+    s->in = *in;
+    s->raw = in->raw;
+    s->spoilt = false;
+    s->sent = 0;
+    return 0;
+}
+
+/* Values that spoil every combination with them: NaNs; and an infinity, which is the larger of any two. */
+static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
+{
+    const uint16_t half = reduction == GCB_SUM_BF16 ? 0x7fc0 : 0x7e00;
+
+    switch (reduction) {
+    case GCB_SUM_F32:
+    case GCB_MAX_F32:
+        for (uint64_t i = 0; i < bytes / sizeof(float); i++)
+            ((float *)values)[i] = reduction == GCB_SUM_F32 ? NAN : INFINITY;
+        break;
+    case GCB_SUM_F16:
+    case GCB_SUM_BF16:
+        for (uint64_t i = 0; i < bytes / sizeof(half); i++)
+            ((uint16_t *)values)[i] = half;
+        break;
+    default: /* integers follow a round of floats, which was spoilt */
+        memset(values, 0, bytes);
+    }
+}
+
+/* Is there an infinity or NaN? */
+static bool is_spoilt(enum gcb_reduction reduction, const void *values, uint64_t bytes,
+                      const struct gcb_kernels *kernels)
+{
+    const uint16_t limit = reduction == GCB_SUM_BF16 ? 0x7f80 : 0x7c00;
+    bool found = false;
+
+    if (reduction == GCB_SUM_F32 || reduction == GCB_MAX_F32)
+        return kernels->reduce.max_bits(values, bytes / sizeof(float)) >= GCB_INF_BITS;
+    if (reduction == GCB_SUM_F16 || reduction == GCB_SUM_BF16)
+        for (uint64_t i = 0; i < bytes / sizeof(limit); i++)
+            found |= (((const uint16_t *)values)[i] & 0x7fff) >= limit;
+    return found;
+}
+
+static int allreduce_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)
+{
+    struct allreduce *s = state;
+    const struct gcb_reduce_at at = here(s);
+    int err = 0;
+
+    if (round == s->ops->rounds)
+        return 0;
+    out->kind = GCB_ROUND_REDUCE;
+    out->reduction = s->ops->reduction(s->codec, round);
+    out->data = s->values;
+    out->bytes = round_bytes(s, round);
+    s->sent += out->bytes;
+    if (!s->raw && !s->spoilt)
+        err = s->ops->contribute(s->codec, &at, round, s->in.x, s->values);
+    s->raw |= err == GCB_E_SEND_RAW;
+    if (err && err != GCB_E_SEND_RAW)
+        return gcb_diag_set(diag, err, "method '%s': %s", s->env.method.name, gcb_status_text(err));
+    if (s->raw || s->spoilt)
+        spoil(out->reduction, s->values, out->bytes);
+    return 1;
+}
+
+static int allreduce_receive(void *state, unsigned round, uint32_t from, const void *data,
+                             size_t length, struct gcb_diag *diag)
+{
+    struct allreduce *s = state;
+
+    (void)from;
+    if (length != round_bytes(s, round))
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "%zu bytes arrived, but a round has %llu", length,
+                            (unsigned long long)round_bytes(s, round));
+    s->spoilt |=
+        is_spoilt(s->ops->reduction(s->codec, round), data, length, s->env.coder.env.kernels);
+    if (!s->spoilt)
+        s->ops->absorb(s->codec, round, data);
+    return 0;
+}
+
+static int allreduce_conclude(void *state, float *update, float *own, struct gcb_diag *diag)
+{
+    struct allreduce *s = state;
+    const struct gcb_reduce_at at = here(s);
+    const uint64_t n = s->env.coder.env.count;
+
+    (void)diag;
+    if (!s->spoilt) {
+        s->ops->conclude(s->codec, &at, s->in.x, update, own);
+        return 0;
+    }
+    for (uint64_t i = 0; update && i < n; i++)
+        update[i] = NAN;
+    if (own && n)
+        memset(own, 0, n * sizeof(*own));
+    return 0;
+}
+
+static int allreduce_describe(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag)
+{
+    const struct allreduce *s = state;
+
+    (void)diag;
+    memset(parts, 0, sizeof(*parts));
+    parts->wire_bytes = parts->payload.value_bytes = s->sent;
+    parts->payload.kept = parts->payload.positions = s->env.coder.env.count;
+    parts->payload.entropy0_bits = NAN;
+    return 0;
+}
+
+static struct gcb_coder *allreduce_encoder(void *state)
+{
+    return ((struct allreduce *)state)->coder;
+}
+
+static bool allreduce_spoilt(const void *state)
+{
+    return ((const struct allreduce *)state)->spoilt;
+}
+
+static bool allreduce_conserves(const void *state)
+{
+    return ((const struct allreduce *)state)->ops->conserves;
+}
+
+const struct gcb_collective_ops gcb_collective_allreduce = {
+    .name = "allreduce",
+    .create = allreduce_create,
+    .destroy = allreduce_destroy,
+    .begin = allreduce_begin,
+    .send = allreduce_send,
+    .receive = allreduce_receive,
+    .conclude = allreduce_conclude,
+    .describe = allreduce_describe,
+    .encoder = allreduce_encoder,
+    .spoilt = allreduce_spoilt,
+    .conserves = allreduce_conserves,
+};

@@ -1,0 +1,381 @@
+#include "src/lib/exchange/exchange.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+
+static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
+    [GCB_COLLECTIVE_ALLGATHER] = &gcb_collective_allgather,
+    [GCB_COLLECTIVE_ALLREDUCE] = &gcb_collective_allreduce,
+};
+
+#define GCB_ROUND_MOST 4096 /* bytes of a struct gcb_round */
+
+struct gcb_exchange {
+    const struct gcb_collective_ops *ops;
+    void *state;
+    struct gcb_memory *memory;
+    struct gcb_collective_env env;
+    struct gcb_queue queue;
+    struct gcb_kernels kernels;
+    float *weights;
+    char *path; /* copies, to which env.coder.env points */
+    uint64_t *shape;
+    float *own; /* what arrived; NULL until the memory needs it */
+
+    /* the current step */
+    bool begun;
+    const float *gradient;      /* the caller's tensor */
+    struct gcb_contribution in; /* in.x: what is sent; NULL: nothing */
+    unsigned round;             /* rounds that received everything */
+    bool open;                  /* the round has begun */
+    struct gcb_round now;
+    uint32_t received; /* arrays that this round received */
+    bool last;         /* no round is left */
+};
+
+/* ---- opening ---- */
+
+static int copy_weights(struct gcb_exchange *e, const float *weights, struct gcb_diag *diag)
+{
+    const unsigned n = e->env.workers;
+    double total = 0.0;
+
+    e->weights = gcb_alloc_array(n, sizeof(*e->weights));
+    if (!e->weights)
+        return gcb_diag_nomem(diag, n * sizeof(*e->weights), "weights");
+    for (unsigned w = 0; w < n; w++) {
+        e->weights[w] = weights ? weights[w] : (float)(1.0 / n);
+        total += (double)e->weights[w];
+    }
+    e->env.weights = e->weights;
+    e->env.total = weights ? (float)total : 1.0f;
+    return 0;
+}
+
+/* The caller's path and shape may end before the exchange does. */
+static int copy_names(struct gcb_exchange *e, struct gcb_diag *diag)
+{
+    struct gcb_codec_env *env = &e->env.coder.env;
+
+    if (env->path)
+        e->path = gcb_strdup(env->path);
+    if (env->shape)
+        e->shape = gcb_alloc_array(env->rank, sizeof(*e->shape));
+    if ((env->path && !e->path) || (env->shape && !e->shape))
+        return gcb_diag_nomem(diag, 0, "an exchange");
+    if (env->shape)
+        memcpy(e->shape, env->shape, env->rank * sizeof(*e->shape));
+    env->path = e->path;
+    env->shape = e->shape;
+    return 0;
+}
+
+static int make_memory(struct gcb_exchange *e, struct gcb_diag *diag)
+{
+    struct gcb_memory_params params;
+
+    gcb_method_memory(&params, &e->env.method);
+    return gcb_memory_create(&e->memory, &params, e->env.coder.env.count, e->env.workers, &e->queue,
+                             &e->kernels, diag);
+}
+
+static int init(struct gcb_exchange *e, const struct gcb_method *method,
+                const struct gcb_exchange_config *config, struct gcb_diag *diag)
+{
+    const struct gcb_codec_env *env = &config->coder.env;
+    struct gcb_exchange_params params;
+    int err;
+
+    gcb_method_exchange(&params, method);
+    e->ops = collectives[params.collective];
+    e->env = (struct gcb_collective_env){
+        .method = *method,
+        .coder = config->coder,
+        .workers = config->workers,
+        .worker = config->worker,
+        .no_update = config->no_update,
+    };
+    e->queue = env->queue ? *env->queue : (struct gcb_queue){.threads = 1};
+    if (env->kernels)
+        e->kernels = *env->kernels;
+    else
+        gcb_kernels_init(&e->kernels, gcb_cpu_detect());
+    e->env.coder.env.queue = &e->queue;
+    e->env.coder.env.kernels = &e->kernels;
+    err = copy_weights(e, config->weights, diag);
+    if (!err)
+        err = copy_names(e, diag);
+    if (!err)
+        err = make_memory(e, diag);
+    return err ? err : e->ops->create(&e->state, &e->env, diag);
+}
+
+int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *method,
+                        const struct gcb_exchange_config *config, struct gcb_diag *diag)
+{
+    struct gcb_exchange *e = gcb_alloc_zero(1, sizeof(*e));
+    const int err =
+        e ? init(e, method, config, diag) : gcb_diag_nomem(diag, sizeof(*e), "an exchange");
+
+    if (err)
+        gcb_exchange_close(e);
+    else
+        *out = e;
+    return err;
+}
+
+void gcb_exchange_close(struct gcb_exchange *e)
+{
+    if (!e)
+        return;
+    if (e->state)
+        e->ops->destroy(e->state);
+    gcb_memory_destroy(e->memory);
+    gcb_free(e->weights);
+    gcb_free(e->path);
+    gcb_free(e->shape);
+    gcb_free(e->own);
+    gcb_free(e);
+}
+
+int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
+                        struct gcb_diag *diag)
+{
+    struct gcb_collective_env env = e->env;
+    struct gcb_memory_params params;
+    void *state = NULL;
+    int err = 0;
+
+    env.method = *method;
+    if (!e->ops->change || !e->ops->change(e->state, method))
+        err = e->ops->create(&state, &env, diag);
+    if (err)
+        return err;
+    if (state) {
+        e->ops->destroy(e->state);
+        e->state = state;
+    }
+    e->env = env;
+    e->begun = false;
+    gcb_method_memory(&params, method);
+    gcb_memory_set_params(e->memory, &params);
+    return 0;
+}
+
+/* ---- a step ---- */
+
+static bool has_memory(const struct gcb_exchange *e)
+{
+    return gcb_memory_residual(e->memory);
+}
+
+static bool is_finite(struct gcb_exchange *e, const float *x)
+{
+    if (has_memory(e))
+        return gcb_memory_stays_finite(e->memory, x);
+    return e->env.coder.nonfinite == GCB_NONFINITE_TRUSTED ||
+           e->kernels.reduce.max_bits(x, e->env.coder.env.count) < GCB_INF_BITS;
+}
+
+int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    e->begun = false;
+    e->in = (struct gcb_contribution){.at = {.step = step, .worker = e->env.worker}};
+    e->in.raw = !is_finite(e, x);
+    if (e->in.raw && e->env.coder.nonfinite != GCB_NONFINITE_RAW)
+        return gcb_diag_set(diag, GCB_E_NONFINITE,
+                            "the tensor, or its sum with the memory, has an infinity or NaN");
+    e->in.x = e->in.raw ? x : gcb_memory_compensate(e->memory, x);
+    e->gradient = x;
+    e->round = 0;
+    e->open = e->last = false;
+    if (e->in.x)
+        err = e->ops->begin(e->state, &e->in, diag);
+    e->begun = !err;
+    return err;
+}
+
+const float *gcb_exchange_input(const struct gcb_exchange *e)
+{
+    return e->in.x;
+}
+
+static int wrong_order(const char *what, struct gcb_diag *diag)
+{
+    return gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s", what);
+}
+
+/* Fills the fields that the caller's version of the header has. */
+static void give_round(struct gcb_round *out, const struct gcb_round *round)
+{
+    const size_t size = out->size;
+
+    memset(out, 0, size);
+    memcpy(out, round, size < sizeof(*round) ? size : sizeof(*round));
+    out->size = size;
+}
+
+int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gcb_diag *diag)
+{
+    int more;
+
+    if (!e->begun)
+        return wrong_order("no step was begun", diag);
+    if (e->open)
+        return wrong_order("the round has not received everything", diag);
+    if (round->size < sizeof(round->size) || round->size > GCB_ROUND_MOST)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "struct gcb_round has the size %zu; set its field `size` to "
+                            "sizeof(struct gcb_round)",
+                            round->size);
+    if (!e->in.x || e->last) {
+        e->last = true;
+        return 0;
+    }
+    e->now = (struct gcb_round){.size = sizeof(e->now)};
+    more = e->ops->send(e->state, e->round, &e->now, diag);
+    if (more < 0) {
+        e->begun = false;
+        return more;
+    }
+    e->last = !more;
+    e->open = more;
+    e->received = 0;
+    if (more)
+        give_round(round, &e->now);
+    return more;
+}
+
+int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data, size_t length,
+                         struct gcb_diag *diag)
+{
+    const uint32_t all = e->now.kind == GCB_ROUND_REDUCE ? 1 : e->env.workers;
+    int err;
+
+    if (!e->begun || !e->open)
+        return wrong_order("no round is open", diag);
+    if (from != e->received)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "exchange: worker %u came when it was the turn of worker %u", from,
+                            e->received);
+    err = e->ops->receive(e->state, e->round, from, data, length, diag);
+    if (err) {
+        e->begun = false;
+        return err;
+    }
+    if (++e->received == all) {
+        e->open = false;
+        e->round++;
+    }
+    return 0;
+}
+
+/* ---- the end of a step ---- */
+
+/* The tensor of a step whose update has NaNs does not count: the memory loses it again. */
+static void forget_gradient(struct gcb_exchange *e)
+{
+    float *residual, *momentum;
+
+    gcb_memory_arrays(e->memory, &residual, &momentum);
+    for (uint64_t i = 0; i < e->env.coder.env.count; i++)
+        residual[i] -= e->gradient[i];
+}
+
+static int learn_own(struct gcb_exchange *e, struct gcb_diag *diag)
+{
+    const uint64_t n = e->env.coder.env.count;
+    int err;
+
+    if (!e->own)
+        e->own = gcb_alloc_array(n, sizeof(*e->own));
+    if (!e->own)
+        return gcb_diag_nomem(diag, n * sizeof(*e->own), "what arrived");
+    err = e->ops->conclude(e->state, NULL, e->own, diag);
+    if (!err)
+        gcb_memory_update(e->memory, e->own);
+    return err;
+}
+
+/* The memory learns what arrived: from `own`, if the caller has asked for it. */
+static int learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag)
+{
+    float *residual, *momentum;
+    int err = 0;
+
+    if (!has_memory(e) || e->in.raw)
+        return 0;
+    if (e->ops->spoilt && e->ops->spoilt(e->state)) {
+        forget_gradient(e);
+        return 0;
+    }
+    if (own) {
+        gcb_memory_update(e->memory, own);
+        return 0;
+    }
+    if (!e->ops->settle)
+        return learn_own(e, diag);
+    gcb_memory_arrays(e->memory, &residual, &momentum);
+    err = e->ops->settle(e->state, residual, momentum, diag);
+    if (!err)
+        gcb_memory_update(e->memory, NULL);
+    return err;
+}
+
+static void set_zero(float *x, uint64_t n)
+{
+    if (x && n)
+        memset(x, 0, n * sizeof(*x));
+}
+
+int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag)
+{
+    int err;
+
+    if (!e->begun || !(e->last || !e->in.x))
+        return wrong_order(e->begun ? "a round is left" : "no step was begun", diag);
+    e->begun = false;
+    if (!e->in.x) {
+        set_zero(update, e->env.coder.env.count);
+        set_zero(own, e->env.coder.env.count);
+        return 0;
+    }
+    err = e->ops->conclude(e->state, update, own, diag);
+    return err ? err : learn(e, own, diag);
+}
+
+int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
+{
+    return gcb_exchange_conclude(e, update, NULL, diag);
+}
+
+/* ---- about a step ---- */
+
+struct gcb_memory *gcb_exchange_memory(struct gcb_exchange *e)
+{
+    return e->memory;
+}
+
+int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *parts,
+                          struct gcb_diag *diag)
+{
+    if (e->in.x)
+        return e->ops->describe(e->state, parts, diag);
+    memset(parts, 0, sizeof(*parts));
+    return 0;
+}
+
+struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e)
+{
+    return e->in.x ? e->ops->encoder(e->state) : NULL;
+}
+
+bool gcb_exchange_conserves(const struct gcb_exchange *e)
+{
+    return e->ops->conserves(e->state);
+}

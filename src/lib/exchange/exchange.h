@@ -1,0 +1,43 @@
+#ifndef SRC_LIB_EXCHANGE_EXCHANGE_H
+#define SRC_LIB_EXCHANGE_EXCHANGE_H
+
+#include "src/lib/exchange/collective.h"
+
+/*
+ * One worker's part in an exchange (struct gcb_exchange in src/gcbench.h, which has the functions of a step). It joins
+ * the worker's memory and a collective, and checks that the caller keeps the order of rounds.
+ */
+struct gcb_exchange_config {
+    struct gcb_coder_config coder; /* kernels, queue, path and shape are copied */
+    unsigned workers;
+    uint32_t worker;
+    const float *weights; /* copied; NULL: each is 1 / workers */
+    bool no_update;       /* gcb_exchange_finish and gcb_exchange_conclude get update NULL */
+};
+
+int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *method,
+                        const struct gcb_exchange_config *config, struct gcb_diag *diag);
+
+/* Changes parameters of the method between two steps, but not its memory or collective. What the memory keeps stays. What
+ * the codec keeps stays if the codec can keep it (gcb_coder_rebind). After a failure the exchange is as before. */
+int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
+                        struct gcb_diag *diag);
+
+/* After gcb_exchange_begin: what the memory made of the tensor, and what is sent; NULL if this step sends nothing. */
+const float *gcb_exchange_input(const struct gcb_exchange *e);
+
+/* The worker's memory, for its residual. */
+struct gcb_memory *gcb_exchange_memory(struct gcb_exchange *e);
+
+/* gcb_exchange_finish, which also writes to `own` (count floats; NULL: not wanted) what of gcb_exchange_input arrived.
+ * In a step that sends nothing this is 0. */
+int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag);
+
+/* After gcb_exchange_conclude, until the next step: see struct gcb_collective_ops. In a step that sends nothing the parts
+ * are 0, and the encoder is NULL. */
+int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *parts,
+                          struct gcb_diag *diag);
+struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
+bool gcb_exchange_conserves(const struct gcb_exchange *e);
+
+#endif

@@ -1,0 +1,128 @@
+#include "src/lib/exchange/local.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+/* Asks all workers what they send. Returns 1, or 0 if no round is left. All must agree. */
+static int ask(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb_diag *diag)
+{
+    int any = 0;
+
+    for (unsigned w = 0; w < l->workers; w++) {
+        int more;
+
+        l->sent[w] = (struct gcb_round){.size = sizeof(l->sent[w])};
+        more = gcb_exchange_next(e[w], &l->sent[w], diag);
+        if (more < 0)
+            return more;
+        if (w &&
+            (more != any || l->sent[w].kind != l->sent[0].kind ||
+             (more && l->sent[w].kind == GCB_ROUND_REDUCE && l->sent[w].bytes != l->sent[0].bytes)))
+            return gcb_diag_set(diag, GCB_E_INTERNAL, "worker %u is in another round", w);
+        any = more;
+    }
+    return any;
+}
+
+static int copy_all(struct gcb_local *l, struct gcb_diag *diag)
+{
+    size_t total = 0;
+
+    for (unsigned w = 0; w < l->workers; w++)
+        total += l->sent[w].bytes;
+    if (total > l->capacity) {
+        gcb_free(l->bytes);
+        l->capacity = 0;
+        l->bytes = gcb_alloc(total);
+        if (!l->bytes)
+            return gcb_diag_nomem(diag, total, "what workers send");
+        l->capacity = total;
+    }
+    total = 0;
+    for (unsigned w = 0; w < l->workers; w++) {
+        if (l->sent[w].bytes)
+            memcpy(l->bytes + total, l->sent[w].data, l->sent[w].bytes);
+        l->sent[w].data = l->bytes + total;
+        total += l->sent[w].bytes;
+    }
+    return 0;
+}
+
+static int gather(const struct gcb_local *l, struct gcb_exchange *const *e, uint64_t *link_bytes,
+                  struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (unsigned from = 0; !err && from < l->workers; from++) {
+        *link_bytes += (uint64_t)(l->workers - 1) * l->sent[from].bytes;
+        for (unsigned w = 0; !err && w < l->workers; w++)
+            err = gcb_exchange_receive(e[w], from, l->sent[from].data, l->sent[from].bytes, diag);
+    }
+    return err;
+}
+
+static int scatter(const struct gcb_local *l, struct gcb_exchange *const *e, uint64_t *link_bytes,
+                   struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (unsigned from = 0; !err && from < l->workers; from++) {
+        const uint8_t *data = l->sent[from].data;
+
+        for (unsigned w = 0; !err && w < l->workers; w++) {
+            const size_t length = l->sent[from].parts[w];
+
+            *link_bytes += w == from ? 0 : length;
+            err = gcb_exchange_receive(e[w], from, data, length, diag);
+            data += length;
+        }
+    }
+    return err;
+}
+
+static int reduce(const struct gcb_local *l, struct gcb_exchange *const *e, uint64_t *link_bytes,
+                  struct gcb_diag *diag)
+{
+    const struct gcb_round *sent = l->sent;
+    int err = 0;
+
+    *link_bytes = 2 * (uint64_t)(l->workers - 1) * sent[0].bytes;
+    for (unsigned w = 1; w < l->workers; w++)
+        gcb_reduction_combine(sent[0].reduction, l->bytes, sent[w].data, sent[w].bytes);
+    for (unsigned w = 0; !err && w < l->workers; w++)
+        err = gcb_exchange_receive(e[w], 0, l->bytes, sent[0].bytes, diag);
+    return err;
+}
+
+int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb_diag *diag)
+{
+    if (!l->sent)
+        l->sent = gcb_alloc_array(l->workers, sizeof(*l->sent));
+    if (!l->sent)
+        return gcb_diag_nomem(diag, l->workers * sizeof(*l->sent), "a round");
+    for (unsigned round = 0;; round++) {
+        const int more = ask(l, e, diag);
+        uint64_t link_bytes = 0;
+        int err;
+
+        if (more <= 0)
+            return more;
+        err = copy_all(l, diag);
+        if (!err)
+            err = (l->sent[0].kind == GCB_ROUND_GATHER    ? gather
+                   : l->sent[0].kind == GCB_ROUND_SCATTER ? scatter
+                                                          : reduce)(l, e, &link_bytes, diag);
+        if (err)
+            return err;
+        if (l->observe)
+            l->observe(l->ctx, round, l->sent, link_bytes);
+    }
+}
+
+void gcb_local_fini(struct gcb_local *l)
+{
+    gcb_free(l->sent);
+    gcb_free(l->bytes);
+    memset(l, 0, sizeof(*l));
+}

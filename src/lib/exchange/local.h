@@ -1,0 +1,29 @@
+#ifndef SRC_LIB_EXCHANGE_LOCAL_H
+#define SRC_LIB_EXCHANGE_LOCAL_H
+
+#include "src/lib/exchange/exchange.h"
+
+/*
+ * Exchanges between workers that are all in this process: replays and tests. Zero-initialise, set `workers` and
+ * `observe`, and release with gcb_local_fini.
+ */
+struct gcb_local {
+    unsigned workers;
+    /*
+     * Called after each round; may be NULL. link_bytes: bytes that all workers together put on their links, if the
+     * messages travel in the best known way: an all-gather sends each worker's bytes n - 1 times, an all-to-all sends
+     * each part once, an all-reduce of b bytes per worker sends 2 (n - 1) b.
+     */
+    void (*observe)(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes);
+    void *ctx;
+    struct gcb_round *sent; /* of each worker in the current round */
+    uint8_t
+        *bytes; /* what they send, copied: a worker's own is valid until its first receive only */
+    size_t capacity;
+};
+
+/* Runs all rounds of a step; e[i] is worker i. Call it between gcb_exchange_begin and gcb_exchange_conclude of all. */
+int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb_diag *diag);
+void gcb_local_fini(struct gcb_local *l);
+
+#endif
