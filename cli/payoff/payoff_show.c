@@ -54,7 +54,7 @@ static char *times_text(char *out, double times, const struct gcb_payoff_point *
 
 static void add_terms(struct gcb_table *table, const struct gcb_payoff_point *p)
 {
-    const struct gcb_exchange *e = &p->verdict.method;
+    const struct gcb_payoff_times *e = &p->verdict.method;
     const double times[] = {e->encode, e->wire, e->decode + e->add, e->cost};
     char text[32];
 
@@ -303,7 +303,7 @@ static void note_adding(const struct out_report *report, const struct payoff_vie
     char share[32];
 
     for (size_t i = 0; i < v->methods * v->bandwidths; i++) {
-        const struct gcb_exchange *e = &v->points[i].verdict.method;
+        const struct gcb_payoff_times *e = &v->points[i].verdict.method;
 
         if (v->points[i].c && e->add > largest * e->seconds) {
             most = &v->points[i];

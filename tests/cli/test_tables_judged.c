@@ -46,7 +46,7 @@ static void show_payoff(double v, double w, size_t bandwidths)
     static struct gcb_payoff_case of;
     struct gcb_payoff_point points[8];
     const struct payoff_view view = {points, 8 / bandwidths, bandwidths};
-    const struct gcb_exchange e = {
+    const struct gcb_payoff_times e = {
         .encode = v, .wire = w, .decode = v, .add = w, .cost = v, .seconds = w};
     struct printed p;
 

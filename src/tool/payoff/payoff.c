@@ -5,7 +5,7 @@
 const char *const gcb_topology_names[] = {"ring", "allgather", "ps", NULL};
 
 /* Computes how often an exchange encodes, decodes and adds, the times of this work, and the load of the link. */
-static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
+static void make_terms(struct gcb_payoff_times *out, const struct gcb_link *link,
                        const struct gcb_load *load)
 {
     const double n = (double)link->workers, rounds = ceil(log2(n));
@@ -13,7 +13,7 @@ static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
     double steps; /* steps of one transfer */
     double bytes; /* bytes over the link for each byte of one worker's messages */
 
-    *out = (struct gcb_exchange){.step = NAN, .exposed = NAN, .encodes = 1.0};
+    *out = (struct gcb_payoff_times){.step = NAN, .exposed = NAN, .encodes = 1.0};
     if (link->topology == GCB_TOPOLOGY_PS) {
         const double servers = (double)link->servers;
 
@@ -52,7 +52,7 @@ struct line {
  * is never idle, and then the last transfer is sent. Line 1: the first transfer is made ready, the link is never idle,
  * and then the last transfer is decoded.
  */
-static void make_lines(struct line out[LINES], const struct gcb_exchange *e,
+static void make_lines(struct line out[LINES], const struct gcb_payoff_times *e,
                        const struct gcb_link *link, const struct gcb_load *load)
 {
     const double m = load->transfers, latency = e->steps * link->latency;
@@ -72,7 +72,7 @@ static double evaluate(const struct line lines[LINES], double per_byte)
     return fmax(lines[0].at0 + lines[0].slope * per_byte, lines[1].at0 + lines[1].slope * per_byte);
 }
 
-void gcb_payoff_exchange(struct gcb_exchange *out, const struct gcb_link *link,
+void gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *link,
                          const struct gcb_load *load)
 {
     struct line lines[LINES];
@@ -96,7 +96,7 @@ struct rivals {
 static void rivals_init(struct rivals *r, const struct gcb_link *link, const struct gcb_load *load,
                         const struct gcb_load *other)
 {
-    struct gcb_exchange e;
+    struct gcb_payoff_times e;
 
     make_terms(&e, link, load);
     make_lines(r->mine, &e, link, load);
@@ -166,7 +166,7 @@ size_t gcb_payoff_bandwidths(struct gcb_payoff_range out[GCB_PAYOFF_RANGES],
 static bool pays_with(struct gcb_link *at, unsigned workers, const struct gcb_load *load,
                       const struct gcb_load *other)
 {
-    struct gcb_exchange mine, theirs;
+    struct gcb_payoff_times mine, theirs;
 
     at->workers = workers;
     gcb_payoff_exchange(&mine, at, load);

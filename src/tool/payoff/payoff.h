@@ -42,7 +42,7 @@ struct gcb_load {
 };
 
 /* The result of the model for one exchange. */
-struct gcb_exchange {
+struct gcb_payoff_times {
     double encodes, decodes, adds; /* how often one worker's messages are encoded, decoded, added */
     double encode, decode, add;    /* seconds: these factors times the times in the load */
     double steps;                  /* number of steps in all transfers; each has one latency */
@@ -53,7 +53,7 @@ struct gcb_exchange {
     double exposed; /* step - compute; NAN without `compute` */
     double cost;    /* `exposed`, or `seconds` without `compute`: methods are compared by cost */
 };
-void gcb_payoff_exchange(struct gcb_exchange *out, const struct gcb_link *link,
+void gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *link,
                          const struct gcb_load *load);
 
 /*

@@ -47,7 +47,7 @@ static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
 
 static void put_exchange(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
-    const struct gcb_exchange *e = &p->verdict.method;
+    const struct gcb_payoff_times *e = &p->verdict.method;
 
     gcb_row_real(row, GCB_FIELD_LINK_BYTES, e->link_bytes);
     gcb_row_real(row, GCB_FIELD_LATENCY_STEPS, e->steps);

@@ -224,7 +224,7 @@ static void say_ranges(char *out, size_t size, const struct gcb_payoff_range *r,
 /* Appends why the method does not pay. */
 static void say_why(char *out, size_t size, const struct gcb_payoff_verdict *v)
 {
-    const struct gcb_exchange *m = &v->method;
+    const struct gcb_payoff_times *m = &v->method;
 
     if (m->link_bytes >= 1.005 * v->fp32.link_bytes)
         gcb_append(out, size, "sends %.3g times the bytes of fp32",

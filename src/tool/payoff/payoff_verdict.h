@@ -41,7 +41,7 @@ struct gcb_payoff_loads {
 
 /* The comparison of a method with fp32 and fp16 at one link. */
 struct gcb_payoff_verdict {
-    struct gcb_exchange method, fp32, fp16;
+    struct gcb_payoff_times method, fp32, fp16;
     double speedup_fp32, speedup_fp16; /* cost of fp32 or fp16, divided by the method's cost */
     double least_ratio;                /* result of gcb_payoff_least_ratio for the method */
     struct gcb_payoff_range against_fp32[GCB_PAYOFF_RANGES], against_fp16[GCB_PAYOFF_RANGES];

@@ -86,7 +86,7 @@ static const struct gcb_load coded = {false, 4, 1e6, 0.03, 0.01, 0.016, NAN};
 static void test_by_hand(void **state)
 {
     struct gcb_link link = {GCB_TOPOLOGY_RING, 1e9, 1e-4, 8, 1};
-    struct gcb_exchange e;
+    struct gcb_payoff_times e;
 
     (void)state;
     gcb_payoff_exchange(&e, &link, &dense); /* 14 steps x 4, 14/8 of the bytes, 7/8 added */
@@ -119,7 +119,7 @@ static void test_agrees_with_redsync(void **state)
     const struct gcb_load plain = {true, 1, 1e8, 0, 0, 8e-3, NAN};
     const struct gcb_redsync in = {1e8, 0.001, 2, 128, 2e9, 3e-5, 2e-3, 1e-4, 8e-3};
     struct gcb_redsync_times t;
-    struct gcb_exchange e;
+    struct gcb_payoff_times e;
 
     (void)state;
     gcb_redsync_times(&t, &in);
@@ -145,7 +145,7 @@ static void test_overlap(void **state)
 {
     struct gcb_link link = {GCB_TOPOLOGY_RING, 1e9, 0, 8, 1};
     struct gcb_load load = dense;
-    struct gcb_exchange e;
+    struct gcb_payoff_times e;
 
     (void)state;
     load.add = 0.0;
@@ -195,7 +195,7 @@ static void check_ranges(const struct gcb_link *link, const struct gcb_load *loa
 {
     struct gcb_payoff_range ranges[GCB_PAYOFF_RANGES];
     const size_t count = gcb_payoff_bandwidths(ranges, link, load, other);
-    struct gcb_exchange a, b;
+    struct gcb_payoff_times a, b;
 
     for (int i = 0; i < 400; i++) {
         struct gcb_link at = *link;
@@ -275,7 +275,7 @@ static void test_workers(void **state)
         const bool found = gcb_payoff_workers(&least, &most, &link, &a, &b);
 
         for (link.workers = 2; link.workers <= 900; link.workers++) {
-            struct gcb_exchange x, y;
+            struct gcb_payoff_times x, y;
 
             gcb_payoff_exchange(&x, &link, &a);
             gcb_payoff_exchange(&y, &link, &b);
