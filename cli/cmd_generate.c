@@ -20,7 +20,7 @@ static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64",
                                      NULL}; /* names in the order of enum gcb_dtype */
 static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
                                     "sparse:zeros=0.9", "ar:rho=0.9", NULL};
-static const char *const layouts[] = {"flat", "resnet50", "gpt2", NULL};
+static const char *const layouts[] = {"flat", "resnet50", "gpt2", "alexnet", "vgg16", "lstm", NULL};
 
 /* clang-format off */
 static const struct opt_row rows[] = {
@@ -30,7 +30,8 @@ static const struct opt_row rows[] = {
              "sparse:zeros=0.9 or ar:rho=0.9"},
     {.name = "layout", .metavar = "LAYOUT", .type = OPT_CHOICE,
      .offset = offsetof(struct generate_options, layout), .choices = layouts,
-     .help = "tensors to write: flat (one tensor, default), or all tensors of resnet50 or gpt2"},
+     .help = "tensors to write: flat (one tensor, default), or all tensors of a network: resnet50, "
+             "gpt2, alexnet, vgg16 or lstm"},
     {.name = "elements", .metavar = "N", .type = OPT_SIZE,
      .offset = offsetof(struct generate_options, config.elements), .min = 1, .max = 0x1p50,
      .help = "elements of the flat layout's tensor (default 1M)"},

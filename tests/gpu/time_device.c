@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/tool/dump/networks.h"
 #include "src/tool/dump/synthetic.h"
 #include "tests/gpu/time_work.h"
 
@@ -79,7 +80,7 @@ static int time_transform(const float *x, uint64_t n)
 static void size_tensors(struct work *w, uint64_t n)
 {
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
-    const size_t count = gcb_synthetic_layout(rows, "resnet50");
+    const size_t count = gcb_network_layout(rows, "resnet50");
     const uint64_t whole = UINT64_C(25557032);
 
     for (size_t i = 0; i < count && i < TIME_MOST; i++) {

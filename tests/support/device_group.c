@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "src/tool/dump/networks.h"
 #include "src/tool/dump/synthetic.h"
 #include "tests/support/device_made.h"
 #include "tests/support/device_sets.h"
@@ -33,7 +34,7 @@ const struct device_quantiser device_quantisers[] = {
 void device_set_resnet50(uint64_t *n, uint64_t most)
 {
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
-    const size_t count = gcb_synthetic_layout(rows, "resnet50");
+    const size_t count = gcb_network_layout(rows, "resnet50");
 
     assert_int_equal(count, DEVICE_SET_MOST);
     for (size_t i = 0; i < count; i++) {

@@ -111,7 +111,6 @@ static int allocate(struct job *j)
 static int find_layout(struct job *j)
 {
     const char *name = j->config->layout ? j->config->layout : "flat";
-    char shown[64];
 
     if (strcmp(name, "flat") == 0) {
         j->rows[0] =
@@ -119,11 +118,8 @@ static int find_layout(struct job *j)
         j->count = 1;
         return 0;
     }
-    j->count = gcb_synthetic_layout(j->rows, name);
-    if (j->count)
-        return 0;
-    return gcb_diag_set(j->diag, GCB_E_INVALID, "unknown layout '%s'; give flat, resnet50 or gpt2",
-                        gcb_escape(shown, sizeof(shown), name));
+    j->count = gcb_network_layout(j->rows, name);
+    return j->count ? 0 : gcb_network_unknown(name, "flat, ", j->diag);
 }
 
 int gcb_generate_write(struct gcb_dump *dump, const struct gcb_generate *config,

@@ -2,13 +2,14 @@
 #define SRC_TOOL_DUMP_GENERATE_H
 
 #include "src/tool/dump/dump.h"
+#include "src/tool/dump/networks.h"
 #include "src/tool/dump/synthetic.h"
 
 /* What to generate: each step and worker gets all tensors of the layout. */
 struct gcb_generate {
     struct gcb_synthetic dist;
     const char
-        *layout; /* NULL or "flat": one tensor of `elements`; or a name for gcb_synthetic_layout */
+        *layout; /* NULL or "flat": one tensor of `elements`; or a name for gcb_network_layout */
     uint64_t elements;
     uint64_t steps;
     uint64_t workers;

@@ -83,7 +83,7 @@ void gcb_source_close(struct gcb_source *source); /* the argument may be NULL */
 struct gcb_source_synthetic {
     const char *name; /* name of the distribution, with which the tensors' paths begin */
     struct gcb_synthetic dist;
-    const char *layout; /* a name for gcb_synthetic_layout; NULL: one tensor of `elements` */
+    const char *layout; /* a name for gcb_network_layout; NULL: one tensor of `elements` */
     uint64_t elements;
 };
 #define GCB_SOURCE_SYNTHETIC "synthetic" /* the `file` of each synthetic tensor */

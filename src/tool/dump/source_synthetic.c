@@ -5,6 +5,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/dump/networks.h"
 #include "src/tool/dump/source_private.h"
 
 /* Writes a number of elements as "4K", "16M" or "1000". */
@@ -59,13 +60,11 @@ static int add_input(struct gcb_source *s, const struct gcb_source_synthetic *in
                      struct gcb_diag *diag)
 {
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS] = {{.rank = 1, .dims = {in->elements}}};
-    const size_t count = in->layout ? gcb_synthetic_layout(rows, in->layout) : 1;
-    char shown[64];
+    const size_t count = in->layout ? gcb_network_layout(rows, in->layout) : 1;
     int err = 0;
 
     if (count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "unknown layout '%s'; give resnet50 or gpt2",
-                            gcb_escape(shown, sizeof(shown), in->layout));
+        return gcb_network_unknown(in->layout, "", diag);
     if (!in->layout)
         size_text(rows[0].name, in->elements);
     for (size_t i = 0; !err && i < count; i++)

@@ -33,22 +33,4 @@ int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_
 void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, uint64_t seed,
                         uint64_t stream);
 
-#define GCB_LAYOUT_ROWS 161 /* number of rows in the longest layout */
-
-/* One parameter of a network. */
-struct gcb_shape_row {
-    char name[48];
-    unsigned rank;
-    uint64_t dims[4];
-};
-
-/*
- * The parameters of "resnet50" or "gpt2" (124 M parameters), in the order in which their reference implementations
- * register them. Fills `rows` and returns their number; returns 0 for an unknown name.
- */
-size_t gcb_synthetic_layout(struct gcb_shape_row rows[GCB_LAYOUT_ROWS], const char *name);
-
-/* Returns the product of a row's dims. */
-uint64_t gcb_shape_elements(const struct gcb_shape_row *row);
-
 #endif

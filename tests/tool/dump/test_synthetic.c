@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "src/tool/dump/networks.h"
 #include "src/tool/dump/synthetic.h"
 
 #define N 400000
@@ -239,7 +240,7 @@ static void check_layout(const char *name, size_t want_rows, uint64_t want_eleme
                          const char *first, const char *last)
 {
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
-    const size_t count = gcb_synthetic_layout(rows, name);
+    const size_t count = gcb_network_layout(rows, name);
     uint64_t elements = 0;
 
     assert_int_equal(count, want_rows);
@@ -261,8 +262,11 @@ static void test_layouts(void **state)
     (void)state;
     check_layout("resnet50", 161, 25557032, "conv1.weight", "fc.bias");
     check_layout("gpt2", 148, 124439808, "transformer.wte.weight", "transformer.ln_f.bias");
-    assert_int_equal(gcb_synthetic_layout(rows, "flat"), 0);
-    assert_int_equal(gcb_synthetic_layout(rows, ""), 0);
+    check_layout("alexnet", 16, 61100840, "features.0.weight", "classifier.6.bias");
+    check_layout("vgg16", 32, 138357544, "features.0.weight", "classifier.6.bias");
+    check_layout("lstm", 11, 66034000, "encoder.weight", "decoder.bias");
+    assert_int_equal(gcb_network_layout(rows, "flat"), 0);
+    assert_int_equal(gcb_network_layout(rows, ""), 0);
 }
 
 int main(void)
