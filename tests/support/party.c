@@ -80,7 +80,8 @@ void party_step(struct party *p, uint64_t step)
     if (gcb_local_run(&p->local, p->e, &diag))
         fail_msg("round %u: %s", p->rounds, diag.text);
     for (unsigned w = 0; w < p->workers; w++) {
-        if (gcb_exchange_conclude(p->e[w], p->update[w], p->own[w], &diag))
+        if (gcb_exchange_conclude(p->e[w], p->update[w], p->own[w], &diag) ||
+            gcb_exchange_learn(p->e[w], p->own[w], &diag))
             fail_msg("conclude: %s", diag.text);
         assert_memory_equal(p->update[w], p->update[0], p->n * sizeof(float));
     }

@@ -141,6 +141,18 @@ void gcb_exchange_close(struct gcb_exchange *e)
     gcb_free(e);
 }
 
+/* The new encoder keeps what the old one keeps from step to step, if it can. */
+static void keep_codec(const struct gcb_collective_ops *ops, void *state, void *old)
+{
+    struct gcb_coder *from = ops->encoder(old), *to = ops->encoder(state);
+    uint64_t kept[GCB_KEPT];
+
+    if (!from || !to)
+        return;
+    gcb_coder_save(from, kept);
+    (void)gcb_coder_restore(to, kept);
+}
+
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag)
 {
@@ -155,6 +167,7 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
     if (err)
         return err;
     if (state) {
+        keep_codec(e->ops, state, e->state);
         e->ops->destroy(e->state);
         e->state = state;
     }
@@ -302,13 +315,12 @@ static int learn_own(struct gcb_exchange *e, struct gcb_diag *diag)
     return err;
 }
 
-/* The memory learns what arrived: from `own`, if the caller has asked for it. */
-static int learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag)
+int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag)
 {
     float *residual, *momentum;
     int err = 0;
 
-    if (!has_memory(e) || e->in.raw)
+    if (!e->in.x || !has_memory(e) || e->in.raw)
         return 0;
     if (e->ops->spoilt && e->ops->spoilt(e->state)) {
         forget_gradient(e);
@@ -335,23 +347,21 @@ static void set_zero(float *x, uint64_t n)
 
 int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag)
 {
-    int err;
-
     if (!e->begun || !(e->last || !e->in.x))
         return wrong_order(e->begun ? "a round is left" : "no step was begun", diag);
     e->begun = false;
-    if (!e->in.x) {
-        set_zero(update, e->env.coder.env.count);
-        set_zero(own, e->env.coder.env.count);
-        return 0;
-    }
-    err = e->ops->conclude(e->state, update, own, diag);
-    return err ? err : learn(e, own, diag);
+    if (e->in.x)
+        return e->ops->conclude(e->state, update, own, diag);
+    set_zero(update, e->env.coder.env.count);
+    set_zero(own, e->env.coder.env.count);
+    return 0;
 }
 
 int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
-    return gcb_exchange_conclude(e, update, NULL, diag);
+    const int err = gcb_exchange_conclude(e, update, NULL, diag);
+
+    return err ? err : gcb_exchange_learn(e, NULL, diag);
 }
 
 /* ---- about a step ---- */
@@ -372,7 +382,7 @@ int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *part
 
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e)
 {
-    return e->in.x ? e->ops->encoder(e->state) : NULL;
+    return e->ops->encoder(e->state);
 }
 
 bool gcb_exchange_conserves(const struct gcb_exchange *e)

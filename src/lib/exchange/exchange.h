@@ -19,7 +19,7 @@ int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *meth
                         const struct gcb_exchange_config *config, struct gcb_diag *diag);
 
 /* Changes parameters of the method between two steps, but not its memory or collective. What the memory keeps stays. What
- * the codec keeps stays if the codec can keep it (gcb_coder_rebind). After a failure the exchange is as before. */
+ * the codec keeps (gcb_coder_save) stays if it fits the new parameters. After a failure the exchange is as before. */
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag);
 
@@ -29,12 +29,16 @@ const float *gcb_exchange_input(const struct gcb_exchange *e);
 /* The worker's memory, for its residual. */
 struct gcb_memory *gcb_exchange_memory(struct gcb_exchange *e);
 
-/* gcb_exchange_finish, which also writes to `own` (count floats; NULL: not wanted) what of gcb_exchange_input arrived.
- * In a step that sends nothing this is 0. */
+/*
+ * gcb_exchange_finish in two calls. The first writes the update, and to `own` what of gcb_exchange_input arrived; in a
+ * step that sends nothing both are 0. Either may be NULL: not wanted. In the second the memory learns what arrived: that
+ * is `own`, or NULL if the exchange must work it out. The memory then overwrites gcb_exchange_input.
+ */
 int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag);
+int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag);
 
 /* After gcb_exchange_conclude, until the next step: see struct gcb_collective_ops. In a step that sends nothing the parts
- * are 0, and the encoder is NULL. */
+ * are 0. */
 int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *parts,
                           struct gcb_diag *diag);
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);

@@ -142,6 +142,34 @@ static void finish_and_conclude_agree(void **state)
     party_close(&q);
 }
 
+/* A change of theta keeps redsync's threshold and the residual: the steps are those of an encoder that is changed. */
+static void a_change_keeps_what_workers_keep(void **state)
+{
+    static const char spec[] =
+        "redsync:theta=0.9,dense-below=0,trimmed-below=0,interval=9,memory=ef";
+    uint64_t kept[2][GCB_KEPT];
+    struct gcb_method method;
+    struct party p;
+    float *residual = calloc(N, sizeof(*residual));
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
+    party_open(&p, spec, N, NULL);
+    party_fill(&p, 1, 1.0f);
+    party_step(&p, 0);
+    memcpy(residual, gcb_memory_residual(gcb_exchange_memory(p.e[0])), N * sizeof(float));
+    gcb_coder_save(gcb_exchange_encoder(p.e[0]), kept[0]);
+    assert_true(kept[0][2] != 0);
+    assert_int_equal(gcb_method_assign(&method, "theta", 0.95, NULL), 0);
+    assert_int_equal(gcb_exchange_change(p.e[0], &method, NULL), 0);
+    gcb_coder_save(gcb_exchange_encoder(p.e[0]), kept[1]);
+    assert_memory_equal(kept[0], kept[1], sizeof(kept[0]));
+    assert_memory_equal(residual, gcb_memory_residual(gcb_exchange_memory(p.e[0])),
+                        N * sizeof(float));
+    free(residual);
+    party_close(&p);
+}
+
 static void rounds_have_an_order(void **state)
 {
     struct gcb_round round = {.size = sizeof(round)},
@@ -205,6 +233,7 @@ int main(void)
         cmocka_unit_test(an_allgather_is_a_sum_of_messages),
         cmocka_unit_test(a_memory_keeps_what_did_not_arrive),
         cmocka_unit_test(finish_and_conclude_agree),
+        cmocka_unit_test(a_change_keeps_what_workers_keep),
         cmocka_unit_test(rounds_have_an_order),
         cmocka_unit_test(a_nan_spoils_the_update_but_no_memory),
     };
