@@ -205,11 +205,9 @@ static bool stays_finite(struct gcb_encoder *e, const struct gcb_view *in)
 /* The memory learns what the receiver will decode. */
 static int take_sent(struct gcb_encoder *e, const struct gcb_wbuf *message, struct gcb_diag *diag)
 {
-    struct gcb_addition sent = {.weight = -1.0f};
-    int err;
+    const struct gcb_addition sent = gcb_memory_addition(e->memory);
+    const int err = gcb_coder_add(e->own, message->data, message->len, &sent, diag);
 
-    gcb_memory_arrays(e->memory, &sent.acc, &sent.mask);
-    err = gcb_coder_add(e->own, message->data, message->len, &sent, diag);
     if (!err)
         gcb_memory_update(e->memory, NULL);
     return err;

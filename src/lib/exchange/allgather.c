@@ -109,12 +109,11 @@ static int allgather_conclude(void *state, float *update, float *own, struct gcb
                        : gcb_coder_decode(s->own, s->message.data, s->message.len, &out, diag);
 }
 
-static int allgather_settle(void *state, float *residual, float *momentum, struct gcb_diag *diag)
+static int allgather_settle(void *state, const struct gcb_addition *to, struct gcb_diag *diag)
 {
     struct allgather *s = state;
-    const struct gcb_addition sent = {.acc = residual, .mask = momentum, .weight = -1.0f};
 
-    return gcb_coder_add(s->own, s->message.data, s->message.len, &sent, diag);
+    return gcb_coder_add(s->own, s->message.data, s->message.len, to, diag);
 }
 
 static int allgather_describe(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag)

@@ -50,9 +50,9 @@ struct gcb_collective_ops {
      * not weighted. Either may be NULL: not wanted. May be called twice, first for one, then for the other.
      */
     int (*conclude)(void *state, float *update, float *own, struct gcb_diag *diag);
-    /* After the last round: subtracts what arrived of this worker's tensor from `residual`, and sets `momentum` (may be
-     * NULL) to 0 where it is not 0. NULL: the caller uses conclude. */
-    int (*settle)(void *state, float *residual, float *momentum, struct gcb_diag *diag);
+    /* After the last round: adds what arrived of this worker's tensor, as gcb_coder_add does. NULL: the caller uses
+     * conclude. */
+    int (*settle)(void *state, const struct gcb_addition *to, struct gcb_diag *diag);
     /* After the last round, not timed: the parts of all bytes that this worker made in the step. */
     int (*describe)(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag);
     /* The encoder whose clamped count, largest magnitude and density describe the step, or NULL. */

@@ -293,9 +293,8 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 /* The tensor of a step whose update has NaNs does not count: the memory loses it again. */
 static void forget_gradient(struct gcb_exchange *e)
 {
-    float *residual, *momentum;
+    float *residual = gcb_memory_addition(e->memory).acc;
 
-    gcb_memory_arrays(e->memory, &residual, &momentum);
     for (uint64_t i = 0; i < e->env.coder.env.count; i++)
         residual[i] -= e->gradient[i];
 }
@@ -317,7 +316,7 @@ static int learn_own(struct gcb_exchange *e, struct gcb_diag *diag)
 
 int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag)
 {
-    float *residual, *momentum;
+    struct gcb_addition sent;
     int err = 0;
 
     if (!e->in.x || !has_memory(e) || e->in.raw)
@@ -332,8 +331,8 @@ int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag
     }
     if (!e->ops->settle)
         return learn_own(e, diag);
-    gcb_memory_arrays(e->memory, &residual, &momentum);
-    err = e->ops->settle(e->state, residual, momentum, diag);
+    sent = gcb_memory_addition(e->memory);
+    err = e->ops->settle(e->state, &sent, diag);
     if (!err)
         gcb_memory_update(e->memory, NULL);
     return err;

@@ -241,10 +241,9 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent)
         each(m, sent, mask_momentum);
 }
 
-void gcb_memory_arrays(struct gcb_memory *m, float **residual, float **momentum)
+struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
 {
-    *residual = m->e;
-    *momentum = m->p.masking ? m->u : NULL;
+    return (struct gcb_addition){.acc = m->e, .weight = -1.0f, .mask = m->p.masking ? m->u : NULL};
 }
 
 struct input_pass {

@@ -57,10 +57,10 @@ const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
 void gcb_memory_update(struct gcb_memory *m, const float *sent);
 
 /*
- * The same in two steps, for a sender that knows where its few elements are: subtract what was sent from *residual, set
- * *momentum (may be NULL) to 0 where it is not 0, then call gcb_memory_update with NULL. Both arrays have count floats.
+ * The same in two steps, for a sender that knows where its few elements are: add what was sent as the returned struct
+ * says, then call gcb_memory_update with NULL. Its arrays are the memory's own, of count floats.
  */
-void gcb_memory_arrays(struct gcb_memory *m, float **residual, float **momentum);
+struct gcb_addition gcb_memory_addition(struct gcb_memory *m);
 
 /*
  * After compensate(m, g): adds to sum[] what this step added to the memory: g, or the momentum after clipping (dgc,
