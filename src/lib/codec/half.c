@@ -226,6 +226,7 @@ const struct gcb_codec gcb_codec_fp16 = {
     .ops = &half_ops,
     .reduce = &half_reduce,
     .collective = GCB_COLLECTIVE_ALLREDUCE,
+    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
 };
 
 const struct gcb_codec gcb_codec_bf16 = {
@@ -239,4 +240,5 @@ const struct gcb_codec gcb_codec_bf16 = {
     .ops = &half_ops,
     .reduce = &half_reduce,
     .collective = GCB_COLLECTIVE_ALLREDUCE,
+    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
 };

@@ -67,12 +67,21 @@ const struct gcb_param gcb_memory_table[] = {
 const char *const gcb_collective_names[] = {"allgather", "allreduce", "twoshot",
                                             "oktopk",    "spardl",    NULL};
 
+static const char *const second_error_names[] = {"feedback", "drop", NULL};
+
 const struct gcb_param gcb_exchange_table[] = {
     {.name = "collective",
      .help = "how the workers exchange their messages",
      .type = GCB_PARAM_CHOICE,
      .offset = offsetof(struct gcb_exchange_params, collective),
      .choices = gcb_collective_names},
+    {.name = "second-error",
+     .help = "what the second encoding loses: kept by the memory of the worker that encodes, or "
+             "dropped",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct gcb_exchange_params, second_error),
+     .choices = second_error_names,
+     .needs = "collective=twoshot&memory=ef|dgc|delay|demo"},
     {.name = NULL},
 };
 
@@ -341,6 +350,20 @@ static bool holds(const struct gcb_method *m, const char *condition, size_t leng
     return false;
 }
 
+/* Do all conditions of "condition&condition" hold? */
+static bool all_hold(const struct gcb_method *m, const char *conditions, size_t length)
+{
+    bool all = true;
+
+    for (size_t at = 0; at < length;) {
+        const size_t n = strcspn(conditions + at, "&;");
+
+        all &= holds(m, conditions + at, n);
+        at += n + 1;
+    }
+    return all;
+}
+
 bool gcb_method_applies(const struct gcb_method *m, size_t row)
 {
     const char *p = gcb_method_param(m, row)->needs;
@@ -350,7 +373,7 @@ bool gcb_method_applies(const struct gcb_method *m, size_t row)
     for (;; p++) {
         const size_t n = strcspn(p, ";");
 
-        if (holds(m, p, n))
+        if (all_hold(m, p, n))
             return true;
         p += n;
         if (*p == '\0')

@@ -25,9 +25,16 @@ struct gcb_memory_params {
 /* The parameters of the memory, in struct gcb_memory_params. Every method has them besides its codec's own. */
 extern const struct gcb_param gcb_memory_table[];
 
+/* Where the second encoding of collective=twoshot leaves what it loses. */
+enum gcb_second_error {
+    GCB_SECOND_ERROR_FEEDBACK, /* in the memory of the worker that encodes */
+    GCB_SECOND_ERROR_DROP,     /* nowhere */
+};
+
 /* How the workers' messages travel. */
 struct gcb_exchange_params {
-    int collective; /* enum gcb_collective */
+    int collective;   /* enum gcb_collective */
+    int second_error; /* enum gcb_second_error */
 };
 
 /* The parameters of the exchange, in struct gcb_exchange_params. Every method has them too. */

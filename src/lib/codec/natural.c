@@ -210,4 +210,5 @@ const struct gcb_codec gcb_codec_natural = {
     .cpu_only = true,
     .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,
     .ops = &natural_ops,
+    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
 };

@@ -38,8 +38,8 @@ struct gcb_param {
     unsigned flags;
     const char *const *choices; /* CHOICE: the names; NULL ends them */
     const char *complement[3];  /* REAL: other names that set this to 1 - value; NULL ends them */
-    /* "values=range|uniform": the parameter has a meaning only with these values. ';' separates conditions, one of which
-     * must hold. NULL: always */
+    /* "values=range|uniform": the parameter has a meaning only with these values. '&' joins conditions that must all hold;
+     * ';' separates such groups, one of which must hold. NULL: always */
     const char *needs;
     enum gcb_rate rate;
 };

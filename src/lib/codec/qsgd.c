@@ -486,4 +486,5 @@ const struct gcb_codec gcb_codec_qsgd = {
     .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,
     .params = qsgd_params,
     .ops = &qsgd_ops,
+    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
 };

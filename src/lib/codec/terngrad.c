@@ -306,4 +306,5 @@ const struct gcb_codec gcb_codec_terngrad = {
     .caps_of = terngrad_caps,
     .params = terngrad_params,
     .ops = &terngrad_ops,
+    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
 };

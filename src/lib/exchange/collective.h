@@ -61,9 +61,14 @@ struct gcb_collective_ops {
     bool (*spoilt)(const void *state);
     /* Is the sum over all workers of weight times own the update, up to rounding? */
     bool (*conserves)(const void *state);
+    /* After the last round: adds to *sum the squared norm of the sums that this worker encoded again, and to *lost that of
+     * what this encoding lost. All workers together encode the weighted sum of what arrived. NULL: no sum is encoded
+     * again. */
+    void (*second_error)(const void *state, double *lost, double *sum);
 };
 
 extern const struct gcb_collective_ops gcb_collective_allgather; /* allgather.c */
 extern const struct gcb_collective_ops gcb_collective_allreduce; /* allreduce.c */
+extern const struct gcb_collective_ops gcb_collective_twoshot;   /* twoshot.c */
 
 #endif

@@ -9,6 +9,7 @@
 static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
     [GCB_COLLECTIVE_ALLGATHER] = &gcb_collective_allgather,
     [GCB_COLLECTIVE_ALLREDUCE] = &gcb_collective_allreduce,
+    [GCB_COLLECTIVE_TWOSHOT] = &gcb_collective_twoshot,
 };
 
 #define GCB_ROUND_MOST 4096 /* bytes of a struct gcb_round */
@@ -387,4 +388,13 @@ struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e)
 bool gcb_exchange_conserves(const struct gcb_exchange *e)
 {
     return e->ops->conserves(e->state);
+}
+
+bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum)
+{
+    if (!e->ops->second_error)
+        return false;
+    if (e->in.x)
+        e->ops->second_error(e->state, lost, sum);
+    return true;
 }

@@ -43,5 +43,9 @@ int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *part
                           struct gcb_diag *diag);
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
 bool gcb_exchange_conserves(const struct gcb_exchange *e);
+/* Adds this worker's part of two squared norms: of the workers' weighted sum (*sum), and of what the second encoding of
+ * collective=twoshot lost of it (*lost). Over all workers, sqrt(*lost / *sum) is the relative second error. Returns false,
+ * and adds nothing, if the collective encodes only once. */
+bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum);
 
 #endif

@@ -1,0 +1,480 @@
+#include <math.h>
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/exchange/collective.h"
+#include "src/lib/sum/sum.h"
+
+/*
+ * Two-shot all-reduce for dense methods. The tensor is cut into one share per worker. Each worker encodes all shares and
+ * sends share w to worker w, which adds them up (struct gcb_sum), encodes the mean and sends that to everybody. A worker
+ * sends 2 (n - 1) / n of a message, whatever n is; an all-gather makes it receive n - 1 messages.
+ *
+ *   round 0, scatter   part w: the message of share w of x; nothing for an empty share
+ *   round 1, gather    the message of the mean of the worker's own share; nothing if it is empty
+ *
+ * The mean is the weighted sum divided by the sum of the weights' magnitudes, so that it is not larger than the tensors.
+ * Everybody decodes the means and multiplies them by the same number.
+ *
+ * The second encoding loses something too. With second-error=feedback, it counts as not sent by the owner of the share,
+ * whose memory keeps it (LoCo, arXiv 2407.04480, and DoubleSqueeze, arXiv 1905.05957, feed errors back where they occur).
+ */
+#define GCB_TWOSHOT_WORKERS 65535u /* so that the numbers of `drawn_as` have 32 bits */
+#define GCB_TWOSHOT_LENGTHS 3      /* different lengths that shares can have */
+
+/* Coders for shares of one length. */
+struct share_coders {
+    uint64_t count;
+    size_t room; /* most bytes of a message */
+    struct gcb_coder *encoder, *decoder;
+};
+
+struct twoshot {
+    struct gcb_collective_env env;
+    struct share_coders coders[GCB_TWOSHOT_LENGTHS];
+    bool feedback;
+    float scale;                   /* the sum is the mean times `scale` */
+    uint64_t unit;                 /* shares begin at multiples of it */
+    uint64_t first, mine;          /* this worker's share: its first element, and its length */
+    struct gcb_sum *sum;           /* of this worker's share */
+    float *mean;                   /* of this worker's share; the sum's accumulator */
+    float *decoded;                /* of this worker's share: what the others decode */
+    float *update;                 /* of the whole tensor; NULL if the caller wants no update */
+    float *scratch;                /* the longest share */
+    struct gcb_wbuf parts, second; /* messages of this worker, in round 0 and in round 1 */
+    size_t *part_bytes;
+    struct gcb_contribution in;
+    bool spoilt;
+};
+
+/* ---- shares ---- */
+
+/* The first element of a share. `share` may be the number of workers: then the end of the tensor. */
+static uint64_t share_begin(const struct twoshot *s, uint64_t share)
+{
+    const uint64_t count = s->env.coder.env.count, units = (count + s->unit - 1) / s->unit;
+    const uint64_t each = units / s->env.workers, more = units % s->env.workers;
+    const uint64_t begin = s->unit * (share * each + (share < more ? share : more));
+
+    return begin < count ? begin : count;
+}
+
+static uint64_t share_length(const struct twoshot *s, uint64_t share)
+{
+    return share_begin(s, share + 1) - share_begin(s, share);
+}
+
+/* Whole buckets, so that no bucket is cut in two; whole cache lines otherwise; fewer elements in small tensors. */
+static uint64_t choose_unit(const struct gcb_collective_env *env)
+{
+    const uint64_t average = env->coder.env.count / env->workers;
+    double bucket;
+
+    if (!gcb_method_value(&env->method, "bucket", &bucket))
+        bucket = 64;
+    return bucket >= 1 && bucket <= (double)average ? (uint64_t)bucket : 1;
+}
+
+/* The coders for a share that is not empty. */
+static struct share_coders *coders_of(struct twoshot *s, uint64_t share)
+{
+    const uint64_t count = share_length(s, share);
+    struct share_coders *c = s->coders;
+
+    while (c->encoder && c->count != count)
+        c++;
+    return c;
+}
+
+/* Each of the workers^2 + workers messages of a step draws other random numbers. */
+static struct gcb_step drawn_as(const struct twoshot *s, unsigned round, uint32_t share)
+{
+    const uint32_t n = s->env.workers;
+
+    return (struct gcb_step){
+        .step = s->in.at.step,
+        .worker = round ? n * n + share : n * share + s->env.worker,
+    };
+}
+
+/* ---- opening ---- */
+
+static void twoshot_destroy(void *state)
+{
+    struct twoshot *s = state;
+
+    for (size_t i = 0; i < GCB_TWOSHOT_LENGTHS; i++) {
+        gcb_coder_destroy(s->coders[i].encoder);
+        gcb_coder_destroy(s->coders[i].decoder);
+    }
+    gcb_sum_close(s->sum);
+    gcb_free(s->mean);
+    gcb_free(s->decoded);
+    gcb_free(s->update);
+    gcb_free(s->scratch);
+    gcb_free(s->parts.data);
+    gcb_free(s->second.data);
+    gcb_free(s->part_bytes);
+    gcb_free(s);
+}
+
+static struct gcb_coder_config share_config(const struct twoshot *s, uint64_t count)
+{
+    struct gcb_coder_config config = s->env.coder;
+
+    config.env.count = count;
+    config.env.shape = NULL;
+    config.env.rank = 0;
+    return config;
+}
+
+static int make_coders(struct twoshot *s, uint32_t share, struct gcb_diag *diag)
+{
+    struct share_coders *c = coders_of(s, share);
+    struct gcb_coder_config config = share_config(s, share_length(s, share));
+    size_t raw;
+    int err;
+
+    if (c->encoder)
+        return 0;
+    c->count = config.env.count;
+    err = gcb_coder_create(&c->encoder, &s->env.method, &config, diag);
+    if (err)
+        return err;
+    c->room = gcb_coder_bound(c->encoder);
+    raw = gcb_coder_raw_bytes(c->encoder);
+    c->room = c->room > raw ? c->room : raw;
+    config.env.decoding = true;
+    return gcb_coder_create(&c->decoder, &s->env.method, &config, diag);
+}
+
+static void *take(uint64_t count, size_t size, int *err, struct gcb_diag *diag)
+{
+    void *p = *err ? NULL : gcb_alloc_array(count, size);
+
+    if (!*err && !p)
+        *err = gcb_diag_nomem(diag, count * size, "an exchange");
+    return p;
+}
+
+static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config config = share_config(s, s->mine);
+    uint64_t longest = 0;
+    int err = 0;
+
+    for (uint32_t w = 0; !err && w < s->env.workers; w++) {
+        const uint64_t length = share_length(s, w);
+
+        if (length == 0)
+            continue;
+        err = make_coders(s, w, diag);
+        longest = length > longest ? length : longest;
+        s->parts.cap += coders_of(s, w)->room;
+    }
+    s->second.cap = s->mine && !err ? coders_of(s, s->env.worker)->room : 0;
+    s->part_bytes = take(s->env.workers, sizeof(*s->part_bytes), &err, diag);
+    s->parts.data = take(s->parts.cap, 1, &err, diag);
+    s->second.data = take(s->second.cap, 1, &err, diag);
+    s->mean = take(s->mine, sizeof(float), &err, diag);
+    s->decoded = take(s->mine, sizeof(float), &err, diag);
+    s->scratch = take(longest, sizeof(float), &err, diag);
+    if (!s->env.no_update)
+        s->update = take(s->env.coder.env.count, sizeof(float), &err, diag);
+    return err ? err : gcb_sum_create(&s->sum, &s->env.method, s->mean, &config, diag);
+}
+
+/* The sum of the weights' magnitudes; 1 if they are all 0. */
+static float scale_of(const struct gcb_collective_env *env)
+{
+    double magnitudes = 0.0;
+    bool mixed = false;
+    float scale;
+
+    for (unsigned w = 0; w < env->workers; w++) {
+        magnitudes += fabs((double)env->weights[w]);
+        mixed |= env->weights[w] < 0.0f;
+    }
+    scale = mixed ? (float)magnitudes : env->total;
+    return scale > 0.0f ? scale : 1.0f;
+}
+
+static int init(struct twoshot *s, const struct gcb_collective_env *env, struct gcb_diag *diag)
+{
+    struct gcb_exchange_params params;
+
+    if (env->workers > GCB_TWOSHOT_WORKERS)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "collective=twoshot works with at most %u workers, not with %u",
+                            GCB_TWOSHOT_WORKERS, env->workers);
+    gcb_method_exchange(&params, &env->method);
+    s->env = *env;
+    s->feedback = params.second_error == GCB_SECOND_ERROR_FEEDBACK;
+    s->scale = scale_of(env);
+    s->unit = choose_unit(env);
+    s->first = share_begin(s, env->worker);
+    s->mine = share_length(s, env->worker);
+    return make_arrays(s, diag);
+}
+
+static int twoshot_create(void **state, const struct gcb_collective_env *env, struct gcb_diag *diag)
+{
+    struct twoshot *s = gcb_alloc_zero(1, sizeof(*s));
+    const int err = s ? init(s, env, diag) : gcb_diag_nomem(diag, sizeof(*s), "an exchange");
+
+    if (!err)
+        *state = s;
+    else if (s)
+        twoshot_destroy(s);
+    return err;
+}
+
+/* ---- rounds ---- */
+
+/* Appends the message of a share with these elements. */
+static int encode(struct twoshot *s, unsigned round, uint32_t share, const float *x, bool raw,
+                  struct gcb_wbuf *out, struct gcb_diag *diag)
+{
+    const struct share_coders *c = coders_of(s, share);
+    const struct gcb_view view = {.data = x, .count = c->count};
+    const struct gcb_step at = drawn_as(s, round, share);
+    const size_t start = out->len;
+    const int err = raw ? gcb_coder_encode_raw(c->encoder, &view, out, diag)
+                        : gcb_coder_encode_finite(c->encoder, &at, &view, out, diag);
+
+    if (!err)
+        gcb_message_seal(out->data + start, out->len - start, 0);
+    return err;
+}
+
+static int twoshot_begin(void *state, const struct gcb_contribution *in, struct gcb_diag *diag)
+{
+    struct twoshot *s = state;
+    int err = 0;
+
+    s->in = *in;
+    s->spoilt = false;
+    s->parts.len = s->second.len = 0;
+    s->parts.failed = s->second.failed = false;
+    for (uint32_t w = 0; !err && w < s->env.workers; w++) {
+        const size_t start = s->parts.len;
+
+        if (share_length(s, w))
+            err = encode(s, 0, w, in->x + share_begin(s, w), in->raw, &s->parts, diag);
+        s->part_bytes[w] = s->parts.len - start;
+    }
+    gcb_sum_clear(s->sum);
+    return err;
+}
+
+static bool is_finite(const struct twoshot *s, const float *x, uint64_t n)
+{
+    return s->env.coder.env.kernels->reduce.max_bits(x, n) < GCB_INF_BITS;
+}
+
+/* Divides this worker's share of the sum, and encodes it again. A share with an infinity or NaN is sent raw. */
+static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
+{
+    int err = gcb_sum_finish(s->sum, NULL, diag);
+
+    for (uint64_t i = 0; !err && i < s->mine; i++)
+        s->mean[i] /= s->scale;
+    return err ? err
+               : encode(s, 1, s->env.worker, s->mean, !is_finite(s, s->mean, s->mine), &s->second,
+                        diag);
+}
+
+static int twoshot_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)
+{
+    struct twoshot *s = state;
+
+    if (round == 0) {
+        out->kind = GCB_ROUND_SCATTER;
+        out->data = s->parts.data;
+        out->bytes = s->parts.len;
+        out->parts = s->part_bytes;
+        return 1;
+    }
+    if (round == 1) {
+        const int err = s->mine ? encode_mean(s, diag) : 0;
+
+        out->kind = GCB_ROUND_GATHER;
+        out->data = s->second.data;
+        out->bytes = s->second.len;
+        return err ? err : 1;
+    }
+    return 0;
+}
+
+/* Decodes the mean of a share: this worker's own to `decoded`, all to `update`. */
+static int take_mean(struct twoshot *s, uint32_t share, const void *data, size_t length,
+                     struct gcb_diag *diag)
+{
+    const struct share_coders *c = coders_of(s, share);
+    float *x = share == s->env.worker ? s->decoded
+               : s->update            ? s->update + share_begin(s, share)
+                                      : s->scratch;
+    const struct gcb_mview view = {.data = x, .count = c->count};
+    int err = gcb_message_check(data, length, 0, diag);
+
+    if (!err)
+        err = gcb_coder_decode(c->decoder, data, length, &view, diag);
+    for (uint64_t i = 0; !err && i < c->count; i++)
+        x[i] *= s->scale;
+    if (!err && x == s->decoded && s->update)
+        memcpy(s->update + s->first, x, c->count * sizeof(*x));
+    s->spoilt |= !err && !is_finite(s, x, c->count);
+    return err;
+}
+
+static int twoshot_receive(void *state, unsigned round, uint32_t from, const void *data,
+                           size_t length, struct gcb_diag *diag)
+{
+    struct twoshot *s = state;
+    const uint32_t share = round == 0 ? s->env.worker : from;
+
+    if (share_length(s, share) == 0)
+        return length == 0 ? 0
+                           : gcb_diag_set(diag, GCB_E_CORRUPT,
+                                          "%zu bytes arrived for a share without elements", length);
+    return round == 0 ? gcb_sum_add(s->sum, data, length, s->env.weights[from], diag)
+                      : take_mean(s, share, data, length, diag);
+}
+
+/* ---- the end of a step ---- */
+
+/* What the second encoding lost counts as not sent, if this worker can make up for it. */
+static void take_back(const struct twoshot *s, float *own)
+{
+    const float weight = s->env.weights[s->env.worker];
+
+    for (uint64_t i = 0; i < s->mine; i++) {
+        const float lost = (s->mean[i] * s->scale - s->decoded[i]) / weight;
+
+        own[i] -= isfinite(lost) ? lost : 0.0f;
+    }
+}
+
+/* Decodes the parts that this worker sent. */
+static int read_own(struct twoshot *s, float *own, struct gcb_diag *diag)
+{
+    const uint8_t *message = s->parts.data;
+    int err = 0;
+
+    for (uint32_t w = 0; !err && w < s->env.workers; w++) {
+        const struct share_coders *c = coders_of(s, w);
+        const struct gcb_mview view = {.data = own + share_begin(s, w), .count = c->count};
+
+        if (s->part_bytes[w])
+            err = gcb_coder_decode(c->decoder, message, s->part_bytes[w], &view, diag);
+        message += s->part_bytes[w];
+    }
+    return err;
+}
+
+static int twoshot_conclude(void *state, float *update, float *own, struct gcb_diag *diag)
+{
+    struct twoshot *s = state;
+    const int err = own ? read_own(s, own, diag) : 0;
+
+    if (!err && own && s->feedback && !s->spoilt)
+        take_back(s, own + s->first);
+    if (!err && update && s->env.coder.env.count)
+        memcpy(update, s->update, s->env.coder.env.count * sizeof(*update));
+    return err;
+}
+
+/* ---- about a step ---- */
+
+/* Adds the parts of a message of a share. */
+static int add_parts(struct twoshot *s, uint32_t share, const uint8_t *message, size_t length,
+                     struct gcb_message_parts *parts, struct gcb_diag *diag)
+{
+    const struct share_coders *c = coders_of(s, share);
+    const struct gcb_mview view = {.data = s->scratch, .count = c->count};
+    struct gcb_message_parts one;
+    int err = gcb_coder_decode(c->decoder, message, length, &view, diag);
+
+    if (!err)
+        err = gcb_coder_describe(c->decoder, message, length, &one, diag);
+    if (err)
+        return err;
+    parts->wire_bytes += one.wire_bytes;
+    parts->header_bytes += one.header_bytes;
+    parts->stored |= one.stored;
+    parts->payload.scale_bytes += one.payload.scale_bytes;
+    parts->payload.value_bytes += one.payload.value_bytes;
+    parts->payload.index_bytes += one.payload.index_bytes;
+    parts->payload.kept += one.payload.kept;
+    parts->payload.positions += one.payload.positions;
+    parts->payload.entropy0_bits += one.payload.entropy0_bits;
+    return 0;
+}
+
+static int twoshot_describe(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag)
+{
+    struct twoshot *s = state;
+    const uint8_t *message = s->parts.data;
+    int err = 0;
+
+    memset(parts, 0, sizeof(*parts));
+    for (uint32_t w = 0; !err && w < s->env.workers; w++) {
+        if (s->part_bytes[w])
+            err = add_parts(s, w, message, s->part_bytes[w], parts, diag);
+        message += s->part_bytes[w];
+    }
+    return err || s->mine == 0
+               ? err
+               : add_parts(s, s->env.worker, s->second.data, s->second.len, parts, diag);
+}
+
+/* The clamped count of an encoder is that of one share only, so no encoder describes the step. */
+static struct gcb_coder *twoshot_encoder(void *state)
+{
+    (void)state;
+    return NULL;
+}
+
+static bool twoshot_spoilt(const void *state)
+{
+    return ((const struct twoshot *)state)->spoilt;
+}
+
+/* A worker of weight 0 cannot make up for what its second encoding loses. */
+static bool twoshot_conserves(const void *state)
+{
+    const struct twoshot *s = state;
+    bool all = s->feedback;
+
+    for (uint32_t w = 0; w < s->env.workers; w++)
+        all &= s->env.weights[w] != 0.0f || share_length(s, w) == 0;
+    return all;
+}
+
+static void twoshot_second_error(const void *state, double *lost, double *sum)
+{
+    const struct twoshot *s = state;
+
+    for (uint64_t i = 0; i < s->mine; i++) {
+        const double exact = (double)s->mean[i] * (double)s->scale;
+
+        *lost += (exact - (double)s->decoded[i]) * (exact - (double)s->decoded[i]);
+        *sum += exact * exact;
+    }
+}
+
+const struct gcb_collective_ops gcb_collective_twoshot = {
+    .name = "twoshot",
+    .create = twoshot_create,
+    .destroy = twoshot_destroy,
+    .begin = twoshot_begin,
+    .send = twoshot_send,
+    .receive = twoshot_receive,
+    .conclude = twoshot_conclude,
+    .describe = twoshot_describe,
+    .encoder = twoshot_encoder,
+    .spoilt = twoshot_spoilt,
+    .conserves = twoshot_conserves,
+    .second_error = twoshot_second_error,
+};
