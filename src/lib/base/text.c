@@ -114,49 +114,49 @@ bool gcb_parse_u64(const char *s, uint64_t *out)
     return true;
 }
 
-/* For a unit K, M, G or T: the exponent of its power of two. For any other character: 0. */
-static unsigned unit_shift(char c)
+/* Reads a unit, "K", "KiB" (1024) or "KB" (1000) and so on, at the end of the text. Returns its value and sets *length; 1
+ * and 0 if there is none. */
+static uint64_t size_unit(const char *s, size_t *length)
 {
-    switch (c) {
-    case 'K':
-    case 'k':
-        return 10;
-    case 'M':
-        return 20;
-    case 'G':
-        return 30;
-    case 'T':
-        return 40;
-    default:
-        return 0;
-    }
+    static const char letters[] = "KMGT";
+    const size_t n = strlen(s);
+    const bool bytes = n > 0 && s[n - 1] == 'B', binary = bytes && n > 1 && s[n - 2] == 'i';
+    const size_t tail = (size_t)bytes + binary;
+    const char *letter =
+        n > tail ? strchr(letters, s[n - tail - 1] == 'k' ? 'K' : s[n - tail - 1]) : NULL;
+    uint64_t unit = 1;
+
+    *length = letter ? tail + 1 : 0;
+    for (const char *l = letters; letter && l <= letter; l++)
+        unit *= bytes && !binary ? 1000 : 1024;
+    return unit;
 }
 
 bool gcb_parse_size(const char *s, uint64_t *out)
 {
-    const size_t n = strlen(s);
-    const unsigned shift = n ? unit_shift(s[n - 1]) : 0;
+    size_t length;
+    const uint64_t unit = size_unit(s, &length);
+    const size_t n = strlen(s) - length;
     char digits[40];
     uint64_t whole;
     double v;
 
     if (n >= sizeof(digits) || *s == '-' || *s == '+')
         return false;
-    memcpy(digits, s, n + 1);
-    if (shift)
-        digits[n - 1] = '\0';
+    memcpy(digits, s, n);
+    digits[n] = '\0';
     if (gcb_parse_u64(digits, &whole)) { /* exact; a double would round */
-        if (whole > UINT64_MAX >> shift)
+        if (whole > UINT64_MAX / unit)
             return false;
-        *out = whole << shift;
+        *out = whole * unit;
         return true;
     }
     if (!gcb_parse_real(digits, &v))
         return false;
-    v = ldexp(v, (int)shift);
-    if (!(v >= 0.0) || v >= 0x1p64 || v != floor(v))
+    v *= (double)unit;
+    if (!(v >= 0.0) || v >= 0x1p64 || (unit == 1 && v != floor(v)))
         return false;
-    *out = (uint64_t)v;
+    *out = (uint64_t)rint(v);
     return true;
 }
 

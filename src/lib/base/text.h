@@ -23,7 +23,8 @@ size_t gcb_escape_one(char piece[8], const char **s);
 /* Parse a text that consists only of a number, in any locale. Return false for any other text and on overflow. */
 bool gcb_parse_real(const char *s, double *out);
 bool gcb_parse_u64(const char *s, uint64_t *out);
-/* Parses a count or size, optionally followed by K, M, G or T (powers of 1024): "25M", "1.5G". */
+/* Parses a count or size, optionally followed by a unit: K, M, G or T, or KiB and so on, are powers of 1024; KB and so on
+ * are powers of 1000: "25M", "1.4GB". Fractions of a byte are rounded. */
 bool gcb_parse_size(const char *s, uint64_t *out);
 
 /* The closest name to `word`, by edit distance, among `count` names (entries may be NULL). NULL if none is close enough

@@ -21,6 +21,18 @@ static const struct unit times[] = {
     {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0},    {.name = NULL},
 };
 
+/* May this text follow a unit of bandwidth? */
+static bool is_ending(const char *s, const char *unit)
+{
+    static const char *const endings[] = {"", "/s", "it", "it/s", "ps", "E"};
+    const size_t count = unit[1] == 'b' ? 6 : 2; /* of bits, or of bytes */
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(s, endings[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Parses a number followed by a unit of the table. */
 static bool parse(const char *s, const struct unit *units, double *out)
 {
@@ -35,7 +47,11 @@ static bool parse(const char *s, const struct unit *units, double *out)
     if (!gcb_parse_real(digits, &number))
         return false;
     for (const struct unit *u = units; u->name; u++) {
-        if (strcmp(s + n, u->name) == 0) {
+        const size_t length = strlen(u->name);
+
+        if (units == bandwidths
+                ? strncmp(s + n, u->name, length) == 0 && is_ending(s + n + length, u->name)
+                : strcmp(s + n, u->name) == 0) {
             *out = number * u->value;
             return true;
         }
@@ -45,18 +61,9 @@ static bool parse(const char *s, const struct unit *units, double *out)
 
 bool gcb_parse_bandwidth(const char *s, double *bytes_per_second)
 {
-    const size_t n = strlen(s);
-    char plain[48];
     double value;
-    size_t end = 0;
 
-    if (n >= sizeof(plain))
-        return false;
-    memcpy(plain, s, n + 1);
-    if (n > 3 && (strcmp(s + n - 2, "/s") == 0 || strcmp(s + n - 3, "bps") == 0))
-        end = 2;
-    plain[n - end] = '\0';
-    if (!parse(plain, bandwidths, &value) || !(value > 0.0))
+    if (!parse(s, bandwidths, &value) || !(value > 0.0))
         return false;
     *bytes_per_second = value;
     return true;

@@ -118,9 +118,25 @@ static void check_size(const char *s, uint64_t want)
 
 static void test_size(void **state)
 {
-    static const char *const bad[] = {
-        "",     "K",   "-1K",       "+1K",  "1KB",  "1 K", "0.3K",         "1.5",
-        "0x1K", "nan", "16777216T", "1e30", "infK", "1KK", "17179869184G", "1.8446744073709552e19"};
+    static const char *const bad[] = {"",
+                                      "K",
+                                      "-1K",
+                                      "+1K",
+                                      "1KiB ",
+                                      "1 K",
+                                      "1iB",
+                                      "1.5",
+                                      "B",
+                                      "KB",
+                                      "1BB",
+                                      "0x1K",
+                                      "nan",
+                                      "16777216T",
+                                      "1e30",
+                                      "infK",
+                                      "1KK",
+                                      "17179869184G",
+                                      "1.8446744073709552e19"};
     uint64_t v = 5;
 
     (void)state;
@@ -133,6 +149,11 @@ static void test_size(void **state)
     check_size("18446744073709551615", UINT64_MAX);
     check_size("9007199254740993K", UINT64_C(9007199254740993)
                                         << 10); /* exact, without conversion to double */
+    check_size("1KB", 1000);
+    check_size("1.4GB", 1400000000);
+    check_size("1.4GiB", UINT64_C(1503238554)); /* 1503238553.6, rounded */
+    check_size("1.4G", UINT64_C(1503238554));
+    check_size("64kiB", 65536);
     check_size("16777215T", UINT64_C(16777215) << 40);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_false(gcb_parse_size(bad[i], &v));

@@ -16,11 +16,13 @@ static void test_bandwidths(void **state)
     static const struct {
         const char *text;
         double bytes;
-    } good[] = {{"10Gb", 1.25e9}, {"1.25GB", 1.25e9}, {"400Mb", 5e7},      {"90MB", 9e7},
-                {"2TB", 2e12},    {"10Gb/s", 1.25e9}, {"100Mbps", 1.25e7}, {"8kb", 1000}};
-    static const char *const bad[] = {"",        "10",       "Gb",  "-1Gb",  "0Gb",
-                                      "10gb",    "10 Gb",    "1e9", "1e1Gb", "10Gbit",
-                                      "1.2.3Gb", "10GBps/s", "s"};
+    } good[] = {{"10Gb", 1.25e9},     {"1.25GB", 1.25e9}, {"400Mb", 5e7},
+                {"90MB", 9e7},        {"2TB", 2e12},      {"10Gb/s", 1.25e9},
+                {"100Mbps", 1.25e7},  {"8kb", 1000},      {"10Gbit", 1.25e9},
+                {"10Gbit/s", 1.25e9}, {"25GbE", 3.125e9}, {"1.25GB/s", 1.25e9}};
+    static const char *const bad[] = {
+        "",      "10",      "Gb",      "-1Gb",     "0Gb", "10gb",     "10 Gb",   "1e9",
+        "1e1Gb", "10Gbits", "1.2.3Gb", "10GBps/s", "s",   "10Gbitps", "10GbE/s", "10bit"};
     double v;
 
     (void)state;
