@@ -8,7 +8,8 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout, relu
 
-import _fashion
+from _fashion import FASHION
+from _training import parse_args, run
 
 
 class AlexLike(nn.Module):
@@ -30,4 +31,4 @@ class AlexLike(nn.Module):
 
 
 if __name__ == "__main__":
-    _fashion.run(AlexLike, _fashion.parse_args("alexlike", workers=1, steps="100"))
+    run(AlexLike, parse_args(FASHION, "alexlike", workers=1, steps="100"))

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 from torch.nn.functional import relu
 
-import _fashion
+from _fashion import FASHION
+from _training import parse_args, run
 
 
 class Block(nn.Module):
@@ -46,4 +47,4 @@ class ResNet20(nn.Module):
 
 
 if __name__ == "__main__":
-    _fashion.run(ResNet20, _fashion.parse_args("resnet20", workers=4, steps="0,100,400"))
+    run(ResNet20, parse_args(FASHION, "resnet20", workers=4, steps="0,100,400"))

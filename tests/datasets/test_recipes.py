@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Tests of the recipes, of make_sample.py and of the shipped sample; skipped where torch or h5py is absent.
 
-The recipes train on a few made-up images here, so the data set need not be installed.
+The recipes train on a few made-up images and words here, so the data need not be installed.
 
     python3 tests/datasets/test_recipes.py
 """
@@ -24,6 +24,8 @@ try:
     import torch
     import _fashion
     from train_alexlike import AlexLike
+    from train_gpt import SmallGPT
+    from train_lstm import WordLSTM
     from train_resnet20 import ResNet20
 except ImportError as error:
     reason = f"the recipes need what is not here: {error}"
@@ -75,6 +77,32 @@ class Recipes(unittest.TestCase):
             parameters = list(model.parameters())
             self.assertEqual((sum(p.numel() for p in parameters), len(parameters)), (elements, count))
             self.assertEqual(model(torch.zeros(2, 1, 28, 28)).shape, (2, 10))
+        for model, elements, count, words in ((WordLSTM(), 3617672, 11, 5000), (SmallGPT(), 867072, 53, 256)):
+            parameters = list(model.parameters())
+            self.assertEqual((sum(p.numel() for p in parameters), len(parameters)), (elements, count))
+            self.assertEqual(model(torch.zeros(2, 64, dtype=torch.long)).shape, (2, 64, words))
+
+    def test_gpt_does_not_look_ahead(self):
+        model, x = SmallGPT().eval(), torch.arange(64)[None] % 256
+        with torch.no_grad():
+            before = model(x)[0, :40].clone()
+            x[0, 40:] = 7
+            self.assertTrue(torch.allclose(model(x)[0, :40], before, atol=1e-5))
+
+    def test_text_recipes_dump_each_worker(self):
+        text = Path(self.folder) / "text"
+        text.mkdir()
+        (text / "one").write_text("the quick brown fox jumps over the lazy dog. " * 200)
+        (text / "two.dat").write_bytes(b"not text")
+        for name, tensor in (("lstm", "encoder.weight"), ("gpt", "wte.weight")):
+            result = python(f"recipes/train_{name}.py", *self.common, "--data", str(text), "-o",
+                            f"{self.folder}/{name}")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("perplexity", result.stderr)
+            first, second = (tensors(f"{self.folder}/{name}_step000001_rank{rank}.h5") for rank in (0, 1))
+            a, b = (found[f"step_000001/worker_{rank}/{tensor}"] for rank, found in enumerate((first, second)))
+            self.assertTrue(np.isfinite(a).all() and a.any() and not np.array_equal(a, b), name)
+            self.assertGreater(np.mean(~a.any(axis=1)), 0.5, f"{name}: most words do not occur")
 
     def test_simulated_workers_equal_real_ones(self):
         for run in (self.simulated, self.ddp):
