@@ -37,6 +37,8 @@ void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *t)
 static void put_sizes(struct gcb_row *row, const struct gcb_tally *t)
 {
     gcb_row_u64(row, GCB_FIELD_MESSAGES, t->messages);
+    gcb_row_u64(row, GCB_FIELD_EXCHANGES, t->exchanges ? t->exchanges : 1);
+    gcb_row_bool(row, GCB_FIELD_FIXED_LENGTH, t->varying == 0);
     gcb_row_u64(row, GCB_FIELD_ELEMENTS, t->elements);
     gcb_row_text(row, GCB_FIELD_INPUT_DTYPE, t->mixed_dtypes ? "mixed" : gcb_dtype_name(t->dtype));
     gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, t->input_bytes);
@@ -170,11 +172,28 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_real(row, d->bandwidth_share, bandwidth_share(s, t, &t->decode, s->fill_gbps));
 }
 
+/* Sets how messages may travel: as the user said, or in any way that the method can. */
+static void put_collectives(struct gcb_row *row, const struct gcb_method *method)
+{
+    const unsigned can = gcb_method_collectives(method);
+    json_t *names = json_array();
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, method);
+    for (int i = 0; gcb_collective_names[i]; i++)
+        if ((gcb_method_gives_collective(method) ? i == params.collective
+                                                 : (can & GCB_COLLECTIVE_BIT(i)) != 0) &&
+            json_array_append_new(names, json_string(gcb_collective_names[i])))
+            row->failed = true;
+    gcb_row_json(row, GCB_FIELD_COLLECTIVES, names);
+}
+
 static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
                      const struct gcb_method *method, const char *status, const char *reason)
 {
     gcb_row_text(row, GCB_FIELD_SUITE, s->suite);
     gcb_rows_put_setting(row, s, method);
+    put_collectives(row, method);
     gcb_row_text(row, GCB_FIELD_STATUS, status);
     gcb_row_text(row, GCB_FIELD_REASON, reason);
 }

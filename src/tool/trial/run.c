@@ -149,6 +149,9 @@ static int add_total(struct run *r, const struct gcb_run_trial *t, struct gcb_di
     struct gcb_run_total *total = &r->result->totals[t->method];
 
     gcb_tally_merge(&total->tally, &t->tally);
+    total->tally.exchanges += !total->last || total->last->step != t->plan->step ||
+                              total->last->worker != t->plan->worker;
+    total->last = t->plan;
     if (gcb_sample_sums_add(&total->encode, t->encode) ||
         gcb_sample_sums_add(&total->decode, t->decode) ||
         (t->sum && gcb_sample_sums_add(&total->sum, t->sum)) ||

@@ -64,6 +64,7 @@ struct gcb_run_observer {
 /* The result of a method over all messages. */
 struct gcb_run_total {
     struct gcb_tally tally;
+    const struct gcb_message_plan *last; /* the last message; borrowed from the layout */
     struct gcb_sample_sums encode, decode, sum, sum16;
     /* with carry_on: the error that ended the method early; status 0: none */
     struct gcb_diag failure;

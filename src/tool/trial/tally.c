@@ -59,6 +59,7 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
     t->elements += other->elements;
     merge_bytes(t, other);
     t->stored += other->stored;
+    t->varying += other->varying;
     t->dense += other->dense;
     t->nonfinite += other->nonfinite;
     t->kept += other->kept;
@@ -146,6 +147,7 @@ void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
                      const struct gcb_codec *codec)
 {
     t->nominal_bits = total(gcb_coder_nominal_bits(coder), t->elements);
+    t->varying = gcb_coder_length(coder) == 0;
     if (!codec->ops->density)
         return;
     t->asked_of = t->elements;

@@ -24,8 +24,11 @@ struct gcb_tally {
     uint64_t messages, elements;
     uint64_t input_bytes; /* size of the input in the source's types */
     uint64_t wire_bytes, header_bytes, scale_bytes, value_bytes, index_bytes;
-    uint64_t stored;    /* messages that were sent raw */
-    uint64_t dense;     /* messages sent as fp32 instead of by the method */
+    uint64_t stored;  /* messages that were sent raw */
+    uint64_t varying; /* messages whose length depends on the values */
+    uint64_t
+        exchanges;  /* steps and workers that the messages belong to; run.c counts them in totals */
+    uint64_t dense; /* messages sent as fp32 instead of by the method */
     uint64_t nonfinite; /* infinities and NaNs in the input, before --nonfinite changes them */
     uint64_t kept, positions, clamped;
     double nominal_bits, entropy0_bits; /* of all elements together */
@@ -62,7 +65,7 @@ void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
 void gcb_tally_sums(struct gcb_tally *t, const struct gcb_samples *sum,
                     const struct gcb_samples *sum16);
 
-/* Sets what a message's encoder knows: bits as the paper counts them, and the density asked for. */
+/* Sets what a message's encoder knows: bits as the paper counts them, the density asked for, and if lengths vary. */
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
                      const struct gcb_codec *codec);
 
