@@ -22,8 +22,9 @@ except ImportError as missing:
     sys.exit(77)
 
 STEPS, WORKERS, N = 10, 4, 20000
+# The programs gather messages and add them up, which is collective=allgather.
 METHODS = ("topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=bitmap,values=fp16", "sbc:memory=delay,delay=3,momentum=0",
-           "redsync:memory=ef,dense-below=0", "fft:chunk=64,memory=ef", "sparse:transform=dct,chunk=64", "fp16")
+           "redsync:memory=ef,dense-below=0", "fft:chunk=64,memory=ef", "sparse:transform=dct,chunk=64", "fp16:collective=allgather")
 RANDOM = ("qsgd:memory=ef", "terngrad")  # only in C: the Python program sets no path, which is part of the key of draws
 
 

@@ -46,8 +46,8 @@ pair() { # ARGS...: device and CPU give the same rows
 exact=$(device_methods library-math)
 check "methods are listed" test -n "$exact"
 for method in $exact; do
-    pair --method "$method" $few "$sample"
-    pair --method "$method:memory=ef,decay=0.75" $few --loop 2 "$sample"
+    pair --method "$method:collective=allgather" $few "$sample"
+    pair --method "$method:memory=ef,decay=0.75,collective=allgather" $few --loop 2 "$sample"
 done
 # Every kind of memory with its parameters, over more steps than a message covers.
 for method in sparse:transform=hadamard,memory=demo,momentum=0.9 dgc:masking=no dgc:nesterov=yes dgc:clip-norm=0.01 \
@@ -59,6 +59,18 @@ pair --method dgc --method redsync --scope model --dataset 'layers.0.b*' --allow
 pair --method topk:memory=ef --theta-schedule 0.9@0,0.5@2 --loop 2 $few "$sample"
 pair --method range:memory=ef --tune-steps 2 --loop 2 $few "$sample"
 pair --method topk --dense 'layers.0.b1.weight' $few "$sample"
+
+# After a change of theta the device searches a threshold again, and the CPU beside it too.
+run replay -q --device cuda --method redsync:dense-below=0,trimmed-below=0 --theta-schedule 0.9@0,0.5@2 --loop 2 \
+    $few "$sample"
+exits 0
+quiet
+
+# On a device messages travel by all-gather only.
+run replay --device cuda --method fp16 $few --results made/x.json "$sample"
+exits 3
+says "method 'fp16': collective=allreduce runs on the CPU only; use --device cpu or collective=allgather"
+check "no file is left" made_nothing
 
 # The table and its heading.
 run replay --device cuda:0 --method topk:memory=ef $few "$sample"

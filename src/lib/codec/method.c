@@ -431,6 +431,14 @@ bool gcb_method_forget(struct gcb_method *m)
     return given;
 }
 
+void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from)
+{
+    const size_t count = exchange_row(m) - memory_row(m);
+
+    memcpy(m->value + memory_row(m), from->value + memory_row(from), count * sizeof(*m->value));
+    memcpy(m->given + memory_row(m), from->given + memory_row(from), count * sizeof(*m->given));
+}
+
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m)
 {
     gcb_param_store(gcb_exchange_table, m->value + exchange_row(m), out);

@@ -106,6 +106,8 @@ void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m
 /* Removes the memory, for callers whose messages do not follow each other. Returns true if the user had set a parameter of
  * it. */
 bool gcb_method_forget(struct gcb_method *m);
+/* Gives `m` the memory of another method. */
+void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from);
 
 /* The collectives that the method can use with these values, as GCB_COLLECTIVE_BITs; the names of all collectives; the
  * parameters of the exchange; and whether the user set the collective. */

@@ -281,7 +281,7 @@ static void clear_step(struct run *run, const struct gcb_replay_step *step)
 
     memset(workers, 0, run->state.workers * sizeof(*workers));
     run->step = (struct gcb_replay_step_sums){
-        .at.step = run->r->plan.steps[0].number + step->index,
+        .at = run->r->plan.steps[0].number + step->index,
         .workers = workers,
     };
 }

@@ -11,12 +11,12 @@
 
 /*
  * Replays the steps of a dump in order, as training would have sent them: each worker adds its memory to its gradient,
- * encodes and sends; the receiver adds up the messages (gcb_sum). docs/replay.md says what each figure means.
+ * and all workers exchange the results (src/lib/exchange/exchange.h). docs/replay.md says what each figure means.
  *
- * Methods are replayed one after the other. For each worker and message a method keeps its memory (4 bytes an element,
- * 8 with momentum), its encoder, and a counter of 2 bytes an element. For each message it also keeps sums of 16 bytes
- * an element, 20 if messages cover several steps, and 4 to 8 more for the coefficients of a transform. The space does
- * not grow with the number of steps. Each tensor is read once a step.
+ * Methods are replayed one after the other. For each worker and message a method keeps its part of the exchange, with
+ * its memory (4 bytes an element, 8 with momentum), and a counter of 2 bytes an element. For each message it also keeps
+ * sums of 16 bytes an element, 20 if messages cover several steps. All workers' gradients of the largest message are in
+ * memory at once. The space does not grow with the number of steps. Each tensor is read once a step.
  */
 struct gcb_replay_config {
     struct gcb_source *source;

@@ -15,8 +15,9 @@ struct gcb_replay_device {
     uint8_t *payload_dev;
     uint64_t payload_bytes;
     struct gcb_device_decoder *decoder;
-    struct gcb_wbuf wire; /* the message, copied from the device */
-    float *copy;          /* copy of a device array, or scratch */
+    struct gcb_coders *coders; /* the CPU's decoders, which check the message */
+    struct gcb_wbuf wire;      /* the message, copied from the device */
+    float *copy;               /* copy of a device array, or scratch */
 };
 
 int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
@@ -34,7 +35,9 @@ int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_de
     d->copy = gcb_alloc_array(largest ? largest : 1, sizeof(*d->copy));
     if (!d->copy)
         return gcb_diag_nomem(diag, largest * sizeof(*d->copy), "the largest message");
-    err = gcb_device_batch_create(&d->batch, device, &config, diag);
+    err = gcb_coders_create(&d->coders, largest, diag);
+    if (!err)
+        err = gcb_device_batch_create(&d->batch, device, &config, diag);
     if (!err)
         err = gcb_device_decoder_create(&d->decoder, device, true, diag);
     if (!err)
@@ -49,6 +52,7 @@ void gcb_replay_device_destroy(struct gcb_replay_device *d)
         return;
     gcb_device_batch_destroy(d->batch);
     gcb_device_decoder_destroy(d->decoder);
+    gcb_coders_destroy(d->coders);
     d->device->module->free(d->gradient_dev);
     d->device->module->free(d->payload_dev);
     gcb_free(d->wire.data);
@@ -182,6 +186,8 @@ int gcb_replay_device_encode(struct gcb_replay_device *d, struct gcb_replay_devi
     gcb_message_seal(d->wire.data, d->wire.len, 0);
     *clamped = gcb_device_coder_clamped(w->encoder);
     check->message = &d->wire;
+    check->scratch = d->copy;
+    check->coders = d->coders;
     return gcb_device_check_message(check, diag);
 }
 
@@ -204,9 +210,4 @@ int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_devi
     if (w->encoded_dev)
         gcb_device_memory_update(w->memory, gcb_device_decoder_tensor(d->decoder));
     return compare(d, gcb_device_memory_residual(w->memory), expected, count, "keeps", diag);
-}
-
-float *gcb_replay_device_scratch(struct gcb_replay_device *d)
-{
-    return d->copy;
 }

@@ -12,7 +12,8 @@
  */
 struct gcb_replay_device;
 
-/* Allocates space for messages of up to `largest` elements. `device` is borrowed. GCB_E_NOMEM, GCB_E_DEVICE. */
+/* Allocates space for messages of up to `largest` elements. `device` is borrowed. GCB_E_NOMEM, GCB_E_DEVICE. After a
+ * failure *out must be destroyed too. */
 int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
                              uint64_t largest, struct gcb_diag *diag);
 /* Call this after gcb_replay_device_end for all workers. NULL is fine. */
@@ -42,8 +43,8 @@ int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_
                                  struct gcb_diag *diag);
 /*
  * gcb_replay_device_encode encodes the memory's output, and gcb_replay_device_decode decodes that message into
- * `decoded`. check->message is set to the message, which is valid until the next encoding; check->expected is the CPU's
- * message.
+ * `decoded`. check->message is set to the message, which is valid until the next encoding; so are scratch and coders of
+ * the check. check->expected is the CPU's message.
  */
 int gcb_replay_device_encode(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
                              const struct gcb_step *at, struct gcb_device_check *check,
@@ -54,8 +55,5 @@ int gcb_replay_device_decode(struct gcb_replay_device *d, const struct gcb_devic
  * or NULL. */
 int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
                              const float *expected, uint64_t count, struct gcb_diag *diag);
-
-/* Scratch space for the largest message. The functions above overwrite it. */
-float *gcb_replay_device_scratch(struct gcb_replay_device *d);
 
 #endif

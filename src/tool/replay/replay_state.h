@@ -1,20 +1,16 @@
 #ifndef SRC_TOOL_REPLAY_REPLAY_STATE_H
 #define SRC_TOOL_REPLAY_REPLAY_STATE_H
 
-#include "src/lib/memory/memory.h"
-#include "src/lib/sum/sum.h"
+#include "src/lib/exchange/local.h"
 #include "src/tool/replay/replay.h"
 #include "src/tool/replay/replay_device.h"
-#include "src/tool/trial/coders.h"
 
 /* What a replay of one method keeps from step to step, for every message of a step and every worker. */
 
 /* One worker's part of one message. */
 struct gcb_replay_worker {
-    struct gcb_memory *memory;
-    struct gcb_coder *encoder; /* NULL until the next message; made anew when a parameter changes */
-    uint16_t *age;             /* staleness of every element, up to GCB_STALENESS_MAX */
-    uint64_t pending_bytes;    /* bytes of the gradients since the last message */
+    uint16_t *age;          /* staleness of every element, up to GCB_STALENESS_MAX */
+    uint64_t pending_bytes; /* bytes of the gradients since the last message */
     struct gcb_replay_device_worker on_device;
 };
 
@@ -24,12 +20,12 @@ struct gcb_replay_message {
     uint64_t count;
     struct gcb_method method; /* with this step's theta and the tuned max */
     bool tuned;
-    double largest; /* largest value coded while tuning */
+    double largest;                  /* largest value coded while tuning */
+    struct gcb_exchange **exchanges; /* of each worker; worker 0's gives the update */
     struct gcb_replay_worker *workers;
-    float *window;       /* sum owed since the last message; NULL if every step sends a message */
-    struct gcb_sum *sum; /* of the workers' messages; NULL until the first message */
-    double *drift;       /* sum of updates minus sum of what was owed, since the start */
-    double *owed;        /* sum of what was owed, since the start */
+    float *window; /* sum owed since the last message; NULL if every step sends a message */
+    double *drift; /* sum of updates minus sum of what was owed, since the start */
+    double *owed;  /* sum of what was owed, since the start */
 };
 
 struct gcb_replay_state {
@@ -38,15 +34,23 @@ struct gcb_replay_state {
     size_t count;
     struct gcb_replay_message *messages;
     struct gcb_memory_params memory;
+    struct gcb_method dense; /* of messages that are sent as fp32 */
+    float *weights;          /* 1 for each worker */
+    struct gcb_local local;  /* carries messages between the workers */
     /* buffers that messages use one after the other, each as large as the largest message */
-    float *input, *decoded;
+    float **inputs;       /* the gradient of each worker */
+    float *decoded;       /* what arrived of a worker's tensor */
     float *owed, *update; /* sums over workers in one step: what is owed, what arrived */
     uint8_t *touched;     /* 1: some worker sent this element */
     struct gcb_replay_span *spans;
-    struct gcb_room room;
-    struct gcb_wbuf wire; /* the current message, in `room` */
-    struct gcb_coders *decoders;
+    struct gcb_wbuf *wires;           /* with a device: the workers' messages, in `local` */
     struct gcb_replay_device *device; /* NULL: all is done on the CPU */
+};
+
+/* Sums over one span of elements. */
+struct gcb_replay_span {
+    double drift, owed; /* squared norms */
+    uint64_t touched;   /* elements that some worker sent */
 };
 
 /* Squared norms of one worker in one step, over all messages. */
@@ -67,7 +71,7 @@ struct gcb_replay_traffic {
 
 /* Sums of one step over all messages. */
 struct gcb_replay_step_sums {
-    struct gcb_step at;               /* its worker is set for each message */
+    uint64_t at;                      /* number of the step, for random draws */
     struct gcb_replay_norms *workers; /* for each worker */
     struct gcb_replay_traffic traffic;
     double drift, owed; /* squared norms */
@@ -79,11 +83,16 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
                           struct gcb_diag *diag);
 void gcb_replay_state_fini(struct gcb_replay_state *s); /* zeroed is fine */
 
-/* Changes a parameter of a message's method. The next message makes new encoders; memories stay. */
+/* Changes a parameter of a message's method. Memories stay, and what encoders keep if it fits (gcb_exchange_change);
+ * on a device encoders are made anew. */
 int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *message,
                       const char *key, double value, struct gcb_diag *diag);
 
-/* Message j of a step for all workers: reads, compensates, sends, adds up. `first` is the step's first message. */
+/* The configuration of coders of a message. The path is borrowed from the source or written to `name`. */
+void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_message_plan *plan,
+                             char name[40], struct gcb_coder_config *out);
+
+/* Message j of a step for all workers: reads gradients, runs the exchange, measures what arrived. `first` is the step's first message. */
 int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag);
 

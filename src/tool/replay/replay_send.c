@@ -1,0 +1,366 @@
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/codec/packed.h"
+#include "src/lib/memory/device_memory.h"
+#include "src/tool/replay/replay_figures.h"
+#include "src/tool/replay/replay_state.h"
+
+/* A step of one message: all workers begin, the rounds run, and what arrived is measured. */
+struct sending {
+    struct gcb_replay_state *s;
+    struct gcb_replay_message *message;
+    struct gcb_replay_step_sums *step;
+    bool sent; /* false: this step sends nothing */
+    /* the current worker */
+    uint32_t w;
+    struct gcb_exchange *exchange;
+    struct gcb_replay_worker *worker;
+    const struct gcb_message_plan *plan;
+    const float *encoded; /* what its exchange sends; NULL: nothing */
+};
+
+static void set_worker(struct sending *a, const struct gcb_message_plan *first, uint32_t w)
+{
+    a->w = w;
+    a->exchange = a->message->exchanges[w];
+    a->worker = &a->message->workers[w];
+    a->plan = &first[w * a->s->count];
+}
+
+/* Puts the names of method and message before the text of an error. */
+static int explain(const struct sending *a, int err, struct gcb_diag *diag)
+{
+    return gcb_plan_explain(err, a->message->method.name, a->plan, a->s->config->source, diag);
+}
+
+static double norm_sq(const struct gcb_replay_state *s, const float *x, uint64_t n)
+{
+    return x ? gcb_reduce_blocks(s->config->kernels->reduce.sum_sq, x, n) : 0.0;
+}
+
+/* ---- the beginning ---- */
+
+static int read_gradient(struct gcb_replay_state *s, const struct gcb_message_plan *plan, float *x,
+                         struct gcb_diag *diag)
+{
+    const int err = gcb_layout_read(s->config->source, plan, x, diag);
+
+    if (err || gcb_nonfinite_count(x, plan->count, s->config->kernels) == 0)
+        return err;
+    if (s->config->nonfinite != GCB_POLICY_ZERO)
+        return gcb_diag_set(diag, GCB_E_IO, "the file changed while it was read");
+    gcb_nonfinite_zero(x, plan->count);
+    return 0;
+}
+
+static bool clips(const struct gcb_replay_state *s)
+{
+    return s->memory.kind == GCB_MEMORY_DGC && s->memory.clip != 0.0;
+}
+
+/* Clipping needs the norm of all gradients of a worker before its first message. */
+static int measure_gradients(struct gcb_replay_state *s, size_t first,
+                             struct gcb_replay_step_sums *step, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < s->workers * s->count; i++) {
+        const struct gcb_message_plan *plan = &s->config->layout->messages[first + i];
+
+        err = read_gradient(s, plan, s->inputs[0], diag);
+        if (!err)
+            step->workers[i / s->count].clipped += norm_sq(s, s->inputs[0], plan->count);
+    }
+    return err;
+}
+
+static int begin_worker(struct sending *a, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    struct gcb_replay_norms *norms = &a->step->workers[a->w];
+    struct gcb_memory *memory = gcb_exchange_memory(a->exchange);
+    float *x = s->inputs[a->w];
+    int err = read_gradient(s, a->plan, x, diag);
+
+    if (err)
+        return err;
+    a->step->traffic.input_bytes += a->plan->input_bytes;
+    a->worker->pending_bytes += a->plan->input_bytes;
+    norms->gradient += norm_sq(s, x, a->plan->count);
+    if (clips(s))
+        gcb_memory_set_norm(memory, sqrt(norms->clipped));
+    err = gcb_exchange_begin(a->exchange, a->step->at, x, diag);
+    if (err)
+        return explain(a, err, diag);
+    gcb_memory_add_input(memory, x, s->owed);
+    a->sent = gcb_exchange_input(a->exchange);
+    return 0;
+}
+
+/* ---- the rounds ---- */
+
+/* Remembers the workers' messages, with which the device's are compared. They stay in s->local until its next run. */
+static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
+{
+    struct gcb_replay_state *s = ctx;
+    uint8_t *bytes = s->local.bytes;
+
+    (void)round;
+    (void)link_bytes;
+    for (uint32_t w = 0; w < s->workers; w++, bytes += s->wires[w - 1].len)
+        s->wires[w] = (struct gcb_wbuf){.data = bytes, .len = sent[w].bytes};
+}
+
+/* ---- the end ---- */
+
+/* Counts the values that a tuned range float coded, and the values beyond its `max`. */
+static void count_tuned(const struct sending *a, const struct gcb_tally *t)
+{
+    double bits;
+
+    if (!a->message->tuned || t->stored || !gcb_method_value(&a->message->method, "bits", &bits))
+        return;
+    a->step->traffic.tuned_values += (uint64_t)((double)t->value_bytes * 8.0 / bits);
+    a->step->traffic.tuned_clamped += t->clamped;
+}
+
+/* Adds the error: what arrived against what was sent. */
+static void add_error(const struct sending *a, struct gcb_tally *t)
+{
+    gcb_fidelity_add(&t->fidelity, a->encoded, a->s->decoded, a->plan->count, a->s->config->kernels,
+                     a->s->config->queue);
+}
+
+/* Adds what the encoder knows about its message. */
+static void ask_encoder(const struct sending *a, struct gcb_tally *t)
+{
+    const struct gcb_coder *encoder = gcb_exchange_encoder(a->exchange);
+    double density, largest;
+
+    if (!encoder)
+        return;
+    t->clamped = gcb_coder_clamped(encoder);
+    largest = gcb_coder_largest(encoder);
+    if (largest > a->message->largest)
+        a->message->largest = largest;
+    density = gcb_coder_density(encoder);
+    if (!isnan(density)) {
+        t->asked_of = a->plan->count;
+        t->asked = density * (double)a->plan->count;
+    }
+}
+
+static int make_device_encoder(const struct sending *a, struct gcb_diag *diag)
+{
+    struct gcb_coder_config config;
+    char name[40];
+
+    if (a->worker->on_device.encoder)
+        return 0;
+    gcb_replay_coder_config(a->s, a->plan, name, &config);
+    return gcb_replay_device_encoder(a->s->device, &a->worker->on_device, &a->message->method,
+                                     &config, diag);
+}
+
+/* Encodes and decodes on the device, and compares with the CPU's message. The tally counts the device's, and s->decoded
+ * becomes what the device decoded. */
+static int code_on_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    const struct gcb_step at = {.step = a->step->at, .worker = a->w};
+    struct gcb_device_check check = {
+        .method = &a->message->method,
+        .in = {.data = a->encoded, .count = a->plan->count},
+        .expected = &s->wires[a->w],
+        .decoded = s->decoded,
+        .kernels = s->config->kernels,
+        .queue = s->config->queue,
+    };
+    struct gcb_message_parts parts;
+    int err = make_device_encoder(a, diag);
+
+    memset(s->decoded, 0xff, t->elements * sizeof(float)); /* NaNs show missing elements */
+    if (!err)
+        err = gcb_replay_device_encode(s->device, &a->worker->on_device, &at, &check, &t->clamped,
+                                       diag);
+    if (!err)
+        err = gcb_replay_device_decode(s->device, &check, s->decoded, diag);
+    if (err)
+        return err;
+    add_error(a, t);
+    err = gcb_device_check_values(&check, &t->fidelity, &parts, diag);
+    return err ? err : gcb_tally_parts(t, &parts, diag);
+}
+
+/* Adds the gradient to the device's memory, and sends what it gives. */
+static int compare_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    const struct gcb_view gradient = {.data = s->inputs[a->w], .count = a->plan->count};
+    int err = 0;
+
+    if (clips(s))
+        err = gcb_device_memory_set_norm(a->worker->on_device.memory,
+                                         sqrt(a->step->workers[a->w].clipped), diag);
+    if (!err)
+        err = gcb_replay_device_compensate(s->device, &a->worker->on_device, &gradient, a->encoded,
+                                           diag);
+    return err || !a->encoded ? err : code_on_device(a, t, diag);
+}
+
+static int describe(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+{
+    struct gcb_message_parts parts;
+    const int err = gcb_exchange_describe(a->exchange, &parts, diag);
+
+    add_error(a, t);
+    return err ? err : gcb_tally_parts(t, &parts, diag);
+}
+
+/* Tallies what the worker sent and what arrived of it. */
+static int tally_message(const struct sending *a, struct gcb_diag *diag)
+{
+    struct gcb_replay_norms *norms = &a->step->workers[a->w];
+    const bool on_device = a->worker->on_device.memory;
+    struct gcb_tally t = {
+        .messages = 1,
+        .elements = a->plan->count,
+        .input_bytes = a->worker->pending_bytes,
+        .dense = a->plan->dense,
+        .dtype = a->plan->dtype,
+    };
+    int err = 0;
+
+    if (a->encoded)
+        ask_encoder(a, &t);
+    if (on_device)
+        err = compare_device(a, &t, diag);
+    else if (a->encoded)
+        err = describe(a, &t, diag);
+    if (err || !a->encoded)
+        return err;
+    a->worker->pending_bytes = 0;
+    norms->encoded += t.fidelity.xx;
+    norms->lost += t.fidelity.dd;
+    count_tuned(a, &t);
+    gcb_tally_merge(&a->step->traffic.tally, &t);
+    return 0;
+}
+
+/* Counts the age of each element, and notes which elements were sent. An element that was encoded as 0 counts as
+ * sent. */
+static void receive_span(void *ctx, uint64_t i)
+{
+    const struct sending *a = ctx;
+    const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(a->plan->count, i);
+    const float *decoded = a->s->decoded;
+    uint16_t *age = a->worker->age;
+
+    for (uint64_t k = from; k < to; k++) {
+        if (decoded[k] != 0.0f)
+            a->s->touched[k] = 1;
+        if (decoded[k] != 0.0f || (a->encoded && a->encoded[k] == 0.0f))
+            age[k] = 0;
+        else if (age[k] < GCB_STALENESS_MAX)
+            age[k]++;
+    }
+}
+
+static int end_worker(struct sending *a, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    const float *residual = gcb_memory_residual(gcb_exchange_memory(a->exchange));
+    const uint64_t n = a->plan->count;
+    int err;
+
+    a->encoded = gcb_exchange_input(a->exchange);
+    memset(s->decoded, 0xff, n * sizeof(float));
+    err = gcb_exchange_conclude(a->exchange, a->w ? NULL : s->update, s->decoded, diag);
+    if (!err)
+        err = tally_message(a, diag);
+    if (err)
+        return err;
+    gcb_parallel(s->config->queue, gcb_span_count(n), receive_span, a);
+    err = gcb_exchange_learn(a->exchange, s->decoded, diag);
+    if (!err && a->worker->on_device.memory)
+        err = gcb_replay_device_update(s->device, &a->worker->on_device, residual, n, diag);
+    if (!err)
+        a->step->workers[a->w].residual += norm_sq(s, residual, n);
+    return err;
+}
+
+static void settle_span(void *ctx, uint64_t i)
+{
+    const struct sending *a = ctx;
+    struct gcb_replay_message *m = a->message;
+    const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(m->count, i);
+    const float *update = a->s->update, *owed = a->s->owed;
+    struct gcb_replay_span sum = {0};
+
+    for (uint64_t k = from; k < to; k++) {
+        m->drift[k] += (double)update[k] - (double)owed[k];
+        m->owed[k] += (double)owed[k];
+        sum.drift += m->drift[k] * m->drift[k];
+        sum.owed += m->owed[k] * m->owed[k];
+        sum.touched += a->s->touched[k];
+        if (m->window)
+            m->window[k] += owed[k];
+    }
+    a->s->spans[i] = sum;
+}
+
+/* Adds up a message after its last worker. Spans are added in order, so the sums do not depend on the number of
+ * threads. */
+static void settle(struct sending *a)
+{
+    struct gcb_replay_state *s = a->s;
+    struct gcb_replay_message *m = a->message;
+    struct gcb_replay_step_sums *step = a->step;
+    const uint64_t spans = gcb_span_count(m->count);
+    const float *due = m->window ? m->window : s->owed;
+
+    gcb_parallel(s->config->queue, spans, settle_span, a);
+    for (uint64_t i = 0; i < spans; i++) {
+        step->drift += s->spans[i].drift;
+        step->owed += s->spans[i].owed;
+        step->touched += s->spans[i].touched;
+    }
+    if (!a->sent)
+        return;
+    gcb_fidelity_add(&step->traffic.updates, due, s->update, m->count, s->config->kernels,
+                     s->config->queue);
+    if (m->window)
+        memset(m->window, 0, m->count * sizeof(*m->window));
+}
+
+int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
+                    struct gcb_replay_step_sums *step, struct gcb_diag *diag)
+{
+    const struct gcb_message_plan *plans = &s->config->layout->messages[first + j];
+    struct sending a = {.s = s, .message = &s->messages[j], .step = step};
+    const uint64_t n = a.message->count;
+    int err = clips(s) && j == 0 ? measure_gradients(s, first, step, diag) : 0;
+
+    if (n) { /* memset takes no NULL */
+        memset(s->owed, 0, n * sizeof(*s->owed));
+        memset(s->touched, 0, n);
+    }
+    for (uint32_t w = 0; !err && w < s->workers; w++) {
+        set_worker(&a, plans, w);
+        err = begin_worker(&a, diag);
+    }
+    if (err)
+        return err;
+    s->local.workers = s->workers;
+    s->local.observe = on_round;
+    s->local.ctx = s;
+    err = explain(&a, gcb_local_run(&s->local, a.message->exchanges, diag), diag);
+    for (uint32_t w = 0; !err && w < s->workers; w++) {
+        set_worker(&a, plans, w);
+        err = explain(&a, end_worker(&a, diag), diag);
+    }
+    if (!err)
+        settle(&a);
+    return err;
+}
