@@ -35,6 +35,7 @@ struct twoshot {
     struct share_coders coders[GCB_TWOSHOT_LENGTHS];
     bool feedback;
     float scale;                   /* the sum is the mean times `scale` */
+    float largest;                 /* the largest magnitude of a weight */
     uint64_t unit;                 /* shares begin at multiples of it */
     uint64_t first, mine;          /* this worker's share: its first element, and its length */
     struct gcb_sum *sum;           /* of this worker's share */
@@ -71,9 +72,9 @@ static uint64_t choose_unit(const struct gcb_collective_env *env)
     const uint64_t average = env->coder.env.count / env->workers;
     double bucket;
 
-    if (!gcb_method_value(&env->method, "bucket", &bucket))
+    if (!gcb_method_value(&env->method, "bucket", &bucket) || bucket < 1)
         bucket = 64;
-    return bucket >= 1 && bucket <= (double)average ? (uint64_t)bucket : 1;
+    return bucket <= (double)average ? (uint64_t)bucket : 1;
 }
 
 /* The coders for a share that is not empty. */
@@ -185,6 +186,17 @@ static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
     return err ? err : gcb_sum_create(&s->sum, &s->env.method, s->mean, &config, diag);
 }
 
+/* Weights count as shares of the largest: equal weights are 1 then, so that opposite values cancel exactly and a vote
+ * can be tied. 1 if all weights are 0. */
+static float largest_weight(const struct gcb_collective_env *env)
+{
+    float largest = 0.0f;
+
+    for (unsigned w = 0; w < env->workers; w++)
+        largest = fmaxf(largest, fabsf(env->weights[w]));
+    return largest > 0.0f ? largest : 1.0f;
+}
+
 /* The sum of the weights' magnitudes; 1 if they are all 0. */
 static float scale_of(const struct gcb_collective_env *env)
 {
@@ -212,6 +224,7 @@ static int init(struct twoshot *s, const struct gcb_collective_env *env, struct 
     s->env = *env;
     s->feedback = params.second_error == GCB_SECOND_ERROR_FEEDBACK;
     s->scale = scale_of(env);
+    s->largest = largest_weight(env);
     s->unit = choose_unit(env);
     s->first = share_begin(s, env->worker);
     s->mine = share_length(s, env->worker);
@@ -276,10 +289,11 @@ static bool is_finite(const struct twoshot *s, const float *x, uint64_t n)
 /* Divides this worker's share of the sum, and encodes it again. A share with an infinity or NaN is sent raw. */
 static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
 {
+    const float divisor = s->scale / s->largest;
     int err = gcb_sum_finish(s->sum, NULL, diag);
 
     for (uint64_t i = 0; !err && i < s->mine; i++)
-        s->mean[i] /= s->scale;
+        s->mean[i] /= divisor;
     return err ? err
                : encode(s, 1, s->env.worker, s->mean, !is_finite(s, s->mean, s->mine), &s->second,
                         diag);
@@ -338,7 +352,7 @@ static int twoshot_receive(void *state, unsigned round, uint32_t from, const voi
         return length == 0 ? 0
                            : gcb_diag_set(diag, GCB_E_CORRUPT,
                                           "%zu bytes arrived for a share without elements", length);
-    return round == 0 ? gcb_sum_add(s->sum, data, length, s->env.weights[from], diag)
+    return round == 0 ? gcb_sum_add(s->sum, data, length, s->env.weights[from] / s->largest, diag)
                       : take_mean(s, share, data, length, diag);
 }
 
