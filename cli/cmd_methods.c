@@ -13,9 +13,13 @@ static const struct {
     unsigned cap;
     const char *name;
 } caps[] = {
-    {GCB_CAP_LOSSLESS, "lossless"},     {GCB_CAP_UNBIASED, "unbiased"},
-    {GCB_CAP_LINEAR, "linear"},         {GCB_CAP_STATEFUL, "stateful"},
-    {GCB_CAP_RANDOMISED, "randomised"}, {GCB_CAP_LIBRARY_MATH, "library-math"},
+    {GCB_CAP_LOSSLESS, "lossless"},
+    {GCB_CAP_UNBIASED, "unbiased"},
+    {GCB_CAP_LINEAR, "linear"},
+    {GCB_CAP_STATEFUL, "stateful"},
+    {GCB_CAP_RANDOMISED, "randomised"},
+    {GCB_CAP_LIBRARY_MATH, "library-math"},
+    {GCB_CAP_NO_CONTRACTION, "no-contraction"},
 };
 
 static const char *const type_names[] = {

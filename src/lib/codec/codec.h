@@ -25,6 +25,7 @@ enum gcb_caps {
     GCB_CAP_STATEFUL = 1u << 3,     /* encode depends on earlier calls */
     GCB_CAP_RANDOMISED = 1u << 4,   /* the seed and the worker determine random draws */
     GCB_CAP_LIBRARY_MATH = 1u << 5, /* bytes may differ between FFT libraries, plans and devices */
+    GCB_CAP_NO_CONTRACTION = 1u << 6, /* not RANDOMISED, but the error may exceed the norm of x */
 };
 
 /* How workers exchange what a method makes of their tensors (src/lib/exchange/exchange.h). */
@@ -215,6 +216,7 @@ extern const struct gcb_codec gcb_codec_range;    /* src/lib/codec/range.c */
 extern const struct gcb_codec gcb_codec_qsgd;     /* src/lib/codec/qsgd.c */
 extern const struct gcb_codec gcb_codec_terngrad; /* src/lib/codec/terngrad.c */
 extern const struct gcb_codec gcb_codec_natural;  /* src/lib/codec/natural.c */
+extern const struct gcb_codec gcb_codec_signsgd;  /* src/lib/codec/signsgd.c */
 extern const struct gcb_codec gcb_codec_sparse;   /* src/lib/sparse/sparse.c */
 
 /* src/lib/codec/registry.c: codec number i in the order of listings; NULL after the last codec. */

@@ -68,10 +68,11 @@ enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c)
 
 /* ---- contraction ---- */
 
-/* Is a decoded tensor always at least as near to the original as zeros are? Not if a method draws random numbers. */
+/* Is a decoded tensor always at least as near to the original as zeros are? Not if a method draws random numbers, or
+ * says that it is not. */
 static bool contracts(const struct gcb_method *m)
 {
-    return !(gcb_method_caps(m) & GCB_CAP_RANDOMISED);
+    return !(gcb_method_caps(m) & (GCB_CAP_RANDOMISED | GCB_CAP_NO_CONTRACTION));
 }
 
 static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
