@@ -225,6 +225,15 @@ def decode_natural(params, n, source):
     return (code << 23).astype(np.uint32).view(np.float32)
 
 
+def decode_signsgd(params, n, source):
+    d = min(params["bucket"], n) or n
+    buckets = -(-n // d) if n else 0
+    scales = np.array([finite_scale(source.take(4)) for _ in range(buckets)], np.float32)
+    minus = codes_of(source.take(packed_bytes(n, 1)), n, 1)
+    scale = scales[np.arange(n) // max(d, 1)]
+    return np.where(minus == 1, -scale, scale)
+
+
 SEGMENT = 2 ** 31
 
 
@@ -534,6 +543,7 @@ CODECS = {
                  ("coding", 1, 0, 2)], decode_qsgd),
     6: ("terngrad", [("packing", 1, 0, 1)], decode_terngrad),
     7: ("natural", [], decode_natural),
+    12: ("signsgd", [("bucket", 4, 0, 2 ** 32 - 1)], decode_signsgd),
     16: ("sparse", [("transform", 1, 0, 3), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6),
                     ("bits", 1, 2, 16), ("index", 1, 0, 6)], decode_sparse),
 }

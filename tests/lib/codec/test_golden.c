@@ -48,6 +48,8 @@ static const struct {
     {"terngrad", 40},
     {"terngrad:clip=0,packing=base3", 40},
     {"natural", 40},
+    {"signsgd", 40},
+    {"signsgd:scale=mean,bucket=16", 40},
     {"topk", 40},
     {"topk:theta=0.6,values=fp16,index=varint", 64},
     {"topk:theta=0.6,values=range,bits=6,index=bitmap", 64},

@@ -1,0 +1,339 @@
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
+
+/*
+ * The sign of each element. signSGD (Bernstein et al., ICML 2018) decodes it to + or - 1; EF-signSGD (Karimireddy et
+ * al., ICML 2019) to + or - the mean magnitude of the bucket.
+ *
+ * Encoded again, a sum of such messages is a majority vote (Bernstein et al., ICLR 2019). A tied vote, like every exact
+ * 0, has no sign: a coin decides, which all workers share, so that no worker's rank does.
+ *
+ * Payload: a scale (float32) for each bucket, then one bit for each element, 1 for minus. The scale of a bucket of zeros
+ * is 0, so that a tensor of zeros stays one.
+ */
+enum scale { SCALE_ONE, SCALE_MEAN };
+
+#define COIN 17 /* purpose of the draw */
+
+struct signsgd {
+    int scale;
+    uint64_t bucket; /* parameter; 0: the whole tensor */
+    uint64_t length; /* elements of a bucket; the last may be shorter */
+    uint64_t buckets;
+    struct gcb_codec_env env;
+    double *block_sum; /* of each sum block, if the mean of the whole tensor is needed; or NULL */
+};
+
+static int signsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct signsgd *s = state;
+    const uint64_t blocks = (env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+
+    s->env = *env;
+    s->length = s->bucket == 0 || s->bucket > env->count ? env->count : s->bucket;
+    s->buckets = env->count ? (env->count + s->length - 1) / s->length : 0;
+    if (env->decoding || s->scale == SCALE_ONE || s->buckets != 1)
+        return 0;
+    s->block_sum = gcb_alloc_array(blocks, sizeof(*s->block_sum));
+    return s->block_sum ? 0 : gcb_diag_nomem(diag, blocks * sizeof(*s->block_sum), "sums");
+}
+
+static void signsgd_fini(void *state)
+{
+    gcb_free(((struct signsgd *)state)->block_sum);
+}
+
+static uint64_t scale_bytes(const struct signsgd *s)
+{
+    return s->buckets * sizeof(float);
+}
+
+static uint64_t signsgd_max_payload(const void *state)
+{
+    const struct signsgd *s = state;
+
+    return scale_bytes(s) + gcb_packed_bytes(s->env.count, 1);
+}
+
+struct job {
+    const struct signsgd *s;
+    const float *from;
+    uint8_t *scales_out, *bits_out;
+    const uint8_t *scales, *bits;
+    float *to;
+    const struct gcb_addition *add; /* NULL: decode to `to` */
+    uint64_t coin;                  /* stream of the coins */
+};
+
+/* ---- scales ---- */
+
+static bool is_zero(const struct signsgd *s, const float *x, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i += GCB_TILE)
+        if (s->env.kernels->reduce.max_bits(x + i, gcb_tile_length(n, i)))
+            return false;
+    return true;
+}
+
+static uint64_t bucket_length(const struct signsgd *s, uint64_t bucket)
+{
+    const uint64_t left = s->env.count - bucket * s->length;
+
+    return left < s->length ? left : s->length;
+}
+
+/* Task i: the scales of the buckets that begin in span i. */
+static void scale_span(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    const struct signsgd *s = job->s;
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(s->env.count, i);
+
+    for (uint64_t b = (i * GCB_SPAN + s->length - 1) / s->length; b * s->length < end; b++) {
+        const float *x = job->from + b * s->length;
+        const uint64_t n = bucket_length(s, b);
+        const float scale =
+            s->scale == SCALE_ONE
+                ? (is_zero(s, x, n) ? 0.0f : 1.0f)
+                : (float)(gcb_reduce_blocks(s->env.kernels->reduce.sum_abs, x, n) / (double)n);
+
+        gcb_store_f32(job->scales_out + b * sizeof(float), scale);
+    }
+}
+
+static void sum_span(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
+
+    for (uint64_t k = i * GCB_SPAN; k < end; k += GCB_SUM_BLOCK)
+        job->s->block_sum[k / GCB_SUM_BLOCK] = job->s->env.kernels->reduce.sum_abs(
+            job->from + k, end - k < GCB_SUM_BLOCK ? end - k : GCB_SUM_BLOCK);
+}
+
+static void put_scales(struct job *job)
+{
+    const struct signsgd *s = job->s;
+    const uint64_t spans = gcb_span_count(s->env.count);
+    double sum = 0.0;
+
+    if (!s->block_sum) {
+        gcb_parallel(s->env.queue, spans, scale_span, job);
+        return;
+    }
+    gcb_parallel(s->env.queue, spans, sum_span, job);
+    for (uint64_t k = 0; k < s->env.count; k += GCB_SUM_BLOCK)
+        sum += s->block_sum[k / GCB_SUM_BLOCK];
+    gcb_store_f32(job->scales_out, (float)(sum / (double)s->env.count));
+}
+
+/* ---- signs ---- */
+
+/* Zeros get the coins of their places. */
+static void toss(uint8_t *sign, const float *x, size_t n, uint64_t first, const struct job *job)
+{
+    const struct gcb_codec_env *env = &job->s->env;
+    uint8_t coin[GCB_TILE / 8];
+
+    env->kernels->philox.bytes(coin, (n + 7) / 8, env->seed, first / 8, job->coin);
+    for (size_t j = 0; j < n; j++)
+        if (gcb_magnitude(x[j]) == 0)
+            sign[j] = coin[j / 8] >> (j % 8) & 1;
+}
+
+/* Packs n bytes of 0 or 1, eight to a byte. The product moves the lowest bit of byte j to bit 56 + j. */
+static void pack(uint8_t *out, const uint8_t *sign, size_t n)
+{
+    for (size_t j = 0; j < n; j += 8)
+        out[j / 8] = (uint8_t)(gcb_load_u64(sign + j) * UINT64_C(0x0102040810204080) >> 56);
+}
+
+static void encode_span(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
+    uint8_t sign[GCB_TILE + 8] = {0};
+
+    for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
+        const float *x = job->from + at;
+        const size_t n = gcb_tile_length(end, at);
+        uint32_t zeros = 0;
+
+        for (size_t j = 0; j < n; j++) {
+            sign[j] = (uint8_t)(gcb_bits_of(x[j]) >> 31);
+            zeros |= gcb_magnitude(x[j]) == 0;
+        }
+        if (zeros)
+            toss(sign, x, n, at, job);
+        memset(sign + n, 0, 8);
+        pack(job->bits_out + at / 8, sign, n);
+    }
+}
+
+static int signsgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                          struct gcb_wbuf *out)
+{
+    const struct signsgd *s = state;
+    struct job job = {
+        .s = s,
+        .from = in->data,
+        .scales_out = gcb_wbuf_take(out, scale_bytes(s)),
+        .bits_out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, 1)),
+        /* without the worker: all workers toss the same coins */
+        .coin = gcb_draw_stream(&s->env, &(struct gcb_step){.step = at->step}, COIN),
+    };
+
+    if (!job.bits_out)
+        return GCB_E_NOSPACE;
+    if (s->env.count == 0)
+        return 0;
+    put_scales(&job);
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), encode_span, &job);
+    return 0;
+}
+
+/* The sign bits of four floats, from four bits of a message. */
+#define M 0x80000000u
+static const uint32_t sign_bits[16][4] = {
+    {0, 0, 0, 0}, {M, 0, 0, 0}, {0, M, 0, 0}, {M, M, 0, 0}, {0, 0, M, 0}, {M, 0, M, 0},
+    {0, M, M, 0}, {M, M, M, 0}, {0, 0, 0, M}, {M, 0, 0, M}, {0, M, 0, M}, {M, M, 0, M},
+    {0, 0, M, M}, {M, 0, M, M}, {0, M, M, M}, {M, M, M, M},
+};
+
+/* Elements first to first + n, all of one bucket. sign[j]: the sign bit of element first + j. */
+static void rebuild(const struct job *job, uint64_t first, const uint32_t *sign, size_t n)
+{
+    const float scale = gcb_load_f32(job->scales + first / job->s->length * sizeof(float));
+
+    if (job->add) {
+        const uint32_t bits = gcb_bits_of(job->add->weight * scale);
+        float *acc = job->add->acc + first;
+
+        for (size_t j = 0; j < n; j++)
+            acc[j] += gcb_float_of(bits ^ sign[j]);
+    } else {
+        const uint32_t bits = gcb_bits_of(scale);
+        float *to = job->to + first;
+
+        for (size_t j = 0; j < n; j++)
+            to[j] = gcb_float_of(bits ^ sign[j]);
+    }
+}
+
+static void decode_span(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    const uint64_t length = job->s->length;
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
+    uint32_t sign[GCB_TILE + 8];
+
+    for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
+        const size_t n = gcb_tile_length(end, at);
+
+        for (size_t j = 0; j < n; j += 8) {
+            const uint8_t byte = job->bits[(at + j) / 8];
+
+            memcpy(sign + j, sign_bits[byte & 15], sizeof(sign_bits[0]));
+            memcpy(sign + j + 4, sign_bits[byte >> 4], sizeof(sign_bits[0]));
+        }
+        for (size_t j = 0, run; j < n; j += run) {
+            const uint64_t left = length - (at + j) % length; /* of the bucket */
+
+            run = left < n - j ? (size_t)left : n - j;
+            rebuild(job, at + j, sign + j, run);
+        }
+    }
+}
+
+static int read_payload(const struct signsgd *s, struct gcb_rbuf *in, float *out,
+                        const struct gcb_addition *add)
+{
+    struct job job = {
+        .s = s,
+        .scales = gcb_rbuf_take(in, scale_bytes(s)),
+        .bits = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, 1)),
+        .to = out,
+        .add = add,
+    };
+
+    if (!job.bits || gcb_rbuf_left(in))
+        return GCB_E_CORRUPT;
+    for (uint64_t b = 0; b < s->buckets; b++)
+        if (gcb_load_u32(job.scales + b * sizeof(float)) >= GCB_INF_BITS)
+            return GCB_E_CORRUPT; /* negative, or not finite */
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
+    return 0;
+}
+
+static int signsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    return read_payload(state, in, out->data, NULL);
+}
+
+static int signsgd_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    return to->mask ? GCB_E_UNSUPPORTED : read_payload(state, in, NULL, to);
+}
+
+static int signsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    const struct signsgd *s = state;
+
+    return gcb_packed_describe(parts, in, scale_bytes(s), 1, &s->env);
+}
+
+static double signsgd_nominal_bits(const void *state)
+{
+    (void)state;
+    return 1.0;
+}
+
+static unsigned signsgd_caps(const double *value)
+{
+    return (int)value[0] == SCALE_ONE ? GCB_CAP_NO_CONTRACTION : 0;
+}
+
+static const char *const scales[] = {"one", "mean", NULL};
+
+static const struct gcb_param signsgd_params[] = {
+    {.name = "scale",
+     .help = "what a sign is multiplied by: 1, or the mean magnitude",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct signsgd, scale),
+     .flags = GCB_PARAM_LABEL,
+     .choices = scales},
+    {.name = "bucket",
+     .help = "consecutive elements that share a mean; 0: all",
+     .type = GCB_PARAM_SIZE,
+     .offset = offsetof(struct signsgd, bucket),
+     .max = 4294967295.0,
+     .flags = GCB_PARAM_WIRE,
+     .needs = "scale=mean"},
+    {.name = NULL},
+};
+
+static const struct gcb_codec_ops signsgd_ops = {
+    .state_size = sizeof(struct signsgd),
+    .init = signsgd_init,
+    .fini = signsgd_fini,
+    .max_payload = signsgd_max_payload,
+    .encode = signsgd_encode,
+    .decode = signsgd_decode,
+    .add = signsgd_add,
+    .describe = signsgd_describe,
+    .nominal_bits = signsgd_nominal_bits,
+};
+
+const struct gcb_codec gcb_codec_signsgd = {
+    .name = "signsgd",
+    .summary = "the sign of each element, alone or times the mean magnitude",
+    .source = "Bernstein et al., ICML 2018 (signSGD) and ICLR 2019 (majority vote)",
+    .guarantee = "keeps signs; scale=mean: ||x - x'||^2 = ||x||^2 - ||x||_1^2 / n per bucket of n",
+    .wire_id = 12,
+    .cpu_only = true,
+    .caps_of = signsgd_caps,
+    .params = signsgd_params,
+    .ops = &signsgd_ops,
+    .collective = GCB_COLLECTIVE_TWOSHOT,
+    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+};

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""signsgd and its majority vote, compared with NumPy: check_signsgd.py LIBRARY."""
+import sys
+
+import numpy as np
+
+from draws import philox_bytes, stream
+from party import GATHER, SCATTER, Party
+
+N, STEPS, SEED, PATH = 5000, 6, 3, "layer"
+WEIGHTS = [np.float32(w) for w in (0.3, 0.25, 0.5, 0.1)]
+
+
+def coins(step, n):
+    draw = np.frombuffer(philox_bytes(SEED, stream(PATH, step, 0, 17), -(-n // 8)), np.uint8)
+    return np.unpackbits(draw, bitorder="little")[:n]
+
+
+def signs(x, step, mean, bucket):
+    """What the message of x decodes to."""
+    minus = np.where(x == 0, coins(step, len(x)), np.signbit(x)).astype(bool)
+    out = np.empty_like(x)
+    for at in range(0, len(x), bucket or len(x)):
+        part = slice(at, at + (bucket or len(x)))
+        average = np.float32(np.abs(x[part]).astype(np.float64).mean())
+        scale = average if mean else np.float32(np.any(x[part] != 0))
+        out[part] = np.where(minus[part], -scale, scale)
+    return out
+
+
+def allgather(tensors, code):
+    own = [code(x) for x in tensors]
+    return sum(w * x for w, x in zip(WEIGHTS, own)), own
+
+
+def twoshot(tensors, code, unit):
+    """Returns the update, and what arrived of each worker's tensor, without what the second encoding lost."""
+    units, workers = -(-N // unit), len(tensors)
+    ends = [min(N, unit * (w * (units // workers) + min(w, units % workers))) for w in range(workers + 1)]
+    total, largest = np.float32(sum(float(w) for w in WEIGHTS)), max(WEIGHTS)
+    update, own = np.empty(N, np.float32), [np.empty(N, np.float32) for _ in tensors]
+    for w, (a, b) in enumerate(zip(ends, ends[1:])):
+        share = np.zeros(b - a, np.float32)
+        for x, mine, weight in zip(tensors, own, WEIGHTS):
+            mine[a:b] = code(x[a:b])
+            share += weight / largest * mine[a:b]
+        share /= total / largest
+        update[a:b] = code(share) * total
+        own[w][a:b] -= (share * total - update[a:b]) / WEIGHTS[w]
+    return update, own
+
+
+def check(library, spec, mean=False, bucket=0, votes=False, memory=False):
+    rng = np.random.default_rng(5)
+    party = Party(library, spec, (N,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
+    residual = [np.zeros(N, np.float32) for _ in WEIGHTS]
+    worst = 0.0
+    for step in range(STEPS):
+        common = rng.laplace(size=N)
+        tensors = [(common + rng.laplace(size=N)).astype(np.float32) for _ in WEIGHTS]
+        for x in tensors:
+            x[rng.integers(0, N, N // 10)] = 0
+        updates, sent = party.step(step, tensors)
+        assert [s.kind for s in sent] == ([SCATTER, GATHER] if votes else [GATHER]), spec
+        given = [x + r for x, r in zip(tensors, residual)] if memory else tensors
+        code = lambda x: signs(x, step, mean, bucket)
+        want, own = twoshot(given, code, bucket or 64) if votes else allgather(given, code)
+        if memory:
+            residual = [x - o for x, o in zip(given, own)]
+        worst = max(worst, np.linalg.norm(updates[0] - want) / np.linalg.norm(want))
+        assert all(np.array_equal(u, updates[0]) for u in updates), spec
+    party.close()
+    assert worst <= 1e-5, (spec, worst)
+    print(f"ok: {spec}: {worst:.2g} from NumPy")
+
+
+def main(library):
+    check(library, "signsgd", votes=True)
+    check(library, "signsgd:collective=allgather")
+    check(library, "signsgd:scale=mean,memory=ef", mean=True, votes=True, memory=True)
+    check(library, "signsgd:scale=mean,bucket=100,memory=ef", mean=True, bucket=100, votes=True, memory=True)
+    check(library, "signsgd:scale=mean,bucket=77,memory=ef,collective=allgather", mean=True, bucket=77, memory=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
