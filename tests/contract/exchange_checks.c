@@ -571,8 +571,9 @@ static bool hostile_bytes_do_no_harm(const struct exchange_fns *f, const struct 
         t.ctx = &d;
         if (holds)
             team_step(&t, STEP, c->x);
-        if (!(gcb_method_caps(c->method) &
-              GCB_CAP_STATEFUL)) /* else it may have learnt the damage */
+        if (!(gcb_method_caps(c->method) & GCB_CAP_STATEFUL) &&
+            collective_of(c->method) !=
+                GCB_COLLECTIVE_OKTOPK) /* else it may have learnt the damage */
             holds = holds && goes_on(&t, c, update);
         team_close(&t);
     }

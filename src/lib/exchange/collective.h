@@ -65,10 +65,14 @@ struct gcb_collective_ops {
      * what this encoding lost. All workers together encode the weighted sum of what arrived. NULL: no sum is encoded
      * again. */
     void (*second_error)(const void *state, double *lost, double *sum);
+    /* After the last round: adds what this worker selected of its tensor, times its weight, to `sum`. The update may have
+     * less, because the selection is thinned on its way. NULL: it is not. */
+    void (*add_selection)(const void *state, float *sum);
 };
 
 extern const struct gcb_collective_ops gcb_collective_allgather; /* allgather.c */
 extern const struct gcb_collective_ops gcb_collective_allreduce; /* allreduce.c */
 extern const struct gcb_collective_ops gcb_collective_twoshot;   /* twoshot.c */
+extern const struct gcb_collective_ops gcb_collective_oktopk;    /* oktopk.c */
 
 #endif

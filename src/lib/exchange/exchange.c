@@ -10,6 +10,7 @@ static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
     [GCB_COLLECTIVE_ALLGATHER] = &gcb_collective_allgather,
     [GCB_COLLECTIVE_ALLREDUCE] = &gcb_collective_allreduce,
     [GCB_COLLECTIVE_TWOSHOT] = &gcb_collective_twoshot,
+    [GCB_COLLECTIVE_OKTOPK] = &gcb_collective_oktopk,
 };
 
 #define GCB_ROUND_MOST 4096 /* bytes of a struct gcb_round */
@@ -397,4 +398,11 @@ bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, doubl
     if (e->in.x)
         e->ops->second_error(e->state, lost, sum);
     return true;
+}
+
+bool gcb_exchange_add_selection(const struct gcb_exchange *e, float *sum)
+{
+    if (e->ops->add_selection && e->in.x)
+        e->ops->add_selection(e->state, sum);
+    return e->ops->add_selection;
 }

@@ -47,5 +47,11 @@ bool gcb_exchange_conserves(const struct gcb_exchange *e);
  * collective=twoshot lost of it (*lost). Over all workers, sqrt(*lost / *sum) is the relative second error. Returns false,
  * and adds nothing, if the collective encodes only once. */
 bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum);
+/*
+ * Adds what this worker selected of its tensor, times its weight, to sum[] (count floats). After all workers
+ * did so, sum - update is what a sparse all-reduce dropped on the way. Returns false, and adds nothing, if the collective
+ * drops nothing.
+ */
+bool gcb_exchange_add_selection(const struct gcb_exchange *e, float *sum);
 
 #endif

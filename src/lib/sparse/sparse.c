@@ -314,5 +314,6 @@ const struct gcb_codec gcb_codec_sparse = {
     .params = gcb_sparse_params,
     .check = gcb_sparse_check,
     .ops = &sparse_ops,
+    .collectives_of = gcb_sparse_collectives,
     .presets = gcb_sparse_presets,
 };

@@ -184,3 +184,16 @@ unsigned gcb_sparse_caps(const double *value)
         caps |= GCB_CAP_STATEFUL;
     return caps;
 }
+
+/*
+ * Sums of elements of several workers are sent on, so they must be elements of the tensor, and their value coder must take
+ * values of both signs.
+ */
+unsigned gcb_sparse_collectives(const double *value)
+{
+    if ((int)value[ROW_TRANSFORM] != GCB_TRANSFORM_NONE ||
+        gcb_value_coders[(int)value[ROW_VALUES]]->one_sign ||
+        ((int)value[ROW_SELECT] == GCB_SELECT_REDSYNC && (int)value[ROW_QUANT] == GCB_QUANT_ASQ))
+        return 0;
+    return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_OKTOPK);
+}

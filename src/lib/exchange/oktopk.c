@@ -1,0 +1,365 @@
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/exchange/pieces.h"
+
+/*
+ * Ok-Topk, a sparse all-reduce (Li and Hoefler, PPoPP 2022). The positions are divided into as many regions as there are
+ * workers, with about the same number of selected elements in each. A worker owns a region. Rounds:
+ *
+ *   REDUCE   in the first step, and when DIVIDE_EVERY steps are over: the sum of the boundaries that would divide each
+ *            worker's own selection evenly. The means are the boundaries until the next time.
+ *   SCATTER  a worker sends each owner what it selected in the owner's region. The owner adds up, in the order of the
+ *            workers.
+ *   GATHER   an owner sends all workers the sums whose magnitude reaches a threshold. In the first step, and when
+ *            ESTIMATE_EVERY steps are over, it sends all sums, and all workers drop those below the new threshold: the
+ *            k-th largest magnitude, where k is the mean number of elements that a worker with a weight selected.
+ *
+ * If more than 4/3 k sums reach the threshold in another step, the k-th largest of them becomes the threshold of the next
+ * step; all workers know it anyway. The published code multiplies the threshold by 1.008 instead, which is too slow while
+ * a memory fills. If fewer than 2/3 k reach it, the threshold is divided by 1.008, as there.
+ *
+ * The paper evens out what the owners send before the last round. Here it is left out, as in the published code, because
+ * the parts of a gather may have any length.
+ *
+ * Of what a worker selected, that part arrived whose position is in the result. If values are rounded, what the owner's
+ * rounding changes counts as part of the owner's tensor.
+ *
+ * All workers begin with the same steps, so they estimate in the same steps. What was estimated counts after the last
+ * message of a step. If a step fails for some worker before, no worker gets that far.
+ */
+#define DIVIDE_EVERY 64
+#define ESTIMATE_EVERY 32
+#define DRIFT 1.008f /* a threshold times this */
+
+struct oktopk {
+    struct gcb_pieces p;
+    uint64_t *boundaries; /* workers + 1: owner w has the positions from [w] to [w + 1] - 1 */
+    uint64_t *proposed;   /* the same, in a step that divides */
+    float *means;         /* workers - 1 boundaries that travel */
+    bool divided, estimated;
+    uint64_t divided_at, estimated_at; /* steps */
+    uint32_t threshold;                /* magnitude */
+
+    /* the current step */
+    uint64_t step;
+    bool divides, estimates;
+    struct gcb_list sent;    /* what the owners add of this worker's tensor */
+    struct gcb_list sum;     /* of this worker's region; later, what rounding adds to it */
+    struct gcb_list arrived; /* scratch */
+    struct gcb_list next;    /* scratch */
+    uint64_t selected;       /* elements that all workers selected */
+};
+
+static void oktopk_destroy(void *state)
+{
+    struct oktopk *s = state;
+
+    gcb_pieces_fini(&s->p);
+    gcb_free(s->boundaries);
+    gcb_free(s->proposed);
+    gcb_free(s->means);
+    gcb_list_fini(&s->sent);
+    gcb_list_fini(&s->sum);
+    gcb_list_fini(&s->arrived);
+    gcb_list_fini(&s->next);
+    gcb_free(s);
+}
+
+static int oktopk_create(void **state, const struct gcb_collective_env *env, struct gcb_diag *diag)
+{
+    struct oktopk *s = gcb_alloc_zero(1, sizeof(*s));
+    int err;
+
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "an exchange");
+    err = gcb_pieces_init(&s->p, env, diag);
+    s->boundaries = gcb_alloc_zero((uint64_t)env->workers + 1, sizeof(*s->boundaries));
+    s->proposed = gcb_alloc_zero((uint64_t)env->workers + 1, sizeof(*s->proposed));
+    s->means = gcb_alloc_zero(env->workers, sizeof(*s->means));
+    if (!err && (!s->boundaries || !s->proposed || !s->means))
+        err = gcb_diag_nomem(diag, env->workers * sizeof(*s->boundaries), "an exchange");
+    if (err) {
+        oktopk_destroy(s);
+        return err;
+    }
+    s->boundaries[env->workers] = s->proposed[env->workers] = env->coder.env.count;
+    *state = s;
+    return 0;
+}
+
+static int oktopk_begin(void *state, const struct gcb_contribution *in, struct gcb_diag *diag)
+{
+    struct oktopk *s = state;
+
+    s->step = in->at.step;
+    s->divides = s->p.env.workers > 1 &&
+                 (!s->divided || s->step / DIVIDE_EVERY != s->divided_at / DIVIDE_EVERY);
+    s->estimates = !s->estimated || s->step / ESTIMATE_EVERY != s->estimated_at / ESTIMATE_EVERY;
+    s->sent.n = s->sum.n = 0;
+    s->selected = 0;
+    return gcb_pieces_begin(&s->p, in, diag);
+}
+
+/* ---- regions ---- */
+
+/* The boundaries that divide this worker's selection evenly; or the positions, if it has none. */
+static void propose_boundaries(struct oktopk *s, struct gcb_round *out)
+{
+    const uint64_t workers = s->p.env.workers, n = s->p.offered.n;
+
+    for (uint64_t w = 1; w < workers; w++)
+        s->means[w - 1] = n ? (float)s->p.offered.pos[n / workers * w + n % workers * w / workers]
+                            : (float)s->p.env.coder.env.count / (float)workers * (float)w;
+    out->kind = GCB_ROUND_REDUCE;
+    out->reduction = GCB_SUM_F32;
+    out->data = s->means;
+    out->bytes = (workers - 1) * sizeof(*s->means);
+    s->p.sizes.header_bytes += out->bytes;
+}
+
+static int take_boundaries(struct oktopk *s, const void *data, size_t length, struct gcb_diag *diag)
+{
+    const unsigned workers = s->p.env.workers;
+    const uint64_t count = s->p.env.coder.env.count;
+
+    if (length != (workers - 1) * sizeof(*s->means))
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "%zu bytes arrived, but a round has %zu", length,
+                            (workers - 1) * sizeof(*s->means));
+    memcpy(s->means, data, length);
+    for (unsigned w = 1; w < workers; w++) {
+        const float mean = s->means[w - 1] / (float)workers;
+        const uint64_t before = s->proposed[w - 1];
+
+        if (!(mean >= (float)before)) /* or a NaN */
+            s->proposed[w] = before;
+        else
+            s->proposed[w] = mean < (float)count ? (uint64_t)mean : count;
+    }
+    return 0;
+}
+
+static const uint64_t *regions(const struct oktopk *s)
+{
+    return s->divides ? s->proposed : s->boundaries;
+}
+
+/* ---- rounds ---- */
+
+static unsigned flags(const struct oktopk *s)
+{
+    return s->estimates ? GCB_PIECES_ESTIMATES : 0;
+}
+
+static int scatter(struct oktopk *s, struct gcb_round *out, struct gcb_diag *diag)
+{
+    struct gcb_pieces *p = &s->p;
+    const uint64_t *region = regions(s);
+    int err = 0;
+
+    for (unsigned w = 0; !err && w < p->env.workers; w++) {
+        const size_t start = p->out.len;
+
+        err = gcb_pieces_put_head(p, flags(s), diag);
+        if (!err && !p->spoilt) {
+            const size_t at = p->out.len;
+            struct gcb_rbuf in;
+
+            err = gcb_pieces_put(p, region[w], region[w + 1], &p->offered, diag);
+            in = (struct gcb_rbuf){.data = p->out.data, .len = p->out.len, .pos = at};
+            if (!err)
+                err = gcb_pieces_get(p, region[w], region[w + 1], &in, &s->sent, diag);
+        }
+        p->parts[w] = p->out.len - start;
+    }
+    out->kind = GCB_ROUND_SCATTER;
+    out->parts = p->parts;
+    return err;
+}
+
+static int add_piece(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struct gcb_diag *diag)
+{
+    const uint64_t *region = regions(s) + s->p.env.worker;
+    const struct gcb_list sum = s->sum;
+    int err;
+
+    s->arrived.n = 0;
+    err = gcb_pieces_get(&s->p, region[0], region[1], in, &s->arrived, diag);
+    if (err)
+        return err;
+    if (gcb_list_add(&s->next, &sum, &s->arrived, s->p.env.weights[from]))
+        return gcb_pieces_nomem(diag);
+    s->sum = s->next;
+    s->next = sum;
+    return 0;
+}
+
+static int gather(struct oktopk *s, struct gcb_round *out, struct gcb_diag *diag)
+{
+    const uint64_t *region = regions(s) + s->p.env.worker;
+    int err;
+
+    gcb_pieces_check_finite(&s->p, &s->sum);
+    if (!s->estimates)
+        gcb_list_filter(&s->sum, s->threshold);
+    out->kind = GCB_ROUND_GATHER;
+    err = gcb_pieces_put_head(&s->p, flags(s), diag);
+    if (err || s->p.spoilt)
+        return err;
+    err = gcb_pieces_put_count(&s->p, s->p.offered.n, diag);
+    return err ? err : gcb_pieces_put(&s->p, region[0], region[1], &s->sum, diag);
+}
+
+static int take_sums(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struct gcb_diag *diag)
+{
+    struct gcb_list *result = &s->p.result, *sum = &s->sum;
+    const uint64_t *region = regions(s) + from, before = result->n;
+    const uint64_t selected = gcb_get_u64(in);
+    int err;
+
+    if (selected > s->p.env.coder.env.count)
+        return gcb_pieces_end(NULL, diag);
+    s->selected += selected;
+    err = gcb_pieces_get(&s->p, region[0], region[1], in, result, diag);
+    if (err || from != s->p.env.worker)
+        return err;
+    if (result->n - before != sum->n) /* not what this worker sent */
+        return gcb_pieces_end(NULL, diag);
+    for (uint64_t i = 0; i < sum->n; i++)
+        sum->x[i] = result->x[before + i] - sum->x[i];
+    return 0;
+}
+
+/* ---- the end of a step ---- */
+
+/*
+ * The k-th largest magnitude of the sums becomes the threshold: if all sums arrived, or if far too many reached the
+ * threshold. If far too few did, it becomes a little lower.
+ */
+static void settle_threshold(struct oktopk *s)
+{
+    struct gcb_list *result = &s->p.result;
+    uint64_t workers = 0, k; /* workers with a weight */
+
+    for (unsigned w = 0; w < s->p.env.workers; w++)
+        workers += s->p.env.weights[w] != 0.0f;
+    k = workers ? (s->selected + workers / 2) / workers : 0;
+    k = k ? k : 1;
+    if (s->estimates) {
+        s->estimated = result->n > 0;
+        s->estimated_at = s->step;
+    }
+    if (result->n && (s->estimates || 3 * result->n > 4 * k))
+        s->threshold =
+            gcb_list_kth(result, s->p.sparse->t.env.kernels, k < result->n ? k : result->n);
+    else if (3 * result->n < 2 * k)
+        s->threshold = gcb_bits_of(gcb_float_of(s->threshold) / DRIFT);
+    if (s->estimates)
+        gcb_list_filter(result, s->threshold);
+}
+
+static int find_own(struct oktopk *s, struct gcb_diag *diag)
+{
+    const struct gcb_list *result = &s->p.result, *sent = &s->sent, *rounding = &s->sum;
+    const float weight = gcb_pieces_weight(&s->p);
+    uint64_t i = 0, j = 0;
+
+    if (gcb_list_reserve(&s->p.own, result->n))
+        return gcb_pieces_nomem(diag);
+    for (uint64_t r = 0; r < result->n; r++) {
+        const uint64_t pos = result->pos[r];
+        float x = 0.0f;
+
+        while (i < sent->n && sent->pos[i] < pos)
+            i++;
+        while (j < rounding->n && rounding->pos[j] < pos)
+            j++;
+        if (i < sent->n && sent->pos[i] == pos)
+            x = sent->x[i];
+        if (j < rounding->n && rounding->pos[j] == pos && rounding->x[j] != 0.0f && weight != 0.0f)
+            x += rounding->x[j] / weight;
+        if (x != 0.0f)
+            gcb_list_push(&s->p.own, pos, x);
+    }
+    return 0;
+}
+
+static int end_step(struct oktopk *s, struct gcb_diag *diag)
+{
+    if (s->p.spoilt)
+        return 0;
+    settle_threshold(s);
+    if (s->divides) {
+        uint64_t *const proposed = s->proposed;
+
+        s->proposed = s->boundaries;
+        s->boundaries = proposed;
+        s->divided = true;
+        s->divided_at = s->step;
+    }
+    return find_own(s, diag);
+}
+
+/* The rounds in order; a step that does not divide leaves out the first. */
+enum { DIVIDE, SCATTER, GATHER, ROUNDS };
+
+static unsigned kind_of(const struct oktopk *s, unsigned round)
+{
+    return round + (s->divides ? DIVIDE : SCATTER);
+}
+
+static int oktopk_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)
+{
+    struct oktopk *s = state;
+    const unsigned kind = kind_of(s, round);
+    int err = 0;
+
+    if (kind >= ROUNDS)
+        return 0;
+    if (kind == DIVIDE) {
+        propose_boundaries(s, out);
+        return 1;
+    }
+    gcb_pieces_clear(&s->p);
+    err = (kind == SCATTER ? scatter : gather)(s, out, diag);
+    out->data = s->p.out.data;
+    out->bytes = s->p.out.len;
+    return err ? err : 1;
+}
+
+static int oktopk_receive(void *state, unsigned round, uint32_t from, const void *data,
+                          size_t length, struct gcb_diag *diag)
+{
+    struct oktopk *s = state;
+    const unsigned kind = kind_of(s, round);
+    struct gcb_rbuf in;
+    int more, err = 0;
+
+    if (kind == DIVIDE)
+        return take_boundaries(s, data, length, diag);
+    more = gcb_pieces_open(&s->p, &in, data, length, flags(s), diag);
+    if (more > 0)
+        err = (kind == SCATTER ? add_piece : take_sums)(s, from, &in, diag);
+    if (more > 0 && !err)
+        err = gcb_pieces_end(&in, diag);
+    if (more < 0 || err)
+        return more < 0 ? more : err;
+    return kind == GATHER && from + 1 == s->p.env.workers ? end_step(s, diag) : 0;
+}
+
+const struct gcb_collective_ops gcb_collective_oktopk = {
+    .name = "oktopk",
+    .create = oktopk_create,
+    .destroy = oktopk_destroy,
+    .begin = oktopk_begin,
+    .send = oktopk_send,
+    .receive = oktopk_receive,
+    .conclude = gcb_pieces_conclude,
+    .settle = gcb_pieces_settle,
+    .describe = gcb_pieces_describe,
+    .encoder = gcb_pieces_encoder,
+    .spoilt = gcb_pieces_spoilt,
+    .conserves = gcb_pieces_conserves,
+    .add_selection = gcb_pieces_add_selection,
+};

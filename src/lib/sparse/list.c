@@ -1,0 +1,258 @@
+#include "src/lib/sparse/list.h"
+
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/sparse/select.h"
+
+void gcb_list_fini(struct gcb_list *l)
+{
+    gcb_free(l->pos);
+    gcb_free(l->x);
+    *l = (struct gcb_list){0};
+}
+
+int gcb_list_reserve(struct gcb_list *l, uint64_t n)
+{
+    const uint64_t room = l->n + n > 2 * l->room ? l->n + n : 2 * l->room;
+    struct gcb_list wider = {.n = l->n, .room = room};
+
+    if (n <= l->room - l->n)
+        return 0;
+    wider.pos = gcb_alloc_array(room, sizeof(*wider.pos));
+    wider.x = gcb_alloc_array(room, sizeof(*wider.x));
+    if (!wider.pos || !wider.x) {
+        gcb_list_fini(&wider);
+        return GCB_E_NOMEM;
+    }
+    if (l->n) {
+        memcpy(wider.pos, l->pos, l->n * sizeof(*l->pos));
+        memcpy(wider.x, l->x, l->n * sizeof(*l->x));
+    }
+    gcb_list_fini(l);
+    *l = wider;
+    return 0;
+}
+
+/* Number of elements before position `pos`. */
+static uint64_t rank_of(const struct gcb_list *l, uint64_t pos)
+{
+    uint64_t low = 0, high = l->n;
+
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+
+        if (l->pos[middle] < pos)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct gcb_list gcb_list_slice(const struct gcb_list *l, uint64_t first, uint64_t end)
+{
+    const uint64_t from = rank_of(l, first);
+
+    if (l->n == 0)
+        return (struct gcb_list){0};
+    return (struct gcb_list){.pos = l->pos + from, .x = l->x + from, .n = rank_of(l, end) - from};
+}
+
+int gcb_list_add(struct gcb_list *out, const struct gcb_list *a, const struct gcb_list *b,
+                 float weight)
+{
+    uint64_t i = 0, j = 0;
+
+    out->n = 0;
+    if (gcb_list_reserve(out, a->n + b->n))
+        return GCB_E_NOMEM;
+    while (i < a->n && j < b->n) {
+        const uint64_t p = a->pos[i], q = b->pos[j];
+        const float product = weight * b->x[j];
+
+        gcb_list_push(out, p < q ? p : q, p < q ? a->x[i] : p > q ? product : a->x[i] + product);
+        i += p <= q;
+        j += q <= p;
+    }
+    for (; i < a->n; i++)
+        gcb_list_push(out, a->pos[i], a->x[i]);
+    for (; j < b->n; j++)
+        gcb_list_push(out, b->pos[j], weight * b->x[j]);
+    return 0;
+}
+
+uint32_t gcb_list_kth(const struct gcb_list *l, const struct gcb_kernels *kernels, uint64_t k)
+{
+    uint64_t above;
+
+    return gcb_select_kth(kernels, l->x, l->n, k, &above);
+}
+
+void gcb_list_filter(struct gcb_list *l, uint32_t magnitude)
+{
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < l->n; i++) {
+        l->pos[n] = l->pos[i];
+        l->x[n] = l->x[i];
+        n += gcb_magnitude(l->x[i]) >= magnitude;
+    }
+    l->n = n;
+}
+
+/* ---- with an encoder of the sparse codec ---- */
+
+int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const float *x,
+                      struct gcb_list *out)
+{
+    const uint32_t *pos;
+
+    s->selection.at = *at;
+    s->selector_ops->select(&s->selection, x, s->k);
+    s->v.clamped = 0;
+    out->n = 0;
+    if (gcb_list_reserve(out, s->selection.kept))
+        return GCB_E_NOMEM;
+    pos = s->selection.pos;
+    for (uint64_t g = 0; g < s->segments; g++) {
+        const uint64_t kept = s->selection.segment_kept[g], base = g * s->selection.segment;
+
+        s->t.env.kernels->select.gather(out->x + out->n, x + base, pos, kept);
+        for (uint64_t i = 0; i < kept; i++)
+            out->pos[out->n + i] = base + pos[i];
+        out->n += kept;
+        pos += kept;
+    }
+    return 0;
+}
+
+/* A range has segments like a tensor. */
+static uint64_t segments_of(const struct gcb_sparse *s, uint64_t length)
+{
+    return (length + s->t.env.segment - 1) / s->t.env.segment;
+}
+
+static uint64_t segment_length(const struct gcb_sparse *s, uint64_t length, uint64_t g)
+{
+    const uint64_t left = length - g * s->t.env.segment;
+
+    return left < s->t.env.segment ? left : s->t.env.segment;
+}
+
+uint64_t gcb_sparse_piece_bound(const struct gcb_sparse *s, uint64_t length, uint64_t n)
+{
+    uint64_t bytes = s->values_ops->scale_bytes + gcb_values_bytes(s->values_ops, &s->v, n);
+
+    for (uint64_t g = 0; g < segments_of(s, length); g++) {
+        const uint64_t m = segment_length(s, length, g);
+
+        bytes += sizeof(uint32_t) + s->index_ops->bound(m, n < m ? n : m);
+    }
+    return bytes;
+}
+
+static void put_values(struct gcb_sparse *s, const struct gcb_list *l, struct gcb_wbuf *out)
+{
+    const struct gcb_value_coder *ops = s->values_ops;
+    struct gcb_values_state *v = &s->v;
+    uint8_t *body;
+
+    memset(&v->stats, 0, sizeof(v->stats));
+    v->positive = v->count = 0;
+    v->sum_up = v->sum_down = 0.0;
+    for (uint64_t i = 0; ops->measure && i < l->n; i += GCB_TILE)
+        ops->measure(v, l->x + i, gcb_tile_length(l->n, i));
+    if (ops->put_scale)
+        ops->put_scale(v, out);
+    body = gcb_wbuf_take(out, gcb_values_bytes(ops, v, l->n));
+    for (uint64_t i = 0; body && i < l->n; i += GCB_TILE)
+        ops->put(v, body + gcb_values_bytes(ops, v, i), l->x + i, gcb_tile_length(l->n, i));
+}
+
+void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
+                          const struct gcb_list *l, struct gcb_wbuf *out, struct gcb_parts *parts)
+{
+    const uint64_t segments = segments_of(s, length), segment = s->t.env.segment;
+    const uint64_t value_bytes = gcb_values_bytes(s->values_ops, &s->v, l->n);
+    const size_t start = out->len;
+    uint32_t *pos = s->selection.pos; /* of the last selection, which is in a list now */
+
+    for (uint64_t g = 0; g < segments; g++) {
+        const uint64_t base = first + g * segment;
+
+        gcb_put_u32(out, (uint32_t)gcb_list_slice(l, base, base + segment).n);
+    }
+    put_values(s, l, out);
+    for (uint64_t g = 0; g < segments; g++) {
+        const uint64_t base = first + g * segment;
+        const struct gcb_list part = gcb_list_slice(l, base, base + segment);
+
+        for (uint64_t i = 0; i < part.n; i++)
+            pos[i] = (uint32_t)(part.pos[i] - base);
+        if (part.n)
+            s->index_ops->encode(out, pos, part.n, segment_length(s, length, g));
+    }
+    parts->scale_bytes += s->values_ops->scale_bytes;
+    parts->value_bytes += value_bytes;
+    parts->index_bytes += out->len - start - s->values_ops->scale_bytes - value_bytes;
+}
+
+/* Reads the positions of a segment behind the list's `at` first elements. */
+static int get_positions(const struct gcb_sparse *s, uint64_t base, uint64_t length, uint32_t kept,
+                         struct gcb_rbuf *in, uint64_t *out)
+{
+    struct gcb_index_cursor c = {.n = length, .kept = kept};
+    uint32_t pos[GCB_TILE];
+
+    if (kept && s->index_ops->open(&c, in))
+        return GCB_E_CORRUPT;
+    while (c.done < kept) {
+        const size_t n = gcb_tile_length(kept, c.done);
+
+        if (s->index_ops->next(&c, pos, n))
+            return GCB_E_CORRUPT;
+        for (size_t i = 0; i < n; i++)
+            *out++ = base + pos[i];
+    }
+    return 0;
+}
+
+int gcb_sparse_get_piece(struct gcb_sparse *s, uint64_t first, uint64_t length, struct gcb_rbuf *in,
+                         struct gcb_list *out)
+{
+    const uint64_t segments = segments_of(s, length), segment = s->t.env.segment;
+    const struct gcb_value_coder *ops = s->values_ops;
+    const uint8_t *counts = gcb_rbuf_take(in, segments * sizeof(uint32_t)), *values;
+    uint64_t n = 0;
+
+    for (uint64_t g = 0; counts && g < segments; g++) {
+        const uint32_t kept = gcb_load_u32(counts + g * sizeof(uint32_t));
+
+        if (kept > segment_length(s, length, g))
+            return GCB_E_CORRUPT;
+        n += kept;
+    }
+    if (!counts || (ops->get_scale && ops->get_scale(&s->v, in)))
+        return GCB_E_CORRUPT;
+    values = gcb_rbuf_take(in, gcb_values_bytes(ops, &s->v, n));
+    if (!values)
+        return GCB_E_CORRUPT;
+    if (gcb_list_reserve(out, n))
+        return GCB_E_NOMEM;
+    for (uint64_t i = 0; i < n; i += GCB_TILE)
+        ops->get(&s->v, out->x + out->n + i, values + gcb_values_bytes(ops, &s->v, i),
+                 gcb_tile_length(n, i));
+    n = out->n;
+    for (uint64_t g = 0; g < segments; g++) {
+        const uint32_t kept = gcb_load_u32(counts + g * sizeof(uint32_t));
+
+        if (get_positions(s, first + g * segment, segment_length(s, length, g), kept, in,
+                          out->pos + n))
+            return GCB_E_CORRUPT;
+        n += kept;
+    }
+    out->n = n;
+    return 0;
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Ok-Topk in NumPy, compared with the library over several steps: check_oktopk.py LIBRARY."""
+import sys
+
+import numpy as np
+
+from party import GATHER, REDUCE, SCATTER, Party
+
+ESTIMATE_EVERY, DIVIDE_EVERY, DRIFT = 32, 64, np.float32(1.008)
+
+
+def largest(x, k):
+    """The positions of the k largest magnitudes; among equal ones, the first."""
+    return np.sort(np.argsort(-np.abs(x), kind="stable")[:k])
+
+
+class Twin:
+    """All workers, each with error feedback."""
+    def __init__(self, n, density, weights):
+        self.k, self.weights = max(1, round(density * n)), np.float32(weights)
+        self.residual = np.zeros((len(weights), n), np.float32)
+        self.threshold, self.estimated_at = None, None
+
+    def kth(self, x):
+        return np.sort(np.abs(x))[-min(self.k, len(x))]
+
+    def step(self, step, tensors):
+        input = self.residual + np.float32(tensors)
+        chosen = np.zeros(input.shape, bool)
+        for x, mask in zip(input, chosen):
+            mask[largest(x, self.k)] = True
+        union = chosen[self.weights != 0].any(0)
+        total = np.zeros(input.shape[1], np.float32)
+        for x, mask, weight in zip(input, chosen, self.weights):
+            total[mask] += weight * x[mask]
+        if self.threshold is None or step // ESTIMATE_EVERY != self.estimated_at // ESTIMATE_EVERY:
+            self.threshold, self.estimated_at = self.kth(total[union]), step
+            kept = union & (np.abs(total) >= self.threshold)
+        else:
+            kept = union & (np.abs(total) >= self.threshold)
+            if 3 * kept.sum() > 4 * self.k:
+                self.threshold = self.kth(total[kept])
+            elif 3 * kept.sum() < 2 * self.k:
+                self.threshold /= DRIFT
+        arrived = chosen & (kept | (self.weights == 0)[:, None])
+        self.residual = np.where(arrived, np.float32(0), input)
+        return np.where(kept, total, np.float32(0))
+
+
+def check(library, workers, weights, steps, n=3000, density=0.01, options=""):
+    rng = np.random.default_rng(workers)
+    spec = f"topk:density={density},memory=ef,collective=oktopk{options}"
+    party, twin = Party(library, spec, (n,), workers, weights), Twin(n, density, weights)
+    shared = rng.laplace(size=n)
+    worst = 0.0
+    for step in steps:
+        tensors = [(shared + rng.laplace(size=n)).astype(np.float32) for _ in range(workers)]
+        updates, sent = party.step(step, tensors)
+        want = twin.step(step, tensors)
+        assert all(np.array_equal(u, updates[0]) for u in updates)
+        worst = max(worst, np.linalg.norm(updates[0] - want) / np.linalg.norm(want))
+        kinds = [round.kind for round in sent]
+        divides = workers > 1 and (step == steps[0] or step % DIVIDE_EVERY == 0)
+        assert kinds == [REDUCE] * divides + [SCATTER, GATHER], (step, kinds)
+    party.close()
+    assert worst < 1e-5, (spec, workers, worst)
+    print(f"ok: {workers} workers, {len(steps)} steps, differ by {worst:.1e}{options}")
+
+
+def main(library):
+    check(library, 3, [0.5, 0.25, 0.25], range(70))
+    check(library, 4, [0.25] * 4, range(40))
+    check(library, 5, [0.3, 0.1, -0.2, 0.0, 1.0], range(20, 50))
+    check(library, 1, [1.0], range(5))
+    check(library, 3, [1.0, 1.0, 1.0], range(40), density=0.1, options=",index=bitmap")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
