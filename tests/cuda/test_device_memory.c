@@ -62,6 +62,20 @@ static void memory_that_does_not_suffice(void **state)
     gcb_device_batch_destroy(b);
 }
 
+static void gmc_stays_on_the_cpu(void **state)
+{
+    const struct gcb_memory_params params = {.kind = GCB_MEMORY_GMC};
+    const struct gcb_device_batch_config room = {.messages = 1};
+    struct gcb_device_memory *m = NULL;
+    struct gcb_device_batch *b = NULL;
+
+    (void)state;
+    assert_int_equal(gcb_device_batch_create(&b, &device, &room, NULL), 0);
+    assert_int_equal(gcb_device_memory_create(&m, b, &params, 10, 1, NULL), GCB_E_UNSUPPORTED);
+    assert_null(m);
+    gcb_device_batch_destroy(b);
+}
+
 /* Runs last. */
 static void nothing_is_left(void **state)
 {
@@ -77,6 +91,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind),
         cmocka_unit_test(memory_that_does_not_suffice),
+        cmocka_unit_test(gmc_stays_on_the_cpu),
         cmocka_unit_test(nothing_is_left),
     };
 

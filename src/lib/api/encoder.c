@@ -62,11 +62,17 @@ static int init(struct gcb_encoder *e, const struct gcb_method *method, struct g
     return err ? err : init_memory(e, method, s, diag);
 }
 
-/* An encoder's messages are added up by the receivers, as an all-gather does. */
-static int check_collective(const struct gcb_method *method, struct gcb_diag *diag)
+/* An encoder's messages are added up by the receivers, as an all-gather does. The encoder does not learn the sum. */
+static int check_alone(const struct gcb_method *method, struct gcb_diag *diag)
 {
+    struct gcb_memory_params memory;
     struct gcb_exchange_params p;
 
+    gcb_method_memory(&memory, method);
+    if (memory.kind == GCB_MEMORY_GMC)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "an encoder cannot use memory=gmc, which needs the sum of all workers' "
+                            "tensors; open an exchange");
     gcb_method_exchange(&p, method);
     if (!gcb_method_gives_collective(method) || p.collective == GCB_COLLECTIVE_ALLGATHER)
         return 0;
@@ -86,7 +92,7 @@ int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
     if (!err)
         err = gcb_method_parse(&method, spec, diag);
     if (!err)
-        err = check_collective(&method, diag);
+        err = check_alone(&method, diag);
     if (err)
         return err;
     e = gcb_alloc_zero(1, sizeof(*e));

@@ -5,7 +5,7 @@
 
 #include "src/lib/base/text.h"
 
-static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", NULL};
+static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", "gmc", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
 
 const struct gcb_param gcb_memory_table[] = {
@@ -23,14 +23,14 @@ const struct gcb_param gcb_memory_table[] = {
      .max = 1,
      .needs = "memory=ef"},
     {.name = "momentum",
-     .help = "momentum inside the memory (dgc, delay, demo)",
+     .help = "momentum inside the memory (dgc, delay, demo, gmc)",
      .type = GCB_PARAM_REAL,
      .offset = offsetof(struct gcb_memory_params, momentum),
      .def = 0,
      .min = 0,
      .max = 1,
      .flags = GCB_PARAM_OPEN_MAX,
-     .needs = "memory=dgc|delay|demo"},
+     .needs = "memory=dgc|delay|demo|gmc"},
     {.name = "nesterov",
      .help = "use Nesterov's momentum",
      .type = GCB_PARAM_CHOICE,
@@ -416,7 +416,12 @@ int gcb_method_assign(struct gcb_method *m, const char *key, double value, struc
 
 void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m)
 {
-    gcb_param_store(gcb_memory_table, m->value + memory_row(m), out);
+    const size_t first = memory_row(m);
+    double value[GCB_MAX_METHOD_PARAMS];
+
+    for (size_t row = first; row < exchange_row(m); row++)
+        value[row - first] = gcb_method_applies(m, row) ? m->value[row] : 0.0;
+    gcb_param_store(gcb_memory_table, value, out);
 }
 
 bool gcb_method_forget(struct gcb_method *m)

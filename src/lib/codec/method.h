@@ -10,12 +10,13 @@ enum gcb_memory_kind {
     GCB_MEMORY_DGC,
     GCB_MEMORY_DELAY,
     GCB_MEMORY_DEMO,
+    GCB_MEMORY_GMC,
 };
 
 struct gcb_memory_params {
     int kind;        /* enum gcb_memory_kind */
     double decay;    /* ef: share of the residual that is kept */
-    double momentum; /* dgc, delay, demo */
+    double momentum; /* dgc, delay, demo, gmc */
     int nesterov;    /* dgc */
     int masking;     /* dgc, delay: momentum becomes zero where something was sent */
     double clip;     /* dgc: gradients are clipped to the norm clip / sqrt(workers); 0: never */
@@ -101,7 +102,7 @@ bool gcb_method_applies(const struct gcb_method *m, size_t row);
  * only if the user set them. */
 bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
-/* Copies the parameters of the memory. */
+/* Copies the parameters of the memory. Those that have no meaning with its kind become 0. */
 void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m);
 /* Removes the memory, for callers whose messages do not follow each other. Returns true if the user had set a parameter of
  * it. */

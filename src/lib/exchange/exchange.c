@@ -27,6 +27,8 @@ struct gcb_exchange {
     uint64_t *shape;
     float *own; /* what arrived; NULL until the memory needs it */
 
+    bool lacks_update; /* the memory must learn the last step's update before the next step */
+
     /* the current step */
     bool begun;
     const float *gradient;      /* the caller's tensor */
@@ -80,6 +82,9 @@ static int make_memory(struct gcb_exchange *e, struct gcb_diag *diag)
     struct gcb_memory_params params;
 
     gcb_method_memory(&params, &e->env.method);
+    if (params.kind == GCB_MEMORY_GMC && e->env.total == 0.0f)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "memory=gmc averages the workers, but the sum of their weights is 0");
     return gcb_memory_create(&e->memory, &params, e->env.coder.env.count, e->env.workers, &e->queue,
                              &e->kernels, diag);
 }
@@ -187,6 +192,11 @@ static bool has_memory(const struct gcb_exchange *e)
     return gcb_memory_residual(e->memory);
 }
 
+static int wrong_order(const char *what, struct gcb_diag *diag)
+{
+    return gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s", what);
+}
+
 static bool is_finite(struct gcb_exchange *e, const float *x)
 {
     if (has_memory(e))
@@ -200,6 +210,8 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
     int err = 0;
 
     e->begun = false;
+    if (e->lacks_update)
+        return wrong_order("memory=gmc needs the update of the last step", diag);
     e->in = (struct gcb_contribution){.at = {.step = step, .worker = e->env.worker}};
     e->in.raw = !is_finite(e, x);
     if (e->in.raw && e->env.coder.nonfinite != GCB_NONFINITE_RAW)
@@ -218,11 +230,6 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
 const float *gcb_exchange_input(const struct gcb_exchange *e)
 {
     return e->in.x;
-}
-
-static int wrong_order(const char *what, struct gcb_diag *diag)
-{
-    return gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s", what);
 }
 
 /* Fills the fields that the caller's version of the header has. */
@@ -348,14 +355,27 @@ static void set_zero(float *x, uint64_t n)
 
 int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag)
 {
+    int err;
+
     if (!e->begun || !(e->last || !e->in.x))
         return wrong_order(e->begun ? "a round is left" : "no step was begun", diag);
     e->begun = false;
-    if (e->in.x)
-        return e->ops->conclude(e->state, update, own, diag);
-    set_zero(update, e->env.coder.env.count);
-    set_zero(own, e->env.coder.env.count);
-    return 0;
+    if (!e->in.x) {
+        set_zero(update, e->env.coder.env.count);
+        set_zero(own, e->env.coder.env.count);
+        return 0;
+    }
+    err = e->ops->conclude(e->state, update, own, diag);
+    e->lacks_update = !err && gcb_memory_wants_update(e->memory);
+    if (!err && update)
+        gcb_exchange_learn_update(e, update);
+    return err;
+}
+
+void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update)
+{
+    gcb_memory_learn(e->memory, update, e->env.total);
+    e->lacks_update = false;
 }
 
 int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)

@@ -12,7 +12,8 @@ struct gcb_exchange_config {
     unsigned workers;
     uint32_t worker;
     const float *weights; /* copied; NULL: each is 1 / workers */
-    bool no_update;       /* gcb_exchange_finish and gcb_exchange_conclude get update NULL */
+    /* gcb_exchange_finish and gcb_exchange_conclude get update NULL; see gcb_exchange_learn_update */
+    bool no_update;
 };
 
 int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *method,
@@ -36,6 +37,14 @@ struct gcb_memory *gcb_exchange_memory(struct gcb_exchange *e);
  */
 int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag);
 int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag);
+
+/*
+ * A memory may need the update of each step (memory=gmc). gcb_exchange_conclude hands it over if it writes one. If the
+ * caller wanted none, it must give the update (count floats) that another worker's exchange wrote, before the next step:
+ * otherwise gcb_exchange_begin fails with GCB_E_INVALID. Other memories ignore the update, so a caller that runs all
+ * workers with no_update except one may always call this for the others.
+ */
+void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update);
 
 /* After gcb_exchange_conclude, until the next step: see struct gcb_collective_ops. In a step that sends nothing the parts
  * are 0. */

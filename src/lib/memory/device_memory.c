@@ -50,10 +50,13 @@ int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_b
                              const struct gcb_memory_params *params, uint64_t count,
                              unsigned workers, struct gcb_diag *diag)
 {
-    struct gcb_device_memory *m = gcb_alloc_zero(1, sizeof(*m));
+    struct gcb_device_memory *m;
     int err = 0;
 
     *out = NULL;
+    if (params->kind == GCB_MEMORY_GMC)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "memory=gmc does not run on a device");
+    m = gcb_alloc_zero(1, sizeof(*m));
     if (!m)
         return gcb_diag_nomem(diag, sizeof(*m), "a worker's memory");
     m->module = gcb_device_batch_module(b);

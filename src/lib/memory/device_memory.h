@@ -5,15 +5,16 @@
 #include "src/lib/device/batch.h"
 
 /*
- * The memory of src/lib/memory/memory.h for a worker whose tensors stay on a device: all kinds of memory, with
- * bit-identical results. Momentum, accumulation and masking are separate passes over memory. For ef and demo a coder
+ * The memory of src/lib/memory/memory.h for a worker whose tensors stay on a device: all kinds of memory
+ * except gmc, with bit-identical results. Momentum, accumulation and masking are separate passes over memory. For ef and demo a coder
  * that is given the residual (src/lib/device/device_coder.h) needs fewer passes.
  */
 struct gcb_device_memory;
 
 /*
  * Makes the memory of one of `workers` workers for `count` elements, all zero, on the device. Work is queued on the
- * stream of the batch, which must exist as long as the memory. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE.
+ * stream of the batch, which must exist as long as the memory. Returns 0, GCB_E_NOMEM, GCB_E_DEVICE, or
+ * GCB_E_UNSUPPORTED (gmc).
  */
 int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_batch *b,
                              const struct gcb_memory_params *params, uint64_t count,

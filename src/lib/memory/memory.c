@@ -8,7 +8,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
-/* Each kind has at most two arrays: `e` is what has not been sent, `u` is momentum. */
+/* Each kind has at most two arrays: `e` is what has not been sent, `u` is momentum, or the last update (gmc). */
 struct gcb_memory {
     struct gcb_memory_params p;
     uint64_t count;
@@ -19,6 +19,7 @@ struct gcb_memory {
     uint64_t summed;   /* delay: steps since the last message, at most p.delay */
     double norm;       /* of the next gradient, for clipping; NAN: not known yet */
     double clip_scale; /* what the last gradient was multiplied by */
+    float total;       /* gmc: sum of the workers' weights */
 };
 
 /* ---- elementwise passes ---- */
@@ -62,18 +63,31 @@ static inline void accumulate(struct gcb_memory *m, const float *g, uint64_t fro
 
 static void add_momentum(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
-    accumulate(m, g, from, to, 0);
+    if (m->p.nesterov)
+        accumulate(m, g, from, to, 1);
+    else
+        accumulate(m, g, from, to, 0);
 }
 
-static void add_nesterov(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
+/* For gmc: the last update stays. */
+static void add_global(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
-    accumulate(m, g, from, to, 1);
+    const float momentum = (float)m->p.momentum;
+
+    for (uint64_t i = from; i < to; i++)
+        m->e[i] += gcb_memory_momentum(momentum, m->u[i], g[i], 0);
 }
 
 static void take_sent(struct gcb_memory *m, const float *sent, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         m->e[i] -= sent[i];
+}
+
+static void take_update(struct gcb_memory *m, const float *update, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        m->u[i] = update[i] / m->total;
 }
 
 static void mask_momentum(struct gcb_memory *m, const float *sent, uint64_t from, uint64_t to)
@@ -93,15 +107,23 @@ static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uin
 
 /* ---- one memory ---- */
 
+/* How a gradient enters. All kinds but none keep what has not been sent. */
+static const struct kind {
+    span_fn *add;
+    bool keeps_momentum;
+} kinds[] = {
+    [GCB_MEMORY_NONE] = {.add = NULL},
+    [GCB_MEMORY_EF] = {.add = add_carried},
+    [GCB_MEMORY_DGC] = {.add = add_momentum, .keeps_momentum = true},
+    [GCB_MEMORY_DELAY] = {.add = add_momentum, .keeps_momentum = true},
+    [GCB_MEMORY_DEMO] = {.add = add_carried},
+    [GCB_MEMORY_GMC] = {.add = add_global, .keeps_momentum = true},
+};
+
 static int make_array(float **out, uint64_t count)
 {
     *out = gcb_alloc_zero(count, sizeof(float));
     return *out ? 0 : GCB_E_NOMEM;
-}
-
-static bool has_momentum(int kind)
-{
-    return kind == GCB_MEMORY_DGC || kind == GCB_MEMORY_DELAY;
 }
 
 int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *params,
@@ -122,7 +144,7 @@ int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *p
     m->norm = NAN;
     if (params->kind != GCB_MEMORY_NONE)
         err = make_array(&m->e, count);
-    if (!err && has_momentum(params->kind))
+    if (!err && kinds[params->kind].keeps_momentum)
         err = make_array(&m->u, count);
     if (err)
         goto out;
@@ -146,7 +168,7 @@ void gcb_memory_destroy(struct gcb_memory *m)
 
 static bool clips(const struct gcb_memory *m)
 {
-    return m->p.kind == GCB_MEMORY_DGC && m->p.clip != 0.0;
+    return m->p.clip != 0.0;
 }
 
 void gcb_memory_set_norm(struct gcb_memory *m, double norm)
@@ -173,12 +195,12 @@ struct finite_pass {
     uint32_t largest; /* magnitude */
 };
 
-/* The same arithmetic as add_carried and accumulate. Infinite momentum makes the sum infinite. */
+/* The same arithmetic as add_carried, accumulate and add_global. Infinite momentum makes the sum infinite. */
 static void find_largest(void *ctx, uint64_t span)
 {
     struct finite_pass *pass = ctx;
     const struct gcb_memory *m = pass->m;
-    const int nesterov = m->p.kind == GCB_MEMORY_DGC && m->p.nesterov;
+    const int nesterov = m->p.nesterov;
     const float carry = (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);
     const uint64_t from = span * GCB_SPAN, to = from + gcb_span_length(m->count, span);
     uint32_t largest = 0;
@@ -214,15 +236,13 @@ bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g)
 
 const float *gcb_memory_compensate(struct gcb_memory *m, const float *g)
 {
-    const bool dgc = m->p.kind == GCB_MEMORY_DGC;
-
     if (m->p.kind == GCB_MEMORY_NONE)
         return g;
     if (clips(m) && isnan(m->norm))
         measure_norm(m, g);
     m->clip_scale = clips(m) ? clip_scale(m) : 1.0;
     m->norm = NAN;
-    each(m, g, !m->u ? add_carried : dgc && m->p.nesterov ? add_nesterov : add_momentum);
+    each(m, g, kinds[m->p.kind].add);
     if (m->p.kind != GCB_MEMORY_DELAY)
         return m->e;
     m->summed += m->summed < m->p.delay;
@@ -246,6 +266,24 @@ struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
     return (struct gcb_addition){.acc = m->e, .weight = -1.0f, .mask = m->p.masking ? m->u : NULL};
 }
 
+bool gcb_memory_wants_update(const struct gcb_memory *m)
+{
+    return m->p.kind == GCB_MEMORY_GMC;
+}
+
+void gcb_memory_learn(struct gcb_memory *m, const float *update, float total)
+{
+    float largest;
+
+    if (!gcb_memory_wants_update(m))
+        return;
+    largest = gcb_float_of(m->reduce.max_bits(update, m->count));
+    if (!isfinite(largest / total))
+        return;
+    m->total = total;
+    each(m, update, take_update);
+}
+
 struct input_pass {
     const struct gcb_memory *m;
     const float *g;
@@ -257,13 +295,17 @@ static void add_input_span(void *ctx, uint64_t i)
     const struct input_pass *pass = ctx;
     const struct gcb_memory *m = pass->m;
     const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(m->count, i);
-    const float scale = (float)m->clip_scale;
+    const float scale = (float)m->clip_scale, momentum = (float)m->p.momentum;
 
     for (uint64_t k = from; k < to; k++) {
+        const float g = pass->g[k];
+
         if (!m->u)
-            pass->sum[k] += pass->g[k];
+            pass->sum[k] += g;
+        else if (m->p.kind == GCB_MEMORY_GMC)
+            pass->sum[k] += gcb_memory_momentum(momentum, m->u[k], g, 0);
         else
-            pass->sum[k] += m->p.nesterov ? m->u[k] + pass->g[k] * scale : m->u[k];
+            pass->sum[k] += m->p.nesterov ? m->u[k] + g * scale : m->u[k];
     }
 }
 
@@ -338,7 +380,7 @@ int gcb_memory_restore(struct gcb_memory *m, const float *residual, const float 
 
     if (!err)
         err = check_array(momentum, m->u, m->count, "momentum", diag);
-    if (!err && summed > (m->p.kind == GCB_MEMORY_DELAY ? m->p.delay : 0))
+    if (!err && summed > m->p.delay)
         err = gcb_diag_set(diag, GCB_E_MISMATCH,
                            "the saved state is of a method with a longer delay");
     if (err)

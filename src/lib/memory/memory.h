@@ -12,8 +12,8 @@
  * is encoded, and update learns what the receiver decoded. Each tensor of each worker has its own memory.
  *
  * In the rules below, g is the gradient, p what is encoded, and s what was sent (the decoded message; zero if nothing
- * was sent), all in float32. A worker keeps the arrays e, v, a (not yet sent) and u (momentum); m is the momentum's
- * factor. The sums at the right are over all steps; "carried" means the value that a step begins with, "added" the
+ * was sent), all in float32. A worker keeps the arrays e, v, a (not yet sent), u (momentum) and h (the last update, divided
+ * by the sum of the workers' weights); m is the momentum's factor. The sums at the right are over all steps; "carried" means the value that a step begins with, "added" the
  * value that a step adds to v or a.
  *
  *   none    p = g
@@ -24,6 +24,8 @@
  *                                                               sum s + e = sum u_added
  *   demo    u = m u + g; p = u; u = p - s              sum s + u = sum g - (1 - m) sum u_carried
  *           (what was sent leaves the momentum: the same recurrence as ef; DeMo calls its factor momentum)
+ *   gmc     p = e + g + m h; e = p - s                 sum s + e = sum (g + m h_carried)
+ *           (global momentum: Zhao et al., arXiv 1905.12948, where h is (w_t - w_{t+1}) / learning rate)
  */
 struct gcb_memory;
 
@@ -62,9 +64,16 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent);
  */
 struct gcb_addition gcb_memory_addition(struct gcb_memory *m);
 
+/* Does this kind need the update of each step (gmc)? */
+bool gcb_memory_wants_update(const struct gcb_memory *m);
+
+/* If so, call this after each step: `update` is the sum of all workers' tensors (count floats) and `total` the sum of their
+ * weights, not 0. Every worker must get the same. An update with an infinity or NaN is ignored. */
+void gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
+
 /*
- * After compensate(m, g): adds to sum[] what this step added to the memory: g, or the momentum after clipping (dgc,
- * delay). The receiver should get this in the end.
+ * After compensate(m, g), before learn: adds to sum[] what this step added to the memory: g, or the momentum after
+ * clipping (dgc, delay), or g + m h (gmc). The receiver should get this in the end.
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 
@@ -75,8 +84,8 @@ const float *gcb_memory_residual(const struct gcb_memory *m);
 void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params *params);
 
 /*
- * Copies what a memory keeps: arrays of count floats (NULL: not wanted), and the steps since the last message. An array
- * that this kind does not have is saved as zeros. Restoring takes NULL for zeros, and changes nothing after a failure:
+ * Copies what a memory keeps: arrays of count floats (NULL: not wanted; gmc saves h as momentum), and the steps since the
+ * last message. An array that this kind does not have is saved as zeros. Restoring takes NULL for zeros, and changes nothing after a failure:
  * GCB_E_MISMATCH if the memory cannot keep a value, GCB_E_NONFINITE.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,

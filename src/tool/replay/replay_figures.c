@@ -68,6 +68,7 @@ static bool is_feedback(const struct gcb_memory_params *p)
         return true;
     case GCB_MEMORY_DGC:
     case GCB_MEMORY_DELAY:
+    case GCB_MEMORY_GMC:
         return p->momentum == 0.0;
     case GCB_MEMORY_NONE:
         break;

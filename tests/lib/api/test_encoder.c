@@ -372,6 +372,20 @@ static void empty_tensors(void **state)
     gcb_encoder_close(NULL);
 }
 
+static void refuses_what_needs_the_sum(void **state)
+{
+    struct gcb_encoder *e = NULL;
+    struct gcb_diag diag;
+
+    (void)state;
+    assert_int_equal(gcb_encoder_open(&e, "topk:memory=gmc,momentum=0.9", N, NULL, &diag),
+                     GCB_E_INVALID);
+    assert_non_null(strstr(diag.text, "open an exchange"));
+    assert_int_equal(gcb_encoder_open(&e, "identity:collective=allreduce", N, NULL, &diag),
+                     GCB_E_INVALID);
+    assert_non_null(strstr(diag.text, "open an exchange"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +400,7 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(copies_the_shape),
         cmocka_unit_test(empty_tensors),
+        cmocka_unit_test(refuses_what_needs_the_sum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

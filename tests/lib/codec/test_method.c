@@ -232,6 +232,12 @@ static void memories(void **state)
     assert_null(strstr(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), "memory"));
     gcb_method_memory(&p, &m);
     assert_int_equal(p.kind, GCB_MEMORY_NONE);
+    assert_int_equal(gcb_method_parse(&m, "topk:memory=gmc,momentum=0.5", NULL), 0);
+    gcb_method_memory(&p, &m);
+    assert_true(p.kind == GCB_MEMORY_GMC && p.momentum == 0.5);
+    assert_true(!p.masking && p.delay == 0 && p.decay == 0.0); /* no meaning with gmc */
+    expect_error("topk:memory=gmc,masking=no",
+                 "'masking' has a meaning only with memory=dgc|delay");
     assert_int_equal(gcb_method_parse(&m, "sbc", NULL), 0);
     assert_false(gcb_method_forget(&m)); /* it was not asked for */
 }

@@ -142,6 +142,55 @@ static void finish_and_conclude_agree(void **state)
     party_close(&q);
 }
 
+/* memory=gmc needs the update of every step. A worker that computes none gets it from another worker. */
+static void a_worker_without_update_learns_it(void **state)
+{
+    static const char spec[] = "topk:density=0.1,memory=gmc,momentum=0.9";
+    struct gcb_exchange_config config = {.workers = 2, .worker = 1, .no_update = true};
+    struct gcb_exchange *e[2];
+    struct gcb_method method;
+    struct gcb_diag diag;
+    struct party p, q;
+
+    (void)state;
+    party_open(&p, spec, N, NULL);
+    party_open(&q, spec, N, NULL);
+    config.coder.env = (struct gcb_codec_env){.count = N, .path = "tensor"};
+    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
+    assert_int_equal(gcb_exchange_create(&e[1], &method, &config, NULL), 0);
+    e[0] = q.e[0];
+    for (uint64_t step = 0; step < 5; step++) {
+        party_fill(&p, step + 1, 1.0f);
+        party_step(&p, step);
+        for (unsigned w = 0; w < 2; w++)
+            assert_int_equal(gcb_exchange_begin(e[w], step, p.x[w], NULL), 0);
+        assert_int_equal(gcb_local_run(&q.local, e, NULL), 0);
+        assert_int_equal(gcb_exchange_finish(e[0], q.update[0], NULL), 0);
+        assert_memory_equal(q.update[0], p.update[0], N * sizeof(float));
+        assert_int_equal(gcb_exchange_finish(e[1], NULL, NULL), 0);
+        assert_int_equal(gcb_exchange_begin(e[1], step + 1, p.x[1], &diag), GCB_E_INVALID);
+        assert_non_null(strstr(diag.text, "needs the update of the last step"));
+        gcb_exchange_learn_update(e[1], q.update[0]);
+    }
+    gcb_exchange_close(e[1]);
+    party_close(&p);
+    party_close(&q);
+}
+
+static void gmc_refuses_weights_that_cancel(void **state)
+{
+    static const float cancel[] = {1.0f, -1.0f};
+    const struct gcb_options options = {.size = sizeof(options), .workers = 2, .weights = cancel};
+    struct gcb_exchange *e = NULL;
+    struct gcb_diag diag;
+
+    (void)state;
+    assert_int_equal(gcb_exchange_open(&e, "topk:memory=gmc", N, &options, &diag), GCB_E_INVALID);
+    assert_non_null(strstr(diag.text, "weights is 0"));
+    assert_int_equal(gcb_exchange_open(&e, "topk:memory=ef", N, &options, &diag), 0);
+    gcb_exchange_close(e);
+}
+
 /* A change of theta keeps redsync's threshold and the residual: the steps are those of an encoder that is changed. */
 static void a_change_keeps_what_workers_keep(void **state)
 {
@@ -201,7 +250,8 @@ static void rounds_have_an_order(void **state)
 /* A worker with a NaN: all updates have NaNs, and no memory learns them. */
 static void a_nan_spoils_the_update_but_no_memory(void **state)
 {
-    static const char *const specs[] = {"identity:memory=ef", "fp16:memory=ef", "topk:memory=ef"};
+    static const char *const specs[] = {"identity:memory=ef", "fp16:memory=ef", "topk:memory=ef",
+                                        "topk:memory=gmc,momentum=0.9"};
 
     (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
@@ -233,6 +283,8 @@ int main(void)
         cmocka_unit_test(an_allgather_is_a_sum_of_messages),
         cmocka_unit_test(a_memory_keeps_what_did_not_arrive),
         cmocka_unit_test(finish_and_conclude_agree),
+        cmocka_unit_test(a_worker_without_update_learns_it),
+        cmocka_unit_test(gmc_refuses_weights_that_cancel),
         cmocka_unit_test(a_change_keeps_what_workers_keep),
         cmocka_unit_test(rounds_have_an_order),
         cmocka_unit_test(a_nan_spoils_the_update_but_no_memory),

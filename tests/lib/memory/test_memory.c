@@ -18,7 +18,7 @@
 struct run {
     double sent[N], input[N], carried[N]; /* sums */
     double mass[N];                       /* sum of |terms|, the scale of float rounding */
-    float u[N];                           /* momentum, followed independently */
+    float u[N];                           /* momentum or last update, followed independently */
     double added[N];                      /* what entered the accumulator */
 };
 
@@ -32,10 +32,27 @@ static void follow(struct run *r, const struct gcb_memory_params *p, const float
 {
     for (size_t i = 0; i < N; i++) {
         r->input[i] += g[i];
+        if (p->kind == GCB_MEMORY_GMC) {
+            r->added[i] += p->momentum * (double)r->u[i] + (double)g[i];
+            continue;
+        }
         r->u[i] = p->nesterov ? (float)p->momentum * (r->u[i] + g[i])
                               : (float)p->momentum * r->u[i] + g[i];
         r->added[i] += p->nesterov ? (double)r->u[i] + g[i] : (double)r->u[i];
     }
+}
+
+/* An update that other workers shaped too: weights whose sum is 4. */
+static void learn_update(struct run *r, struct gcb_memory *m, const float *sent, uint64_t step)
+{
+    float update[N];
+
+    check_fill(update, N, FILL_NOISE, 1000 + step);
+    for (size_t i = 0; i < N; i++)
+        update[i] += sent[i];
+    gcb_memory_learn(m, update, 4.0f);
+    for (size_t i = 0; gcb_memory_wants_update(m) && i < N; i++)
+        r->u[i] = update[i] / 4.0f;
 }
 
 static void simulate(struct run *r, struct gcb_memory *m, const struct gcb_memory_params *p)
@@ -62,6 +79,7 @@ static void simulate(struct run *r, struct gcb_memory *m, const struct gcb_memor
             r->sent[i] += s[i];
             r->u[i] = p->masking && s[i] != 0.0f ? 0.0f : r->u[i];
         }
+        learn_update(r, m, s, step);
     }
 }
 
@@ -147,6 +165,8 @@ static void momentum(void **state)
         {.kind = GCB_MEMORY_DGC, .momentum = 0.9},
         {.kind = GCB_MEMORY_DELAY, .delay = 4, .masking = 1},
         {.kind = GCB_MEMORY_DELAY, .delay = 5, .momentum = 0.5, .masking = 1},
+        {.kind = GCB_MEMORY_GMC},
+        {.kind = GCB_MEMORY_GMC, .momentum = 0.9},
     };
 
     (void)state;
@@ -181,6 +201,74 @@ static void clips(void **state)
     gcb_memory_destroy(m);
 }
 
+/* Step by step: what is encoded, what counts as owed, and what is saved. */
+static void global_momentum(void **state)
+{
+    const struct gcb_memory_params p = {.kind = GCB_MEMORY_GMC, .momentum = 0.75};
+    struct gcb_memory *m = open_memory(&p), *copy = open_memory(&p);
+    float g[N], s[N], update[N], e[N] = {0}, h[N] = {0}, saved_e[N], saved_h[N];
+    uint64_t summed = 9;
+
+    (void)state;
+    for (uint64_t step = 0; step < 20; step++) {
+        float owed[N] = {0};
+        const float *u;
+
+        check_fill(g, N, FILL_NOISE, step);
+        check_fill(update, N, FILL_NOISE, 100 + step);
+        assert_true(gcb_memory_stays_finite(m, g));
+        u = gcb_memory_compensate(m, g);
+        gcb_memory_add_input(m, g, owed);
+        threshold(s, u, 0.5f);
+        for (size_t i = 0; i < N; i++) {
+            assert_true(u[i] == e[i] + (0.75f * h[i] + g[i]));
+            assert_true(owed[i] == 0.75f * h[i] + g[i]);
+            e[i] = u[i] - s[i];
+            h[i] = update[i] / 1.5f;
+        }
+        gcb_memory_update(m, s);
+        gcb_memory_learn(m, update, 1.5f);
+    }
+    gcb_memory_save(m, saved_e, saved_h, &summed);
+    assert_memory_equal(saved_e, e, sizeof(e));
+    assert_memory_equal(saved_h, h, sizeof(h));
+    assert_int_equal(summed, 0);
+    assert_int_equal(gcb_memory_restore(copy, saved_e, saved_h, 0, NULL), 0);
+    assert_memory_equal(gcb_memory_compensate(copy, g), gcb_memory_compensate(m, g), sizeof(g));
+    assert_int_equal(gcb_memory_restore(copy, saved_e, saved_h, 1, NULL), GCB_E_MISMATCH);
+    gcb_memory_destroy(copy);
+    gcb_memory_destroy(m);
+}
+
+/* No update makes the memory infinite. */
+static void ignores_updates_that_are_not_finite(void **state)
+{
+    static const struct {
+        float value, total;
+    } bad[] = {{NAN, 1}, {INFINITY, 1}, {-INFINITY, 2}, {1, 0}, {3e38f, 0.5f}, {-3e38f, -0.5f}};
+    const struct gcb_memory_params p = {.kind = GCB_MEMORY_GMC, .momentum = 0.9};
+    struct gcb_memory *m = open_memory(&p);
+    float good[N], update[N] = {0}, h[N];
+    uint64_t summed;
+
+    (void)state;
+    check_fill(good, N, FILL_NOISE, 1);
+    gcb_memory_learn(m, good, 1.0f);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        update[N - 1] = bad[i].value;
+        gcb_memory_learn(m, update, bad[i].total);
+        gcb_memory_save(m, NULL, h, &summed);
+        assert_memory_equal(h, good, sizeof(h));
+    }
+    update[N - 1] = 3e38f;
+    gcb_memory_learn(m, update, 1.0f);
+    assert_true(gcb_memory_stays_finite(m, good)); /* 0.9 times 3e38 */
+    for (size_t i = 0; i < N; i++)
+        good[i] = 3e38f;
+    assert_false(gcb_memory_stays_finite(m, good));
+    gcb_memory_destroy(m);
+}
+
 static void none_is_transparent(void **state)
 {
     const struct gcb_memory_params p = {.kind = GCB_MEMORY_NONE};
@@ -202,6 +290,8 @@ int main(void)
         cmocka_unit_test(decay),
         cmocka_unit_test(momentum),
         cmocka_unit_test(clips),
+        cmocka_unit_test(global_momentum),
+        cmocka_unit_test(ignores_updates_that_are_not_finite),
         cmocka_unit_test(none_is_transparent),
     };
 
