@@ -277,6 +277,8 @@ static int end_worker(struct sending *a, struct gcb_diag *diag)
     a->encoded = gcb_exchange_input(a->exchange);
     memset(s->decoded, 0xff, n * sizeof(float));
     err = gcb_exchange_conclude(a->exchange, a->w ? NULL : s->update, s->decoded, diag);
+    if (a->w)
+        gcb_exchange_learn_update(a->exchange, s->update);
     if (!err)
         err = tally_message(a, diag);
     if (err)

@@ -9,6 +9,7 @@ struct plain {
     double p[WORKERS][NAMES][LARGEST], e[WORKERS][NAMES][LARGEST];
     unsigned age[WORKERS][NAMES][LARGEST];
     double sent[NAMES][LARGEST], due[NAMES][LARGEST]; /* since the start */
+    double momentum, last[NAMES][LARGEST];            /* gmc: of the last update */
     double alpha, cumulative, residual, gradient, touched;
 };
 
@@ -36,13 +37,13 @@ static void plain_step(struct plain *f, size_t step, double density)
             double *p = f->p[w][j], *e = f->e[w][j];
 
             for (uint64_t i = 0; i < n; i++)
-                p[i] = (double)(float)(e[i] + (double)g[i]);
+                p[i] = (double)(float)(e[i] + f->momentum * f->last[j][i] + (double)g[i]);
             for (uint64_t i = 0; i < n; i++) {
                 const bool kept = is_kept(p, n, i, k);
 
                 e[i] = kept ? 0.0 : p[i];
                 update[i] += kept ? p[i] / WORKERS : 0.0;
-                mean[i] += (double)g[i] / WORKERS;
+                mean[i] += (f->momentum * f->last[j][i] + (double)g[i]) / WORKERS;
                 any[i] |= kept;
                 f->age[w][j][i] = kept ? 0 : f->age[w][j][i] + 1;
                 f->residual += e[i] * e[i] / WORKERS;
@@ -50,6 +51,7 @@ static void plain_step(struct plain *f, size_t step, double density)
             }
         }
         for (uint64_t i = 0; i < n; i++) {
+            f->last[j][i] = update[i];
             f->sent[j][i] += update[i];
             f->due[j][i] += mean[i];
             f->touched += any[i];
@@ -87,13 +89,13 @@ static void expect_ages(const struct plain *f, const struct gcb_replay_step *ste
     assert_int_equal(step->figures.staleness_max, all[n - 1]);
 }
 
-static void feedback_is_what_it_says(void **state)
+static void run_plainly(struct replay_setup *s, const char *spec, double momentum)
 {
-    struct replay_setup *s = *state;
     struct plain *f = calloc(1, sizeof(*f));
 
+    f->momentum = momentum;
     s->config.loops = 3;
-    assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
+    assert_int_equal(replay_run(s, spec), 0);
     assert_int_equal(s->seen.steps, 3 * STEPS);
     for (size_t t = 0; t < 3 * STEPS; t++) {
         const struct gcb_replay_step *step = &s->seen.step[t];
@@ -109,8 +111,26 @@ static void feedback_is_what_it_says(void **state)
         replay_expect(step->figures.union_density, f->touched / (LARGEST + 70), 1e-12);
         expect_ages(f, step);
     }
-    assert_true(s->total.feedback && s->total.bound_ratio > 0.0 && s->total.bound_ratio <= 1.0);
     free(f);
+}
+
+static void feedback_is_what_it_says(void **state)
+{
+    struct replay_setup *s = *state;
+
+    run_plainly(s, "topk:density=0.1,memory=ef", 0.0);
+    assert_true(s->total.feedback && s->total.bound_ratio > 0.0 && s->total.bound_ratio <= 1.0);
+    run_plainly(s, "topk:density=0.1,memory=gmc", 0.0);
+    assert_true(s->total.feedback && s->total.bound_ratio > 0.0 && s->total.bound_ratio <= 1.0);
+}
+
+/* All workers learn the update, those too that compute none. */
+static void global_momentum_is_of_the_updates(void **state)
+{
+    struct replay_setup *s = *state;
+
+    run_plainly(s, "topk:density=0.1,memory=gmc,momentum=0.75", 0.75);
+    assert_true(!s->total.feedback && isnan(s->total.bound_ratio));
 }
 
 /* ||e||^2 <= 4 (1 - d) / d^2 max ||g||^2, and the ratio is of these very figures. */
@@ -250,9 +270,13 @@ static void clips_the_whole_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        REPLAY_CASE(feedback_is_what_it_says),    REPLAY_CASE(bound),
-        REPLAY_CASE(delay_counts_its_input),      REPLAY_CASE(bound_is_of_these_figures),
-        REPLAY_CASE(momentum_owes_what_it_added), REPLAY_CASE(clips_the_whole_gradient),
+        REPLAY_CASE(feedback_is_what_it_says),
+        REPLAY_CASE(bound),
+        REPLAY_CASE(delay_counts_its_input),
+        REPLAY_CASE(bound_is_of_these_figures),
+        REPLAY_CASE(momentum_owes_what_it_added),
+        REPLAY_CASE(clips_the_whole_gradient),
+        REPLAY_CASE(global_momentum_is_of_the_updates),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
