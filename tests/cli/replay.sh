@@ -88,6 +88,19 @@ has steps 2
 has method "'topk'"
 has status "'ok'"
 has "bound_holds" True
+has collective "'allgather'"
+run replay --method fp16 --method qsgd:collective=twoshot --allow-gaps --format json "$sample"
+exits 0
+check "the bytes of rounds add up" python3 -c "
+import json
+rows = [r for r in map(json.loads, open('$out')) if r['record'].startswith('replay')]
+assert [r['collective'] for r in rows] == 3 * ['allreduce'] + 3 * ['twoshot']
+assert [r['rounds'] for r in rows] == 3 * [1] + 3 * [2]
+for *steps, total in rows[:3], rows[3:]:
+    for r in (*steps, total):
+        assert len(r['round_bytes']) == r['rounds'] and sum(r['round_bytes']) == r['link_bytes'] > 0, r
+    assert [sum(b) for b in zip(*(r['round_bytes'] for r in steps))] == total['round_bytes']
+assert rows[2]['second_error'] is None and rows[5]['second_error'] > 0"
 run replay --method topk:memory=ef --per none --allow-gaps --format json "$sample"
 check "no rows of steps" sh -c "! grep -q replay_step '$out'"
 run replay --method fft --allow-gaps --format csv --results "$tmp/rows.json" "$sample"

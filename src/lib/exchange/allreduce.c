@@ -21,6 +21,11 @@ struct allreduce {
     bool spoilt;   /* some worker's values were not finite: so is the update */
 };
 
+static unsigned allreduce_rounds(const struct gcb_method *method)
+{
+    return method->codec->reduce->rounds;
+}
+
 static void allreduce_destroy(void *state)
 {
     struct allreduce *s = state;
@@ -208,6 +213,7 @@ static bool allreduce_conserves(const void *state)
 
 const struct gcb_collective_ops gcb_collective_allreduce = {
     .name = "allreduce",
+    .rounds = allreduce_rounds,
     .create = allreduce_create,
     .destroy = allreduce_destroy,
     .begin = allreduce_begin,

@@ -13,6 +13,16 @@ static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
     [GCB_COLLECTIVE_OKTOPK] = &gcb_collective_oktopk,
 };
 
+unsigned gcb_exchange_rounds(const struct gcb_method *method)
+{
+    const struct gcb_collective_ops *ops;
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, method);
+    ops = collectives[params.collective];
+    return ops->rounds ? ops->rounds(method) : 1;
+}
+
 #define GCB_ROUND_MOST 4096 /* bytes of a struct gcb_round */
 
 struct gcb_exchange {

@@ -299,6 +299,12 @@ static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
                         diag);
 }
 
+static unsigned twoshot_rounds(const struct gcb_method *method)
+{
+    (void)method;
+    return 2;
+}
+
 static int twoshot_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)
 {
     struct twoshot *s = state;
@@ -480,6 +486,7 @@ static void twoshot_second_error(const void *state, double *lost, double *sum)
 
 const struct gcb_collective_ops gcb_collective_twoshot = {
     .name = "twoshot",
+    .rounds = twoshot_rounds,
     .create = twoshot_create,
     .destroy = twoshot_destroy,
     .begin = twoshot_begin,

@@ -36,14 +36,20 @@ struct gcb_replay_config {
     uint64_t tune_steps;
 };
 
+#define GCB_REPLAY_ROUNDS 64 /* most rounds of an exchange */
+
 /* Figures of a step, or of all steps together. NAN: the figure has no meaning, as most figures of a step without a
  * message. In the figures of all steps, members marked "last" are those of the last step. */
 struct gcb_replay_figures {
     struct gcb_tally tally; /* of all messages; its error compares decoded with encoded values */
     uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
-    double ratio;         /* tally.input_bytes over tally.wire_bytes */
+    unsigned rounds;      /* the most rounds that a message took */
+    /* bytes that all workers together put on their links in each round, and in all rounds */
+    uint64_t round_bytes[GCB_REPLAY_ROUNDS], link_bytes;
+    double ratio;                  /* tally.input_bytes over tally.wire_bytes */
     double density, union_density; /* union_density of all steps: mean over steps with messages */
     double alpha, cosine;    /* averaged update against what was owed since the update before */
+    double second_error;     /* of sums that were encoded again; NAN: none were */
     double cumulative_error; /* last: sum of all updates against the sum of all that was owed */
     double gradient_norm, residual_norm; /* last: root of the mean of the workers' squared norms */
     uint64_t staleness_median, staleness_p99, staleness_max; /* last */

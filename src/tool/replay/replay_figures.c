@@ -89,6 +89,12 @@ static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay
     out->density = sent ? gcb_tally_density(&traffic->tally) : NAN;
     out->alpha = sent ? f.rel_l2 : NAN;
     out->cosine = sent ? f.cosine : NAN;
+    out->rounds = traffic->rounds;
+    memcpy(out->round_bytes, traffic->round_bytes, sizeof(out->round_bytes));
+    out->link_bytes = 0;
+    for (unsigned i = 0; i < traffic->rounds; i++)
+        out->link_bytes += traffic->round_bytes[i];
+    out->second_error = traffic->again ? sqrt(ratio(traffic->again_lost, traffic->again_sum)) : NAN;
     out->clamped_share = share(traffic->tuned_clamped, traffic->tuned_values);
 }
 
@@ -141,6 +147,12 @@ static void add_traffic(struct gcb_replay_traffic *sum, const struct gcb_replay_
     sum->tuned_values += added->tuned_values;
     sum->tuned_clamped += added->tuned_clamped;
     sum->input_bytes += added->input_bytes;
+    sum->rounds = added->rounds > sum->rounds ? added->rounds : sum->rounds;
+    for (unsigned i = 0; i < added->rounds; i++)
+        sum->round_bytes[i] += added->round_bytes[i];
+    sum->again |= added->again;
+    sum->again_sum += added->again_sum;
+    sum->again_lost += added->again_lost;
 }
 
 void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_replay_state *state,

@@ -2,6 +2,29 @@
 
 #include <math.h>
 
+/* Writes how messages travelled. */
+static void put_rounds(struct gcb_row *row, const struct gcb_replay_figures *f)
+{
+    json_t *bytes = json_array();
+
+    for (unsigned i = 0; i < f->rounds; i++)
+        if (json_array_append_new(bytes, json_integer((json_int_t)f->round_bytes[i])))
+            row->failed = true;
+    gcb_row_u64(row, GCB_FIELD_ROUNDS, f->rounds);
+    gcb_row_json(row, GCB_FIELD_ROUND_BYTES, bytes);
+    gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, f->link_bytes);
+}
+
+static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                        const struct gcb_method *method)
+{
+    struct gcb_exchange_params params;
+
+    gcb_rows_put_setting(row, setting, method);
+    gcb_method_exchange(&params, method);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+}
+
 /* Writes the figures `f` of a step or of all steps. Either `step` or `total` is NULL. */
 static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
                         const struct gcb_replay_step *step, const struct gcb_replay_total *total)
@@ -10,6 +33,7 @@ static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
     gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, f->input_bytes);
     gcb_row_u64(row, GCB_FIELD_COVERED_BYTES, f->tally.input_bytes);
     gcb_rows_put_bytes(row, &f->tally);
+    put_rounds(row, f);
     gcb_row_real(row, GCB_FIELD_RATIO, f->ratio);
     gcb_row_real(row, GCB_FIELD_DENSITY, f->density);
     gcb_row_real(row, GCB_FIELD_UNION_DENSITY, f->union_density);
@@ -17,6 +41,7 @@ static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
     if (total)
         gcb_row_real(row, GCB_FIELD_ALPHA_MAX, total->alpha_max);
     gcb_row_real(row, GCB_FIELD_COSINE, f->cosine);
+    gcb_row_real(row, GCB_FIELD_SECOND_ERROR, f->second_error);
     gcb_row_real(row, GCB_FIELD_CUMULATIVE_ERROR, f->cumulative_error);
     gcb_row_real(row, GCB_FIELD_GRADIENT_NORM, f->gradient_norm);
     gcb_row_real(row, GCB_FIELD_RESIDUAL_NORM, f->residual_norm);
@@ -40,7 +65,7 @@ void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *se
     gcb_row_u64(row, GCB_FIELD_INDEX, step->index);
     gcb_row_u64(row, GCB_FIELD_LOOP, step->loop);
     gcb_row_u64(row, GCB_FIELD_STEP, step->step);
-    gcb_rows_put_setting(row, setting, method);
+    put_setting(row, setting, method);
     gcb_row_real(row, GCB_FIELD_THETA, step->theta);
     gcb_row_real(row, GCB_FIELD_LR, step->lr);
     put_figures(row, &step->figures, step, NULL);
@@ -52,7 +77,7 @@ void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting
 {
     gcb_row_init(row, GCB_RECORD_REPLAY);
     gcb_row_text(row, GCB_FIELD_FILE, file);
-    gcb_rows_put_setting(row, setting, method);
+    put_setting(row, setting, method);
     gcb_row_text(row, GCB_FIELD_STATUS, total->interrupted ? "interrupted" : "ok");
     gcb_row_u64(row, GCB_FIELD_STEPS, total->steps);
     gcb_row_u64(row, GCB_FIELD_SILENT_STEPS, total->silent_steps);

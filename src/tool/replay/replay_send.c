@@ -100,16 +100,36 @@ static int begin_worker(struct sending *a, struct gcb_diag *diag)
 
 /* ---- the rounds ---- */
 
-/* Remembers the workers' messages, with which the device's are compared. They stay in s->local until its next run. */
+/* Counts the bytes of a round, and remembers the workers' messages, with which the device's are compared: they stay in
+ * s->local until its next run. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
-    struct gcb_replay_state *s = ctx;
+    const struct sending *a = ctx;
+    struct gcb_replay_traffic *traffic = &a->step->traffic;
+    struct gcb_replay_state *s = a->s;
     uint8_t *bytes = s->local.bytes;
 
-    (void)round;
-    (void)link_bytes;
+    if (traffic->rounds <= round)
+        traffic->rounds = round + 1;
+    if (round < GCB_REPLAY_ROUNDS)
+        traffic->round_bytes[round] += link_bytes;
     for (uint32_t w = 0; w < s->workers; w++, bytes += s->wires[w - 1].len)
         s->wires[w] = (struct gcb_wbuf){.data = bytes, .len = sent[w].bytes};
+}
+
+static int run_rounds(struct sending *a, struct gcb_diag *diag)
+{
+    struct gcb_local *local = &a->s->local;
+    int err;
+
+    local->workers = a->s->workers;
+    local->observe = on_round;
+    local->ctx = a;
+    err = gcb_local_run(local, a->message->exchanges, diag);
+    if (!err && a->step->traffic.rounds > GCB_REPLAY_ROUNDS)
+        err = gcb_diag_set(diag, GCB_E_INTERNAL, "an exchange has more than %d rounds",
+                           GCB_REPLAY_ROUNDS);
+    return explain(a, err, diag);
 }
 
 /* ---- the end ---- */
@@ -270,6 +290,7 @@ static void receive_span(void *ctx, uint64_t i)
 static int end_worker(struct sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
+    struct gcb_replay_traffic *traffic = &a->step->traffic;
     const float *residual = gcb_memory_residual(gcb_exchange_memory(a->exchange));
     const uint64_t n = a->plan->count;
     int err;
@@ -283,6 +304,8 @@ static int end_worker(struct sending *a, struct gcb_diag *diag)
         err = tally_message(a, diag);
     if (err)
         return err;
+    traffic->again |=
+        gcb_exchange_second_error(a->exchange, &traffic->again_lost, &traffic->again_sum);
     gcb_parallel(s->config->queue, gcb_span_count(n), receive_span, a);
     err = gcb_exchange_learn(a->exchange, s->decoded, diag);
     if (!err && a->worker->on_device.memory)
@@ -354,10 +377,7 @@ int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
     }
     if (err)
         return err;
-    s->local.workers = s->workers;
-    s->local.observe = on_round;
-    s->local.ctx = s;
-    err = explain(&a, gcb_local_run(&s->local, a.message->exchanges, diag), diag);
+    err = run_rounds(&a, diag);
     for (uint32_t w = 0; !err && w < s->workers; w++) {
         set_worker(&a, plans, w);
         err = explain(&a, end_worker(&a, diag), diag);

@@ -67,6 +67,10 @@ struct gcb_replay_traffic {
     struct gcb_fidelity updates; /* x: owed since the message before; y: arrived */
     uint64_t tuned_values, tuned_clamped;
     uint64_t input_bytes;
+    unsigned rounds; /* the most rounds of a message */
+    uint64_t round_bytes[GCB_REPLAY_ROUNDS];
+    bool again; /* sums were encoded again: squared norms of the sums, and of what this lost */
+    double again_sum, again_lost;
 };
 
 /* Sums of one step over all messages. */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "src/lib/exchange/exchange.h"
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/sink.h"
 
@@ -172,10 +173,10 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_real(row, d->bandwidth_share, bandwidth_share(s, t, &t->decode, s->fill_gbps));
 }
 
-/* Sets how messages may travel: as the user said, or in any way that the method can. */
+/* Sets how messages may travel: as the user said, or in any way that the method can; and how they do by default. */
 static void put_collectives(struct gcb_row *row, const struct gcb_method *method)
 {
-    const unsigned can = gcb_method_collectives(method);
+    const unsigned can = gcb_method_collectives(method), rounds = gcb_exchange_rounds(method);
     json_t *names = json_array();
     struct gcb_exchange_params params;
 
@@ -186,6 +187,8 @@ static void put_collectives(struct gcb_row *row, const struct gcb_method *method
             json_array_append_new(names, json_string(gcb_collective_names[i])))
             row->failed = true;
     gcb_row_json(row, GCB_FIELD_COLLECTIVES, names);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+    gcb_row_known_u64(row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
 }
 
 static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
