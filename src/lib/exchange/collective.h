@@ -76,5 +76,6 @@ extern const struct gcb_collective_ops gcb_collective_allgather; /* allgather.c 
 extern const struct gcb_collective_ops gcb_collective_allreduce; /* allreduce.c */
 extern const struct gcb_collective_ops gcb_collective_twoshot;   /* twoshot.c */
 extern const struct gcb_collective_ops gcb_collective_oktopk;    /* oktopk.c */
+extern const struct gcb_collective_ops gcb_collective_spardl;    /* spardl.c */
 
 #endif

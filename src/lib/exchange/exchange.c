@@ -11,6 +11,7 @@ static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
     [GCB_COLLECTIVE_ALLREDUCE] = &gcb_collective_allreduce,
     [GCB_COLLECTIVE_TWOSHOT] = &gcb_collective_twoshot,
     [GCB_COLLECTIVE_OKTOPK] = &gcb_collective_oktopk,
+    [GCB_COLLECTIVE_SPARDL] = &gcb_collective_spardl,
 };
 
 unsigned gcb_exchange_rounds(const struct gcb_method *method)

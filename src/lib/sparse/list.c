@@ -35,8 +35,7 @@ int gcb_list_reserve(struct gcb_list *l, uint64_t n)
     return 0;
 }
 
-/* Number of elements before position `pos`. */
-static uint64_t rank_of(const struct gcb_list *l, uint64_t pos)
+uint64_t gcb_list_rank(const struct gcb_list *l, uint64_t pos)
 {
     uint64_t low = 0, high = l->n;
 
@@ -53,11 +52,12 @@ static uint64_t rank_of(const struct gcb_list *l, uint64_t pos)
 
 struct gcb_list gcb_list_slice(const struct gcb_list *l, uint64_t first, uint64_t end)
 {
-    const uint64_t from = rank_of(l, first);
+    const uint64_t from = gcb_list_rank(l, first);
 
     if (l->n == 0)
         return (struct gcb_list){0};
-    return (struct gcb_list){.pos = l->pos + from, .x = l->x + from, .n = rank_of(l, end) - from};
+    return (struct gcb_list){
+        .pos = l->pos + from, .x = l->x + from, .n = gcb_list_rank(l, end) - from};
 }
 
 int gcb_list_add(struct gcb_list *out, const struct gcb_list *a, const struct gcb_list *b,
@@ -98,6 +98,27 @@ void gcb_list_filter(struct gcb_list *l, uint32_t magnitude)
         l->pos[n] = l->pos[i];
         l->x[n] = l->x[i];
         n += gcb_magnitude(l->x[i]) >= magnitude;
+    }
+    l->n = n;
+}
+
+void gcb_list_keep_largest(struct gcb_list *l, const struct gcb_kernels *kernels, uint64_t k)
+{
+    uint64_t above, ties, n = 0;
+    uint32_t kth;
+
+    if (l->n <= k)
+        return;
+    kth = gcb_select_kth(kernels, l->x, l->n, k, &above);
+    ties = k - above;
+    for (uint64_t i = 0; i < l->n; i++) {
+        const uint32_t magnitude = gcb_magnitude(l->x[i]);
+        const bool tie = magnitude == kth && ties > 0;
+
+        l->pos[n] = l->pos[i];
+        l->x[n] = l->x[i];
+        n += magnitude > kth || tie;
+        ties -= tie;
     }
     l->n = n;
 }

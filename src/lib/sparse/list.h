@@ -26,6 +26,9 @@ static inline void gcb_list_push(struct gcb_list *l, uint64_t pos, float x)
     l->x[l->n++] = x;
 }
 
+/* Number of elements before position `pos`. */
+uint64_t gcb_list_rank(const struct gcb_list *l, uint64_t pos);
+
 /* The elements at positions from `first` to `end` - 1, borrowed. */
 struct gcb_list gcb_list_slice(const struct gcb_list *l, uint64_t first, uint64_t end);
 
@@ -39,6 +42,9 @@ uint32_t gcb_list_kth(const struct gcb_list *l, const struct gcb_kernels *kernel
 
 /* Drops the elements below the magnitude. */
 void gcb_list_filter(struct gcb_list *l, uint32_t magnitude);
+
+/* Drops all but the k largest magnitudes, k >= 1; among equal ones, the first stay. */
+void gcb_list_keep_largest(struct gcb_list *l, const struct gcb_kernels *kernels, uint64_t k);
 
 /* ---- with an encoder of the sparse codec that has no transform ---- */
 

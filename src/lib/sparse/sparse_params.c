@@ -195,5 +195,5 @@ unsigned gcb_sparse_collectives(const double *value)
         gcb_value_coders[(int)value[ROW_VALUES]]->one_sign ||
         ((int)value[ROW_SELECT] == GCB_SELECT_REDSYNC && (int)value[ROW_QUANT] == GCB_QUANT_ASQ))
         return 0;
-    return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_OKTOPK);
+    return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_OKTOPK) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_SPARDL);
 }
