@@ -12,6 +12,7 @@
  *
  * signed_levels:  code[i] = gcb_dither_signed(x[i], byte[i], index + i): the level, with the sign above it
  *                 at bit sign_bit. 1 <= sign_bit <= 15, levels < 2^sign_bit.
+ * nearest_levels: code[i] = gcb_dither_nearest(x[i]): the same without draws.
  * trits:          code[i] = gcb_dither_trit(...) = 1 + sign(x[i]) * level, for levels = 1: 0, 1 or 2.
  * from_levels:    x[i] = (+ or -) scale * step[level]; level 0 gives +0. `step` has 2^sign_bit entries;
  *                 entries above the number of levels are 0, so any code is safe. Bits above the sign
@@ -25,6 +26,8 @@
  */
 typedef void gcb_dither_signed_fn(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
                                   uint64_t index, const struct gcb_dither *d, unsigned sign_bit);
+typedef void gcb_dither_nearest_fn(uint16_t *code, const float *x, size_t n,
+                                   const struct gcb_dither *d, unsigned sign_bit);
 typedef void gcb_dither_trits_fn(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
                                  uint64_t index, const struct gcb_dither *d);
 typedef void gcb_dither_from_levels_fn(float *x, const uint16_t *code, size_t n, const float *step,
@@ -37,6 +40,7 @@ typedef void gcb_dither_add_trits_fn(float *acc, const uint16_t *code, size_t n,
 
 struct gcb_dither_fns {
     gcb_dither_signed_fn *signed_levels;
+    gcb_dither_nearest_fn *nearest_levels;
     gcb_dither_trits_fn *trits;
     gcb_dither_from_levels_fn *from_levels;
     gcb_dither_from_trits_fn *from_trits;

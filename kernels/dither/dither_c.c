@@ -10,6 +10,15 @@ static void signed_levels_c(uint16_t *code, const float *x, size_t n, const uint
         code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, &local, sign_bit);
 }
 
+static void nearest_levels_c(uint16_t *code, const float *x, size_t n, const struct gcb_dither *d,
+                             unsigned sign_bit)
+{
+    const struct gcb_dither local = *d;
+
+    for (size_t i = 0; i < n; i++)
+        code[i] = (uint16_t)gcb_dither_nearest(x[i], &local, sign_bit);
+}
+
 static void trits_c(uint16_t *code, const float *x, size_t n, const uint8_t *byte, uint64_t index,
                     const struct gcb_dither *d)
 {
@@ -49,6 +58,7 @@ void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags)
 {
     (void)cpu_flags;
     fns->signed_levels = signed_levels_c;
+    fns->nearest_levels = nearest_levels_c;
     fns->trits = trits_c;
     fns->from_levels = from_levels_c;
     fns->from_trits = from_trits_c;

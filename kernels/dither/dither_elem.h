@@ -124,6 +124,15 @@ GCB_HD uint32_t gcb_dither_trit(float x, uint32_t byte, uint64_t index, const st
     return gcb_dither_trit_of(gcb_dither_level(x, byte, index, d), x);
 }
 
+/* The level nearest to t, with the sign of x above it; level 0 has no sign. Ties go to the even level: adding 2^23 leaves
+ * no bits for a fraction. */
+GCB_HD uint32_t gcb_dither_nearest(float x, const struct gcb_dither *d, uint32_t sign_bit)
+{
+    const uint32_t level = (uint32_t)(gcb_dither_t(x, d) + 8388608.0f - 8388608.0f);
+
+    return level | (gcb_bits_of(x) >> 31 & (level != 0)) << sign_bit;
+}
+
 /* The value of a signed level; step = level / levels is given. */
 GCB_HD float gcb_dither_step_value(uint32_t code, float step, float scale, uint32_t sign_bit)
 {

@@ -200,21 +200,20 @@ static void element_is_near(void *ctx, uint64_t i, const struct gcb_element_erro
 {
     const struct compared *c = ctx;
     const double error = fabs((double)c->x[i] - (double)c->y[i]);
-    const double slack =
-        gcb_error_rule_of(c->m->codec)->drawn ? gcb_element_slack(c->x[i], e) : 0.0;
+    const double slack = gcb_error_rule_of(c->m)->drawn ? gcb_element_slack(c->x[i], e) : 0.0;
     char spec[256];
 
     if (error > e->most + slack)
         fail_msg("%s: element %llu, %.9g, comes back as %.9g; its error rule, \"%s\" in "
                  "src/tool/verify/error_rules.c, allows an error of %.9g",
                  gcb_method_spec(spec, sizeof(spec), c->m, GCB_SPEC_FULL), (unsigned long long)i,
-                 (double)c->x[i], (double)c->y[i], c->m->codec->error_rule, e->most);
+                 (double)c->x[i], (double)c->y[i], gcb_error_rule_of(c->m)->name, e->most);
 }
 
 /* No element is farther from the original than its codec's error rule says. */
 static void error_rule_holds(const struct gcb_method *m, const struct trip *t, const float *x)
 {
-    const struct gcb_error_rule *rule = gcb_error_rule_of(m->codec);
+    const struct gcb_error_rule *rule = gcb_error_rule_of(m);
     const struct gcb_rule_input in = {m, x, t->n, t->message, t->length};
     struct compared compared = {m, x, t->back};
 

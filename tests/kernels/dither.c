@@ -61,6 +61,32 @@ static void check_elements(void)
     }
 }
 
+/* The nearest level in double; ties go to the even one. */
+static void check_nearest(void)
+{
+    static const uint32_t levels[] = {1, 2, 7, 127, 255, 32767};
+    static float x[4096];
+    static uint16_t code[4096];
+    struct gcb_dither_fns fns;
+
+    gcb_dither_init(&fns, 0);
+    for (size_t k = 0; k < NORMS * 6; k++) {
+        const struct gcb_dither d = dither_of(levels[k % 6], norms[k / 6], k);
+
+        check_fill(x, 4096, k % 2 ? FILL_HOSTILE : FILL_NOISE, k);
+        for (size_t i = 0; i < 4096; i += 3) /* ties, if the norm is a power of two */
+            x[i] = norms[k / 6] / (float)d.levels * (0.5f + (float)(i % d.levels));
+        fns.nearest_levels(code, x, 4096, &d, 15);
+        for (size_t i = 0; i < 4096; i++) {
+            const double t = (double)fminf(fabsf(x[i]) * d.factor * d.inv, (float)d.levels);
+            const uint32_t level = (uint32_t)nearbyint(t);
+
+            check_that(code[i] == (level | (level && signbit(x[i]) ? 0x8000u : 0)),
+                       "nearest code of %a (t = %a) is %u", (double)x[i], t, code[i]);
+        }
+    }
+}
+
 /* The level, by the two steps that a device takes. */
 static uint32_t level_in_two_steps(float x, uint32_t byte, uint64_t index,
                                    const struct gcb_dither *d)
@@ -335,6 +361,7 @@ static void check_against_c(const struct check_isa *isa)
 static void body(void)
 {
     check_elements();
+    check_nearest();
     check_two_steps();
     check_units();
     check_last_bit();

@@ -192,8 +192,10 @@ struct gcb_codec {
      * `caps`. */
     unsigned (*caps_of)(const double *value);
     /* The row of src/tool/verify/error_rules.c that says how far each decoded element may be from the original; NULL:
-     * elements are not rounded one by one. */
+     * elements are not rounded one by one. `error_rule_of` is used instead if the rule depends on parameters; value[i]
+     * belongs to row i. */
     const char *error_rule;
+    const char *(*error_rule_of)(const double *value);
     const struct gcb_param *params; /* NULL: no parameters */
     /* refuses combinations of values that make no sense for any tensor; value[i] belongs to row i; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);

@@ -3,9 +3,8 @@
 
 #include "kernels/reduce/norm_elem.h"
 #include "src/lib/base/alloc.h"
-#include "src/lib/codec/elias.h"
 #include "src/lib/codec/packed.h"
-#include "src/lib/codec/qsgd.h"
+#include "src/lib/codec/qsgd_state.h"
 
 /*
  * QSGD (Alistarh et al., NIPS 2017): the values of a bucket are divided by its norm and rounded stochastically to the
@@ -18,28 +17,11 @@
  * The two Elias codings are written in blocks of GCB_TILE codes. A directory in front has the byte length of each block,
  * 16 bits each.
  */
-struct qsgd {
-    struct gcb_qsgd_params p;
-    struct gcb_codec_env env;
-    struct gcb_qsgd_layout l;
-    uint64_t unit;          /* elements that a thread takes at a time */
-    float *step;            /* step[l] is l / s for a level l up to s, then 0 */
-    struct gcb_elias elias; /* for coding=elias and elias-sparse */
-};
-
 /* ---- sizes and tables ---- */
 
 static uint64_t block_count(uint64_t count)
 {
     return (count + GCB_TILE - 1) / GCB_TILE;
-}
-
-/* The number of elements in run i, if the tensor is cut into runs of `length` elements. The last run may be shorter. */
-static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
-{
-    const uint64_t left = s->env.count - i * length;
-
-    return left < length ? left : length;
 }
 
 void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, uint64_t count)
@@ -58,7 +40,7 @@ void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, ui
         out->max_payload += block_count(count) * sizeof(uint16_t) + gcb_elias_bound(count, out->s);
 }
 
-static int make_steps(struct qsgd *s)
+static int make_steps(struct gcb_qsgd *s)
 {
     s->step = gcb_alloc_zero(UINT64_C(1) << s->l.sign_bit, sizeof(float));
     if (!s->step)
@@ -69,7 +51,7 @@ static int make_steps(struct qsgd *s)
 }
 
 /* The shortest run of whole buckets that fills a tile and whose codes end at a byte. */
-static uint64_t unit_length(const struct qsgd *s)
+static uint64_t unit_length(const struct gcb_qsgd *s)
 {
     uint64_t unit = s->l.bucket;
 
@@ -80,7 +62,7 @@ static uint64_t unit_length(const struct qsgd *s)
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct qsgd *s = state;
+    struct gcb_qsgd *s = state;
     int err;
 
     s->env = *env;
@@ -94,60 +76,54 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     err = make_steps(s);
     if (!err && s->p.coding != GCB_QSGD_FIXED)
         err = gcb_elias_init(&s->elias);
-    return err ? gcb_diag_nomem(diag, sizeof(float) << s->l.sign_bit, "level tables") : 0;
+    if (err)
+        return gcb_diag_nomem(diag, sizeof(float) << s->l.sign_bit, "level tables");
+    return env->workers ? gcb_qsgd_init_shared(s, diag) : 0;
 }
 
 static void qsgd_fini(void *state)
 {
-    struct qsgd *s = state;
+    struct gcb_qsgd *s = state;
 
     gcb_free(s->step);
     gcb_elias_fini(&s->elias);
+    gcb_shared_scale_fini(&s->shared);
 }
 
 static uint64_t qsgd_max_payload(const void *state)
 {
-    const struct qsgd *s = state;
+    const struct gcb_qsgd *s = state;
 
     return s->l.max_payload;
 }
 
 /* ---- norms and levels, common to all codings ---- */
 
-/* The data of a call. When encoding, the fields for decoding are NULL, and the reverse. */
-struct job {
-    const struct qsgd *s;
-    struct gcb_rounding_draw draw;
-    const float *from;
-    float *to;
-    const struct gcb_addition *add; /* NULL: decode to `to` */
-    uint8_t *norms_out, *out;
-    const uint8_t *norms, *in;
-};
-
 /* The bucket's norm as a finite float, at least max|x|. */
-static float norm_of(const struct qsgd *s, const float *x, size_t n)
+static float norm_of(const struct gcb_qsgd *s, const float *x, size_t n)
 {
     if (s->p.norm == GCB_QSGD_MAX)
         return gcb_float_of(s->env.kernels->reduce.max_bits(x, n));
     return gcb_norm_of_squares(gcb_reduce_blocks(s->env.kernels->reduce.sum_sq, x, n));
 }
 
-/* Writes the norms of buckets [from, to). */
-static void put_norms(const struct job *job, uint64_t from, uint64_t to)
+/* Writes the norms of buckets [from, to), times the weight. */
+void gcb_qsgd_put_norms(const struct gcb_qsgd_job *job, uint64_t from, uint64_t to)
 {
-    const struct qsgd *s = job->s;
+    const struct gcb_qsgd *s = job->s;
 
     for (uint64_t b = from; b < to; b++)
         gcb_store_f32(job->norms_out + b * sizeof(float),
-                      norm_of(s, job->from + b * s->l.bucket, run_length(s, b, s->l.bucket)));
+                      fabsf(job->weight) *
+                          norm_of(s, job->from + b * s->l.bucket, gcb_qsgd_run(s, b, s->l.bucket)));
 }
 
-/* Computes the codes of n elements from `first` on, all in one bucket. `byte` has the coarse random draws. */
-static void quantise_run(const struct job *job, float norm, uint64_t first, size_t n,
-                         const uint8_t *byte, uint16_t *code)
+/* Computes the codes of n elements x, all in one bucket, of which the first has the number `first`. `byte` has the coarse
+ * random draws. */
+static void quantise_run(const struct gcb_qsgd_job *job, float norm, const float *x, uint64_t first,
+                         size_t n, const uint8_t *byte, uint16_t *code)
 {
-    const struct qsgd *s = job->s;
+    const struct gcb_qsgd *s = job->s;
     struct gcb_dither d = {
         .seed = s->env.seed,
         .coarse = job->draw.coarse,
@@ -160,39 +136,45 @@ static void quantise_run(const struct job *job, float norm, uint64_t first, size
         return;
     }
     gcb_dither_scale(&d, norm);
-    s->env.kernels->dither.signed_levels(code, job->from + first, n, byte, first, &d,
-                                         s->l.sign_bit);
+    if (s->p.rounding == GCB_QSGD_NEAREST) {
+        s->env.kernels->dither.nearest_levels(code, x, n, &d, s->l.sign_bit);
+        return;
+    }
+    s->env.kernels->dither.signed_levels(code, x, n, byte, first, &d, s->l.sign_bit);
 }
 
 /* How many of the elements [first, first + n) are in the same bucket as element `first`. */
-static size_t part_in_bucket(const struct qsgd *s, uint64_t first, size_t n)
+static size_t part_in_bucket(const struct gcb_qsgd *s, uint64_t first, size_t n)
 {
     const uint64_t left = s->l.bucket - first % s->l.bucket;
 
     return left < n ? left : n;
 }
 
-/* Computes the codes of n <= GCB_TILE elements from `first` on. Their norms have been written before. */
-static void quantise(const struct job *job, uint64_t first, size_t n, uint16_t *code)
+/* Computes the codes of n <= GCB_TILE elements x, of which the first has the number `first`. The norms of their buckets
+ * have been written before. */
+void gcb_qsgd_quantise(const struct gcb_qsgd_job *job, const float *x, uint64_t first, size_t n,
+                       uint16_t *code)
 {
-    const struct qsgd *s = job->s;
+    const struct gcb_qsgd *s = job->s;
     uint8_t byte[GCB_TILE + 16];
     const size_t skip = first % 16; /* draws come in blocks of 16 */
 
-    s->env.kernels->philox.bytes(byte, n + skip, s->env.seed, first - skip, job->draw.coarse);
+    if (s->p.rounding == GCB_QSGD_STOCHASTIC)
+        s->env.kernels->philox.bytes(byte, n + skip, s->env.seed, first - skip, job->draw.coarse);
     for (size_t i = 0, part; i < n; i += part) {
         const uint64_t b = (first + i) / s->l.bucket;
 
         part = part_in_bucket(s, first + i, n - i);
-        quantise_run(job, gcb_load_f32(job->norms_out + b * sizeof(float)), first + i, part,
+        quantise_run(job, gcb_load_f32(job->norms_out + b * sizeof(float)), x + i, first + i, part,
                      byte + skip + i, code + i);
     }
 }
 
 /* The inverse of quantise. */
-static void rebuild(const struct job *job, const uint16_t *code, uint64_t first, size_t n)
+static void rebuild(const struct gcb_qsgd_job *job, const uint16_t *code, uint64_t first, size_t n)
 {
-    const struct qsgd *s = job->s;
+    const struct gcb_qsgd *s = job->s;
     const struct gcb_dither_fns *f = &s->env.kernels->dither;
 
     for (size_t i = 0, part; i < n; i += part) {
@@ -212,16 +194,16 @@ static void rebuild(const struct job *job, const uint16_t *code, uint64_t first,
 
 static void encode_unit(void *ctx, uint64_t i)
 {
-    const struct job *job = ctx;
-    const struct qsgd *s = job->s;
-    const uint64_t first = i * s->unit, last = first + run_length(s, i, s->unit);
+    const struct gcb_qsgd_job *job = ctx;
+    const struct gcb_qsgd *s = job->s;
+    const uint64_t first = i * s->unit, last = first + gcb_qsgd_run(s, i, s->unit);
     uint16_t code[GCB_TILE];
 
-    put_norms(job, first / s->l.bucket, (last + s->l.bucket - 1) / s->l.bucket);
+    gcb_qsgd_put_norms(job, first / s->l.bucket, (last + s->l.bucket - 1) / s->l.bucket);
     for (uint64_t at = first; at < last; at += GCB_TILE) {
         const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
 
-        quantise(job, at, n, code);
+        gcb_qsgd_quantise(job, job->from + at, at, n, code);
         s->env.kernels->bitpack.pack(job->out + gcb_packed_bytes(at, s->l.width), code, n,
                                      s->l.width);
     }
@@ -229,9 +211,9 @@ static void encode_unit(void *ctx, uint64_t i)
 
 static void decode_unit(void *ctx, uint64_t i)
 {
-    const struct job *job = ctx;
-    const struct qsgd *s = job->s;
-    const uint64_t first = i * s->unit, last = first + run_length(s, i, s->unit);
+    const struct gcb_qsgd_job *job = ctx;
+    const struct gcb_qsgd *s = job->s;
+    const uint64_t first = i * s->unit, last = first + gcb_qsgd_run(s, i, s->unit);
     uint16_t code[GCB_TILE];
 
     for (uint64_t at = first; at < last; at += GCB_TILE) {
@@ -243,38 +225,33 @@ static void decode_unit(void *ctx, uint64_t i)
     }
 }
 
-static uint64_t unit_count(const struct qsgd *s)
+static int encode_fixed(struct gcb_qsgd_job *job, struct gcb_wbuf *out)
 {
-    return (s->env.count + s->unit - 1) / s->unit;
-}
-
-static int encode_fixed(struct job *job, struct gcb_wbuf *out)
-{
-    const struct qsgd *s = job->s;
+    const struct gcb_qsgd *s = job->s;
 
     job->out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, s->l.width));
     if (!job->out)
         return GCB_E_NOSPACE;
-    gcb_parallel(s->env.queue, unit_count(s), encode_unit, job);
+    gcb_parallel(s->env.queue, gcb_qsgd_units(s), encode_unit, job);
     return 0;
 }
 
-static int decode_fixed(struct job *job, struct gcb_rbuf *in)
+static int decode_fixed(struct gcb_qsgd_job *job, struct gcb_rbuf *in)
 {
-    const struct qsgd *s = job->s;
+    const struct gcb_qsgd *s = job->s;
 
     job->in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->l.width));
     if (!job->in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, unit_count(s), decode_unit, job);
+    gcb_parallel(s->env.queue, gcb_qsgd_units(s), decode_unit, job);
     return 0;
 }
 
 /* ---- Elias codings ---- */
 
-static int encode_elias(const struct job *job, struct gcb_wbuf *out)
+static int encode_elias(const struct gcb_qsgd_job *job, struct gcb_wbuf *out)
 {
-    const struct qsgd *s = job->s;
+    const struct gcb_qsgd *s = job->s;
     const uint64_t blocks = block_count(s->env.count);
     uint8_t *directory = gcb_wbuf_take(out, blocks * sizeof(uint16_t));
     struct gcb_bitw w = {.p = gcb_wbuf_take(out, gcb_elias_bound(s->env.count, s->l.s))};
@@ -282,13 +259,13 @@ static int encode_elias(const struct job *job, struct gcb_wbuf *out)
 
     if (!directory || !w.p)
         return GCB_E_NOSPACE;
-    put_norms(job, 0, s->l.buckets);
+    gcb_qsgd_put_norms(job, 0, s->l.buckets);
     for (uint64_t b = 0; b < blocks; b++) {
         const uint8_t *start = w.p;
-        const size_t n = run_length(s, b, GCB_TILE);
+        const size_t n = gcb_qsgd_run(s, b, GCB_TILE);
         uint16_t length;
 
-        quantise(job, b * GCB_TILE, n, code);
+        gcb_qsgd_quantise(job, job->from + b * GCB_TILE, b * GCB_TILE, n, code);
         gcb_elias_put(&s->elias, &w, code, n);
         length = (uint16_t)(w.p - start);
         memcpy(directory + b * sizeof(length), &length, sizeof(length));
@@ -298,19 +275,19 @@ static int encode_elias(const struct job *job, struct gcb_wbuf *out)
 }
 
 /* Reads block b. The directory gives its length. Returns 0 or GCB_E_CORRUPT. */
-static int get_block(const struct qsgd *s, const uint8_t *directory, struct gcb_rbuf *in,
+static int get_block(const struct gcb_qsgd *s, const uint8_t *directory, struct gcb_rbuf *in,
                      uint64_t b, uint16_t *code)
 {
     uint16_t length;
 
     memcpy(&length, directory + b * sizeof(length), sizeof(length));
     return gcb_elias_get(&s->elias, gcb_rbuf_take(in, length), length, code,
-                         run_length(s, b, GCB_TILE));
+                         gcb_qsgd_run(s, b, GCB_TILE));
 }
 
-static int decode_elias(const struct job *job, struct gcb_rbuf *in)
+static int decode_elias(const struct gcb_qsgd_job *job, struct gcb_rbuf *in)
 {
-    const struct qsgd *s = job->s;
+    const struct gcb_qsgd *s = job->s;
     const uint64_t blocks = block_count(s->env.count);
     const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
     uint16_t code[GCB_TILE];
@@ -320,12 +297,12 @@ static int decode_elias(const struct job *job, struct gcb_rbuf *in)
     for (uint64_t b = 0; b < blocks; b++) {
         if (get_block(s, directory, in, b, code))
             return GCB_E_CORRUPT;
-        rebuild(job, code, b * GCB_TILE, run_length(s, b, GCB_TILE));
+        rebuild(job, code, b * GCB_TILE, gcb_qsgd_run(s, b, GCB_TILE));
     }
     return 0;
 }
 
-static int elias_entropy(const struct qsgd *s, struct gcb_rbuf *in, double *bits)
+static int elias_entropy(const struct gcb_qsgd *s, struct gcb_rbuf *in, double *bits)
 {
     const uint64_t blocks = block_count(s->env.count), symbols = UINT64_C(2) << s->l.sign_bit;
     const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
@@ -335,7 +312,7 @@ static int elias_entropy(const struct qsgd *s, struct gcb_rbuf *in, double *bits
 
     for (uint64_t b = 0; b < blocks && !err; b++) {
         err = get_block(s, directory, in, b, code);
-        for (size_t i = 0; !err && i < run_length(s, b, GCB_TILE); i++)
+        for (size_t i = 0; !err && i < gcb_qsgd_run(s, b, GCB_TILE); i++)
             histogram[code[i]]++;
     }
     if (!err)
@@ -349,8 +326,13 @@ static int elias_entropy(const struct qsgd *s, struct gcb_rbuf *in, double *bits
 static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                        struct gcb_wbuf *out)
 {
-    const struct qsgd *s = state;
-    struct job job = {.s = s, .draw = gcb_rounding_draw(&s->env, at), .from = in->data};
+    const struct gcb_qsgd *s = state;
+    struct gcb_qsgd_job job = {
+        .s = s,
+        .draw = gcb_rounding_draw(&s->env, at),
+        .from = in->data,
+        .weight = 1.0f,
+    };
 
     job.norms_out = gcb_wbuf_take(out, s->l.buckets * sizeof(float));
     if (!job.norms_out)
@@ -358,10 +340,10 @@ static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_
     return s->p.coding == GCB_QSGD_FIXED ? encode_fixed(&job, out) : encode_elias(&job, out);
 }
 
-static int read_payload(const struct qsgd *s, struct gcb_rbuf *in, float *out,
+static int read_payload(const struct gcb_qsgd *s, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
-    struct job job = {.s = s, .to = out, .add = add};
+    struct gcb_qsgd_job job = {.s = s, .to = out, .add = add};
 
     job.norms = gcb_rbuf_take(in, s->l.buckets * sizeof(float));
     if (!job.norms)
@@ -380,7 +362,7 @@ static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview 
 /* Elias codes are checked while they are decoded, which is too late for a sum. */
 static int qsgd_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
-    const struct qsgd *s = state;
+    const struct gcb_qsgd *s = state;
 
     if (s->p.coding != GCB_QSGD_FIXED)
         return GCB_E_UNSUPPORTED;
@@ -389,7 +371,7 @@ static int qsgd_add(void *state, struct gcb_rbuf *in, const struct gcb_addition 
 
 static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
-    const struct qsgd *s = state;
+    const struct gcb_qsgd *s = state;
     const uint64_t norms = s->l.buckets * sizeof(float);
 
     if (s->p.coding == GCB_QSGD_FIXED)
@@ -405,19 +387,20 @@ static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
  * have no fixed length. */
 static double qsgd_nominal_bits(const void *state)
 {
-    const struct qsgd *s = state;
+    const struct gcb_qsgd *s = state;
 
     return s->p.coding == GCB_QSGD_FIXED ? s->l.width + 32.0 / (double)s->l.bucket : (double)NAN;
 }
 
 static const char *const norms[] = {"max", "l2", NULL};
+static const char *const roundings[] = {"stochastic", "nearest", NULL};
 static const char *const codings[] = {"fixed", "elias", "elias-sparse", NULL};
 
 static const struct gcb_param qsgd_params[] = {
     {.name = "bits",
      .help = "bits of a code, sign included: s = 2^(bits-1) - 1 levels above zero",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct qsgd, p.bits),
+     .offset = offsetof(struct gcb_qsgd, p.bits),
      .def = 4,
      .min = 2,
      .max = 16,
@@ -426,7 +409,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "levels",
      .help = "the number of levels s, used instead of bits; 0: s follows from bits",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct qsgd, p.levels),
+     .offset = offsetof(struct gcb_qsgd, p.levels),
      .def = 0,
      .min = 0,
      .max = 32767,
@@ -435,7 +418,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "bucket",
      .help = "consecutive values that share a norm",
      .type = GCB_PARAM_SIZE,
-     .offset = offsetof(struct qsgd, p.bucket),
+     .offset = offsetof(struct gcb_qsgd, p.bucket),
      .def = 512,
      .min = 1,
      .max = 4294967295.0,
@@ -443,26 +426,60 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "norm",
      .help = "what a bucket is divided by; the paper's experiments use max, its theory l2",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct qsgd, p.norm),
+     .offset = offsetof(struct gcb_qsgd, p.norm),
      .choices = norms},
     {.name = "coding",
      .help = "fixed width, or the paper's dense or sparse Elias code",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct qsgd, p.coding),
+     .offset = offsetof(struct gcb_qsgd, p.coding),
      .flags = GCB_PARAM_WIRE,
      .choices = codings},
+    {.name = "rounding",
+     .help = "to one of the two neighbouring levels at random, or to the nearest",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct gcb_qsgd, p.rounding),
+     .choices = roundings},
+    {.name = NULL},
+};
+
+enum { ROUNDING_ROW = 5 };
+
+static bool rounds_to_nearest(const double *value)
+{
+    return value[ROUNDING_ROW] > 0.0;
+}
+
+static unsigned qsgd_caps(const double *value)
+{
+    return rounds_to_nearest(value) ? 0 : GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED;
+}
+
+static const char *qsgd_error_rule(const double *value)
+{
+    return rounds_to_nearest(value) ? "nearest-level" : "levels";
+}
+
+static const struct gcb_preset qsgd_presets[] = {
+    {
+        .name = "qgz",
+        .summary = "4-bit blocks rounded to the nearest level, summed by shares",
+        .source = "Wang et al., 2023 (ZeRO++), section 3.3: qgZ",
+        .defaults = "bits=4,bucket=2048,norm=max,rounding=nearest",
+        .collective = GCB_COLLECTIVE_TWOSHOT,
+        .guarantee = "error of each element at most max / 14 (max: its bucket's largest magnitude)",
+    },
     {.name = NULL},
 };
 
 static bool qsgd_length_varies(const void *state)
 {
-    const struct qsgd *s = state;
+    const struct gcb_qsgd *s = state;
 
     return s->p.coding != GCB_QSGD_FIXED;
 }
 
 static const struct gcb_codec_ops qsgd_ops = {
-    .state_size = sizeof(struct qsgd),
+    .state_size = sizeof(struct gcb_qsgd),
     .init = qsgd_init,
     .fini = qsgd_fini,
     .max_payload = qsgd_max_payload,
@@ -478,13 +495,15 @@ const struct gcb_codec gcb_codec_qsgd = {
     .name = "qsgd",
     .summary = "stochastic rounding to levels of each bucket's norm",
     .source = "Alistarh et al., NIPS 2017 (QSGD), section 3",
-    .guarantee =
-        "unbiased; norm=l2: E||x - x'||^2 <= min(d/s^2, sqrt(d)/s) ||x||^2 per bucket of d; "
-        "norm=max: <= d/(4 s^2) max^2",
-    .error_rule = "levels",
+    .guarantee = "rounding=stochastic: unbiased; norm=l2: E||x - x'||^2 <= min(d/s^2, sqrt(d)/s) "
+                 "||x||^2 per bucket of d; "
+                 "norm=max: <= d/(4 s^2) max^2",
+    .error_rule_of = qsgd_error_rule,
     .wire_id = 5,
-    .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,
+    .caps_of = qsgd_caps,
     .params = qsgd_params,
     .ops = &qsgd_ops,
+    .reduce = &gcb_qsgd_reduce,
     .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .presets = qsgd_presets,
 };

@@ -6,12 +6,13 @@
 /* What QSGD on the CPU (src/lib/codec/qsgd.c) and on a device share. */
 
 enum gcb_qsgd_norm { GCB_QSGD_MAX, GCB_QSGD_L2 };
+enum gcb_qsgd_rounding { GCB_QSGD_STOCHASTIC, GCB_QSGD_NEAREST };
 enum gcb_qsgd_coding { GCB_QSGD_FIXED, GCB_QSGD_DENSE, GCB_QSGD_SPARSE };
 
 /* The parameters, as the parameter table stores them. The codec's state begins with this struct, on a device too. */
 struct gcb_qsgd_params {
     uint64_t bits, levels, bucket;
-    int norm, coding;
+    int norm, coding, rounding;
 };
 
 /* What follows from the parameters and the element count. */

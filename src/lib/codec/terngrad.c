@@ -4,6 +4,7 @@
 #include "kernels/reduce/norm_elem.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
+#include "src/lib/codec/shared_scale.h"
 #include "src/lib/codec/terngrad.h"
 
 /*
@@ -20,6 +21,8 @@ struct terngrad {
     struct gcb_codec_env env;
     double *block_sum, *block_sum_sq; /* sums of each sum block; they are added in order */
     uint64_t clamped;
+    float limit; /* in an all-reduce: the scale of weight * x, to which it is clipped */
+    struct gcb_shared_scale shared;
 };
 
 static void terngrad_fini(void *state)
@@ -28,6 +31,7 @@ static void terngrad_fini(void *state)
 
     gcb_free(s->block_sum);
     gcb_free(s->block_sum_sq);
+    gcb_shared_scale_fini(&s->shared);
 }
 
 static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -36,13 +40,17 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
     const uint64_t blocks = (env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 
     s->env = *env;
-    if (env->decoding || s->p.clip == 0.0)
+    if (env->decoding)
         return 0;
-    s->block_sum = gcb_alloc_array(blocks, sizeof(double));
-    s->block_sum_sq = gcb_alloc_array(blocks, sizeof(double));
-    if (s->block_sum && s->block_sum_sq)
-        return 0;
-    return gcb_diag_nomem(diag, 2 * blocks * sizeof(double), "sums");
+    if (s->p.clip != 0.0) {
+        s->block_sum = gcb_alloc_array(blocks, sizeof(double));
+        s->block_sum_sq = gcb_alloc_array(blocks, sizeof(double));
+        if (!s->block_sum || !s->block_sum_sq)
+            return gcb_diag_nomem(diag, 2 * blocks * sizeof(double), "sums");
+    }
+    return env->workers
+               ? gcb_shared_scale_init(&s->shared, env, 1, env->count ? env->count : 1, diag)
+               : 0;
 }
 
 static uint64_t code_bytes(const struct terngrad *s, uint64_t n)
@@ -67,6 +75,7 @@ struct job {
     struct gcb_dither dither;
     float scale;
     uint32_t max_bits;
+    float weight; /* of `from`, in an all-reduce */
 };
 
 static void measure_span(void *ctx, uint64_t i)
@@ -124,6 +133,17 @@ static inline void unpack(const struct terngrad *s, uint16_t *code, const uint8_
         s->env.kernels->bitpack.unpack(code, in, n, 2);
 }
 
+/* Computes the codes of n <= TILE elements x, of which the first has the number `first`. */
+static void quantise(const struct job *job, const float *x, uint64_t first, size_t n,
+                     uint16_t *code)
+{
+    const struct gcb_kernels *k = job->s->env.kernels;
+    uint8_t byte[TILE];
+
+    k->philox.bytes(byte, n, job->dither.seed, first, job->dither.coarse);
+    k->dither.trits(code, x, n, byte, first, &job->dither);
+}
+
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
@@ -131,15 +151,13 @@ static void encode_span(void *ctx, uint64_t i)
     const uint64_t n = span_length(job->s, i);
     uint64_t clamped = 0;
     uint16_t code[TILE];
-    uint8_t byte[TILE];
 
     for (uint64_t at = 0; at < n; at += TILE) {
         const size_t m = n - at < TILE ? n - at : TILE;
         const uint64_t first = i * SPAN + at;
         uint8_t *out = job->out + code_bytes(job->s, first);
 
-        k->philox.bytes(byte, m, job->dither.seed, first, job->dither.coarse);
-        k->dither.trits(code, job->from + first, m, byte, first, &job->dither);
+        quantise(job, job->from + first, first, m, code);
         if (job->s->p.clip != 0.0)
             clamped += k->select.count(job->from + first, m, gcb_bits_of(job->scale) + 1);
         if (job->s->p.packing == GCB_TERNGRAD_BASE3)
@@ -151,27 +169,40 @@ static void encode_span(void *ctx, uint64_t i)
         __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
 }
 
-static int terngrad_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
-                           struct gcb_wbuf *out)
+/* Returns the scale of job->from. */
+static float measure(struct job *job)
 {
-    struct terngrad *s = state;
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
-    struct job job = {.s = s, .from = in->data};
+    job->max_bits = 0;
+    gcb_parallel(job->s->env.queue, gcb_span_count(job->s->env.count), measure_span, job);
+    return scale_of(job->s, job->max_bits);
+}
 
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), measure_span, &job);
-    job.scale = scale_of(s, job.max_bits);
-    gcb_put_f32(out, job.scale);
-    job.out = gcb_wbuf_take(out, code_bytes(s, s->env.count));
-    if (!job.out)
-        return GCB_E_NOSPACE;
-    job.dither = (struct gcb_dither){
-        .seed = s->env.seed,
+static void set_dither(struct job *job, const struct gcb_step *at, float scale)
+{
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&job->s->env, at);
+
+    job->scale = scale;
+    job->dither = (struct gcb_dither){
+        .seed = job->s->env.seed,
         .coarse = draw.coarse,
         .fine = draw.fine,
         .levels = 1,
     };
-    if (job.scale > 0.0f)
-        gcb_dither_scale(&job.dither, job.scale);
+    if (scale > 0.0f)
+        gcb_dither_scale(&job->dither, scale);
+}
+
+static int terngrad_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                           struct gcb_wbuf *out)
+{
+    struct terngrad *s = state;
+    struct job job = {.s = s, .from = in->data};
+
+    set_dither(&job, at, measure(&job));
+    gcb_put_f32(out, job.scale);
+    job.out = gcb_wbuf_take(out, code_bytes(s, s->env.count));
+    if (!job.out)
+        return GCB_E_NOSPACE;
     s->clamped = 0;
     gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, encode_span, &job);
     return 0;
@@ -257,6 +288,88 @@ static double terngrad_nominal_bits(const void *state)
     return s->p.packing == GCB_TERNGRAD_BASE3 ? log2(3.0) : 2.0;
 }
 
+/* ---- all-reduce: the largest scale, and sums of -1, 0 and 1 ---- */
+
+static enum gcb_reduction terngrad_reduction(const void *state, unsigned round)
+{
+    return gcb_shared_scale_reduction(&((const struct terngrad *)state)->shared, round);
+}
+
+static uint64_t terngrad_reduce_count(const void *state, unsigned round)
+{
+    return gcb_shared_scale_count(&((const struct terngrad *)state)->shared, round);
+}
+
+/* Rounds weight * x, clipped to this worker's own limit, with the shared scale. */
+static void level_span(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    struct terngrad *s = job->s;
+    const uint64_t n = span_length(s, i);
+    float weighted[TILE];
+    uint64_t clamped = 0;
+    uint16_t code[TILE];
+
+    for (uint64_t at = 0; at < n; at += TILE) {
+        const size_t m = n - at < TILE ? n - at : TILE;
+        const uint64_t first = i * SPAN + at;
+
+        for (size_t k = 0; k < m; k++) {
+            const float x = job->weight * job->from[first + k];
+
+            clamped += fabsf(x) > s->limit;
+            weighted[k] = x > s->limit ? s->limit : x < -s->limit ? -s->limit : x;
+        }
+        quantise(job, weighted, first, m, code);
+        for (size_t k = 0; k < m; k++)
+            gcb_shared_scale_put(&s->shared, first + k, (int)code[k] - 1);
+    }
+    if (clamped)
+        __atomic_fetch_add(&s->clamped, clamped, __ATOMIC_RELAXED);
+}
+
+static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
+                               const float *x, void *values)
+{
+    struct terngrad *s = state;
+    struct job job = {.s = s, .from = x, .weight = at->weight};
+
+    if (s->env.count == 0)
+        return 0;
+    if (round == 0) {
+        s->limit = fabsf(at->weight) * measure(&job);
+        memcpy(values, &s->limit, sizeof(s->limit));
+        return gcb_bits_of(s->limit) < GCB_INF_BITS ? 0 : GCB_E_SEND_RAW;
+    }
+    set_dither(&job, &at->step, s->shared.scale[0]);
+    s->clamped = 0;
+    gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, level_span, &job);
+    gcb_shared_scale_send(&s->shared, values);
+    return 0;
+}
+
+static void terngrad_absorb(void *state, unsigned round, const void *combined)
+{
+    gcb_shared_scale_absorb(&((struct terngrad *)state)->shared, round, combined);
+}
+
+static void terngrad_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
+                              float *update, float *own)
+{
+    (void)x;
+    gcb_shared_scale_conclude(&((const struct terngrad *)state)->shared, at->weight, update, own);
+}
+
+static const struct gcb_reduce_ops terngrad_reduce = {
+    .rounds = 2,
+    .reduction = terngrad_reduction,
+    .count = terngrad_reduce_count,
+    .contribute = terngrad_contribute,
+    .absorb = terngrad_absorb,
+    .conclude = terngrad_conclude,
+    .conserves = true,
+};
+
 /* Clipping makes the result biased. */
 static unsigned terngrad_caps(const double *value)
 {
@@ -306,5 +419,6 @@ const struct gcb_codec gcb_codec_terngrad = {
     .caps_of = terngrad_caps,
     .params = terngrad_params,
     .ops = &terngrad_ops,
+    .reduce = &terngrad_reduce,
     .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
 };

@@ -71,6 +71,12 @@ static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, v
     return true;
 }
 
+/* Allows for float32 norms, levels and shares, for draws of 32 bits, and for multiples of the smallest float32. */
+double gcb_element_slack(float x, const struct gcb_element_error *e)
+{
+    return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;
+}
+
 /* ---- QSGD: levels are N/s apart in each bucket; N is the bucket's largest magnitude or its L2 norm ---- */
 
 /* Returns s, the number of levels above zero. */
@@ -105,7 +111,8 @@ static bool by_l2_norm(const struct gcb_rule_input *in)
     return strcmp(gcb_promise_choice(in->method, "norm"), "l2") == 0;
 }
 
-static bool visit_levels(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+static bool visit_buckets(const struct gcb_rule_input *in, bool nearest, gcb_element_fn *each,
+                          void *ctx)
 {
     const double s = level_count(in);
     struct bucket b = {0, 0, 0.0, 0.0};
@@ -117,12 +124,25 @@ static bool visit_levels(const struct gcb_rule_input *in, gcb_element_fn *each, 
         for (uint64_t i = b.first; i < b.first + b.count; i++) {
             const double t = norm > 0.0 ? fmin(fabs((double)in->x[i]) * s / norm, s) : 0.0;
 
-            each(ctx, i,
-                 &(struct gcb_element_error){
-                     .most = norm / s, .step = norm / s, .up = t - floor(t)});
+            struct gcb_element_error e = {.most = norm / s, .step = norm / s, .up = t - floor(t)};
+
+            if (nearest)
+                e = (struct gcb_element_error){.most = norm / s / 2.0 +
+                                                       gcb_element_slack(in->x[i], &e)};
+            each(ctx, i, &e);
         }
     }
     return true;
+}
+
+static bool visit_levels(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    return visit_buckets(in, false, each, ctx);
+}
+
+static bool visit_nearest(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    return visit_buckets(in, true, each, ctx);
 }
 
 static double largest_mean_of_levels(const struct gcb_rule_input *in)
@@ -244,6 +264,15 @@ static const struct gcb_error_rule rules[] = {
         .largest_mean = largest_mean_of_levels,
     },
     {
+        .name = "nearest-level",
+        .promise = {.name = "nearest-level",
+                    .claim =
+                        "error of each element at most N/(2s) (N: the bucket's norm, s levels)",
+                    .source = "rounding to the nearest level",
+                    .check = gcb_promise_check_elements},
+        .visit = visit_nearest,
+    },
+    {
         .name = "ternary",
         .promise = {.name = "ternary-error",
                     .claim = "mean of ||x - x'||^2: s ||x||_1 - ||x||^2 plus the error of clipped "
@@ -272,16 +301,13 @@ const struct gcb_error_rule *gcb_error_rule_at(size_t i)
     return i < sizeof(rules) / sizeof(rules[0]) ? &rules[i] : NULL;
 }
 
-const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_codec *codec)
+const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_method *m)
 {
-    for (size_t i = 0; codec->error_rule && i < sizeof(rules) / sizeof(rules[0]); i++)
-        if (strcmp(rules[i].name, codec->error_rule) == 0)
+    const char *name =
+        m->codec->error_rule_of ? m->codec->error_rule_of(m->value) : m->codec->error_rule;
+
+    for (size_t i = 0; name && i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (strcmp(rules[i].name, name) == 0)
             return &rules[i];
     return NULL;
-}
-
-/* Allows for float32 norms, levels and shares, for draws of 32 bits, and for multiples of the smallest float32. */
-double gcb_element_slack(float x, const struct gcb_element_error *e)
-{
-    return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;
 }

@@ -5,7 +5,7 @@
 
 /*
  * Error rules: how far each decoded element may be from the element that was encoded. A codec that rounds every
- * element by itself names its rule in `.error_rule` (src/lib/codec/codec.h). Each row of the table in error_rules.c
+ * element by itself names its rule in `.error_rule` or `.error_rule_of` (src/lib/codec/codec.h). Each row of the table in error_rules.c
  * is a rule. `gcbench verify`, the contract tests and the tests of the rules get everything from that row.
  *
  * A rule follows from the tensor and from the method's parameters. Only `range` reads its format from the message.
@@ -29,8 +29,8 @@ struct gcb_rule_input {
 };
 
 struct gcb_error_rule {
-    const char *name;           /* as in .error_rule of a codec */
-    struct gcb_promise promise; /* binds (applies to) the codecs that name this rule */
+    const char *name;           /* as a codec names it */
+    struct gcb_promise promise; /* binds (applies to) the methods that name this rule */
     bool drawn;                 /* every element is rounded stochastically */
     /* Calls `each` for every element in order. False: the message has no scale. */
     bool (*visit)(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx);
@@ -41,8 +41,8 @@ struct gcb_error_rule {
 
 /* The rows in order; NULL past the end. */
 const struct gcb_error_rule *gcb_error_rule_at(size_t i);
-/* The rule that this codec names, or NULL. */
-const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_codec *codec);
+/* The rule that the method's codec names for these values, or NULL. */
+const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_method *m);
 
 /* What float32 arithmetic may add to the error of element x of a drawn rule. */
 double gcb_element_slack(float x, const struct gcb_element_error *e);

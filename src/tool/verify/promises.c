@@ -282,7 +282,7 @@ double gcb_promise_energy(const float *y, uint64_t n)
 
 bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m)
 {
-    const struct gcb_error_rule *rule = gcb_error_rule_of(m->codec);
+    const struct gcb_error_rule *rule = gcb_error_rule_of(m);
 
     return p->binds ? p->binds(m) : rule && &rule->promise == p;
 }

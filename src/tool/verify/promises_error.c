@@ -45,7 +45,7 @@ static void compare_error(void *ctx, uint64_t i, const struct gcb_element_error 
 
 enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c)
 {
-    const struct gcb_error_rule *rule = gcb_error_rule_of(c->job.method->codec);
+    const struct gcb_error_rule *rule = gcb_error_rule_of(c->job.method);
     struct gcb_rule_input in = {c->job.method, c->job.x, c->job.config.env.count, NULL, 0};
     struct worst worst = {c->job.x, c->y, 0.0, 0};
 

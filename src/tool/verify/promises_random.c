@@ -46,7 +46,7 @@ static double largest_deviation(double variance, double most)
 
 static bool draws(const struct gcb_method *m)
 {
-    const struct gcb_error_rule *rule = gcb_error_rule_of(m->codec);
+    const struct gcb_error_rule *rule = gcb_error_rule_of(m);
 
     return rule && rule->drawn;
 }
@@ -83,7 +83,7 @@ static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
     seed.config.env.seed++;
     worker.at.worker++;
     step.at.step++;
-    gcb_error_rule_of(in.method->codec)->visit(&in, count_difference, &expected);
+    gcb_error_rule_of(in.method)->visit(&in, count_difference, &expected);
     if (expected < ENOUGH_DIFFERENCES)
         return gcb_promise_idle(c, "too few elements are rounded at random");
     if (!gcb_promise_send(c))
@@ -161,7 +161,7 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
     struct directions s = {.x = first.x};
     double worst = 0.0;
 
-    gcb_error_rule_of(in.method->codec)->visit(&in, add_direction, &s);
+    gcb_error_rule_of(in.method)->visit(&in, add_direction, &s);
     for (unsigned run = 0; run < GCB_PROMISE_RUNS; run++) {
         const struct gcb_promise_job job = sample_of(c, run);
 
@@ -206,7 +206,7 @@ enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c)
 {
     const struct gcb_promise_job first = sample_of(c, 0);
     const struct gcb_rule_input in = input_of(&first);
-    const struct gcb_error_rule *rule = gcb_error_rule_of(in.method->codec);
+    const struct gcb_error_rule *rule = gcb_error_rule_of(in.method);
     struct squared s = {0.0, 0.0, 0.0, 0.0};
     double sum = 0.0, limit;
 

@@ -15,7 +15,8 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
 {
     struct qsgd *s = state;
 
-    (void)diag;
+    if (s->p.rounding == GCB_QSGD_NEAREST && !env->decoding)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "rounding=nearest runs on the CPU only");
     s->env = *env;
     gcb_qsgd_lay_out(&s->l, &s->p, env->count);
     s->how = (struct gcb_cuda_qsgd){

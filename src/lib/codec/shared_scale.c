@@ -1,0 +1,96 @@
+#include "src/lib/codec/shared_scale.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+static size_t level_bytes(const struct gcb_shared_scale *s)
+{
+    return s->wide ? sizeof(int16_t) : sizeof(int8_t);
+}
+
+int gcb_shared_scale_init(struct gcb_shared_scale *s, const struct gcb_codec_env *env,
+                          uint32_t levels, uint64_t bucket, struct gcb_diag *diag)
+{
+    const uint64_t largest = (uint64_t)env->workers * levels;
+
+    if (largest > INT16_MAX)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "collective=allreduce adds levels in 16 bits, but the levels of %u "
+                            "workers add up to %" PRIu64 "; use fewer bits or collective=twoshot",
+                            env->workers, largest);
+    s->count = env->count;
+    s->bucket = bucket;
+    s->buckets = (env->count + bucket - 1) / bucket;
+    s->levels = levels;
+    s->wide = largest > INT8_MAX;
+    s->scale = gcb_alloc_array(s->buckets, sizeof(*s->scale));
+    s->own = gcb_alloc_array(s->count, level_bytes(s));
+    s->sum = gcb_alloc_array(s->count, level_bytes(s));
+    if (s->scale && s->own && s->sum)
+        return 0;
+    return gcb_diag_nomem(diag, 2 * s->count * level_bytes(s), "levels of an all-reduce");
+}
+
+void gcb_shared_scale_fini(struct gcb_shared_scale *s)
+{
+    gcb_free(s->scale);
+    gcb_free(s->own);
+    gcb_free(s->sum);
+}
+
+enum gcb_reduction gcb_shared_scale_reduction(const struct gcb_shared_scale *s, unsigned round)
+{
+    return round == 0 ? GCB_MAX_F32 : s->wide ? GCB_SUM_I16 : GCB_SUM_I8;
+}
+
+uint64_t gcb_shared_scale_count(const struct gcb_shared_scale *s, unsigned round)
+{
+    return round == 0 ? s->buckets : s->count;
+}
+
+void gcb_shared_scale_send(const struct gcb_shared_scale *s, void *values)
+{
+    if (s->count)
+        memcpy(values, s->own, s->count * level_bytes(s));
+}
+
+void gcb_shared_scale_absorb(struct gcb_shared_scale *s, unsigned round, const void *combined)
+{
+    if (s->count == 0)
+        return;
+    if (round == 1) {
+        memcpy(s->sum, combined, s->count * level_bytes(s));
+        return;
+    }
+    memcpy(s->scale, combined, s->buckets * sizeof(*s->scale));
+    for (uint64_t b = 0; b < s->buckets; b++) /* a hostile scale may be negative */
+        s->scale[b] = gcb_float_of(gcb_magnitude(s->scale[b]));
+}
+
+/* Writes the values of levels, divided by `weight`. */
+static void rebuild(const struct gcb_shared_scale *s, const void *levels, float weight, float *out)
+{
+    for (uint64_t b = 0; b < s->buckets; b++) {
+        const uint64_t from = b * s->bucket, left = s->count - from;
+        const uint64_t to = from + (left < s->bucket ? left : s->bucket);
+
+        for (uint64_t i = from; i < to; i++) {
+            const int level = s->wide ? ((const int16_t *)levels)[i] : ((const int8_t *)levels)[i];
+
+            out[i] = s->scale[b] * ((float)level / (float)s->levels) / weight;
+        }
+    }
+}
+
+void gcb_shared_scale_conclude(const struct gcb_shared_scale *s, float weight, float *update,
+                               float *own)
+{
+    if (update)
+        rebuild(s, s->sum, 1.0f, update);
+    if (own && weight != 0.0f)
+        rebuild(s, s->own, weight, own);
+    else if (own && s->count)
+        memset(own, 0, s->count * sizeof(*own));
+}

@@ -1,0 +1,270 @@
+/* QSGD and TernGrad in an all-reduce: shared norms, sums of levels. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/codec/codec.h"
+#include "tests/support/party.h"
+#include "tests/support/trip.h"
+
+static const float weights[PARTY_MOST] = {0.5f, -0.25f, 1.0f, 0.3f, 2.0f, 0.1f, 0.7f, 0.4f, 0.6f};
+
+static float *weighted_sum(float *const *x, unsigned workers, uint64_t n)
+{
+    float *sum = calloc(n + 1, sizeof(*sum));
+
+    assert_non_null(sum);
+    for (uint64_t i = 0; i < n; i++) {
+        double s = 0.0;
+
+        for (unsigned w = 0; w < workers; w++)
+            s += (double)weights[w] * (double)x[w][i];
+        sum[i] = (float)s;
+    }
+    return sum;
+}
+
+static const char *const specs[] = {
+    "qsgd:collective=allreduce",
+    "qsgd:norm=l2,bits=6,bucket=100,collective=allreduce",
+    "qsgd:rounding=nearest,bits=8,bucket=5000,collective=allreduce",
+    "terngrad:collective=allreduce",
+    "terngrad:clip=0,collective=allreduce",
+};
+#define SPECS (sizeof(specs) / sizeof(specs[0]))
+
+/* The update is what arrived of all workers, whatever the number of workers and elements. */
+static void nothing_is_lost_on_the_way(void **state)
+{
+    static const uint64_t counts[] = {0, 1, 2, 513, 20000};
+
+    (void)state;
+    for (size_t s = 0; s < SPECS; s++)
+        for (unsigned workers = 1; workers <= PARTY_MOST; workers++)
+            for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+                const struct party_options o = {.workers = workers, .weights = weights};
+                struct party p;
+                double size = 0.0;
+                float *arrived;
+
+                party_open(&p, specs[s], counts[c], &o);
+                party_fill(&p, c + 1, 1.0f);
+                party_step(&p, 3);
+                assert_int_equal(p.rounds, 2);
+                assert_true(gcb_exchange_conserves(p.e[0]));
+                arrived = weighted_sum(p.own, workers, counts[c]);
+                for (unsigned w = 0; w < workers; w++) /* the sum may be near 0 */
+                    size += fabs((double)weights[w]) * sqrt(trip_norm(p.own[w], counts[c]));
+                assert_true(sqrt(trip_distance(arrived, p.update[0], counts[c])) <= 1e-6 * size);
+                free(arrived);
+                party_close(&p);
+            }
+}
+
+/* Rounds carry one norm per bucket, then one byte per element, or two if the sums need them. */
+static void rounds_are_small(void **state)
+{
+    static const struct {
+        const char *spec;
+        unsigned workers;
+        enum gcb_reduction sum;
+    } rows[] = {
+        {"qsgd:collective=allreduce", 9, GCB_SUM_I8},              /* 9 * 7 */
+        {"qsgd:bits=5,collective=allreduce", 8, GCB_SUM_I8},       /* 8 * 15 = 120 */
+        {"qsgd:bits=5,collective=allreduce", 9, GCB_SUM_I16},      /* 135 */
+        {"qsgd:levels=3640,collective=allreduce", 9, GCB_SUM_I16}, /* 32760 */
+        {"terngrad:collective=allreduce", 9, GCB_SUM_I8},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct party_options o = {.workers = rows[i].workers};
+        const bool wide = rows[i].sum == GCB_SUM_I16, terngrad = rows[i].spec[0] == 't';
+        struct party p;
+
+        party_open(&p, rows[i].spec, 5000, &o);
+        party_fill(&p, 1, 1.0f);
+        party_step(&p, 0);
+        assert_int_equal(p.round[0].reduction, GCB_MAX_F32);
+        assert_int_equal(p.round[0].bytes, terngrad ? 4 : 4 * 10);
+        assert_int_equal(p.round[1].reduction, rows[i].sum);
+        assert_int_equal(p.round[1].bytes, wide ? 10000 : 5000);
+        party_close(&p);
+    }
+}
+
+static void impossible_combinations_are_refused(void **state)
+{
+    static const char *const impossible[] = {
+        "qsgd:bits=16,collective=allreduce",
+        "qsgd:levels=3641,collective=allreduce", /* 9 * 3641 > 32767 */
+        "qsgd:coding=elias,collective=allreduce",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(impossible) / sizeof(impossible[0]); i++) {
+        const struct gcb_options o = {.size = sizeof(o), .workers = 9};
+        struct gcb_exchange *e;
+        struct gcb_diag diag = {.text = ""};
+
+        assert_int_equal(gcb_exchange_open(&e, impossible[i], 10, &o, &diag), GCB_E_INVALID);
+        assert_non_null(strstr(diag.text, "collective=allreduce"));
+    }
+}
+
+/*
+ * The mean of the updates over seeds is the weighted sum. Rounding an element of one worker has a variance of at most
+ * (norm / s)^2 / 4; the squared distance of the mean from the sum then has a mean of at most `most`, and with this many
+ * elements it is hardly ever above 1.1 times that. A bias of one tenth of a level would be found.
+ */
+static void updates_are_unbiased(void **state)
+{
+    enum { N = 2048, WORKERS = 3, SEEDS = 600 };
+    static const struct {
+        const char *spec;
+        double levels;
+    } rows[] = {{"qsgd:bits=3,bucket=2048,collective=allreduce", 3.0},
+                {"terngrad:clip=0,collective=allreduce", 1.0}};
+
+    (void)state;
+    for (size_t r = 0; r < 2; r++) {
+        double *mean = calloc(N, sizeof(*mean)), distance = 0.0, top = 0.0, most;
+        float *want = NULL;
+
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            const struct party_options o = {.workers = WORKERS, .weights = weights, .seed = seed};
+            struct party p;
+
+            party_open(&p, rows[r].spec, N, &o);
+            party_fill(&p, 1, 1.0f);
+            party_step(&p, 0);
+            for (size_t i = 0; i < N; i++)
+                mean[i] += (double)p.update[0][i] / SEEDS;
+            if (!want)
+                want = weighted_sum(p.x, WORKERS, N);
+            for (unsigned w = 0; w < WORKERS; w++)
+                for (size_t i = 0; i < N; i++)
+                    top = fmax(top, fabs((double)(weights[w] * p.x[w][i])));
+            party_close(&p);
+        }
+        for (size_t i = 0; i < N; i++)
+            distance += (mean[i] - (double)want[i]) * (mean[i] - (double)want[i]);
+        most = N * WORKERS * pow(top / rows[r].levels, 2.0) / 4.0 / SEEDS;
+        if (distance > 1.1 * most)
+            fail_msg("%s: squared bias %g, chance explains %g", rows[r].spec, distance, most);
+        free(mean);
+        free(want);
+    }
+}
+
+/* A worker whose tensor has a NaN, or overflows with its weight: NaNs for all, and no memory learns them. */
+static void a_nan_spoils_the_update_but_no_memory(void **state)
+{
+    static const float heavy[] = {1.0f, 3e38f, 1.0f};
+
+    (void)state;
+    for (size_t s = 0; s < SPECS; s++)
+        for (int overflow = 0; overflow < 2; overflow++) {
+            enum { N = 3000, WORKERS = 3 };
+            const struct party_options o = {
+                .workers = WORKERS,
+                .nonfinite = GCB_NONFINITE_RAW,
+                .weights = overflow ? heavy : NULL,
+            };
+            struct party p;
+            char spec[128];
+
+            snprintf(spec, sizeof(spec), "%s,memory=ef", specs[s]);
+            party_open(&p, spec, N, &o);
+            party_fill(&p, 1, 0.0f);
+            if (overflow)
+                for (size_t i = 0; i < N; i++)
+                    p.x[1][i] *= 100.0f;
+            else
+                p.x[1][17] = NAN;
+            party_step(&p, 0);
+            for (size_t i = 0; i < N; i++)
+                assert_true(isnan(p.update[0][i]));
+            for (unsigned w = 0; w < WORKERS; w++)
+                for (size_t i = 0; i < N; i++)
+                    assert_true(gcb_memory_residual(gcb_exchange_memory(p.e[w]))[i] == 0.0f);
+            party_close(&p);
+        }
+}
+
+/* Any bits may arrive in both rounds. Lengths are checked. */
+static void hostile_values_are_safe(void **state)
+{
+    enum { N = 700 };
+    uint32_t draw = 7;
+
+    (void)state;
+    for (size_t s = 0; s < SPECS; s++)
+        for (int trial = 0; trial < 200; trial++) {
+            const struct party_options o = {.workers = 2};
+            struct gcb_round round = {.size = sizeof(round)};
+            struct party p;
+
+            party_open(&p, specs[s], N, &o);
+            party_fill(&p, 1, 0.0f);
+            assert_int_equal(gcb_exchange_begin(p.e[0], 0, p.x[0], NULL), 0);
+            for (unsigned r = 0; r < 2; r++) {
+                uint8_t *bytes;
+
+                assert_int_equal(gcb_exchange_next(p.e[0], &round, NULL), 1);
+                bytes = malloc(round.bytes);
+                for (size_t i = 0; i < round.bytes; i++) {
+                    draw = draw * 1664525u + 1013904223u;
+                    bytes[i] = (uint8_t)(draw >> 24);
+                    if (r == 0 && i % 4 == 3 && trial % 2)
+                        bytes[i] &= 0xbf; /* finite: any sign */
+                }
+                if (trial == 0) {
+                    assert_int_equal(gcb_exchange_receive(p.e[0], 0, bytes, round.bytes - 1, NULL),
+                                     GCB_E_CORRUPT);
+                    free(bytes);
+                    break;
+                }
+                assert_int_equal(gcb_exchange_receive(p.e[0], 0, bytes, round.bytes, NULL), 0);
+                free(bytes);
+            }
+            if (trial) {
+                assert_int_equal(gcb_exchange_next(p.e[0], &round, NULL), 0);
+                assert_int_equal(gcb_exchange_conclude(p.e[0], p.update[0], p.own[0], NULL), 0);
+            }
+            party_close(&p);
+        }
+}
+
+/* A shared scale rounds in another way than the messages of an all-gather, so these methods do not claim LINEAR. */
+static void no_method_claims_to_be_linear(void **state)
+{
+    struct gcb_method m;
+
+    (void)state;
+    for (size_t s = 0; s < SPECS; s++) {
+        assert_int_equal(gcb_method_parse(&m, specs[s], NULL), 0);
+        assert_false(gcb_method_caps(&m) & GCB_CAP_LINEAR);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_lost_on_the_way),
+        cmocka_unit_test(rounds_are_small),
+        cmocka_unit_test(impossible_combinations_are_refused),
+        cmocka_unit_test(updates_are_unbiased),
+        cmocka_unit_test(a_nan_spoils_the_update_but_no_memory),
+        cmocka_unit_test(hostile_values_are_safe),
+        cmocka_unit_test(no_method_claims_to_be_linear),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
