@@ -202,9 +202,8 @@ struct gcb_codec {
     const struct gcb_codec_ops *ops;
     const struct gcb_reduce_ops *reduce; /* NULL: no all-reduce */
     enum gcb_collective collective;      /* the default */
-    /* The collectives that the method can use, as GCB_COLLECTIVE_BITs, besides those that follow from other fields: all
-     * methods can use allgather, and those with `reduce` allreduce. `collectives_of` is used instead if they depend on
-     * parameters; value[i] belongs to row i. */
+    /* The collectives that the method can use besides allgather and, with `reduce`, allreduce; as GCB_COLLECTIVE_BITs.
+     * `collectives_of` gives all besides allgather if they depend on parameters; value[i] belongs to row i. */
     unsigned collectives;
     unsigned (*collectives_of)(const double *value);
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: no presets */

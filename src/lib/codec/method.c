@@ -458,9 +458,10 @@ unsigned gcb_method_collectives(const struct gcb_method *m)
 {
     const struct gcb_codec *codec = m->codec;
 
+    const unsigned reduce = codec->reduce ? GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE) : 0;
+
     return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLGATHER) |
-           (codec->reduce ? GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE) : 0) |
-           (codec->collectives_of ? codec->collectives_of(m->value) : codec->collectives);
+           (codec->collectives_of ? codec->collectives_of(m->value) : codec->collectives | reduce);
 }
 
 static int check_collective(const struct gcb_method *m, struct gcb_diag *diag)

@@ -78,7 +78,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
         err = gcb_elias_init(&s->elias);
     if (err)
         return gcb_diag_nomem(diag, sizeof(float) << s->l.sign_bit, "level tables");
-    return env->workers ? gcb_qsgd_init_shared(s, diag) : 0;
+    return env->workers ? gcb_shared_scale_init(&s->shared, env, s->l.s, s->l.bucket, diag) : 0;
 }
 
 static void qsgd_fini(void *state)
@@ -442,7 +442,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = NULL},
 };
 
-enum { ROUNDING_ROW = 5 };
+enum { BITS_ROW = 0, LEVELS_ROW = 1, CODING_ROW = 4, ROUNDING_ROW = 5 };
 
 static bool rounds_to_nearest(const double *value)
 {
@@ -457,6 +457,17 @@ static unsigned qsgd_caps(const double *value)
 static const char *qsgd_error_rule(const double *value)
 {
     return rounds_to_nearest(value) ? "nearest-level" : "levels";
+}
+
+/* An all-reduce adds the levels of two workers or more in 16 bits. It cannot add Elias codes. */
+static unsigned qsgd_collectives(const double *value)
+{
+    const double levels =
+        value[LEVELS_ROW] > 0.0 ? value[LEVELS_ROW] : exp2(value[BITS_ROW] - 1.0) - 1.0;
+    const bool adds = value[CODING_ROW] <= 0.0 && 2.0 * levels <= INT16_MAX;
+
+    return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) |
+           (adds ? GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE) : 0);
 }
 
 static const struct gcb_preset qsgd_presets[] = {
@@ -504,6 +515,6 @@ const struct gcb_codec gcb_codec_qsgd = {
     .params = qsgd_params,
     .ops = &qsgd_ops,
     .reduce = &gcb_qsgd_reduce,
-    .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT),
+    .collectives_of = qsgd_collectives,
     .presets = qsgd_presets,
 };

@@ -2,15 +2,6 @@
 
 /* QSGD in an all-reduce: norms that all workers share, and sums of levels (src/lib/codec/shared_scale.h). */
 
-int gcb_qsgd_init_shared(struct gcb_qsgd *s, struct gcb_diag *diag)
-{
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "collective=allreduce adds levels as integers; Elias codes cannot be "
-                            "added: use coding=fixed or another collective");
-    return gcb_shared_scale_init(&s->shared, &s->env, s->l.s, s->l.bucket, diag);
-}
-
 static enum gcb_reduction qsgd_reduction(const void *state, unsigned round)
 {
     return gcb_shared_scale_reduction(&((const struct gcb_qsgd *)state)->shared, round);

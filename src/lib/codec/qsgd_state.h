@@ -48,9 +48,6 @@ void gcb_qsgd_put_norms(const struct gcb_qsgd_job *job, uint64_t from, uint64_t 
 void gcb_qsgd_quantise(const struct gcb_qsgd_job *job, const float *x, uint64_t first, size_t n,
                        uint16_t *code);
 
-/* Makes what an encoder needs in an all-reduce. */
-int gcb_qsgd_init_shared(struct gcb_qsgd *s, struct gcb_diag *diag);
-
 extern const struct gcb_reduce_ops gcb_qsgd_reduce;
 
 #endif
