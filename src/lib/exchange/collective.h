@@ -31,7 +31,7 @@ struct gcb_contribution {
 
 struct gcb_collective_ops {
     const char *name;
-    /* Rounds of a step; 0: it depends on the number of workers. NULL: one round. */
+    /* Rounds of most steps; 0: it depends on the number of workers. NULL: one round. */
     unsigned (*rounds)(const struct gcb_method *method);
     /* Makes a state. May fail in any way that gcb_coder_create may. */
     int (*create)(void **state, const struct gcb_collective_env *env, struct gcb_diag *diag);

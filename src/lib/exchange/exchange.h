@@ -24,7 +24,7 @@ int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *meth
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag);
 
-/* Rounds of a step of this method; 0: it depends on the number of workers. */
+/* Rounds of most steps of this method; 0: it depends on the number of workers. */
 unsigned gcb_exchange_rounds(const struct gcb_method *method);
 
 /* After gcb_exchange_begin: what the memory made of the tensor, and what is sent; NULL if this step sends nothing. */

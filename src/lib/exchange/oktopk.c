@@ -52,6 +52,13 @@ struct oktopk {
     uint64_t selected;       /* elements that all workers selected */
 };
 
+/* All steps but those that divide anew. */
+static unsigned oktopk_rounds(const struct gcb_method *method)
+{
+    (void)method;
+    return 2;
+}
+
 static void oktopk_destroy(void *state)
 {
     struct oktopk *s = state;
@@ -350,6 +357,7 @@ static int oktopk_receive(void *state, unsigned round, uint32_t from, const void
 
 const struct gcb_collective_ops gcb_collective_oktopk = {
     .name = "oktopk",
+    .rounds = oktopk_rounds,
     .create = oktopk_create,
     .destroy = oktopk_destroy,
     .begin = oktopk_begin,

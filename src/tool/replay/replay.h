@@ -48,8 +48,9 @@ struct gcb_replay_figures {
     uint64_t round_bytes[GCB_REPLAY_ROUNDS], link_bytes;
     double ratio;                  /* tally.input_bytes over tally.wire_bytes */
     double density, union_density; /* union_density of all steps: mean over steps with messages */
-    double alpha, cosine;    /* averaged update against what was owed since the update before */
-    double second_error;     /* of sums that were encoded again; NAN: none were */
+    double alpha, cosine; /* averaged update against what was owed since the update before */
+    double second_error;  /* of sums that were encoded again; NAN: none were */
+    double dropped;       /* share of energy that a sparse all-reduce drops; NAN: there is none */
     double cumulative_error; /* last: sum of all updates against the sum of all that was owed */
     double gradient_norm, residual_norm; /* last: root of the mean of the workers' squared norms */
     uint64_t staleness_median, staleness_p99, staleness_max; /* last */

@@ -95,6 +95,7 @@ static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay
     for (unsigned i = 0; i < traffic->rounds; i++)
         out->link_bytes += traffic->round_bytes[i];
     out->second_error = traffic->again ? sqrt(ratio(traffic->again_lost, traffic->again_sum)) : NAN;
+    out->dropped = traffic->sparse ? ratio(traffic->selected.dd, traffic->selected.xx) : NAN;
     out->clamped_share = share(traffic->tuned_clamped, traffic->tuned_values);
 }
 
@@ -153,6 +154,8 @@ static void add_traffic(struct gcb_replay_traffic *sum, const struct gcb_replay_
     sum->again |= added->again;
     sum->again_sum += added->again_sum;
     sum->again_lost += added->again_lost;
+    sum->sparse |= added->sparse;
+    gcb_fidelity_merge(&sum->selected, &added->selected);
 }
 
 void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_replay_state *state,

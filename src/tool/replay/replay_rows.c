@@ -42,6 +42,7 @@ static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
         gcb_row_real(row, GCB_FIELD_ALPHA_MAX, total->alpha_max);
     gcb_row_real(row, GCB_FIELD_COSINE, f->cosine);
     gcb_row_real(row, GCB_FIELD_SECOND_ERROR, f->second_error);
+    gcb_row_real(row, GCB_FIELD_DROPPED, f->dropped);
     gcb_row_real(row, GCB_FIELD_CUMULATIVE_ERROR, f->cumulative_error);
     gcb_row_real(row, GCB_FIELD_GRADIENT_NORM, f->gradient_norm);
     gcb_row_real(row, GCB_FIELD_RESIDUAL_NORM, f->residual_norm);

@@ -11,7 +11,8 @@ struct sending {
     struct gcb_replay_state *s;
     struct gcb_replay_message *message;
     struct gcb_replay_step_sums *step;
-    bool sent; /* false: this step sends nothing */
+    bool sent;   /* false: this step sends nothing */
+    bool sparse; /* by a sparse all-reduce */
     /* the current worker */
     uint32_t w;
     struct gcb_exchange *exchange;
@@ -306,6 +307,7 @@ static int end_worker(struct sending *a, struct gcb_diag *diag)
         return err;
     traffic->again |=
         gcb_exchange_second_error(a->exchange, &traffic->again_lost, &traffic->again_sum);
+    a->sparse = gcb_exchange_add_selection(a->exchange, s->selected);
     gcb_parallel(s->config->queue, gcb_span_count(n), receive_span, a);
     err = gcb_exchange_learn(a->exchange, s->decoded, diag);
     if (!err && a->worker->on_device.memory)
@@ -353,6 +355,10 @@ static void settle(struct sending *a)
     }
     if (!a->sent)
         return;
+    step->traffic.sparse |= a->sparse;
+    if (a->sparse)
+        gcb_fidelity_add(&step->traffic.selected, s->selected, s->update, m->count,
+                         s->config->kernels, s->config->queue);
     gcb_fidelity_add(&step->traffic.updates, due, s->update, m->count, s->config->kernels,
                      s->config->queue);
     if (m->window)
@@ -369,6 +375,7 @@ int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
 
     if (n) { /* memset takes no NULL */
         memset(s->owed, 0, n * sizeof(*s->owed));
+        memset(s->selected, 0, n * sizeof(*s->selected));
         memset(s->touched, 0, n);
     }
     for (uint32_t w = 0; !err && w < s->workers; w++) {

@@ -102,10 +102,11 @@ static int take_buffers(struct gcb_replay_state *s, uint64_t largest)
     s->decoded = gcb_alloc_array(n, sizeof(float));
     s->owed = gcb_alloc_array(n, sizeof(float));
     s->update = gcb_alloc_array(n, sizeof(float));
+    s->selected = gcb_alloc_array(n, sizeof(float));
     s->touched = gcb_alloc(n);
     s->spans = gcb_alloc_array(gcb_span_count(n), sizeof(*s->spans));
     if (!s->inputs || !s->weights || !s->wires || !s->decoded || !s->owed || !s->update ||
-        !s->touched || !s->spans)
+        !s->selected || !s->touched || !s->spans)
         return GCB_E_NOMEM;
     for (uint32_t w = 0; w < s->workers; w++) {
         s->weights[w] = 1.0f;
@@ -187,6 +188,7 @@ void gcb_replay_state_fini(struct gcb_replay_state *s)
     gcb_free(s->decoded);
     gcb_free(s->owed);
     gcb_free(s->update);
+    gcb_free(s->selected);
     gcb_free(s->touched);
     gcb_free(s->spans);
     gcb_local_fini(&s->local);

@@ -41,6 +41,7 @@ struct gcb_replay_state {
     float **inputs;       /* the gradient of each worker */
     float *decoded;       /* what arrived of a worker's tensor */
     float *owed, *update; /* sums over workers in one step: what is owed, what arrived */
+    float *selected;      /* sum of what workers selected for a sparse all-reduce */
     uint8_t *touched;     /* 1: some worker sent this element */
     struct gcb_replay_span *spans;
     struct gcb_wbuf *wires;           /* with a device: the workers' messages, in `local` */
@@ -71,6 +72,8 @@ struct gcb_replay_traffic {
     uint64_t round_bytes[GCB_REPLAY_ROUNDS];
     bool again; /* sums were encoded again: squared norms of the sums, and of what this lost */
     double again_sum, again_lost;
+    bool sparse;                  /* there was a sparse all-reduce: */
+    struct gcb_fidelity selected; /* x: sum of what workers selected; y: arrived */
 };
 
 /* Sums of one step over all messages. */

@@ -95,6 +95,12 @@ static void rounds_and_bytes(void **state)
     assert_int_equal(f->link_bytes, f->round_bytes[0] + f->round_bytes[1]);
     assert_true(f->round_bytes[1] > 0 && f->link_bytes < dense);
     assert_true(f->second_error > 0.0 && f->second_error < f->alpha);
+    assert_true(isnan(f->dropped));
+    assert_int_equal(replay_run(s, "topk:density=0.1,collective=oktopk"), 0);
+    assert_true(f->rounds == 3 && s->seen.step[0].figures.rounds == 3);
+    assert_int_equal(s->seen.step[1].figures.rounds, 2);
+    /* what is dropped is not in the update, and the rest of the error was never selected */
+    assert_true(f->dropped > 0.0 && f->dropped < f->alpha * f->alpha);
     s->layout.min_elements = 100; /* the small tensor by all-reduce: only in the first round */
     assert_int_equal(replay_run(s, "qsgd:collective=twoshot"), 0);
     assert_int_equal(f->rounds, 2);
