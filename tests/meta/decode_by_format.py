@@ -225,6 +225,26 @@ def decode_natural(params, n, source):
     return (code << 23).astype(np.uint32).view(np.float32)
 
 
+def philox_draws(key, stream, count):
+    """Numbers of 64 bits, as Python's, whose products are exact."""
+    return [int(u) for u in np.frombuffer(philox_bytes(key, stream, 8 * count), "<u8")]
+
+
+def decode_randomk(params, n, source):
+    key = source.number(8)
+    data = source.take(source.left())
+    need(len(data) % 4 == 0, "a value that is cut")
+    value, x = np.frombuffer(data, "<f4"), np.zeros(n, np.float32)
+    k = len(value)
+    need(k <= n and (k or not n) and np.all(np.isfinite(value)), "too many values, or infinities")
+    if k:
+        offset, each, more = philox_draws(key, 1, 1)[0] * n >> 64, n // k, n % k
+        for j, draw in enumerate(philox_draws(key, 0, k)):
+            place = offset + j * each + min(j, more) + (draw * (each + (j < more)) >> 64)
+            x[place % n] = value[j]
+    return x
+
+
 def decode_signsgd(params, n, source):
     d = min(params["bucket"], n) or n
     buckets = -(-n // d) if n else 0
@@ -543,6 +563,7 @@ CODECS = {
                  ("coding", 1, 0, 2)], decode_qsgd),
     6: ("terngrad", [("packing", 1, 0, 1)], decode_terngrad),
     7: ("natural", [], decode_natural),
+    10: ("randomk", [], decode_randomk),
     12: ("signsgd", [("bucket", 4, 0, 2 ** 32 - 1)], decode_signsgd),
     16: ("sparse", [("transform", 1, 0, 3), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6),
                     ("bits", 1, 2, 16), ("index", 1, 0, 6)], decode_sparse),

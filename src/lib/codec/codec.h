@@ -218,6 +218,7 @@ extern const struct gcb_codec gcb_codec_qsgd;     /* src/lib/codec/qsgd.c */
 extern const struct gcb_codec gcb_codec_terngrad; /* src/lib/codec/terngrad.c */
 extern const struct gcb_codec gcb_codec_natural;  /* src/lib/codec/natural.c */
 extern const struct gcb_codec gcb_codec_signsgd;  /* src/lib/codec/signsgd.c */
+extern const struct gcb_codec gcb_codec_randomk;  /* src/lib/sparse/randomk.c */
 extern const struct gcb_codec gcb_codec_sparse;   /* src/lib/sparse/sparse.c */
 
 /* src/lib/codec/registry.c: codec number i in the order of listings; NULL after the last codec. */

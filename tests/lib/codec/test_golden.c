@@ -48,6 +48,7 @@ static const struct {
     {"terngrad", 40},
     {"terngrad:clip=0,packing=base3", 40},
     {"natural", 40},
+    {"randomk", 40},
     {"signsgd", 40},
     {"signsgd:scale=mean,bucket=16", 40},
     {"topk", 40},

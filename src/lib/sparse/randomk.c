@@ -1,0 +1,412 @@
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
+#include "src/lib/sparse/stages.h"
+
+/*
+ * Random-k: k elements at places that all workers draw alike, so that no positions travel and messages are summed without
+ * decoding (Stich, Cordonnier, Jaggi, NeurIPS 2018; Konecny et al., arXiv 1610.05492).
+ *
+ * The tensor, as a ring that begins at a random element, is cut into k strata whose lengths differ by at most 1. One
+ * element of each stratum is drawn. So k different elements are kept, each with the probability k / n.
+ *
+ * Payload: the key of the draws (8 bytes), then k values (float32) in the order of the strata.
+ */
+enum scaling { SCALING_NONE, SCALING_UNBIASED };
+
+#define PLACES 18 /* purpose of the draw */
+#define TILE 512  /* strata that are drawn at a time */
+#define SPAN ((uint64_t)64 * TILE)
+
+struct randomk {
+    double theta;
+    int scaling;
+    uint64_t k;
+    float factor;  /* of kept elements */
+    uint64_t key;  /* of the step of the last contribution */
+    float *values; /* of all workers, combined; NULL outside an exchange */
+    struct gcb_codec_env env;
+};
+
+static int randomk_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct randomk *s = state;
+
+    s->env = *env;
+    s->k = gcb_kept_of(1.0 - s->theta, env->count);
+    s->factor =
+        s->scaling == SCALING_UNBIASED && s->k ? (float)((double)env->count / (double)s->k) : 1.0f;
+    if (env->workers)
+        s->values = gcb_alloc_array(s->k, sizeof(*s->values));
+    return env->workers && !s->values ? gcb_diag_nomem(diag, s->k * sizeof(*s->values), "a sum")
+                                      : 0;
+}
+
+static void randomk_fini(void *state)
+{
+    gcb_free(((struct randomk *)state)->values);
+}
+
+static uint64_t randomk_max_payload(const void *state)
+{
+    const struct randomk *s = state;
+
+    return sizeof(s->key) + s->k * sizeof(float);
+}
+
+/* ---- places ---- */
+
+/* All workers have the same key in a step. */
+static uint64_t key_of(const struct randomk *s, uint64_t step)
+{
+    return gcb_draw_stream(&s->env, &(struct gcb_step){.step = step}, PLACES) ^ s->env.seed;
+}
+
+/* floor(draw * n / 2^64): 0 to n - 1 */
+static uint64_t uniform(uint64_t draw, uint64_t n)
+{
+    __extension__ typedef unsigned __int128 wide;
+
+    return (uint64_t)((wide)draw * n >> 64);
+}
+
+struct job {
+    const struct gcb_codec_env *env;
+    uint64_t key, k;
+    uint64_t length, longer; /* of a stratum; strata that have one element more, which come first */
+    uint64_t offset;         /* the element at which stratum 0 begins */
+    float factor;
+    const float *from;
+    uint8_t *out;      /* encode: k values */
+    const uint8_t *in; /* decode: k values */
+    float *to;         /* set, or */
+    const struct gcb_addition *add;
+    bool infinite;
+};
+
+static struct job make_job(const struct randomk *s, uint64_t key, uint64_t k)
+{
+    struct job job = {.env = &s->env, .key = key, .k = k, .factor = s->factor};
+    uint8_t draw[sizeof(uint64_t)];
+
+    s->env.kernels->philox.bytes(draw, sizeof(draw), key, 0, 1);
+    job.offset = uniform(gcb_load_u64(draw), s->env.count);
+    job.length = k ? s->env.count / k : 0;
+    job.longer = k ? s->env.count % k : 0;
+    return job;
+}
+
+/* The elements of strata first to first + m. */
+static void draw_places(const struct job *job, uint64_t *place, uint64_t first, size_t m)
+{
+    const uint64_t n = job->env->count;
+    uint8_t draw[TILE * sizeof(uint64_t)];
+
+    job->env->kernels->philox.bytes(draw, m * sizeof(uint64_t), job->key, first * sizeof(uint64_t),
+                                    0);
+    for (size_t i = 0; i < m; i++) {
+        const uint64_t j = first + i, longer = j < job->longer ? j : job->longer;
+        const uint64_t begin = job->offset + j * job->length + longer;
+        const uint64_t at =
+            begin + uniform(gcb_load_u64(draw + 8 * i), job->length + (j < job->longer));
+
+        place[i] = at < n ? at : at - n;
+    }
+}
+
+static void run(struct job *job, void (*span)(void *ctx, uint64_t i))
+{
+    gcb_parallel(job->env->queue, (job->k + SPAN - 1) / SPAN, span, job);
+}
+
+static uint64_t span_end(const struct job *job, uint64_t span)
+{
+    return (span + 1) * SPAN < job->k ? (span + 1) * SPAN : job->k;
+}
+
+/* ---- messages ---- */
+
+static void gather_span(void *ctx, uint64_t span)
+{
+    struct job *job = ctx;
+    const uint64_t end = span_end(job, span);
+    uint64_t place[TILE];
+    bool infinite = false;
+
+    for (uint64_t j = span * SPAN; j < end; j += TILE) {
+        const size_t m = end - j < TILE ? (size_t)(end - j) : TILE;
+
+        draw_places(job, place, j, m);
+        for (size_t i = 0; i < m; i++) {
+            const float value = job->factor * job->from[place[i]];
+
+            infinite |= gcb_magnitude(value) >= GCB_INF_BITS;
+            gcb_store_f32(job->out + (j + i) * sizeof(float), value);
+        }
+    }
+    if (infinite)
+        __atomic_store_n(&job->infinite, true, __ATOMIC_RELAXED);
+}
+
+static int randomk_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                          struct gcb_wbuf *out)
+{
+    const struct randomk *s = state;
+    struct job job = make_job(s, key_of(s, at->step), s->k);
+
+    gcb_put_u64(out, job.key);
+    job.from = in->data;
+    job.out = gcb_wbuf_take(out, s->k * sizeof(float));
+    if (!job.out)
+        return GCB_E_NOSPACE;
+    run(&job, gather_span);
+    return job.infinite ? GCB_E_SEND_RAW : 0;
+}
+
+static void check_span(void *ctx, uint64_t span)
+{
+    struct job *job = ctx;
+    const uint64_t end = span_end(job, span);
+    bool infinite = false;
+
+    for (uint64_t j = span * SPAN; j < end; j++)
+        infinite |=
+            (gcb_load_u32(job->in + j * sizeof(float)) & GCB_MAGNITUDE_MASK) >= GCB_INF_BITS;
+    if (infinite)
+        __atomic_store_n(&job->infinite, true, __ATOMIC_RELAXED);
+}
+
+static void scatter_span(void *ctx, uint64_t span)
+{
+    const struct job *job = ctx;
+    const struct gcb_addition *add = job->add;
+    const uint64_t end = span_end(job, span);
+    uint64_t place[TILE];
+
+    for (uint64_t j = span * SPAN; j < end; j += TILE) {
+        const size_t m = end - j < TILE ? (size_t)(end - j) : TILE;
+
+        draw_places(job, place, j, m);
+        for (size_t i = 0; i < m; i++) {
+            const float value = gcb_load_f32(job->in + (j + i) * sizeof(float));
+
+            if (!add) {
+                job->to[place[i]] = value;
+                continue;
+            }
+            add->acc[place[i]] += add->weight * value;
+            if (add->mask && value != 0.0f)
+                add->mask[place[i]] = 0.0f;
+        }
+    }
+}
+
+/* Copies kept elements, as they are encoded, from one tensor to another. */
+static void keep_span(void *ctx, uint64_t span)
+{
+    const struct job *job = ctx;
+    const uint64_t end = span_end(job, span);
+    uint64_t place[TILE];
+
+    for (uint64_t j = span * SPAN; j < end; j += TILE) {
+        const size_t m = end - j < TILE ? (size_t)(end - j) : TILE;
+
+        draw_places(job, place, j, m);
+        for (size_t i = 0; i < m; i++)
+            job->to[place[i]] = job->factor * job->from[place[i]];
+    }
+}
+
+static void set_zero(float *x, uint64_t n)
+{
+    if (n)
+        memset(x, 0, n * sizeof(*x));
+}
+
+/* Reads k values, as many as the payload has, to `out` or `add`. */
+static int read_payload(const struct randomk *s, struct gcb_rbuf *in, float *out,
+                        const struct gcb_addition *add)
+{
+    const uint64_t n = s->env.count, key = gcb_get_u64(in);
+    const size_t bytes = gcb_rbuf_left(in);
+    struct job job;
+
+    if (in->failed || bytes % sizeof(float) || bytes / sizeof(float) > n || (n && !bytes))
+        return GCB_E_CORRUPT;
+    job = make_job(s, key, bytes / sizeof(float));
+    job.in = gcb_rbuf_take(in, bytes);
+    job.to = out;
+    job.add = add;
+    run(&job, check_span);
+    if (job.infinite)
+        return GCB_E_CORRUPT;
+    if (out)
+        set_zero(out, n);
+    run(&job, scatter_span);
+    return 0;
+}
+
+static int randomk_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    return read_payload(state, in, out->data, NULL);
+}
+
+static int randomk_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    return read_payload(state, in, NULL, to);
+}
+
+static int randomk_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    const struct randomk *s = state;
+
+    gcb_get_u64(in);
+    parts->index_bytes = sizeof(uint64_t);
+    parts->value_bytes = gcb_rbuf_left(in);
+    parts->kept = parts->value_bytes / sizeof(float);
+    parts->positions = s->env.count;
+    parts->entropy0_bits = 8.0 * (double)parts->value_bytes;
+    return 0;
+}
+
+/* ---- all-reduce: the sum of the values ---- */
+
+static enum gcb_reduction randomk_reduction(const void *state, unsigned round)
+{
+    (void)state;
+    (void)round;
+    return GCB_SUM_F32;
+}
+
+static uint64_t randomk_count(const void *state, unsigned round)
+{
+    (void)round;
+    return ((const struct randomk *)state)->k;
+}
+
+static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
+                              const float *x, void *values)
+{
+    struct randomk *s = state;
+    struct job job;
+    float *out = values;
+
+    (void)round;
+    s->key = key_of(s, at->step.step);
+    job = make_job(s, s->key, s->k);
+    job.from = x;
+    job.out = values;
+    run(&job, gather_span);
+    for (uint64_t j = 0; j < s->k; j++)
+        out[j] *= at->weight;
+    return job.infinite ? GCB_E_SEND_RAW : 0;
+}
+
+static void randomk_absorb(void *state, unsigned round, const void *combined)
+{
+    struct randomk *s = state;
+
+    (void)round;
+    if (s->k)
+        memcpy(s->values, combined, s->k * sizeof(*s->values));
+}
+
+static void randomk_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
+                             float *update, float *own)
+{
+    struct randomk *s = state;
+    struct job job = make_job(s, s->key, s->k);
+
+    (void)at;
+    job.in = (const uint8_t *)s->values;
+    job.from = x;
+    if (update) {
+        set_zero(update, s->env.count);
+        job.to = update;
+        run(&job, scatter_span);
+    }
+    if (own) {
+        set_zero(own, s->env.count);
+        job.to = own;
+        run(&job, keep_span);
+    }
+}
+
+static const struct gcb_reduce_ops randomk_reduce = {
+    .rounds = 1,
+    .reduction = randomk_reduction,
+    .count = randomk_count,
+    .contribute = randomk_contribute,
+    .absorb = randomk_absorb,
+    .conclude = randomk_conclude,
+    .conserves = true,
+};
+
+/* ---- about the method ---- */
+
+static bool randomk_may_send_raw(const void *state)
+{
+    return ((const struct randomk *)state)->scaling == SCALING_UNBIASED;
+}
+
+static double randomk_density(const void *state)
+{
+    return 1.0 - ((const struct randomk *)state)->theta;
+}
+
+static double randomk_nominal_bits(const void *state)
+{
+    return 32.0 * randomk_density(state);
+}
+
+static unsigned randomk_caps(const double *value)
+{
+    return GCB_CAP_LINEAR | ((int)value[1] == SCALING_UNBIASED ? GCB_CAP_NO_CONTRACTION : 0);
+}
+
+static const char *const scalings[] = {"none", "unbiased", NULL};
+
+static const struct gcb_param randomk_params[] = {
+    {.name = "theta",
+     .help = "share of elements dropped",
+     .type = GCB_PARAM_REAL,
+     .offset = offsetof(struct randomk, theta),
+     .def = 0.85,
+     .max = 1,
+     .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
+     .complement = {"density", "p"},
+     .rate = GCB_RATE_DOWN},
+    {.name = "scaling",
+     .help = "unbiased: kept elements are multiplied by n / k",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct randomk, scaling),
+     .choices = scalings},
+    {.name = NULL},
+};
+
+static const struct gcb_codec_ops randomk_ops = {
+    .state_size = sizeof(struct randomk),
+    .init = randomk_init,
+    .fini = randomk_fini,
+    .max_payload = randomk_max_payload,
+    .may_send_raw = randomk_may_send_raw,
+    .encode = randomk_encode,
+    .decode = randomk_decode,
+    .add = randomk_add,
+    .describe = randomk_describe,
+    .density = randomk_density,
+    .nominal_bits = randomk_nominal_bits,
+};
+
+const struct gcb_codec gcb_codec_randomk = {
+    .name = "randomk",
+    .summary = "k elements at random places that all workers share",
+    .source = "Stich et al., NeurIPS 2018, definition 2.1; Konecny et al., arXiv 1610.05492",
+    .guarantee = "E||x - x'||^2 = (1 - k/n) ||x||^2; scaling=unbiased: unbiased, (n/k - 1) ||x||^2",
+    .wire_id = 10,
+    .cpu_only = true,
+    .caps_of = randomk_caps,
+    .params = randomk_params,
+    .ops = &randomk_ops,
+    .reduce = &randomk_reduce,
+    .collective = GCB_COLLECTIVE_ALLREDUCE,
+};

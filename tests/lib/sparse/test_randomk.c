@@ -1,0 +1,237 @@
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/codec/codec.h"
+#include "tests/support/party.h"
+#include "tests/support/trip.h"
+
+enum { N = 5000 };
+
+/* Another step of the coders in t. */
+static void next_step(struct trip *t, const float *x, uint64_t step)
+{
+    const struct gcb_step at = {.step = step};
+    struct gcb_wbuf w = {.data = t->message, .cap = gcb_coder_bound(t->encoder)};
+
+    assert_int_equal(gcb_coder_encode(t->encoder, &at, &(struct gcb_view){x, t->n}, &w, NULL), 0);
+    assert_int_equal(
+        gcb_coder_decode(t->decoder, w.data, w.len, &(struct gcb_mview){t->back, t->n}, NULL), 0);
+}
+
+static void k_elements_come_back(void **state)
+{
+    static const struct {
+        uint64_t n;
+        const char *spec;
+        uint64_t kept;
+    } cases[] = {
+        {N, "randomk", 750},
+        {N, "randomk:theta=0.99", 50},
+        {4999, "randomk:p=0.3", 1500},
+        {7, "randomk:theta=0.99", 1},
+        {1000, "randomk:p=0.7", 700},
+        {101, "randomk:p=0.5", 50},
+        {70001, "randomk:p=0.6", 42001},
+    };
+
+    (void)state;
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        float *x = trip_tensor(cases[c].n, TRIP_GAUSS, c + 1);
+        struct trip t = {0};
+        uint64_t kept = 0;
+
+        trip_run(&t, cases[c].spec, x, cases[c].n, NULL);
+        for (uint64_t i = 0; i < cases[c].n; i++) {
+            assert_true(t.back[i] == 0.0f || t.back[i] == x[i]);
+            kept += t.back[i] != 0.0f;
+        }
+        assert_int_equal(kept, cases[c].kept);
+        assert_int_equal(t.parts.payload.kept, cases[c].kept);
+        assert_int_equal(t.parts.payload.value_bytes, 4 * cases[c].kept);
+        trip_free(&t);
+        free(x);
+    }
+}
+
+/* Places differ by step, seed and path, but not by worker. */
+static void workers_share_places(void **state)
+{
+    static const struct trip_options here = {.seed = 5, .path = "a", .step = 2},
+                                     others[] = {
+                                         {.seed = 5, .path = "a", .step = 2, .worker = 3},
+                                         {.seed = 6, .path = "a", .step = 2},
+                                         {.seed = 5, .path = "b", .step = 2},
+                                         {.seed = 5, .path = "a", .step = 3},
+                                     };
+    float *x = trip_tensor(N, TRIP_GAUSS, 1);
+    struct trip t = {0};
+
+    (void)state;
+    trip_run(&t, "randomk:p=0.1", x, N, &here);
+    for (size_t k = 0; k < 4; k++) {
+        struct trip u = {0};
+        int both = 0;
+
+        trip_run(&u, "randomk:p=0.1", x, N, &others[k]);
+        for (size_t i = 0; i < N; i++)
+            both += t.back[i] != 0.0f && u.back[i] != 0.0f;
+        assert_true(k == 0 ? both == 500 : abs(both - 50) < 5 * 7);
+        trip_free(&u);
+    }
+    trip_free(&t);
+    free(x);
+}
+
+/* Every element is kept with the probability k / n, although strata have different lengths; so are neighbours. */
+static void every_element_is_equally_likely(void **state)
+{
+    enum { STEPS = 40000, SMALL = 103, KEPT = 31 };
+    const double p = (double)KEPT / SMALL, deviation = sqrt(STEPS * p * (1.0 - p));
+    int count[SMALL] = {0}, pairs = 0;
+    float x[SMALL];
+    struct trip t = {0};
+
+    (void)state;
+    for (size_t i = 0; i < SMALL; i++)
+        x[i] = 1.0f;
+    trip_run(&t, "randomk:p=0.3", x, SMALL, NULL);
+    for (uint64_t step = 0; step < STEPS; step++) {
+        next_step(&t, x, step);
+        for (size_t i = 0; i < SMALL; i++)
+            count[i] += t.back[i] != 0.0f;
+        pairs += t.back[0] != 0.0f && t.back[1] != 0.0f;
+    }
+    for (size_t i = 0; i < SMALL; i++)
+        assert_true(fabs(count[i] - STEPS * p) < 5.0 * deviation);
+    assert_true(pairs > 0);
+    trip_free(&t);
+}
+
+/* E||x - x'||^2 = (1 - k/n) ||x||^2, or, if unbiased, (n/k - 1) ||x||^2 and the mean is x. */
+static void errors_are_the_exact_ones(void **state)
+{
+    enum { STEPS = 4000, SMALL = 500 };
+    float *x = trip_tensor(SMALL, TRIP_LAPLACE, 3);
+    const double norm = trip_norm(x, SMALL);
+
+    (void)state;
+    for (int unbiased = 0; unbiased < 2; unbiased++) {
+        double error = 0.0, along = 0.0;
+        struct trip t = {0};
+
+        trip_run(&t, unbiased ? "randomk:p=0.2,scaling=unbiased" : "randomk:p=0.2", x, SMALL, NULL);
+        for (uint64_t step = 0; step < STEPS; step++) {
+            next_step(&t, x, step);
+            error += trip_distance(x, t.back, SMALL) / norm / STEPS;
+            for (size_t i = 0; i < SMALL; i++)
+                along += (double)x[i] * (double)t.back[i] / norm / STEPS;
+        }
+        assert_true(fabs(error - (unbiased ? 4.0 : 0.8)) < (unbiased ? 0.1 : 0.01));
+        assert_true(fabs(along - (unbiased ? 1.0 : 0.2)) < (unbiased ? 0.03 : 0.006));
+        trip_free(&t);
+    }
+    free(x);
+}
+
+/* All-reduce moves k values for each worker, and gives the sum of the decoded messages. */
+static void an_allreduce_gives_the_sum_of_messages(void **state)
+{
+    static const float weights[PARTY_MOST] = {0.5f, 0.25f, -1.0f, 0.3f, 2.0f,
+                                              0.1f, 0.2f,  1.5f,  0.7f};
+    static const char *const specs[][2] = {
+        {"randomk:p=0.01", "randomk:p=0.01,collective=allgather"},
+        {"randomk:p=0.3,scaling=unbiased", "randomk:p=0.3,scaling=unbiased,collective=allgather"},
+    };
+
+    (void)state;
+    for (unsigned workers = 2; workers <= PARTY_MOST; workers++)
+        for (size_t s = 0; s < 2; s++) {
+            const struct party_options o = {.workers = workers, .weights = weights, .threads = 2};
+            struct party p, q;
+
+            party_open(&p, specs[s][0], N, &o);
+            party_open(&q, specs[s][1], N, &o);
+            party_fill(&p, workers, 1.0f);
+            party_fill(&q, workers, 1.0f);
+            party_step(&p, 9);
+            party_step(&q, 9);
+            assert_true(party_distance(p.update[0], q.update[0], N) < 1e-6);
+            for (unsigned w = 0; w < workers; w++)
+                assert_memory_equal(p.own[w], q.own[w], N * sizeof(float));
+            assert_int_equal(p.rounds, 1);
+            assert_int_equal(p.link_bytes[0], 2 * (workers - 1) * 4 * (s ? 1500 : 50));
+            party_close(&p);
+            party_close(&q);
+        }
+}
+
+/* n / k times the largest float is none. */
+static void an_overflow_is_sent_raw(void **state)
+{
+    const struct party_options o = {.workers = 2, .nonfinite = GCB_NONFINITE_RAW};
+    struct trip t = {0};
+    float x[100];
+    struct party p;
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        x[i] = FLT_MAX;
+    trip_run(&t, "randomk:scaling=unbiased", x, 100, NULL);
+    assert_true(t.parts.stored);
+    assert_memory_equal(t.back, x, sizeof(x));
+    trip_free(&t);
+    trip_run(&t, "randomk", x, 100, NULL);
+    assert_false(t.parts.stored);
+    trip_free(&t);
+
+    party_open(&p, "randomk:scaling=unbiased", 100, &o);
+    memcpy(p.x[1], x, sizeof(x));
+    party_step(&p, 0);
+    assert_true(isnan(p.update[0][0]));
+    party_close(&p);
+}
+
+static void refuses_bad_payloads(void **state)
+{
+    float x[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, back[10];
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        const uint32_t bytes[] = {28, 8 + 44, 27, 8, 4}; /* of the payload */
+        uint8_t message[200] = {0};
+        struct trip t = {0};
+
+        trip_run(&t, "randomk:p=0.5", x, 10, NULL);
+        assert_int_equal(t.length, 16 + 28);
+        memcpy(message, t.message, t.length);
+        gcb_store_u32(message + 12, bytes[k]);
+        if (k == 0)
+            gcb_store_u32(message + 40, 0x7fc00000u); /* a NaN */
+        assert_int_equal(gcb_coder_decode(t.decoder, message, 16 + bytes[k],
+                                          &(struct gcb_mview){back, 10}, NULL),
+                         GCB_E_CORRUPT);
+        trip_free(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(k_elements_come_back),
+        cmocka_unit_test(workers_share_places),
+        cmocka_unit_test(every_element_is_equally_likely),
+        cmocka_unit_test(errors_are_the_exact_ones),
+        cmocka_unit_test(an_allreduce_gives_the_sum_of_messages),
+        cmocka_unit_test(an_overflow_is_sent_raw),
+        cmocka_unit_test(refuses_bad_payloads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
