@@ -15,7 +15,8 @@
  *     failure they are unchanged, if nothing else is said.
  *   - `diag` may be NULL. After a failure it holds a message of one line.
  *   - A tensor is an array of float32, if options.input does not say otherwise. The caller owns all arrays. No object
- *     keeps a pointer to an array after a call, except a sum to its tensor `into` (gcb_sum_open).
+ *     keeps a pointer to an array after a call, except a sum to its tensor `into` (gcb_sum_open), and an exchange to
+ *     its tensor during a step (gcb_exchange_begin).
  *   - The same input gives the same message on all machines, with any number of threads (docs/format.md). The only
  *     exception is an FFT over a whole message.
  *   - No function prints, exits or reads the environment.
@@ -389,15 +390,18 @@ void gcb_exchange_close(struct gcb_exchange *exchange);
 /*
  * Begins a step with this worker's tensor x (n floats, which must stay valid and unchanged until gcb_exchange_finish).
  * With a memory, x is added to what earlier steps did not send. A step that was begun and not finished ends here; its
- * tensor then counts as not sent. GCB_E_NONFINITE: x has an infinity or NaN, or the memory would get one. But with
- * GCB_NONFINITE_RAW the step goes on: all workers get an update with infinities or NaNs, and no memory learns them.
+ * tensor then counts as not sent, also after a failure of gcb_exchange_next or gcb_exchange_receive. GCB_E_NONFINITE: x
+ * has an infinity or NaN, or the memory would get one; nothing has changed. But with GCB_NONFINITE_RAW the step goes on:
+ * all workers get an update with infinities or NaNs, and no memory learns them. In a step that sends nothing, such a
+ * tensor is left out. GCB_E_NOMEM: from the FFT library.
  */
 int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float *x,
                        struct gcb_diag *diag);
 
 /*
  * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that sends nothing
- * ("delay") there is no round. GCB_E_INVALID: no step was begun, or the round before has not received everything.
+ * ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has not received everything, or
+ * round->size is impossible. GCB_E_NOMEM: the step cannot go on.
  */
 int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
                       struct gcb_diag *diag);
@@ -405,17 +409,38 @@ int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
 /*
  * Hands over what arrived in this round: in GCB_ROUND_GATHER and GCB_ROUND_SCATTER the bytes of each worker, in the
  * order of their numbers, this one's own included; in GCB_ROUND_REDUCE the combined values once, with `from` 0. The
- * bytes may be hostile. After a failure the step cannot go on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as
- * gcb_sum_add. GCB_E_INVALID: not the worker whose turn it is. GCB_E_NOMEM.
+ * bytes may be hostile. GCB_E_INVALID: no round is open, or it is not this worker's turn; nothing has changed. After
+ * another failure the step cannot go on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as gcb_sum_add. GCB_E_NOMEM.
  */
 int gcb_exchange_receive(struct gcb_exchange *exchange, uint32_t from, const void *data,
                          size_t length, struct gcb_diag *diag);
 
 /*
- * Ends the step: writes the weighted sum to `update` (n floats), and the memory learns what arrived of this worker's
- * tensor. In a step that sends nothing the update is 0. GCB_E_INVALID: a round is left.
+ * Ends the step: writes the weighted sum to `update` (n floats, not those of x), and the memory learns what arrived of
+ * this worker's tensor. In a step that sends nothing the update is 0. GCB_E_INVALID: no step was begun, or a round is
+ * left. GCB_E_NOMEM: the step has not ended; call this function again with the same array.
  */
 int gcb_exchange_finish(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
+
+/* Gives the L2 norm of all tensors of this worker together, for the next gcb_exchange_begin: see gcb_encoder_set_norm. */
+int gcb_exchange_set_norm(struct gcb_exchange *exchange, double norm, struct gcb_diag *diag);
+
+/*
+ * Changes a parameter of the method between two steps, as gcb_encoder_set does. All workers must make the same change. A
+ * step that was begun ends. GCB_E_INVALID: also if the key is "collective".
+ */
+int gcb_exchange_set(struct gcb_exchange *exchange, const char *key, const char *value,
+                     struct gcb_diag *diag);
+
+/*
+ * For checkpoints: gcb_encoder_save and gcb_encoder_restore for the memory of an exchange. If one worker restores, all
+ * must, because what a method keeps apart from its memory and redsync's threshold begins anew (PowerSGD's warm start,
+ * for example). A step that was begun ends. GCB_E_NOMEM: the exchange is as before.
+ */
+int gcb_exchange_save(const struct gcb_exchange *exchange, struct gcb_memory_state *state,
+                      struct gcb_diag *diag);
+int gcb_exchange_restore(struct gcb_exchange *exchange, const struct gcb_memory_view *saved,
+                         struct gcb_diag *diag);
 
 #ifdef __cplusplus
 }

@@ -351,8 +351,8 @@ static bool weights_count(const struct exchange_fns *f, const struct team_case *
 }
 
 /*
- * The workers change their numbers. Methods whose draws depend on the worker, and collectives that add up in parts, may
- * give another update.
+ * The workers change their numbers. Methods whose draws depend on the worker may give another update. So may collectives
+ * that make messages of sums, if the sums are rounded; with equal weights the tensors have sums that are not rounded.
  */
 static bool numbers_do_not_matter(const struct exchange_fns *f, const struct team_case *c)
 {
@@ -360,14 +360,16 @@ static bool numbers_do_not_matter(const struct exchange_fns *f, const struct tea
     float *update = floats(c->n), *other = floats(c->n);
     double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0;
     struct team_case turned = *c;
-    bool holds = true;
+    bool holds = true, exact = true;
 
     for (unsigned w = 0; w < c->workers; w++) {
         turned.x[w] = c->x[c->workers - 1 - w];
         turned.weights[w] = c->weights[c->workers - 1 - w];
+        exact &= c->weights[w] == c->weights[0];
     }
     if (!(gcb_method_caps(c->method) & GCB_CAP_RANDOMISED) &&
-        (collective == GCB_COLLECTIVE_ALLGATHER || collective == GCB_COLLECTIVE_ALLREDUCE)) {
+        (exact || collective == GCB_COLLECTIVE_ALLGATHER ||
+         collective == GCB_COLLECTIVE_ALLREDUCE)) {
         holds = update_of(update, &distance, f, c) && update_of(other, NULL, f, &turned);
         add(sum, update, c->n, 1.0);
         holds = holds && is_near(other, sum, c->n, distance);

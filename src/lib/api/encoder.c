@@ -6,7 +6,7 @@
 #include "src/lib/api/options.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
-#include "src/lib/memory/memory.h"
+#include "src/lib/memory/checkpoint.h"
 
 struct gcb_encoder {
     struct gcb_coder *coder;
@@ -265,72 +265,13 @@ int gcb_encode(struct gcb_encoder *e, uint64_t step, uint32_t worker, const void
 int gcb_encoder_save(const struct gcb_encoder *e, struct gcb_memory_state *state,
                      struct gcb_diag *diag)
 {
-    struct gcb_memory_state s;
-    const int err = gcb_struct_copy(&s, sizeof(s), state, "gcb_memory_state", diag);
-
-    if (err)
-        return err;
-    memset(s.counters, 0, sizeof(s.counters));
-    if (e->memory) {
-        gcb_memory_save(e->memory, s.residual, s.momentum, &s.counters[0]);
-    } else if (e->count) {
-        if (s.residual)
-            memset(s.residual, 0, e->count * sizeof(float));
-        if (s.momentum)
-            memset(s.momentum, 0, e->count * sizeof(float));
-    }
-    gcb_coder_save(e->coder, s.counters + 1);
-    gcb_struct_fill(state, s.size, &s, sizeof(s));
-    return 0;
-}
-
-static int restore_memory(struct gcb_encoder *e, const struct gcb_memory_view *saved,
-                          struct gcb_diag *diag)
-{
-    if (e->memory)
-        return gcb_memory_restore(e->memory, saved->residual, saved->momentum, saved->counters[0],
-                                  diag);
-    for (uint64_t i = 0; i < e->count; i++)
-        if ((saved->residual && saved->residual[i] != 0.0f) ||
-            (saved->momentum && saved->momentum[i] != 0.0f))
-            return gcb_diag_set(diag, GCB_E_MISMATCH,
-                                "the method keeps no memory, but one was saved");
-    return saved->counters[0]
-               ? gcb_diag_set(diag, GCB_E_MISMATCH, "the saved state is of a method with a delay")
-               : 0;
-}
-
-/* Restores the counters of the codec. No method uses the last counters. */
-static int restore_coder(struct gcb_encoder *e, const struct gcb_memory_view *saved,
-                         struct gcb_diag *diag)
-{
-    bool fits = true;
-
-    for (size_t i = 1 + GCB_KEPT; i < sizeof(saved->counters) / sizeof(saved->counters[0]); i++)
-        fits &= saved->counters[i] == 0;
-    if (fits && !gcb_coder_restore(e->coder, saved->counters + 1))
-        return 0;
-    return gcb_diag_set(diag, GCB_E_MISMATCH,
-                        "the saved state is of another method: its counters do not fit");
+    return gcb_checkpoint_save(e->memory, e->coder, e->count, state, diag);
 }
 
 int gcb_encoder_restore(struct gcb_encoder *e, const struct gcb_memory_view *saved,
                         struct gcb_diag *diag)
 {
-    struct gcb_memory_view s;
-    uint64_t before[GCB_KEPT];
-    int err = gcb_struct_copy(&s, sizeof(s), saved, "gcb_memory_view", diag);
-
-    if (err)
-        return err;
-    gcb_coder_save(e->coder, before);
-    err = restore_coder(e, &s, diag);
-    if (err)
-        return err;
-    err = restore_memory(e, &s, diag);
-    if (err)
-        (void)gcb_coder_restore(e->coder, before);
-    return err;
+    return gcb_checkpoint_restore(e->memory, e->coder, e->count, saved, diag);
 }
 
 /* Makes coders for the changed method. */

@@ -5,6 +5,8 @@
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/sized.h"
+#include "src/lib/memory/checkpoint.h"
 
 static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
     [GCB_COLLECTIVE_ALLGATHER] = &gcb_collective_allgather,
@@ -23,8 +25,6 @@ unsigned gcb_exchange_rounds(const struct gcb_method *method)
     ops = collectives[params.collective];
     return ops->rounds ? ops->rounds(method) : 1;
 }
-
-#define GCB_ROUND_MOST 4096 /* bytes of a struct gcb_round */
 
 struct gcb_exchange {
     const struct gcb_collective_ops *ops;
@@ -49,6 +49,7 @@ struct gcb_exchange {
     struct gcb_round now;
     uint32_t received; /* arrays that this round received */
     bool last;         /* no round is left */
+    bool unlearnt; /* the update was written, but the memory had no room to learn what arrived */
 };
 
 /* ---- opening ---- */
@@ -196,6 +197,55 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
     return 0;
 }
 
+int gcb_exchange_set(struct gcb_exchange *e, const char *key, const char *value,
+                     struct gcb_diag *diag)
+{
+    struct gcb_method method = e->env.method;
+    int err;
+
+    if (strcmp(key, "memory") == 0 || strcmp(key, "collective") == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "the %s of an open exchange cannot change; open another exchange", key);
+    err = gcb_method_change(&method, key, value, diag);
+    return err ? err : gcb_exchange_change(e, &method, diag);
+}
+
+int gcb_exchange_set_norm(struct gcb_exchange *e, double norm, struct gcb_diag *diag)
+{
+    if (norm < 0.0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
+    gcb_memory_set_norm(e->memory, isnan(norm) ? (double)INFINITY : norm);
+    return 0;
+}
+
+int gcb_exchange_save(const struct gcb_exchange *e, struct gcb_memory_state *state,
+                      struct gcb_diag *diag)
+{
+    return gcb_checkpoint_save(e->memory, e->ops->encoder(e->state), e->env.coder.env.count, state,
+                               diag);
+}
+
+/* The collective begins anew, so that all workers agree about what they kept outside of their memories. */
+int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *saved,
+                         struct gcb_diag *diag)
+{
+    void *state = NULL;
+    int err = e->ops->create(&state, &e->env, diag);
+
+    if (!err)
+        err = gcb_checkpoint_restore(e->memory, e->ops->encoder(state), e->env.coder.env.count,
+                                     saved, diag);
+    if (err) {
+        if (state)
+            e->ops->destroy(state);
+        return err;
+    }
+    e->ops->destroy(e->state);
+    e->state = state;
+    e->begun = e->unlearnt = e->lacks_update = false;
+    return 0;
+}
+
 /* ---- a step ---- */
 
 static bool has_memory(const struct gcb_exchange *e)
@@ -228,10 +278,13 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
     if (e->in.raw && e->env.coder.nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE,
                             "the tensor, or its sum with the memory, has an infinity or NaN");
-    e->in.x = e->in.raw ? x : gcb_memory_compensate(e->memory, x);
+    if (!e->in.raw)
+        e->in.x = gcb_memory_compensate(e->memory, x);
+    else if (gcb_memory_skip(e->memory))
+        e->in.x = x;
     e->gradient = x;
     e->round = 0;
-    e->open = e->last = false;
+    e->open = e->last = e->unlearnt = false;
     if (e->in.x)
         err = e->ops->begin(e->state, &e->in, diag);
     e->begun = !err;
@@ -243,34 +296,22 @@ const float *gcb_exchange_input(const struct gcb_exchange *e)
     return e->in.x;
 }
 
-/* Fills the fields that the caller's version of the header has. */
-static void give_round(struct gcb_round *out, const struct gcb_round *round)
-{
-    const size_t size = out->size;
-
-    memset(out, 0, size);
-    memcpy(out, round, size < sizeof(*round) ? size : sizeof(*round));
-    out->size = size;
-}
-
 int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gcb_diag *diag)
 {
-    int more;
+    const size_t size = round->size;
+    int more = gcb_struct_check_size(size, "gcb_round", diag);
 
+    if (more)
+        return more;
     if (!e->begun)
         return wrong_order("no step was begun", diag);
     if (e->open)
         return wrong_order("the round has not received everything", diag);
-    if (round->size < sizeof(round->size) || round->size > GCB_ROUND_MOST)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "struct gcb_round has the size %zu; set its field `size` to "
-                            "sizeof(struct gcb_round)",
-                            round->size);
     if (!e->in.x || e->last) {
         e->last = true;
         return 0;
     }
-    e->now = (struct gcb_round){.size = sizeof(e->now)};
+    e->now = (struct gcb_round){.size = size};
     more = e->ops->send(e->state, e->round, &e->now, diag);
     if (more < 0) {
         e->begun = false;
@@ -280,7 +321,7 @@ int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gc
     e->open = more;
     e->received = 0;
     if (more)
-        give_round(round, &e->now);
+        gcb_struct_fill(round, size, &e->now, sizeof(e->now));
     return more;
 }
 
@@ -339,10 +380,15 @@ int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag
     struct gcb_addition sent;
     int err = 0;
 
-    if (!e->in.x || !has_memory(e) || e->in.raw)
+    if (!e->in.x || !has_memory(e))
         return 0;
     if (e->ops->spoilt && e->ops->spoilt(e->state)) {
-        forget_gradient(e);
+        if (!e->in.raw)
+            forget_gradient(e);
+        return 0;
+    }
+    if (e->in.raw) {
+        gcb_memory_update(e->memory, NULL);
         return 0;
     }
     if (own) {
@@ -377,6 +423,7 @@ int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, str
         return 0;
     }
     err = e->ops->conclude(e->state, update, own, diag);
+    e->begun = err == GCB_E_NOMEM; /* it may be tried again */
     e->lacks_update = !err && gcb_memory_wants_update(e->memory);
     if (!err && update)
         gcb_exchange_learn_update(e, update);
@@ -391,9 +438,13 @@ void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update)
 
 int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
-    const int err = gcb_exchange_conclude(e, update, NULL, diag);
+    int err = e->unlearnt ? 0 : gcb_exchange_conclude(e, update, NULL, diag);
 
-    return err ? err : gcb_exchange_learn(e, NULL, diag);
+    if (err)
+        return err;
+    err = gcb_exchange_learn(e, NULL, diag);
+    e->unlearnt = err == GCB_E_NOMEM;
+    return err;
 }
 
 /* ---- about a step ---- */

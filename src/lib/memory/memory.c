@@ -243,10 +243,15 @@ const float *gcb_memory_compensate(struct gcb_memory *m, const float *g)
     m->clip_scale = clips(m) ? clip_scale(m) : 1.0;
     m->norm = NAN;
     each(m, g, kinds[m->p.kind].add);
+    return gcb_memory_skip(m) ? m->e : NULL;
+}
+
+bool gcb_memory_skip(struct gcb_memory *m)
+{
     if (m->p.kind != GCB_MEMORY_DELAY)
-        return m->e;
+        return true;
     m->summed += m->summed < m->p.delay;
-    return m->summed < m->p.delay ? NULL : m->e;
+    return m->summed == m->p.delay;
 }
 
 void gcb_memory_update(struct gcb_memory *m, const float *sent)

@@ -54,6 +54,10 @@ bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g);
  */
 const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
 
+/* Call it instead of gcb_memory_compensate in a step whose gradient must not enter the memory. Returns whether this step sends
+ * something. */
+bool gcb_memory_skip(struct gcb_memory *m);
+
 /* Call it after each step that sent something; `sent` is the decoded message. Without it, nothing counts as sent, and a
  * message that is due stays due. */
 void gcb_memory_update(struct gcb_memory *m, const float *sent);
