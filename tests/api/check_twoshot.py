@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""The two-shot all-reduce, compared with NumPy: check_twoshot.py LIBRARY.
+
+What a method without draws sends is computed here. What a method with draws sends is taken from its messages, and each
+decoded value must be one that it may draw; everything that follows from the messages is computed here."""
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "meta"))
+from decode_by_format import Frame, RangeFloat, decode
+from party import GATHER, SCATTER, Party
+
+N, STEPS = 5003, 5
+WEIGHTS = [np.float32(w) for w in (0.3, 0.25, 0.5, 0.1)]
+
+
+# ---- methods without draws ----
+
+def fp16(x, message):
+    return x.astype(np.float16).astype(np.float32)
+
+
+def bf16(x, message):
+    bits = x.view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+
+
+def buckets(x, size):
+    return [slice(at, min(at + size, len(x))) for at in range(0, len(x), size)]
+
+
+def nearest_level(size, s):
+    """qgz: the level of each value is the nearest, ties to even."""
+    def code(x, message):
+        out = np.empty_like(x)
+        for part in buckets(x, size):
+            norm = np.abs(x[part]).max()
+            level = np.rint(np.minimum(np.abs(x[part]) * (np.float32(s) / norm), np.float32(s)))
+            out[part] = np.copysign(norm * (level / np.float32(s)), x[part])
+        return out
+    return code
+
+
+def range_float(x, message):
+    """The nearest value of the format that the message names."""
+    frame = Frame(message)
+    bits = frame.params.number(1)
+    scale = RangeFloat(bits, frame.payload)
+    packed = np.arange(2 ** (bits - 1), dtype=np.uint16)
+    table = scale.values(np.packbits((packed[:, None] >> np.arange(bits) & 1).astype(np.uint8).ravel(),
+                                     bitorder="little").tobytes(), len(packed))[:scale.used + 1]
+    at = np.searchsorted((table[1:].astype(np.float64) + table[:-1]) / 2, np.abs(x), side="right")
+    return np.copysign(table[at], x)
+
+
+def same(x, message):
+    return x
+
+
+# ---- methods with draws ----
+
+def near(limit):
+    """What the message says, after a check that no value is farther from x than `limit` allows."""
+    def code(x, message):
+        y = decode(message)
+        assert np.all(np.abs(y - x) <= limit(x) * (1 + 1e-5)), "a value that cannot be drawn for this tensor"
+        return y
+    return code
+
+
+def one_level(size, s):
+    def limit(x):
+        out = np.empty_like(x)
+        for part in buckets(x, size):
+            out[part] = np.abs(x[part]).max() / s
+        return out
+    return limit
+
+
+METHODS = {
+    "identity": (same, 64),
+    "fp16": (fp16, 64),
+    "bf16": (bf16, 64),
+    "range": (range_float, 64),
+    "range:bits=5,mantissa=2": (range_float, 64),
+    "qgz": (nearest_level(2048, 7), 2048),
+    "qgz:bucket=100,bits=3": (nearest_level(100, 3), 100),
+    "qsgd": (near(one_level(512, 7)), 512),
+    "qsgd:coding=elias,bucket=64": (near(one_level(64, 7)), 64),
+    "terngrad:clip=0": (near(lambda x: np.full_like(x, np.abs(x).max())), 64),
+    "natural": (near(np.abs), 64),
+}
+
+
+# ---- the collective ----
+
+def share_ends(n, workers, unit):
+    unit = unit if unit <= n // workers else 1
+    units = -(-n // unit)
+    return [min(n, unit * (w * (units // workers) + min(w, units % workers))) for w in range(workers + 1)]
+
+
+def twoshot(tensors, code, unit, sent, feedback):
+    """Returns the update, and what arrived of each worker's tensor."""
+    n, workers = len(tensors[0]), len(tensors)
+    total, largest = np.float32(sum(float(w) for w in WEIGHTS)), max(WEIGHTS)
+    update, own = np.zeros(n, np.float32), [np.zeros(n, np.float32) for _ in tensors]
+    ends = share_ends(n, workers, unit)
+    for w, (a, b) in enumerate(zip(ends, ends[1:])):
+        if a == b:
+            assert all(not part[w] for part in sent[0].data) and not sent[1].data[w]
+            continue
+        mean = np.zeros(b - a, np.float32)
+        for x, mine, weight, parts in zip(tensors, own, WEIGHTS, sent[0].data):
+            mine[a:b] = code(x[a:b], parts[w])
+            mean += weight / largest * mine[a:b]
+        mean /= total / largest
+        update[a:b] = code(mean, sent[1].data[w]) * total
+        if feedback:
+            own[w][a:b] -= (mean * total - update[a:b]) / WEIGHTS[w]
+    return update, own
+
+
+def check(library, method, memory, feedback, n=N):
+    code, unit = METHODS[method]
+    spec = method + (":" if ":" not in method else ",") + "collective=twoshot" + memory
+    rng = np.random.default_rng(5)
+    party = Party(library, spec, (n,), workers=4, weights=WEIGHTS, seed=3)
+    residual = [np.zeros(n, np.float32) for _ in WEIGHTS]
+    worst = 0.0
+    for step in range(STEPS):
+        common = rng.laplace(size=n)
+        tensors = [(common + rng.laplace(size=n)).astype(np.float32) for _ in WEIGHTS]
+        updates, sent = party.step(step, tensors)
+        assert [s.kind for s in sent] == [SCATTER, GATHER], spec
+        assert all(np.array_equal(u, updates[0]) for u in updates), spec
+        given = [x + r for x, r in zip(tensors, residual)] if memory else tensors
+        want, own = twoshot(given, code, unit, sent, feedback)
+        if memory:
+            residual = [x - o for x, o in zip(given, own)]
+        worst = max(worst, np.linalg.norm(updates[0] - want) / np.linalg.norm(want))
+    party.close()
+    assert worst <= 1e-5, (spec, n, worst)
+    print(f"ok: {spec}, {n} elements: {worst:.2g} from NumPy")
+
+
+def main(library):
+    for method in METHODS:
+        check(library, method, "", False)
+        check(library, method, ",memory=ef", True)
+        check(library, method, ",memory=ef,second-error=drop", False)
+    for n in (1, 3, 70):
+        check(library, "fp16", ",memory=ef", True, n)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
