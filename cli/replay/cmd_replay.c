@@ -41,6 +41,8 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
     if (!err)
         err = replay_schedule(&c->config.schedule, &c->o->own, diag);
     c->config.tune_steps = c->o->own.tune_steps;
+    if (!err && c->o->own.split_steps && !c->o->own.workers)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "--split-steps needs a number of --workers");
     return err ? err : replay_check(&c->config, c->methods, c->count, diag);
 }
 
@@ -70,6 +72,8 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
     c->config.output_layers =
         (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};
     c->config.loops = c->o->own.loops;
+    c->config.workers = (uint32_t)c->o->own.workers;
+    c->config.split_steps = c->o->own.split_steps;
     c->config.allow_gaps = c->o->own.allow_gaps;
     c->watch = (struct gcb_nonfinite_watch){on_scan, c};
     c->config.watch = &c->watch;
@@ -93,7 +97,8 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
         replay_steps_add(c->steps, step, c->scheduled);
     if (c->o->own.per == REPLAY_PER_NONE || !out_wants_rows(&c->s.report))
         return 0;
-    gcb_rows_replay_step(&row, &c->s.setting, &c->methods[c->done], step);
+    gcb_rows_replay_step(&row, &c->s.setting, &c->methods[c->done], gcb_replay_plan_of(c->replay),
+                         step);
     return session_put(&c->s, &row);
 }
 
@@ -122,8 +127,8 @@ static int put_total(struct replay *c)
 
     if (!out_wants_rows(&c->s.report))
         return 0;
-    gcb_rows_replay(&row, &c->s.setting, &c->methods[c->done], &c->totals[c->done],
-                    session_name_files(files, &c->s));
+    gcb_rows_replay(&row, &c->s.setting, &c->methods[c->done], gcb_replay_plan_of(c->replay),
+                    &c->totals[c->done], session_name_files(files, &c->s));
     return session_put(&c->s, &row);
 }
 
@@ -162,6 +167,8 @@ static int run(struct replay *c, struct gcb_diag *diag)
     if (c->o->own.loops > 1)
         snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
     err = session_print_heading(&c->s, times);
+    if (!err && c->s.report.table)
+        replay_show_workers(c->s.report.out, gcb_replay_plan_of(c->replay));
     for (; !err && c->done < c->count; c->done++) {
         err = run_method(c, diag);
         if (!err && c->totals[c->done].interrupted) {
@@ -245,7 +252,8 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --method dgc --method redsync --loop 20 gradients.h5\n"
                 "  gcbench replay --method fft:memory=ef --theta-schedule 0.9@0,0@8 gradients.h5\n"
                 "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n"
-                "  gcbench replay --device cuda --method topk:memory=ef gradients.h5\n",
+                "  gcbench replay --device cuda --method topk:memory=ef gradients.h5\n"
+                "  gcbench replay --workers 8 --split-steps --method qsgd gradients.h5\n",
     .details =
         "Each worker keeps its own memory between steps: none, ef, dgc, delay or demo (`--method "
         "qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"

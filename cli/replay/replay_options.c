@@ -11,6 +11,11 @@ const struct opt_row replay_own_rows[] = {
      .help = "replay the recorded steps N times over (default 1)"},
     {.name = "allow-gaps", .type = OPT_FLAG, .offset = offsetof(struct replay_own, allow_gaps),
      .help = "replay even if steps are missing between the recorded ones"},
+    {.name = "workers", .type = OPT_U64, .offset = offsetof(struct replay_own, workers), .min = 1,
+     .max = GCB_REPLAY_WORKERS,
+     .help = "replay with N workers: the dump's first N, or all of them repeated"},
+    {.name = "split-steps", .type = OPT_FLAG, .offset = offsetof(struct replay_own, split_steps),
+     .help = "with --workers: consecutive steps of the dump become workers of one step"},
     {.name = "theta-schedule", .metavar = "SCHEDULE", .type = OPT_TEXT,
      .offset = offsetof(struct replay_own, schedule),
      .help = "theta by step: 0.9@0,0.5@8 (0.9 from step 0 on, 0.5 from step 8 on), sqrt-lr "

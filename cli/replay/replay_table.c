@@ -32,6 +32,36 @@ static const struct gcb_table_column total_columns[TOTALS] = {
     {.title = "cosine"},
 };
 
+static void print_range(FILE *out, uint32_t from, uint32_t to)
+{
+    if (to - from == 1)
+        fprintf(out, "worker %" PRIu32, from);
+    else
+        fprintf(out, "workers %" PRIu32 "..%" PRIu32, from, to - 1);
+}
+
+void replay_show_workers(FILE *out, const struct gcb_replay_plan *plan)
+{
+    const size_t used = plan->step_count * plan->merged;
+
+    if (plan->merged > 1) {
+        fprintf(out, "%" PRIu32 " workers: each step is made of %" PRIu32 " steps of the dump",
+                plan->workers, plan->merged);
+        if (used < plan->recorded_count)
+            fprintf(out, "; %zu left out at its end", plan->recorded_count - used);
+    } else if (plan->workers > plan->sources) {
+        print_range(out, plan->sources, plan->workers);
+        fputs(plan->workers - plan->sources == 1 ? " repeats " : " repeat ", out);
+        print_range(out, 0, plan->sources);
+    } else if (plan->workers < plan->recorded_workers) {
+        print_range(out, 0, plan->workers);
+        fprintf(out, " of %" PRIu32, plan->recorded_workers);
+    } else {
+        return;
+    }
+    fputc('\n', out);
+}
+
 /* Adds the cells of `wire` to `resid`. */
 static void add_errors(struct gcb_table *table, const struct gcb_replay_figures *f)
 {

@@ -4,6 +4,9 @@
 #include "cli/base/output.h"
 #include "src/tool/replay/replay.h"
 
+/* Says which gradients the workers have, if they are not simply those of the dump. */
+void replay_show_workers(FILE *out, const struct gcb_replay_plan *plan);
+
 /* Tables and notes that `replay` prints: a table of a method's steps, a table of all methods, and notes. */
 struct gcb_table *replay_steps_create(bool scheduled);
 void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *step, bool scheduled);

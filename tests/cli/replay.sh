@@ -141,6 +141,26 @@ run replay --method qsgd:memory=ef,decay=0.9 --scope model --threads 2 --allow-g
 exits 0
 check "what a memory does is in its spec" grep -q '"memory": "ef", "decay": 0.9' "$out"
 
+# ---- other workers than the dump's ----
+run replay --workers 5 --method topk --allow-gaps "$sample"
+exits 0
+prints "workers 2..4 repeat workers 0..1"
+narrow
+run replay --workers 1 --method topk --allow-gaps "$sample"
+prints "worker 0 of 2"
+run replay --workers 4 --split-steps --method topk --allow-gaps "$sample"
+prints "4 workers: each step is made of 2 steps of the dump"
+run replay --workers 4 --split-steps --method topk --allow-gaps --format json "$sample"
+has workers 4
+has workers_from "'steps'"
+has steps 1
+run replay --split-steps --method topk --allow-gaps "$sample"
+exits 2
+says "--split-steps needs a number of --workers"
+run replay --workers 3 --split-steps --method topk --allow-gaps "$sample"
+exits 2
+says "must be a multiple of 2"
+
 # ---- one message knows no memory ----
 run compress --method sbc --format json --no-baselines --per none "$sample"
 exits 0

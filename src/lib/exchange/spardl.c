@@ -29,6 +29,12 @@ struct spardl {
     struct gcb_list next;
 };
 
+static unsigned spardl_rounds(const struct gcb_method *method)
+{
+    (void)method;
+    return 0;
+}
+
 static void spardl_destroy(void *state)
 {
     struct spardl *s = state;
@@ -228,6 +234,7 @@ static int spardl_receive(void *state, unsigned round, uint32_t from, const void
 
 const struct gcb_collective_ops gcb_collective_spardl = {
     .name = "spardl",
+    .rounds = spardl_rounds,
     .create = spardl_create,
     .destroy = spardl_destroy,
     .begin = spardl_begin,

@@ -37,7 +37,7 @@ static void measure_first(struct planner *p)
     while (n < p->in_step && m[n].worker == m[0].worker)
         n++;
     p->plan->messages = n;
-    p->plan->workers = n ? (uint32_t)(p->in_step / n) : 0;
+    p->plan->recorded_workers = n ? (uint32_t)(p->in_step / n) : 0;
 }
 
 static bool same_message(const struct planner *p, const struct gcb_message_plan *a,
@@ -95,17 +95,64 @@ static int check_gap(const struct planner *p, size_t first, struct gcb_diag *dia
 static int add_step(struct gcb_replay_plan *plan, size_t *cap, uint64_t number, size_t first,
                     struct gcb_diag *diag)
 {
-    if (gcb_grow(&plan->steps, cap, plan->step_count, sizeof(*plan->steps)))
+    if (gcb_grow(&plan->recorded, cap, plan->recorded_count, sizeof(*plan->recorded)))
         return gcb_diag_nomem(diag, 0, "a list of steps");
-    plan->steps[plan->step_count++] = (struct gcb_replay_plan_step){number, first};
+    plan->recorded[plan->recorded_count++] = (struct gcb_replay_plan_step){number, first};
     return 0;
 }
 
-static int init_plan(struct gcb_replay_plan *out, const struct gcb_source *source,
-                     const struct gcb_layout *layout, const struct gcb_nonfinite_scan *scan,
-                     bool allow_gaps, struct gcb_diag *diag)
+/* Decides whose gradients the workers of a replayed step have. */
+static int assign_workers(struct gcb_replay_plan *plan, uint32_t workers, bool split_steps,
+                          struct gcb_diag *diag)
 {
-    struct planner p = {.plan = out, .source = source, .layout = layout};
+    const uint32_t recorded = plan->recorded_workers;
+
+    plan->workers = workers ? workers : recorded;
+    plan->merged = 1;
+    plan->sources = plan->workers < recorded ? plan->workers : recorded;
+    if (split_steps && plan->workers % recorded)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--split-steps: each step of the dump has %" PRIu32
+                            " workers, so --workers must be a multiple of %" PRIu32,
+                            recorded, recorded);
+    if (split_steps) {
+        plan->merged = plan->workers / recorded;
+        plan->sources = plan->workers;
+    }
+    plan->step_count = plan->recorded_count / plan->merged;
+    if (plan->step_count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--split-steps: %" PRIu32 " workers need %" PRIu32
+                            " steps of the dump, which has %zu; give fewer --workers",
+                            plan->workers, plan->merged, plan->recorded_count);
+    return 0;
+}
+
+const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
+                                                     const struct gcb_layout *layout, size_t step,
+                                                     uint32_t w, size_t j)
+{
+    const uint32_t recorded = plan->recorded_workers;
+    const size_t first = plan->recorded[step * plan->merged + w / recorded].first;
+
+    return &layout->messages[first + w % recorded * plan->messages + j];
+}
+
+uint64_t gcb_replay_step_number(const struct gcb_replay_plan *plan, size_t step)
+{
+    return plan->recorded[step * plan->merged].number;
+}
+
+const char *gcb_replay_origin(const struct gcb_replay_plan *plan)
+{
+    return plan->merged > 1 ? "steps" : plan->workers > plan->sources ? "repeated" : "recorded";
+}
+
+static int init_plan(struct gcb_replay_plan *out, const struct gcb_replay_config *config,
+                     const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag)
+{
+    const struct gcb_layout *layout = config->layout;
+    struct planner p = {.plan = out, .source = config->source, .layout = layout};
     size_t cap = 0, end;
     int err = 0;
 
@@ -116,15 +163,15 @@ static int init_plan(struct gcb_replay_plan *out, const struct gcb_source *sourc
 
         end = step_end(layout, first);
         err = check_step(&p, first, end, diag);
-        if (!err && !allow_gaps)
+        if (!err && !config->allow_gaps)
             err = check_gap(&p, first, diag);
         if (!err && !(scan && gcb_nonfinite_has_step(scan, number)))
             err = add_step(out, &cap, number, first, diag);
     }
-    if (!err && out->step_count == 0)
-        err = gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs%s%s",
-                           scan ? ": " : "", scan ? scan->text : "");
-    return err;
+    if (!err && out->recorded_count == 0)
+        return gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs%s%s",
+                            scan ? ": " : "", scan ? scan->text : "");
+    return err ? err : assign_workers(out, config->workers, config->split_steps, diag);
 }
 
 /* ---- opening ---- */
@@ -181,8 +228,7 @@ int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *con
                              "skip or zero")
               : scan_dump(r, diag);
     if (!err)
-        err =
-            init_plan(&r->plan, config->source, config->layout, &r->scan, config->allow_gaps, diag);
+        err = init_plan(&r->plan, config, &r->scan, diag);
     if (err) {
         gcb_replay_close(r);
         return err;
@@ -195,7 +241,7 @@ void gcb_replay_close(struct gcb_replay *r)
 {
     if (!r)
         return;
-    gcb_free(r->plan.steps);
+    gcb_free(r->plan.recorded);
     gcb_nonfinite_scan_fini(&r->scan);
     gcb_free(r);
 }
@@ -257,7 +303,7 @@ static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gc
 {
     const struct gcb_replay_config *c = &run->r->config;
     const struct gcb_schedule_step at = {c->source, step->index, step->step,
-                                         run->r->plan.steps[0].number};
+                                         run->r->plan.recorded[0].number};
     double theta = NAN;
     int err = 0;
 
@@ -281,7 +327,7 @@ static void clear_step(struct run *run, const struct gcb_replay_step *step)
 
     memset(workers, 0, run->state.workers * sizeof(*workers));
     run->step = (struct gcb_replay_step_sums){
-        .at = run->r->plan.steps[0].number + step->index,
+        .at = run->r->plan.recorded[0].number + step->index,
         .workers = workers,
     };
 }
@@ -298,8 +344,7 @@ static void report_progress(const struct run *run, uint64_t index, size_t messag
                                     all);
 }
 
-static int run_step(struct run *run, struct gcb_replay_step *step, size_t first,
-                    struct gcb_diag *diag)
+static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, struct gcb_diag *diag)
 {
     int err = prepare_step(run, step, diag);
 
@@ -309,7 +354,7 @@ static int run_step(struct run *run, struct gcb_replay_step *step, size_t first,
             run->total->interrupted = true;
             return 0;
         }
-        err = gcb_replay_send(&run->state, j, first, &run->step, diag);
+        err = gcb_replay_send(&run->state, at, j, &run->step, diag);
         report_progress(run, step->index, j + 1);
     }
     if (err)
@@ -327,8 +372,8 @@ static int run_steps(struct run *run, struct gcb_diag *diag)
 
     for (step.loop = 0; !err && step.loop < loops; step.loop++)
         for (size_t s = 0; !err && s < plan->step_count; s++, step.index++) {
-            step.step = plan->steps[s].number;
-            err = run_step(run, &step, plan->steps[s].first, diag);
+            step.step = gcb_replay_step_number(plan, s);
+            err = run_step(run, &step, s, diag);
             if (run->total->interrupted)
                 return err;
         }

@@ -30,7 +30,11 @@ struct gcb_replay_config {
     struct gcb_output_layers output_layers;
     const struct gcb_nonfinite_watch *watch; /* called by the scan for NaNs; may be NULL */
     uint64_t loops;                          /* times the recorded steps are replayed; 0: once */
-    bool allow_gaps;                         /* step numbers may have gaps */
+    /* Workers of a replayed step; 0: those of the dump. Fewer: the first ones. More, a multiple of the dump's if
+     * split_steps: consecutive steps of the dump become workers of one step; otherwise the dump's workers are repeated. */
+    uint32_t workers;
+    bool split_steps;
+    bool allow_gaps; /* step numbers may have gaps */
     struct gcb_schedule schedule;
     /* range floats: `max` becomes the largest value of the first tune_steps steps; 0: `max` stays as set */
     uint64_t tune_steps;
@@ -78,19 +82,35 @@ struct gcb_replay_total {
     bool interrupted;
 };
 
+/* The most workers of a replay. */
+#define GCB_REPLAY_WORKERS 4096
+
 /*
- * The order of a replay. All steps have the same workers, and all workers the same messages. Message j of the w-th
- * worker of a step is layout->messages[first + w * messages + j].
+ * The order of a replay. All steps of the dump have the same workers, and all workers the same messages: message j of
+ * the w-th worker of a recorded step is layout->messages[first + w * messages + j]. A replayed step uses `merged`
+ * recorded steps, and worker w of it has the gradients of worker w modulo `sources`.
  */
 struct gcb_replay_plan {
     struct gcb_replay_plan_step {
         uint64_t number; /* step number in the dump */
         size_t first;
-    } * steps;
-    size_t step_count;
-    uint32_t workers;
+    } * recorded;
+    size_t recorded_count;
+    uint32_t recorded_workers;
     size_t messages; /* messages of one worker in a step */
+    size_t step_count;
+    uint32_t workers, merged;
+    uint32_t sources; /* workers with gradients of their own */
 };
+
+/* Message j of worker w < plan->sources in a step of the replay, from 0 to plan->step_count - 1. */
+const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
+                                                     const struct gcb_layout *layout, size_t step,
+                                                     uint32_t w, size_t j);
+/* Number of the step in the dump; the first of those that are merged. */
+uint64_t gcb_replay_step_number(const struct gcb_replay_plan *plan, size_t step);
+/* Where the workers' gradients come from: "recorded", "repeated" or "steps". */
+const char *gcb_replay_origin(const struct gcb_replay_plan *plan);
 
 struct gcb_replay_observer {
     int (*step)(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag);
@@ -104,7 +124,8 @@ struct gcb_replay;
 /*
  * Checks that the dump can be replayed and scans it for infinities and NaNs. `config` is copied, what it points to is
  * borrowed. If the watch ends the scan, the replay knows only what was scanned, and must not be run.
- * GCB_E_INVALID: steps have different messages, or step numbers have gaps and allow_gaps is false; GCB_E_NONFINITE.
+ * GCB_E_INVALID: steps have different messages, step numbers have gaps and allow_gaps is false, or the number of workers
+ * is impossible; GCB_E_NONFINITE.
  */
 int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag);
@@ -125,12 +146,13 @@ int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
 
 /* Rows of a replay (docs/rows.md). Release each with gcb_row_fini. */
 void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *setting,
-                          const struct gcb_method *method, const struct gcb_replay_step *step);
+                          const struct gcb_method *method, const struct gcb_replay_plan *plan,
+                          const struct gcb_replay_step *step);
 
 /* `file` is the name of the input file. */
 void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting,
-                     const struct gcb_method *method, const struct gcb_replay_total *total,
-                     const char *file);
+                     const struct gcb_method *method, const struct gcb_replay_plan *plan,
+                     const struct gcb_replay_total *total, const char *file);
 
 /* The records of `replay`. */
 #define GCB_REPLAY_RECORDS \

@@ -16,13 +16,15 @@ static void put_rounds(struct gcb_row *row, const struct gcb_replay_figures *f)
 }
 
 static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
-                        const struct gcb_method *method)
+                        const struct gcb_method *method, const struct gcb_replay_plan *plan)
 {
     struct gcb_exchange_params params;
 
     gcb_rows_put_setting(row, setting, method);
     gcb_method_exchange(&params, method);
     gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+    gcb_row_u64(row, GCB_FIELD_WORKERS, plan->workers);
+    gcb_row_text(row, GCB_FIELD_WORKERS_FROM, gcb_replay_origin(plan));
 }
 
 /* Writes the figures `f` of a step or of all steps. Either `step` or `total` is NULL. */
@@ -60,25 +62,26 @@ static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
 }
 
 void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *setting,
-                          const struct gcb_method *method, const struct gcb_replay_step *step)
+                          const struct gcb_method *method, const struct gcb_replay_plan *plan,
+                          const struct gcb_replay_step *step)
 {
     gcb_row_init(row, GCB_RECORD_REPLAY_STEP);
     gcb_row_u64(row, GCB_FIELD_INDEX, step->index);
     gcb_row_u64(row, GCB_FIELD_LOOP, step->loop);
     gcb_row_u64(row, GCB_FIELD_STEP, step->step);
-    put_setting(row, setting, method);
+    put_setting(row, setting, method, plan);
     gcb_row_real(row, GCB_FIELD_THETA, step->theta);
     gcb_row_real(row, GCB_FIELD_LR, step->lr);
     put_figures(row, &step->figures, step, NULL);
 }
 
 void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting,
-                     const struct gcb_method *method, const struct gcb_replay_total *total,
-                     const char *file)
+                     const struct gcb_method *method, const struct gcb_replay_plan *plan,
+                     const struct gcb_replay_total *total, const char *file)
 {
     gcb_row_init(row, GCB_RECORD_REPLAY);
     gcb_row_text(row, GCB_FIELD_FILE, file);
-    put_setting(row, setting, method);
+    put_setting(row, setting, method, plan);
     gcb_row_text(row, GCB_FIELD_STATUS, total->interrupted ? "interrupted" : "ok");
     gcb_row_u64(row, GCB_FIELD_STEPS, total->steps);
     gcb_row_u64(row, GCB_FIELD_SILENT_STEPS, total->silent_steps);

@@ -9,6 +9,7 @@
 /* A step of one message: all workers begin, the rounds run, and what arrived is measured. */
 struct sending {
     struct gcb_replay_state *s;
+    size_t at, j; /* step of the plan; message */
     struct gcb_replay_message *message;
     struct gcb_replay_step_sums *step;
     bool sent;   /* false: this step sends nothing */
@@ -21,12 +22,24 @@ struct sending {
     const float *encoded; /* what its exchange sends; NULL: nothing */
 };
 
-static void set_worker(struct sending *a, const struct gcb_message_plan *first, uint32_t w)
+/* The worker that has the gradients of worker w. */
+static uint32_t source_of(const struct gcb_replay_state *s, uint32_t w)
+{
+    return w % s->plan->sources;
+}
+
+static const struct gcb_message_plan *plan_of(const struct gcb_replay_state *s, size_t at,
+                                              uint32_t w, size_t j)
+{
+    return gcb_replay_message_at(s->plan, s->config->layout, at, source_of(s, w), j);
+}
+
+static void set_worker(struct sending *a, uint32_t w)
 {
     a->w = w;
     a->exchange = a->message->exchanges[w];
     a->worker = &a->message->workers[w];
-    a->plan = &first[w * a->s->count];
+    a->plan = plan_of(a->s, a->at, w, a->j);
 }
 
 /* Puts the names of method and message before the text of an error. */
@@ -61,18 +74,21 @@ static bool clips(const struct gcb_replay_state *s)
 }
 
 /* Clipping needs the norm of all gradients of a worker before its first message. */
-static int measure_gradients(struct gcb_replay_state *s, size_t first,
+static int measure_gradients(struct gcb_replay_state *s, size_t at,
                              struct gcb_replay_step_sums *step, struct gcb_diag *diag)
 {
     int err = 0;
 
-    for (size_t i = 0; !err && i < s->workers * s->count; i++) {
-        const struct gcb_message_plan *plan = &s->config->layout->messages[first + i];
+    for (uint32_t w = 0; !err && w < s->plan->sources; w++)
+        for (size_t j = 0; !err && j < s->count; j++) {
+            const struct gcb_message_plan *plan = plan_of(s, at, w, j);
 
-        err = read_gradient(s, plan, s->inputs[0], diag);
-        if (!err)
-            step->workers[i / s->count].clipped += norm_sq(s, s->inputs[0], plan->count);
-    }
+            err = read_gradient(s, plan, s->inputs[0], diag);
+            if (!err)
+                step->workers[w].clipped += norm_sq(s, s->inputs[0], plan->count);
+        }
+    for (uint32_t w = s->plan->sources; w < s->workers; w++)
+        step->workers[w].clipped = step->workers[source_of(s, w)].clipped;
     return err;
 }
 
@@ -81,8 +97,8 @@ static int begin_worker(struct sending *a, struct gcb_diag *diag)
     struct gcb_replay_state *s = a->s;
     struct gcb_replay_norms *norms = &a->step->workers[a->w];
     struct gcb_memory *memory = gcb_exchange_memory(a->exchange);
-    float *x = s->inputs[a->w];
-    int err = read_gradient(s, a->plan, x, diag);
+    float *x = s->inputs[source_of(s, a->w)];
+    int err = source_of(s, a->w) == a->w ? read_gradient(s, a->plan, x, diag) : 0;
 
     if (err)
         return err;
@@ -218,7 +234,8 @@ static int code_on_device(const struct sending *a, struct gcb_tally *t, struct g
 static int compare_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
-    const struct gcb_view gradient = {.data = s->inputs[a->w], .count = a->plan->count};
+    const struct gcb_view gradient = {.data = s->inputs[source_of(s, a->w)],
+                                      .count = a->plan->count};
     int err = 0;
 
     if (clips(s))
@@ -365,13 +382,12 @@ static void settle(struct sending *a)
         memset(m->window, 0, m->count * sizeof(*m->window));
 }
 
-int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
+int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag)
 {
-    const struct gcb_message_plan *plans = &s->config->layout->messages[first + j];
-    struct sending a = {.s = s, .message = &s->messages[j], .step = step};
+    struct sending a = {.s = s, .at = at, .j = j, .message = &s->messages[j], .step = step};
     const uint64_t n = a.message->count;
-    int err = clips(s) && j == 0 ? measure_gradients(s, first, step, diag) : 0;
+    int err = clips(s) && j == 0 ? measure_gradients(s, at, step, diag) : 0;
 
     if (n) { /* memset takes no NULL */
         memset(s->owed, 0, n * sizeof(*s->owed));
@@ -379,14 +395,14 @@ int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
         memset(s->touched, 0, n);
     }
     for (uint32_t w = 0; !err && w < s->workers; w++) {
-        set_worker(&a, plans, w);
+        set_worker(&a, w);
         err = begin_worker(&a, diag);
     }
     if (err)
         return err;
     err = run_rounds(&a, diag);
     for (uint32_t w = 0; !err && w < s->workers; w++) {
-        set_worker(&a, plans, w);
+        set_worker(&a, w);
         err = explain(&a, end_worker(&a, diag), diag);
     }
     if (!err)

@@ -96,7 +96,7 @@ static int take_buffers(struct gcb_replay_state *s, uint64_t largest)
 {
     const uint64_t n = largest ? largest : 1;
 
-    s->inputs = gcb_alloc_zero(s->workers, sizeof(*s->inputs));
+    s->inputs = gcb_alloc_zero(s->plan->sources, sizeof(*s->inputs));
     s->weights = gcb_alloc_array(s->workers, sizeof(*s->weights));
     s->wires = gcb_alloc_zero(s->workers, sizeof(*s->wires));
     s->decoded = gcb_alloc_array(n, sizeof(float));
@@ -108,8 +108,9 @@ static int take_buffers(struct gcb_replay_state *s, uint64_t largest)
     if (!s->inputs || !s->weights || !s->wires || !s->decoded || !s->owed || !s->update ||
         !s->selected || !s->touched || !s->spans)
         return GCB_E_NOMEM;
-    for (uint32_t w = 0; w < s->workers; w++) {
+    for (uint32_t w = 0; w < s->workers; w++)
         s->weights[w] = 1.0f;
+    for (uint32_t w = 0; w < s->plan->sources; w++) {
         s->inputs[w] = gcb_alloc_array(n, sizeof(float));
         if (!s->inputs[w])
             return GCB_E_NOMEM;
@@ -143,6 +144,7 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
 
     memset(s, 0, sizeof(*s));
     s->config = config;
+    s->plan = plan;
     s->workers = plan->workers;
     gcb_method_memory(&s->memory, method);
     s->messages = gcb_alloc_zero(plan->messages, sizeof(*s->messages));
@@ -179,7 +181,7 @@ void gcb_replay_state_fini(struct gcb_replay_state *s)
 {
     for (size_t j = 0; j < s->count; j++)
         fini_message(&s->messages[j], s->workers);
-    for (uint32_t w = 0; s->inputs && w < s->workers; w++)
+    for (uint32_t w = 0; s->inputs && w < s->plan->sources; w++)
         gcb_free(s->inputs[w]);
     gcb_free(s->messages);
     gcb_free(s->inputs);

@@ -30,6 +30,7 @@ struct gcb_replay_message {
 
 struct gcb_replay_state {
     const struct gcb_replay_config *config;
+    const struct gcb_replay_plan *plan;
     uint32_t workers;
     size_t count;
     struct gcb_replay_message *messages;
@@ -38,7 +39,7 @@ struct gcb_replay_state {
     float *weights;          /* 1 for each worker */
     struct gcb_local local;  /* carries messages between the workers */
     /* buffers that messages use one after the other, each as large as the largest message */
-    float **inputs;       /* the gradient of each worker */
+    float **inputs;       /* the gradients of the first plan->sources workers */
     float *decoded;       /* what arrived of a worker's tensor */
     float *owed, *update; /* sums over workers in one step: what is owed, what arrived */
     float *selected;      /* sum of what workers selected for a sparse all-reduce */
@@ -100,7 +101,7 @@ void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_
                              char name[40], struct gcb_coder_config *out);
 
 /* Message j of a step for all workers: reads gradients, runs the exchange, measures what arrived. `first` is the step's first message. */
-int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
+int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag);
 
 #endif

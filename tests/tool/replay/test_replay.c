@@ -107,6 +107,63 @@ static void rounds_and_bytes(void **state)
     assert_true(f->round_bytes[0] > f->round_bytes[1] + STEPS * 2 * (WORKERS - 1) * 70);
 }
 
+/* Fewer workers are the first ones; repeated workers send what the others send; steps become workers. */
+static void other_workers(void **state)
+{
+    struct replay_setup *s = *state;
+    const struct gcb_replay_figures *f = &s->total.figures;
+    const struct gcb_replay_plan *plan;
+    struct gcb_replay_total three;
+
+    assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
+    three = s->total;
+    assert_string_equal(gcb_replay_origin(gcb_replay_plan_of(s->replay)), "recorded");
+    s->config.workers = 2 * WORKERS;
+    assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
+    plan = gcb_replay_plan_of(s->replay);
+    assert_string_equal(gcb_replay_origin(plan), "repeated");
+    assert_true(plan->workers == 2 * WORKERS && plan->step_count == STEPS);
+    assert_int_equal(f->tally.wire_bytes, 2 * three.figures.tally.wire_bytes);
+    assert_int_equal(f->link_bytes, (2 * WORKERS - 1) * f->tally.wire_bytes);
+    replay_expect(f->alpha, three.figures.alpha, 1e-6);
+    replay_expect(f->residual_norm, three.figures.residual_norm, 1e-12);
+    assert_true(f->union_density == three.figures.union_density);
+    assert_int_equal(replay_run(s, "dgc:density=0.1,clip-norm=0.001"), 0);
+    three = s->total; /* all gradients are clipped, to another norm: errors are relative */
+    s->config.workers = WORKERS;
+    assert_int_equal(replay_run(s, "dgc:density=0.1,clip-norm=0.001"), 0);
+    replay_expect(f->cumulative_error, three.figures.cumulative_error, 1e-5);
+    replay_expect(f->residual_norm, three.figures.residual_norm * sqrt(2.0), 1e-5);
+    s->config.workers = 2 * WORKERS;
+    assert_int_equal(replay_run(s, "qsgd:bits=2"), 0); /* repeated workers draw apart */
+    three = s->total;
+    s->config.workers = WORKERS;
+    assert_int_equal(replay_run(s, "qsgd:bits=2"), 0);
+    assert_true(three.figures.alpha < 0.8 * f->alpha);
+    s->config.workers = 1; /* the sum of one worker is its own tensor */
+    assert_int_equal(replay_run(s, "fp16:collective=allgather"), 0);
+    assert_int_equal(f->link_bytes, 0);
+    assert_int_equal(f->tally.messages, STEPS * NAMES);
+    s->config.workers = 2 * WORKERS;
+    s->config.split_steps = true;
+    assert_int_equal(replay_run(s, "identity"), 0);
+    plan = gcb_replay_plan_of(s->replay);
+    assert_string_equal(gcb_replay_origin(plan), "steps");
+    assert_int_equal(s->total.steps, STEPS / 2);
+    assert_true(s->seen.step[1].step == 12 && f->alpha == 0.0);
+    assert_ptr_equal(gcb_replay_message_at(plan, &s->plan, 1, WORKERS + 2, 1),
+                     &s->plan.messages[(3 * WORKERS + 2) * NAMES + 1]);
+    s->config.workers = 4 * WORKERS; /* leaves two steps out */
+    assert_int_equal(replay_run(s, "identity"), 0);
+    assert_int_equal(s->total.steps, 1);
+    s->config.workers = WORKERS + 1;
+    assert_int_equal(replay_run(s, "identity"), GCB_E_INVALID);
+    assert_non_null(strstr(s->diag.text, "must be a multiple of 3"));
+    s->config.workers = 7 * WORKERS;
+    assert_int_equal(replay_run(s, "identity"), GCB_E_INVALID);
+    assert_non_null(strstr(s->diag.text, "21 workers need 7 steps of the dump, which has 6"));
+}
+
 /* Random draws differ between repetitions. */
 static void repetitions_draw_apart(void **state)
 {
@@ -213,6 +270,7 @@ int main(void)
         REPLAY_CASE(constructed),
         REPLAY_CASE(scopes_and_threads),
         REPLAY_CASE(rounds_and_bytes),
+        REPLAY_CASE(other_workers),
         REPLAY_CASE(repetitions_draw_apart),
         REPLAY_CASE(refuses),
         REPLAY_CASE(without_memory),
