@@ -353,6 +353,7 @@ static bool weights_count(const struct exchange_fns *f, const struct team_case *
 /*
  * The workers change their numbers. Methods whose draws depend on the worker may give another update. So may collectives
  * that make messages of sums, if the sums are rounded; with equal weights the tensors have sums that are not rounded.
+ * SparDL drops elements of partial sums, so the order always matters.
  */
 static bool numbers_do_not_matter(const struct exchange_fns *f, const struct team_case *c)
 {
@@ -368,7 +369,7 @@ static bool numbers_do_not_matter(const struct exchange_fns *f, const struct tea
         exact &= c->weights[w] == c->weights[0];
     }
     if (!(gcb_method_caps(c->method) & GCB_CAP_RANDOMISED) &&
-        (exact || collective == GCB_COLLECTIVE_ALLGATHER ||
+        ((exact && collective != GCB_COLLECTIVE_SPARDL) || collective == GCB_COLLECTIVE_ALLGATHER ||
          collective == GCB_COLLECTIVE_ALLREDUCE)) {
         holds = update_of(update, &distance, f, c) && update_of(other, NULL, f, &turned);
         add(sum, update, c->n, 1.0);
