@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """
-The two programs that exchange gradients give the updates of `gcbench replay`, bit for bit.
+The three programs that exchange gradients give the updates of `gcbench replay`, bit for bit.
 
-    check_exchange.py GCBENCH EXCHANGE EXCHANGE_PY LIBRARY SANITIZER
+    check_exchange.py GCBENCH EXCHANGE EXCHANGE_ROUNDS EXCHANGE_PY LIBRARY SANITIZER
 
 `replay` prints no updates, but a figure in float64 that depends on all updates so far, element by element: the cumulative
 error. It is worked out again from each program's updates and must be the same number. Exits 77 without NumPy or h5py.
@@ -25,6 +25,10 @@ STEPS, WORKERS, N = 10, 4, 20000
 # The programs gather messages and add them up, which is collective=allgather.
 METHODS = ("topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=bitmap,values=fp16", "sbc:memory=delay,delay=3,momentum=0",
            "redsync:memory=ef,dense-below=0", "fft:chunk=64,memory=ef", "sparse:transform=dct,chunk=64", "fp16:collective=allgather")
+# Only by rounds: all but the first have another collective than allgather.
+ROUNDS = ("topk:theta=0.99,memory=ef", "identity", "bf16:memory=ef", "qsgd:collective=twoshot,memory=ef",
+          "signsgd:scale=mean,memory=ef,collective=twoshot", "topk:theta=0.99,memory=ef,collective=oktopk",
+          "topk:theta=0.99,memory=ef,collective=spardl", "randomk:theta=0.9,memory=ef")
 RANDOM = ("qsgd:memory=ef", "terngrad")  # only in C: the Python program sets no path, which is part of the key of draws
 
 
@@ -52,7 +56,7 @@ def run(command, data):
     return np.frombuffer(done.stdout, np.float32).reshape(STEPS, N)
 
 
-def main(gcbench, exchange, script, library, sanitizer):
+def main(gcbench, exchange, rounds, script, library, sanitizer):
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         dump = str(Path(folder) / "gradients.h5")
@@ -61,12 +65,14 @@ def main(gcbench, exchange, script, library, sanitizer):
         with h5py.File(dump) as f:
             gradients = np.stack([[next(iter(f[step][worker].values()))[:] for worker in sorted(f[step])]
                                   for step in sorted(f)])
-        for method in METHODS + RANDOM:
+        for method in sorted({*METHODS, *RANDOM, *ROUNDS}):
             rows = subprocess.run([gcbench, "replay", "--per", "step", "--format", "json", "--method", method, dump],
                                   stdout=subprocess.PIPE, check=True).stdout.splitlines()
             expected = [r["cumulative_error"] for r in map(json.loads, rows) if r["record"] == "replay_step"]
-            programs = [("C", [exchange, method, str(N)])]
-            if sanitizer == "none" and method not in RANDOM:  # Python itself is built without the sanitizer
+            programs = [("C", [exchange, method, str(N)])] if method in METHODS + RANDOM else []
+            if method in ROUNDS + RANDOM:
+                programs.append(("rounds", [rounds, method, str(N)]))
+            if sanitizer == "none" and method in METHODS:  # Python itself is built without the sanitizer
                 programs.append(("Python", [sys.executable, script, method, str(N), library]))
             for name, command in programs:
                 got = list(cumulative_errors(gradients, run(command, gradients.tobytes())))
