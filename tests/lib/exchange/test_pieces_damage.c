@@ -173,7 +173,7 @@ static void changed_bytes_do_no_harm(void **state)
             int rounds;
 
             random = random * 1664525u + 1013904223u;
-            d.from = random >> 20 & 1;
+            d.from = (random >> 20) % WORKERS;
             d.to = 2;
             party_open(&p, specs[s], N, &o);
             party_fill(&p, 1, 1.0f);
