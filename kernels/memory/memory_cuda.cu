@@ -85,7 +85,7 @@ __global__ void remove_sent(struct gcb_cuda_memory m, const float *__restrict__ 
         gcb::load_floats(v, m.left, i, m.n);
         gcb::load_floats(s, sent, i, m.n);
         for (unsigned e = 0; e < tuning::each; e++)
-            v[e] -= s[e];
+            v[e] = gcb_memory_remaining(v[e], s[e], m.clears);
         gcb::store_floats(m.left, v, i, m.n);
         if (!masks)
             continue;

@@ -31,14 +31,15 @@ struct gcb_cuda_memory {
     const float
         *scale;   /* one float; gradients are multiplied by it if there is momentum; NULL: 1 */
     float factor; /* each step multiplies `momentum` by it, or `left` if there is no momentum */
-    int nesterov;
+    int nesterov; /* enum gcb_nesterov */
+    int clears;   /* `left` becomes 0 where something was sent */
 };
 
 /* Adds a step's gradient; then `left` is what to encode. Moves 12 bytes per element, 20 with momentum. */
 int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                                  const float *gradient);
 
-/* Subtracts the decoded message. With `masks`, momentum becomes 0 where something was sent. Moves 12 bytes per element,
+/* Subtracts the decoded message from `left`, or clears `left`. With `masks`, momentum becomes 0 where something was sent. Moves 12 bytes per element,
  * 20 with `masks`. */
 int gcb_cuda_memory_remove_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                                 const float *sent, int masks);

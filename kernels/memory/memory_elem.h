@@ -15,16 +15,27 @@ GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
 
 /* ---- dgc and delay ---- */
 
+/* Nesterov's rule, and the rule of that name in RedSync's algorithm 4, which adds the gradient once more. */
+enum gcb_nesterov { GCB_NESTEROV_NO, GCB_NESTEROV_YES, GCB_NESTEROV_REDSYNC };
+
 /* gcb_memory_momentum: the new momentum. gcb_memory_accumulated: what is left to send after the momentum was added.
- * Both with or without Nesterov's rule. */
+ * `nesterov` is an enum gcb_nesterov. */
 GCB_HD float gcb_memory_momentum(float factor, float u, float x, int nesterov)
 {
-    return nesterov ? factor * (u + x) : factor * u + x;
+    return nesterov == GCB_NESTEROV_YES ? factor * (u + x) : factor * u + x;
 }
 
 GCB_HD float gcb_memory_accumulated(float left, float u, float x, int nesterov)
 {
-    return left + (nesterov ? u + x : u);
+    if (nesterov == GCB_NESTEROV_REDSYNC)
+        return left + u + x;
+    return left + (nesterov == GCB_NESTEROV_YES ? u + x : u);
+}
+
+/* What is left of an element after a step. With `clears`, nothing if it was sent. */
+GCB_HD float gcb_memory_remaining(float left, float sent, int clears)
+{
+    return clears && sent != 0.0f ? 0.0f : left - sent;
 }
 
 /* Momentum is reset where something was sent. */

@@ -23,6 +23,10 @@ const char *const device_memories[] = {
     "dgc:theta=0.9",
     "dgc:theta=0.9,masking=no",
     "dgc:theta=0.9,nesterov=yes",
+    "dgc:theta=0.9,nesterov=redsync",
+    "dgc:theta=0.9,values=fp16,residual=clear",
+    "dgc:theta=0.9,values=fp16,residual=clear,masking=no,clip-norm=2",
+    "redsync:theta=0.9,dense-below=100,trimmed-below=100,quant=asq",
     "dgc:theta=0.9,clip-norm=2",
     "qsgd:memory=dgc,momentum=0.5",
     "sbc:theta=0.9,delay=3,momentum=0.5",
@@ -57,7 +61,7 @@ static void open_pair(struct pair *w, const struct gcb_device *device, const cha
     *w = (struct pair){
         .device = device, .spec = spec, .n = n, .back = malloc((n + 1) * sizeof(float))};
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    gcb_method_memory(&params, &m);
+    gcb_method_memory_for(&params, &m, n);
     device_configure(&config, &setting, n);
     gcb_kernels_init(&kernels, gcb_cpu_detect());
     assert_int_equal(gcb_memory_create(&w->want, &params, n, WORKERS, &queue, &kernels, NULL), 0);

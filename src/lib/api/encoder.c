@@ -32,7 +32,7 @@ static int init_memory(struct gcb_encoder *e, const struct gcb_method *method,
     struct gcb_memory_params params;
     int err;
 
-    gcb_method_memory(&params, method);
+    gcb_method_memory_for(&params, method, e->count);
     if (params.kind == GCB_MEMORY_NONE)
         return 0;
     config.env.decoding = true;
@@ -312,7 +312,7 @@ int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
         err = remake(e, &method, diag);
     if (err || !e->memory)
         return err;
-    gcb_method_memory(&params, &method);
+    gcb_method_memory_for(&params, &method, e->count);
     gcb_memory_set_params(e->memory, &params);
     return 0;
 }

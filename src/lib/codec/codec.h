@@ -80,11 +80,23 @@ struct gcb_addition {
     /* acc[i] += weight * decoded element i; the product and the sum are rounded to float32 */
     float *acc;
     float weight;
-    /* if not NULL: mask[i] becomes 0 if decoded element i is not 0 */
+    /* if not NULL: mask[i] becomes 0 if decoded element i is not 0 (gcb_addition_mark); may be acc */
     float *mask;
+    /* acc[i] becomes 0 too, after the addition; needs a mask */
+    bool clears;
     /* acc is a canvas that holds other messages: if this message does not fit them, GCB_E_MISMATCH */
     bool joins;
 };
+
+/* After the addition of decoded element i, if to->mask is not NULL. */
+static inline void gcb_addition_mark(const struct gcb_addition *to, uint64_t i, float decoded)
+{
+    if (decoded == 0.0f)
+        return;
+    to->mask[i] = 0.0f;
+    if (to->clears)
+        to->acc[i] = 0.0f;
+}
 
 #define GCB_KEPT 3
 
@@ -196,6 +208,9 @@ struct gcb_codec {
      * belongs to row i. */
     const char *error_rule;
     const char *(*error_rule_of)(const double *value);
+    /* Do messages of `count` elements leave elements out, so that a memory can tell which elements were sent? Not if the
+     * bins of a transform are sent. NULL: no. value[i] belongs to row i. */
+    bool (*selects)(const double *value, uint64_t count);
     const struct gcb_param *params; /* NULL: no parameters */
     /* refuses combinations of values that make no sense for any tensor; value[i] belongs to row i; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);

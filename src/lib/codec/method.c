@@ -7,6 +7,8 @@
 
 static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", "gmc", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
+static const char *const nesterov_names[] = {"no", "yes", "redsync", NULL};
+static const char *const residual_names[] = {"subtract", "clear", NULL};
 
 const struct gcb_param gcb_memory_table[] = {
     {.name = "memory",
@@ -32,10 +34,10 @@ const struct gcb_param gcb_memory_table[] = {
      .flags = GCB_PARAM_OPEN_MAX,
      .needs = "memory=dgc|delay|demo|gmc"},
     {.name = "nesterov",
-     .help = "use Nesterov's momentum",
+     .help = "use Nesterov's momentum; redsync: as RedSync's paper has it",
      .type = GCB_PARAM_CHOICE,
      .offset = offsetof(struct gcb_memory_params, nesterov),
-     .choices = no_yes,
+     .choices = nesterov_names,
      .needs = "memory=dgc"},
     {.name = "masking",
      .help = "set the momentum of sent elements to 0",
@@ -44,6 +46,12 @@ const struct gcb_param gcb_memory_table[] = {
      .def = 1,
      .choices = no_yes,
      .needs = "memory=dgc|delay"},
+    {.name = "residual",
+     .help = "what sent elements leave: the difference to what the receiver decoded, or 0",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct gcb_memory_params, clears),
+     .choices = residual_names,
+     .needs = "memory=dgc"},
     {.name = "clip-norm",
      .help = "clip gradients to this norm divided by the square root of the number of workers; 0: "
              "never",
@@ -422,6 +430,14 @@ void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m
     for (size_t row = first; row < exchange_row(m); row++)
         value[row - first] = gcb_method_applies(m, row) ? m->value[row] : 0.0;
     gcb_param_store(gcb_memory_table, value, out);
+}
+
+void gcb_method_memory_for(struct gcb_memory_params *out, const struct gcb_method *m,
+                           uint64_t count)
+{
+    gcb_method_memory(out, m);
+    if (!m->codec->selects || !m->codec->selects(m->value, count))
+        out->masking = out->clears = 0;
 }
 
 bool gcb_method_forget(struct gcb_method *m)

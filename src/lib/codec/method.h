@@ -17,8 +17,9 @@ struct gcb_memory_params {
     int kind;        /* enum gcb_memory_kind */
     double decay;    /* ef: share of the residual that is kept */
     double momentum; /* dgc, delay, demo, gmc */
-    int nesterov;    /* dgc */
-    int masking;     /* dgc, delay: momentum becomes zero where something was sent */
+    int nesterov;    /* dgc: enum gcb_nesterov (kernels/memory/memory_elem.h) */
+    int masking;     /* dgc, delay: momentum becomes 0 where something was sent */
+    int clears;      /* dgc: the residual becomes 0 where something was sent */
     double clip;     /* dgc: gradients are clipped to the norm clip / sqrt(workers); 0: never */
     uint64_t delay;  /* delay: steps that one message sums up */
 };
@@ -104,6 +105,10 @@ bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
 /* Copies the parameters of the memory. Those that have no meaning with its kind become 0. */
 void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m);
+/* The same for the memory of a tensor of `count` elements: if the method's messages do not leave elements out (see
+ * struct gcb_codec), nothing is masked or cleared. */
+void gcb_method_memory_for(struct gcb_memory_params *out, const struct gcb_method *m,
+                           uint64_t count);
 /* Removes the memory, for callers whose messages do not follow each other. Returns true if the user had set a parameter of
  * it. */
 bool gcb_method_forget(struct gcb_method *m);

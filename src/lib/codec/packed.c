@@ -103,8 +103,7 @@ static void add_raw_span(void *ctx, uint64_t i)
             memcpy(tile, job->raw + at * job->size, n * sizeof(float));
         job->kernels->accumulate.add(to->acc + at, tile, n, to->weight);
         for (size_t k = 0; to->mask && k < n; k++)
-            if (tile[k] != 0.0f)
-                to->mask[at + k] = 0.0f;
+            gcb_addition_mark(to, at + k, tile[k]);
     }
 }
 

@@ -93,7 +93,7 @@ static int make_memory(struct gcb_exchange *e, struct gcb_diag *diag)
 {
     struct gcb_memory_params params;
 
-    gcb_method_memory(&params, &e->env.method);
+    gcb_method_memory_for(&params, &e->env.method, e->env.coder.env.count);
     if (params.kind == GCB_MEMORY_GMC && e->env.total == 0.0f)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "memory=gmc averages the workers, but the sum of their weights is 0");
@@ -192,7 +192,7 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
     }
     e->env = env;
     e->begun = false;
-    gcb_method_memory(&params, method);
+    gcb_method_memory_for(&params, method, e->env.coder.env.count);
     gcb_memory_set_params(e->memory, &params);
     return 0;
 }

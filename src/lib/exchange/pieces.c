@@ -197,8 +197,8 @@ int gcb_pieces_settle(void *state, const struct gcb_addition *to, struct gcb_dia
     (void)diag;
     for (uint64_t i = 0; i < own.n; i++) {
         to->acc[own.pos[i]] += to->weight * own.x[i];
-        if (to->mask && own.x[i] != 0.0f)
-            to->mask[own.pos[i]] = 0.0f;
+        if (to->mask)
+            gcb_addition_mark(to, own.pos[i], own.x[i]);
     }
     return 0;
 }

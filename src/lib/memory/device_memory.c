@@ -65,7 +65,8 @@ int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_b
     m->p = *params;
     m->on.n = count;
     m->on.factor = (float)(params->kind == GCB_MEMORY_EF ? params->decay : params->momentum);
-    m->on.nesterov = params->kind == GCB_MEMORY_DGC && params->nesterov;
+    m->on.nesterov = params->nesterov;
+    m->on.clears = params->clears;
     m->limit = params->clip / sqrt((double)(workers ? workers : 1));
     if (params->kind != GCB_MEMORY_NONE)
         err = make_array(&m->on.left, m, diag);

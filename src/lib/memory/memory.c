@@ -63,10 +63,12 @@ static inline void accumulate(struct gcb_memory *m, const float *g, uint64_t fro
 
 static void add_momentum(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
 {
-    if (m->p.nesterov)
-        accumulate(m, g, from, to, 1);
+    if (m->p.nesterov == GCB_NESTEROV_REDSYNC)
+        accumulate(m, g, from, to, GCB_NESTEROV_REDSYNC);
+    else if (m->p.nesterov == GCB_NESTEROV_YES)
+        accumulate(m, g, from, to, GCB_NESTEROV_YES);
     else
-        accumulate(m, g, from, to, 0);
+        accumulate(m, g, from, to, GCB_NESTEROV_NO);
 }
 
 /* For gmc: the last update stays. */
@@ -75,13 +77,19 @@ static void add_global(struct gcb_memory *m, const float *g, uint64_t from, uint
     const float momentum = (float)m->p.momentum;
 
     for (uint64_t i = from; i < to; i++)
-        m->e[i] += gcb_memory_momentum(momentum, m->u[i], g[i], 0);
+        m->e[i] += gcb_memory_momentum(momentum, m->u[i], g[i], GCB_NESTEROV_NO);
 }
 
 static void take_sent(struct gcb_memory *m, const float *sent, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         m->e[i] -= sent[i];
+}
+
+static void clear_sent(struct gcb_memory *m, const float *sent, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        m->e[i] = gcb_memory_remaining(m->e[i], sent[i], 1);
 }
 
 static void take_update(struct gcb_memory *m, const float *update, uint64_t from, uint64_t to)
@@ -261,14 +269,21 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent)
     m->summed = 0;
     if (!sent)
         return;
-    each(m, sent, take_sent);
+    each(m, sent, m->p.clears ? clear_sent : take_sent);
     if (m->u && m->p.masking)
         each(m, sent, mask_momentum);
 }
 
 struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
 {
-    return (struct gcb_addition){.acc = m->e, .weight = -1.0f, .mask = m->p.masking ? m->u : NULL};
+    return (struct gcb_addition){
+        .acc = m->e,
+        .weight = -1.0f,
+        .mask = m->p.masking  ? m->u
+                : m->p.clears ? m->e
+                              : NULL,
+        .clears = m->p.clears,
+    };
 }
 
 bool gcb_memory_wants_update(const struct gcb_memory *m)
@@ -308,7 +323,7 @@ static void add_input_span(void *ctx, uint64_t i)
         if (!m->u)
             pass->sum[k] += g;
         else if (m->p.kind == GCB_MEMORY_GMC)
-            pass->sum[k] += gcb_memory_momentum(momentum, m->u[k], g, 0);
+            pass->sum[k] += gcb_memory_momentum(momentum, m->u[k], g, GCB_NESTEROV_NO);
         else
             pass->sum[k] += m->p.nesterov ? m->u[k] + g * scale : m->u[k];
     }

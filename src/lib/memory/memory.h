@@ -19,7 +19,9 @@
  *   none    p = g
  *   ef      p = decay e + g; e = p - s                sum s + e = sum g - (1 - decay) sum e_carried
  *   dgc     u = m u + g; v = v + u; p = v;  v = p - s; u = 0 where s != 0   sum s + v = sum u_added
- *           (nesterov: u = m (u + g); v = v + u + g, and u + g counts as added)
+ *           (nesterov=yes: u = m (u + g); v = v + u + g, and u + g counts as added. nesterov=redsync: u = m u + g as
+ *           without, v = v + u + g)
+ *           (residual=clear: v = 0 where s != 0, so that p - s is lost there)
  *   delay   u = m u + g; a = a + u; after `delay` steps p = e + a; e = p - s; a = 0; u = 0 where s != 0
  *                                                               sum s + e = sum u_added
  *   demo    u = m u + g; p = u; u = p - s              sum s + u = sum g - (1 - m) sum u_carried
@@ -29,7 +31,8 @@
  */
 struct gcb_memory;
 
-/* Makes the memory of one of `workers` workers for `count` elements, all zero. Returns 0 or GCB_E_NOMEM. The queue and
+/* Makes the memory of one of `workers` workers for `count` elements, all zero. The parameters are those of
+ * gcb_method_memory_for. Returns 0 or GCB_E_NOMEM. The queue and
  * the kernels are copied. */
 int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *params,
                       uint64_t count, unsigned workers, const struct gcb_queue *queue,
@@ -89,8 +92,8 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
 
 /*
  * Copies what a memory keeps: arrays of count floats (NULL: not wanted; gmc saves h as momentum), and the steps since the
- * last message. An array that this kind does not have is saved as zeros. Restoring takes NULL for zeros, and changes nothing after a failure:
- * GCB_E_MISMATCH if the memory cannot keep a value, GCB_E_NONFINITE.
+ * last message. An array that this kind does not have is saved as zeros. Restoring takes NULL for zeros, and changes
+ * nothing after a failure: GCB_E_MISMATCH if the memory cannot keep a value, GCB_E_NONFINITE.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
                      uint64_t *summed);

@@ -161,8 +161,7 @@ static void add_segment(const struct gcb_sparse *s, const struct payload *p, uin
             s->transform_ops->scale(&s->t, x, pos, n, base);
         (width == 2 ? f->scatter2 : f->scatter)(to->acc + base * width, pos, x, n, to->weight);
         for (size_t j = 0; to->mask && j < n; j++)
-            if (x[j] != 0.0f)
-                to->mask[base + pos[j]] = 0.0f;
+            gcb_addition_mark(to, base + pos[j], x[j]);
     }
 }
 

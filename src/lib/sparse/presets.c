@@ -97,7 +97,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "by tensor size: sends all, trims to top-k, or reuses a searched threshold",
         .source = "Fang et al., JPDC 2019 (RedSync), section 4",
         .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
-        .memory = "memory=dgc,momentum=0.9",
+        .memory = "memory=dgc,momentum=0.9,residual=clear",
         .guarantee = "the squared error is the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - "
                      "k mu^2 with mu the "
                      "mean of the k kept "

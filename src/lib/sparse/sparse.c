@@ -311,6 +311,7 @@ const struct gcb_codec gcb_codec_sparse = {
         "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 for k of n kept and values not quantised",
     .wire_id = 16,
     .caps_of = gcb_sparse_caps,
+    .selects = gcb_sparse_selects,
     .params = gcb_sparse_params,
     .check = gcb_sparse_check,
     .ops = &sparse_ops,

@@ -41,6 +41,7 @@ static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uin
 extern const struct gcb_param gcb_sparse_params[];
 int gcb_sparse_check(const double *value, struct gcb_diag *diag);
 unsigned gcb_sparse_caps(const double *value);
+bool gcb_sparse_selects(const double *value, uint64_t count);
 unsigned gcb_sparse_collectives(const double *value);
 
 /* presets.c: published sparsifiers; the last row has no name */

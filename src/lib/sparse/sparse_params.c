@@ -189,6 +189,19 @@ unsigned gcb_sparse_caps(const double *value)
  * Sums of elements of several workers are sent on, so they must be elements of the tensor, and their value coder must take
  * values of both signs.
  */
+/* RedSync sends small tensors whole. */
+bool gcb_sparse_selects(const double *value, uint64_t count)
+{
+    const struct gcb_selection_params p = {
+        .dense_below = (uint64_t)value[ROW_DENSE_BELOW],
+        .trimmed_below = (uint64_t)value[ROW_TRIMMED_BELOW],
+    };
+
+    return (int)value[ROW_TRANSFORM] == GCB_TRANSFORM_NONE &&
+           ((int)value[ROW_SELECT] != GCB_SELECT_REDSYNC ||
+            gcb_redsync_path(&p, count) != GCB_REDSYNC_ALL);
+}
+
 unsigned gcb_sparse_collectives(const double *value)
 {
     if ((int)value[ROW_TRANSFORM] != GCB_TRANSFORM_NONE ||

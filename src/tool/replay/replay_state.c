@@ -54,6 +54,7 @@ static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *me
                        const struct gcb_message_plan *plan, uint32_t w, struct gcb_diag *diag)
 {
     struct gcb_replay_worker *worker = &message->workers[w];
+    struct gcb_memory_params params;
     const int err = open_exchange(s, message, plan, w, diag);
 
     if (err)
@@ -64,8 +65,9 @@ static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *me
                               "what workers keep between steps");
     if (!s->device || plan->dense)
         return 0;
-    return gcb_replay_device_start(s->device, &worker->on_device, &s->memory, plan->count,
-                                   s->workers, diag);
+    gcb_method_memory_for(&params, &message->method, plan->count);
+    return gcb_replay_device_start(s->device, &worker->on_device, &params, plan->count, s->workers,
+                                   diag);
 }
 
 static int init_message(struct gcb_replay_state *s, struct gcb_replay_message *message,

@@ -32,7 +32,7 @@ static void follows_the_recurrence(const char *spec)
     float g[N], sent[N];
 
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
-    gcb_method_memory(&params, &method);
+    gcb_method_memory_for(&params, &method, N);
     gcb_kernels_init(&kernels, 0);
     assert_int_equal(gcb_memory_create(&m, &params, N, 1, &queue, &kernels, NULL), 0);
     gradient(g, 0);
@@ -69,6 +69,10 @@ static void every_method_has_its_memory(void **state)
     static const char *const more[] = {
         "topk:memory=ef,decay=0.5",
         "topk:memory=dgc,momentum=0.9,nesterov=yes",
+        "topk:memory=dgc,momentum=0.9,nesterov=redsync",
+        "topk:memory=dgc,momentum=0.9,values=fp16,residual=clear",
+        "topk:memory=dgc,momentum=0.9,values=fp16,residual=clear,masking=no",
+        "natural:memory=dgc,momentum=0.9,residual=clear",
         "topk:memory=dgc,momentum=0.9,clip-norm=0.5,masking=no",
         "topk:memory=delay,delay=3,momentum=0.5",
         "sbc:delay=4,p=0.05",

@@ -217,7 +217,8 @@ static void memories(void **state)
     expect_spec("identity", GCB_SPEC_FULL, "identity");
     expect_spec("identity:memory=none", GCB_SPEC_FULL, "identity:memory=none");
     expect_spec("identity:memory=dgc", GCB_SPEC_FULL,
-                "identity:memory=dgc,momentum=0,nesterov=no,masking=yes,clip-norm=0");
+                "identity:memory=dgc,momentum=0,nesterov=no,masking=yes,residual=subtract,"
+                "clip-norm=0");
     expect_error("topk:decay=0.9", "'decay' has a meaning only with memory=ef");
     expect_error("sbc:memory=none,delay=4", "'delay' has a meaning only with memory=delay");
     expect_error("identity:memory=ef,memory=ef", "given twice");

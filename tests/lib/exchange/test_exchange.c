@@ -120,26 +120,38 @@ static void a_memory_keeps_what_did_not_arrive(void **state)
 /* The memory learns the same from gcb_exchange_finish and from an array of what arrived. */
 static void finish_and_conclude_agree(void **state)
 {
+    static const char *const specs[] = {
+        "topk:memory=dgc,momentum=0.9",
+        "redsync:quant=asq,dense-below=0,density=0.01",
+        "topk:values=fp16,memory=dgc,momentum=0.9,residual=clear,masking=no",
+        "topk:density=0.9,values=fp16,memory=dgc,momentum=0.9,residual=clear",
+    };
     float *update = calloc(N, sizeof(*update));
-    struct party p, q;
 
     (void)state;
-    party_open(&p, "topk:memory=dgc,momentum=0.9", N, NULL);
-    party_open(&q, "topk:memory=dgc,momentum=0.9", N, NULL);
-    for (uint64_t step = 0; step < 4; step++) {
-        party_fill(&p, step + 1, 1.0f);
-        party_step(&p, step);
-        for (unsigned w = 0; w < 2; w++)
-            assert_int_equal(gcb_exchange_begin(q.e[w], step, p.x[w], NULL), 0);
-        assert_int_equal(gcb_local_run(&q.local, q.e, NULL), 0);
-        for (unsigned w = 0; w < 2; w++) {
-            assert_int_equal(gcb_exchange_finish(q.e[w], update, NULL), 0);
-            assert_memory_equal(update, p.update[0], N * sizeof(float));
+    for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
+        struct party p, q;
+
+        party_open(&p, specs[s], N, NULL);
+        party_open(&q, specs[s], N, NULL);
+        for (uint64_t step = 0; step < 4; step++) {
+            party_fill(&p, step + 1, 1.0f);
+            party_step(&p, step);
+            for (unsigned w = 0; w < 2; w++)
+                assert_int_equal(gcb_exchange_begin(q.e[w], step, p.x[w], NULL), 0);
+            assert_int_equal(gcb_local_run(&q.local, q.e, NULL), 0);
+            for (unsigned w = 0; w < 2; w++) {
+                assert_int_equal(gcb_exchange_finish(q.e[w], update, NULL), 0);
+                assert_memory_equal(update, p.update[0], N * sizeof(float));
+                assert_memory_equal(gcb_memory_residual(gcb_exchange_memory(p.e[w])),
+                                    gcb_memory_residual(gcb_exchange_memory(q.e[w])),
+                                    N * sizeof(float));
+            }
         }
+        party_close(&p);
+        party_close(&q);
     }
     free(update);
-    party_close(&p);
-    party_close(&q);
 }
 
 /* memory=gmc needs the update of every step. A worker that computes none gets it from another worker. */
