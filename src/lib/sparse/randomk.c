@@ -194,8 +194,8 @@ static void scatter_span(void *ctx, uint64_t span)
                 continue;
             }
             add->acc[place[i]] += add->weight * value;
-            if (add->mask && value != 0.0f)
-                add->mask[place[i]] = 0.0f;
+            if (add->mask)
+                gcb_addition_mark(add, place[i], value);
         }
     }
 }
@@ -397,6 +397,13 @@ static const struct gcb_codec_ops randomk_ops = {
     .nominal_bits = randomk_nominal_bits,
 };
 
+static bool randomk_selects(const double *value, uint64_t count)
+{
+    (void)value;
+    (void)count;
+    return true;
+}
+
 const struct gcb_codec gcb_codec_randomk = {
     .name = "randomk",
     .summary = "k elements at random places that all workers share",
@@ -405,6 +412,7 @@ const struct gcb_codec gcb_codec_randomk = {
     .wire_id = 10,
     .cpu_only = true,
     .caps_of = randomk_caps,
+    .selects = randomk_selects,
     .params = randomk_params,
     .ops = &randomk_ops,
     .reduce = &randomk_reduce,
