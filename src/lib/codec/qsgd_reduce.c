@@ -44,6 +44,7 @@ static void level_unit(void *ctx, uint64_t i)
     }
 }
 
+/* If weight * x overflows, a norm is infinite, and so all workers know. */
 static int qsgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                            const float *x, void *values)
 {
@@ -59,8 +60,6 @@ static int qsgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned
     gcb_parallel(s->env.queue, gcb_qsgd_units(s), round == 0 ? measure_unit : level_unit, &job);
     if (round == 1)
         gcb_shared_scale_send(&s->shared, values);
-    else if (s->env.kernels->reduce.max_bits(values, s->l.buckets) >= GCB_INF_BITS)
-        return GCB_E_SEND_RAW; /* weight * x overflows */
     return 0;
 }
 

@@ -118,23 +118,56 @@ static void impossible_combinations_are_refused(void **state)
     }
 }
 
+/* The variance of the sum of all workers' elements, rounded to `levels` levels of the largest weighted magnitude. */
+static double total_variance(float *const *x, unsigned workers, size_t n, double levels)
+{
+    double top = 0.0, sum = 0.0;
+
+    for (unsigned w = 0; w < workers; w++)
+        for (size_t i = 0; i < n; i++)
+            top = fmax(top, fabs((double)(weights[w] * x[w][i])));
+    for (unsigned w = 0; w < workers; w++)
+        for (size_t i = 0; i < n; i++) {
+            const double t = fabs((double)(weights[w] * x[w][i])) / top * levels;
+
+            sum += (t - floor(t)) * (1.0 - t + floor(t));
+        }
+    return sum * (top / levels) * (top / levels);
+}
+
+/* Clips the elements to `clip` standard deviations. */
+static void clip_to(float *x, size_t n, double clip)
+{
+    double sum = 0.0, squares = 0.0, limit;
+
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)x[i];
+        squares += (double)x[i] * (double)x[i];
+    }
+    limit = clip * sqrt(squares / (double)n - sum * sum / (double)n / (double)n);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)fmax(-limit, fmin(limit, (double)x[i]));
+}
+
 /*
- * The mean of the updates over seeds is the weighted sum. Rounding an element of one worker has a variance of at most
- * (norm / s)^2 / 4; the squared distance of the mean from the sum then has a mean of at most `most`, and with this many
- * elements it is hardly ever above 1.1 times that. A bias of one tenth of a level would be found.
+ * The mean of the updates over seeds is the weighted sum. Rounding up with the probability p has the variance
+ * step^2 p (1 - p), so the squared distance of the mean from the sum has a known mean. With this many elements, chance
+ * makes it hardly ever 1.2 times as large; a bias of a tenth of the tensor makes it twice as large. TernGrad clips each
+ * tensor before.
  */
 static void updates_are_unbiased(void **state)
 {
     enum { N = 2048, WORKERS = 3, SEEDS = 600 };
     static const struct {
         const char *spec;
-        double levels;
-    } rows[] = {{"qsgd:bits=3,bucket=2048,collective=allreduce", 3.0},
-                {"terngrad:clip=0,collective=allreduce", 1.0}};
+        double levels, clip;
+    } rows[] = {{"qsgd:bits=3,bucket=2048,collective=allreduce", 3.0, 0.0},
+                {"terngrad:clip=0,collective=allreduce", 1.0, 0.0},
+                {"terngrad:collective=allreduce", 1.0, 2.5}};
 
     (void)state;
-    for (size_t r = 0; r < 2; r++) {
-        double *mean = calloc(N, sizeof(*mean)), distance = 0.0, top = 0.0, most;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        double *mean = calloc(N, sizeof(*mean)), distance = 0.0, expected = 0.0;
         float *want = NULL;
 
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -146,18 +179,18 @@ static void updates_are_unbiased(void **state)
             party_step(&p, 0);
             for (size_t i = 0; i < N; i++)
                 mean[i] += (double)p.update[0][i] / SEEDS;
-            if (!want)
+            for (unsigned w = 0; seed == 1 && rows[r].clip > 0.0 && w < WORKERS; w++)
+                clip_to(p.x[w], N, rows[r].clip);
+            if (seed == 1) {
                 want = weighted_sum(p.x, WORKERS, N);
-            for (unsigned w = 0; w < WORKERS; w++)
-                for (size_t i = 0; i < N; i++)
-                    top = fmax(top, fabs((double)(weights[w] * p.x[w][i])));
+                expected = total_variance(p.x, WORKERS, N, rows[r].levels) / SEEDS;
+            }
             party_close(&p);
         }
         for (size_t i = 0; i < N; i++)
             distance += (mean[i] - (double)want[i]) * (mean[i] - (double)want[i]);
-        most = N * WORKERS * pow(top / rows[r].levels, 2.0) / 4.0 / SEEDS;
-        if (distance > 1.1 * most)
-            fail_msg("%s: squared bias %g, chance explains %g", rows[r].spec, distance, most);
+        if (distance > 1.2 * expected)
+            fail_msg("%s: squared error of the mean %g, not %g", rows[r].spec, distance, expected);
         free(mean);
         free(want);
     }
