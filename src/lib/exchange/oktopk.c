@@ -31,7 +31,7 @@
  */
 #define DIVIDE_EVERY 64
 #define ESTIMATE_EVERY 32
-#define DRIFT 1.008f /* a threshold times this */
+#define DRIFT 1.008f /* a threshold is divided by this */
 
 struct oktopk {
     struct gcb_pieces p;
