@@ -9,6 +9,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/sum/sum.h"
 #include "tests/support/sums.h"
+#include "tests/support/trip.h"
 
 #define STEP 3
 #define STEPS 3 /* of checks that need several */
@@ -449,15 +450,6 @@ static bool memory_keeps_the_rest(const struct exchange_fns *f, const struct tea
     return holds;
 }
 
-static bool is_finite(const float *x, uint64_t n)
-{
-    bool finite = true;
-
-    for (uint64_t i = 0; i < n; i++)
-        finite &= isfinite(x[i]) != 0;
-    return finite;
-}
-
 /* In step 1 of three the last worker's tensor has a NaN. */
 static bool a_nan_reaches_all_but_no_memory(const struct exchange_fns *f, const struct team_case *c)
 {
@@ -483,8 +475,8 @@ static bool a_nan_reaches_all_but_no_memory(const struct exchange_fns *f, const 
         holds = team_step(&t, s, x);
         snprintf(team_why, sizeof(team_why), "in step %u", s);
         for (unsigned w = 0; w < c->workers && holds; w++)
-            holds = (c->n == 0 || is_finite(t.update[w], c->n) == (s != 1)) &&
-                    (!residual(&t, w) || is_finite(residual(&t, w), c->n));
+            holds = (c->n == 0 || !isfinite(trip_norm(t.update[w], c->n)) == (s == 1)) &&
+                    (!residual(&t, w) || isfinite(trip_norm(residual(&t, w), c->n)));
     }
     team_close(&t);
     free(spoilt);
@@ -577,8 +569,7 @@ static bool hostile_bytes_do_no_harm(const struct exchange_fns *f, const struct 
         if (holds)
             team_step(&t, STEP, c->x);
         if (!(gcb_method_caps(c->method) & GCB_CAP_STATEFUL) &&
-            collective_of(c->method) !=
-                GCB_COLLECTIVE_OKTOPK) /* else it may have learnt the damage */
+            collective_of(c->method) != GCB_COLLECTIVE_OKTOPK) /* else it may have learnt this */
             holds = holds && goes_on(&t, c, update);
         team_close(&t);
     }
