@@ -185,7 +185,8 @@ static int finish(struct replay *c, struct gcb_diag *diag)
     int err = 0;
 
     if (c->s.report.table)
-        err = replay_show_totals(&c->s.report, c->methods, c->totals, c->done, diag);
+        err = replay_show_totals(&c->s.report, c->methods, gcb_replay_plan_of(c->replay), c->totals,
+                                 c->done, diag);
     for (size_t i = 0; !err && c->s.report.table && !c->s.report.quiet && i < c->done; i++)
         replay_show_notes(c->s.report.out, &c->methods[i], &c->totals[i], c->count > 1);
     if (!err && c->s.report.table && skipped && !c->s.report.quiet)
@@ -257,12 +258,16 @@ const struct cmd cmd_replay = {
     .details =
         "Each worker keeps its own memory between steps: none, ef, dgc, delay or demo (`--method "
         "qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
-        "Columns. wire: bytes sent by all workers. ratio: input bytes over wire bytes; the input "
-        "includes the steps that were added up before a message. alpha: error of the averaged "
-        "update, relative to the exact update that was owed since the last one. cum err: the same "
-        "for the sum of all updates so far. resid: norm of what is not sent yet. kept %: share of "
-        "positions "
-        "sent. any %: share of elements that at least one worker sent. stale: steps since an "
+        "Columns. collective: how messages travel; rounds: the most rounds of a message. "
+        "link/step: "
+        "bytes that each worker puts on its link in a step, on average. wire: bytes of all "
+        "workers' "
+        "messages. ratio: input bytes over wire bytes; the input includes the steps that were "
+        "added up before a message. alpha: error of the aggregate, relative to the exact update "
+        "that was owed since the last one. cum err: the same for the sum of all updates so far. "
+        "cosine: between the aggregate and what was owed. resid: norm of what is not sent yet. "
+        "kept %: share of positions sent. any %: share of elements that at least one worker sent. "
+        "stale: steps since an "
         "element was last sent, median and 99th percentile. docs/replay.md defines them.\n"
         "With --device cuda, memories, encoders and decoders are on the device, and each step is "
         "compared with the CPU. Exit status 5: the device gave other values; 3: the device or a "

@@ -1,4 +1,5 @@
 #include "cli/replay/replay_table.h"
+#include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
 
 #include <inttypes.h>
@@ -19,16 +20,16 @@ static const struct gcb_table_column scheduled_columns[1 + FIGURES] = {
     {.title = "stale"},   {.title = "theta"},
 };
 
-/* Method names with parameters are long, so densities are printed below the table. */
+/* Method names with parameters are long, so densities, residuals and staleness are printed below the table. */
 #define TOTALS 8
 static const struct gcb_table_column total_columns[TOTALS] = {
     {.title = "method", .elastic = true},
-    {.title = "wire"},
+    {.title = "collective"},
+    {.title = "rounds"},
+    {.title = "link/step"},
     {.title = "ratio"},
     {.title = "alpha"},
     {.title = "cum err"},
-    {.title = "resid"},
-    {.title = "stale"},
     {.title = "cosine"},
 };
 
@@ -62,14 +63,12 @@ void replay_show_workers(FILE *out, const struct gcb_replay_plan *plan)
     fputc('\n', out);
 }
 
-/* Adds the cells of `wire` to `resid`. */
+/* Adds the cells of `ratio` to `cum err`. */
 static void add_errors(struct gcb_table *table, const struct gcb_replay_figures *f)
 {
-    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)f->tally.wire_bytes, 0);
     out_cell(table, GCB_FIELD_RATIO, f->ratio, 0);
     out_cell(table, GCB_FIELD_ALPHA, f->alpha, 0);
     out_cell(table, GCB_FIELD_CUMULATIVE_ERROR, f->cumulative_error, 0);
-    out_cell(table, GCB_FIELD_RESIDUAL_NORM, f->residual_norm, 0);
 }
 
 static void add_staleness(struct gcb_table *table, const struct gcb_replay_figures *f)
@@ -92,65 +91,91 @@ void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, 
 
     snprintf(text, sizeof(text), "%" PRIu64, s->step);
     gcb_table_cell(table, text);
+    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)f->tally.wire_bytes, 0);
     add_errors(table, f);
+    out_cell(table, GCB_FIELD_RESIDUAL_NORM, f->residual_norm, 0);
     gcb_table_cell(table, gcb_number(text, 100.0 * f->density, 3));
     gcb_table_cell(table, gcb_number(text, 100.0 * f->union_density, 3));
     add_staleness(table, f);
     out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : f->cosine, 0);
 }
 
+static void add_total(struct gcb_table *table, const struct gcb_method *method,
+                      const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
+{
+    const double sends = (double)t->steps * plan->workers;
+    struct gcb_exchange_params params;
+    char text[256];
+
+    gcb_method_exchange(&params, method);
+    gcb_table_cell(table, gcb_method_spec(text, sizeof(text), method, GCB_SPEC_LABEL));
+    gcb_table_cell(table, gcb_collective_names[params.collective]);
+    out_cell(table, GCB_FIELD_ROUNDS, t->figures.rounds, 0);
+    out_cell(table, GCB_FIELD_REPLAY_LINK_BYTES, (double)t->figures.link_bytes / sends, 0);
+    add_errors(table, &t->figures);
+    out_cell(table, GCB_FIELD_COSINE, t->figures.cosine, 0);
+}
+
 int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
-                       const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag)
+                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *totals,
+                       size_t count, struct gcb_diag *diag)
 {
     struct gcb_table *table = gcb_table_create(total_columns, TOTALS);
-    char name[256];
 
-    for (size_t i = 0; i < count; i++) {
-        gcb_table_cell(table, gcb_method_spec(name, sizeof(name), &methods[i], GCB_SPEC_LABEL));
-        add_errors(table, &totals[i].figures);
-        add_staleness(table, &totals[i].figures);
-        out_cell(table, GCB_FIELD_COSINE, totals[i].figures.cosine, 0);
-    }
+    for (size_t i = 0; i < count; i++)
+        add_total(table, &methods[i], plan, &totals[i]);
     return out_table(report, table, diag);
 }
 
-/* Prints, for example, "contraction 0.401 at least, 0.485 on average" and "residual^2 at 12.7 % of its bound". */
-static void show_bound(FILE *out, const struct gcb_replay_total *t, int at)
-{
-    char least[32], mean[32], share[32], line[200];
-    size_t n;
+#define NOTE 600
 
-    gcb_number(least, t->contraction_min, 3);
-    gcb_number(mean, t->contraction_mean, 3);
-    n = (size_t)snprintf(line, sizeof(line), "contraction %s at least, %s on average", least, mean);
+/* Appends, for example, "contraction 0.401 at least, 0.485 on average; residual^2 at 12.7 % of its bound". */
+static void add_bound(char *note, const struct gcb_replay_total *t)
+{
+    char least[32], mean[32];
+
+    gcb_append(note, NOTE, "contraction %s at least, %s on average",
+               gcb_number(least, t->contraction_min, 3), gcb_number(mean, t->contraction_mean, 3));
     if (t->feedback && isnan(t->bound_ratio))
-        snprintf(line + n, sizeof(line) - n, "; not above 0, so the residual has no bound");
-    opt_wrap(out, line, at, 2);
-    if (t->feedback && !isnan(t->bound_ratio))
-        fprintf(out, "residual^2 at %s of its bound%s\n", gcb_percent(share, t->bound_ratio),
-                t->bound_ratio <= 1.0 ? "" : ": BROKEN");
+        gcb_append(note, NOTE, "; not above 0, so the residual has no bound");
+    else if (t->feedback)
+        gcb_append(note, NOTE, "; residual^2 at %s of its bound%s",
+                   gcb_percent(least, t->bound_ratio), t->bound_ratio <= 1.0 ? "" : ": BROKEN");
+}
+
+/* Appends a share and the text around it, if there is a share. */
+static void add_share(char *note, const char *before, double share, const char *after)
+{
+    char text[32];
+
+    if (!isnan(share))
+        gcb_append(note, NOTE, "%s%s%s; ", before, gcb_percent(text, share), after);
 }
 
 static void show_sent(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
                       bool named)
 {
-    const bool kept = !isnan(t->figures.density), sent = !isnan(t->figures.union_density);
+    const struct gcb_replay_figures *f = &t->figures;
     const int at = named ? fprintf(out, "%s:", method->name) : 0;
-    char share[32];
+    char note[NOTE] = "", norm[32];
 
-    if (kept)
-        fprintf(out, "%skept %s of positions%s", named ? " " : "",
-                gcb_percent(share, t->figures.density), sent ? "; " : "\n");
-    if (sent)
-        fprintf(out, "%s%s of elements sent by some worker\n", named && !kept ? " " : "",
-                gcb_percent(share, t->figures.union_density));
-    show_bound(out, t, kept || sent ? 0 : at);
-    if (!isnan(t->figures.clamped_share))
-        fprintf(out, "%s of the values were clamped after tuning\n",
-                gcb_percent(share, t->figures.clamped_share));
+    add_share(note, "kept ", f->density, " of positions");
+    add_share(note, "", f->union_density, " of elements sent by some worker");
+    add_share(note, "the all-reduce dropped ", f->dropped, " of the energy selected");
+    add_share(note, "encoding the sums again adds an error of ", f->second_error, "");
+    if (!isnan(f->residual_norm))
+        gcb_append(note, NOTE, "residual %s; ", gcb_number(norm, f->residual_norm, 3));
+    if (f->staleness_p99)
+        gcb_append(note, NOTE,
+                   "steps since an element was sent: %" PRIu64 " (median), %" PRIu64 " (99 %%); ",
+                   f->staleness_median, f->staleness_p99);
+    add_share(note, "", f->clamped_share, " of the values clamped after tuning");
+    add_bound(note, t);
+    opt_wrap(out, note, at, named ? 2 : 0);
     if (t->unsent_steps)
-        fprintf(out, "note: the last %" PRIu64 " step%s not sent, because no message followed\n",
-                t->unsent_steps, t->unsent_steps == 1 ? " was" : "s were");
+        opt_wrapf(out, 0, 0,
+                  "note: the last %" PRIu64 " step%s not sent, because no message followed",
+                  t->unsent_steps, t->unsent_steps == 1 ? " was" : "s were");
 }
 
 /* Explains a row of dashes, and says what to do. */

@@ -12,7 +12,8 @@ struct gcb_table *replay_steps_create(bool scheduled);
 void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *step, bool scheduled);
 
 int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
-                       const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag);
+                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *totals,
+                       size_t count, struct gcb_diag *diag);
 void replay_show_notes(FILE *out, const struct gcb_method *method,
                        const struct gcb_replay_total *total, bool named);
 

@@ -239,12 +239,16 @@ static void test_sweep(void **state)
 static struct gcb_replay_figures replay_figures(double v, double w)
 {
     return (struct gcb_replay_figures){
-        .tally = {.wire_bytes = UINT64_MAX},
+        .tally = {.messages = 1, .wire_bytes = UINT64_MAX},
+        .rounds = GCB_REPLAY_ROUNDS,
+        .link_bytes = UINT64_MAX,
         .ratio = v,
         .density = w,
         .union_density = v,
         .alpha = v,
         .cosine = w,
+        .second_error = w,
+        .dropped = v,
         .cumulative_error = v,
         .residual_norm = w,
         .staleness_median = UINT64_MAX,
@@ -256,6 +260,7 @@ static struct gcb_replay_figures replay_figures(double v, double w)
 static struct gcb_replay_total replay_total(double v, double w)
 {
     return (struct gcb_replay_total){
+        .steps = 1,
         .figures = replay_figures(w, v),
         .unsent_steps = UINT64_MAX,
         .contraction_min = w,
@@ -269,6 +274,7 @@ static void show_replay(double v, double w)
 {
     const struct gcb_replay_step step = {
         .step = UINT64_MAX, .figures = replay_figures(v, w), .theta = v};
+    const struct gcb_replay_plan plan = {.workers = 1, .sources = 1};
     struct gcb_replay_total all[4];
     struct gcb_table *table;
     struct printed p;
@@ -281,7 +287,7 @@ static void show_replay(double v, double w)
     }
     for (size_t i = 0; i < 4; i++)
         all[i] = replay_total(v, w);
-    assert_int_equal(replay_show_totals(&p.report, methods, all, 4, NULL), 0);
+    assert_int_equal(replay_show_totals(&p.report, methods, &plan, all, 4, NULL), 0);
     replay_show_notes(p.report.out, &methods[1], &all[1], true);
     end(&p);
 }

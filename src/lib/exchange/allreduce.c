@@ -192,6 +192,8 @@ static int allreduce_describe(void *state, struct gcb_message_parts *parts, stru
     memset(parts, 0, sizeof(*parts));
     parts->wire_bytes = parts->payload.value_bytes = s->sent;
     parts->payload.kept = parts->payload.positions = s->env.coder.env.count;
+    if (!isnan(gcb_coder_density(s->coder))) /* a sparsifier sends one value for each position */
+        parts->payload.kept = s->ops->count(s->codec, s->ops->rounds - 1);
     parts->payload.entropy0_bits = NAN;
     return 0;
 }
