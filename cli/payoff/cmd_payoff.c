@@ -25,7 +25,7 @@ struct payoff {
 
 /* ---- times: measured now, or read ---- */
 
-/* Finds the methods that were named, and fp16 for comparison. If none was named, finds all methods. */
+/* Finds the methods that were named, and the baselines. If none was named, finds all methods. */
 static int find_methods(const struct payoff *c, struct gcb_method **methods, size_t *count,
                         struct gcb_diag *diag)
 {
@@ -33,6 +33,8 @@ static int find_methods(const struct payoff *c, struct gcb_method **methods, siz
 
     if (!err && c->o->methods.specs.count)
         err = opt_methods_append(methods, count, "fp16", diag);
+    if (!err && c->o->methods.specs.count)
+        err = opt_methods_append(methods, count, "bf16", diag);
     for (size_t i = 0; !err && i < *count; i++)
         gcb_method_forget(&(*methods)[i]);
     return err;
@@ -75,7 +77,8 @@ static int measure_times(struct payoff *c, struct gcb_payoff_reader *reader, str
                   .seed = c->backend.seed,
                   .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
                   .stages = true,
-                  .timing = {.warmup = 1, .repeat = 5, .min_time = 0.01, .stop = interrupt_stop}},
+                  .sums = true,
+                  .timing = {.warmup = 1, .repeat = 9, .min_time = 0.01, .stop = interrupt_stop}},
         .setting = &setting,
         .progress = progress_update,
         .ctx = &c->progress,
@@ -112,6 +115,13 @@ static int find_cases(struct payoff *c, struct gcb_diag *diag)
     if (!err)
         err = gcb_payoff_reader_finish(reader, &c->cases, diag);
     gcb_payoff_reader_destroy(reader);
+    for (size_t i = 0; !err && i < c->cases.count && c->plan.model.bytes == 0.0; i++)
+        if (!(c->cases.items[i].exchanges > 0.0))
+            err =
+                gcb_diag_set(diag, GCB_E_INVALID,
+                             "%s: %s has only a summary of several steps or workers, and does not "
+                             "say of how many: give --model-bytes",
+                             c->cases.items[i].path, c->cases.items[i].label);
     if (!err && c->files->count && specs->count)
         err = gcb_payoff_select(&c->cases, specs->items, specs->count, diag);
     return err;
@@ -129,12 +139,11 @@ static int open_report(struct payoff *c)
                : out_environment(&c->report, &c->backend, c->files, &bandwidths, false, c->ctx);
 }
 
-/* Makes the points of fp32, of fp16 and of the cases from `first` on: `methods` in all. */
+/* Makes the points of the baselines and of the cases from `first` on: `methods` in all. */
 static int put_points(struct payoff *c, const struct gcb_payoff_case *first,
-                      const struct gcb_payoff_case *fp16, size_t methods, struct gcb_link link,
-                      struct gcb_diag *diag)
+                      const struct gcb_payoff_baselines *baselines, size_t methods,
+                      struct gcb_link link, struct gcb_diag *diag)
 {
-    static const char *const baselines[] = {"fp32", "fp16"};
     const size_t bandwidths = c->plan.bandwidths.count;
     struct gcb_row row;
     int err = 0;
@@ -143,11 +152,12 @@ static int put_points(struct payoff *c, const struct gcb_payoff_case *first,
         struct gcb_payoff_point *p = &c->points[i];
         const size_t method = i / bandwidths;
 
-        p->c = method < 2 ? NULL : &first[method - 2];
-        p->group = method < 2 ? first : p->c;
-        p->baseline = method < 2 ? baselines[method] : NULL;
+        p->c = method < GCB_BASELINES ? NULL : &first[method - GCB_BASELINES];
+        p->group = p->c ? p->c : first;
+        p->baseline = p->c ? GCB_BASELINE_FP32 : (enum gcb_baseline)method;
         link.bandwidth = c->plan.bandwidths.values[i % bandwidths];
-        gcb_payoff_point(p, fp16, &link, &c->plan.model);
+        gcb_payoff_point(p, baselines, &link, &c->plan.model,
+                         i % bandwidths ? &p[-1].verdict : NULL);
         if (!out_wants_rows(&c->report))
             continue;
         gcb_payoff_row(&row, p);
@@ -183,16 +193,18 @@ static int put_stages(struct payoff *c, const struct gcb_payoff_case *cases, siz
 static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size_t count,
                      struct gcb_diag *diag)
 {
-    const struct payoff_view view = {
-        .methods = count + 2, .bandwidths = c->plan.bandwidths.count, .points = c->points};
-    const struct gcb_payoff_case *fp16 = gcb_payoff_find_fp16(&c->cases, first->group);
+    const struct payoff_view view = {.methods = count + GCB_BASELINES,
+                                     .bandwidths = c->plan.bandwidths.count,
+                                     .points = c->points};
+    const struct gcb_payoff_baselines baselines =
+        gcb_payoff_find_baselines(&c->cases, first->group);
     int err = 0;
 
     for (size_t w = 0; !err && w < c->plan.workers.count && !interrupt_seen(); w++) {
         struct gcb_link link = c->plan.link;
 
         link.workers = (unsigned)c->plan.workers.values[w];
-        err = put_points(c, first, fp16, view.methods, link, diag);
+        err = put_points(c, first, &baselines, view.methods, link, diag);
         if (!err && c->report.table && !interrupt_seen()) {
             err = payoff_show(&c->report, &view, diag);
             if (w + 1 < c->plan.workers.count)
@@ -202,7 +214,7 @@ static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size
     if (!err)
         err = put_stages(c, first, count, diag);
     if (!err && c->report.table && !c->report.quiet && !interrupt_seen())
-        payoff_show_notes(&c->report, &view, fp16);
+        payoff_show_notes(&c->report, &view, baselines.cases[GCB_BASELINE_FP16]);
     return err;
 }
 
@@ -213,7 +225,8 @@ static int run_exchange(struct payoff *c, struct gcb_diag *diag)
     size_t count;
     int err = 0;
 
-    c->points = gcb_alloc_array((all->count + 2) * c->plan.bandwidths.count, sizeof(*c->points));
+    c->points = gcb_alloc_array((all->count + GCB_BASELINES) * c->plan.bandwidths.count,
+                                sizeof(*c->points));
     if (!c->points)
         return gcb_diag_nomem(diag, 0, "points");
     for (size_t i = 0; !err && i < all->count && !interrupt_seen(); i += count) {
@@ -230,10 +243,8 @@ static int run_exchange(struct payoff *c, struct gcb_diag *diag)
     }
     if (!err && c->stages_shown)
         payoff_show_symbols(&c->report);
-    if (!err && c->report.table && !c->report.quiet && all->left_out)
-        fprintf(c->report.out,
-                "note: %llu rows left out: their status is not ok, or they have no times\n",
-                (unsigned long long)all->left_out);
+    if (!err && c->report.table && !c->report.quiet && *all->left_out)
+        opt_wrapf(c->report.out, 0, 2, "note: without complete results: %s", all->left_out);
     return err;
 }
 
@@ -340,11 +351,15 @@ const struct cmd cmd_payoff = {
                 "  gcbench payoff --stage-gbps transform=71,select=30,quantise=600,index=67\n"
                 "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
     .details =
-        "Columns: encode, wire and decode are one worker's times in an exchange; decode includes "
-        "adding. x fp32 and x fp16: speed-up over sending fp32 and fp16. rel L2: error of the "
-        "gradient. pays "
-        "below: the bandwidth up to which the method beats fp32. exposed: the part of the exchange "
-        "that "
+        "A method pays if it is faster than fp32, fp16 and bf16, whichever is fastest.\n"
+        "Columns: sent by: the fastest algorithm. encode, wire and add are one worker's times in "
+        "an "
+        "exchange; add is the time of adding up messages, decoding and weighting. x fp32 and x "
+        "bf16: speed-up over "
+        "sending fp32, and over the fastest of fp32, fp16 and bf16. rel L2: error of the gradient. "
+        "pays below: "
+        "the bandwidth up to which the method pays by the medians. exposed: the part of the "
+        "exchange that "
         "--compute does not hide.\n"
         "-v prints full verdicts, and the FFT paper's condition with measured stages. Bandwidths "
         "are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it leaves out.\n",

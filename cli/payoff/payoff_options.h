@@ -12,6 +12,9 @@ struct payoff_own {
     int collective;          /* enum gcb_topology */
     int servers;             /* number of servers; 0: the default, 1 */
     uint64_t model_bytes, messages, bucket_bytes;
+    const char *nodes, *intra, *params, *host_copy, *buckets;
+    double coding_gbps, cores; /* 0: not given */
+    int inner_steps;           /* 0: not given */
 };
 struct payoff_papers {
     const char *stage_gbps;
@@ -35,12 +38,15 @@ extern const struct opt_row payoff_methods_rows
 
 enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };
 
+#define PAYOFF_BUCKETS 256 /* most buckets in a file */
+
 struct payoff_plan {
     enum payoff_mode mode;
     struct gcb_payoff_grid bandwidths, workers;
     struct gcb_link link; /* its bandwidth and workers are set for each point */
     struct gcb_payoff_model model;
-    struct gcb_fft_stages stages; /* for PAYOFF_FFT */
+    double shares[PAYOFF_BUCKETS]; /* for model.shares */
+    struct gcb_fft_stages stages;  /* for PAYOFF_FFT */
     /* for PAYOFF_REDSYNC; its bandwidth and workers are set for each row */
     struct gcb_redsync redsync;
 };

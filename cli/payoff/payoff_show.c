@@ -13,7 +13,8 @@
 /* Writes "58 Gb/s", "always" or "never", or "see verdict" if the method pays only above some bandwidth. */
 static char *below_text(char *out, const struct gcb_payoff_verdict *v)
 {
-    const double below = gcb_payoff_below(v->against_fp32, v->count_fp32);
+    const struct gcb_payoff_ranges *ranges = &v->ranges[GCB_BOUND_MEDIAN];
+    const double below = gcb_payoff_below(ranges);
 
     if (v->doubt)
         snprintf(out, 32, "doubtful");
@@ -22,13 +23,13 @@ static char *below_text(char *out, const struct gcb_payoff_verdict *v)
     else if (below > 0.0)
         gcb_payoff_bandwidth_text(out, below);
     else
-        snprintf(out, 32, v->count_fp32 ? "see verdict" : "never");
+        snprintf(out, 32, ranges->count ? "see verdict" : "never");
     return out;
 }
 
 static const char *point_name(const struct gcb_payoff_point *p)
 {
-    return p->c ? p->c->label : p->baseline;
+    return p->c ? p->c->label : gcb_baseline_names[p->baseline];
 }
 
 static char *error_text(char *out, const struct gcb_payoff_point *p)
@@ -54,36 +55,40 @@ static char *times_text(char *out, double times, const struct gcb_payoff_point *
 
 static void add_terms(struct gcb_table *table, const struct gcb_payoff_point *p)
 {
-    const struct gcb_payoff_times *e = &p->verdict.method;
-    const double times[] = {e->encode, e->wire, e->decode + e->add, e->cost};
+    const struct gcb_payoff_times *e = &p->verdict.method[GCB_BOUND_MEDIAN];
+    const double times[] = {e->encode + e->copy, e->wire + e->sizes + e->inside,
+                            e->decode + e->add + e->average, e->cost};
     char text[32];
 
     gcb_table_cell(table, point_name(p));
     gcb_table_cell(table, error_text(text, p));
+    gcb_table_cell(table, e->algorithm);
     for (size_t i = 0; i < 4; i++)
         gcb_table_cell(table, gcb_seconds(text, times[i]));
-    gcb_table_cell(table, times_text(text, p->verdict.speedup_fp32, p));
-    gcb_table_cell(table, times_text(text, p->verdict.speedup_fp16, p));
-    gcb_table_cell(table, p->c ? below_text(text, &p->verdict) : NULL);
+    gcb_table_cell(table, times_text(text, p->verdict.speedups[GCB_BASELINE_FP32], p));
+    gcb_table_cell(table, times_text(text, p->verdict.speedups[p->verdict.bar], p));
 }
 
 static int show_terms(const struct out_report *report, const struct payoff_view *v,
                       struct gcb_diag *diag)
 {
-    const bool overlapped = !isnan(v->points->loads.method.compute);
+    const bool overlapped = !isnan(v->points->loads.method->compute);
+    char bar[16];
     const struct gcb_table_column columns[] = {
         {.title = "method", .elastic = true},
         {.title = "rel L2"},
+        {.title = "sent by", .text = true},
         {.title = "encode"},
         {.title = "wire"},
-        {.title = "decode"},
+        {.title = "add"},
         {.title = overlapped ? "exposed" : "total"},
         {.title = "x fp32"},
-        {.title = "x fp16"},
-        {.title = "pays below"},
+        {.title = bar},
     };
-    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    struct gcb_table *table;
 
+    snprintf(bar, sizeof(bar), "x %s", gcb_baseline_names[v->points->verdict.bar]);
+    table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < v->methods; i++)
         add_terms(table, &v->points[i]);
     return out_table(report, table, diag);
@@ -108,8 +113,10 @@ static void add_curve(struct gcb_table *table, const struct payoff_view *v, size
     gcb_table_cell(table, point_name(p));
     gcb_table_cell(table, error_text(text, p));
     for (size_t i = 0; i < shown_count(v); i++)
-        gcb_table_cell(table,
-                       mark_doubt(gcb_seconds(text, p[shown_at(v, i)].verdict.method.cost), p));
+        gcb_table_cell(
+            table,
+            mark_doubt(gcb_seconds(text, p[shown_at(v, i)].verdict.method[GCB_BOUND_MEDIAN].cost),
+                       p));
     gcb_table_cell(table, p->c ? below_text(text, &p->verdict) : NULL);
 }
 
@@ -144,24 +151,41 @@ static char *size_text(char *out, double bytes)
     return out;
 }
 
+static void describe_network(char *out, size_t size, const struct payoff_view *v)
+{
+    const struct gcb_link *link = &v->points->link;
+    char latency[32], rate[32];
+
+    gcb_append(out, size, ", %u workers", link->workers);
+    if (link->per_node > 1)
+        gcb_append(out, size, " in %u nodes, %s inside", link->workers / link->per_node,
+                   gcb_payoff_bandwidth_text(rate, link->intra));
+    if (link->topology != GCB_TOPOLOGY_BEST)
+        gcb_append(out, size, ", %s", gcb_topology_names[link->topology]);
+    gcb_append(out, size, ", %s latency", gcb_seconds(latency, link->latency));
+    if (v->bandwidths == 1)
+        gcb_append(out, size, ", %s", gcb_payoff_bandwidth_text(rate, link->bandwidth));
+}
+
 /* Prints two lines: what is exchanged and how, and which case the times are from. */
 static void show_head(FILE *out, const struct payoff_view *v)
 {
     const struct gcb_payoff_point *p = v->points;
     const struct gcb_payoff_case *c = p->group;
-    char bytes[64], latency[32], rate[32], name[48], text[400];
+    const struct gcb_load *load = p->loads.method;
+    char bytes[64], time[32], name[48], text[400];
 
-    snprintf(text, sizeof(text),
-             "gradient of %s, %.6g message%s in %.6g transfer%s, %u workers, %s, %s latency",
+    snprintf(text, sizeof(text), "gradient of %s, %.6g message%s in %.6g transfer%s",
              size_text(bytes, p->scale.bytes), p->scale.messages,
              p->scale.messages == 1.0 ? "" : "s", p->scale.transfers,
-             p->scale.transfers == 1.0 ? "" : "s", p->link.workers,
-             gcb_topology_names[p->link.topology], gcb_seconds(latency, p->link.latency));
-    if (v->bandwidths == 1)
-        gcb_append(text, sizeof(text), ", %s", gcb_payoff_bandwidth_text(rate, p->link.bandwidth));
-    if (!isnan(p->loads.method.compute))
-        gcb_append(text, sizeof(text), ", overlapping %s of computation",
-                   gcb_seconds(latency, p->loads.method.compute));
+             p->scale.transfers == 1.0 ? "" : "s");
+    describe_network(text, sizeof(text), v);
+    if (!isnan(load->compute))
+        gcb_append(text, sizeof(text), ", %s %s of computation",
+                   load->inner_steps > 1.0 ? "after" : "overlapping",
+                   gcb_seconds(time, load->compute));
+    if (load->inner_steps > 1.0)
+        gcb_append(text, sizeof(text), ", once in %.6g steps", load->inner_steps);
     opt_wrap(out, text, 0, 0);
     opt_wrapf(
         out, 0, 0, "times of %s: scope %s, %s, %" PRIu64 " thread%s, %s%s%s",
@@ -173,13 +197,13 @@ static void show_head(FILE *out, const struct payoff_view *v)
 /* Prints the verdicts in full. */
 static void show_full_verdicts(const struct out_report *report, const struct payoff_view *view)
 {
-    for (size_t i = 0; i < view->methods; i++) {
-        const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
-        char words[400];
+    for (size_t i = 0; i < view->methods * view->bandwidths; i++) {
+        const struct gcb_payoff_point *p = &view->points[i];
+        char words[500];
 
         if (!p->c)
             continue;
-        gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link, view->bandwidths == 1);
+        gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link);
         opt_wrap(report->out, words, fprintf(report->out, "  %s:", point_name(p)), 4);
     }
 }
@@ -202,8 +226,9 @@ static int show_verdicts(const struct out_report *report, const struct payoff_vi
             continue;
         gcb_table_cell(table, "");
         gcb_table_cell(table, point_name(p));
-        gcb_table_cell(table, gcb_payoff_brief(words, sizeof(words), &p->verdict, &p->link,
-                                               view->bandwidths == 1));
+        gcb_table_cell(table, view->bandwidths == 1
+                                  ? gcb_payoff_here(words, sizeof(words), &p->verdict, &p->link)
+                                  : gcb_payoff_curve(words, sizeof(words), &p->verdict));
     }
     if (gcb_table_rows(table))
         return out_table(report, table, diag);
@@ -274,47 +299,56 @@ static void note_scale(const struct out_report *report, const struct payoff_view
                      "machine was busy");
 }
 
-/* Notes that times of single runs depend on the state of the machine at that moment. */
+static bool has_intervals(const struct gcb_payoff_case *c)
+{
+    bool all = true;
+
+    for (size_t q = 0; q < GCB_PAYOFF_QUANTITIES; q++)
+        all &= isnan(c->total.value[q]) || !isnan(c->total.low[q]);
+    return all;
+}
+
+/* Notes that times without intervals leave verdicts undecided. */
 static void note_runs(const struct out_report *report, const struct payoff_view *v)
 {
-    size_t methods = 0, single = 0;
-    char some[48] = "";
+    size_t methods = 0, without = 0;
 
     for (size_t i = 0; i < v->methods; i++) {
         const struct gcb_payoff_case *c = point_of(v, i)->c;
 
         methods += c != NULL;
-        single += c && c->single_run;
+        without += c && !has_intervals(c);
     }
-    if (single < methods)
-        snprintf(some, sizeof(some), "of %zu method%s ", single, single == 1 ? "" : "s");
-    if (single)
+    if (without)
         note(report,
-             "times %sare from one run each, so the verdicts of another run may differ; "
-             "--repeat 9 of sweep, bench or compress gives medians",
-             some);
+             "times of %zu of %zu methods have no interval, because some messages were timed fewer "
+             "than 6 times: --repeat 9 of sweep, bench or compress gives intervals",
+             without, methods);
 }
 
-/* Notes how large the time of adding is, because it is computed from copy_gbps and not measured. */
+/* Notes which methods have no times of adding, and which ones encode sums again. */
 static void note_adding(const struct out_report *report, const struct payoff_view *v)
 {
-    const struct gcb_payoff_point *most = NULL;
-    double largest = 1.0 / 3.0;
-    char share[32];
+    size_t methods = 0, unmeasured = 0;
+    bool again = false;
 
     for (size_t i = 0; i < v->methods * v->bandwidths; i++) {
-        const struct gcb_payoff_times *e = &v->points[i].verdict.method;
+        const struct gcb_payoff_times *t = &v->points[i].verdict.method[GCB_BOUND_MEDIAN];
 
-        if (v->points[i].c && e->add > largest * e->seconds) {
-            most = &v->points[i];
-            largest = e->add / e->seconds;
-        }
+        again |= v->points[i].c && strcmp(t->collective, "allgather") != 0 &&
+                 strcmp(t->collective, "allreduce") != 0;
+        methods += v->points[i].c && i % v->bandwidths == 0;
+        unmeasured +=
+            v->points[i].c && i % v->bandwidths == 0 && !gcb_payoff_adding_measured(v->points[i].c);
     }
-    if (most)
+    if (unmeasured)
         note(report,
-             "adding decoded gradients takes up to %s of a method's total (%s); that time "
-             "is computed from copy_gbps %.3g of the same run",
-             gcb_percent(share, largest), most->c->label, 1e-9 * most->group->copy);
+             "adding messages was not measured for %zu of %zu methods: each is charged as a "
+             "decoding and an addition, the most that it can take; `bench` measures it",
+             unmeasured, methods);
+    if (again)
+        note(report, "some methods travel by a collective that compresses sums again (-v), so that "
+                     "their error is larger than rel L2");
 }
 
 /* Notes that speeds at different errors cannot be compared. After a search, counts methods that missed the target. */
@@ -346,23 +380,26 @@ static void note_errors(const struct out_report *report, const struct payoff_vie
 }
 
 void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
-                       bool fp16_measured)
+                       bool halves_measured)
 {
     const struct gcb_payoff_case *c = view->points->group;
 
     note_scale(report, view);
-    if (!fp16_measured)
-        note(report, "fp16's conversions count as free, because the results have no fp16 row");
+    if (!halves_measured)
+        note(report, "conversions to fp16 and bf16 count as free, because the results have rows of "
+                     "neither");
     if (!(c->copy > 0.0))
-        note(report, "adding gradients counts as free, because the results have no copy_gbps");
+        note(report,
+             "adding and weighting fp32 count as free, because the results have no copy_gbps");
+    if (strcmp(c->cache, "warm") == 0)
+        note(report, "times are those of warm caches; in training they may be twice as long: "
+                     "measure with `bench --cache cold`");
     note_adding(report, view);
     note_runs(report, view);
     if (c->load1 > 0.5 * c->cpus)
         note(report, "measured at load %.1f on %.0f cpu%s, so times may be too long", c->load1,
              c->cpus, c->cpus == 1.0 ? "" : "s");
     note_errors(report, view);
-    if (c->summary_only)
-        note(report, "the results have only a summary: its whole input counts as one exchange");
     if (view->bandwidths > PAYOFF_SHOWN)
         note(report, "%d of %zu bandwidths are shown; --format json has all", PAYOFF_SHOWN,
              view->bandwidths);

@@ -22,7 +22,7 @@ int payoff_show(const struct out_report *report, const struct payoff_view *view,
                 struct gcb_diag *diag);
 /* Prints a note on each assumption that a reader might not expect. */
 void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
-                       bool fp16_measured);
+                       bool halves_measured);
 /* Prints the FFT paper's condition with the measured stages of a case. */
 void payoff_show_stages(const struct out_report *report, const struct gcb_payoff_case *c,
                         const struct gcb_fft_stages *stages,

@@ -55,7 +55,7 @@ run payoff "$tmp/r.json" --bandwidth 1Mb..100Gb/20 --results "$tmp/links.json"
 exits 0
 run report "$tmp/links.json" --no-plots -o "$tmp/dir/r.html" --force
 exits 0
-page "Up to which bandwidth each method pays" "80 rows: one for each method and link"
+page "Up to which bandwidth each method pays" "100 rows: one for each method and link"
 python3 - "$tmp/links.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
 import json, re, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
@@ -66,12 +66,12 @@ for label in dict.fromkeys(row["label"] for row in rows if row["record"] == "pay
     own = [row for row in rows if row.get("label") == label]
     line = next(line for line in lines if f"<code>{label}</code>" in line)
     cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall("<td[^>]*>.*?</td>", line)]
-    below, below_fp16, links, pays, best = cells[-5:]
-    for shown, field in ((below, "pays_below_gbit"), (below_fp16, "pays_below_fp16_gbit")):
+    below, certain, links, pays, best = cells[-5:]
+    for shown, field in ((below, "pays_below_gbit"), (certain, "pays_below_low_gbit")):
         value = own[0][field]
         if shown != ("any" if value is None else "no") and abs(float(shown) - value) > 0.006 * value:
             print(label, field, value, shown)
-    if (int(links), int(pays)) != (20, sum(row["pays"] for row in own)):
+    if (int(links), int(pays)) != (20, sum(row["pays"] is True for row in own)):
         print(label, links, pays)
     most = max(row["speedup_fp32"] for row in own)
     if abs(float(best) - most) > 0.006 * most:

@@ -46,8 +46,14 @@ static void show_payoff(double v, double w, size_t bandwidths)
     static struct gcb_payoff_case of;
     struct gcb_payoff_point points[8];
     const struct payoff_view view = {points, 8 / bandwidths, bandwidths};
-    const struct gcb_payoff_times e = {
-        .encode = v, .wire = w, .decode = v, .add = w, .cost = v, .seconds = w};
+    const struct gcb_payoff_times e = {.encode = v,
+                                       .wire = w,
+                                       .decode = v,
+                                       .add = w,
+                                       .cost = v,
+                                       .seconds = w,
+                                       .collective = "allreduce",
+                                       .algorithm = "pairwise"};
     struct printed p;
 
     memcpy(of.label, "powersgd:rank=2", 16);
@@ -66,17 +72,16 @@ static void show_payoff(double v, double w, size_t bandwidths)
                       .messages = fabs(w),
                       .transfers = fabs(w),
                       .extrapolated = true},
-            .loads = {.method = {.compute = v}},
-            .verdict = {.method = e,
-                        .fp32 = e,
-                        .fp16 = e,
-                        .speedup_fp32 = v,
-                        .speedup_fp16 = w,
-                        .least_ratio = v,
-                        .against_fp32 = {{0.0, fabs(w)}},
-                        .against_fp16 = {{0.0, fabs(v)}},
-                        .count_fp32 = 1,
-                        .count_fp16 = 1}};
+            .loads = {.method = {{.compute = v}}},
+            .verdict = {
+                .method = {e, e, e},
+                .baselines = {e, e, e},
+                .speedups = {v, w, v},
+                .least_speedup = w,
+                .most_speedup = v,
+                .answer = (enum gcb_payoff_answer)(i % 3),
+                .least_ratio = v,
+                .ranges = {{{{0.0, fabs(w)}}, 1}, {{{0.0, fabs(v)}}, 1}, {{{0.0, fabs(v)}}, 1}}}};
     begin(&p);
     assert_int_equal(payoff_show(&p.report, &view, NULL), 0);
     payoff_show_notes(&p.report, &view, false);

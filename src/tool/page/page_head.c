@@ -223,7 +223,7 @@ static void print_payoffs(FILE *out, const struct page_rows *rows)
             count++;
             pays += gcb_results_bool(rows->items[i], GCB_FIELD_PAYS);
         }
-    print_share(out, "", pays, count, "cases are faster than float32");
+    print_share(out, "", pays, count, "cases are faster than fp32, fp16 and bf16");
 }
 
 void page_cards(FILE *out, const struct page *page)

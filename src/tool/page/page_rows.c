@@ -94,7 +94,7 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
 static char *make_key(const json_t *row, size_t run)
 {
     static const enum gcb_field fields[] = {
-        GCB_FIELD_LABEL,           GCB_FIELD_RESULTS, GCB_FIELD_COLLECTIVE,
+        GCB_FIELD_LABEL,           GCB_FIELD_RESULTS, GCB_FIELD_WORKERS_PER_NODE,
         GCB_FIELD_WORKERS,         GCB_FIELD_SCOPE,   GCB_FIELD_DEVICE,
         GCB_FIELD_LATENCY_SECONDS, GCB_FIELD_THREADS, GCB_FIELD_ISA,
         GCB_FIELD_CACHE,           GCB_FIELD_SPEC};

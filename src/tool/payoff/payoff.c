@@ -2,196 +2,256 @@
 
 #include <math.h>
 
-const char *const gcb_topology_names[] = {"ring", "allgather", "ps", NULL};
+#include "src/lib/codec/method.h"
 
-/* Computes how often an exchange encodes, decodes and adds, the times of this work, and the load of the link. */
-static void make_terms(struct gcb_payoff_times *out, const struct gcb_link *link,
-                       const struct gcb_load *load)
-{
-    const double n = (double)link->workers, rounds = ceil(log2(n));
-    const bool sums = load->sums, ring = link->topology == GCB_TOPOLOGY_RING;
-    double steps; /* steps of one transfer */
-    double bytes; /* bytes over the link for each byte of one worker's messages */
+const char *const gcb_topology_names[] = {"best", "ring", "allgather", "ps", NULL};
 
-    *out = (struct gcb_payoff_times){.step = NAN, .exposed = NAN, .encodes = 1.0};
-    if (link->topology == GCB_TOPOLOGY_PS) {
-        const double servers = (double)link->servers;
+/* ---- ways to exchange ---- */
 
-        steps = 2.0;
-        bytes = 2.0 * n / servers;
-        out->encodes = sums ? 1.0 : 1.0 + 1.0 / servers; /* the servers encode the sum again */
-        out->decodes = sums ? 1.0 : 1.0 + n / servers;
-        out->adds = (n - 1.0) / servers;
-    } else if (sums) {
-        steps = ring ? 2.0 * (n - 1.0) : 2.0 * rounds;
-        bytes = 2.0 * (n - 1.0) / n;
-        out->decodes = 1.0;
-        out->adds = (n - 1.0) / n;
-    } else {
-        steps = ring ? n - 1.0 : rounds;
-        bytes = n - 1.0;
-        out->decodes = n; /* a worker also decodes its own message, so that all sums are equal */
-        out->adds = n - 1.0;
-    }
-    out->encode = out->encodes * load->encode;
-    out->decode = out->decodes * load->decode;
-    out->add = out->adds * load->add;
-    out->steps = steps * load->transfers;
-    out->link_bytes = bytes * load->bytes;
-}
-
-/* A cost in seconds as a line over the link's seconds per byte. */
-struct line {
-    double at0, slope;
+/* A collective and an algorithm for it. */
+struct way {
+    enum gcb_collective collective;
+    enum gcb_topology topology; /* the one that asks for it; GCB_TOPOLOGY_BEST: none */
+    const char *algorithm;
+    double steps;      /* of one transfer */
+    double bytes;      /* through a node's link, for each byte of one worker's messages */
+    double headers;    /* the same for each byte of headers, beyond `bytes` */
+    double size_steps; /* of one transfer's exchange of lengths */
+    /* how often one worker encodes, decodes, adds to sums of messages, finishes such sums, and adds values */
+    double encodes, decodes, sums, finishes, adds;
+    double averages; /* passes over the gradient that only scale it */
 };
-#define LINES 2
+#define WAYS 11
+
+/* All ways between n nodes. docs/payoff.md has this table. */
+static void list_ways(struct way out[WAYS], double n, double rounds, double servers)
+{
+    const double lg = ceil(log2(n)), part = (n - 1.0) / n, s = 1.0 / servers, again = 1.0 + 1.0 / n;
+    const enum gcb_topology best = GCB_TOPOLOGY_BEST, ring = GCB_TOPOLOGY_RING,
+                            tree = GCB_TOPOLOGY_TREE, ps = GCB_TOPOLOGY_PS;
+    const enum gcb_collective gather = GCB_COLLECTIVE_ALLGATHER, reduce = GCB_COLLECTIVE_ALLREDUCE,
+                              twoshot = GCB_COLLECTIVE_TWOSHOT;
+    const double shuffled = lg / 2.0 + part; /* bytes of a two-shot in 2 lg steps */
+    const double pieces = 2.0 * (n - 1.0) - 2.0 * part;
+    /* clang-format off */
+    const struct way ways[WAYS] = {
+        /* collective, topology, algorithm,  steps, bytes, headers, size_steps,  encodes, decodes, sums, finishes, adds, averages */
+        {gather, ring, "ring",               n - 1, n - 1, 0, lg,                1, 0, n, 1, 0, 0},
+        {gather, tree, "doubling",           lg, n - 1, 0, lg,                   1, 0, n, 1, 0, 0},
+        {reduce, ring, "ring",               2 * (n - 1) * rounds, 2 * part, 0, 0, 1, 1, 0, 0, part, 0},
+        {reduce, tree, "halving",            2 * lg * rounds, 2 * part, 0, 0,    1, 1, 0, 0, part, 0},
+        {reduce, best, "doubling",           lg * rounds, lg, 0, 0,              1, 1, 0, 0, lg, 0},
+        {twoshot, ring, "pairwise",          2 * (n - 1), 2 * part, pieces, 2 * lg, again, 1, 1, 1 / n, 0, again},
+        {twoshot, tree, "tree",              2 * lg, shuffled, shuffled * (n - 1), 2 * lg, again, 1, 1, 1 / n, 0, again},
+        {GCB_COLLECTIVE_OKTOPK, ring, "pairwise", 2 * (n + lg), 3 * part, 0, 2 * lg, 1, 0, 2, 1, 0, 0},
+        {GCB_COLLECTIVE_SPARDL, tree, "tree", 2 * lg, 2 * part, 0, 2 * lg,       1, 0, 2, 1, 0, 0},
+        {reduce, ps, "server",               2, 2 * n * s, 0, 0,                 1, 1, 0, 0, (n - 1) * s, 0},
+        {gather, ps, "server",               2, 2 * n * s, 0, 2,                 1 + s, 1, n * s, s, 0, 0},
+    };
+    /* clang-format on */
+
+    for (size_t i = 0; i < WAYS; i++)
+        out[i] = ways[i];
+}
 
 /*
- * The cost is the higher of two lines. Computation and coding share the processor. They make one transfer after
- * another ready, and the link carries one transfer after another: a flow shop of two machines. Line 0: the processor
- * is never idle, and then the last transfer is sent. Line 1: the first transfer is made ready, the link is never idle,
- * and then the last transfer is decoded.
+ * The time of a step in which computing, coding and sending overlap. Computation and coding share the processor; they
+ * make one transfer after another ready, and the network carries one transfer after another: a flow shop of two
+ * machines. For each transfer: it is ready after its share of the work, and then it and all later ones are sent.
  */
-static void make_lines(struct line out[LINES], const struct gcb_payoff_times *e,
-                       const struct gcb_link *link, const struct gcb_load *load)
+static double overlap(const struct gcb_load *load, double work, double latency, double bytes)
 {
-    const double m = load->transfers, latency = e->steps * link->latency;
-    const double before = e->encode, after = e->decode + e->add;
+    const double m = load->transfers;
+    double ready = 0.0, longest = 0.0;
 
-    if (isnan(load->compute)) {
-        out[0] = out[1] = (struct line){before + latency + after, e->link_bytes};
-        return;
+    if (!load->shares)
+        return fmax(work + (latency + bytes) / m, work / m + latency + bytes);
+    for (size_t i = 0; i < (size_t)m; i++) {
+        const double left = 1.0 - ready;
+
+        ready += load->shares[i];
+        longest = fmax(longest, work * ready + latency * (m - (double)i) / m + bytes * left);
     }
-    out[0] = (struct line){before + after + latency / m, e->link_bytes / m};
-    out[1] = (struct line){(load->compute + before + after) / m - load->compute + latency,
-                           e->link_bytes};
+    return longest;
 }
 
-static double evaluate(const struct line lines[LINES], double per_byte)
+/*
+ * Inside a node of p workers, values are reduced and scattered first, and gathered last, by halving; between nodes each
+ * worker exchanges its share. Methods whose messages cannot be summed do this with fp32 and encode only their share.
+ */
+static void take_way(struct gcb_payoff_times *out, const struct way *way,
+                     const struct gcb_link *link, const struct gcb_load *load)
 {
-    return fmax(lines[0].at0 + lines[0].slope * per_byte, lines[1].at0 + lines[1].slope * per_byte);
+    const double p = (double)link->per_node, others = (p - 1.0) / p;
+    const bool values = way->collective == GCB_COLLECTIVE_ALLREDUCE;
+    const double coded = values ? 1.0 : 1.0 / p; /* share of the gradient that a worker codes */
+    double coding, latency, sending;
+
+    *out = (struct gcb_payoff_times){
+        .collective = gcb_collective_names[way->collective],
+        .algorithm = way->algorithm,
+        .encode = coded * way->encodes * load->encode,
+        .decode = way->decodes > 0.0 ? coded * way->decodes * load->decode : 0.0,
+        .average = coded * (load->averages + way->averages) * load->pass,
+        .copy = load->copy,
+        .adds = way->sums + way->adds,
+        .steps = way->steps * load->transfers,
+        .link_bytes = way->bytes * load->bytes + way->headers * load->headers,
+        .sizes = load->sizes ? way->size_steps * load->transfers * link->latency : 0.0,
+        .step = NAN,
+        .exposed = NAN,
+    };
+    if (way->sums > 0.0)
+        out->add = (way->sums * load->sum + way->finishes * load->finish) / p;
+    if (way->adds > 0.0)
+        out->add = way->adds * load->add / p;
+    out->wire = out->steps * link->latency + out->link_bytes / link->bandwidth;
+    latency = out->steps * link->latency + out->sizes;
+    if (p > 1.0) {
+        out->add += others * (values ? load->add : load->add_gradient);
+        out->inside = 2.0 * ceil(log2(p)) * load->transfers * link->latency +
+                      2.0 * others * (values ? load->bytes : load->gradient) / link->intra;
+    }
+    coding = out->encode + out->decode + out->add + out->average + out->copy;
+    out->seconds = coding + out->wire + out->sizes + out->inside;
+    out->cost = out->seconds / load->inner_steps;
+    if (isnan(load->compute))
+        return;
+    sending = out->link_bytes / link->bandwidth + out->inside;
+    if (load->inner_steps > 1.0)
+        out->step = load->compute + out->cost;
+    else
+        out->step = overlap(load, load->compute + coding, latency, sending);
+    out->exposed = out->cost = out->step - load->compute;
+}
+
+/* Takes the fastest way of a topology. Returns false if it has none for the load. */
+static bool take_best(struct gcb_payoff_times *out, const struct way ways[WAYS],
+                      enum gcb_topology topology, const struct gcb_link *link,
+                      const struct gcb_load *load)
+{
+    struct gcb_payoff_times t;
+    bool found = false;
+
+    for (size_t i = 0; i < WAYS; i++) {
+        const bool fits = topology == GCB_TOPOLOGY_BEST ? ways[i].topology != GCB_TOPOLOGY_PS
+                                                        : ways[i].topology == topology;
+
+        if (!fits || !(GCB_COLLECTIVE_BIT(ways[i].collective) & load->collectives))
+            continue;
+        take_way(&t, &ways[i], link, load);
+        if (!found || t.cost < out->cost)
+            *out = t;
+        found = true;
+    }
+    return found;
 }
 
 void gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *link,
                          const struct gcb_load *load)
 {
-    struct line lines[LINES];
+    struct way ways[WAYS];
 
-    make_terms(out, link, load);
-    make_lines(lines, out, link, load);
-    out->wire = out->steps * link->latency + out->link_bytes / link->bandwidth;
-    out->seconds = out->encode + out->wire + out->decode + out->add;
-    out->cost = evaluate(lines, 1.0 / link->bandwidth);
-    if (isnan(load->compute))
-        return;
-    out->exposed = out->cost;
-    out->step = load->compute + out->cost;
+    list_ways(ways, (double)(link->workers / link->per_node), load->rounds, (double)link->servers);
+    if (!take_best(out, ways, link->topology, link, load))
+        take_best(out, ways, GCB_TOPOLOGY_BEST, link,
+                  load); /* such as a two-shot, which no server has */
 }
 
-/* The costs of two loads that are compared, as lines. */
-struct rivals {
-    struct line mine[LINES], other[LINES];
-};
+/* ---- comparisons ---- */
 
-static void rivals_init(struct rivals *r, const struct gcb_link *link, const struct gcb_load *load,
-                        const struct gcb_load *other)
+double gcb_payoff_least(size_t *which, const struct gcb_link *link, const struct gcb_rivals *rivals)
 {
-    struct gcb_payoff_times e;
+    double least = INFINITY;
 
-    make_terms(&e, link, load);
-    make_lines(r->mine, &e, link, load);
-    make_terms(&e, link, other);
-    make_lines(r->other, &e, link, other);
-}
+    for (size_t i = 0; i < rivals->count; i++) {
+        struct gcb_payoff_times t;
 
-/* Returns how much more the other load costs at this link speed. */
-static double advantage(const struct rivals *r, double per_byte)
-{
-    return evaluate(r->other, per_byte) - evaluate(r->mine, per_byte);
-}
-
-static void insert_sorted(double *sorted, size_t count, double x)
-{
-    while (count > 0 && sorted[count - 1] > x) {
-        sorted[count] = sorted[count - 1];
-        count--;
+        gcb_payoff_exchange(&t, link, &rivals->loads[i]);
+        if (which && (i == 0 || t.cost < least))
+            *which = i;
+        least = i == 0 ? t.cost : fmin(t.cost, least);
     }
-    sorted[count] = x;
+    return least;
 }
 
-/* Finds where lines of one load cross lines of the other load, in seconds per byte, in rising order. Between two
- * neighbouring crossings the same load is always the cheaper load. */
-static size_t find_crossings(double out[LINES * LINES], const struct rivals *r)
+static bool is_cheaper(const struct gcb_link *link, const struct gcb_load *load,
+                       const struct gcb_rivals *rivals)
 {
-    size_t count = 0;
+    struct gcb_payoff_times mine;
 
-    for (size_t i = 0; i < LINES; i++) {
-        for (size_t j = 0; j < LINES; j++) {
-            const struct line a = r->mine[i], b = r->other[j];
-            const double x = (b.at0 - a.at0) / (a.slope - b.slope);
+    gcb_payoff_exchange(&mine, link, load);
+    return mine.cost < gcb_payoff_least(NULL, link, rivals);
+}
 
-            if (isfinite(x) && x > 0.0)
-                insert_sorted(out, count++, x);
-        }
+/* Finds the bandwidth between two others at which the answer changes. */
+static double find_end(struct gcb_link *at, double low, double high, bool cheaper_at_low,
+                       const struct gcb_load *load, const struct gcb_rivals *rivals)
+{
+    for (int i = 0; i < 50; i++) {
+        at->bandwidth = sqrt(low * high);
+        if (is_cheaper(at, load, rivals) == cheaper_at_low)
+            low = at->bandwidth;
+        else
+            high = at->bandwidth;
     }
-    return count;
+    return sqrt(low * high);
 }
 
 size_t gcb_payoff_bandwidths(struct gcb_payoff_range out[GCB_PAYOFF_RANGES],
                              const struct gcb_link *link, const struct gcb_load *load,
-                             const struct gcb_load *other)
+                             const struct gcb_rivals *rivals)
 {
-    double x[LINES * LINES + 1];
-    struct rivals r;
-    size_t crossings, count = 0;
+    const double least = 1.0, most = 1e18, step = 1.1;
+    struct gcb_link at = *link;
+    size_t count = 0;
     bool inside = false;
 
-    rivals_init(&r, link, load, other);
-    crossings = find_crossings(x, &r);
-    /* go from slow to fast links, and look at the middle of each stretch between crossings */
-    for (size_t i = crossings + 1; i-- > 0;) {
-        const double low = i > 0 ? x[i - 1] : 0.0;
-        const double middle = i == crossings ? (crossings ? 2.0 * low : 1.0) : (low + x[i]) / 2.0;
-        const bool pays = i < crossings && low == x[i] ? inside : advantage(&r, middle) > 0.0;
+    for (double b = least; b < most; b *= step) {
+        bool cheaper;
+        double end;
 
-        if (pays && !inside)
-            out[count++].from = i == crossings ? 0.0 : 1.0 / x[i];
-        if (pays)
-            out[count - 1].to = i > 0 ? 1.0 / low : INFINITY;
-        inside = pays;
+        at.bandwidth = b;
+        cheaper = is_cheaper(&at, load, rivals);
+        if (cheaper == inside)
+            continue;
+        if (cheaper && count == GCB_PAYOFF_RANGES)
+            break;
+        end = b == least ? 0.0 : find_end(&at, b / step, b, inside, load, rivals);
+        if (cheaper)
+            out[count++] = (struct gcb_payoff_range){end, INFINITY};
+        else
+            out[count - 1].to = end;
+        inside = cheaper;
     }
     return count;
 }
 
-static bool pays_with(struct gcb_link *at, unsigned workers, const struct gcb_load *load,
-                      const struct gcb_load *other)
+static bool pays_with(struct gcb_link *at, unsigned nodes, const struct gcb_load *load,
+                      const struct gcb_rivals *rivals)
 {
-    struct gcb_payoff_times mine, theirs;
-
-    at->workers = workers;
-    gcb_payoff_exchange(&mine, at, load);
-    gcb_payoff_exchange(&theirs, at, other);
-    return mine.cost < theirs.cost;
+    at->workers = nodes * at->per_node;
+    return is_cheaper(at, load, rivals);
 }
 
-/* Returns the next number of workers to try. */
-static unsigned next_workers(unsigned workers)
+/* Returns the next number of nodes to try. */
+static unsigned next_nodes(unsigned nodes, unsigned most)
 {
-    const unsigned next = workers < 1024 ? workers + 1 : workers + workers / 100;
+    const unsigned next = nodes < 256 ? nodes + 1 : nodes + nodes / 50;
 
-    return next < GCB_PAYOFF_WORKERS || workers >= GCB_PAYOFF_WORKERS ? next : GCB_PAYOFF_WORKERS;
+    return next < most || nodes >= most ? next : most;
 }
 
-/* Finds by bisection the first number of workers with the same answer as `after`. `before` has the other answer. */
+/* Finds by bisection the first number of nodes with the same answer as `after`. `before` has the other answer. */
 static unsigned find_change(struct gcb_link *at, unsigned before, unsigned after,
-                            const struct gcb_load *load, const struct gcb_load *other)
+                            const struct gcb_load *load, const struct gcb_rivals *rivals)
 {
-    const bool now = pays_with(at, after, load, other);
+    const bool now = pays_with(at, after, load, rivals);
 
     while (after - before > 1) {
         const unsigned middle = before + (after - before) / 2;
 
-        if (pays_with(at, middle, load, other) == now)
+        if (pays_with(at, middle, load, rivals) == now)
             after = middle;
         else
             before = middle;
@@ -200,63 +260,23 @@ static unsigned find_change(struct gcb_link *at, unsigned before, unsigned after
 }
 
 bool gcb_payoff_workers(unsigned *least, unsigned *most, const struct gcb_link *link,
-                        const struct gcb_load *load, const struct gcb_load *other)
+                        const struct gcb_load *load, const struct gcb_rivals *rivals)
 {
+    const unsigned limit = GCB_PAYOFF_WORKERS / link->per_node;
     struct gcb_link at = *link;
     unsigned before = 1;
     bool found = false;
 
-    for (unsigned n = 2; n <= GCB_PAYOFF_WORKERS; before = n, n = next_workers(n)) {
-        if (pays_with(&at, n, load, other) == found)
+    for (unsigned n = 2; n <= limit; before = n, n = next_nodes(n, limit)) {
+        if (pays_with(&at, n, load, rivals) == found)
             continue;
         if (found) {
-            *most = find_change(&at, before, n, load, other) - 1;
+            *most = (find_change(&at, before, n, load, rivals) - 1) * link->per_node;
             return true;
         }
-        *least = n > 2 ? find_change(&at, before, n, load, other) : n;
+        *least = (n > 2 ? find_change(&at, before, n, load, rivals) : n) * link->per_node;
         *most = GCB_PAYOFF_WORKERS;
         found = true;
     }
     return found;
-}
-
-double gcb_payoff_least_ratio(double coding, double bandwidth)
-{
-    const double share = coding * bandwidth;
-
-    return share < 1.0 ? 1.0 / (1.0 - share) : INFINITY;
-}
-
-/* ---- the papers' models ---- */
-
-static double stages_cost(const struct gcb_fft_stages *s)
-{
-    return 4.0 / s->quantise + 1.0 / s->transform + 1.0 / s->index + 1.0 / s->select;
-}
-
-double gcb_fft_stages_least_ratio(const struct gcb_fft_stages *s, double bandwidth)
-{
-    return gcb_payoff_least_ratio(2.0 * stages_cost(s), bandwidth);
-}
-
-double gcb_fft_stages_break_even(const struct gcb_fft_stages *s)
-{
-    return 1.0 / (2.0 * stages_cost(s));
-}
-
-void gcb_redsync_times(struct gcb_redsync_times *out, const struct gcb_redsync *in)
-{
-    const double p = in->workers, rounds = ceil(log2(p)), others = (p - 1.0) / p;
-    const double message = in->bytes * in->density * in->words;
-
-    out->sparse_latency = rounds * in->latency;
-    out->sparse_wire = (p - 1.0) * message / in->bandwidth;
-    out->sparse_unpack = p * in->unpack;
-    out->sparse = in->select + out->sparse_latency + out->sparse_wire + out->sparse_unpack;
-    out->dense_latency = 2.0 * rounds * in->latency;
-    out->dense_wire = 2.0 * others * in->bytes / in->bandwidth;
-    out->dense_reduce = others * in->reduce;
-    out->dense = out->dense_latency + out->dense_wire + out->dense_reduce;
-    out->bandwidth_ratio = (p - 1.0) * in->density * in->words / (2.0 * others);
-    out->even_workers = 2.0 / (in->density * in->words);
 }

@@ -20,6 +20,8 @@ struct builder {
     } * exchanges; /* the steps and workers seen so far */
     size_t exchange_count, exchange_cap;
     size_t order; /* number of the case, in the order of the cases' first rows */
+    bool dropped;
+    char refused[16]; /* why the case has no complete results; "" if it has */
 };
 
 struct gcb_payoff_reader {
@@ -27,7 +29,6 @@ struct gcb_payoff_reader {
     size_t count, cap;
     json_t *case_index;  /* maps the key of a case to its index in items */
     json_t *group_index; /* maps the key of a group to its number */
-    uint64_t left_out;
     json_t *environment; /* the file's last environment row, or NULL */
 };
 
@@ -51,7 +52,7 @@ static char **text_at(struct gcb_payoff_case *c, size_t i)
     return (char **)(void *)((char *)c + texts[i].offset);
 }
 
-static void case_fini(struct gcb_payoff_case *c)
+void gcb_payoff_case_fini(struct gcb_payoff_case *c)
 {
     for (size_t i = 0; i < TEXTS; i++)
         gcb_free(*text_at(c, i));
@@ -79,7 +80,7 @@ void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r)
     if (!r)
         return;
     for (size_t i = 0; i < r->count; i++) {
-        case_fini(&r->items[i].c);
+        gcb_payoff_case_fini(&r->items[i].c);
         gcb_free(r->items[i].exchanges);
     }
     gcb_free(r->items);
@@ -92,8 +93,9 @@ void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r)
 void gcb_payoff_cases_fini(struct gcb_payoff_cases *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        case_fini(&c->items[i]);
+        gcb_payoff_case_fini(&c->items[i]);
     gcb_free(c->items);
+    gcb_free(c->left_out);
     memset(c, 0, sizeof(*c));
 }
 
@@ -159,11 +161,16 @@ static int read_identity(struct gcb_payoff_case *c, const struct gcb_results_row
     return c->path ? 0 : GCB_E_NOMEM;
 }
 
+static bool is_baseline(const char *method)
+{
+    return strcmp(method, "identity") == 0 || strcmp(method, "fp16") == 0 ||
+           strcmp(method, "bf16") == 0;
+}
+
 /* Adds a case and takes over its texts. Returns GCB_E_NOMEM if memory runs out. */
 static int add_case(struct gcb_payoff_reader *r, const struct gcb_payoff_case *identity)
 {
     char key[KEY_TEXT];
-    struct gcb_method m;
     struct gcb_payoff_case *c;
 
     if (gcb_grow(&r->items, &r->cap, r->count, sizeof(*r->items)))
@@ -172,13 +179,11 @@ static int add_case(struct gcb_payoff_reader *r, const struct gcb_payoff_case *i
     c = &r->items[r->count++].c;
     make_key(key, c, 1);
     c->group = find_number(r->group_index, key, json_object_size(r->group_index));
-    c->baseline = strcmp(c->method, "identity") == 0 || strcmp(c->method, "fp16") == 0;
+    c->baseline = is_baseline(c->method);
     c->copy = find_copy(r->environment, c->threads);
     c->load1 = gcb_results_real(r->environment, GCB_FIELD_LOAD1);
     c->cpus = gcb_results_real(r->environment, GCB_FIELD_CPUS);
     gcb_method_label(c->label, sizeof(c->label), c->spec);
-    if (!gcb_method_read(&m, c->spec, NULL))
-        c->sums = gcb_method_caps(&m) & GCB_CAP_LINEAR;
     return c->group == SIZE_MAX ? GCB_E_NOMEM : 0;
 }
 
@@ -200,7 +205,7 @@ static int find_case(struct gcb_payoff_reader *r, struct builder **out,
     if (!err && at == fresh)
         err = add_case(r, &identity);
     if (at != fresh || r->count == fresh)
-        case_fini(&identity);
+        gcb_payoff_case_fini(&identity);
     *out = err ? NULL : &r->items[at];
     return err;
 }
@@ -208,7 +213,16 @@ static int find_case(struct gcb_payoff_reader *r, struct builder **out,
 /* ---- rows ---- */
 
 static const enum gcb_field values[GCB_PAYOFF_QUANTITIES] = {
-    GCB_FIELD_WIRE_BYTES, GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_DECODE_SECONDS};
+    GCB_FIELD_WIRE_BYTES, GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_DECODE_SECONDS, GCB_FIELD_SUM_SECONDS,
+    GCB_FIELD_SUM16_SECONDS};
+
+/* The ends of the intervals. Bytes are exact. */
+static const enum gcb_field lows[GCB_PAYOFF_QUANTITIES] = {
+    GCB_FIELD_WIRE_BYTES, GCB_FIELD_ENCODE_SECONDS_LOW, GCB_FIELD_DECODE_SECONDS_LOW,
+    GCB_FIELD_SUM_SECONDS_LOW, GCB_FIELD_SUM16_SECONDS_LOW};
+static const enum gcb_field highs[GCB_PAYOFF_QUANTITIES] = {
+    GCB_FIELD_WIRE_BYTES, GCB_FIELD_ENCODE_SECONDS_HIGH, GCB_FIELD_DECODE_SECONDS_HIGH,
+    GCB_FIELD_SUM_SECONDS_HIGH, GCB_FIELD_SUM16_SECONDS_HIGH};
 
 static void add_row(struct gcb_payoff_sums *s, const json_t *row)
 {
@@ -217,13 +231,19 @@ static void add_row(struct gcb_payoff_sums *s, const json_t *row)
     const double messages = gcb_results_real(row, GCB_FIELD_MESSAGES);
     const double elements = gcb_results_real(row, GCB_FIELD_ELEMENTS);
     const double error = gcb_results_real(row, GCB_FIELD_REL_L2);
+    const double headers = gcb_results_real(row, GCB_FIELD_HEADER_BYTES);
 
+    s->headers += headers > 0.0 ? headers : 0.0;
     s->rows += 1.0;
     s->messages += isnan(messages) ? 1.0 : messages;
     s->elements += elements;
     s->error += error * error * elements;
-    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++)
+    s->exchanges = (double)gcb_results_u64(row, GCB_FIELD_EXCHANGES);
+    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++) {
         s->value[i] += gcb_results_real(row, values[i]);
+        s->low[i] += gcb_results_real(row, lows[i]);
+        s->high[i] += gcb_results_real(row, highs[i]);
+    }
     for (size_t i = 0; i < 4; i++)
         s->stage[i] += gcb_results_real(row, stages[i]);
 }
@@ -255,15 +275,26 @@ static bool is_usable(const json_t *row)
            gcb_results_real(row, GCB_FIELD_WIRE_BYTES) > 0.0;
 }
 
-/* Is the decoded gradient sparse? Sparsifiers have a density below 1. But if they keep elements of a transform, the
- * inverse transform makes nearly all decoded elements nonzero. */
-static bool is_sparse(const json_t *row)
+/* Reads how messages can travel. A row that does not say so, such as one of an old build, counts as all-gather, which
+ * carries any message. */
+static void read_collectives(struct gcb_payoff_case *c, const json_t *row)
 {
-    const char *transform =
-        json_string_value(json_object_get(gcb_results_json(row, GCB_FIELD_PARAMS), "transform"));
+    const json_t *list = gcb_results_json(row, GCB_FIELD_COLLECTIVES);
+    const char *usual = gcb_results_text(row, GCB_FIELD_COLLECTIVE);
+    const double rounds = gcb_results_real(row, GCB_FIELD_ROUNDS);
 
-    return gcb_results_real(row, GCB_FIELD_DENSITY) < 1.0 &&
-           (!transform || strcmp(transform, "none") == 0);
+    c->collectives = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+
+        for (int k = 0; name && gcb_collective_names[k]; k++)
+            if (strcmp(name, gcb_collective_names[k]) == 0)
+                c->collectives |= GCB_COLLECTIVE_BIT(k);
+    }
+    if (!c->collectives)
+        c->collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLGATHER);
+    c->rounds = usual && strcmp(usual, "allreduce") == 0 && rounds >= 1.0 ? rounds : 1.0;
+    c->sizes |= json_is_false(gcb_results_json(row, GCB_FIELD_FIXED_LENGTH));
 }
 
 static int add_result(struct builder *b, const json_t *row)
@@ -274,6 +305,14 @@ static int add_result(struct builder *b, const json_t *row)
     for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++)
         gcb_fit_add(&b->fit[i], bytes, gcb_results_real(row, values[i]));
     return add_exchange(b, row);
+}
+
+/* Notes why a case has no complete results. */
+static void refuse(struct builder *b, const char *status)
+{
+    const bool untimed = !status || strcmp(status, "ok") == 0;
+
+    gcb_escape(b->refused, sizeof(b->refused), untimed ? "no times" : status);
 }
 
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
@@ -294,17 +333,15 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
                             (unsigned long long)row->line, row->record);
     if (strcmp(method, "memcpy") == 0)
         return 0; /* memcpy rows measure the machine, not a method */
-    if (!is_usable(row->json)) {
-        r->left_out++;
-        return 0;
-    }
     if (find_case(r, &b, row))
         return gcb_diag_nomem(diag, 0, "cases");
-    b->c.sparse = is_sparse(row->json);
+    if (!is_usable(row->json)) {
+        refuse(b, gcb_results_text(row->json, GCB_FIELD_STATUS));
+        return 0;
+    }
+    read_collectives(&b->c, row->json);
     b->c.searched = gcb_results_text(row->json, GCB_FIELD_MATCH_FIELD) != NULL;
     b->c.missed = b->c.searched && !gcb_results_bool(row->json, GCB_FIELD_MATCH_REACHED);
-    /* the deviation of times is null if there was only one run */
-    b->c.single_run |= json_is_null(gcb_results_json(row->json, GCB_FIELD_ENCODE_SECONDS_MAD));
     if (result && add_result(b, row->json))
         return gcb_diag_nomem(diag, 0, "steps and workers");
     if (!result)
@@ -336,18 +373,18 @@ int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const j
 static void finish_case(struct gcb_payoff_case *out, struct builder *b)
 {
     const struct gcb_payoff_sums *errors = b->summary.rows > 0.0 ? &b->summary : &b->c.total;
+    const bool summary_only = b->c.total.rows == 0.0;
 
     b->c.rel_l2 = sqrt(errors->error / errors->elements);
     *out = b->c;
     memset(&b->c, 0, sizeof(b->c));
     out->exchanges = (double)b->exchange_count;
-    out->summary_only = out->total.rows == 0.0;
-    if (out->summary_only) {
+    if (summary_only) {
         out->total = b->summary;
-        out->exchanges = 1.0;
+        out->exchanges = out->total.exchanges;
     }
     for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++) {
-        if (out->summary_only)
+        if (summary_only)
             gcb_fit_add(&b->fit[i], 4.0 * out->total.elements, out->total.value[i]);
         gcb_fit_line(&out->fit[i], &b->fit[i]);
     }
@@ -364,156 +401,86 @@ static int compare_cases(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
+/* Refuses cases that lack messages: fewer than their summary counts, or fewer elements than another case of the group. */
+static void refuse_incomplete(struct gcb_payoff_reader *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct builder *b = &r->items[i];
+        const struct gcb_payoff_sums *rows = &b->c.total, *summary = &b->summary;
+        bool lacks = rows->rows > 0.0 && summary->rows > 0.0 && rows->messages < summary->messages;
+
+        for (size_t k = 0; k < r->count && rows->rows > 0.0; k++)
+            lacks |= r->items[k].c.group == b->c.group && !*r->items[k].refused &&
+                     r->items[k].c.total.elements > rows->elements;
+        if (lacks && !*b->refused)
+            snprintf(b->refused, sizeof(b->refused), "incomplete");
+    }
+}
+
+static bool same_place(const struct gcb_payoff_case *a, const struct gcb_payoff_case *b)
+{
+    return a->threads == b->threads && strcmp(a->path, b->path) == 0 &&
+           strcmp(a->scope, b->scope) == 0 && strcmp(a->device, b->device) == 0 &&
+           strcmp(a->isa, b->isa) == 0;
+}
+
+/* Was this case, with warm caches, also measured with cold ones? */
+static bool is_superseded(const struct gcb_payoff_reader *r, const struct gcb_payoff_case *c)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < r->count && strcmp(c->cache, "warm") == 0; i++) {
+        const struct builder *other = &r->items[i];
+
+        found |= !*other->refused && strcmp(other->c.cache, "cold") == 0 &&
+                 strcmp(other->c.spec, c->spec) == 0 && same_place(&other->c, c);
+    }
+    return found;
+}
+
+/* Lists the refused methods. Returns NULL if memory runs out. */
+static char *list_refused(const struct gcb_payoff_reader *r)
+{
+    char text[400] = "";
+
+    for (size_t i = 0; i < r->count; i++)
+        if (*r->items[i].refused)
+            gcb_append(text, sizeof(text), "%s%s (%s)", *text ? ", " : "", r->items[i].c.label,
+                       r->items[i].refused);
+    return gcb_strdup(text);
+}
+
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
                              struct gcb_diag *diag)
 {
     memset(out, 0, sizeof(*out));
-    if (r->count == 0)
-        return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "the results have no method with times; `bench --results` and "
-                            "`compress --results` write them");
-    out->items = gcb_alloc_zero(r->count, sizeof(*out->items));
-    if (!out->items)
+    refuse_incomplete(r);
+    out->items = gcb_alloc_zero(r->count ? r->count : 1, sizeof(*out->items));
+    out->left_out = list_refused(r);
+    if (!out->items || !out->left_out)
         return gcb_diag_nomem(diag, 0, "cases");
-    qsort(r->items, r->count, sizeof(*r->items), compare_cases);
+    if (r->count)
+        qsort(r->items, r->count, sizeof(*r->items), compare_cases);
     for (size_t i = 0; i < r->count; i++)
-        finish_case(&out->items[out->count++], &r->items[i]);
-    out->left_out = r->left_out;
-    return 0;
-}
-
-/* ---- selection ---- */
-
-/* Is `piece`, which has `length` characters, one of the parameters of the spec? */
-static bool has_parameter(const char *spec, const char *piece, size_t length)
-{
-    const char *at = strchr(spec, ':');
-
-    while (at) {
-        at++;
-        if (strcspn(at, ",") == length && strncmp(at, piece, length) == 0)
-            return true;
-        at = strchr(at, ',');
-    }
-    return false;
-}
-
-/* Does the spec name the method of the case? */
-static bool has_method(const struct gcb_payoff_case *c, const char *spec)
-{
-    const size_t name = strcspn(spec, ":");
-
-    return strlen(c->method) == name && strncmp(c->method, spec, name) == 0;
-}
-
-static bool is_named(const char *wanted, const struct gcb_payoff_case *c)
-{
-    const char *at = wanted + strcspn(wanted, ":");
-
-    if (strcmp(wanted, c->label) == 0 || strcmp(wanted, c->spec) == 0)
-        return true;
-    if (!has_method(c, wanted))
-        return false;
-    while (*at) {
-        const size_t length = strcspn(++at, ",");
-
-        if (length > 0 && !has_parameter(c->spec, at, length))
-            return false;
-        at += length;
-    }
-    return true;
-}
-
-/* Lists the measured settings of the wanted method, "a:x=1, a:x=2", as far as there is room, and returns true. If the
- * method was not measured, lists all measured methods and returns false. */
-static bool list_settings(char *out, size_t size, const struct gcb_payoff_cases *c,
-                          const char *wanted)
-{
-    bool known = false;
-
-    for (size_t i = 0; i < c->count; i++)
-        known |= has_method(&c->items[i], wanted);
-    out[0] = '\0';
-    for (size_t i = 0; i < c->count; i++) {
-        const struct gcb_payoff_case *at = &c->items[i];
-        const char *text = known ? at->label : at->method;
-
-        if (known && !has_method(at, wanted))
-            continue;
-        if (i > 0 && strcmp(text, known ? at[-1].label : at[-1].method) == 0)
-            continue;
-        if (strlen(out) + strlen(text) + sizeof(", , ...") > size) {
-            gcb_append(out, size, out[0] ? ", ..." : "...");
-            break;
-        }
-        gcb_append(out, size, "%s%s", out[0] ? ", " : "", text);
-    }
-    return known;
-}
-
-/* Marks the cases that `wanted` names. Fails if it names no case. */
-static int mark_wanted(bool *keep, const struct gcb_payoff_cases *c, const char *wanted,
-                       struct gcb_diag *diag)
-{
-    char shown[128], settings[200];
-    bool found = false, known;
-
-    for (size_t i = 0; i < c->count; i++)
-        if (is_named(wanted, &c->items[i]))
-            keep[i] = found = true;
-    if (found)
+        r->items[i].dropped = *r->items[i].refused || is_superseded(r, &r->items[i].c);
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->items[i].dropped)
+            finish_case(&out->items[out->count++], &r->items[i]);
+    if (out->count)
         return 0;
-    known = list_settings(settings, sizeof(settings), c, wanted);
-    return gcb_diag_set(
-        diag, GCB_E_INVALID, "--method %s: not in the results, which have times of %s%s",
-        gcb_escape(shown, sizeof(shown), wanted), known ? "" : "these methods: ", settings);
+    if (*out->left_out)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "no method has complete results: %s",
+                            out->left_out);
+    return gcb_diag_set(diag, GCB_E_CORRUPT,
+                        "the results have no method with times; `bench --results` and "
+                        "`compress --results` write them");
 }
 
-/* Marks the baselines of groups with marked cases. */
-static void mark_baselines(bool *keep, const struct gcb_payoff_cases *c)
+const struct gcb_payoff_case *gcb_payoff_find_baseline(const struct gcb_payoff_cases *cases,
+                                                       size_t group, const char *method)
 {
-    for (size_t i = 0; i < c->count; i++)
-        for (size_t k = 0; k < c->count && c->items[i].baseline; k++)
-            keep[i] |= keep[k] && c->items[k].group == c->items[i].group;
-}
-
-int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size_t count,
-                      struct gcb_diag *diag)
-{
-    bool *keep = gcb_alloc_zero(c->count, sizeof(*keep));
-    size_t kept = 0;
-    int err = keep ? 0 : gcb_diag_nomem(diag, c->count, "cases");
-
-    for (size_t i = 0; !err && i < count; i++)
-        err = mark_wanted(keep, c, specs[i], diag);
-    if (err)
-        goto out;
-    mark_baselines(keep, c);
-    for (size_t i = 0; i < c->count; i++) {
-        if (keep[i])
-            c->items[kept++] = c->items[i];
-        else
-            case_fini(&c->items[i]);
-    }
-    c->count = kept;
-out:
-    gcb_free(keep);
-    return err;
-}
-
-const struct gcb_payoff_case *gcb_payoff_find_fp16(const struct gcb_payoff_cases *cases,
-                                                   size_t group)
-{
-    const struct gcb_payoff_case *found = NULL;
-
-    /* the baselines of a group are its last cases, and there may be many cases before them */
-    for (size_t i = cases->count; i-- > 0;) {
-        const struct gcb_payoff_case *c = &cases->items[i];
-
-        if (c->group == group && !c->baseline)
-            break;
-        if (c->group == group && strcmp(c->method, "fp16") == 0)
-            found = c;
-    }
-    return found;
+    for (size_t i = 0; i < cases->count; i++)
+        if (cases->items[i].group == group && strcmp(cases->items[i].method, method) == 0)
+            return &cases->items[i];
+    return NULL;
 }

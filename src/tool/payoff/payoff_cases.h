@@ -20,14 +20,19 @@ enum gcb_payoff_quantity {
     GCB_PAYOFF_BYTES,  /* bytes of the message */
     GCB_PAYOFF_ENCODE, /* seconds to encode it */
     GCB_PAYOFF_DECODE, /* seconds to decode it */
+    GCB_PAYOFF_SUM,    /* seconds to add it to a sum */
+    GCB_PAYOFF_SUM16,  /* seconds of a whole sum of 16 such messages */
     GCB_PAYOFF_QUANTITIES
 };
 
 /* Sums over the messages of a case. */
 struct gcb_payoff_sums {
     double rows, messages, elements;
-    double value[GCB_PAYOFF_QUANTITIES];
-    double error;    /* sum of rel_l2 squared times elements */
+    /* NAN: some row lacks the quantity; for an end of the interval: some row was measured too few times */
+    double value[GCB_PAYOFF_QUANTITIES], low[GCB_PAYOFF_QUANTITIES], high[GCB_PAYOFF_QUANTITIES];
+    double headers;   /* bytes of headers */
+    double exchanges; /* of a summary: steps times workers; 0: unknown */
+    double error;     /* sum of rel_l2 squared times elements */
     double stage[4]; /* seconds of transform, select, quantise, index; NAN if some row lacks them */
 };
 
@@ -38,16 +43,15 @@ struct gcb_payoff_case {
     size_t group; /* number of the group, from 0 */
     /* Name for tables: the method, its main parameters, and all parameters that are not the default. */
     char label[256];
-    bool sums;     /* messages can be summed without decoding */
-    bool sparse;   /* the decoded gradient is mostly zeros: a density below 1 and no transform */
-    bool baseline; /* identity or fp16, with which every method is compared */
-    bool summary_only;  /* no result rows: counts as one exchange, and no lines can be fitted */
-    double exchanges;   /* number of pairs of step and worker that the sums cover */
-    double copy;        /* bytes per second that the machine copies; NAN: not measured */
+    unsigned collectives; /* GCB_COLLECTIVE_BITs of those that can carry the messages */
+    double rounds;        /* rounds of the method's all-reduce */
+    bool sizes;           /* the lengths of messages vary */
+    bool baseline;        /* identity, fp16 or bf16, with which every method is compared */
+    double exchanges;     /* number of pairs of step and worker that the sums cover; 0: unknown */
+    double copy;          /* bytes per second that the machine copies; NAN: not measured */
     double rel_l2;      /* error over all elements of the summaries, or else the results; or NAN */
     bool searched;      /* `sweep --match` chose the setting */
     bool missed;        /* `sweep --match` did not meet its target */
-    bool single_run;    /* some times were measured in one run only */
     double load1, cpus; /* load and processors of the measuring machine; NAN: unknown */
     struct gcb_payoff_sums total;
     struct gcb_fit fit[GCB_PAYOFF_QUANTITIES]; /* lines over the message's size as fp32 */
@@ -57,7 +61,8 @@ struct gcb_payoff_case {
 struct gcb_payoff_cases {
     struct gcb_payoff_case *items;
     size_t count;
-    uint64_t left_out; /* rows with a status other than ok, or without times */
+    char *
+        left_out; /* "topk (interrupted), fft (no times)": methods without complete results; or "" */
 };
 
 struct gcb_payoff_reader;
@@ -67,12 +72,14 @@ int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct
 /* Reads one row of any record, as if the row were in a file of the name `path`. */
 int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const json_t *row,
                           struct gcb_diag *diag);
-/* Moves the cases to *out, which is released with gcb_payoff_cases_fini. After that the reader can only be destroyed.
- * Returns GCB_E_CORRUPT if no method has times. */
+/* Moves the cases to *out, which is released with gcb_payoff_cases_fini. Leaves out methods with incomplete results, and
+ * cases with warm caches that were also measured with cold ones. After that the reader can only be destroyed. Returns
+ * GCB_E_CORRUPT if no method is left. */
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
                              struct gcb_diag *diag);
 void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r); /* the argument may be NULL */
 void gcb_payoff_cases_fini(struct gcb_payoff_cases *c);      /* a zeroed struct is allowed */
+void gcb_payoff_case_fini(struct gcb_payoff_case *c);        /* frees the texts */
 
 /*
  * Keeps only the cases that one of `specs` names, and the baselines of their groups. A spec is the name of a method,
@@ -81,8 +88,8 @@ void gcb_payoff_cases_fini(struct gcb_payoff_cases *c);      /* a zeroed struct 
 int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size_t count,
                       struct gcb_diag *diag);
 
-/* Returns the fp16 case of a group, or NULL. */
-const struct gcb_payoff_case *gcb_payoff_find_fp16(const struct gcb_payoff_cases *cases,
-                                                   size_t group);
+/* Returns the case of a baseline in a group, or NULL. */
+const struct gcb_payoff_case *gcb_payoff_find_baseline(const struct gcb_payoff_cases *cases,
+                                                       size_t group, const char *method);
 
 #endif

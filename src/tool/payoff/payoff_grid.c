@@ -54,16 +54,32 @@ static int add_bandwidth(struct gcb_payoff_grid *g, const char *text, struct gcb
     return err;
 }
 
+/* Adds "LO..HI": LO, its double, and so on, and HI. */
+static int add_doublings(struct gcb_payoff_grid *g, uint64_t low, uint64_t high,
+                         struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (uint64_t n = low; !err && n < high; n *= 2)
+        err = add_value(g, "--workers", (double)n, diag);
+    return err ? err : add_value(g, "--workers", (double)high, diag);
+}
+
 static int add_workers(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag)
 {
-    char shown[64];
-    uint64_t n;
+    const char *dots = strstr(text, "..");
+    char shown[64], low_text[32];
+    uint64_t low, high;
+    bool good;
 
-    if (!gcb_parse_u64(text, &n) || n < 2 || n > GCB_PAYOFF_WORKERS)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--workers takes whole numbers from 2 to %d, not '%s'",
-                            GCB_PAYOFF_WORKERS, gcb_escape(shown, sizeof(shown), text));
-    return add_value(g, "--workers", (double)n, diag);
+    snprintf(low_text, sizeof(low_text), "%.*s", dots ? (int)(dots - text) : 31, text);
+    good = gcb_parse_u64(low_text, &low) && gcb_parse_u64(dots ? dots + 2 : text, &high);
+    if (!good || low < 2 || high < low || high > GCB_PAYOFF_WORKERS)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "--workers takes whole numbers from 2 to %d, or a range such as 2..128, not '%s'",
+            GCB_PAYOFF_WORKERS, gcb_escape(shown, sizeof(shown), text));
+    return add_doublings(g, low, high, diag);
 }
 
 /* Splits a text at its commas and adds each piece. */

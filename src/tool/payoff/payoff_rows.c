@@ -9,10 +9,12 @@ static void put_text(struct gcb_row *row, enum gcb_field field, const char *text
 
 static void put_case(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
+    const char *baseline = gcb_baseline_names[p->baseline];
+
     gcb_row_text(row, GCB_FIELD_RESULTS, p->group->path);
-    gcb_row_text(row, GCB_FIELD_METHOD, p->c ? p->c->method : p->baseline);
-    gcb_row_text(row, GCB_FIELD_SPEC, p->c ? p->c->spec : p->baseline);
-    gcb_row_text(row, GCB_FIELD_LABEL, p->c ? p->c->label : p->baseline);
+    gcb_row_text(row, GCB_FIELD_METHOD, p->c ? p->c->method : baseline);
+    gcb_row_text(row, GCB_FIELD_SPEC, p->c ? p->c->spec : baseline);
+    gcb_row_text(row, GCB_FIELD_LABEL, p->c ? p->c->label : baseline);
     gcb_row_bool(row, GCB_FIELD_BASELINE, !p->c);
     put_text(row, GCB_FIELD_SCOPE, p->group->scope);
     put_text(row, GCB_FIELD_DEVICE, p->group->device);
@@ -22,17 +24,24 @@ static void put_case(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_real(row, GCB_FIELD_REL_L2, p->rel_l2);
 }
 
-static void put_link(struct gcb_row *row, const struct gcb_link *link)
+static void put_link(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
-    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_topology_names[link->topology]);
+    const struct gcb_payoff_times *t = &p->verdict.method[GCB_BOUND_MEDIAN];
+    const struct gcb_link *link = &p->link;
+
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, t->collective);
+    gcb_row_text(row, GCB_FIELD_ALGORITHM, t->algorithm);
     gcb_row_u64(row, GCB_FIELD_WORKERS, link->workers);
     gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * link->bandwidth);
     gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, link->latency);
+    gcb_row_u64(row, GCB_FIELD_WORKERS_PER_NODE, link->per_node);
+    gcb_row_real(row, GCB_FIELD_INTRA_GBIT, link->per_node > 1 ? 8e-9 * link->intra : NAN);
+    gcb_row_real(row, GCB_FIELD_INNER_STEPS, p->loads.method->inner_steps);
 }
 
 static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
-    const struct gcb_load *l = &p->loads.method;
+    const struct gcb_load *l = &p->loads.method[GCB_BOUND_MEDIAN];
 
     gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, p->scale.bytes);
     gcb_row_real(row, GCB_FIELD_EXCHANGE_MESSAGES, p->scale.messages);
@@ -47,40 +56,55 @@ static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
 
 static void put_exchange(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
-    const struct gcb_payoff_times *e = &p->verdict.method;
+    const struct gcb_payoff_times *all = p->verdict.method, *t = &all[GCB_BOUND_MEDIAN];
 
-    gcb_row_real(row, GCB_FIELD_LINK_BYTES, e->link_bytes);
-    gcb_row_real(row, GCB_FIELD_LATENCY_STEPS, e->steps);
-    gcb_row_real(row, GCB_FIELD_ENCODES, e->encodes);
-    gcb_row_real(row, GCB_FIELD_DECODES, e->decodes);
-    gcb_row_real(row, GCB_FIELD_ENCODE_SECONDS, e->encode);
-    gcb_row_real(row, GCB_FIELD_WIRE_SECONDS, e->wire);
-    gcb_row_real(row, GCB_FIELD_DECODE_SECONDS, e->decode);
-    gcb_row_real(row, GCB_FIELD_ADD_SECONDS, e->add);
-    gcb_row_real(row, GCB_FIELD_SECONDS, e->seconds);
-    gcb_row_real(row, GCB_FIELD_COMPUTE_SECONDS, p->loads.method.compute);
-    gcb_row_real(row, GCB_FIELD_EXPOSED_SECONDS, e->exposed);
-    gcb_row_real(row, GCB_FIELD_STEP_SECONDS, e->step);
+    gcb_row_real(row, GCB_FIELD_LINK_BYTES, t->link_bytes);
+    gcb_row_real(row, GCB_FIELD_LATENCY_STEPS, t->steps);
+    gcb_row_real(row, GCB_FIELD_ADDS, t->adds);
+    gcb_row_known_bool(row, GCB_FIELD_ADDING_MEASURED, p->c,
+                       p->c && gcb_payoff_adding_measured(p->c));
+    gcb_row_real(row, GCB_FIELD_ENCODE_SECONDS, t->encode);
+    gcb_row_real(row, GCB_FIELD_WIRE_SECONDS, t->wire);
+    gcb_row_real(row, GCB_FIELD_SIZES_SECONDS, t->sizes);
+    gcb_row_real(row, GCB_FIELD_INSIDE_SECONDS, t->inside);
+    gcb_row_real(row, GCB_FIELD_DECODE_SECONDS, t->decode);
+    gcb_row_real(row, GCB_FIELD_ADD_SECONDS, t->add);
+    gcb_row_real(row, GCB_FIELD_AVERAGE_SECONDS, t->average);
+    gcb_row_real(row, GCB_FIELD_HOST_COPY_SECONDS, t->copy);
+    gcb_row_real(row, GCB_FIELD_SECONDS, t->seconds);
+    gcb_row_real(row, GCB_FIELD_SECONDS_LOW, all[GCB_BOUND_LOW].seconds);
+    gcb_row_real(row, GCB_FIELD_SECONDS_HIGH, all[GCB_BOUND_HIGH].seconds);
+    gcb_row_real(row, GCB_FIELD_COMPUTE_SECONDS, p->loads.method->compute);
+    gcb_row_real(row, GCB_FIELD_EXPOSED_SECONDS, t->exposed);
+    gcb_row_real(row, GCB_FIELD_STEP_SECONDS, t->step);
 }
 
 static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
+    static const enum gcb_field below[GCB_BOUNDS] = {
+        GCB_FIELD_PAYS_BELOW_LOW_GBIT, GCB_FIELD_PAYS_BELOW_GBIT, GCB_FIELD_PAYS_BELOW_HIGH_GBIT};
+    static const enum gcb_field speedups[GCB_BASELINES] = {
+        GCB_FIELD_SPEEDUP_FP32, GCB_FIELD_SPEEDUP_FP16, GCB_FIELD_SPEEDUP_BF16};
     const struct gcb_payoff_verdict *v = &p->verdict;
-    char words[400];
+    const bool undecided = v->answer == GCB_PAYOFF_UNDECIDED;
+    char words[500];
 
-    gcb_row_real(row, GCB_FIELD_SPEEDUP_FP32, v->speedup_fp32);
-    gcb_row_real(row, GCB_FIELD_SPEEDUP_FP16, v->speedup_fp16);
-    gcb_row_known_bool(row, GCB_FIELD_PAYS, !v->doubt, v->speedup_fp32 > 1.0);
-    gcb_row_known_bool(row, GCB_FIELD_PAYS_FP16, !v->doubt, v->speedup_fp16 > 1.0);
-    gcb_row_real(row, GCB_FIELD_PAYS_BELOW_GBIT,
-                 8e-9 * gcb_payoff_below(v->against_fp32, v->count_fp32));
-    gcb_row_real(row, GCB_FIELD_PAYS_BELOW_FP16_GBIT,
-                 8e-9 * gcb_payoff_below(v->against_fp16, v->count_fp16));
-    gcb_row_u64(row, GCB_FIELD_WORKERS_LEAST, v->some_workers ? v->least_workers : 0);
-    gcb_row_u64(row, GCB_FIELD_WORKERS_MOST, v->some_workers ? v->most_workers : 0);
+    for (enum gcb_baseline i = 0; i < GCB_BASELINES; i++)
+        gcb_row_real(row, speedups[i], v->speedups[i]);
+    gcb_row_text(row, GCB_FIELD_BAR, gcb_baseline_names[v->bar]);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR, v->speedups[v->bar]);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_LOW, v->least_speedup);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_HIGH, v->most_speedup);
+    gcb_row_known_bool(row, GCB_FIELD_PAYS, p->c && !v->doubt && !undecided,
+                       v->answer == GCB_PAYOFF_YES);
+    gcb_row_known_bool(row, GCB_FIELD_UNDECIDED, p->c && !v->doubt, undecided);
+    for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
+        gcb_row_real(row, below[b], 8e-9 * gcb_payoff_below(&v->ranges[b]));
+    gcb_row_u64(row, GCB_FIELD_WORKERS_LEAST, v->least_workers);
+    gcb_row_u64(row, GCB_FIELD_WORKERS_MOST, v->most_workers);
     gcb_row_real(row, GCB_FIELD_LEAST_RATIO, v->least_ratio);
     gcb_row_text(row, GCB_FIELD_VERDICT,
-                 p->c ? gcb_payoff_words(words, sizeof(words), v, &p->link, true) : NULL);
+                 p->c ? gcb_payoff_words(words, sizeof(words), v, &p->link) : NULL);
 }
 
 static void put_fits(struct gcb_row *row, const struct gcb_payoff_case *c)
@@ -97,7 +121,7 @@ static void put_fits(struct gcb_row *row, const struct gcb_payoff_case *c)
          GCB_FIELD_WIRE_FIT_ERROR},
     };
 
-    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++) {
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         const struct gcb_fit *fit = c ? &c->fit[fields[i].quantity] : NULL;
         const bool good = fit && fit->good;
 
@@ -112,7 +136,7 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_init(row, GCB_RECORD_PAYOFF);
     gcb_row_text(row, GCB_FIELD_MODEL, "exchange");
     put_case(row, p);
-    put_link(row, &p->link);
+    put_link(row, p);
     put_load(row, p);
     put_exchange(row, p);
     put_verdict(row, p);

@@ -22,8 +22,8 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
 {
     return a->env == b->env && a->results == b->results && a->scope == b->scope &&
            a->device == b->device && a->isa == b->isa && a->cache == b->cache &&
-           a->collective == b->collective && gcb_plot_equal(a->threads, b->threads) &&
-           gcb_plot_equal(a->workers, b->workers) && gcb_plot_equal(a->latency, b->latency) &&
+           gcb_plot_equal(a->threads, b->threads) && gcb_plot_equal(a->workers, b->workers) &&
+           gcb_plot_equal(a->latency, b->latency) &&
            gcb_plot_equal(a->gradient_bytes, b->gradient_bytes);
 }
 
@@ -118,8 +118,7 @@ static void put_heading(struct gcb_plot_page *out, const struct gcb_plot_data *d
         snprintf(latency, sizeof(latency), ", latency %.3g us", 1e6 * x->latency);
     if (isfinite(x->gradient_bytes))
         snprintf(gradient, sizeof(gradient), ", gradient of %.4g MB", 1e-6 * x->gradient_bytes);
-    snprintf(text, sizeof(text), "Does it pay? %.20s, %.0f workers%s%s", x->collective, x->workers,
-             latency, gradient);
+    snprintf(text, sizeof(text), "Does it pay? %.0f workers%s%s", x->workers, latency, gradient);
     gcb_plot_heading_of(out, text, x->results, x->scope, gcb_plot_env_of(data, x->env));
 }
 
