@@ -6,9 +6,9 @@
 
 char team_why[GCB_DIAG_TEXT + 80];
 
-static bool failed(const char *what, unsigned worker, const struct gcb_diag *diag)
+static bool failed(const struct team *t, const char *what, unsigned worker)
 {
-    snprintf(team_why, sizeof(team_why), "%s, worker %u: %s", what, worker, diag->text);
+    snprintf(team_why, sizeof(team_why), "%s, worker %u: %s", what, worker, t->diag.text);
     return false;
 }
 
@@ -27,15 +27,14 @@ bool team_open(struct team *t, const struct exchange_fns *f, const struct team_c
         .workers = c->workers,
         .weights = c->weights,
     };
-    struct gcb_diag diag = {.text = ""};
 
     *t = (struct team){.f = f, .c = c};
     for (unsigned w = 0; w < c->workers; w++) {
         t->update[w] = calloc(c->n ? c->n : 1, sizeof(float));
         t->own[w] = calloc(c->n ? c->n : 1, sizeof(float));
         config.worker = w;
-        if (f->create(&t->e[w], c->method, &config, &diag))
-            return failed("open", w, &diag);
+        if (f->create(&t->e[w], c->method, &config, &t->diag))
+            return failed(t, "open", w);
     }
     return true;
 }
@@ -97,19 +96,22 @@ static bool fits(const struct team *t, const struct gcb_round *r, const struct g
 static bool ask(struct team *t, bool *more)
 {
     struct gcb_round *first = &t->round[t->rounds];
-    struct gcb_diag diag = {.text = "another round than worker 0"};
 
     throw_away(t);
     for (unsigned w = 0; w < t->c->workers; w++) {
         struct gcb_round r = {.size = sizeof(r)};
-        const int got = t->f->next(t->e[w], &r, &diag);
+        const int got = t->f->next(t->e[w], &r, &t->diag);
 
         if (w == 0) {
             *more = got;
             *first = r;
         }
-        if (got < 0 || (got == 1) != *more || (got && !fits(t, &r, first)))
-            return failed("next", w, &diag);
+        if (got < 0)
+            return failed(t, "next", w);
+        if ((got == 1) != *more || (got && !fits(t, &r, first))) {
+            t->diag = (struct gcb_diag){.text = "another round than worker 0"};
+            return failed(t, "next", w);
+        }
         if (got)
             keep(t, w, &r);
     }
@@ -120,15 +122,14 @@ static bool ask(struct team *t, bool *more)
 
 static bool hand_over(struct team *t, uint32_t from, const struct parcel *p, unsigned to)
 {
-    struct gcb_diag diag = {.text = ""};
     struct parcel copy = copy_of(p->bytes, p->length);
     int err;
 
     if (t->damage && to == 0)
         t->damage(t->ctx, t->rounds, from, &copy);
-    err = t->f->receive(t->e[to], from, copy.bytes, copy.length, &diag);
+    err = t->f->receive(t->e[to], from, copy.bytes, copy.length, &t->diag);
     free(copy.bytes);
-    return err ? failed("receive", to, &diag) : true;
+    return err ? failed(t, "receive", to) : true;
 }
 
 static bool reduce(struct team *t)
@@ -162,13 +163,13 @@ static bool deliver(struct team *t)
 
 bool team_step(struct team *t, uint64_t step, const float *const *x)
 {
-    struct gcb_diag diag = {.text = ""};
     bool more = true;
 
     t->rounds = 0;
+    t->diag = (struct gcb_diag){.status = 0};
     for (unsigned w = 0; w < t->c->workers; w++)
-        if (t->f->begin(t->e[w], step, x[w], &diag))
-            return failed("begin", w, &diag);
+        if (t->f->begin(t->e[w], step, x[w], &t->diag))
+            return failed(t, "begin", w);
     for (;; t->rounds++) {
         if (!ask(t, &more))
             return false;
@@ -180,8 +181,8 @@ bool team_step(struct team *t, uint64_t step, const float *const *x)
             return false;
     }
     for (unsigned w = 0; w < t->c->workers; w++)
-        if (t->f->conclude(t->e[w], t->update[w], t->own[w], &diag) ||
-            t->f->learn(t->e[w], t->own[w], &diag))
-            return failed("conclude", w, &diag);
+        if (t->f->conclude(t->e[w], t->update[w], t->own[w], &t->diag) ||
+            t->f->learn(t->e[w], t->own[w], &t->diag))
+            return failed(t, "conclude", w);
     return true;
 }

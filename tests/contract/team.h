@@ -52,6 +52,7 @@ struct team {
     /* changes what worker 0 gets; may be NULL */
     void (*damage)(void *ctx, unsigned round, uint32_t from, struct parcel *parcel);
     void *ctx;
+    struct gcb_diag diag; /* of the call that failed */
     /* of the last step */
     unsigned rounds;
     struct gcb_round round[TEAM_ROUNDS]; /* of worker 0, without data */

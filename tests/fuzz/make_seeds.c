@@ -1,7 +1,7 @@
 /*
  * make_seeds TARGET DIR: writes the seeds of a fuzz target. `decode`: a small message for each method, each value of its
  * parameters and each length; `encode`: the specs and tensors of these messages; `sum`: streams of these messages and
- * others; `options`: each option of each command; `suite`: the shipped suites. All come from the tables of the program, so a new method or option gets seeds at once.
+ * others; `exchange`: exchanges of each method by each collective; `options`: each option of each command; `suite`: the shipped suites. All come from the tables of the program, so a new method or option gets seeds at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +206,28 @@ static void write_methods(void)
         write_method(&method);
 }
 
+/* Inputs of fuzz_exchange.c: what happens to the arrays that worker 0 gets is nothing, or a change far in each array. */
+static void write_exchanges(void)
+{
+    struct gcb_method m;
+
+    for (method_number = 0; gcb_method_at(&m, method_number); method_number++)
+        for (unsigned c = 0; c < GCB_COLLECTIVES; c++)
+            for (size_t i = 0;
+                 gcb_method_collectives(&m) & GCB_COLLECTIVE_BIT(c) && i < LENGTHS - 1; i++) {
+                unsigned char input[64] = {
+                    (unsigned char)(written * 7), (unsigned char)method_number, (unsigned char)c,
+                    (unsigned char)lengths[i], (unsigned char)(lengths[i] >> 8)};
+
+                for (size_t at = 5; i % 2 && at + 4 <= sizeof(input); at += 4) {
+                    input[at] = 2;
+                    input[at + 1] = (unsigned char)(written + at);
+                    input[at + 3] = 0x41;
+                }
+                write_file(m.name, lengths[i], 0, input, sizeof(input));
+            }
+}
+
 /* Each option of each command, with a value that its type allows. */
 static void write_options(void)
 {
@@ -237,11 +259,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *target;
         void (*write)(void);
-    } rows[] = {{"decode", write_methods},
-                {"encode", write_methods},
-                {"options", write_options},
-                {"suite", write_suites},
-                {"sum", write_methods}};
+    } rows[] = {{"decode", write_methods},     {"encode", write_methods},
+                {"exchange", write_exchanges}, {"options", write_options},
+                {"suite", write_suites},       {"sum", write_methods}};
 
     for (size_t i = 0; argc == 3 && i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(argv[1], rows[i].target) == 0) {
@@ -251,6 +271,6 @@ int main(int argc, char **argv)
             printf("%u seeds in %s; %u combinations make no sense\n", written, folder, refused);
             return 0;
         }
-    fprintf(stderr, "usage: make_seeds decode|encode|options|suite|sum DIR\n");
+    fprintf(stderr, "usage: make_seeds decode|encode|exchange|options|suite|sum DIR\n");
     return 2;
 }
