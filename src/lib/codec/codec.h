@@ -22,9 +22,10 @@ enum gcb_caps {
     GCB_CAP_UNBIASED = 1u << 1, /* the mean over seeds is x */
     GCB_CAP_LINEAR =
         1u << 2, /* an all-reduce gives the sum of the decoded messages (gcb_reduce_ops) */
-    GCB_CAP_STATEFUL = 1u << 3,     /* encode depends on earlier calls */
-    GCB_CAP_RANDOMISED = 1u << 4,   /* the seed and the worker determine random draws */
-    GCB_CAP_LIBRARY_MATH = 1u << 5, /* bytes may differ between FFT libraries, plans and devices */
+    GCB_CAP_STATEFUL = 1u << 3,   /* encode depends on earlier calls */
+    GCB_CAP_RANDOMISED = 1u << 4, /* the seed and the worker determine random draws */
+    GCB_CAP_LIBRARY_MATH =
+        1u << 5, /* bytes may differ between FFT or BLAS libraries, plans and devices */
     GCB_CAP_NO_CONTRACTION = 1u << 6, /* not RANDOMISED, but the error may exceed the norm of x */
 };
 
@@ -159,6 +160,8 @@ struct gcb_reduce_at {
  */
 struct gcb_reduce_ops {
     unsigned rounds;
+    unsigned (*rounds_of)(
+        const void *state); /* used instead if not NULL: they depend on the tensor */
     /* the combination, and the number of values, in a round; they depend only on parameters, count, shape and workers */
     enum gcb_reduction (*reduction)(const void *state, unsigned round);
     uint64_t (*count)(const void *state, unsigned round);
@@ -234,6 +237,7 @@ extern const struct gcb_codec gcb_codec_terngrad; /* src/lib/codec/terngrad.c */
 extern const struct gcb_codec gcb_codec_natural;  /* src/lib/codec/natural.c */
 extern const struct gcb_codec gcb_codec_signsgd;  /* src/lib/codec/signsgd.c */
 extern const struct gcb_codec gcb_codec_randomk;  /* src/lib/sparse/randomk.c */
+extern const struct gcb_codec gcb_codec_powersgd; /* src/lib/lowrank/powersgd.c */
 extern const struct gcb_codec gcb_codec_sparse;   /* src/lib/sparse/sparse.c */
 
 /* src/lib/codec/registry.c: codec number i in the order of listings; NULL after the last codec. */

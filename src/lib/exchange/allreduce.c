@@ -40,6 +40,11 @@ static uint64_t round_bytes(const struct allreduce *s, unsigned round)
     return s->ops->count(s->codec, round) * gcb_reduction_size(s->ops->reduction(s->codec, round));
 }
 
+static unsigned rounds_of(const struct allreduce *s)
+{
+    return s->ops->rounds_of ? s->ops->rounds_of(s->codec) : s->ops->rounds;
+}
+
 static int allreduce_create(void **state, const struct gcb_collective_env *env,
                             struct gcb_diag *diag)
 {
@@ -56,7 +61,7 @@ static int allreduce_create(void **state, const struct gcb_collective_env *env,
     if (!err) {
         s->ops = env->method.codec->reduce;
         s->codec = gcb_coder_codec_state(s->coder);
-        for (unsigned r = 0; r < s->ops->rounds; r++)
+        for (unsigned r = 0; r < rounds_of(s); r++)
             most = round_bytes(s, r) > most ? round_bytes(s, r) : most;
         s->values = gcb_alloc(most);
         if (!s->values)
@@ -133,7 +138,7 @@ static int allreduce_send(void *state, unsigned round, struct gcb_round *out, st
     const struct gcb_reduce_at at = here(s);
     int err = 0;
 
-    if (round == s->ops->rounds)
+    if (round == rounds_of(s))
         return 0;
     out->kind = GCB_ROUND_REDUCE;
     out->reduction = s->ops->reduction(s->codec, round);

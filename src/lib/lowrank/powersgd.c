@@ -1,0 +1,450 @@
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/lowrank/blas.h"
+#include "src/lib/lowrank/matrix.h"
+
+/*
+ * PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, algorithm 1): one step of power iteration. M is the tensor as a matrix
+ * (src/lib/lowrank/matrix.h). P = M Q; P is made orthonormal; Q = M^T P; the tensor becomes P Q^T. In an all-reduce, P and
+ * Q are summed over the workers, so that all of them factor the sum of their tensors. With start=warm a step begins with
+ * the last step's Q, otherwise with random draws.
+ *
+ * A tensor that is no matrix, or whose factors would not be shorter, is sent whole.
+ *
+ * Payload: columns of M (uint32), then P and Q (float32).
+ */
+#define RANK_MOST 1024
+/* No element of a worker's Q is larger; so no sum of Qs, and no element of P Q^T, overflows. */
+#define LARGEST 0x1p100f
+#define DRAW_BYTES 4096
+
+enum { START_WARM, START_COLD };
+
+struct powersgd {
+    uint64_t rank_wanted;
+    int start;
+    struct gcb_codec_env env;
+    bool dense;
+    struct gcb_factors f;
+    float *first; /* the orthonormal Q with which this step begins */
+    float *p, *q; /* this step's factors */
+    float *kept;  /* the last step's Q; a vector of it that is zero is drawn anew */
+    double *work;
+    float *sum;        /* dense: of all workers */
+    float *read;       /* decoder: factors from a payload */
+    uint64_t capacity; /* floats in `read` */
+    /* encoder: the step that begins with `first`. Encoding it again begins with the same. */
+    bool begun;
+    struct gcb_step at;
+};
+
+static uint64_t p_floats(const struct gcb_factors *f)
+{
+    return f->rank * f->m.rows;
+}
+
+static uint64_t q_floats(const struct gcb_factors *f)
+{
+    return f->rank * f->m.cols;
+}
+
+static unsigned rank_of(const struct powersgd *s, const struct gcb_matrix *m)
+{
+    const uint64_t side = m->rows < m->cols ? m->rows : m->cols;
+
+    return (unsigned)(s->rank_wanted < side ? s->rank_wanted : side);
+}
+
+static void powersgd_fini(void *state)
+{
+    struct powersgd *s = state;
+
+    gcb_free(s->first);
+    gcb_free(s->p);
+    gcb_free(s->q);
+    gcb_free(s->kept);
+    gcb_free(s->work);
+    gcb_free(s->sum);
+    gcb_free(s->read);
+}
+
+static int init_dense(struct powersgd *s, struct gcb_diag *diag)
+{
+    s->dense = true;
+    if (!s->env.workers)
+        return 0;
+    s->sum = gcb_alloc_array(s->env.count, sizeof(float));
+    return s->sum ? 0 : gcb_diag_nomem(diag, s->env.count * sizeof(float), "a sum");
+}
+
+static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct powersgd *s = state;
+    const uint64_t cols = env->decoding ? 0 : gcb_matrix_columns(env);
+    uint64_t longest;
+
+    s->env = *env;
+    s->f.queue = env->queue;
+    if (env->decoding)
+        return gcb_blas_open(env->queue->threads, diag);
+    if (cols == 0)
+        return init_dense(s, diag);
+    s->f.m = gcb_matrix_of(env->count, cols);
+    s->f.rank = rank_of(s, &s->f.m);
+    if (p_floats(&s->f) + q_floats(&s->f) >= env->count)
+        return init_dense(s, diag);
+    longest = s->f.m.rows > s->f.m.cols ? s->f.m.rows : s->f.m.cols;
+    s->first = gcb_alloc_array(q_floats(&s->f), sizeof(float));
+    s->p = gcb_alloc_array(p_floats(&s->f), sizeof(float));
+    s->q = gcb_alloc_array(q_floats(&s->f), sizeof(float));
+    s->kept = gcb_alloc_zero(q_floats(&s->f), sizeof(float));
+    s->work = gcb_alloc_array(s->f.rank * longest, sizeof(double));
+    if (!s->first || !s->p || !s->q || !s->kept || !s->work)
+        return gcb_diag_nomem(diag, s->f.rank * longest * 5 * sizeof(float), "factors");
+    return gcb_blas_open(env->queue->threads, diag);
+}
+
+/* ---- the Q that a step begins with ---- */
+
+static bool is_zero(const float *x, uint64_t n)
+{
+    uint64_t i = 0;
+
+    while (i < n && gcb_magnitude(x[i]) == 0)
+        i++;
+    return i == n;
+}
+
+/* Draws vector v: sums of four random bytes, about Gaussian. All workers draw the same. */
+static void draw(const struct powersgd *s, float *to, unsigned v, uint64_t step)
+{
+    const uint64_t stream = gcb_draw_stream(&s->env, &(struct gcb_step){.step = step}, 1 + v);
+    const uint64_t n = s->f.m.cols;
+    uint8_t byte[DRAW_BYTES];
+
+    for (uint64_t i = 0; i < n; i += DRAW_BYTES / 4) {
+        const uint64_t left = n - i, m = left < DRAW_BYTES / 4 ? left : DRAW_BYTES / 4;
+
+        s->env.kernels->philox.bytes(byte, m * 4, s->env.seed, i * 4, stream);
+        for (uint64_t k = 0; k < m; k++)
+            to[i + k] =
+                (float)(byte[4 * k] + byte[4 * k + 1] + byte[4 * k + 2] + byte[4 * k + 3]) - 510.0f;
+    }
+}
+
+static void begin_step(struct powersgd *s, uint64_t step)
+{
+    const bool warm = s->start == START_WARM;
+    const uint64_t n = s->f.m.cols;
+
+    for (unsigned v = 0; v < s->f.rank; v++) {
+        if (warm && !is_zero(s->kept + v * n, n))
+            memcpy(s->first + v * n, s->kept + v * n, n * sizeof(float));
+        else
+            draw(s, s->first + v * n, v, warm ? 0 : step);
+    }
+    gcb_orthonormalise(s->first, s->f.rank, n, s->work);
+}
+
+static void end_step(struct powersgd *s)
+{
+    memcpy(s->kept, s->q, q_floats(&s->f) * sizeof(float));
+}
+
+/* ---- the products ---- */
+
+static void make_p(struct powersgd *s, float *p, float weight, const float *x)
+{
+    gcb_blas_begin();
+    gcb_matrix_to_p(&s->f, p, weight, x, s->first);
+    gcb_blas_end();
+}
+
+/* Returns false if the method cannot represent x. */
+static bool make_q(struct powersgd *s, float *q, float weight, const float *x)
+{
+    gcb_blas_begin();
+    gcb_matrix_to_q(&s->f, q, weight, x, s->p);
+    gcb_blas_end();
+    return s->env.kernels->reduce.max_bits(q, q_floats(&s->f)) <= gcb_bits_of(LARGEST);
+}
+
+static void rebuild(const struct gcb_factors *f, float *out, float weight, const float *p,
+                    const float *q)
+{
+    gcb_blas_begin();
+    gcb_matrix_rebuild(f, out, weight, p, q);
+    gcb_blas_end();
+}
+
+/* ---- messages ---- */
+
+static uint64_t payload_bytes(const struct gcb_factors *f)
+{
+    return sizeof(uint32_t) + (p_floats(f) + q_floats(f)) * sizeof(float);
+}
+
+static uint64_t powersgd_max_payload(const void *state)
+{
+    const struct powersgd *s = state;
+
+    return s->dense ? sizeof(uint32_t) + s->env.count * sizeof(float) : payload_bytes(&s->f);
+}
+
+static bool powersgd_may_send_raw(const void *state)
+{
+    (void)state;
+    return true;
+}
+
+/* The first call for a step chooses what it begins with. */
+static void choose_start(struct powersgd *s, const struct gcb_step *at)
+{
+    const bool same_worker = s->begun && at->worker == s->at.worker;
+
+    if (same_worker && at->step == s->at.step)
+        return;
+    if (!same_worker || at->step < s->at.step)
+        memset(s->kept, 0, q_floats(&s->f) * sizeof(float));
+    begin_step(s, at->step);
+    s->begun = true;
+    s->at = *at;
+}
+
+static void put_floats(struct gcb_wbuf *out, const float *x, uint64_t n)
+{
+    uint8_t *to = gcb_wbuf_take(out, n * sizeof(float));
+
+    if (to)
+        memcpy(to, x, n * sizeof(float));
+}
+
+static int powersgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                           struct gcb_wbuf *out)
+{
+    struct powersgd *s = state;
+
+    if (s->dense)
+        return GCB_E_SEND_RAW;
+    choose_start(s, at);
+    make_p(s, s->p, 1.0f, in->data);
+    if (s->env.kernels->reduce.max_bits(s->p, p_floats(&s->f)) >= GCB_INF_BITS)
+        return GCB_E_SEND_RAW;
+    gcb_orthonormalise(s->p, s->f.rank, s->f.m.rows, s->work);
+    if (!make_q(s, s->q, 1.0f, in->data))
+        return GCB_E_SEND_RAW;
+    gcb_put_u32(out, (uint32_t)s->f.m.cols);
+    put_floats(out, s->p, p_floats(&s->f));
+    put_floats(out, s->q, q_floats(&s->f));
+    end_step(s);
+    return out->failed ? GCB_E_NOSPACE : 0;
+}
+
+/* Reads the factors' sizes. The payload must have exactly their length. */
+static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
+{
+    const uint64_t cols = gcb_get_u32(in), floats = gcb_rbuf_left(in) / sizeof(float);
+
+    if (in->failed || cols == 0 || cols > s->env.count || gcb_rbuf_left(in) % sizeof(float))
+        return false;
+    s->f.m = gcb_matrix_of(s->env.count, cols);
+    s->f.rank = rank_of(s, &s->f.m);
+    return gcb_matrix_fits(&s->f.m) && p_floats(&s->f) + q_floats(&s->f) == floats;
+}
+
+static int powersgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    struct powersgd *s = state;
+    const uint8_t *from;
+    uint64_t p, floats;
+
+    if (!read_sizes(s, in))
+        return GCB_E_CORRUPT;
+    p = p_floats(&s->f);
+    floats = p + q_floats(&s->f);
+    from = gcb_rbuf_take(in, floats * sizeof(float));
+    if (floats > s->capacity) {
+        gcb_free(s->read);
+        s->capacity = 0;
+        s->read = gcb_alloc_array(floats, sizeof(float));
+        if (!s->read)
+            return GCB_E_NOMEM;
+        s->capacity = floats;
+    }
+    memcpy(s->read, from, floats * sizeof(float));
+    if (s->env.kernels->reduce.max_bits(s->read, p) > gcb_bits_of(2.0f) ||
+        s->env.kernels->reduce.max_bits(s->read + p, floats - p) > gcb_bits_of(LARGEST))
+        return GCB_E_CORRUPT;
+    rebuild(&s->f, out->data, 1.0f, s->read, s->read + p);
+    return 0;
+}
+
+static int powersgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    const struct powersgd *s = state;
+    const uint64_t bytes = gcb_rbuf_left(in);
+
+    parts->scale_bytes = sizeof(uint32_t);
+    parts->value_bytes = bytes - sizeof(uint32_t);
+    parts->kept = parts->positions = s->env.count;
+    parts->entropy0_bits = 8.0 * (double)parts->value_bytes;
+    return 0;
+}
+
+static double powersgd_nominal_bits(const void *state)
+{
+    const struct powersgd *s = state;
+
+    if (s->dense || s->env.count == 0)
+        return 32.0;
+    return 32.0 * (double)(p_floats(&s->f) + q_floats(&s->f)) / (double)s->env.count;
+}
+
+/* Nothing that a checkpoint could hold is kept: after it, the next step draws. */
+static int powersgd_restore(void *state, const uint64_t *kept)
+{
+    struct powersgd *s = state;
+
+    for (unsigned i = 0; i < GCB_KEPT; i++)
+        if (kept[i])
+            return GCB_E_MISMATCH;
+    s->begun = false;
+    return 0;
+}
+
+/* ---- all-reduce: P, then Q ---- */
+
+static enum gcb_reduction powersgd_reduction(const void *state, unsigned round)
+{
+    (void)state;
+    (void)round;
+    return GCB_SUM_F32;
+}
+
+static unsigned powersgd_rounds(const void *state)
+{
+    return ((const struct powersgd *)state)->dense ? 1 : 2;
+}
+
+static uint64_t powersgd_count(const void *state, unsigned round)
+{
+    const struct powersgd *s = state;
+
+    return s->dense ? s->env.count : round == 0 ? p_floats(&s->f) : q_floats(&s->f);
+}
+
+static int powersgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
+                               const float *x, void *values)
+{
+    struct powersgd *s = state;
+    float *out = values;
+
+    if (s->dense) {
+        for (uint64_t i = 0; i < s->env.count; i++)
+            out[i] = at->weight * x[i];
+        return 0;
+    }
+    if (round == 0) {
+        begin_step(s, at->step.step);
+        make_p(s, out, at->weight, x);
+        return 0;
+    }
+    return make_q(s, out, at->weight, x) ? 0 : GCB_E_SEND_RAW;
+}
+
+static void powersgd_absorb(void *state, unsigned round, const void *combined)
+{
+    struct powersgd *s = state;
+    float *to = s->dense ? s->sum : round == 0 ? s->p : s->q;
+    const uint64_t n = powersgd_count(s, round);
+
+    if (n)
+        memcpy(to, combined, n * sizeof(float));
+    if (!s->dense && round == 0)
+        gcb_orthonormalise(s->p, s->f.rank, s->f.m.rows, s->work);
+}
+
+static void powersgd_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
+                              float *update, float *own)
+{
+    struct powersgd *s = state;
+
+    if (s->dense) {
+        if (update && s->env.count)
+            memcpy(update, s->sum, s->env.count * sizeof(float));
+        if (own && s->env.count)
+            memcpy(own, x, s->env.count * sizeof(float));
+        return;
+    }
+    if (update)
+        rebuild(&s->f, update, 1.0f, s->p, s->q);
+    if (own)
+        rebuild(&s->f, own, at->total != 0.0f ? 1.0f / at->total : 0.0f, s->p, s->q);
+    end_step(s);
+}
+
+static const struct gcb_reduce_ops powersgd_reduce = {
+    .rounds_of = powersgd_rounds,
+    .reduction = powersgd_reduction,
+    .count = powersgd_count,
+    .contribute = powersgd_contribute,
+    .absorb = powersgd_absorb,
+    .conclude = powersgd_conclude,
+    .conserves = true,
+};
+
+static unsigned powersgd_caps(const double *value)
+{
+    return GCB_CAP_LIBRARY_MATH | (value[1] == START_WARM ? GCB_CAP_STATEFUL : 0);
+}
+
+static const char *const starts[] = {"warm", "cold", NULL};
+
+static const struct gcb_param powersgd_params[] = {
+    {.name = "rank",
+     .help = "columns of P and Q; at most the shorter side of the matrix",
+     .type = GCB_PARAM_INT,
+     .offset = offsetof(struct powersgd, rank_wanted),
+     .def = 4,
+     .min = 1,
+     .max = RANK_MOST,
+     .flags = GCB_PARAM_WIRE | GCB_PARAM_LABEL,
+     .rate = GCB_RATE_UP},
+    {.name = "start",
+     .help = "begin a step with the last step's Q, or with random draws",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct powersgd, start),
+     .choices = starts},
+    {.name = NULL},
+};
+
+static const struct gcb_codec_ops powersgd_ops = {
+    .state_size = sizeof(struct powersgd),
+    .init = powersgd_init,
+    .fini = powersgd_fini,
+    .max_payload = powersgd_max_payload,
+    .may_send_raw = powersgd_may_send_raw,
+    .encode = powersgd_encode,
+    .decode = powersgd_decode,
+    .restore = powersgd_restore,
+    .describe = powersgd_describe,
+    .nominal_bits = powersgd_nominal_bits,
+};
+
+const struct gcb_codec gcb_codec_powersgd = {
+    .name = "powersgd",
+    .summary = "a low-rank approximation by one step of power iteration",
+    .source = "Vogels et al., NeurIPS 2019 (PowerSGD), algorithm 1",
+    .guarantee =
+        "||x - x'||^2 is at most ||x||^2, and at least the energy outside the `rank` largest "
+        "singular values",
+    .wire_id = 9,
+    .cpu_only = true,
+    .caps_of = powersgd_caps,
+    .params = powersgd_params,
+    .ops = &powersgd_ops,
+    .reduce = &powersgd_reduce,
+    .collective = GCB_COLLECTIVE_ALLREDUCE,
+};
