@@ -6,7 +6,7 @@ Decodes messages as docs/format.md and docs/codecs/index.md describe them, and c
 
 The decoder below (from `class Damaged` to `decode`) was written from these pages and calls nothing of the library. The
 checks after it let the library encode with every method that `gcbench methods` lists and every choice of its parameters.
-Both decoders must give the same bits (for FFT and DCT: the same values within 1e-6 of the norm). Then messages are
+Both decoders must give the same bits (for FFT, DCT and matrix products: the same values within 1e-6 of the norm). Then messages are
 damaged, and both decoders must refuse them or give the same values. Containers are read back too, if h5py is there.
 
 To add a codec: write its section of docs/format.md, then a function decode_<name> from that section and a row of CODECS.
@@ -252,6 +252,18 @@ def decode_signsgd(params, n, source):
     minus = codes_of(source.take(packed_bytes(n, 1)), n, 1)
     scale = scales[np.arange(n) // max(d, 1)]
     return np.where(minus == 1, -scale, scale)
+
+
+def decode_powersgd(params, n, source):
+    cols = source.number(4)
+    need(1 <= cols <= n and cols < 2 ** 31 and -(-n // cols) < 2 ** 31, "columns that do not fit")
+    rows = -(-n // cols)
+    rank = min(params["rank"], rows, cols)
+    need(source.left() == 4 * rank * (rows + cols), "factors of another size")
+    p = np.frombuffer(source.take(4 * rank * rows), "<f4").reshape(rank, rows)
+    q = np.frombuffer(source.take(4 * rank * cols), "<f4").reshape(rank, cols)
+    need(np.all(np.abs(p) <= 2) and np.all(np.abs(q) <= 2.0 ** 100), "factors that are too large")
+    return (p.T.astype(np.float64) @ q).astype(np.float32).reshape(-1)[:n]
 
 
 SEGMENT = 2 ** 31
@@ -541,7 +553,7 @@ def decode_sparse(params, n, source):
     position = np.concatenate(position)
     if transform == HADAMARD:
         return inverse_hadamard(values, position, n, lengths, common, key)
-    if not fft:
+    if not tolerant:
         out = np.zeros(n, np.float32)
         out[position] = values
         return inverse_dct(out, lengths) if transform == DCT else out
@@ -563,6 +575,7 @@ CODECS = {
                  ("coding", 1, 0, 2)], decode_qsgd),
     6: ("terngrad", [("packing", 1, 0, 1)], decode_terngrad),
     7: ("natural", [], decode_natural),
+    9: ("powersgd", [("rank", 2, 1, 1024)], decode_powersgd),
     10: ("randomk", [], decode_randomk),
     12: ("signsgd", [("bucket", 4, 0, 2 ** 32 - 1)], decode_signsgd),
     16: ("sparse", [("transform", 1, 0, 3), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6),
@@ -688,17 +701,17 @@ class Report:
             print(f"FAILED {what}")
 
 
-def is_fft(message):
-    """Whether a library's FFT or DCT has the last bits."""
+def in_library_math(message):
+    """Whether a library's FFT, DCT or matrix product has the last bits."""
     frame = Frame(message)
-    return (frame.codec == 16 and not frame.flags & STORED and
-            frame.params.data[0] in (FFT, DCT))
+    return (not frame.flags & STORED and
+            (frame.codec == 9 or frame.codec == 16 and frame.params.data[0] in (FFT, DCT)))
 
 
-def same(mine, theirs, fft):
+def same(mine, theirs, tolerant):
     if len(mine) != len(theirs):
         return False
-    if not fft:
+    if not tolerant:
         return mine.tobytes() == theirs.tobytes()
     if not len(mine):
         return True
@@ -711,7 +724,7 @@ def same(mine, theirs, fft):
 NUMBERS = ["", "theta=0.99", "theta=0", "theta=0.5", "chunk=64", "chunk=100,theta=0.5", "chunk=1",
            "chunk=5000", "bits=2", "bits=3", "bits=5", "bits=8,mantissa=4", "bits=11", "bits=16",
            "bits=8,max=0.01", "bits=8,rounding=truncate", "levels=1", "levels=5", "levels=32767",
-           "bucket=1", "bucket=100", "bucket=7,bits=7", "norm=l2,levels=1,bucket=3000", "clip=0"]
+           "rank=1", "rank=16", "bucket=1", "bucket=100", "bucket=7,bits=7", "norm=l2,levels=1,bucket=3000", "clip=0"]
 
 def listed_methods(command):
     """The rows of `gcbench methods`."""
@@ -794,7 +807,7 @@ def check_methods(library, methods, report):
             except Damaged as error:
                 report.expect(False, f"{spec} {name}: {error}")
                 continue
-            report.expect(theirs is not None and same(mine, theirs, is_fft(message)),
+            report.expect(theirs is not None and same(mine, theirs, in_library_math(message)),
                           f"{spec} {name}")
     report.expect(done == {row["method"] for row in methods}, f"every method was tried, not only {sorted(done)}")
 
@@ -804,7 +817,7 @@ def check_frames(library, hash_of, report):
     for spec, source in itertools.product(("identity", "fp16", "qsgd", "fft:chunk=64"), range(4)):
         message = library.encode(spec, x, source=source)
         report.expect(Frame(message).source == source, f"{spec}: source type {source}")
-        report.expect(same(decode(message), library.decode(message), is_fft(message)),
+        report.expect(same(decode(message), library.decode(message), in_library_math(message)),
                       f"{spec} from source type {source}")
         if hash_of:
             report.expect(hash_of(message[:-8]) == Frame(message).checksum, f"{spec}: checksum")
@@ -845,9 +858,9 @@ def damage(library, hash_of, report, spec, message, places):
                               f"{'the page' if mine is None else 'the library'} refuses")
             elif not np.all(np.isfinite(theirs)):
                 report.expect(np.array_equal(np.isfinite(mine), np.isfinite(theirs)) or
-                              is_fft(bad), f"{spec}: byte {at}: not finite")
+                              in_library_math(bad), f"{spec}: byte {at}: not finite")
             else:
-                report.expect(same(mine, theirs, is_fft(bad)), f"{spec}: byte {at}")
+                report.expect(same(mine, theirs, in_library_math(bad)), f"{spec}: byte {at}")
     return refused
 
 

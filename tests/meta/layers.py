@@ -48,6 +48,7 @@ def allowed(source, target):
 FOREIGN = (  # the headers of another library, and the files that may include them
     (re.compile(r"hdf5|H5\w+public"), re.compile(r"src/tool/hdf5/")),
     (re.compile(r"fftw"), re.compile(r"kernels/fft/")),
+    (re.compile(r"cblas|openblas|lapack"), re.compile(r"src/lib/lowrank/")),
     (re.compile(r"jansson"), re.compile(r"src/tool/(rows|suite|payoff|regress|plot|page)/")),
     (re.compile(r"cuda_runtime|cufft|cub/|cuda/"), re.compile(r"src/lib/device/module/.*\.cu$|kernels/.*\.cuh?$")),
     (re.compile(r"mpi\.h"), re.compile(r"src/tool/exchange/")),

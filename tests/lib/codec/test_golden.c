@@ -51,6 +51,8 @@ static const struct {
     {"randomk", 40},
     {"signsgd", 40},
     {"signsgd:scale=mean,bucket=16", 40},
+    {"powersgd", 200},
+    {"powersgd:rank=2", 77},
     {"topk", 40},
     {"topk:theta=0.6,values=fp16,index=varint", 64},
     {"topk:theta=0.6,values=range,bits=6,index=bitmap", 64},
@@ -160,9 +162,10 @@ static size_t parse_hex(uint8_t *out, const char *hex)
 
 static bool library_math(const struct golden *g)
 {
-    /* of the sparse codec, what goes through a transform of the FFT library */
-    return strncmp(g->spec, "fft", 3) == 0 || strstr(g->spec, "transform=fft") ||
-           strstr(g->spec, "transform=dct") || strncmp(g->spec, "dct", 3) == 0;
+    /* products by BLAS; of the sparse codec, what goes through a transform of the FFT library */
+    return strncmp(g->spec, "powersgd", 8) == 0 || strncmp(g->spec, "fft", 3) == 0 ||
+           strstr(g->spec, "transform=fft") || strstr(g->spec, "transform=dct") ||
+           strncmp(g->spec, "dct", 3) == 0;
 }
 
 /* Equal; with library math, within this share of the norm. */

@@ -1,0 +1,353 @@
+/* powersgd: what a low-rank approximation promises, from known singular values, and which tensors are sent whole. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/lowrank/matrix.h"
+#include "tests/support/party.h"
+#include "tests/support/trip.h"
+
+enum { ROWS = 90, COLS = 70, COUNT = ROWS * COLS };
+
+static const uint64_t shape[] = {ROWS, COLS};
+
+/* `k` orthonormal vectors of n elements. */
+static float *orthonormal(unsigned k, uint64_t n, uint64_t seed)
+{
+    float *a = trip_tensor(k * n, TRIP_GAUSS, seed);
+    double *work = calloc(k * n, sizeof(*work));
+
+    assert_non_null(work);
+    gcb_orthonormalise(a, k, n, work);
+    free(work);
+    return a;
+}
+
+/* A matrix with these k singular values. */
+static void with_singular_values(float *x, const double *sigma, unsigned k, uint64_t seed)
+{
+    float *u = orthonormal(k, ROWS, seed), *v = orthonormal(k, COLS, seed + 1);
+
+    for (uint64_t i = 0; i < COUNT; i++) {
+        double sum = 0.0;
+
+        for (unsigned s = 0; s < k; s++)
+            sum += sigma[s] * (double)u[s * ROWS + i / COLS] * (double)v[s * COLS + i % COLS];
+        x[i] = (float)sum;
+    }
+    free(u);
+    free(v);
+}
+
+static double dot(const float *a, const float *b, uint64_t n)
+{
+    double sum = 0.0;
+
+    for (uint64_t i = 0; i < n; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+static void gram_schmidt_makes_orthonormal_vectors(void **state)
+{
+    enum { N = 1001, K = 6 };
+    float *a = trip_tensor(K * N, TRIP_GAUSS, 3);
+    double *work = calloc(K * N, sizeof(*work));
+
+    (void)state;
+    assert_non_null(work);
+    for (unsigned i = 0; i < N; i++) {
+        a[2 * N + i] = a[i] * 3.0f - a[N + i]; /* depends on the first two */
+        a[4 * N + i] = 0.0f;
+        a[3 * N + i] = a[i] * 1e4f + a[3 * N + i] * 1e-1f; /* nearly depends on the first */
+        a[5 * N + i] *= 1e-38f;
+    }
+    gcb_orthonormalise(a, K, N, work);
+    for (unsigned i = 0; i < K; i++)
+        for (unsigned j = 0; j <= i; j++) {
+            const double want = i == j && i != 2 && i != 4 ? 1.0 : 0.0;
+
+            assert_true(fabs(dot(a + i * N, a + j * N, N) - want) < 1e-6);
+        }
+    free(work);
+    free(a);
+}
+
+static double error_after(struct party *p, unsigned steps)
+{
+    for (unsigned step = 0; step < steps; step++)
+        party_step(p, step);
+    return party_distance(p->update[0], p->x[0], p->n);
+}
+
+static void a_matrix_of_low_rank_comes_back(void **state)
+{
+    static const double sigma[] = {5.0, 2.0, 0.3};
+    const struct party_options o = {.workers = 1, .shape = shape, .rank = 2};
+    struct party p;
+
+    (void)state;
+    for (int rank = 3; rank <= 5; rank++) { /* with 4 and 5, vectors of P are zero */
+        char spec[32];
+
+        snprintf(spec, sizeof(spec), "powersgd:rank=%d", rank);
+        party_open(&p, spec, COUNT, &o);
+        with_singular_values(p.x[0], sigma, 3, 1);
+        for (uint64_t step = 0; step < 4; step++) {
+            party_step(&p, step);
+            assert_true(party_distance(p.update[0], p.x[0], COUNT) < 1e-5);
+        }
+        party_close(&p);
+    }
+}
+
+/* The best approximation of rank r has the error sqrt(sum of sigma^2 after the first r). */
+static void warm_steps_come_near_the_best_error(void **state)
+{
+    static const double sigma[] = {8, 7, 6, 5, 2, 1.5, 1, 0.5};
+    const struct party_options o = {.workers = 1, .shape = shape, .rank = 2};
+    double all = 0.0, tail = 0.0, best, first, last;
+    struct party p;
+
+    (void)state;
+    for (unsigned s = 0; s < 8; s++) {
+        all += sigma[s] * sigma[s];
+        tail += s < 4 ? 0.0 : sigma[s] * sigma[s];
+    }
+    best = sqrt(tail / all);
+    party_open(&p, "powersgd:rank=4", COUNT, &o);
+    with_singular_values(p.x[0], sigma, 8, 1);
+    first = error_after(&p, 1);
+    last = error_after(&p, 12);
+    assert_true(first >= best * (1 - 1e-6) && first <= 1.0);
+    assert_true(last >= best * (1 - 1e-6) && last <= best * 1.001);
+    assert_true(first > best * 1.01);
+    party_close(&p);
+    party_open(&p, "powersgd:rank=4,start=cold", COUNT, &o);
+    with_singular_values(p.x[0], sigma, 8, 1);
+    assert_true(error_after(&p, 12) > best * 1.01); /* does not learn */
+    party_close(&p);
+}
+
+/* The update is the approximation of the weighted sum, and `own` times the sum of the weights is the update. */
+static void workers_factor_their_sum(void **state)
+{
+    static const double sigma[] = {3, 2, 1};
+    static const float weights[] = {0.5f, 1.0f, 0.25f};
+    const struct party_options o = {.workers = 3, .weights = weights, .shape = shape, .rank = 2};
+    float *sum = calloc(COUNT, sizeof(*sum)), *noise = trip_tensor(COUNT, TRIP_GAUSS, 9);
+    struct party p;
+
+    (void)state;
+    assert_non_null(sum);
+    party_open(&p, "powersgd:rank=3", COUNT, &o);
+    with_singular_values(sum, sigma, 3, 4);
+    for (uint64_t i = 0; i < COUNT; i++) { /* only the sum has a low rank */
+        p.x[0][i] = sum[i] + noise[i];
+        p.x[1][i] = sum[i] / 2.0f - noise[i] / 2.0f;
+        p.x[2][i] = 0.0f;
+    }
+    party_step(&p, 0);
+    assert_true(party_distance(p.update[0], sum, COUNT) < 1e-5);
+    for (uint64_t i = 0; i < COUNT; i++)
+        sum[i] = p.own[2][i] * 1.75f;
+    assert_true(party_distance(sum, p.update[0], COUNT) < 1e-6);
+    assert_int_equal(p.rounds, 2);
+    assert_int_equal(p.round[0].bytes, 3 * ROWS * sizeof(float));
+    assert_int_equal(p.round[1].bytes, 3 * COLS * sizeof(float));
+    party_close(&p);
+    free(sum);
+    free(noise);
+}
+
+static void zeros_give_zeros_and_leave_no_trace(void **state)
+{
+    static const double sigma[] = {3, 2};
+    const struct party_options o = {.workers = 2, .shape = shape, .rank = 2};
+    struct party p;
+
+    (void)state;
+    party_open(&p, "powersgd:rank=2", COUNT, &o);
+    party_step(&p, 0);
+    for (uint64_t i = 0; i < COUNT; i++)
+        assert_true(p.update[0][i] == 0.0f && p.own[1][i] == 0.0f);
+    for (unsigned w = 0; w < 2; w++)
+        with_singular_values(p.x[w], sigma, 2, 5);
+    party_step(&p, 1);
+    assert_true(party_distance(p.update[0], p.x[0], COUNT) < 1e-5);
+    party_close(&p);
+}
+
+static const struct {
+    uint64_t shape[4];
+    unsigned dims;
+    bool known, dense;
+} shapes[] = {
+    {{1, 500}, 2, true, true},   {{500, 1}, 2, true, true},
+    {{500}, 1, true, true},      {{6, 12}, 2, true, true}, /* 4 (6 + 12) >= 6 12 */
+    {{12, 13}, 2, true, false},  {{32, 16, 3, 3}, 4, true, false},
+    {{0, 7}, 2, true, true},     {{3, 2000}, 2, true, true}, /* rank 3 is all */
+    {{5, 2000}, 2, true, false}, {{2000, 5}, 2, true, false},
+    {{1009}, 1, false, false}, /* 32 rows of 32; the last one has 17 */
+    {{64}, 1, false, true},      {{1}, 1, false, true},
+    {{0}, 1, false, true},
+};
+
+/* Tensors that are sent whole come back exactly. The others come back as something finite and no larger. */
+static void shapes_decide_what_is_sent_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct party_options o = {.workers = 1};
+        uint64_t n = 1;
+        struct party p;
+
+        for (unsigned d = 0; d < shapes[i].dims; d++)
+            n *= shapes[i].shape[d];
+        if (shapes[i].known) {
+            o.shape = shapes[i].shape;
+            o.rank = shapes[i].dims;
+        }
+        party_open(&p, "powersgd", n, &o);
+        party_fill(&p, i + 1, 0.0f);
+        party_step(&p, 0);
+        assert_int_equal(p.rounds, shapes[i].dense ? 1 : 2);
+        if (shapes[i].dense)
+            assert_memory_equal(p.update[0], p.x[0], n * sizeof(float));
+        else
+            assert_true(party_distance(p.update[0], p.x[0], n) < 1.0);
+        party_close(&p);
+    }
+}
+
+/* Of a matrix of low rank, written down without its shape and with a last row that is not full. */
+static void the_last_row_may_be_short(void **state)
+{
+    enum { SIDE = 41, N = SIDE * SIDE - 17 };
+    float *x = calloc(N, sizeof(*x)), *u = trip_tensor(2 * SIDE, TRIP_GAUSS, 1),
+          *v = trip_tensor(2 * SIDE, TRIP_GAUSS, 2);
+    struct party p;
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        x[i] = u[i / SIDE] * v[i % SIDE] + u[SIDE + i / SIDE] * v[SIDE + i % SIDE];
+    party_open(&p, "powersgd:rank=6", N, &(struct party_options){.workers = 1});
+    memcpy(p.x[0], x, sizeof(*x) * N);
+    party_step(&p, 0);
+    assert_true(party_distance(p.update[0], x, N) < 1e-5);
+    assert_true(trip_error("powersgd:rank=6", x, N, NULL) < 1e-10);
+    party_close(&p);
+    free(x);
+    free(u);
+    free(v);
+}
+
+/* Encoding a step again gives the same bytes; the next step begins with the Q of this one; another worker begins anew. */
+static void an_encoder_starts_warm(void **state)
+{
+    static const double sigma[] = {8, 7, 6, 5, 2, 1.5, 1, 0.5};
+    static const struct gcb_step steps[] = {{0, 0}, {0, 0}, {1, 0}, {2, 0}, {2, 1}, {0, 0}};
+    struct gcb_coder_config config;
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    struct gcb_method method;
+    struct gcb_coder *c;
+    float *x = calloc(COUNT, sizeof(*x));
+    uint8_t *bytes[6];
+    size_t length = 0;
+
+    (void)state;
+    with_singular_values(x, sigma, 8, 1);
+    trip_configure(&config, &queue, &kernels, &(struct trip_options){.path = "w"}, COUNT);
+    config.env.shape = shape;
+    config.env.rank = 2;
+    assert_int_equal(gcb_method_parse(&method, "powersgd", NULL), 0);
+    assert_int_equal(gcb_coder_create(&c, &method, &config, NULL), 0);
+    for (int i = 0; i < 6; i++) {
+        struct gcb_wbuf w = {.cap = gcb_coder_bound(c)};
+        const struct gcb_view in = {.data = x, .count = COUNT};
+
+        w.data = bytes[i] = calloc(1, w.cap);
+        assert_int_equal(gcb_coder_encode(c, &steps[i], &in, &w, NULL), 0);
+        assert_true(i == 0 || w.len == length);
+        length = w.len;
+    }
+    assert_memory_equal(bytes[0], bytes[1], length);
+    assert_memory_not_equal(bytes[1], bytes[2], length);
+    assert_memory_not_equal(bytes[2], bytes[3], length);
+    assert_memory_equal(bytes[4], bytes[0], length);
+    assert_memory_equal(bytes[5], bytes[0], length);
+    for (int i = 0; i < 6; i++)
+        free(bytes[i]);
+    free(x);
+    gcb_coder_destroy(c);
+}
+
+/* A tensor whose factors would overflow is sent as it is, and spoils an all-reduce, but not its next step. */
+static void huge_tensors_are_not_approximated(void **state)
+{
+    const struct party_options o = {.workers = 2, .shape = shape, .rank = 2};
+    float *x = trip_tensor(COUNT, TRIP_GAUSS, 1);
+    struct party p;
+
+    (void)state;
+    party_open(&p, "powersgd:memory=ef", COUNT, &o);
+    party_fill(&p, 1, 0.0f);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        x[i] *= 1e34f;
+        p.x[1][i] = x[i];
+    }
+    assert_true(trip_error("powersgd", x, COUNT, NULL) == 0.0);
+    party_step(&p, 0);
+    assert_true(isnan(p.update[0][0]));
+    party_fill(&p, 2, 0.0f);
+    party_step(&p, 1);
+    assert_true(party_distance(p.update[0], p.x[0], COUNT) < 2.0);
+    party_close(&p);
+    free(x);
+}
+
+/* Threads share the blocks of a large matrix, and do not change a bit. */
+static void threads_change_nothing(void **state)
+{
+    static const uint64_t large[] = {1100, 700};
+    struct party p, q;
+
+    (void)state;
+    party_open(&p, "powersgd", 770000, &(struct party_options){.shape = large, .rank = 2});
+    party_open(&q, "powersgd", 770000,
+               &(struct party_options){.threads = 5, .shape = large, .rank = 2});
+    for (uint64_t step = 0; step < 2; step++) {
+        party_fill(&p, step + 1, 1.0f);
+        party_fill(&q, step + 1, 1.0f);
+        party_step(&p, step);
+        party_step(&q, step);
+        assert_memory_equal(p.update[0], q.update[0], 770000 * sizeof(float));
+    }
+    party_close(&p);
+    party_close(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gram_schmidt_makes_orthonormal_vectors),
+        cmocka_unit_test(a_matrix_of_low_rank_comes_back),
+        cmocka_unit_test(warm_steps_come_near_the_best_error),
+        cmocka_unit_test(workers_factor_their_sum),
+        cmocka_unit_test(zeros_give_zeros_and_leave_no_trace),
+        cmocka_unit_test(shapes_decide_what_is_sent_whole),
+        cmocka_unit_test(the_last_row_may_be_short),
+        cmocka_unit_test(an_encoder_starts_warm),
+        cmocka_unit_test(huge_tensors_are_not_approximated),
+        cmocka_unit_test(threads_change_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
