@@ -259,7 +259,7 @@ def decode_powersgd(params, n, source):
     need(1 <= cols <= n and cols < 2 ** 31 and -(-n // cols) < 2 ** 31, "columns that do not fit")
     rows = -(-n // cols)
     rank = min(params["rank"], rows, cols)
-    need(source.left() == 4 * rank * (rows + cols), "factors of another size")
+    need(source.left() == 4 * rank * (rows + cols) < 4 * n, "factors of another size")
     p = np.frombuffer(source.take(4 * rank * rows), "<f4").reshape(rank, rows)
     q = np.frombuffer(source.take(4 * rank * cols), "<f4").reshape(rank, cols)
     need(np.all(np.abs(p) <= 2) and np.all(np.abs(q) <= 2.0 ** 100), "factors that are too large")
@@ -553,7 +553,7 @@ def decode_sparse(params, n, source):
     position = np.concatenate(position)
     if transform == HADAMARD:
         return inverse_hadamard(values, position, n, lengths, common, key)
-    if not tolerant:
+    if not fft:
         out = np.zeros(n, np.float32)
         out[position] = values
         return inverse_dct(out, lengths) if transform == DCT else out

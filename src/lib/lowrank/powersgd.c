@@ -32,9 +32,8 @@ struct powersgd {
     float *p, *q; /* this step's factors */
     float *kept;  /* the last step's Q; a vector of it that is zero is drawn anew */
     double *work;
-    float *sum;        /* dense: of all workers */
-    float *read;       /* decoder: factors from a payload */
-    uint64_t capacity; /* floats in `read` */
+    float *sum;  /* dense: of all workers */
+    float *read; /* decoder: factors from a payload, at most env.count floats */
     /* encoder: the step that begins with `first`. Encoding it again begins with the same. */
     bool begun;
     struct gcb_step at;
@@ -87,8 +86,11 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
 
     s->env = *env;
     s->f.queue = env->queue;
-    if (env->decoding)
-        return gcb_blas_open(env->queue->threads, diag);
+    if (env->decoding) {
+        s->read = gcb_alloc_array(env->count, sizeof(float));
+        return s->read ? gcb_blas_open(env->queue->threads, diag)
+                       : gcb_diag_nomem(diag, env->count * sizeof(float), "factors");
+    }
     if (cols == 0)
         return init_dense(s, diag);
     s->f.m = gcb_matrix_of(env->count, cols);
@@ -242,7 +244,7 @@ static int powersgd_encode(void *state, const struct gcb_step *at, const struct 
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
-/* Reads the factors' sizes. The payload must have exactly their length. */
+/* Reads the factors' sizes. The payload must have exactly their length, and be shorter than the tensor. */
 static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
 {
     const uint64_t cols = gcb_get_u32(in), floats = gcb_rbuf_left(in) / sizeof(float);
@@ -251,7 +253,8 @@ static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
         return false;
     s->f.m = gcb_matrix_of(s->env.count, cols);
     s->f.rank = rank_of(s, &s->f.m);
-    return gcb_matrix_fits(&s->f.m) && p_floats(&s->f) + q_floats(&s->f) == floats;
+    return gcb_matrix_fits(&s->f.m) && floats < s->env.count &&
+           p_floats(&s->f) + q_floats(&s->f) == floats;
 }
 
 static int powersgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
@@ -265,14 +268,6 @@ static int powersgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mv
     p = p_floats(&s->f);
     floats = p + q_floats(&s->f);
     from = gcb_rbuf_take(in, floats * sizeof(float));
-    if (floats > s->capacity) {
-        gcb_free(s->read);
-        s->capacity = 0;
-        s->read = gcb_alloc_array(floats, sizeof(float));
-        if (!s->read)
-            return GCB_E_NOMEM;
-        s->capacity = floats;
-    }
     memcpy(s->read, from, floats * sizeof(float));
     if (s->env.kernels->reduce.max_bits(s->read, p) > gcb_bits_of(2.0f) ||
         s->env.kernels->reduce.max_bits(s->read + p, floats - p) > gcb_bits_of(LARGEST))
