@@ -4,6 +4,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/device/load.h"
+#include "src/lib/exchange/exchange.h"
 
 struct methods_options {
     struct opt_show show;
@@ -99,12 +100,31 @@ static bool in_module(const struct gcb_method *m)
     return row && row->ops;
 }
 
+/* Writes the names of the collectives that the method can use, and NULL. */
+static void name_collectives(const char *names[GCB_COLLECTIVES + 1], const struct gcb_method *m)
+{
+    const unsigned can = gcb_method_collectives(m);
+    size_t n = 0;
+
+    for (int i = 0; i < GCB_COLLECTIVES; i++)
+        if (can & GCB_COLLECTIVE_BIT(i))
+            names[n++] = gcb_collective_names[i];
+    names[n] = NULL;
+}
+
 static int put_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
+    const char *collectives[GCB_COLLECTIVES + 1];
+    struct gcb_exchange_params exchange;
     const char *const backends[] = {"cpu", in_module(m) ? "cuda" : NULL, NULL};
     const size_t own = gcb_param_count(m->codec->params);
+    const size_t kept = own + gcb_param_count(gcb_memory_table);
+    const size_t sent = kept + gcb_param_count(gcb_exchange_table);
+    const unsigned rounds = gcb_exchange_rounds(m);
     struct gcb_row row;
 
+    gcb_method_exchange(&exchange, m);
+    name_collectives(collectives, m);
     gcb_row_init(&row, GCB_RECORD_METHOD);
     gcb_row_text(&row, GCB_FIELD_METHOD, m->name);
     gcb_row_text(&row, GCB_FIELD_SUMMARY, gcb_method_summary(m));
@@ -115,10 +135,40 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     gcb_row_json(&row, GCB_FIELD_BACKENDS, names_json(backends));
     gcb_row_bool(&row, GCB_FIELD_CPU_ONLY, m->codec->cpu_only);
     gcb_row_json(&row, GCB_FIELD_CAPABILITIES, caps_json(m));
+    gcb_row_text(&row, GCB_FIELD_COLLECTIVE, gcb_collective_names[exchange.collective]);
+    gcb_row_json(&row, GCB_FIELD_COLLECTIVES, names_json(collectives));
+    gcb_row_known_u64(&row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
     gcb_row_json(&row, GCB_FIELD_PARAMETERS, params_json(m, 0, own));
-    gcb_row_json(&row, GCB_FIELD_MEMORY,
-                 params_json(m, own, own + gcb_param_count(gcb_memory_table)));
+    gcb_row_json(&row, GCB_FIELD_MEMORY, params_json(m, own, kept));
+    gcb_row_json(&row, GCB_FIELD_EXCHANGE, params_json(m, kept, sent));
     return out_put(r, &row, diag);
+}
+
+/* Prints the defaults: "Default collectives: allreduce for identity, fp16; twoshot for signsgd; allgather for others". */
+static void list_collectives(FILE *out)
+{
+    char text[600] = "";
+    struct gcb_exchange_params p;
+    struct gcb_method m;
+
+    for (int c = 0; c < GCB_COLLECTIVES; c++) {
+        bool any = false;
+
+        for (size_t i = 0; c != GCB_COLLECTIVE_ALLGATHER && gcb_method_at(&m, i); i++) {
+            gcb_method_exchange(&p, &m);
+            if (p.collective != c)
+                continue;
+            if (any)
+                gcb_append(text, sizeof(text), ", %s", m.name);
+            else
+                gcb_append(text, sizeof(text), "%s for %s", gcb_collective_names[c], m.name);
+            any = true;
+        }
+        if (any)
+            gcb_append(text, sizeof(text), "; ");
+    }
+    gcb_append(text, sizeof(text), "allgather for all others");
+    opt_wrap(out, text, fprintf(out, "\nDefault collectives:") - 1, 2);
 }
 
 static int list_methods(struct out_report *r, struct gcb_diag *diag)
@@ -139,6 +189,8 @@ static int list_methods(struct out_report *r, struct gcb_diag *diag)
         gcb_table_cell(table, gcb_method_summary(&m));
     }
     err = out_table(r, table, diag);
+    if (!err)
+        list_collectives(r->out);
     if (!err)
         fprintf(r->out, "\n`gcbench methods NAME` explains a method.\n");
     return err;
@@ -215,6 +267,26 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
     fprintf(r->out, "%s\n", *separator ? "" : "deterministic, lossy, biased");
 }
 
+/* Prints the collectives that the method can use, and what goes with them. */
+static void print_exchange(const struct out_report *r, const struct gcb_method *m, size_t from)
+{
+    const char *names[GCB_COLLECTIVES + 1];
+    struct gcb_exchange_params p;
+    char text[120] = "one of";
+    int at;
+
+    gcb_method_exchange(&p, m);
+    name_collectives(names, m);
+    for (size_t i = 0; names[i]; i++)
+        gcb_append(text, sizeof(text), "%s %s", i ? "," : "", names[i]);
+    fprintf(r->out, "\nexchange between workers (gcbench replay; docs/exchange.md)\n");
+    at = fprintf(r->out, "  collective=%s ", gcb_collective_names[p.collective]);
+    opt_wrap(r->out, names[1] ? text : "the only one", at, 7);
+    if (gcb_method_collectives(m) & GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT))
+        print_params(r, m, from + 1, from + gcb_param_count(gcb_exchange_table), false,
+                     "with twoshot and a memory also", "");
+}
+
 static int explain_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
     const size_t own = gcb_param_count(m->codec->params);
@@ -229,6 +301,7 @@ static int explain_method(struct out_report *r, const struct gcb_method *m, stru
     fprintf(r->out, "\nmemory from step to step (gcbench replay)\n");
     print_params(r, m, own, own + gcb_param_count(gcb_memory_table), false,
                  "with other memories also", "");
+    print_exchange(r, m, own + gcb_param_count(gcb_memory_table));
     return 0;
 }
 

@@ -38,6 +38,24 @@ for line in open(sys.argv[1]):
         assert [p for p in row["parameters"] if p["name"] == "theta" and p["default"] == 0.85
                 and "density" in p["complements"]]
 PY
+check "collectives" python3 - "$tmp/all.json" <<'PY'
+import json, sys
+rows = {r["method"]: r for r in map(json.loads, open(sys.argv[1]))}
+for row in rows.values():
+    assert row["collective"] in row["collectives"] and "allgather" in row["collectives"], row
+    assert [p["default"] for p in row["exchange"] if p["name"] == "collective"] == [row["collective"]], row
+assert (rows["fp16"]["collective"], rows["fp16"]["rounds"]) == ("allreduce", 1)
+assert (rows["qgz"]["collective"], rows["qgz"]["rounds"]) == ("twoshot", 2)
+assert "oktopk" in rows["topk"]["collectives"] and "oktopk" not in rows["fft"]["collectives"]
+PY
+run methods
+check "defaults are listed" sh -c "tr '\\n' ' ' <'$out' | grep -q 'Default collectives: allreduce for identity, .*; allgather for all others'"
+run methods fp16
+prints "collective=allreduce  one of allgather, allreduce"
+run methods fft
+prints "collective=allgather  the only one"
+run methods topk:collective=spardl --format json
+prints '"collective": "spardl"'
 run methods fft --format json
 exits 0
 check "one row" test "$(wc -l <"$out")" -eq 1
