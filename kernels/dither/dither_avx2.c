@@ -75,6 +75,30 @@ void gcb_dither_signed_levels_avx2(uint16_t *code, const float *x, size_t n, con
         code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, d, sign_bit);
 }
 
+/* The nearest levels of eight elements, with their signs. */
+static inline __m256i nearest_8(__m256 x, const struct rounder *r, __m128i sign_bit)
+{
+    const __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+    const __m256 t = _mm256_min_ps(_mm256_mul_ps(_mm256_mul_ps(a, r->factor), r->inv), r->top);
+    const __m256 level = _mm256_round_ps(t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+
+    return with_sign(_mm256_cvttps_epi32(level), x, sign_bit);
+}
+
+void gcb_dither_nearest_levels_avx2(uint16_t *code, const float *x, size_t n,
+                                    const struct gcb_dither *d, unsigned sign_bit)
+{
+    const struct rounder r = rounder_of(d);
+    const __m128i at = _mm_cvtsi32_si128((int)sign_bit);
+    size_t i;
+
+    for (i = 0; i + STEP <= n; i += STEP)
+        store_16(code + i, nearest_8(_mm256_loadu_ps(x + i), &r, at),
+                 nearest_8(_mm256_loadu_ps(x + i + 8), &r, at));
+    for (; i < n; i++)
+        code[i] = (uint16_t)gcb_dither_nearest(x[i], d, sign_bit);
+}
+
 /* 1 + level, or 1 - level if x is negative. */
 static inline __m256i trits_of(__m256i level, __m256 x)
 {

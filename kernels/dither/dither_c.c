@@ -67,6 +67,7 @@ void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags)
 #if defined(__x86_64__)
     if (cpu_flags & GCB_CPU_AVX2) {
         fns->signed_levels = gcb_dither_signed_levels_avx2;
+        fns->nearest_levels = gcb_dither_nearest_levels_avx2;
         fns->trits = gcb_dither_trits_avx2;
         fns->from_levels = gcb_dither_from_levels_avx2;
         fns->from_trits = gcb_dither_from_trits_avx2;

@@ -294,6 +294,9 @@ static void check_rounding(const struct pair *p, size_t i, enum check_fill fill,
     p->ref.signed_levels(want + at, x + skew, n, byte + skew, i << 40, &d, sign_bit);
     p->opt.signed_levels(got + at, x + skew, n, byte + skew, i << 40, &d, sign_bit);
     check_equal("signed_levels", p->isa, n, fill, want, got, sizeof(want));
+    p->ref.nearest_levels(want + at, x + skew, n, &d, sign_bit);
+    p->opt.nearest_levels(got + at, x + skew, n, &d, sign_bit);
+    check_equal("nearest_levels", p->isa, n, fill, want, got, sizeof(want));
 
     d = dither_of(1, norms[i % NORMS], i);
     fill_bytes(byte + skew, x + skew, n, &d, i);
