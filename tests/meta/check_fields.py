@@ -75,7 +75,7 @@ def check_object(where, obj, fields, tables):
         wrong = value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool))
         if wrong and not (key == "default" and isinstance(value, str)):
             yield f"{where}: '{key}' is {value!r}, and the table says {fields[key]}"
-        part = "parameters" if key == "memory" else key
+        part = "parameters" if key in ("memory", "exchange") else key
         if isinstance(value, list) and part in tables:
             for item in value:
                 yield from check_object(f"{where}.{key}", item, tables[part], tables)
