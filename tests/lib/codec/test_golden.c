@@ -49,6 +49,7 @@ static const struct {
     {"terngrad:clip=0,packing=base3", 40},
     {"natural", 40},
     {"randomk", 40},
+    {"countsketch:theta=0.8", 40},
     {"signsgd", 40},
     {"signsgd:scale=mean,bucket=16", 40},
     {"powersgd", 200},

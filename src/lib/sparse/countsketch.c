@@ -1,0 +1,461 @@
+#include "kernels/philox/philox_elem.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
+#include "src/lib/sparse/select.h"
+
+/*
+ * Count sketch (Charikar, Chen, Farach-Colton, ICALP 2002), as FetchSGD uses it (Rothchild et al., ICML 2020): a table of
+ * a few rows. In each row every element is added, with a random sign, to one of the cells. An element's estimate is the
+ * median of its cells, one from each row; the k largest estimates are kept.
+ *
+ * The hashes are the same in each step and for all workers. So the sum of tables is the table of the summed tensors, and
+ * a large element of the sum is found even if no worker finds it alone.
+ *
+ * Payload: the key of the hashes (8 bytes), k (8 bytes), then the cells (float32), row by row.
+ */
+#define HASHES 19     /* purpose of the draw */
+#define MOST_ROWS 31  /* so that a block of Philox for each row fits ROWS_APART */
+#define ROWS_APART 64 /* blocks of Philox for the rows of 2^32 elements */
+#define MOST_COLUMNS 0x7fffffffu
+#define HEAD (2 * sizeof(uint64_t)) /* bytes before the cells */
+
+struct countsketch {
+    uint64_t rows;
+    double cells;   /* parameter: cells for each element */
+    uint64_t asked; /* parameter: columns; 0: from `cells` */
+    double theta;
+    uint64_t columns, k, key;
+    float *table; /* of an encoder */
+    struct gcb_codec_env env;
+};
+
+static uint64_t choose_columns(const struct countsketch *s)
+{
+    const double columns = rint(s->cells * (double)s->env.count / (double)s->rows);
+
+    if (s->env.count == 0)
+        return 0;
+    if (s->asked)
+        return s->asked;
+    return columns < 1.0 ? 1 : columns > MOST_COLUMNS ? MOST_COLUMNS : (uint64_t)columns;
+}
+
+static uint64_t cells_of(const struct countsketch *s)
+{
+    return s->rows * s->columns;
+}
+
+static int countsketch_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct countsketch *s = state;
+
+    s->env = *env;
+    s->columns = choose_columns(s);
+    s->k = gcb_kept_of(1.0 - s->theta, env->count);
+    if (env->decoding)
+        return 0;
+    s->key = gcb_draw_stream(env, &(struct gcb_step){.step = 0}, HASHES) ^ env->seed;
+    s->table = gcb_alloc_array(cells_of(s), sizeof(*s->table));
+    return s->table ? 0 : gcb_diag_nomem(diag, cells_of(s) * sizeof(*s->table), "a sketch");
+}
+
+static void countsketch_fini(void *state)
+{
+    gcb_free(((struct countsketch *)state)->table);
+}
+
+static uint64_t countsketch_max_payload(const void *state)
+{
+    return HEAD + cells_of(state) * sizeof(float);
+}
+
+/* ---- hashes ---- */
+
+struct hash {
+    uint64_t key, columns;
+};
+
+/* Where elements first to first + n of a row are added, and their signs (the sign bit of a float). The elements are
+ * within a multiple of 2^32. */
+static void hash_tile(const struct hash *h, uint64_t row, uint64_t first, size_t n,
+                      uint32_t *restrict column, uint32_t *restrict sign)
+{
+    const struct gcb_philox_block b = gcb_philox(h->key, (first >> 32) * ROWS_APART + row, 0);
+    const uint32_t low = (uint32_t)first, before = b.word[0], between = b.word[1];
+    const uint64_t columns = h->columns;
+
+    for (size_t j = 0; j < n; j++) {
+        uint32_t x = (low + (uint32_t)j) ^ before;
+
+        x = (x ^ x >> 16) * 0x7feb352du;
+        x ^= x >> 15 ^ between;
+        x *= 0x846ca68bu;
+        x ^= x >> 16;
+        column[j] = (uint32_t)((x >> 1) * columns >> 31);
+        sign[j] = x << 31;
+    }
+}
+
+/* ---- the table ---- */
+
+struct job {
+    const struct gcb_codec_env *env;
+    struct hash hash;
+    uint64_t rows;
+    const float *x;       /* sketch: the tensor */
+    float *table;         /* sketch: its table */
+    const uint8_t *cells; /* estimate: the table, as float32 at any address */
+    float *out;           /* estimate: of all elements */
+    uint32_t threshold;   /* keep: the k-th largest magnitude */
+    uint64_t ties;        /* keep: elements of this magnitude */
+};
+
+static struct job make_job(const struct countsketch *s)
+{
+    return (struct job){
+        .env = &s->env, .hash = {.key = s->key, .columns = s->columns}, .rows = s->rows};
+}
+
+/* A task is a row, so that elements are added in their order whatever the threads. */
+static void sketch_row(void *ctx, uint64_t row)
+{
+    const struct job *job = ctx;
+    float *table = job->table + row * job->hash.columns;
+    uint32_t column[GCB_TILE], sign[GCB_TILE];
+
+    memset(table, 0, job->hash.columns * sizeof(*table));
+    for (uint64_t i = 0; i < job->env->count; i += GCB_TILE) {
+        const size_t n = gcb_tile_length(job->env->count, i);
+        const float *x = job->x + i;
+
+        hash_tile(&job->hash, row, i, n, column, sign);
+        for (size_t j = 0; j < n; j++)
+            table[column[j]] += gcb_float_of(gcb_bits_of(x[j]) ^ sign[j]);
+    }
+}
+
+static void make_table(const struct countsketch *s, const float *x, float *table)
+{
+    struct job job = make_job(s);
+
+    job.x = x;
+    job.table = table;
+    if (s->columns)
+        gcb_parallel(s->env.queue, s->rows, sketch_row, &job);
+}
+
+static bool is_finite(const struct countsketch *s, const float *x, uint64_t n)
+{
+    return s->env.kernels->reduce.max_bits(x, n) < GCB_INF_BITS;
+}
+
+/* ---- estimates ---- */
+
+static inline float least(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline float most(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+static inline float median_of_3(float a, float b, float c)
+{
+    return most(least(a, b), least(most(a, b), c));
+}
+
+/* The median of v[0..rows): of an even number, half the sum of the two in the middle. */
+static float median(float *v, uint64_t rows)
+{
+    for (uint64_t i = 1; i < rows; i++) {
+        const float x = v[i];
+        uint64_t j = i;
+
+        for (; j > 0 && v[j - 1] > x; j--)
+            v[j] = v[j - 1];
+        v[j] = x;
+    }
+    return rows % 2 ? v[rows / 2] : 0.5f * v[rows / 2 - 1] + 0.5f * v[rows / 2];
+}
+
+#define SMALL_TILE 1024 /* so that all rows of a tile fit the first-level cache */
+typedef float cell_tile[SMALL_TILE];
+
+/* The medians of n columns of `cell`. A zero is +0. */
+static void take_medians(cell_tile *cell, uint64_t rows, float *out, size_t n)
+{
+    float v[MOST_ROWS];
+
+    for (size_t j = 0; rows == 3 && j < n; j++)
+        out[j] = median_of_3(cell[0][j], cell[1][j], cell[2][j]) + 0.0f;
+    for (size_t j = 0; rows == 5 && j < n; j++) {
+        const float a = cell[0][j], b = cell[1][j], c = cell[2][j], d = cell[3][j];
+
+        out[j] =
+            median_of_3(most(least(a, b), least(c, d)), least(most(a, b), most(c, d)), cell[4][j]) +
+            0.0f;
+    }
+    for (size_t j = 0; rows != 3 && rows != 5 && j < n; j++) {
+        for (uint64_t r = 0; r < rows; r++)
+            v[r] = cell[r][j];
+        out[j] = median(v, rows) + 0.0f;
+    }
+}
+
+static void estimate_span(void *ctx, uint64_t span)
+{
+    const struct job *job = ctx;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
+    uint32_t column[SMALL_TILE], sign[SMALL_TILE];
+    cell_tile cell[MOST_ROWS];
+
+    for (uint64_t i = span * GCB_SPAN; i < end; i += SMALL_TILE) {
+        const size_t n = end - i < SMALL_TILE ? (size_t)(end - i) : SMALL_TILE;
+
+        for (uint64_t r = 0; r < job->rows; r++) {
+            const uint8_t *row = job->cells + r * job->hash.columns * sizeof(float);
+
+            hash_tile(&job->hash, r, i, n, column, sign);
+            for (size_t j = 0; j < n; j++)
+                cell[r][j] = gcb_float_of(gcb_load_u32(row + column[j] * sizeof(float)) ^ sign[j]);
+        }
+        take_medians(cell, job->rows, job->out + i, n);
+    }
+}
+
+static void drop_span(void *ctx, uint64_t span)
+{
+    struct job *job = ctx;
+    const uint64_t n = gcb_span_length(job->env->count, span);
+    float *x = job->out + span * GCB_SPAN;
+    uint64_t ties = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t m = gcb_magnitude(x[i]);
+
+        ties += m == job->threshold;
+        x[i] = m < job->threshold ? 0.0f : x[i];
+    }
+    __atomic_fetch_add(&job->ties, ties, __ATOMIC_RELAXED);
+}
+
+/* Keeps the k largest magnitudes of `x`; among equal ones, those with the lower index. */
+static void keep_largest(struct job *job, float *x, uint64_t k)
+{
+    const uint64_t n = job->env->count;
+    uint64_t above;
+
+    if (k >= n)
+        return;
+    job->threshold = gcb_select_kth(job->env->kernels, x, n, k, &above);
+    gcb_parallel(job->env->queue, gcb_span_count(n), drop_span, job);
+    for (uint64_t i = n; job->ties > k - above; i--)
+        if (gcb_magnitude(x[i - 1]) == job->threshold) {
+            x[i - 1] = 0.0f;
+            job->ties--;
+        }
+}
+
+/* Writes the k largest estimates to `out`, and 0 elsewhere. */
+static void decode_table(struct job *job, const void *cells, uint64_t k, float *out)
+{
+    job->cells = cells;
+    job->out = out;
+    gcb_parallel(job->env->queue, gcb_span_count(job->env->count), estimate_span, job);
+    keep_largest(job, out, k);
+}
+
+/* ---- messages ---- */
+
+static int countsketch_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                              struct gcb_wbuf *out)
+{
+    const struct countsketch *s = state;
+    uint8_t *cells;
+
+    (void)at;
+    gcb_put_u64(out, s->key);
+    gcb_put_u64(out, s->k);
+    cells = gcb_wbuf_take(out, cells_of(s) * sizeof(float));
+    if (!cells)
+        return GCB_E_NOSPACE;
+    make_table(s, in->data, s->table);
+    if (!is_finite(s, s->table, cells_of(s)))
+        return GCB_E_SEND_RAW;
+    if (cells_of(s))
+        memcpy(cells, s->table, cells_of(s) * sizeof(float));
+    return 0;
+}
+
+static int countsketch_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    const struct countsketch *s = state;
+    const uint64_t n = s->env.count, key = gcb_get_u64(in), k = gcb_get_u64(in);
+    const size_t bytes = gcb_rbuf_left(in), row = s->rows * sizeof(float);
+    const uint8_t *cells = gcb_rbuf_take(in, bytes);
+    struct job job = make_job(s);
+
+    if (!cells || bytes % row || bytes / row > MOST_COLUMNS || k > n)
+        return GCB_E_CORRUPT;
+    if ((n && (!bytes || !k)) || (!n && bytes))
+        return GCB_E_CORRUPT;
+    for (size_t i = 0; i < bytes; i += sizeof(float))
+        if ((gcb_load_u32(cells + i) & GCB_MAGNITUDE_MASK) >= GCB_INF_BITS)
+            return GCB_E_CORRUPT;
+    job.hash = (struct hash){.key = key, .columns = bytes / row};
+    decode_table(&job, cells, k, out->data);
+    return 0;
+}
+
+static int countsketch_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    (void)state;
+    gcb_rbuf_take(in, HEAD);
+    parts->scale_bytes = HEAD;
+    parts->value_bytes = gcb_rbuf_left(in);
+    /* positions are cells, as those of a transform are coefficients; all are sent */
+    parts->kept = parts->positions = parts->value_bytes / sizeof(float);
+    parts->entropy0_bits = 8.0 * (double)parts->value_bytes;
+    return 0;
+}
+
+/* ---- all-reduce: the sum of the tables ---- */
+
+static enum gcb_reduction countsketch_reduction(const void *state, unsigned round)
+{
+    (void)state;
+    (void)round;
+    return GCB_SUM_F32;
+}
+
+static uint64_t countsketch_count(const void *state, unsigned round)
+{
+    (void)round;
+    return cells_of(state);
+}
+
+static int countsketch_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
+                                  const float *x, void *values)
+{
+    const struct countsketch *s = state;
+    float *table = values;
+
+    (void)round;
+    make_table(s, x, table);
+    for (uint64_t i = 0; i < cells_of(s); i++)
+        table[i] *= at->weight;
+    return is_finite(s, table, cells_of(s)) ? 0 : GCB_E_SEND_RAW;
+}
+
+static void countsketch_absorb(void *state, unsigned round, const void *combined)
+{
+    struct countsketch *s = state;
+
+    (void)round;
+    if (cells_of(s))
+        memcpy(s->table, combined, cells_of(s) * sizeof(*s->table));
+}
+
+/* Each worker has sent its share of the update: the same for all, because nobody knows more. */
+static void countsketch_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
+                                 float *update, float *own)
+{
+    const struct countsketch *s = state;
+    const bool shares = at->total > 0.0f || at->total < 0.0f;
+    float *out = update ? update : own;
+    struct job job = make_job(s);
+
+    (void)x;
+    if (!out)
+        return;
+    decode_table(&job, s->table, s->k, out);
+    for (uint64_t i = 0; own && i < s->env.count; i++)
+        own[i] = shares ? out[i] / at->total : 0.0f;
+}
+
+static const struct gcb_reduce_ops countsketch_reduce = {
+    .rounds = 1,
+    .reduction = countsketch_reduction,
+    .count = countsketch_count,
+    .contribute = countsketch_contribute,
+    .absorb = countsketch_absorb,
+    .conclude = countsketch_conclude,
+    .conserves = true,
+};
+
+/* ---- about the method ---- */
+
+static bool countsketch_may_send_raw(const void *state)
+{
+    (void)state;
+    return true; /* a cell may overflow */
+}
+
+static double countsketch_nominal_bits(const void *state)
+{
+    const struct countsketch *s = state;
+
+    return s->env.count ? 32.0 * (double)cells_of(s) / (double)s->env.count : NAN;
+}
+
+static const struct gcb_param countsketch_params[] = {
+    {.name = "cells",
+     .help = "cells of the table for each element of the tensor",
+     .type = GCB_PARAM_REAL,
+     .offset = offsetof(struct countsketch, cells),
+     .def = 0.2,
+     .min = 1e-6,
+     .max = 1,
+     .flags = GCB_PARAM_LABEL,
+     .rate = GCB_RATE_UP},
+    {.name = "rows",
+     .help = "rows of the table; an element has a cell in each",
+     .type = GCB_PARAM_INT,
+     .offset = offsetof(struct countsketch, rows),
+     .def = 5,
+     .min = 1,
+     .max = MOST_ROWS,
+     .flags = GCB_PARAM_WIRE},
+    {.name = "columns",
+     .help = "columns of the table; 0: as many as `cells` allows",
+     .type = GCB_PARAM_SIZE,
+     .offset = offsetof(struct countsketch, asked),
+     .max = MOST_COLUMNS},
+    {.name = "theta",
+     .help = "share of estimates dropped",
+     .type = GCB_PARAM_REAL,
+     .offset = offsetof(struct countsketch, theta),
+     .def = 0.999,
+     .max = 1,
+     .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
+     .complement = {"density", "p"}},
+    {.name = NULL},
+};
+
+static const struct gcb_codec_ops countsketch_ops = {
+    .state_size = sizeof(struct countsketch),
+    .init = countsketch_init,
+    .fini = countsketch_fini,
+    .max_payload = countsketch_max_payload,
+    .may_send_raw = countsketch_may_send_raw,
+    .encode = countsketch_encode,
+    .decode = countsketch_decode,
+    .describe = countsketch_describe,
+    .nominal_bits = countsketch_nominal_bits,
+};
+
+const struct gcb_codec gcb_codec_countsketch = {
+    .name = "countsketch",
+    .summary = "the largest elements of the sum, estimated from summed sketches",
+    .source = "Charikar et al., ICALP 2002; Rothchild et al., ICML 2020 (FetchSGD)",
+    .guarantee = "one row, theta=0: unbiased, E||x - x'||^2 = (n - 1)/columns ||x||^2",
+    .wire_id = 11,
+    .cpu_only = true,
+    .caps = GCB_CAP_NO_CONTRACTION,
+    .params = countsketch_params,
+    .ops = &countsketch_ops,
+    .reduce = &countsketch_reduce,
+    .collective = GCB_COLLECTIVE_ALLREDUCE,
+};
