@@ -136,7 +136,8 @@ struct gcb_encoder;
  * unknown, a value or an option is out of range, or the combination is impossible. GCB_E_NOMEM.
  *
  * Some methods have a memory ("topk:memory=ef", "sbc", "dgc", "demo"; docs/replay.md): the encoder keeps what it did
- * not send, and adds it to the next tensor. Each tensor of each worker then needs its own encoder.
+ * not send, and adds it to the next tensor. Each tensor of each worker then needs its own encoder. "memory=gmc" needs the
+ * sum of all workers' tensors: only exchanges take it, an encoder is GCB_E_INVALID.
  */
 int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
