@@ -26,6 +26,7 @@ struct gcb_cuda_qsgd {
     uint32_t levels;   /* number of levels above zero, 1..32767 */
     uint32_t sign_bit; /* 2^sign_bit > levels; a code has sign_bit + 1 bits */
     int l2;            /* the norm is the L2 norm; otherwise the largest magnitude */
+    int nearest;       /* round to the nearest level, without draws */
     enum gcb_cuda_coding coding;
 };
 

@@ -125,11 +125,31 @@ struct rounders {
     }
 };
 
+/* The same as quantise, with the nearest levels. */
+__device__ void quantise_nearest(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
+                                 const norm_run &r, const struct gcb_cuda_qsgd &how)
+{
+    struct gcb_dither d = gcb::make_rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f);
+    norm_walk norms(r);
+
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+        if (norms.next_bucket(i) && i < r.count)
+            d = gcb::make_rounder(how.levels, gcb_float_of(*norms.norm));
+        code[i] = gcb_dither_nearest(v[i], &d, how.sign_bit);
+    }
+}
+
 /* Computes the codes of this thread's elements. A missing element gets code 0. An element whose norm is 0 also gets
  * code 0, because inv is 0 then. */
 __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
                          const float *x, const norm_run &r, const struct gcb_cuda_qsgd &how)
 {
+    if (how.nearest) {
+        quantise_nearest(code, v, r, how);
+        return;
+    }
+
     const struct gcb_philox_block bytes = gcb::draw_bytes(how.draw, r.first);
     const rounders rounder_of = {
         how.levels, r, gcb::make_rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f)};

@@ -15,8 +15,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
 {
     struct qsgd *s = state;
 
-    if (s->p.rounding == GCB_QSGD_NEAREST && !env->decoding)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "rounding=nearest runs on the CPU only");
+    (void)diag;
     s->env = *env;
     gcb_qsgd_lay_out(&s->l, &s->p, env->count);
     s->how = (struct gcb_cuda_qsgd){
@@ -25,6 +24,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
         .levels = s->l.s,
         .sign_bit = s->l.sign_bit,
         .l2 = s->p.norm == GCB_QSGD_L2,
+        .nearest = s->p.rounding == GCB_QSGD_NEAREST,
         .coding = (enum gcb_cuda_coding)s->p.coding,
     };
     return 0;
@@ -83,7 +83,8 @@ static bool qsgd_alike(const void *state, const void *other)
 
     return a->p.coding == GCB_QSGD_FIXED && b->p.coding == GCB_QSGD_FIXED &&
            a->env.seed == b->env.seed && a->how.levels == b->how.levels &&
-           a->how.sign_bit == b->how.sign_bit && a->how.l2 == b->how.l2;
+           a->how.sign_bit == b->how.sign_bit && a->how.l2 == b->how.l2 &&
+           a->how.nearest == b->how.nearest;
 }
 
 static void qsgd_fill(const void *state, const struct gcb_step *at, struct gcb_device_item *item)
