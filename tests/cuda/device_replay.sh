@@ -51,6 +51,7 @@ for method in $exact; do
 done
 # Every kind of memory with its parameters, over more steps than a message covers.
 for method in sparse:transform=hadamard,memory=demo,momentum=0.9 dgc:masking=no dgc:nesterov=yes dgc:clip-norm=0.01 \
+    dgc:nesterov=redsync dgc:values=fp16,residual=clear redsync:dense-below=100,density=0.05,quant=asq \
     qsgd:memory=dgc,momentum=0.5 sbc:delay=3,momentum=0.5 sbc:delay=100; do
     pair --method "$method" $few --loop 3 "$sample"
 done
