@@ -14,12 +14,10 @@ made_nothing() { # the folder `made` has neither an output nor a temporary part 
     [ -z "$(ls -A "$tmp/made")" ]
 }
 
-# device_methods [CAPABILITY]: lists the methods of a device, without those with this capability. qsgd rounds to nearest
-# (preset qgz) on the CPU only.
+# device_methods [CAPABILITY]: lists the methods of a device, without those with this capability.
 device_methods() {
     "$GCBENCH" methods --format json | python3 -c '
 import json, sys
 for m in map(json.loads, sys.stdin):
-    nearest = m["codec"] == "qsgd" and {"rounding": "nearest"}.items() <= {p["name"]: p["default"] for p in m["parameters"]}.items()
-    if not (m["cpu_only"] or nearest or sys.argv[1] in m["capabilities"]): print(m["method"])' "${1:-}"
+    if not m["cpu_only"] and sys.argv[1] not in m["capabilities"]: print(m["method"])' "${1:-}"
 }
