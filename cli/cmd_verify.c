@@ -166,14 +166,17 @@ static void show_notes(FILE *out, const struct verify *v)
 /* Leaves out the methods that run on the CPU only. Called if no method was named: a named method is refused instead. */
 static void leave_out_cpu_only(struct verify *v)
 {
+    FILE *err = v->s.ctx->err;
     size_t kept = 0;
 
     for (size_t i = 0; i < v->count; i++)
         if (v->methods[i].codec->cpu_only)
-            fprintf(v->s.ctx->err, "gcbench: %s runs on the CPU only and is left out\n",
+            fprintf(err, "%s%s", i == kept ? "gcbench: on the CPU only, and left out: " : ", ",
                     v->methods[i].name);
         else
             v->methods[kept++] = v->methods[i];
+    if (kept < v->count)
+        fputc('\n', err);
     v->count = kept;
 }
 

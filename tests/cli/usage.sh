@@ -55,7 +55,7 @@ wrong "-o writes HDF5" generate -o x.json
 wrong "-o writes HDF5" generate -o x.csv
 wrong "--output is given twice" generate -o a.h5 --output b.h5
 wrong "generate reads no file" generate in.h5 -o out.h5
-wrong "--layout is one of flat, resnet50, gpt2, not 'resnet5'; did you mean 'resnet50'?" generate --layout resnet5 -o "$tmp/x.h5"
+wrong "--layout is one of flat, resnet50, gpt2, alexnet, vgg16, lstm, not 'resnet5'; did you mean 'resnet50'?" generate --layout resnet5 -o "$tmp/x.h5"
 wrong "--elements is for --layout flat" generate --layout gpt2 --elements 5 -o "$tmp/x.h5"
 wrong "--worker-correlation takes a number in [0, 1], not '1.5'" generate --worker-correlation 1.5 -o "$tmp/x.h5"
 wrong "--seed takes a whole number of at least 1, not '0'" generate --seed 0 -o "$tmp/x.h5"

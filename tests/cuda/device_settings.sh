@@ -41,7 +41,7 @@ run generate --dist sparse:zeros=1 --elements 10000 -o "$tmp/zeros.h5"
 run verify --device cuda --budget 2s --dataset stem.weight "$sample"
 exits 0
 if "$GCBENCH" methods --format json | grep -q '"cpu_only": *true'; then
-    says "runs on the CPU only and is left out"
+    says "on the CPU only, and left out: "
 fi
 run verify --device cuda --method demo --method sparse:transform=dct,chunk=4096 --method fft "$tmp/zeros.h5"
 exits 0
