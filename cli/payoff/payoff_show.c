@@ -303,7 +303,7 @@ static bool has_intervals(const struct gcb_payoff_case *c)
 {
     bool all = true;
 
-    for (size_t q = 0; q < GCB_PAYOFF_QUANTITIES; q++)
+    for (size_t q = 0; q < GCB_PAYOFF_SUM16; q++)
         all &= isnan(c->total.value[q]) || !isnan(c->total.low[q]);
     return all;
 }

@@ -71,7 +71,7 @@ def read():
         c["fits"] = [None if math.isnan(c["median"][i]) else line([(4 * r["elements"], r[key]) for r in rows])
                      for i, key in enumerate(KEYS)]
         c["summed"] = not math.isnan(c["median"][3])
-        c["whole"] = all(math.isnan(m) or not math.isnan(e) for m, e in zip(c["median"], c["ends"][0]))
+        c["whole"] = all(math.isnan(m) or not math.isnan(e) for m, e in zip(c["median"][:4], c["ends"][0]))
     return cases
 
 
@@ -85,7 +85,11 @@ class Size:
         self.fitted = (self.bytes, self.messages) != own and all(c["fits"][:3])
         self.misses = [0.0] * 5
         for i, fit in enumerate(c["fits"]):
-            if self.fitted and not math.isnan(c["median"][i]) and (i == 0 or "coding" not in asked):
+            ways = set(c["rows"][-1].get("collectives") or [])
+            used = (i == 0 if i == 0 or "coding" in asked else
+                    bool(ways & {"allreduce", "twoshot"}) or math.isnan(c["median"][4]) if i == 2 else
+                    not math.isnan(c["median"][i]))
+            if self.fitted and used:
                 self.misses[i] = max(fit[2], abs((fit[0] * len(c["rows"]) + fit[1] * 4 * c["elements"]) / c["median"][i] - 1))
         ranked = [(miss / (0.75 if i else 0.5), -i) for i, miss in enumerate(self.misses)]
         worst, i = max(ranked)
@@ -136,13 +140,18 @@ def method_load(c, bound):
     if row.get("collective") == "allreduce":
         load["rounds"] = row["rounds"] or 1
     load["add"] = load["add_gradient"] * load["bytes"] / size.bytes
-    one, many = get(3), get(4)
+    known = bound == MEDIAN or not math.isnan(c["ends"][0][4])
+    one, many, most = get(3), get(4, bound if known else MEDIAN), get(3, HIGH - bound)
     if math.isnan(one):
         load["sum"] = 0 if bound == LOW else load["decode"] + load["add_gradient"]
-    elif math.isnan(many):
+    elif math.isnan(many) or not known:
         load.update(sum=one, finish=0 if bound == LOW else load["decode"])
+        if bound == HIGH and many > 16 * most:
+            load["finish"] = max(load["decode"], many - 16 * most)
+        if bound == LOW and many < 16 * one:
+            load["sum"] = many / 16
     else:
-        load.update(sum=min(one, many / 16), finish=many if math.isinf(many) else max(0, many - 16 * get(3, HIGH - bound)))
+        load.update(sum=min(one, many / 16), finish=many if math.isinf(many) else max(0, many - 16 * most))
     if "copy" in asked and not row["device"].startswith("cuda"):
         load["copy"] = 2 * size.bytes / asked["copy"]
     return finish_load(load, row["threads"])

@@ -36,8 +36,22 @@ static double find_miss(const struct gcb_fit *fit, const struct gcb_payoff_sums 
     return fmax(fit->error, fabs(sum / measured - 1.0));
 }
 
-/* `times` is false if the times of the results are not used. */
-static void set_misses(struct gcb_payoff_scale *s, const struct gcb_payoff_case *c, bool times)
+/* Does the load of the case depend on the quantity? */
+static bool is_used(const struct gcb_payoff_case *c, enum gcb_payoff_quantity q,
+                    const struct gcb_payoff_model *model)
+{
+    const unsigned decoded =
+        GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT);
+
+    if (q == GCB_PAYOFF_BYTES || model->coding > 0.0)
+        return q == GCB_PAYOFF_BYTES;
+    if (q == GCB_PAYOFF_DECODE)
+        return c->collectives & decoded || !(c->total.value[GCB_PAYOFF_SUM16] >= 0.0);
+    return c->total.value[q] >= 0.0;
+}
+
+static void set_misses(struct gcb_payoff_scale *s, const struct gcb_payoff_case *c,
+                       const struct gcb_payoff_model *model)
 {
     static const char *const names[GCB_PAYOFF_QUANTITIES] = {
         "bytes", "encoding times", "decoding times", "adding times", "adding times"};
@@ -46,7 +60,7 @@ static void set_misses(struct gcb_payoff_scale *s, const struct gcb_payoff_case 
     for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++) {
         const double most = i == GCB_PAYOFF_BYTES ? GCB_PAYOFF_BYTES_MISS : GCB_PAYOFF_TIMES_MISS;
 
-        if (!(c->total.value[i] >= 0.0) || (i != GCB_PAYOFF_BYTES && !times))
+        if (!is_used(c, i, model))
             continue;
         s->misses[i] = find_miss(&c->fit[i], &c->total, c->total.value[i]);
         if (!(s->misses[i] / most > worst))
@@ -79,7 +93,7 @@ static void make_scale(struct gcb_payoff_scale *s, const struct gcb_payoff_case 
     for (size_t i = 0; i < GCB_PAYOFF_SUM; i++)
         s->fitted &= c->fit[i].good;
     if (s->fitted)
-        set_misses(s, c, model->coding == 0.0);
+        set_misses(s, c, model);
     each = s->bytes / s->messages;
     s->extrapolated = each > 2.0 * encode->most || each < 0.5 * encode->least;
 }
@@ -120,14 +134,19 @@ static void set_sum(struct gcb_load *out, const struct gcb_payoff_case *c,
 {
     const enum gcb_bound other = GCB_BOUND_HIGH - bound; /* the other end */
     const double one = quantity(c, s, GCB_PAYOFF_SUM, bound);
-    const double all = quantity(c, s, GCB_PAYOFF_SUM16, bound);
+    const bool known = bound == GCB_BOUND_MEDIAN || !isnan(c->total.low[GCB_PAYOFF_SUM16]);
+    const double all = quantity(c, s, GCB_PAYOFF_SUM16, known ? bound : GCB_BOUND_MEDIAN);
     const double most = quantity(c, s, GCB_PAYOFF_SUM, other);
 
     if (isnan(one)) { /* not measured: at most a decoding, and an addition of its result */
         out->sum = bound == GCB_BOUND_LOW ? 0.0 : out->decode + out->add_gradient;
-    } else if (isnan(all)) { /* a sum ends with an inverse transform, at most */
+    } else if (isnan(all) || !known) { /* a sum begins and ends with at most a decoding */
         out->sum = one;
         out->finish = bound == GCB_BOUND_LOW ? 0.0 : out->decode;
+        if (bound == GCB_BOUND_HIGH && all > 16.0 * most)
+            out->finish = fmax(out->decode, all - 16.0 * most);
+        if (bound == GCB_BOUND_LOW && all < 16.0 * one)
+            out->sum = all / 16.0;
     } else {
         out->sum = fmin(one, all / 16.0);
         out->finish = isinf(all) ? all : fmax(0.0, all - 16.0 * most);
