@@ -280,23 +280,14 @@ static void run_to_bf16(struct gcb_kernel_job *job)
     job->number = job->kernels.convert.to_bf16(job->bytes, job->x, job->n);
 }
 
-static void prepare_widen(struct gcb_kernel_job *job, void (*narrow)(struct gcb_kernel_job *job))
+/* From bfloat16 if param is not 0, else from float16. */
+static void prepare_widen(struct gcb_kernel_job *job)
 {
     prepare_narrow(job);
     if (!job->failed)
-        narrow(job);
+        (job->param ? run_to_bf16 : run_to_fp16)(job);
     job->read = 2 * job->n;
     take_floats_output(job, job->n);
-}
-
-static void prepare_from_fp16(struct gcb_kernel_job *job)
-{
-    prepare_widen(job, run_to_fp16);
-}
-
-static void prepare_from_bf16(struct gcb_kernel_job *job)
-{
-    prepare_widen(job, run_to_bf16);
 }
 
 static void run_from_fp16(struct gcb_kernel_job *job)
@@ -372,6 +363,17 @@ static void run_dither(struct gcb_kernel_job *job)
         f->signed_levels(job->code, job->x, job->n, job->random, 0, &job->dither, job->param);
     else
         f->trits(job->code, job->x, job->n, job->random, 0, &job->dither);
+}
+
+static void prepare_nearest(struct gcb_kernel_job *job)
+{
+    prepare_dither(job);
+    job->read -= job->n; /* no random bytes */
+}
+
+static void run_nearest(struct gcb_kernel_job *job)
+{
+    job->kernels.dither.nearest_levels(job->code, job->x, job->n, &job->dither, job->param);
 }
 
 static void prepare_from_levels(struct gcb_kernel_job *job)
@@ -564,12 +566,13 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"bitpack", "untrits", FN(bitpack.untrits), 0, prepare_unpack, run_unpack},
     {"convert", "to_fp16", FN(convert.to_fp16), 0, prepare_narrow, run_to_fp16},
     {"convert", "to_bf16", FN(convert.to_bf16), 0, prepare_narrow, run_to_bf16},
-    {"convert", "from_fp16", FN(convert.from_fp16), 0, prepare_from_fp16, run_from_fp16},
-    {"convert", "from_bf16", FN(convert.from_bf16), 0, prepare_from_bf16, run_from_bf16},
+    {"convert", "from_fp16", FN(convert.from_fp16), 0, prepare_widen, run_from_fp16},
+    {"convert", "from_bf16", FN(convert.from_bf16), 1, prepare_widen, run_from_bf16},
     {"range", "encode", FN(range.encode), 0, prepare_range, run_encode},
     {"range", "decode", FN(range.decode), 0, prepare_decode, run_decode},
     {"range", "add", FN(range.add), 0, prepare_add_codes, run_range_add},
     {"dither", "signed_levels", FN(dither.signed_levels), 7, prepare_dither, run_dither},
+    {"dither", "nearest_levels", FN(dither.nearest_levels), 3, prepare_nearest, run_nearest},
     {"dither", "trits", FN(dither.trits), 0, prepare_dither, run_dither},
     {"dither", "from_levels:2", FN(dither.from_levels), 2, prepare_from_levels, run_from_levels},
     {"dither", "from_levels:4", FN(dither.from_levels), 4, prepare_from_levels, run_from_levels},

@@ -1,6 +1,7 @@
 #include "src/tool/search/rate.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,12 +80,16 @@ static int init_whole(struct gcb_rate_axis *axis, const struct gcb_method *m, st
     return 0;
 }
 
+/* Whole decades within the parameter's range; of a complement, the decades of the complement. */
 static void init_real(struct gcb_rate_axis *axis)
 {
-    const bool density = axis->param->complement[0];
-    const int to = density ? DENSITY_TO : REAL_TO;
+    const struct gcb_param *p = axis->param;
+    const bool density = p->complement[0];
+    const double least = density || p->min <= 0.0 ? -INFINITY : ceil(log10(p->min) - 1e-9);
+    const double most = density ? INFINITY : floor(log10(p->max) + 1e-9);
+    const int to = density ? DENSITY_TO : most < REAL_TO ? (int)most : REAL_TO;
 
-    axis->exponent = density ? DENSITY_FROM : REAL_FROM;
+    axis->exponent = density ? DENSITY_FROM : least > REAL_FROM ? (int)least : REAL_FROM;
     axis->count = (uint64_t)(to - axis->exponent) * DECADE + 1;
 }
 

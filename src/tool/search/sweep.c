@@ -395,5 +395,11 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
 
 bool gcb_sweep_default(const struct gcb_method *m)
 {
-    return m->codec->params && (m->preset || !m->codec->presets);
+    struct gcb_method other;
+
+    for (size_t i = 0; !m->preset && gcb_method_at(&other, i); i++)
+        if (other.preset && other.codec == m->codec &&
+            memcmp(other.value, m->value, sizeof(m->value)) == 0)
+            return false;
+    return m->codec->params;
 }
