@@ -13,8 +13,10 @@ import subprocess
 import sys
 
 SAME = ("rel_l2", "cosine", "wire_bytes", "bits_per_element", "ratio", "density")
-CHEAPER = {"theta": lambda v: 1 - (1 - v) * 0.999, "bits": lambda v: v - 1, "levels": lambda v: v - 1}
-DEARER = {"theta": lambda v: 1 - (1 - v) * 1.001, "bits": lambda v: v + 1, "levels": lambda v: v + 1}
+CHEAPER = {"theta": lambda v: 1 - (1 - v) * 0.999, "bits": lambda v: v - 1, "levels": lambda v: v - 1,
+           "rank": lambda v: v - 1, "cells": lambda v: v * 0.999}
+DEARER = {"theta": lambda v: 1 - (1 - v) * 1.001, "bits": lambda v: v + 1, "levels": lambda v: v + 1,
+          "rank": lambda v: v + 1, "cells": lambda v: v * 1.001}
 
 
 def summaries(command):
@@ -46,7 +48,8 @@ def beyond(row):
     if by is None or abs(row[field] - row["match_target"]) <= 1.001e-3 * abs(row["match_target"]):
         return None
     value = (CHEAPER if field in ("rel_l2", "cosine") else DEARER)[by](row["params"][by])
-    low, high = {"theta": (0, 1), "bits": (2, 16), "levels": (1, 32767)}[by]
+    low, high = {"theta": (0, 1), "bits": (2, 16), "levels": (1, 32767), "rank": (1, 1024),
+                 "cells": (1e-6, 1)}[by]
     return spec_of(row, **{by: value}) if low <= value <= high else None
 
 
