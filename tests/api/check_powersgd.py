@@ -24,13 +24,14 @@ def orthonormal(a):
     return out
 
 
-def drawn(columns, vector, step):
-    data = philox_bytes(SEED, stream(PATH, step, 0, 1 + vector), 4 * columns)
+def drawn(columns, vector, step, seed, path):
+    data = philox_bytes(seed, stream(path, step, 0, 1 + vector), 4 * columns)
     return np.frombuffer(data, np.uint8).reshape(-1, 4).sum(axis=1) - 510.0
 
 
 class Twin:
-    def __init__(self, shape, rank, warm):
+    def __init__(self, shape, rank, warm, weights=WEIGHTS, seed=SEED, path=PATH):
+        self.weights, self.seed, self.path = [float(w) for w in weights], seed, path
         self.rows, self.columns = shape[0], int(np.prod(shape[1:]))
         self.rank, self.warm = min(rank, self.rows, self.columns), warm
         self.dense = len(shape) < 2 or self.rank * (self.rows + self.columns) >= self.rows * self.columns
@@ -38,17 +39,23 @@ class Twin:
 
     def update(self, tensors, step):
         if self.dense:
-            return sum(float(w) * x for w, x in zip(WEIGHTS, tensors)), tensors
+            return sum(w * x for w, x in zip(self.weights, tensors)), tensors
         matrices = [x.reshape(self.rows, self.columns).astype(np.float64) for x in tensors]
         first = self.q.copy() if self.warm else np.zeros_like(self.q)
         for v in range(self.rank):
             if not first[:, v].any():
-                first[:, v] = drawn(self.columns, v, 0 if self.warm else step)
+                first[:, v] = drawn(self.columns, v, 0 if self.warm else step, self.seed, self.path)
         first = orthonormal(first)
-        p = orthonormal(sum(float(w) * m @ first for w, m in zip(WEIGHTS, matrices)))
-        self.q = sum(float(w) * m.T @ p for w, m in zip(WEIGHTS, matrices))
+        p = orthonormal(sum(w * m @ first for w, m in zip(self.weights, matrices)))
+        self.q = sum(w * m.T @ p for w, m in zip(self.weights, matrices))
         update = (p @ self.q.T).reshape(tensors[0].shape)
-        return update, [update / sum(float(w) for w in WEIGHTS)] * len(tensors)
+        return update, [update / sum(self.weights)] * len(tensors)
+
+    def floats(self):
+        """What each worker adds in each round."""
+        if self.dense:
+            return [self.rows * self.columns]
+        return [self.rank * self.rows, self.rank * self.columns]
 
 
 def check(library, shape, rank, start="warm"):
@@ -66,8 +73,7 @@ def check(library, shape, rank, start="warm"):
         residual = [x - o for x, o in zip(tensors, own)]
         assert all(np.array_equal(u, updates[0]) for u in updates)
         assert all(s.kind == REDUCE and s.reduction == SUM_F32 for s in sent)
-        sizes = [4 * want.size] if twin.dense else [4 * twin.rank * twin.rows, 4 * twin.rank * twin.columns]
-        assert [len(s.data[0]) for s in sent] == sizes, sizes
+        assert [len(s.data[0]) for s in sent] == [4 * n for n in twin.floats()], twin.floats()
         worst = max(worst, np.linalg.norm(updates[0] - want) / np.linalg.norm(want))
     party.close()
     assert worst < 1e-5, (spec, shape, worst)

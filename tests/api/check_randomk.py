@@ -11,13 +11,13 @@ N, STEPS, SEED, PATH = 5003, 6, 3, "layer"
 WEIGHTS = [np.float32(w) for w in (0.3, 0.25, 0.5, 0.1)]
 
 
-def places(step, k):
+def places(step, k, n=N, seed=SEED, path=PATH):
     """docs/format.md"""
-    key = stream(PATH, step, 0, 18) ^ SEED
-    offset = int.from_bytes(philox_bytes(key, 1, 8), "little") * N >> 64
+    key = stream(path, step, 0, 18) ^ seed
+    offset = int.from_bytes(philox_bytes(key, 1, 8), "little") * n >> 64
     draw = np.frombuffer(philox_bytes(key, 0, 8 * k), "<u8")
-    each, more = N // k, N % k
-    return np.array([(offset + j * each + min(j, more) + (int(u) * (each + (j < more)) >> 64)) % N
+    each, more = n // k, n % k
+    return np.array([(offset + j * each + min(j, more) + (int(u) * (each + (j < more)) >> 64)) % n
                      for j, u in enumerate(draw)])
 
 

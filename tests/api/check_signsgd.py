@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 
+from check_twoshot import twoshot
 from draws import philox_bytes, stream
 from party import GATHER, SCATTER, Party
 
@@ -11,14 +12,14 @@ N, STEPS, SEED, PATH = 5000, 6, 3, "layer"
 WEIGHTS = [np.float32(w) for w in (0.3, 0.25, 0.5, 0.1)]
 
 
-def coins(step, n):
-    draw = np.frombuffer(philox_bytes(SEED, stream(PATH, step, 0, 17), -(-n // 8)), np.uint8)
+def coins(step, n, seed, path):
+    draw = np.frombuffer(philox_bytes(seed, stream(path, step, 0, 17), -(-n // 8)), np.uint8)
     return np.unpackbits(draw, bitorder="little")[:n]
 
 
-def signs(x, step, mean, bucket):
+def signs(x, step, mean=False, bucket=0, seed=SEED, path=PATH):
     """What the message of x decodes to."""
-    minus = np.where(x == 0, coins(step, len(x)), np.signbit(x)).astype(bool)
+    minus = np.where(x == 0, coins(step, len(x), seed, path), np.signbit(x)).astype(bool)
     out = np.empty_like(x)
     for at in range(0, len(x), bucket or len(x)):
         part = slice(at, at + (bucket or len(x)))
@@ -31,23 +32,6 @@ def signs(x, step, mean, bucket):
 def allgather(tensors, code):
     own = [code(x) for x in tensors]
     return sum(w * x for w, x in zip(WEIGHTS, own)), own
-
-
-def twoshot(tensors, code, unit):
-    """Returns the update, and what arrived of each worker's tensor, without what the second encoding lost."""
-    units, workers = -(-N // unit), len(tensors)
-    ends = [min(N, unit * (w * (units // workers) + min(w, units % workers))) for w in range(workers + 1)]
-    total, largest = np.float32(sum(float(w) for w in WEIGHTS)), max(WEIGHTS)
-    update, own = np.empty(N, np.float32), [np.empty(N, np.float32) for _ in tensors]
-    for w, (a, b) in enumerate(zip(ends, ends[1:])):
-        share = np.zeros(b - a, np.float32)
-        for x, mine, weight in zip(tensors, own, WEIGHTS):
-            mine[a:b] = code(x[a:b])
-            share += weight / largest * mine[a:b]
-        share /= total / largest
-        update[a:b] = code(share) * total
-        own[w][a:b] -= (share * total - update[a:b]) / WEIGHTS[w]
-    return update, own
 
 
 def check(library, spec, mean=False, bucket=0, votes=False, memory=False):
@@ -63,8 +47,8 @@ def check(library, spec, mean=False, bucket=0, votes=False, memory=False):
         updates, sent = party.step(step, tensors)
         assert [s.kind for s in sent] == ([SCATTER, GATHER] if votes else [GATHER]), spec
         given = [x + r for x, r in zip(tensors, residual)] if memory else tensors
-        code = lambda x: signs(x, step, mean, bucket)
-        want, own = twoshot(given, code, bucket or 64) if votes else allgather(given, code)
+        code = lambda x, *_: signs(x, step, mean, bucket)
+        want, own = twoshot(given, WEIGHTS, bucket or 64, code) if votes else allgather(given, code)
         if memory:
             residual = [x - o for x, o in zip(given, own)]
         worst = max(worst, np.linalg.norm(updates[0] - want) / np.linalg.norm(want))

@@ -1,6 +1,7 @@
 """The library's random draws, for twins in NumPy (docs/method.md, docs/format.md)."""
 import ctypes
 import ctypes.util
+import functools
 import sys
 
 import numpy as np
@@ -20,7 +21,8 @@ def philox_bytes(key, stream, count):
     return np.stack(c, axis=1).astype("<u4").tobytes()[:count]
 
 
-def xxh3(data, seed=0):
+@functools.cache
+def xxhash():
     name = ctypes.util.find_library("xxhash") or "libxxhash.so.0"
     try:
         f = ctypes.CDLL(name).XXH3_64bits_withSeed
@@ -28,7 +30,11 @@ def xxh3(data, seed=0):
         print("skipped: the twin needs the xxHash library")
         sys.exit(77)
     f.argtypes, f.restype = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64], ctypes.c_uint64
-    return f(data, len(data), seed)
+    return f
+
+
+def xxh3(data, seed=0):
+    return xxhash()(data, len(data), seed)
 
 
 def stream(path, step, worker, purpose):
