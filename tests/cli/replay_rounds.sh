@@ -1,0 +1,17 @@
+#!/bin/sh
+# replay of methods that need rounds: errors and bytes are what NumPy works out.
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$0")
+sample=$(realpath "$here/../../datasets/sample.h5")
+traj=${GCBENCH_SHARED:-$here/../../../shared}/data/resnet20_traj.h5
+
+PYTHONPATH=$here/../api python3 -c 'import h5py, draws; draws.xxhash()' || {
+    echo "skipped: needs h5py, NumPy and the xxHash library"
+    exit 77
+}
+check "NumPy finds the same" python3 "$here/check_replay_rounds.py" "$GCBENCH" "$sample" --allow-gaps
+check "NumPy finds the same with two threads" python3 "$here/check_replay_rounds.py" "$GCBENCH" "$sample" --allow-gaps --threads 2
+[ ! -e "$traj" ] || check "NumPy finds the same" python3 "$here/check_replay_rounds.py" "$GCBENCH" "$traj"
+
+finish
