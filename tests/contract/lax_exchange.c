@@ -15,7 +15,6 @@
  */
 struct vote {
     uint64_t count;
-    float *votes;
 };
 
 static int vote_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -24,13 +23,7 @@ static int vote_init(void *state, const struct gcb_codec_env *env, struct gcb_di
 
     (void)diag;
     s->count = env->count;
-    s->votes = calloc(s->count + 1, sizeof(float));
     return 0;
-}
-
-static void vote_fini(void *state)
-{
-    free(((struct vote *)state)->votes);
 }
 
 static uint64_t vote_max_payload(const void *state)
@@ -112,22 +105,14 @@ static int contribute_ranked(void *state, const struct gcb_reduce_at *at, unsign
     return contribute(state, &more, round, x, values);
 }
 
-static void vote_absorb(void *state, unsigned round, const void *combined)
-{
-    struct vote *s = state;
-
-    (void)round;
-    if (s->count)
-        memcpy(s->votes, combined, s->count * sizeof(float));
-}
-
 static void vote_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                          float *update, float *own)
+                          const void *combined, float *update, float *own)
 {
     const struct vote *s = state;
+    const float *votes = combined;
 
     for (uint64_t i = 0; i < s->count; i++) {
-        const float vote = fabsf(s->votes[i]) > 1e-6f ? sign_of(s->votes[i]) : 0.0f;
+        const float vote = fabsf(votes[i]) > 1e-6f ? sign_of(votes[i]) : 0.0f;
 
         if (update)
             update[i] = at->total * vote;
@@ -139,7 +124,6 @@ static void vote_conclude(void *state, const struct gcb_reduce_at *at, const flo
 static const struct gcb_codec_ops vote_ops = {
     .state_size = sizeof(struct vote),
     .init = vote_init,
-    .fini = vote_fini,
     .max_payload = vote_max_payload,
     .encode = vote_encode,
     .decode = vote_decode,
@@ -149,7 +133,7 @@ static const struct gcb_codec_ops vote_ops = {
 #define VOTE(contribution) \
     { \
         .rounds = 1, .reduction = vote_reduction, .count = vote_count, .contribute = contribution, \
-        .absorb = vote_absorb, .conclude = vote_conclude \
+        .conclude = vote_conclude \
     }
 
 static const struct gcb_reduce_ops vote_reduce = VOTE(contribute);

@@ -170,15 +170,17 @@ struct gcb_reduce_ops {
      * method cannot represent x; then all workers get infinities or NaNs. */
     int (*contribute)(void *state, const struct gcb_reduce_at *at, unsigned round, const float *x,
                       void *values);
-    /* Takes the combined values of a round; any bits are safe. */
+    /* Takes the combined values of a round except the last. Safe as `combined` below. NULL: there is only one
+     * round. */
     void (*absorb)(void *state, unsigned round, const void *combined);
     /*
-     * After the last round. Writes the weighted sum of the tensors, as far as the method keeps it, to `update`; and to
-     * `own` what of x it contains. The sum over all workers of weight times own is the update, up to rounding, if
+     * After the last round, whose combined values are `combined`; any integers and any finite floats are safe. Writes
+     * the weighted sum of the tensors, as far as the method keeps it, to `update`; and to `own` what of x it contains. The
+     * sum over all workers of weight times own is the update, up to rounding, if
      * `conserves`. Either may be NULL: not wanted.
      */
-    void (*conclude)(void *state, const struct gcb_reduce_at *at, const float *x, float *update,
-                     float *own);
+    void (*conclude)(void *state, const struct gcb_reduce_at *at, const float *x,
+                     const void *combined, float *update, float *own);
     bool conserves;
 };
 

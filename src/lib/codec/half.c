@@ -1,6 +1,3 @@
-#include <string.h>
-
-#include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
 /*
@@ -10,7 +7,6 @@
  */
 struct half {
     struct gcb_codec_env env;
-    uint8_t *sum; /* of all workers, in 16 bits; NULL outside an exchange */
     uint64_t clamped;
     gcb_convert_narrow_fn *narrow;
     gcb_convert_widen_fn *widen;
@@ -22,17 +18,11 @@ static int half_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     const bool bf16 = env->wire_id == gcb_codec_bf16.wire_id;
     struct half *s = state;
 
+    (void)diag;
     s->env = *env;
     s->narrow = bf16 ? f->to_bf16 : f->to_fp16;
     s->widen = bf16 ? f->from_bf16 : f->from_fp16;
-    if (env->workers)
-        s->sum = gcb_alloc_array(env->count, 2);
-    return env->workers && !s->sum ? gcb_diag_nomem(diag, env->count * 2, "a sum") : 0;
-}
-
-static void half_fini(void *state)
-{
-    gcb_free(((struct half *)state)->sum);
+    return 0;
 }
 
 static uint64_t half_max_payload(const void *state)
@@ -164,24 +154,15 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
     return 0;
 }
 
-static void half_absorb(void *state, unsigned round, const void *combined)
-{
-    struct half *s = state;
-
-    (void)round;
-    if (s->env.count)
-        memcpy(s->sum, combined, s->env.count * 2);
-}
-
 /* own: weight * x as it was sent, divided by the weight. */
 static void half_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                          float *update, float *own)
+                          const void *combined, float *update, float *own)
 {
     const struct half *s = state;
     uint8_t sent[2 * GCB_TILE];
 
     if (update)
-        s->widen(update, s->sum, s->env.count);
+        s->widen(update, combined, s->env.count);
     for (uint64_t i = 0; own && i < s->env.count; i += GCB_TILE) {
         const size_t n = gcb_tile_length(s->env.count, i);
 
@@ -197,14 +178,12 @@ static const struct gcb_reduce_ops half_reduce = {
     .reduction = half_reduction,
     .count = half_count,
     .contribute = half_contribute,
-    .absorb = half_absorb,
     .conclude = half_conclude,
 };
 
 static const struct gcb_codec_ops half_ops = {
     .state_size = sizeof(struct half),
     .init = half_init,
-    .fini = half_fini,
     .max_payload = half_max_payload,
     .encode = half_encode,
     .decode = half_decode,

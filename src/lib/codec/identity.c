@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
 /*
@@ -8,7 +7,6 @@
  */
 struct identity {
     uint64_t count;
-    float *sum; /* of all workers; NULL outside an exchange */
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };
@@ -17,17 +15,11 @@ static int identity_init(void *state, const struct gcb_codec_env *env, struct gc
 {
     struct identity *s = state;
 
+    (void)diag;
     s->count = env->count;
     s->kernels = env->kernels;
     s->queue = env->queue;
-    if (env->workers)
-        s->sum = gcb_alloc_array(s->count, sizeof(*s->sum));
-    return env->workers && !s->sum ? gcb_diag_nomem(diag, s->count * sizeof(*s->sum), "a sum") : 0;
-}
-
-static void identity_fini(void *state)
-{
-    gcb_free(((struct identity *)state)->sum);
+    return 0;
 }
 
 static uint64_t identity_max_payload(const void *state)
@@ -117,23 +109,14 @@ static int identity_contribute(void *state, const struct gcb_reduce_at *at, unsi
     return 0;
 }
 
-static void identity_absorb(void *state, unsigned round, const void *combined)
-{
-    struct identity *s = state;
-
-    (void)round;
-    if (s->count)
-        memcpy(s->sum, combined, s->count * sizeof(float));
-}
-
 static void identity_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                              float *update, float *own)
+                              const void *combined, float *update, float *own)
 {
     const struct identity *s = state;
 
     (void)at;
     if (update && s->count)
-        memcpy(update, s->sum, s->count * sizeof(float));
+        memcpy(update, combined, s->count * sizeof(float));
     if (own && s->count)
         memcpy(own, x, s->count * sizeof(float));
 }
@@ -143,7 +126,6 @@ static const struct gcb_reduce_ops identity_reduce = {
     .reduction = identity_reduction,
     .count = identity_count,
     .contribute = identity_contribute,
-    .absorb = identity_absorb,
     .conclude = identity_conclude,
     .conserves = true,
 };
@@ -151,7 +133,6 @@ static const struct gcb_reduce_ops identity_reduce = {
 static const struct gcb_codec_ops identity_ops = {
     .state_size = sizeof(struct identity),
     .init = identity_init,
-    .fini = identity_fini,
     .max_payload = identity_max_payload,
     .encode = identity_encode,
     .decode = identity_decode,

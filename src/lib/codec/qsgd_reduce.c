@@ -65,14 +65,16 @@ static int qsgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned
 
 static void qsgd_absorb(void *state, unsigned round, const void *combined)
 {
-    gcb_shared_scale_absorb(&((struct gcb_qsgd *)state)->shared, round, combined);
+    (void)round;
+    gcb_shared_scale_absorb(&((struct gcb_qsgd *)state)->shared, combined);
 }
 
 static void qsgd_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                          float *update, float *own)
+                          const void *combined, float *update, float *own)
 {
     (void)x;
-    gcb_shared_scale_conclude(&((const struct gcb_qsgd *)state)->shared, at->weight, update, own);
+    gcb_shared_scale_conclude(&((const struct gcb_qsgd *)state)->shared, at->weight, combined,
+                              update, own);
 }
 
 const struct gcb_reduce_ops gcb_qsgd_reduce = {

@@ -27,17 +27,15 @@ int gcb_shared_scale_init(struct gcb_shared_scale *s, const struct gcb_codec_env
     s->wide = largest > INT8_MAX;
     s->scale = gcb_alloc_array(s->buckets, sizeof(*s->scale));
     s->own = gcb_alloc_array(s->count, level_bytes(s));
-    s->sum = gcb_alloc_array(s->count, level_bytes(s));
-    if (s->scale && s->own && s->sum)
+    if (s->scale && s->own)
         return 0;
-    return gcb_diag_nomem(diag, 2 * s->count * level_bytes(s), "levels of an all-reduce");
+    return gcb_diag_nomem(diag, s->count * level_bytes(s), "levels of an all-reduce");
 }
 
 void gcb_shared_scale_fini(struct gcb_shared_scale *s)
 {
     gcb_free(s->scale);
     gcb_free(s->own);
-    gcb_free(s->sum);
 }
 
 enum gcb_reduction gcb_shared_scale_reduction(const struct gcb_shared_scale *s, unsigned round)
@@ -56,14 +54,10 @@ void gcb_shared_scale_send(const struct gcb_shared_scale *s, void *values)
         memcpy(values, s->own, s->count * level_bytes(s));
 }
 
-void gcb_shared_scale_absorb(struct gcb_shared_scale *s, unsigned round, const void *combined)
+void gcb_shared_scale_absorb(struct gcb_shared_scale *s, const void *combined)
 {
     if (s->count == 0)
         return;
-    if (round == 1) {
-        memcpy(s->sum, combined, s->count * level_bytes(s));
-        return;
-    }
     memcpy(s->scale, combined, s->buckets * sizeof(*s->scale));
     for (uint64_t b = 0; b < s->buckets; b++) /* a hostile scale may be negative */
         s->scale[b] = gcb_float_of(gcb_magnitude(s->scale[b]));
@@ -84,11 +78,11 @@ static void rebuild(const struct gcb_shared_scale *s, const void *levels, float 
     }
 }
 
-void gcb_shared_scale_conclude(const struct gcb_shared_scale *s, float weight, float *update,
-                               float *own)
+void gcb_shared_scale_conclude(const struct gcb_shared_scale *s, float weight, const void *combined,
+                               float *update, float *own)
 {
     if (update)
-        rebuild(s, s->sum, 1.0f, update);
+        rebuild(s, combined, 1.0f, update);
     if (own && weight != 0.0f)
         rebuild(s, s->own, weight, own);
     else if (own && s->count)

@@ -13,7 +13,7 @@ struct gcb_shared_scale {
     uint32_t levels; /* largest level of one worker */
     bool wide;       /* sums need 16 bits, not 8 */
     float *scale;    /* of each bucket */
-    void *own, *sum; /* levels of this worker and of all workers: int8_t or int16_t */
+    void *own;       /* levels of this worker: int8_t or int16_t */
 };
 
 /* Makes the arrays. GCB_E_INVALID: sums of the levels of env->workers workers do not fit 16 bits. GCB_E_NOMEM. */
@@ -35,9 +35,10 @@ enum gcb_reduction gcb_shared_scale_reduction(const struct gcb_shared_scale *s, 
 uint64_t gcb_shared_scale_count(const struct gcb_shared_scale *s, unsigned round);
 /* Writes the levels that were put. */
 void gcb_shared_scale_send(const struct gcb_shared_scale *s, void *values);
-void gcb_shared_scale_absorb(struct gcb_shared_scale *s, unsigned round, const void *combined);
-/* update: scale * (sum of levels / levels); own: scale * (level / levels) / weight, or 0 if the weight is 0. */
-void gcb_shared_scale_conclude(const struct gcb_shared_scale *s, float weight, float *update,
-                               float *own);
+/* Takes the scales of round 0. */
+void gcb_shared_scale_absorb(struct gcb_shared_scale *s, const void *combined);
+/* update: scale * (combined level / levels); own: scale * (level / levels) / weight, or 0 if the weight is 0. */
+void gcb_shared_scale_conclude(const struct gcb_shared_scale *s, float weight, const void *combined,
+                               float *update, float *own);
 
 #endif

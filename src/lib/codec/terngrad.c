@@ -351,14 +351,16 @@ static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsi
 
 static void terngrad_absorb(void *state, unsigned round, const void *combined)
 {
-    gcb_shared_scale_absorb(&((struct terngrad *)state)->shared, round, combined);
+    (void)round;
+    gcb_shared_scale_absorb(&((struct terngrad *)state)->shared, combined);
 }
 
 static void terngrad_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                              float *update, float *own)
+                              const void *combined, float *update, float *own)
 {
     (void)x;
-    gcb_shared_scale_conclude(&((const struct terngrad *)state)->shared, at->weight, update, own);
+    gcb_shared_scale_conclude(&((const struct terngrad *)state)->shared, at->weight, combined,
+                              update, own);
 }
 
 static const struct gcb_reduce_ops terngrad_reduce = {

@@ -14,7 +14,7 @@ struct allreduce {
     struct gcb_coder *coder;
     const struct gcb_reduce_ops *ops;
     void *codec;  /* the codec's state in `coder` */
-    void *values; /* what this worker contributes */
+    void *values; /* what this worker contributes; after the last round, the combined values */
     struct gcb_contribution in;
     uint64_t sent; /* bytes of all values in this step */
     bool raw;      /* this worker's values are NaNs */
@@ -155,6 +155,45 @@ static int allreduce_send(void *state, unsigned round, struct gcb_round *out, st
     return 1;
 }
 
+#define PIECE ((uint64_t)1 << 18) /* bytes that fit a cache between check and copy */
+
+struct arrival {
+    enum gcb_reduction reduction;
+    const struct gcb_kernels *kernels;
+    const uint8_t *from;
+    uint8_t *to; /* NULL: only check */
+    uint64_t bytes;
+    bool spoilt;
+};
+
+static void take_piece(void *ctx, uint64_t i)
+{
+    struct arrival *a = ctx;
+    const uint64_t at = i * PIECE, left = a->bytes - at, n = left < PIECE ? left : PIECE;
+
+    if (is_spoilt(a->reduction, a->from + at, n, a->kernels))
+        __atomic_store_n(&a->spoilt, true, __ATOMIC_RELAXED);
+    if (a->to)
+        memcpy(a->to + at, a->from + at, n);
+}
+
+/* Checks the combined values. Those of the last round stay in s->values, until allreduce_conclude. A caller without
+ * other workers may give s->values itself. */
+static void take_combined(struct allreduce *s, unsigned round, const void *data, uint64_t bytes)
+{
+    const bool keeps = round + 1 == rounds_of(s) && data != s->values;
+    struct arrival a = {
+        .reduction = s->ops->reduction(s->codec, round),
+        .kernels = s->env.coder.env.kernels,
+        .from = data,
+        .to = keeps ? s->values : NULL,
+        .bytes = bytes,
+    };
+
+    gcb_parallel(s->env.coder.env.queue, (bytes + PIECE - 1) / PIECE, take_piece, &a);
+    s->spoilt |= a.spoilt;
+}
+
 static int allreduce_receive(void *state, unsigned round, uint32_t from, const void *data,
                              size_t length, struct gcb_diag *diag)
 {
@@ -164,9 +203,8 @@ static int allreduce_receive(void *state, unsigned round, uint32_t from, const v
     if (length != round_bytes(s, round))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "%zu bytes arrived, but a round has %llu", length,
                             (unsigned long long)round_bytes(s, round));
-    s->spoilt |=
-        is_spoilt(s->ops->reduction(s->codec, round), data, length, s->env.coder.env.kernels);
-    if (!s->spoilt)
+    take_combined(s, round, data, length);
+    if (!s->spoilt && round + 1 < rounds_of(s))
         s->ops->absorb(s->codec, round, data);
     return 0;
 }
@@ -179,7 +217,7 @@ static int allreduce_conclude(void *state, float *update, float *own, struct gcb
 
     (void)diag;
     if (!s->spoilt) {
-        s->ops->conclude(s->codec, &at, s->in.x, update, own);
+        s->ops->conclude(s->codec, &at, s->in.x, s->values, update, own);
         return 0;
     }
     for (uint64_t i = 0; update && i < n; i++)

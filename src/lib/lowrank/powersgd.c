@@ -32,7 +32,6 @@ struct powersgd {
     float *p, *q; /* this step's factors */
     float *kept;  /* the last step's Q; a vector of it that is zero is drawn anew */
     double *work;
-    float *sum;  /* dense: of all workers */
     float *read; /* decoder: factors from a payload, at most env.count floats */
     /* encoder: the step that begins with `first`. Encoding it again begins with the same. */
     bool begun;
@@ -65,17 +64,7 @@ static void powersgd_fini(void *state)
     gcb_free(s->q);
     gcb_free(s->kept);
     gcb_free(s->work);
-    gcb_free(s->sum);
     gcb_free(s->read);
-}
-
-static int init_dense(struct powersgd *s, struct gcb_diag *diag)
-{
-    s->dense = true;
-    if (!s->env.workers)
-        return 0;
-    s->sum = gcb_alloc_array(s->env.count, sizeof(float));
-    return s->sum ? 0 : gcb_diag_nomem(diag, s->env.count * sizeof(float), "a sum");
 }
 
 static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -91,12 +80,13 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
         return s->read ? gcb_blas_open(env->queue->threads, diag)
                        : gcb_diag_nomem(diag, env->count * sizeof(float), "factors");
     }
-    if (cols == 0)
-        return init_dense(s, diag);
-    s->f.m = gcb_matrix_of(env->count, cols);
-    s->f.rank = rank_of(s, &s->f.m);
-    if (p_floats(&s->f) + q_floats(&s->f) >= env->count)
-        return init_dense(s, diag);
+    if (cols) {
+        s->f.m = gcb_matrix_of(env->count, cols);
+        s->f.rank = rank_of(s, &s->f.m);
+    }
+    s->dense = cols == 0 || p_floats(&s->f) + q_floats(&s->f) >= env->count;
+    if (s->dense)
+        return 0;
     longest = s->f.m.rows > s->f.m.cols ? s->f.m.rows : s->f.m.cols;
     s->first = gcb_alloc_array(q_floats(&s->f), sizeof(float));
     s->p = gcb_alloc_array(p_floats(&s->f), sizeof(float));
@@ -150,9 +140,9 @@ static void begin_step(struct powersgd *s, uint64_t step)
     gcb_orthonormalise(s->first, s->f.rank, n, s->work);
 }
 
-static void end_step(struct powersgd *s)
+static void end_step(struct powersgd *s, const float *q)
 {
-    memcpy(s->kept, s->q, q_floats(&s->f) * sizeof(float));
+    memcpy(s->kept, q, q_floats(&s->f) * sizeof(float));
 }
 
 /* ---- the products ---- */
@@ -240,7 +230,7 @@ static int powersgd_encode(void *state, const struct gcb_step *at, const struct 
     gcb_put_u32(out, (uint32_t)s->f.m.cols);
     put_floats(out, s->p, p_floats(&s->f));
     put_floats(out, s->q, q_floats(&s->f));
-    end_step(s);
+    end_step(s, s->q);
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
@@ -352,32 +342,28 @@ static int powersgd_contribute(void *state, const struct gcb_reduce_at *at, unsi
 static void powersgd_absorb(void *state, unsigned round, const void *combined)
 {
     struct powersgd *s = state;
-    float *to = s->dense ? s->sum : round == 0 ? s->p : s->q;
-    const uint64_t n = powersgd_count(s, round);
 
-    if (n)
-        memcpy(to, combined, n * sizeof(float));
-    if (!s->dense && round == 0)
-        gcb_orthonormalise(s->p, s->f.rank, s->f.m.rows, s->work);
+    memcpy(s->p, combined, powersgd_count(s, round) * sizeof(float));
+    gcb_orthonormalise(s->p, s->f.rank, s->f.m.rows, s->work);
 }
 
 static void powersgd_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                              float *update, float *own)
+                              const void *combined, float *update, float *own)
 {
     struct powersgd *s = state;
 
     if (s->dense) {
         if (update && s->env.count)
-            memcpy(update, s->sum, s->env.count * sizeof(float));
+            memcpy(update, combined, s->env.count * sizeof(float));
         if (own && s->env.count)
             memcpy(own, x, s->env.count * sizeof(float));
         return;
     }
     if (update)
-        rebuild(&s->f, update, 1.0f, s->p, s->q);
+        rebuild(&s->f, update, 1.0f, s->p, combined);
     if (own)
-        rebuild(&s->f, own, at->total != 0.0f ? 1.0f / at->total : 0.0f, s->p, s->q);
-    end_step(s);
+        rebuild(&s->f, own, at->total != 0.0f ? 1.0f / at->total : 0.0f, s->p, combined);
+    end_step(s, combined);
 }
 
 static const struct gcb_reduce_ops powersgd_reduce = {

@@ -349,18 +349,9 @@ static int countsketch_contribute(void *state, const struct gcb_reduce_at *at, u
     return is_finite(s, table, cells_of(s)) ? 0 : GCB_E_SEND_RAW;
 }
 
-static void countsketch_absorb(void *state, unsigned round, const void *combined)
-{
-    struct countsketch *s = state;
-
-    (void)round;
-    if (cells_of(s))
-        memcpy(s->table, combined, cells_of(s) * sizeof(*s->table));
-}
-
 /* Each worker has sent its share of the update: the same for all, because nobody knows more. */
 static void countsketch_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                                 float *update, float *own)
+                                 const void *combined, float *update, float *own)
 {
     const struct countsketch *s = state;
     const bool shares = at->total > 0.0f || at->total < 0.0f;
@@ -370,7 +361,7 @@ static void countsketch_conclude(void *state, const struct gcb_reduce_at *at, co
     (void)x;
     if (!out)
         return;
-    decode_table(&job, s->table, s->k, out);
+    decode_table(&job, combined, s->k, out);
     for (uint64_t i = 0; own && i < s->env.count; i++)
         own[i] = shares ? out[i] / at->total : 0.0f;
 }
@@ -380,7 +371,6 @@ static const struct gcb_reduce_ops countsketch_reduce = {
     .reduction = countsketch_reduction,
     .count = countsketch_count,
     .contribute = countsketch_contribute,
-    .absorb = countsketch_absorb,
     .conclude = countsketch_conclude,
     .conserves = true,
 };

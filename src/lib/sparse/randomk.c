@@ -21,9 +21,8 @@ struct randomk {
     double theta;
     int scaling;
     uint64_t k;
-    float factor;  /* of kept elements */
-    uint64_t key;  /* of the step of the last contribution */
-    float *values; /* of all workers, combined; NULL outside an exchange */
+    float factor; /* of kept elements */
+    uint64_t key; /* of the step of the last contribution */
     struct gcb_codec_env env;
 };
 
@@ -31,19 +30,12 @@ static int randomk_init(void *state, const struct gcb_codec_env *env, struct gcb
 {
     struct randomk *s = state;
 
+    (void)diag;
     s->env = *env;
     s->k = gcb_kept_of(1.0 - s->theta, env->count);
     s->factor =
         s->scaling == SCALING_UNBIASED && s->k ? (float)((double)env->count / (double)s->k) : 1.0f;
-    if (env->workers)
-        s->values = gcb_alloc_array(s->k, sizeof(*s->values));
-    return env->workers && !s->values ? gcb_diag_nomem(diag, s->k * sizeof(*s->values), "a sum")
-                                      : 0;
-}
-
-static void randomk_fini(void *state)
-{
-    gcb_free(((struct randomk *)state)->values);
+    return 0;
 }
 
 static uint64_t randomk_max_payload(const void *state)
@@ -301,23 +293,14 @@ static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsig
     return job.infinite ? GCB_E_SEND_RAW : 0;
 }
 
-static void randomk_absorb(void *state, unsigned round, const void *combined)
-{
-    struct randomk *s = state;
-
-    (void)round;
-    if (s->k)
-        memcpy(s->values, combined, s->k * sizeof(*s->values));
-}
-
 static void randomk_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                             float *update, float *own)
+                             const void *combined, float *update, float *own)
 {
     struct randomk *s = state;
     struct job job = make_job(s, s->key, s->k);
 
     (void)at;
-    job.in = (const uint8_t *)s->values;
+    job.in = combined;
     job.from = x;
     if (update) {
         set_zero(update, s->env.count);
@@ -336,7 +319,6 @@ static const struct gcb_reduce_ops randomk_reduce = {
     .reduction = randomk_reduction,
     .count = randomk_count,
     .contribute = randomk_contribute,
-    .absorb = randomk_absorb,
     .conclude = randomk_conclude,
     .conserves = true,
 };
@@ -386,7 +368,6 @@ static const struct gcb_param randomk_params[] = {
 static const struct gcb_codec_ops randomk_ops = {
     .state_size = sizeof(struct randomk),
     .init = randomk_init,
-    .fini = randomk_fini,
     .max_payload = randomk_max_payload,
     .may_send_raw = randomk_may_send_raw,
     .encode = randomk_encode,

@@ -288,6 +288,32 @@ static void a_nan_spoils_the_update_but_no_memory(void **state)
     }
 }
 
+/* The sum of one worker is what it sends: the caller need not copy it. */
+static void a_lone_worker_may_hand_back_its_own_bytes(void **state)
+{
+    static const char *const specs[] = {"identity", "fp16", "qsgd:collective=allreduce", "randomk"};
+
+    (void)state;
+    for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
+        const struct party_options o = {.workers = 1};
+        struct gcb_round round = {.size = sizeof(round)};
+        struct gcb_exchange *e;
+        float update[N];
+        struct party p;
+
+        party_open(&p, specs[s], N, &o);
+        party_fill(&p, 1, 1.0f);
+        party_step(&p, 0);
+        e = p.e[0];
+        assert_int_equal(gcb_exchange_begin(e, 0, p.x[0], NULL), 0);
+        while (gcb_exchange_next(e, &round, NULL) == 1)
+            assert_int_equal(gcb_exchange_receive(e, 0, round.data, round.bytes, NULL), 0);
+        assert_int_equal(gcb_exchange_finish(e, update, NULL), 0);
+        assert_memory_equal(update, p.update[0], sizeof(update));
+        party_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +325,7 @@ int main(void)
         cmocka_unit_test(gmc_refuses_weights_that_cancel),
         cmocka_unit_test(a_change_keeps_what_workers_keep),
         cmocka_unit_test(rounds_have_an_order),
+        cmocka_unit_test(a_lone_worker_may_hand_back_its_own_bytes),
         cmocka_unit_test(a_nan_spoils_the_update_but_no_memory),
     };
 
