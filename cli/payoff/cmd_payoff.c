@@ -352,14 +352,11 @@ const struct cmd cmd_payoff = {
                 "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
     .details =
         "A method pays if it is faster than fp32, fp16 and bf16, whichever is fastest.\n"
-        "Columns: sent by: the fastest algorithm. encode, wire and add are one worker's times in "
-        "an "
-        "exchange; add is the time of adding up messages, decoding and weighting. x fp32 and x "
-        "bf16: speed-up over "
-        "sending fp32, and over the fastest of fp32, fp16 and bf16. rel L2: error of the gradient. "
-        "pays below: "
-        "the bandwidth up to which the method pays by the medians. exposed: the part of the "
-        "exchange that "
+        "Columns: rel L2: error of the gradient. sent by: the collective that takes the least time "
+        "(-v: its algorithm too). encode, wire and add are one worker's times in an exchange; add "
+        "is the time of adding up messages, decoding and weighting. x fp32 and x bf16: speed-up "
+        "over sending fp32, and over the fastest of fp32, fp16 and bf16. pays below: the bandwidth "
+        "up to which the method pays by the medians. exposed: the part of the exchange that "
         "--compute does not hide.\n"
         "-v prints full verdicts, and the FFT paper's condition with measured stages. Bandwidths "
         "are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it leaves out.\n",

@@ -62,7 +62,7 @@ static void add_terms(struct gcb_table *table, const struct gcb_payoff_point *p)
 
     gcb_table_cell(table, point_name(p));
     gcb_table_cell(table, error_text(text, p));
-    gcb_table_cell(table, e->algorithm);
+    gcb_table_cell(table, e->collective);
     for (size_t i = 0; i < 4; i++)
         gcb_table_cell(table, gcb_seconds(text, times[i]));
     gcb_table_cell(table, times_text(text, p->verdict.speedups[GCB_BASELINE_FP32], p));
@@ -347,8 +347,8 @@ static void note_adding(const struct out_report *report, const struct payoff_vie
              "decoding and an addition, the most that it can take; `bench` measures it",
              unmeasured, methods);
     if (again)
-        note(report, "some methods travel by a collective that compresses sums again (-v), so that "
-                     "their error is larger than rel L2");
+        note(report, "twoshot, oktopk and spardl compress sums again, so the error of methods that "
+                     "they send is larger than rel L2");
 }
 
 /* Notes that speeds at different errors cannot be compared. After a search, counts methods that missed the target. */

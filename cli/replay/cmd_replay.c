@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"
@@ -179,6 +180,22 @@ static int run(struct replay *c, struct gcb_diag *diag)
     return err;
 }
 
+/* Prints the notes of a method: after its name, or after its label if another method has the same name. */
+static void show_notes(const struct replay *c, size_t at)
+{
+    const struct gcb_method *method = &c->methods[at];
+    size_t same = 0;
+    char label[256];
+
+    for (size_t i = 0; i < c->count; i++)
+        same += strcmp(c->methods[i].name, method->name) == 0;
+    gcb_method_spec(label, sizeof(label), method, GCB_SPEC_LABEL);
+    replay_show_notes(c->s.report.out, method, &c->totals[at],
+                      c->count == 1 ? NULL
+                      : same > 1    ? label
+                                    : method->name);
+}
+
 static int finish(struct replay *c, struct gcb_diag *diag)
 {
     const uint64_t skipped = gcb_replay_skipped_steps(c->replay);
@@ -188,7 +205,7 @@ static int finish(struct replay *c, struct gcb_diag *diag)
         err = replay_show_totals(&c->s.report, c->methods, gcb_replay_plan_of(c->replay), c->totals,
                                  c->done, diag);
     for (size_t i = 0; !err && c->s.report.table && !c->s.report.quiet && i < c->done; i++)
-        replay_show_notes(c->s.report.out, &c->methods[i], &c->totals[i], c->count > 1);
+        show_notes(c, i);
     if (!err && c->s.report.table && skipped && !c->s.report.quiet)
         fprintf(c->s.report.out, "note: %llu step%s with infinities or NaNs left out\n",
                 (unsigned long long)skipped, skipped == 1 ? "" : "s");
@@ -256,19 +273,18 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --device cuda --method topk:memory=ef gradients.h5\n"
                 "  gcbench replay --workers 8 --split-steps --method qsgd gradients.h5\n",
     .details =
-        "Each worker keeps its own memory between steps: none, ef, dgc, delay or demo (`--method "
-        "qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
-        "Columns. collective: how messages travel; rounds: the most rounds of a message. "
-        "link/step: "
-        "bytes that each worker puts on its link in a step, on average. wire: bytes of all "
-        "workers' "
-        "messages. ratio: input bytes over wire bytes; the input includes the steps that were "
-        "added up before a message. alpha: error of the aggregate, relative to the exact update "
-        "that was owed since the last one. cum err: the same for the sum of all updates so far. "
-        "cosine: between the aggregate and what was owed. resid: norm of what is not sent yet. "
-        "kept %: share of positions sent. any %: share of elements that at least one worker sent. "
-        "stale: steps since an "
-        "element was last sent, median and 99th percentile. docs/replay.md defines them.\n"
+        "Each worker keeps its own memory between steps: none, ef, dgc, delay, demo or gmc "
+        "(`--method qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
+        "Columns of all methods. sent by: the collective. per step: bytes that each worker puts on "
+        "its link in a step, on average. ratio: input bytes over message bytes; the input includes "
+        "the steps that were added up before a message. alpha: error of the update, relative to "
+        "the exact update that was owed since the last message. cum err: the same for the sum of all "
+        "updates so far. cosine: between the update and what was owed.\n"
+        "Other columns of steps. wire: bytes of all workers' messages. resid: norm of what is not "
+        "sent yet. kept %: share of positions sent. any %: share of elements that at least one "
+        "worker sent. stale: steps since an element was last sent, median and 99th percentile.\n"
+        "Notes. contraction: 1 minus the share of the squared norm that encoding loses, in the worst "
+        "step and worker, and on average. docs/replay.md defines all figures.\n"
         "With --device cuda, memories, encoders and decoders are on the device, and each step is "
         "compared with the CPU. Exit status 5: the device gave other values; 3: the device or a "
         "library is missing, or the method does not run there.\n",

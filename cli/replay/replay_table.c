@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define FIGURES 9
 
@@ -20,13 +21,12 @@ static const struct gcb_table_column scheduled_columns[1 + FIGURES] = {
     {.title = "stale"},   {.title = "theta"},
 };
 
-/* Method names with parameters are long, so densities, residuals and staleness are printed below the table. */
-#define TOTALS 8
+/* Method names with parameters are long, so rounds, densities, residuals and staleness are printed below the table. */
+#define TOTALS 7
 static const struct gcb_table_column total_columns[TOTALS] = {
     {.title = "method", .elastic = true},
-    {.title = "collective"},
-    {.title = "rounds"},
-    {.title = "link/step"},
+    {.title = "sent by", .text = true},
+    {.title = "per step"},
     {.title = "ratio"},
     {.title = "alpha"},
     {.title = "cum err"},
@@ -100,6 +100,17 @@ void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, 
     out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : f->cosine, 0);
 }
 
+/* Writes the method's label without `collective`, which has its own column. */
+static char *short_label(char *out, size_t size, const struct gcb_method *method)
+{
+    struct gcb_method m = *method;
+    const struct gcb_param *p;
+
+    for (size_t i = 0; (p = gcb_method_param(&m, i)); i++)
+        m.given[i] = m.given[i] && strcmp(p->name, "collective") != 0;
+    return gcb_method_spec(out, size, &m, GCB_SPEC_LABEL);
+}
+
 static void add_total(struct gcb_table *table, const struct gcb_method *method,
                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
 {
@@ -108,9 +119,8 @@ static void add_total(struct gcb_table *table, const struct gcb_method *method,
     char text[256];
 
     gcb_method_exchange(&params, method);
-    gcb_table_cell(table, gcb_method_spec(text, sizeof(text), method, GCB_SPEC_LABEL));
+    gcb_table_cell(table, short_label(text, sizeof(text), method));
     gcb_table_cell(table, gcb_collective_names[params.collective]);
-    out_cell(table, GCB_FIELD_ROUNDS, t->figures.rounds, 0);
     out_cell(table, GCB_FIELD_REPLAY_LINK_BYTES, (double)t->figures.link_bytes / sends, 0);
     add_errors(table, &t->figures);
     out_cell(table, GCB_FIELD_COSINE, t->figures.cosine, 0);
@@ -152,15 +162,21 @@ static void add_share(char *note, const char *before, double share, const char *
         gcb_append(note, NOTE, "%s%s%s; ", before, gcb_percent(text, share), after);
 }
 
-static void show_sent(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
-                      bool named)
+static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *name)
 {
     const struct gcb_replay_figures *f = &t->figures;
-    const int at = named ? fprintf(out, "%s:", method->name) : 0;
+    const int at = name ? fprintf(out, "%s:", name) : 0;
     char note[NOTE] = "", norm[32];
 
+    if (f->alpha > 10.0)
+        gcb_append(note, NOTE,
+                   "the update has another scale than the gradients, so only its "
+                   "cosine says something; ");
+    if (f->rounds > 1)
+        gcb_append(note, NOTE, "up to %u rounds; ", f->rounds);
     add_share(note, "kept ", f->density, " of positions");
-    add_share(note, "", f->union_density, " of elements sent by some worker");
+    if (f->union_density < 1.0)
+        add_share(note, "", f->union_density, " of elements sent by some worker");
     add_share(note, "the all-reduce dropped ", f->dropped, " of the energy selected");
     add_share(note, "encoding the sums again adds an error of ", f->second_error, "");
     if (!isnan(f->residual_norm))
@@ -171,7 +187,7 @@ static void show_sent(FILE *out, const struct gcb_method *method, const struct g
                    f->staleness_median, f->staleness_p99);
     add_share(note, "", f->clamped_share, " of the values clamped after tuning");
     add_bound(note, t);
-    opt_wrap(out, note, at, named ? 2 : 0);
+    opt_wrap(out, note, at, name ? 2 : 0);
     if (t->unsent_steps)
         opt_wrapf(out, 0, 0,
                   "note: the last %" PRIu64 " step%s not sent, because no message followed",
@@ -195,10 +211,10 @@ static void show_nothing_sent(FILE *out, const struct gcb_method *method,
 }
 
 void replay_show_notes(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
-                       bool named)
+                       const char *name)
 {
     if (t->figures.tally.messages)
-        show_sent(out, method, t, named);
+        show_sent(out, t, name);
     else if (!t->interrupted)
         show_nothing_sent(out, method, t);
 }

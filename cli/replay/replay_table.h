@@ -14,7 +14,8 @@ void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *ste
 int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
                        const struct gcb_replay_plan *plan, const struct gcb_replay_total *totals,
                        size_t count, struct gcb_diag *diag);
+/* Prints what was sent and lost in all steps, after `name` (NULL: there is only one method). */
 void replay_show_notes(FILE *out, const struct gcb_method *method,
-                       const struct gcb_replay_total *total, bool named);
+                       const struct gcb_replay_total *total, const char *name);
 
 #endif

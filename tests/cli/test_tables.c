@@ -288,7 +288,7 @@ static void show_replay(double v, double w)
     for (size_t i = 0; i < 4; i++)
         all[i] = replay_total(v, w);
     assert_int_equal(replay_show_totals(&p.report, methods, &plan, all, 4, NULL), 0);
-    replay_show_notes(p.report.out, &methods[1], &all[1], true);
+    replay_show_notes(p.report.out, &methods[1], &all[1], "topk");
     end(&p);
 }
 
