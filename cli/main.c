@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -233,6 +234,9 @@ int main(int argc, char **argv)
         .diag = &diag,
     };
 
+    /* One arena for all threads. FFTW ends the process if it finds no memory (gcb_fft_has_room looks before), and with
+     * several arenas a thread may find none where another one did. */
+    mallopt(M_ARENA_MAX, 1);
     /* a closed pipe becomes an error like any other, so that the command can remove half-written files */
     signal(SIGPIPE, SIG_IGN);
     interrupt_tidy();

@@ -41,6 +41,7 @@ for method in fft sparse:transform=dct,chunk=0; do
 done
 step=14 # threads need stacks and memory of their own
 for method in fft fft:chunk=65537 sparse:transform=dct,chunk=131101; do
+    step=$([ $method = fft:chunk=65537 ] && echo 5 || echo 14)
     scan prime.h5 compress --method $method --threads 4 --no-baselines --warmup 0 --per none --format json
 done
 scan prime.h5 inspect --spectrum --format json
