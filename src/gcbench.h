@@ -393,7 +393,7 @@ void gcb_exchange_close(struct gcb_exchange *exchange);
  * With a memory, x is added to what earlier steps did not send. A step that was begun and not finished ends here; its
  * tensor then counts as not sent, also after a failure of gcb_exchange_next or gcb_exchange_receive. GCB_E_NONFINITE: x
  * has an infinity or NaN, or the memory would get one; nothing has changed. But with GCB_NONFINITE_RAW the step goes on:
- * all workers get an update with infinities or NaNs, and no memory learns them. In a step that sends nothing, such a
+ * all workers get an update with infinities or NaNs, and no memory keeps them. In a step that sends nothing, such a
  * tensor is left out. GCB_E_NOMEM: from the FFT library.
  */
 int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float *x,

@@ -39,8 +39,8 @@ struct gcb_cuda_memory {
 int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                                  const float *gradient);
 
-/* Subtracts the decoded message from `left`, or clears `left`. With `masks`, momentum becomes 0 where something was sent. Moves 12 bytes per element,
- * 20 with `masks`. */
+/* Subtracts the decoded message from `left`, or clears `left`. With `masks`, momentum becomes 0 where something was
+ * sent. Moves 12 bytes per element, 20 with `masks`. */
 int gcb_cuda_memory_remove_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                                 const float *sent, int masks);
 

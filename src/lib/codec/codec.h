@@ -175,9 +175,9 @@ struct gcb_reduce_ops {
     void (*absorb)(void *state, unsigned round, const void *combined);
     /*
      * After the last round, whose combined values are `combined`; any integers and any finite floats are safe. Writes
-     * the weighted sum of the tensors, as far as the method keeps it, to `update`; and to `own` what of x it contains. The
-     * sum over all workers of weight times own is the update, up to rounding, if
-     * `conserves`. Either may be NULL: not wanted.
+     * the weighted sum of the tensors, as far as the method keeps it, to `update`, and the part of x that the update
+     * contains to `own`, without the weight. If `conserves`, the sum over all workers of weight times own is the update,
+     * up to rounding. Either may be NULL: not wanted.
      */
     void (*conclude)(void *state, const struct gcb_reduce_at *at, const float *x,
                      const void *combined, float *update, float *own);

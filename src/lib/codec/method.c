@@ -495,7 +495,7 @@ static int check_collective(const struct gcb_method *m, struct gcb_diag *diag)
             used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
                                      gcb_collective_names[i]);
     return gcb_diag_set(diag, GCB_E_INVALID,
-                        "method '%s' cannot use collective=%s with these parameters, only %s",
+                        "method '%s' cannot use collective=%s with these parameters; choose %s",
                         m->name, gcb_collective_names[p.collective], names);
 }
 

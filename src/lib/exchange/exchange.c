@@ -334,9 +334,10 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
     if (!e->begun || !e->open)
         return wrong_order("no round is open", diag);
     if (from != e->received)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "exchange: worker %u came when it was the turn of worker %u", from,
-                            e->received);
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "exchange: bytes of worker %u were received, but it is the turn of worker %u", from,
+            e->received);
     err = e->ops->receive(e->state, e->round, from, data, length, diag);
     if (err) {
         e->begun = false;
@@ -351,7 +352,7 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 
 /* ---- the end of a step ---- */
 
-/* The tensor of a step whose update has NaNs does not count: the memory loses it again. */
+/* A step whose update has NaNs does not count: its gradient is removed from the memory again. */
 static void forget_gradient(struct gcb_exchange *e)
 {
     float *residual = gcb_memory_addition(e->memory).acc;

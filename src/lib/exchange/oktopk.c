@@ -23,8 +23,8 @@
  * The paper evens out what the owners send before the last round. Here it is left out, as in the published code, because
  * the parts of a gather may have any length.
  *
- * Of what a worker selected, that part arrived whose position is in the result. If values are rounded, what the owner's
- * rounding changes counts as part of the owner's tensor.
+ * An element that a worker selected has arrived if its position is in the result. If values are rounded, the owner's
+ * rounding errors count as part of the owner's tensor.
  *
  * All workers begin with the same steps, so they estimate in the same steps. What was estimated counts after the last
  * message of a step. If a step fails for some worker before, no worker gets that far.
@@ -52,7 +52,7 @@ struct oktopk {
     uint64_t selected;       /* elements that all workers selected */
 };
 
-/* All steps but those that divide anew. */
+/* A step that computes new boundaries has one more. */
 static unsigned oktopk_rounds(const struct gcb_method *method)
 {
     (void)method;

@@ -30,8 +30,8 @@ struct gcb_pieces {
     struct gcb_list selected; /* elements of this worker's tensor */
     struct gcb_list offered;  /* the same, borrowed; none if the worker's weight is 0 */
     struct gcb_list result;   /* the weighted sum; after the last round */
-    /* What the result contains of this worker's tensor, in any order; after the last round. Not used if its weight is 0: then all that
-     * it selected counts as arrived. */
+    /* The part of this worker's tensor that the result contains, in any order; after the last round. Not used if the
+     * worker's weight is 0: then everything that it selected counts as arrived. */
     struct gcb_list own;
     bool spoilt;                    /* some worker has an infinity or NaN */
     struct gcb_message_parts sizes; /* of all messages */

@@ -15,10 +15,10 @@
  * A block is made sparse again before it is sent: a worker that selected k elements keeps the k / n (rounded up) largest
  * sums of the block; among equal ones, the first. A worker sends each block once.
  *
- * What a worker drops, also of other workers' sums, or changes by rounding, did not arrive of its own tensor, so that its
- * memory keeps it (the paper's global residual collection). What arrived may therefore have elements that the worker did
- * not select. Sums have the workers' weights; a worker with weight 0 could not give back what it drops, so it drops
- * nothing.
+ * A worker may drop, or change by rounding, sums that contain other workers' elements. All of this counts as not arrived
+ * of the worker's own tensor, so its memory keeps it (the paper's global residual collection). What arrived may therefore
+ * have elements that the worker did not select. A worker with weight 0 drops nothing, because nothing that it sends later
+ * would make up for it.
  */
 struct spardl {
     struct gcb_pieces p;
@@ -95,7 +95,7 @@ static int spardl_begin(void *state, const struct gcb_contribution *in, struct g
 
 /* ---- sending ---- */
 
-/* Of a block's sums, `kept` will arrive. The rest is taken from what this worker offered. */
+/* Subtracts the sums of a block that are dropped, all except `kept`, from what counts as arrived of this worker's tensor. */
 static int find_own(struct spardl *s, const struct gcb_list *sums, const struct gcb_list *kept,
                     struct gcb_diag *diag)
 {

@@ -12,9 +12,9 @@
  * is encoded, and update learns what the receiver decoded. Each tensor of each worker has its own memory.
  *
  * In the rules below, g is the gradient, p what is encoded, and s what was sent (the decoded message; zero if nothing
- * was sent), all in float32. A worker keeps the arrays e, v, a (not yet sent), u (momentum) and h (the last update, divided
- * by the sum of the workers' weights); m is the momentum's factor. The sums at the right are over all steps; "carried" means the value that a step begins with, "added" the
- * value that a step adds to v or a.
+ * was sent), all in float32. A worker keeps the arrays e, v, a (not yet sent), u (momentum) and h (the last update,
+ * divided by the sum of the workers' weights); m is the momentum's factor. The sums at the right are over all steps.
+ * "carried" means the value that a step begins with, "added" the value that a step adds to v or a.
  *
  *   none    p = g
  *   ef      p = decay e + g; e = p - s                sum s + e = sum g - (1 - decay) sum e_carried

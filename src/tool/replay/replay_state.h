@@ -100,7 +100,8 @@ int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *mes
 void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_message_plan *plan,
                              char name[40], struct gcb_coder_config *out);
 
-/* Message j of a step for all workers: reads gradients, runs the exchange, measures what arrived. `first` is the step's first message. */
+/* Message j of a step for all workers: reads gradients, runs the exchange, measures what arrived. `at` is the step's
+ * place in the plan. */
 int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag);
 

@@ -5,7 +5,8 @@
 
 /*
  * Error rules: how far each decoded element may be from the element that was encoded. A codec that rounds every
- * element by itself names its rule in `.error_rule` or `.error_rule_of` (src/lib/codec/codec.h). Each row of the table in error_rules.c
+ * element by itself names its rule in `.error_rule` or `.error_rule_of` (src/lib/codec/codec.h). Each row of the table in
+ * error_rules.c
  * is a rule. `gcbench verify`, the contract tests and the tests of the rules get everything from that row.
  *
  * A rule follows from the tensor and from the method's parameters. Only `range` reads its format from the message.
