@@ -361,16 +361,21 @@ static void forget_gradient(struct gcb_exchange *e)
         residual[i] -= e->gradient[i];
 }
 
-static int learn_own(struct gcb_exchange *e, struct gcb_diag *diag)
+static int make_own(struct gcb_exchange *e, struct gcb_diag *diag)
 {
     const uint64_t n = e->env.coder.env.count;
-    int err;
 
     if (!e->own)
         e->own = gcb_alloc_array(n, sizeof(*e->own));
-    if (!e->own)
-        return gcb_diag_nomem(diag, n * sizeof(*e->own), "what arrived");
-    err = e->ops->conclude(e->state, NULL, e->own, diag);
+    return e->own ? 0 : gcb_diag_nomem(diag, n * sizeof(*e->own), "what arrived");
+}
+
+static int learn_own(struct gcb_exchange *e, struct gcb_diag *diag)
+{
+    int err = make_own(e, diag);
+
+    if (!err)
+        err = e->ops->conclude(e->state, NULL, e->own, diag);
     if (!err)
         gcb_memory_update(e->memory, e->own);
     return err;
@@ -437,13 +442,17 @@ void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update)
     e->lacks_update = false;
 }
 
+/* Both results in one call: what arrived may be a share of the update (powersgd, countsketch). */
 int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
-    int err = e->unlearnt ? 0 : gcb_exchange_conclude(e, update, NULL, diag);
+    const bool both = e->begun && e->in.x && has_memory(e) && !e->ops->settle;
+    int err = both ? make_own(e, diag) : 0;
 
+    if (!err && !e->unlearnt)
+        err = gcb_exchange_conclude(e, update, both ? e->own : NULL, diag);
     if (err)
         return err;
-    err = gcb_exchange_learn(e, NULL, diag);
+    err = gcb_exchange_learn(e, both ? e->own : NULL, diag);
     e->unlearnt = err == GCB_E_NOMEM;
     return err;
 }

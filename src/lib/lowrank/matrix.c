@@ -173,7 +173,7 @@ static void rebuild_block(void *ctx, uint64_t i)
         .m = n,
         .n = cols,
         .k = (int)job->f->rank,
-        .alpha = job->weight,
+        .alpha = 1.0f,
         .a = job->p + first,
         .lda = (int)m->rows,
         .transpose_a = true,
@@ -184,10 +184,9 @@ static void rebuild_block(void *ctx, uint64_t i)
     });
 }
 
-void gcb_matrix_rebuild(const struct gcb_factors *f, float *m, float weight, const float *p,
-                        const float *q)
+void gcb_matrix_rebuild(const struct gcb_factors *f, float *m, const float *p, const float *q)
 {
-    struct product_job job = {.f = f, .p = p, .q = q, .out = m, .weight = weight};
+    struct product_job job = {.f = f, .p = p, .q = q, .out = m};
 
     job.block = block_length(f->m.cols, ROWS_LEAST);
     gcb_parallel(f->queue, blocks_of_rows(&job), rebuild_block, &job);

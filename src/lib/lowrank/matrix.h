@@ -26,7 +26,7 @@ uint64_t gcb_matrix_columns(const struct gcb_codec_env *env);
 /* May BLAS see this matrix? Its sides fit into an int. */
 bool gcb_matrix_fits(const struct gcb_matrix *m);
 
-/* P = weight Q M^T; Q = weight P M; M = weight P^T Q. Between gcb_blas_begin and gcb_blas_end. */
+/* P = weight Q M^T; Q = weight P M; M = P^T Q. Between gcb_blas_begin and gcb_blas_end. */
 struct gcb_factors {
     struct gcb_matrix m;
     unsigned rank;
@@ -36,8 +36,7 @@ void gcb_matrix_to_p(const struct gcb_factors *f, float *p, float weight, const 
                      const float *q);
 void gcb_matrix_to_q(const struct gcb_factors *f, float *q, float weight, const float *m,
                      const float *p);
-void gcb_matrix_rebuild(const struct gcb_factors *f, float *m, float weight, const float *p,
-                        const float *q);
+void gcb_matrix_rebuild(const struct gcb_factors *f, float *m, const float *p, const float *q);
 
 /*
  * Makes `rank` vectors of n elements orthonormal by the modified Gram-Schmidt process, in double precision and in the order

@@ -163,11 +163,10 @@ static bool make_q(struct powersgd *s, float *q, float weight, const float *x)
     return s->env.kernels->reduce.max_bits(q, q_floats(&s->f)) <= gcb_bits_of(LARGEST);
 }
 
-static void rebuild(const struct gcb_factors *f, float *out, float weight, const float *p,
-                    const float *q)
+static void rebuild(const struct gcb_factors *f, float *out, const float *p, const float *q)
 {
     gcb_blas_begin();
-    gcb_matrix_rebuild(f, out, weight, p, q);
+    gcb_matrix_rebuild(f, out, p, q);
     gcb_blas_end();
 }
 
@@ -262,7 +261,7 @@ static int powersgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mv
     if (s->env.kernels->reduce.max_bits(s->read, p) > gcb_bits_of(2.0f) ||
         s->env.kernels->reduce.max_bits(s->read + p, floats - p) > gcb_bits_of(LARGEST))
         return GCB_E_CORRUPT;
-    rebuild(&s->f, out->data, 1.0f, s->read, s->read + p);
+    rebuild(&s->f, out->data, s->read, s->read + p);
     return 0;
 }
 
@@ -351,6 +350,7 @@ static void powersgd_conclude(void *state, const struct gcb_reduce_at *at, const
                               const void *combined, float *update, float *own)
 {
     struct powersgd *s = state;
+    float *out = update ? update : own;
 
     if (s->dense) {
         if (update && s->env.count)
@@ -359,10 +359,10 @@ static void powersgd_conclude(void *state, const struct gcb_reduce_at *at, const
             memcpy(own, x, s->env.count * sizeof(float));
         return;
     }
-    if (update)
-        rebuild(&s->f, update, 1.0f, s->p, combined);
-    if (own)
-        rebuild(&s->f, own, at->total != 0.0f ? 1.0f / at->total : 0.0f, s->p, combined);
+    if (out)
+        rebuild(&s->f, out, s->p, combined);
+    for (uint64_t i = 0; own && i < s->env.count; i++)
+        own[i] = at->total != 0.0f ? out[i] / at->total : 0.0f;
     end_step(s, combined);
 }
 

@@ -68,7 +68,7 @@ static double run_calls(const struct bench *b)
     gcb_blas_begin();
     gcb_matrix_to_p(&b->f, b->p, 1.0f, b->x, b->q);
     gcb_matrix_to_q(&b->f, b->q, 1.0f, b->x, b->p);
-    gcb_matrix_rebuild(&b->f, b->update, 1.0f, b->p, b->q);
+    gcb_matrix_rebuild(&b->f, b->update, b->p, b->q);
     gcb_blas_end();
     return now() - begin;
 }
