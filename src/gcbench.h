@@ -18,7 +18,7 @@
  *     keeps a pointer to an array after a call, except a sum to its tensor `into` (gcb_sum_open), and an exchange to
  *     its tensor during a step (gcb_exchange_begin).
  *   - The same input gives the same message on all machines, with any number of threads (docs/format.md). The only
- *     exception is an FFT over a whole message.
+ *     exceptions are an FFT over a whole message, and powersgd, whose products are OpenBLAS's.
  *   - No function prints, exits or reads the environment.
  *
  * Threads may use different objects at the same time. Only one thread at a time may use an object. A call needs up to
@@ -341,7 +341,8 @@ int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
  *     gcb_exchange_finish(e, update, &diag);
  *
  * All workers must call these functions for the same steps, with the same method, count, seed, path, workers and
- * weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives all of them the same bits.
+ * weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives all of them the same bits. Methods that
+ * call FFTW or OpenBLAS also need the same library and CPU model for that.
  */
 struct gcb_exchange;
 
@@ -409,8 +410,8 @@ int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
 
 /*
  * Hands over what arrived in this round: in GCB_ROUND_GATHER and GCB_ROUND_SCATTER the bytes of each worker, in the
- * order of their numbers, this one's own included; in GCB_ROUND_REDUCE the combined values once, with `from` 0. The
- * bytes may be hostile. GCB_E_INVALID: no round is open, or it is not this worker's turn; nothing has changed. After
+ * order of their numbers, this one's own included; in GCB_ROUND_REDUCE the combined values once, with `from` 0, aligned
+ * as an array of them. The bytes may be hostile. GCB_E_INVALID: no round is open, or it is not this worker's turn; nothing has changed. After
  * another failure the step cannot go on. GCB_E_CORRUPT, GCB_E_MISMATCH, GCB_E_UNSUPPORTED: as gcb_sum_add. GCB_E_NOMEM.
  */
 int gcb_exchange_receive(struct gcb_exchange *exchange, uint32_t from, const void *data,
