@@ -347,8 +347,9 @@ static void note_adding(const struct out_report *report, const struct payoff_vie
              "decoding and an addition, the most that it can take; `bench` measures it",
              unmeasured, methods);
     if (again)
-        note(report, "twoshot, oktopk and spardl compress sums again, so the error of methods that "
-                     "they send is larger than rel L2");
+        note(report,
+             "twoshot, oktopk and spardl compress sums again, so methods that travel by them "
+             "(-v) have a larger error than rel L2");
 }
 
 /* Notes that speeds at different errors cannot be compared. After a search, counts methods that missed the target. */

@@ -443,8 +443,8 @@ def notes(rows, cases):
         said.append(f"adding messages was not measured for {len(unmeasured)} of {len(own)} methods: each is charged as a "
                     "decoding and an addition, the most that it can take; `bench` measures it")
     if any(r["collective"] not in ("allgather", "allreduce") for r in rows if not r["baseline"]):
-        said.append("twoshot, oktopk and spardl compress sums again, so the error of methods that they send is larger than "
-                    "rel L2")
+        said.append("twoshot, oktopk and spardl compress sums again, so methods that travel by them (-v) have a larger error "
+                    "than rel L2")
     if without:
         said.append(f"times of {len(without)} of {len(own)} methods have no interval, because some messages were timed fewer "
                     "than 6 times: --repeat 9 of sweep, bench or compress gives intervals")
