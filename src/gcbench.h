@@ -381,7 +381,7 @@ void gcb_reduction_combine(enum gcb_reduction reduction, void *acc, const void *
 /*
  * Opens worker options->worker's part in exchanges of tensors of n elements. `spec` is a method; its "collective"
  * (docs/exchange.md) says how messages travel. Each tensor needs its own exchange. The caller owns *out. Options: all,
- * except that `input` must be GCB_F32. Errors: as gcb_encoder_open.
+ * except that `input` must be GCB_F32, and `workers` at most 2^20. Errors: as gcb_encoder_open.
  */
 int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
                       const struct gcb_options *options, struct gcb_diag *diag);

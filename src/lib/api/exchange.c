@@ -4,6 +4,8 @@
 
 #include "src/lib/api/options.h"
 
+#define WORKERS_MOST 0x100000u /* each takes some bytes, also of this worker */
+
 /* Opens exchanges from public options; src/lib/exchange/exchange.c has the other functions of struct gcb_exchange. */
 
 static int check_options(const struct gcb_options *o, unsigned workers, struct gcb_diag *diag)
@@ -13,6 +15,9 @@ static int check_options(const struct gcb_options *o, unsigned workers, struct g
     if (o->worker >= workers)
         return gcb_diag_set(diag, GCB_E_INVALID, "worker %u of %u: workers are counted from 0",
                             o->worker, workers);
+    if (workers > WORKERS_MOST)
+        return gcb_diag_set(diag, GCB_E_INVALID, "an exchange has at most %u workers, not %u",
+                            WORKERS_MOST, workers);
     for (unsigned w = 0; o->weights && w < workers; w++)
         if (!isfinite(o->weights[w]))
             return gcb_diag_set(diag, GCB_E_INVALID, "the weight of worker %u is not finite", w);

@@ -203,6 +203,8 @@ static int allreduce_receive(void *state, unsigned round, uint32_t from, const v
     if (length != round_bytes(s, round))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "%zu bytes arrived, but a round has %llu", length,
                             (unsigned long long)round_bytes(s, round));
+    if ((uintptr_t)data % sizeof(float))
+        data = memcpy(s->values, data, length);
     take_combined(s, round, data, length);
     if (!s->spoilt && round + 1 < rounds_of(s))
         s->ops->absorb(s->codec, round, data);

@@ -185,13 +185,13 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
         err = e->ops->create(&state, &env, diag);
     if (err)
         return err;
+    e->begun = e->unlearnt = false;
     if (state) {
         keep_codec(e->ops, state, e->state);
         e->ops->destroy(e->state);
         e->state = state;
     }
     e->env = env;
-    e->begun = false;
     gcb_method_memory_for(&params, method, e->env.coder.env.count);
     gcb_memory_set_params(e->memory, &params);
     return 0;
@@ -352,6 +352,27 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 
 /* ---- the end of a step ---- */
 
+/* Where the memory minus what arrived overflows, nothing arrived: after a division by a tiny weight, or hostile bytes. */
+static void keep_finite(const struct gcb_exchange *e, float *own)
+{
+    const uint64_t n = e->env.coder.env.count;
+    const float *residual = gcb_memory_residual(e->memory);
+
+    if (e->kernels.reduce.max_bits(own, n) < gcb_bits_of(0x1p100f)) /* too small for it */
+        return;
+    for (uint64_t i = 0; i < n; i++)
+        own[i] = isfinite(residual[i] - own[i]) ? own[i] : 0.0f;
+}
+
+static int conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag)
+{
+    const int err = e->ops->conclude(e->state, update, own, diag);
+
+    if (!err && own && has_memory(e) && !e->in.raw)
+        keep_finite(e, own);
+    return err;
+}
+
 /* A step whose update has NaNs does not count: its gradient is removed from the memory again. */
 static void forget_gradient(struct gcb_exchange *e)
 {
@@ -375,7 +396,7 @@ static int learn_own(struct gcb_exchange *e, struct gcb_diag *diag)
     int err = make_own(e, diag);
 
     if (!err)
-        err = e->ops->conclude(e->state, NULL, e->own, diag);
+        err = conclude(e, NULL, e->own, diag);
     if (!err)
         gcb_memory_update(e->memory, e->own);
     return err;
@@ -428,7 +449,7 @@ int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, str
         set_zero(own, e->env.coder.env.count);
         return 0;
     }
-    err = e->ops->conclude(e->state, update, own, diag);
+    err = conclude(e, update, own, diag);
     e->begun = err == GCB_E_NOMEM; /* it may be tried again */
     e->lacks_update = !err && gcb_memory_wants_update(e->memory);
     if (!err && update)

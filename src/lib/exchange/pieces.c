@@ -196,7 +196,11 @@ int gcb_pieces_settle(void *state, const struct gcb_addition *to, struct gcb_dia
 
     (void)diag;
     for (uint64_t i = 0; i < own.n; i++) {
-        to->acc[own.pos[i]] += to->weight * own.x[i];
+        const float rest = to->acc[own.pos[i]] + to->weight * own.x[i];
+
+        if (!isfinite(rest)) /* own was divided by a tiny weight */
+            continue;
+        to->acc[own.pos[i]] = rest;
         if (to->mask)
             gcb_addition_mark(to, own.pos[i], own.x[i]);
     }

@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "kernels/philox/philox_elem.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
@@ -17,6 +19,7 @@
 #define MOST_ROWS 31  /* so that a block of Philox for each row fits ROWS_APART */
 #define ROWS_APART 64 /* blocks of Philox for the rows of 2^32 elements */
 #define MOST_COLUMNS 0x7fffffffu
+#define MOST_SPARE 0x100000u /* cells, if a row has more columns than the tensor has elements */
 #define HEAD (2 * sizeof(uint64_t)) /* bytes before the cells */
 
 struct countsketch {
@@ -54,6 +57,10 @@ static int countsketch_init(void *state, const struct gcb_codec_env *env, struct
     s->k = gcb_kept_of(1.0 - s->theta, env->count);
     if (env->decoding)
         return 0;
+    if (s->columns > env->count && cells_of(s) > MOST_SPARE)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "%" PRIu64 " columns are too many for a tensor of %" PRIu64 " elements",
+                            s->columns, env->count);
     s->key = gcb_draw_stream(env, &(struct gcb_step){.step = 0}, HASHES) ^ env->seed;
     s->table = gcb_alloc_array(cells_of(s), sizeof(*s->table));
     return s->table ? 0 : gcb_diag_nomem(diag, cells_of(s) * sizeof(*s->table), "a sketch");

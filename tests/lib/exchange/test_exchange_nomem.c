@@ -290,11 +290,79 @@ static void a_change_may_fail(void **state)
         }
 }
 
+/* A count that exceeds its segment is refused before anything is allocated for its elements. */
+static void a_damaged_count_takes_no_memory(void **state)
+{
+    struct {
+        uint8_t head[4];
+        uint32_t count;
+        uint8_t rest[2000];
+    } message = {.count = N / WORKERS + 2};
+    struct gcb_round sent = {.size = sizeof(sent)};
+    struct gcb_exchange *e;
+
+    (void)state;
+    assert_int_equal(open_worker(&e, "topk:collective=spardl", 0, NULL), 0);
+    assert_int_equal(gcb_exchange_begin(e, 0, x[0], NULL), 0);
+    assert_int_equal(gcb_exchange_next(e, &sent, NULL), 1);
+    memcpy(message.head, sent.data, sizeof(message.head));
+    assert_int_equal(gcb_exchange_receive(e, 0, NULL, 0, NULL), 0);
+    calls = 0;
+    assert_int_equal(gcb_exchange_receive(e, 1, &message, sizeof(message), NULL), GCB_E_CORRUPT);
+    assert_int_equal(calls, 0);
+    gcb_exchange_close(e);
+}
+
+/* A step whose update arrived, but that the memory could not learn, ends when the method changes. */
+static void a_change_ends_an_unlearnt_step(void **state)
+{
+    static const char spec[] = "qsgd:memory=ef,collective=twoshot";
+    float update[N];
+
+    (void)state;
+    for (size_t n = 1;; n++) {
+        struct gcb_round sent = {.size = sizeof(sent)};
+        struct gcb_diag diag = {0};
+        struct gcb_exchange *e;
+        int err;
+
+        record(spec, update);
+        assert_int_equal(open_worker(&e, spec, 0, NULL), 0);
+        assert_int_equal(gcb_exchange_begin(e, 0, x[0], NULL), 0);
+        for (unsigned r = 0; r < tape.rounds; r++) {
+            assert_int_equal(gcb_exchange_next(e, &sent, NULL), 1);
+            for (unsigned i = 0; i < WORKERS; i++) {
+                assert_int_equal(gcb_exchange_receive(e, i, tape.round[r].data[i],
+                                                      tape.round[r].length[i], NULL),
+                                 0);
+                free(tape.round[r].data[i]);
+            }
+        }
+        assert_int_equal(gcb_exchange_next(e, &sent, NULL), 0);
+        calls = 0;
+        fail_at = n;
+        err = gcb_exchange_finish(e, update, &diag);
+        fail_at = 0;
+        if (err) {
+            must_be_nomem(err, &diag);
+            assert_int_equal(gcb_exchange_set(e, "bits", "6", NULL), 0);
+            assert_int_equal(gcb_exchange_finish(e, update, NULL), GCB_E_INVALID);
+        }
+        gcb_exchange_close(e);
+        if (!err) {
+            assert_true(n > 1);
+            break;
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_change_may_fail),
+        cmocka_unit_test(a_damaged_count_takes_no_memory),
+        cmocka_unit_test(a_change_ends_an_unlearnt_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
