@@ -253,9 +253,12 @@ static bool allreduce_spoilt(const void *state)
     return ((const struct allreduce *)state)->spoilt;
 }
 
+/* With weights that add up to 0, a method whose workers share one result cannot say what arrived of whom. */
 static bool allreduce_conserves(const void *state)
 {
-    return ((const struct allreduce *)state)->ops->conserves;
+    const struct allreduce *s = state;
+
+    return s->ops->conserves && s->env.total != 0.0f;
 }
 
 const struct gcb_collective_ops gcb_collective_allreduce = {

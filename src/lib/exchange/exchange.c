@@ -373,15 +373,6 @@ static int conclude(struct gcb_exchange *e, float *update, float *own, struct gc
     return err;
 }
 
-/* A step whose update has NaNs does not count: its gradient is removed from the memory again. */
-static void forget_gradient(struct gcb_exchange *e)
-{
-    float *residual = gcb_memory_addition(e->memory).acc;
-
-    for (uint64_t i = 0; i < e->env.coder.env.count; i++)
-        residual[i] -= e->gradient[i];
-}
-
 static int make_own(struct gcb_exchange *e, struct gcb_diag *diag)
 {
     const uint64_t n = e->env.coder.env.count;
@@ -410,8 +401,8 @@ int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag
     if (!e->in.x || !has_memory(e))
         return 0;
     if (e->ops->spoilt && e->ops->spoilt(e->state)) {
-        if (!e->in.raw)
-            forget_gradient(e);
+        if (!e->in.raw) /* the tensor of a step whose update has NaNs does not count */
+            gcb_memory_forget(e->memory, e->gradient);
         return 0;
     }
     if (e->in.raw) {

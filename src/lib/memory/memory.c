@@ -310,23 +310,25 @@ struct input_pass {
     float *sum;
 };
 
+/* What this step added to the array `e` at element k. */
+static float added(const struct gcb_memory *m, const float *in, uint64_t k)
+{
+    const float momentum = (float)m->p.momentum, g = in[k];
+
+    if (!m->u)
+        return g;
+    if (m->p.kind == GCB_MEMORY_GMC)
+        return gcb_memory_momentum(momentum, m->u[k], g, GCB_NESTEROV_NO);
+    return m->p.nesterov ? m->u[k] + g * (float)m->clip_scale : m->u[k];
+}
+
 static void add_input_span(void *ctx, uint64_t i)
 {
     const struct input_pass *pass = ctx;
-    const struct gcb_memory *m = pass->m;
-    const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(m->count, i);
-    const float scale = (float)m->clip_scale, momentum = (float)m->p.momentum;
+    const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(pass->m->count, i);
 
-    for (uint64_t k = from; k < to; k++) {
-        const float g = pass->g[k];
-
-        if (!m->u)
-            pass->sum[k] += g;
-        else if (m->p.kind == GCB_MEMORY_GMC)
-            pass->sum[k] += gcb_memory_momentum(momentum, m->u[k], g, GCB_NESTEROV_NO);
-        else
-            pass->sum[k] += m->p.nesterov ? m->u[k] + g * scale : m->u[k];
-    }
+    for (uint64_t k = from; k < to; k++)
+        pass->sum[k] += added(pass->m, pass->g, k);
 }
 
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum)
@@ -334,6 +336,24 @@ void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum
     struct input_pass pass = {m, g, sum};
 
     gcb_parallel(&m->queue, gcb_span_count(m->count), add_input_span, &pass);
+}
+
+static void forget(struct gcb_memory *m, const float *g, uint64_t from, uint64_t to)
+{
+    const float scale =
+        (float)m->clip_scale * (m->p.nesterov == GCB_NESTEROV_YES ? (float)m->p.momentum : 1.0f);
+
+    for (uint64_t k = from; k < to; k++) {
+        m->e[k] -= added(m, g, k);
+        if (m->u && m->p.kind != GCB_MEMORY_GMC)
+            m->u[k] -= scale * g[k];
+    }
+}
+
+void gcb_memory_forget(struct gcb_memory *m, const float *g)
+{
+    if (m->e)
+        each(m, g, forget);
 }
 
 const float *gcb_memory_residual(const struct gcb_memory *m)

@@ -84,6 +84,9 @@ void gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 
+/* Instead of learn: removes g from the memory again, up to rounding. What decayed stays decayed. */
+void gcb_memory_forget(struct gcb_memory *m, const float *g);
+
 /* What has not been sent yet (count floats), or NULL if nothing is kept. */
 const float *gcb_memory_residual(const struct gcb_memory *m);
 
