@@ -1,9 +1,7 @@
 """Fashion-MNIST: images of clothes in ten classes, from the files of a Debian package."""
 
-import argparse
 import gzip
 from pathlib import Path
-from typing import Iterator, Tuple
 
 import numpy as np
 import torch
@@ -40,24 +38,18 @@ def load(folder: str, part: str) -> Batch:
 
 class Fashion(Task):
     dataset, unit = "fashion-mnist", "images"
-    folder, package = "/usr/share/datasets/fashion-mnist", "dataset-fashion-mnist"
+    folder = "/usr/share/datasets/fashion-mnist"  # of the package dataset-fashion-mnist
     data_help = "folder of the four idx files"
 
     def load(self, folder: str, part: str) -> Batch:
         return load(folder, part)
 
-    def batches(self, data: Batch, args: argparse.Namespace, worker: int) -> Iterator[Tuple[int, Batch]]:
+    def count(self, data: Batch) -> int:
+        return len(data[1])
+
+    def pick(self, data: Batch, chosen: torch.Tensor) -> Batch:
         images, labels = data
-        if len(labels) < args.workers * args.batch_size:
-            raise ValueError(f"{len(labels)} images do not fill one batch of {args.workers} x {args.batch_size}")
-        epoch = 0
-        while True:
-            order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(args.seed * 1_000_003 + epoch))
-            mine = order[worker::args.workers]
-            for first in range(0, len(mine) - args.batch_size + 1, args.batch_size):
-                chosen = mine[first:first + args.batch_size]
-                yield epoch, (images[chosen], labels[chosen])
-            epoch += 1
+        return images[chosen], labels[chosen]
 
     def score(self, model: nn.Module, data: Batch) -> str:
         images, labels = (part[:2000] for part in data)

@@ -1,10 +1,9 @@
 """English text, word by word or byte by byte, from the files of a Debian package."""
 
-import argparse
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Iterator, List, Tuple
+from typing import List
 
 import torch
 from torch import nn
@@ -27,7 +26,7 @@ class Text(Task):
     """Predict the next token. A batch is batch_size pieces of `length` tokens; every tenth piece is for tests."""
 
     dataset, unit = "fortunes", "pieces of text"
-    folder, package = "/usr/share/games/fortunes", "fortunes"
+    folder = "/usr/share/games/fortunes"  # of the package fortunes
     data_help = "folder of text files without a suffix"
 
     def __init__(self, length: int, vocabulary: int) -> None:
@@ -45,17 +44,11 @@ class Text(Task):
         test = torch.arange(len(pieces)) % 10 == 9
         return pieces[test if part == "test" else ~test]
 
-    def batches(self, data: torch.Tensor, args: argparse.Namespace, worker: int) -> Iterator[Tuple[int, Batch]]:
-        if len(data) < args.workers * args.batch_size:
-            raise ValueError(f"{len(data)} pieces do not fill one batch of {args.workers} x {args.batch_size}")
-        epoch = 0
-        while True:
-            order = torch.randperm(len(data), generator=torch.Generator().manual_seed(args.seed * 1_000_003 + epoch))
-            mine = order[worker::args.workers]
-            for first in range(0, len(mine) - args.batch_size + 1, args.batch_size):
-                chosen = data[mine[first:first + args.batch_size]]
-                yield epoch, (chosen[:, :-1], chosen[:, 1:])
-            epoch += 1
+    def count(self, data: torch.Tensor) -> int:
+        return len(data)
+
+    def pick(self, data: torch.Tensor, chosen: torch.Tensor) -> Batch:
+        return data[chosen, :-1], data[chosen, 1:]
 
     def score(self, model: nn.Module, data: torch.Tensor) -> str:
         pieces = data[:200]

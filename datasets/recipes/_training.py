@@ -29,16 +29,31 @@ class Task:
     dataset = ""   # its name in the dumps
     unit = ""      # what a batch counts: "images"
     folder = ""    # where the Debian package puts it
-    package = ""   # the package
     data_help = ""  # what --data names
 
     def load(self, folder: str, part: str) -> Any:
         """The part "train" or "test". Raises FileNotFoundError, ValueError."""
         raise NotImplementedError
 
-    def batches(self, data: Any, args: argparse.Namespace, worker: int) -> Iterator[Tuple[int, Batch]]:
-        """Endless (epoch, (inputs, class of each output)): in an epoch, an example goes to at most one worker."""
+    def pick(self, data: Any, chosen: torch.Tensor) -> Batch:
+        """The inputs of these examples, and the class of each output."""
         raise NotImplementedError
+
+    def count(self, data: Any) -> int:
+        """The number of examples."""
+        raise NotImplementedError
+
+    def batches(self, data: Any, args: argparse.Namespace, worker: int) -> Iterator[Tuple[int, Batch]]:
+        """Endless (epoch, batch): in each epoch, each example goes to at most one worker."""
+        count, epoch = self.count(data), 0
+        if count < args.workers * args.batch_size:
+            raise ValueError(f"{count} {self.unit} do not fill one batch of {args.workers} x {args.batch_size}")
+        while True:
+            order = torch.randperm(count, generator=torch.Generator().manual_seed(args.seed * 1_000_003 + epoch))
+            mine = order[worker::args.workers]
+            for first in range(0, len(mine) - args.batch_size + 1, args.batch_size):
+                yield epoch, self.pick(data, mine[first:first + args.batch_size])
+            epoch += 1
 
     def score(self, model: nn.Module, data: Any) -> str:
         """A line about a trained model, on the part "test"."""

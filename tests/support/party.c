@@ -99,6 +99,21 @@ void party_close(struct party *p)
     memset(p, 0, sizeof(*p));
 }
 
+float *party_sum(float *const *x, unsigned workers, uint64_t n, const float *weights)
+{
+    float *sum = calloc(n + 1, sizeof(*sum));
+
+    assert_non_null(sum);
+    for (uint64_t i = 0; i < n; i++) {
+        double s = 0.0;
+
+        for (unsigned w = 0; w < workers; w++)
+            s += (double)(weights ? weights[w] : 1.0f / (float)workers) * (double)x[w][i];
+        sum[i] = (float)s;
+    }
+    return sum;
+}
+
 double party_distance(const float *a, const float *b, uint64_t n)
 {
     const double norm = trip_norm(b, n), distance = trip_distance(a, b, n);

@@ -39,6 +39,10 @@ void party_fill(struct party *p, uint64_t seed, float common);
 void party_step(struct party *p, uint64_t step);
 void party_close(struct party *p);
 
+/* The weighted sum of n elements of each worker's array, in double, rounded; the caller frees it. Weights NULL: each is
+ * 1 / workers. */
+float *party_sum(float *const *x, unsigned workers, uint64_t n, const float *weights);
+
 /* ||a - b|| / ||b||; 0 if both are 0. */
 double party_distance(const float *a, const float *b, uint64_t n);
 

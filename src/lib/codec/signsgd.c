@@ -193,11 +193,24 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
 }
 
 /* The sign bits of four floats, from four bits of a message. */
-#define M 0x80000000u
+#define MINUS 0x80000000u
 static const uint32_t sign_bits[16][4] = {
-    {0, 0, 0, 0}, {M, 0, 0, 0}, {0, M, 0, 0}, {M, M, 0, 0}, {0, 0, M, 0}, {M, 0, M, 0},
-    {0, M, M, 0}, {M, M, M, 0}, {0, 0, 0, M}, {M, 0, 0, M}, {0, M, 0, M}, {M, M, 0, M},
-    {0, 0, M, M}, {M, 0, M, M}, {0, M, M, M}, {M, M, M, M},
+    {0, 0, 0, 0},
+    {MINUS, 0, 0, 0},
+    {0, MINUS, 0, 0},
+    {MINUS, MINUS, 0, 0},
+    {0, 0, MINUS, 0},
+    {MINUS, 0, MINUS, 0},
+    {0, MINUS, MINUS, 0},
+    {MINUS, MINUS, MINUS, 0},
+    {0, 0, 0, MINUS},
+    {MINUS, 0, 0, MINUS},
+    {0, MINUS, 0, MINUS},
+    {MINUS, MINUS, 0, MINUS},
+    {0, 0, MINUS, MINUS},
+    {MINUS, 0, MINUS, MINUS},
+    {0, MINUS, MINUS, MINUS},
+    {MINUS, MINUS, MINUS, MINUS},
 };
 
 /* Elements first to first + n, all of one bucket. sign[j]: the sign bit of element first + j. */

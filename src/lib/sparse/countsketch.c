@@ -28,7 +28,7 @@ struct countsketch {
     uint64_t asked; /* parameter: columns; 0: from `cells` */
     double theta;
     uint64_t columns, k, key;
-    float *table; /* of an encoder */
+    float *table; /* of an encoder that makes messages */
     struct gcb_codec_env env;
 };
 
@@ -62,6 +62,8 @@ static int countsketch_init(void *state, const struct gcb_codec_env *env, struct
                             "%" PRIu64 " columns are too many for a tensor of %" PRIu64 " elements",
                             s->columns, env->count);
     s->key = gcb_draw_stream(env, &(struct gcb_step){.step = 0}, HASHES) ^ env->seed;
+    if (env->workers) /* an exchange has room for the table */
+        return 0;
     s->table = gcb_alloc_array(cells_of(s), sizeof(*s->table));
     return s->table ? 0 : gcb_diag_nomem(diag, cells_of(s) * sizeof(*s->table), "a sketch");
 }

@@ -12,31 +12,10 @@
 
 #include <cmocka.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/codec/coder.h"
+#include "tests/support/counted_alloc.h"
 
-/* ---- the allocator ---- */
-
-static size_t calls, live;
 static size_t failing_calls; /* calls of the function under test alone */
-static size_t fail_at;       /* the call that fails, from 1; 0: none */
-
-void *gcb_alloc(size_t bytes)
-{
-    void *p;
-
-    if (++calls == fail_at || bytes > SIZE_MAX - GCB_ALIGN)
-        return NULL;
-    p = aligned_alloc(GCB_ALIGN, (bytes + GCB_ALIGN) / GCB_ALIGN * GCB_ALIGN);
-    live += p != NULL;
-    return p;
-}
-
-void gcb_free(void *p)
-{
-    live -= p != NULL;
-    free(p);
-}
 
 /* ---- methods ---- */
 
@@ -60,7 +39,7 @@ static void same_or_nomem(int err, const struct gcb_diag *diag, const struct gcb
 {
     if (err == GCB_E_NOMEM)
         return;
-    fail_msg("%s, allocation %zu: %d (%s)", m->name, fail_at, err, diag->text);
+    fail_msg("%s, allocation %zu: %d (%s)", m->name, counted.fail_at, err, diag->text);
 }
 
 /* Lets each allocation of run() fail in turn, until one run needs no more; returns how many there are. */
@@ -77,18 +56,18 @@ struct attempt {
 static size_t each_failure(const struct attempt *a,
                            int (*run)(const struct attempt *a, struct gcb_diag *diag))
 {
-    const size_t before = live;
+    const size_t before = counted.live;
 
     for (size_t n = 1;; n++) {
         struct gcb_diag diag = {0};
         int err;
 
-        calls = 0;
-        fail_at = n;
+        counted.calls = 0;
+        counted.fail_at = n;
         err = run(a, &diag);
-        fail_at = 0;
-        assert_int_equal(live, before);
-        if (calls < n) { /* nothing was left to fail */
+        counted.fail_at = 0;
+        assert_int_equal(counted.live, before);
+        if (counted.calls < n) { /* nothing was left to fail */
             assert_int_equal(err, 0);
             return n - 1;
         }
@@ -140,16 +119,16 @@ static void round_trip(struct attempt *a, const struct gcb_method *m, uint8_t **
     assert_int_equal(gcb_coder_create(&c, m, &config, NULL), 0);
     w.cap = gcb_coder_bound(c);
     w.data = *message = malloc(w.cap);
-    calls = 0;
+    counted.calls = 0;
     assert_int_equal(gcb_coder_encode(c, &at, &(struct gcb_view){x, N}, &w, NULL), 0);
-    assert_int_equal(calls, 0);
+    assert_int_equal(counted.calls, 0);
     gcb_coder_destroy(c);
     *a = (struct attempt){.m = m, .message = w.data, .length = w.len};
     assert_int_equal(gcb_coder_create_decoder(&a->decoder, w.data, w.len, &config, NULL), 0);
-    calls = 0;
+    counted.calls = 0;
     assert_int_equal(gcb_coder_decode(a->decoder, w.data, w.len, &(struct gcb_mview){x, N}, NULL),
                      0);
-    assert_int_equal(calls, 0);
+    assert_int_equal(counted.calls, 0);
     free(x);
 }
 
@@ -171,7 +150,7 @@ static void every_allocation_may_fail(void **state)
         failures += each_failure(&a, describe);
         gcb_coder_destroy(a.decoder);
         free(message);
-        assert_int_equal(live, 0);
+        assert_int_equal(counted.live, 0);
     }
     assert_true(failures >= 3); /* the codes' histograms */
 }
@@ -200,48 +179,48 @@ static int change(const struct attempt *a, struct gcb_diag *diag)
 {
     static uint8_t message[8 * N];
     static float x[N];
-    const size_t failing = fail_at;
+    const size_t failing = counted.fail_at;
     struct gcb_encoder *e = NULL;
     size_t length, before;
     int err;
 
     for (int i = 0; i < N; i++)
         x[i] = (float)((i * 7919) % 1001 - 500) * 0.01f;
-    fail_at = 0;
+    counted.fail_at = 0;
     assert_int_equal(gcb_encoder_open(&e, a->spec, N, NULL, NULL), 0);
     assert_int_equal(gcb_encode(e, 0, 0, x, message, sizeof(message), &length, NULL), 0);
     before = gcb_encoder_bound(e);
-    calls = 0;
-    fail_at = failing;
+    counted.calls = 0;
+    counted.fail_at = failing;
     err = gcb_encoder_set(e, a->key, a->value, diag);
-    failing_calls = calls;
-    fail_at = 0;
+    failing_calls = counted.calls;
+    counted.fail_at = 0;
     assert_true(err == 0 || gcb_encoder_bound(e) == before);
     assert_int_equal(gcb_encode(e, 1, 0, x, message, sizeof(message), &length, NULL), 0);
     gcb_encoder_close(e);
-    calls = failing_calls;
+    counted.calls = failing_calls;
     return err;
 }
 
 /* The decoder of a raw message that gets no memory for the method of the next message stays what it is. */
 static int learn(const struct attempt *a, struct gcb_diag *diag)
 {
-    const size_t failing = fail_at;
+    const size_t failing = counted.fail_at;
     struct gcb_decoder *d = NULL;
     static float y[N];
     int err;
 
-    fail_at = 0;
+    counted.fail_at = 0;
     assert_int_equal(gcb_decoder_open_like(&d, a->stored, a->stored_length, NULL, NULL), 0);
-    calls = 0;
-    fail_at = failing;
+    counted.calls = 0;
+    counted.fail_at = failing;
     err = gcb_decode(d, a->message, a->length, y, diag);
-    failing_calls = calls;
-    fail_at = 0;
+    failing_calls = counted.calls;
+    counted.fail_at = 0;
     assert_int_equal(gcb_decode(d, a->stored, a->stored_length, y, NULL), 0);
     assert_int_equal(gcb_decode(d, a->message, a->length, y, NULL), 0);
     gcb_decoder_close(d);
-    calls = failing_calls;
+    counted.calls = failing_calls;
     return err;
 }
 
@@ -266,7 +245,7 @@ static void public_objects_may_fail(void **state)
             assert_int_equal(each_failure(&a, change), 0);
         else
             assert_true(each_failure(&a, change) >= 3);
-        assert_int_equal(live, 0);
+        assert_int_equal(counted.live, 0);
     }
 }
 
@@ -288,7 +267,7 @@ static void learning_may_fail(void **state)
     gcb_coder_destroy(raw.decoder);
     free(message);
     free(stored);
-    assert_int_equal(live, 0);
+    assert_int_equal(counted.live, 0);
 }
 
 /* Lengths that no memory holds are an ordinary failure too. */
@@ -304,7 +283,7 @@ static void absurd_sizes(void **state)
 
         assert_int_equal(gcb_coder_create(&c, &m, &config, &diag), GCB_E_NOMEM);
         assert_null(c);
-        assert_int_equal(live, 0);
+        assert_int_equal(counted.live, 0);
     }
 }
 

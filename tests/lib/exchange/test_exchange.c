@@ -15,22 +15,6 @@ enum { N = 5000 };
 
 static const float weights[] = {0.5f, 0.25f, -1.0f, 0.3f};
 
-/* The weighted sum of the tensors in double, rounded. */
-static float *weighted_sum(float *const *x, unsigned workers, uint64_t n, const float *weight)
-{
-    float *sum = calloc(n, sizeof(*sum));
-
-    assert_non_null(sum);
-    for (uint64_t i = 0; i < n; i++) {
-        double s = 0.0;
-
-        for (unsigned w = 0; w < workers; w++)
-            s += (double)(weight ? weight[w] : 1.0f / (float)workers) * (double)x[w][i];
-        sum[i] = (float)s;
-    }
-    return sum;
-}
-
 static void expect_sum(const char *spec, const float *weight, double tolerance)
 {
     const struct party_options o = {.workers = 4, .weights = weight};
@@ -40,10 +24,10 @@ static void expect_sum(const char *spec, const float *weight, double tolerance)
     party_open(&p, spec, N, &o);
     party_fill(&p, 1, 1.0f);
     party_step(&p, 7);
-    want = weighted_sum(p.x, 4, N, weight);
+    want = party_sum(p.x, 4, N, weight);
     assert_true(party_distance(p.update[0], want, N) <= tolerance);
     free(want);
-    want = weighted_sum(p.own, 4, N, weight); /* nothing is lost on the way */
+    want = party_sum(p.own, 4, N, weight); /* nothing is lost on the way */
     assert_true(party_distance(p.update[0], want, N) <= tolerance);
     free(want);
     party_close(&p);

@@ -12,33 +12,11 @@
 
 #include <cmocka.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/exchange/exchange.h"
+#include "tests/support/counted_alloc.h"
 #include "tests/support/trip.h"
 
 enum { N = 500, WORKERS = 3, ROUNDS = 64 };
-
-/* ---- the allocator ---- */
-
-static size_t calls, live;
-static size_t fail_at; /* the call that fails, from 1; 0: none */
-
-void *gcb_alloc(size_t bytes)
-{
-    void *p;
-
-    if (++calls == fail_at || bytes > SIZE_MAX - GCB_ALIGN)
-        return NULL;
-    p = aligned_alloc(GCB_ALIGN, (bytes + GCB_ALIGN) / GCB_ALIGN * GCB_ALIGN);
-    live += p != NULL;
-    return p;
-}
-
-void gcb_free(void *p)
-{
-    live -= p != NULL;
-    free(p);
-}
 
 /* ---- one worker, who gets the bytes of an earlier run ---- */
 
@@ -69,7 +47,7 @@ static int open_worker(struct gcb_exchange **e, const char *spec, uint32_t worke
 static void must_be_nomem(int err, const struct gcb_diag *diag)
 {
     if (err != GCB_E_NOMEM || diag->status != GCB_E_NOMEM || !diag->text[0])
-        fail_msg("allocation %zu: %d (%s)", fail_at, err, diag->text);
+        fail_msg("allocation %zu: %d (%s)", counted.fail_at, err, diag->text);
     failures++;
 }
 
@@ -209,16 +187,16 @@ static void each_allocation_fails(const char *spec)
     play_all(spec, got, rest_want);
     assert_memory_equal(got, want, sizeof(got));
     for (size_t n = 1;; n++) {
-        const size_t before = live;
+        const size_t before = counted.live;
 
-        calls = 0;
-        fail_at = n;
+        counted.calls = 0;
+        counted.fail_at = n;
         play_all(spec, got, rest);
-        fail_at = 0;
-        assert_int_equal(live, before);
+        counted.fail_at = 0;
+        assert_int_equal(counted.live, before);
         if (memcmp(got, want, sizeof(got)) || memcmp(rest, rest_want, sizeof(rest)))
             fail_msg("%s: another result after allocation %zu failed", spec, n);
-        if (calls < n) /* nothing was left to fail */
+        if (counted.calls < n) /* nothing was left to fail */
             break;
     }
     for (unsigned r = 0; r < tape.rounds; r++)
@@ -247,7 +225,7 @@ static void every_allocation_may_fail(void **state)
                     gcb_method_change(&one, "memory", fed ? "ef" : "none", NULL))
                     continue;
                 each_allocation_fails(gcb_method_spec(spec, sizeof(spec), &one, GCB_SPEC_FULL));
-                assert_int_equal(live, 0);
+                assert_int_equal(counted.live, 0);
             }
     assert_true(failures > 500 && late_failures > 3);
 }
@@ -262,24 +240,24 @@ static void a_change_may_fail(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++)
         for (size_t n = 1;; n++) {
-            const size_t before = live;
+            const size_t before = counted.live;
             struct gcb_diag diag = {0};
             struct gcb_exchange *e;
             int err;
 
             record(specs[i], want);
             assert_int_equal(open_worker(&e, specs[i], 0, NULL), 0);
-            calls = 0;
-            fail_at = n;
+            counted.calls = 0;
+            counted.fail_at = n;
             err = gcb_exchange_set(e, keys[i], i ? "6" : "50", &diag);
-            fail_at = 0;
+            counted.fail_at = 0;
             if (err) {
                 must_be_nomem(err, &diag);
                 assert_int_equal(play(e, got), 0);
                 assert_memory_equal(got, want, sizeof(got));
             }
             gcb_exchange_close(e);
-            assert_int_equal(live, before);
+            assert_int_equal(counted.live, before);
             for (unsigned r = 0; r < tape.rounds; r++)
                 for (unsigned k = 0; k < tape.round[r].arrays; k++)
                     free(tape.round[r].data[k]);
@@ -307,9 +285,9 @@ static void a_damaged_count_takes_no_memory(void **state)
     assert_int_equal(gcb_exchange_next(e, &sent, NULL), 1);
     memcpy(message.head, sent.data, sizeof(message.head));
     assert_int_equal(gcb_exchange_receive(e, 0, NULL, 0, NULL), 0);
-    calls = 0;
+    counted.calls = 0;
     assert_int_equal(gcb_exchange_receive(e, 1, &message, sizeof(message), NULL), GCB_E_CORRUPT);
-    assert_int_equal(calls, 0);
+    assert_int_equal(counted.calls, 0);
     gcb_exchange_close(e);
 }
 
@@ -339,10 +317,10 @@ static void a_change_ends_an_unlearnt_step(void **state)
             }
         }
         assert_int_equal(gcb_exchange_next(e, &sent, NULL), 0);
-        calls = 0;
-        fail_at = n;
+        counted.calls = 0;
+        counted.fail_at = n;
         err = gcb_exchange_finish(e, update, &diag);
-        fail_at = 0;
+        counted.fail_at = 0;
         if (err) {
             must_be_nomem(err, &diag);
             assert_int_equal(gcb_exchange_set(e, "bits", "6", NULL), 0);

@@ -15,21 +15,6 @@
 
 static const float weights[PARTY_MOST] = {0.5f, -0.25f, 1.0f, 0.3f, 2.0f, 0.1f, 0.7f, 0.4f, 0.6f};
 
-static float *weighted_sum(float *const *x, unsigned workers, uint64_t n)
-{
-    float *sum = calloc(n + 1, sizeof(*sum));
-
-    assert_non_null(sum);
-    for (uint64_t i = 0; i < n; i++) {
-        double s = 0.0;
-
-        for (unsigned w = 0; w < workers; w++)
-            s += (double)weights[w] * (double)x[w][i];
-        sum[i] = (float)s;
-    }
-    return sum;
-}
-
 static const char *const specs[] = {
     "qsgd:collective=allreduce",
     "qsgd:norm=l2,bits=6,bucket=100,collective=allreduce",
@@ -58,7 +43,7 @@ static void nothing_is_lost_on_the_way(void **state)
                 party_step(&p, 3);
                 assert_int_equal(p.rounds, 2);
                 assert_true(gcb_exchange_conserves(p.e[0]));
-                arrived = weighted_sum(p.own, workers, counts[c]);
+                arrived = party_sum(p.own, workers, counts[c], weights);
                 for (unsigned w = 0; w < workers; w++) /* the sum may be near 0 */
                     size += fabs((double)weights[w]) * sqrt(trip_norm(p.own[w], counts[c]));
                 assert_true(sqrt(trip_distance(arrived, p.update[0], counts[c])) <= 1e-6 * size);
@@ -182,7 +167,7 @@ static void updates_are_unbiased(void **state)
             for (unsigned w = 0; seed == 1 && rows[r].clip > 0.0 && w < WORKERS; w++)
                 clip_to(p.x[w], N, rows[r].clip);
             if (seed == 1) {
-                want = weighted_sum(p.x, WORKERS, N);
+                want = party_sum(p.x, WORKERS, N, weights);
                 expected = total_variance(p.x, WORKERS, N, rows[r].levels) / SEEDS;
             }
             party_close(&p);

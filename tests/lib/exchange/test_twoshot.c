@@ -18,21 +18,6 @@ static const char *const dense[] = {"identity",         "fp16", "bf16",     "ran
                                     "range:mantissa=3", "qsgd", "terngrad", "natural",
                                     "qsgd:coding=elias"};
 
-static float *weighted_sum(float *const *x, unsigned workers, uint64_t n, const float *weight)
-{
-    float *sum = calloc(n + 1, sizeof(*sum));
-
-    assert_non_null(sum);
-    for (uint64_t i = 0; i < n; i++) {
-        double s = 0.0;
-
-        for (unsigned w = 0; w < workers; w++)
-            s += (double)(weight ? weight[w] : 1.0f / (float)workers) * (double)x[w][i];
-        sum[i] = (float)s;
-    }
-    return sum;
-}
-
 static void open_party(struct party *p, const char *method, const char *more, uint64_t n,
                        const struct party_options *o)
 {
@@ -59,7 +44,7 @@ static void gives_the_weighted_sum(void **state)
             party_fill(&p, c + 1, 1.0f);
             party_step(&p, 7);
             assert_int_equal(p.rounds, 2);
-            want = weighted_sum(p.x, workers, counts[c], weights);
+            want = party_sum(p.x, workers, counts[c], weights);
             assert_true(party_distance(p.update[0], want, counts[c]) < 1e-6);
             free(want);
             party_close(&p);
@@ -83,7 +68,7 @@ static void every_method_accounts_for_what_it_loses(void **state)
             party_fill(&p, d + 1, 1.0f);
             party_step(&p, 7);
             assert_int_equal(gcb_exchange_conserves(p.e[0]), !drop);
-            arrived = weighted_sum(p.own, WORKERS, N, weights);
+            arrived = party_sum(p.own, WORKERS, N, weights);
             for (unsigned w = 0; w < WORKERS; w++)
                 assert_true(gcb_exchange_second_error(p.e[w], &lost, &sum));
             if (drop) {
@@ -117,7 +102,7 @@ static void a_memory_keeps_the_second_error(void **state)
 
                 party_fill(&p, step + 1, 1.0f);
                 party_step(&p, step);
-                sum = weighted_sum(p.x, WORKERS, N, weights);
+                sum = party_sum(p.x, WORKERS, N, weights);
                 for (uint64_t i = 0; i < N; i++) {
                     owed[i] += sum[i];
                     got[i] += p.update[0][i];
@@ -178,7 +163,7 @@ static void a_weight_of_zero_is_no_division(void **state)
         party_fill(&p, 3, 0.0f);
         party_step(&p, 1);
         assert_int_equal(gcb_exchange_conserves(p.e[0]), sets[k] == mixed);
-        want = weighted_sum(p.x, 3, N, sets[k]);
+        want = party_sum(p.x, 3, N, sets[k]);
         assert_true(party_distance(p.update[0], want, N) < 0.2);
         for (unsigned w = 0; w < 3; w++)
             for (uint64_t i = 0; i < N; i++)

@@ -10,35 +10,13 @@
 
 #include <cmocka.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/sum/sum.h"
+#include "tests/support/counted_alloc.h"
 #include "tests/support/sums.h"
 #include "tests/support/trip.h"
 
 #define N 5000
 #define MESSAGES 4
-
-/* ---- the allocator ---- */
-
-static size_t calls, live;
-static size_t fail_at; /* the call that fails, from 1; 0: none */
-
-void *gcb_alloc(size_t bytes)
-{
-    void *p;
-
-    if (++calls == fail_at || bytes > SIZE_MAX - GCB_ALIGN)
-        return NULL;
-    p = aligned_alloc(GCB_ALIGN, (bytes + GCB_ALIGN) / GCB_ALIGN * GCB_ALIGN);
-    live += p != NULL;
-    return p;
-}
-
-void gcb_free(void *p)
-{
-    live -= p != NULL;
-    free(p);
-}
 
 /* ---- sums ---- */
 
@@ -70,7 +48,7 @@ static struct {
 static void must_be_nomem(int err, const struct gcb_diag *diag, unsigned *count)
 {
     if (err != GCB_E_NOMEM || diag->status != GCB_E_NOMEM || !diag->text[0])
-        fail_msg("allocation %zu: %d (%s)", fail_at, err, diag->text);
+        fail_msg("allocation %zu: %d (%s)", counted.fail_at, err, diag->text);
     ++*count;
 }
 
@@ -85,14 +63,14 @@ static struct gcb_sum *open_sum(const struct scene *scene, const struct trip *t,
         assert_int_equal(gcb_method_parse(&method, scene->spec, NULL), 0);
     for (;;) {
         struct gcb_diag diag = {0};
-        const size_t before = live;
+        const size_t before = counted.live;
 
         err = scene->spec ? gcb_sum_create(&s, &method, into, &config, &diag)
                           : gcb_sum_create_like(&s, t->message, t->length, into, &config, &diag);
         if (!err)
             return s;
         assert_null(s);
-        assert_int_equal(live, before);
+        assert_int_equal(counted.live, before);
         must_be_nomem(err, &diag, &failed.open);
     }
 }
@@ -128,22 +106,22 @@ static void each_allocation_may_fail(void **state)
             trip_fill(got, N, TRIP_GAUSS, w + 1);
             trip_encode(&t[w], scenes[i].message[w], got, N, NULL);
         }
-        before = live;
+        before = counted.live;
         sum_up(want, &scenes[i], t);
         for (size_t n = 1;; n++) {
-            calls = 0;
-            fail_at = n;
+            counted.calls = 0;
+            counted.fail_at = n;
             sum_up(got, &scenes[i], t);
-            fail_at = 0;
-            assert_int_equal(live, before);
+            counted.fail_at = 0;
+            assert_int_equal(counted.live, before);
             if (sums_first_difference(got, want, N) < N)
                 fail_msg("sum %zu: another result after allocation %zu failed", i, n);
-            if (calls < n) /* nothing was left to fail */
+            if (counted.calls < n) /* nothing was left to fail */
                 break;
         }
         for (unsigned w = 0; w < MESSAGES; w++)
             trip_free(&t[w]);
-        assert_int_equal(live, 0);
+        assert_int_equal(counted.live, 0);
     }
     free(want);
     free(got);
