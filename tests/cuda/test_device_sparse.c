@@ -238,6 +238,21 @@ static void segments_are_left_to_the_cpu(void **state)
     assert_string_equal(diag.text, "device cuda: more than 9 positions run on the CPU only");
 }
 
+static void rounded_input_is_left_to_the_cpu(void **state)
+{
+    const struct gcb_coder_config config = {.env = {.count = 10}};
+    struct gcb_device_coder *c = NULL;
+    struct gcb_diag diag = {0};
+    struct gcb_method m;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "fft:input=fp16", NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, &device, &m, &config, &diag), GCB_E_UNSUPPORTED);
+    assert_string_equal(diag.text,
+                        "device cuda: input=fp16 runs on the CPU only; use --device cpu or "
+                        "input=fp32");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +267,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(searched_thresholds),
         cmocka_unit_test(payloads_that_are_too_short),
         cmocka_unit_test(segments_are_left_to_the_cpu),
+        cmocka_unit_test(rounded_input_is_left_to_the_cpu),
     };
 
     if (argc > 1) /* runs only the tests that match this name, with * and ? */

@@ -71,7 +71,8 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Wang et al., HPDC'20 (SuperNeurons), section 3",
         .defaults = "transform=fft,select=topk,values=range,bits=10,index=bitmap",
         .guarantee = "the squared error is the dropped energy of the spectrum, and the range "
-                     "float's error on what is kept",
+                     "float's error on what is kept; input=fp16 also rounds each element first, by "
+                     "at most 2^-11 of it or 2^-25",
     },
     {
         .name = "sbc",

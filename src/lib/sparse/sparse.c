@@ -6,6 +6,7 @@
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/sparse/select.h"
+#include "src/lib/sparse/transform.h"
 
 /* ---- state ---- */
 
@@ -49,6 +50,10 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
         err = s->transform_ops->init(&s->t, env, diag);
     if (err || env->decoding)
         return err;
+    if (s->input == GCB_TRANSFORM_FP16)
+        err = gcb_transform_round_init(&s->t, diag);
+    if (err)
+        return err;
     return gcb_selection_init(&s->selection, s->t.positions, env, diag);
 }
 
@@ -59,16 +64,18 @@ static void sparse_fini(void *state)
     if (s->transform_ops && s->transform_ops->fini)
         s->transform_ops->fini(&s->t);
     gcb_selection_fini(&s->selection);
+    gcb_free(s->t.rounded);
     gcb_free(s->listed);
 }
 
-/* Selection and coding of values and positions can change, but not transform or chunk. Scratch is for all positions, so any
- * number may be kept. */
+/* Selection and coding of values and positions can change, but not transform, chunk or input. Scratch is for all positions,
+ * so any number may be kept. */
 static int sparse_rebind(void *state, const struct gcb_codec_env *env)
 {
     struct gcb_sparse *s = state;
 
-    if (s->transform_ops != gcb_transforms[s->transform] || s->t.chunk != s->chunk)
+    if (s->transform_ops != gcb_transforms[s->transform] || s->t.chunk != s->chunk ||
+        (!env->decoding && (s->input == GCB_TRANSFORM_FP16) != (s->t.rounded != NULL)))
         return GCB_E_MISMATCH;
     gcb_sparse_bind(s, env);
     return 0;
@@ -188,12 +195,14 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     struct gcb_sparse *s = state;
     const struct gcb_transform *transform = s->transform_ops;
     const struct gcb_probe *probe = s->t.env.probe;
-    const float *coef, *order;
+    const float *x = in->data, *coef, *order;
     int err;
 
     if (transform->has_room && !transform->has_room(&s->t))
         return GCB_E_NOMEM;
-    coef = transform->forward ? transform->forward(&s->t, at, in->data) : in->data;
+    if (s->t.rounded)
+        x = gcb_transform_round(&s->t, x);
+    coef = transform->forward ? transform->forward(&s->t, at, x) : x;
     gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
     order = transform->order ? transform->order(&s->t, coef) : coef;
     if (in->count && !order)
@@ -220,7 +229,7 @@ static uint64_t sparse_clamped(const void *state)
 {
     const struct gcb_sparse *s = state;
 
-    return s->v.clamped;
+    return s->v.clamped + s->t.saturated;
 }
 
 /* Only values with a range need the largest value, unless the parameter `max` gives it. */

@@ -1,12 +1,14 @@
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/sparse.h"
 
+static const char *const input_names[] = {"fp32", "fp16", NULL};
 static const char *const quant_names[] = {"none", "asq", NULL};
 
 enum row {
     ROW_THETA,
     ROW_TRANSFORM,
     ROW_CHUNK,
+    ROW_INPUT,
     ROW_SELECT,
     ROW_THRESHOLD,
     ROW_SAMPLE,
@@ -48,6 +50,13 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
          .max = 4294967295.0,
          .flags = GCB_PARAM_WIRE,
          .needs = "transform=fft|dct|hadamard;select=chunk"},
+    [ROW_INPUT] = {.name = "input",
+                   .help =
+                       "precision of the elements before the transform; the FFT paper uses fp16",
+                   .type = GCB_PARAM_CHOICE,
+                   .offset = offsetof(struct gcb_sparse, input),
+                   .choices = input_names,
+                   .needs = "transform=fft|dct|hadamard"},
     [ROW_SELECT] = {.name = "select",
                     .help = "how positions are selected",
                     .type = GCB_PARAM_CHOICE,

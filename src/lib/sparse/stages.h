@@ -25,9 +25,14 @@ enum gcb_transform_id {
     GCB_TRANSFORMS
 };
 
+/* The precision to which an encoder rounds the elements before the transform. */
+enum gcb_transform_input { GCB_TRANSFORM_FP32, GCB_TRANSFORM_FP16 };
+
 struct gcb_transform_state {
     struct gcb_codec_env env;
     uint64_t chunk, positions;
+    float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
+    uint64_t saturated; /* number of elements that were too large for float16 */
     struct gcb_fft *fft;
     float *coef;      /* width * positions floats; NULL without a transform or elements */
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */

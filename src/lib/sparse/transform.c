@@ -21,6 +21,46 @@ void gcb_transform_fini(struct gcb_transform_state *t)
     gcb_free(t->magnitude);
 }
 
+int gcb_transform_round_init(struct gcb_transform_state *t, struct gcb_diag *diag)
+{
+    const uint64_t n = t->env.count;
+
+    t->rounded = gcb_alloc_array(n ? n : 1, sizeof(*t->rounded));
+    return t->rounded ? 0 : gcb_diag_nomem(diag, n * sizeof(*t->rounded), "rounded elements");
+}
+
+struct round_job {
+    struct gcb_transform_state *t;
+    const float *x;
+};
+
+static void round_span(void *ctx, uint64_t i)
+{
+    const struct round_job *job = ctx;
+    const struct gcb_convert_fns *f = &job->t->env.kernels->convert;
+    const uint64_t first = i * GCB_SPAN, end = first + gcb_span_length(job->t->env.count, i);
+    uint64_t saturated = 0;
+
+    for (uint64_t at = first; at < end; at += GCB_TILE) {
+        const size_t n = end - at < GCB_TILE ? (size_t)(end - at) : GCB_TILE;
+        uint8_t half[2 * GCB_TILE];
+
+        saturated += f->to_fp16(half, job->x + at, n);
+        f->from_fp16(job->t->rounded + at, half, n);
+    }
+    if (saturated)
+        __atomic_fetch_add(&job->t->saturated, saturated, __ATOMIC_RELAXED);
+}
+
+const float *gcb_transform_round(struct gcb_transform_state *t, const float *x)
+{
+    struct round_job job = {t, x};
+
+    t->saturated = 0;
+    gcb_parallel(t->env.queue, gcb_span_count(t->env.count), round_span, &job);
+    return t->rounded;
+}
+
 int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, struct gcb_diag *diag)
 {
     const unsigned width = kind == GCB_FFT_DCT ? 1 : 2;

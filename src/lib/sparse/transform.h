@@ -24,6 +24,13 @@ void gcb_transform_scale(const struct gcb_transform_state *t, float *values, con
                          size_t n, uint64_t base);
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out);
 
+/*
+ * Rounds the elements to float16 as an encoder with input=fp16 does, to the nearest, ties to even. Elements that are too
+ * large become the largest float16. Returns t->rounded, which gcb_transform_round_init has allocated.
+ */
+int gcb_transform_round_init(struct gcb_transform_state *t, struct gcb_diag *diag);
+const float *gcb_transform_round(struct gcb_transform_state *t, const float *x);
+
 /* ---- hadamard, here and on a device ---- */
 
 /* The number of elements in a whole chunk: a power of two; 1 for an empty tensor. */

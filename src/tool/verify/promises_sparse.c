@@ -24,8 +24,8 @@ static bool is_sparse(const struct gcb_method *m)
     return gcb_promise_choice(m, "select")[0] && gcb_promise_choice(m, "values")[0];
 }
 
-/* Sends the tensor, into c->other and c->z, with kept values as fp32, so that only the transform and the selection
- * change the tensor. *m becomes the method with that setting. */
+/* Sends the tensor, into c->other and c->z, with input and kept values as fp32, so that only the transform and the
+ * selection change the tensor. *m becomes the method with that setting. */
 static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 {
     struct gcb_promise_job job = c->job;
@@ -34,8 +34,10 @@ static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
     *m = *c->job.method;
     job.method = m;
     for (size_t row = 0; (p = gcb_method_param(m, row)); row++)
-        if (strcmp(p->name, "values") == 0)
+        if (strcmp(p->name, "values") == 0 || strcmp(p->name, "input") == 0)
             m->given[row] = false; /* otherwise the setting below would be refused */
+    if (has_choice(m, "input", "fp16") && gcb_method_set(m, "input", "fp32", &c->failure))
+        return false;
     return !gcb_method_set(m, "values", "fp32", &c->failure) && gcb_promise_send_other(c, &job);
 }
 
@@ -86,7 +88,7 @@ static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, cons
 
 static bool projects(const struct gcb_method *m)
 {
-    return is_sparse(m) &&
+    return is_sparse(m) && !has_choice(m, "input", "fp16") &&
            (sends(m, "fp32") || sends(m, "mean") || sends(m, "sign-mean") || sends(m, "means"));
 }
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "kernels/convert/convert_elem.h"
 #include "tests/support/trip.h"
 
 #define TAU 6.283185307179586476925
@@ -287,6 +288,39 @@ static void chunks_spread_over_threads(void **state)
     free(x);
 }
 
+/* input=fp16 sends the message of the rounded tensor. Nothing else changes, so a decoder need not know. */
+static void input_is_rounded_first(void **state)
+{
+    static const char *const specs[][2] = {
+        {"fft", "fft:input=fp16"},
+        {"fft:chunk=100,values=fp32", "fft:chunk=100,values=fp32,input=fp16"},
+        {"sparse:transform=dct", "sparse:transform=dct,input=fp16"},
+        {"sparse:transform=hadamard", "sparse:transform=hadamard,input=fp16"},
+    };
+    static const float special[] = {1e5f, -7e4f, 65519.99f, 65520.0f, 6e-8f, -3.1e-5f, 2.9e-8f};
+    enum { N = 300007 };
+    const struct trip_options threads = {.threads = 2, .flags = gcb_cpu_detect()};
+    float *x = trip_tensor(N, TRIP_STUDENT3, 10), *rounded = malloc(N * sizeof(*rounded));
+
+    (void)state;
+    memcpy(x, special, sizeof(special));
+    for (int i = 0; i < N; i++)
+        rounded[i] = gcb_float_of(gcb_fp32_of_fp16(gcb_fp16_of_fp32(gcb_bits_of(x[i]))));
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+        struct trip want = {0}, got = {0};
+
+        trip_encode(&want, specs[i][0], rounded, N, &threads);
+        trip_encode(&got, specs[i][1], x, N, &threads);
+        assert_int_equal(want.length, got.length);
+        assert_memory_equal(want.message, got.message, want.length);
+        assert_int_equal(got.clamped, want.clamped + 3);
+        trip_free(&want);
+        trip_free(&got);
+    }
+    free(rounded);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +334,7 @@ int main(void)
         cmocka_unit_test(overflow_is_sent_raw),
         cmocka_unit_test(tiny_values),
         cmocka_unit_test(chunks_spread_over_threads),
+        cmocka_unit_test(input_is_rounded_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,10 @@ static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_di
     s->selector = &gcb_device_selectors[p->select];
     s->values = gcb_device_values(p);
     s->index = &gcb_device_indices[p->index];
+    if (!decoding && p->input == GCB_TRANSFORM_FP16)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "device cuda: input=fp16 runs on the CPU only; use --device cpu or "
+                            "input=fp32");
     if (s->transform && (decoding || s->selector->select) && p->values <= GCB_CUDA_MEANS &&
         s->index->put)
         return 0;
