@@ -28,7 +28,8 @@ const struct opt_row bench_input_rows[] = {
 const struct opt_row bench_case_rows[] = {
     {.name = "suite", .metavar = "NAME|FILE", .type = OPT_TEXT,
      .offset = offsetof(struct bench_own, suite),
-     .help = "suite of cases to measure: default, quick, paper-fft, ci or FILE.json"},
+     .help = "suite of cases to measure: default, quick, ci, paper-fft, paper-redsync, paper-sbc or "
+             "FILE.json"},
     {.name = "scope", .metavar = "LIST", .type = OPT_LIST,
      .offset = offsetof(struct bench_own, scopes), .choices = opt_scopes,
      .help = "what one message covers: tensor (default), bucket, model"},

@@ -55,6 +55,24 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
     return 0;
 }
 
+/* Methods of a suite may differ only in their memory. Without it they are the same, and are measured once. */
+static void drop_repeated(struct bench *c)
+{
+    char spec[2][256];
+    size_t kept = 0, k;
+
+    for (size_t i = 0; i < c->count; i++) {
+        gcb_method_spec(spec[0], sizeof(spec[0]), &c->methods[i], GCB_SPEC_FULL);
+        for (k = 0; k < kept; k++)
+            if (strcmp(spec[0], gcb_method_spec(spec[1], sizeof(spec[1]), &c->methods[k],
+                                                GCB_SPEC_FULL)) == 0)
+                break;
+        if (k == kept)
+            c->methods[kept++] = c->methods[i];
+    }
+    c->count = kept;
+}
+
 /* Finds the suite, the methods and the devices. */
 static int resolve(struct bench *c, struct gcb_diag *diag)
 {
@@ -69,6 +87,8 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
     if (err)
         return err;
     session_drop_memory(&c->s, "bench", c->methods, c->count);
+    if (c->o->own.suite && c->o->methods.specs.count == 0)
+        drop_repeated(c);
     c->s.o.message.scope = (int)c->suite.scopes[0];
     for (size_t i = 1; i < c->suite.scope_count;
          i++) /* --bucket-bytes is right if any scope is bucket */

@@ -8,6 +8,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/replay/replay.h"
+#include "src/tool/suite/suite.h"
 
 #define MAX_STEPS_SHOWN 40 /* with more steps, only --per step shows them */
 
@@ -15,6 +16,7 @@
 struct replay {
     const struct replay_options *o;
     struct session s;
+    struct gcb_suite suite; /* owns texts of the methods */
     struct gcb_method *methods;
     size_t count;
     struct gcb_replay_config config;
@@ -29,14 +31,27 @@ struct replay {
     bool scheduled;
 };
 
+/* Makes the list of methods: those of --method, otherwise those of the suite. */
+static int resolve_methods(struct replay *c, struct gcb_diag *diag)
+{
+    struct opt_methods wanted = c->o->methods;
+    int err = c->o->own.suite ? gcb_suite_load(&c->suite, c->o->own.suite, diag) : 0;
+
+    if (!wanted.specs.count)
+        wanted.specs = (struct opt_list){.items = c->suite.methods, .count = c->suite.method_count};
+    if (!err)
+        err = opt_methods_resolve(&c->methods, &c->count, &wanted, diag);
+    if (err || c->count)
+        return err;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "no method given: add --method topk:memory=ef, for example, or a --suite "
+                        "that names methods; `gcbench methods` lists them");
+}
+
 static int resolve(struct replay *c, struct gcb_diag *diag)
 {
-    int err = opt_methods_resolve(&c->methods, &c->count, &c->o->methods, diag);
+    int err = resolve_methods(c, diag);
 
-    if (!err && c->count == 0)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "no method given: add --method topk:memory=ef, for example; "
-                           "`gcbench methods` lists them");
     if (!err)
         err = session_resolve(&c->s);
     if (!err)
@@ -222,6 +237,7 @@ static void release(struct replay *c)
     gcb_free(c->totals);
     session_close(&c->s);
     gcb_free(c->methods);
+    gcb_suite_fini(&c->suite);
 }
 
 static int replay_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)

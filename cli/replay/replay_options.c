@@ -6,6 +6,10 @@ static const char *const pers[] = {"step", "none", NULL};
 
 /* clang-format off */
 const struct opt_row replay_own_rows[] = {
+    {.name = "suite", .metavar = "NAME|FILE", .type = OPT_TEXT,
+     .offset = offsetof(struct replay_own, suite),
+     .help = "replay the methods of a suite, such as paper-sbc or FILE.json; its other fields are "
+             "for `gcbench bench`"},
     {.name = "loop", .type = OPT_U64, .offset = offsetof(struct replay_own, loops), .min = 1,
      .max = 1e9,
      .help = "replay the recorded steps N times over (default 1)"},

@@ -10,7 +10,7 @@ enum replay_per { REPLAY_PER_DEFAULT = -1, REPLAY_PER_STEP, REPLAY_PER_NONE };
 struct replay_own {
     uint64_t loops, tune_steps, workers;
     bool allow_gaps, split_steps;
-    const char *schedule, *lr;
+    const char *suite, *schedule, *lr;
     double lipschitz;
     int per;
 };

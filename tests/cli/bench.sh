@@ -212,6 +212,10 @@ for suite in quick ci paper-fft; do
     exits 0
     prints "suite $suite"
 done
+# Methods of a suite that differ only in memory are measured once. In replay each counts.
+run bench --suite paper-sbc --repeat 1 --no-bandwidth --format json "$sample"
+exits 0
+check "each method once" sh -c "[ \$(grep -c '\"record\": \"summary\".*\"method\": \"sbc\"' '$out') = 2 ]"
 run bench --suite qiuck
 exits 2
 says "did you mean 'quick'?"

@@ -20,6 +20,21 @@ assert row['record'] == 'replay', row
 assert row['$1'] == $2, row['$1']"
 }
 
+# ---- the methods of a suite ----
+run replay --suite paper-sbc --loop 50 --allow-gaps --scope model --format json --per none "$sample"
+exits 0
+check "five methods, the last with its delay" python3 -c "
+import json
+rows = [json.loads(line) for line in open('$out')][1:]
+assert [row['method'] for row in rows] == ['topk', 'identity'] + 3 * ['sbc'], rows
+assert rows[1]['ratio'] > 99 and rows[4]['params']['delay'] == 100 and rows[4]['ratio'] > 30000, rows[4]"
+run replay --suite quick --method topk --allow-gaps "$sample"
+exits 0
+check "only --method" sh -c "! grep -q qsgd '$out'"
+run replay --suite nothing "$sample"
+exits 2
+says "no suite 'nothing'"
+
 # ---- called wrongly ----
 run replay "$sample"
 exits 2

@@ -39,7 +39,8 @@ static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *i
     char path[160];
     int err;
 
-    snprintf(path, sizeof(path), "%.60s/%.90s", in->name, shape->name);
+    snprintf(path, sizeof(path), "%.60s/%.20s%s%.90s", in->name, in->layout ? in->layout : "",
+             in->layout ? "/" : "", shape->name);
     err = check_path_is_new(s, path, diag);
     if (err)
         return err;

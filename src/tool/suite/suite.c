@@ -380,7 +380,8 @@ static int no_suite(const char *name, struct gcb_diag *diag)
     gcb_escape(shown, sizeof(shown), name);
     return gcb_diag_set(diag, GCB_E_INVALID,
                         near ? "no suite '%s'; did you mean '%s'?"
-                             : "no suite '%s'; use default, quick, ci, paper-fft or FILE.json",
+                             : "no suite '%s'; use default, quick, ci, paper-fft, "
+                               "paper-redsync, paper-sbc or FILE.json",
                         shown, near);
 }
 

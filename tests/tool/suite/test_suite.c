@@ -121,10 +121,12 @@ static void test_wrong(void **state)
     }
 }
 
-/* The shipped suites are found by name, parse, and name existing methods. */
+/* The shipped suites are found by name, parse, and name existing methods. Their inputs have different names. */
 static void test_shipped(void **state)
 {
-    static const char *const expected[] = {"ci", "default", "paper-fft", "quick"};
+    static const char *const expected[] = {"ci",        "default", "paper-fft", "paper-redsync",
+                                           "paper-sbc", "quick"};
+    struct gcb_source *source;
     struct gcb_method m;
     struct gcb_suite s;
 
@@ -135,6 +137,8 @@ static void test_shipped(void **state)
         assert_true(s.input_count > 0);
         for (size_t k = 0; k < s.method_count; k++)
             assert_int_equal(gcb_method_parse(&m, s.methods[k], NULL), 0);
+        assert_int_equal(gcb_source_open_synthetic(&source, s.inputs, s.input_count, 1, NULL), 0);
+        gcb_source_close(source);
         gcb_suite_fini(&s);
     }
     assert_int_equal(gcb_suite_load(&s, "ci", NULL), 0);
