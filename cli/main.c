@@ -10,9 +10,9 @@
 
 #include "cli/base/cmd.h"
 #include "cli/base/interrupt.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/base/data.h"
 
 /* Prints "Exit status: 0 done, 1 failed, ...". */
 static void print_exits(FILE *out)
@@ -30,29 +30,15 @@ static void print_overview(FILE *out)
 
     fprintf(out,
             "gcbench %s: what gradient compressors send, lose and cost\n\n"
+            "  gcbench demo\n"
             "  gcbench compress --method fft --method topk gradients.h5\n"
-            "  gcbench methods\n"
-            "  gcbench help compress\n\n"
+            "  gcbench help choose\n\n"
             "Usage: gcbench COMMAND [options] [FILE...]\n\nCommands:\n",
             gcb_version());
     for (size_t i = 0; (cmd = cmd_at(i)); i++)
         fprintf(out, "  %-12s %s\n", cmd->name, cmd->summary);
-    fprintf(out, "  %-12s %s\n\n", "help", "explain a command: its examples, options and defaults");
+    fprintf(out, "  %-12s %s\n\n", "help", "explain a command, or (help choose) tell which one you need");
     print_exits(out);
-}
-
-static void print_help(FILE *out, const struct cmd *cmd)
-{
-    const char *details = cmd->details;
-    char line[1024];
-
-    fprintf(out, "gcbench %s: %s\n\nExamples:\n%s\nUsage: gcbench %s\n", cmd->name, cmd->summary,
-            cmd->examples, cmd->usage);
-    opt_print(out, &cmd->spec);
-    if (cmd->details)
-        fputc('\n', out);
-    while (opt_next_line(line, sizeof(line), &details))
-        opt_wrap(out, line, 0, 0);
 }
 
 static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
@@ -104,24 +90,34 @@ static int report_status(const struct gcb_diag *diag, int status)
     }
 }
 
-static int run_command(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv)
+/* Prints which command answers which question, on one screen of 80 columns and 24 lines. */
+static void print_choose(FILE *out)
 {
-    void *options = gcb_alloc_zero(1, cmd->size ? cmd->size : 1);
-    struct opt_result parsed = {.help = false};
-    int err;
+    char dumper[GCB_DATA_PATH];
 
-    if (!options)
-        return gcb_diag_nomem(ctx->diag, cmd->size, "options");
-    err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
-    if (err == GCB_E_INVALID)
-        gcb_append(ctx->diag->text, sizeof(ctx->diag->text), " (see `gcbench help %s`)", cmd->name);
-    if (!err && parsed.help)
-        print_help(ctx->out, cmd);
-    else if (!err)
-        err = cmd->run(options, &parsed.operands, ctx);
-    opt_fini(&parsed, &cmd->spec, options);
-    gcb_free(options);
-    return err;
+    fputs("Your question                          The command that answers it\n\n"
+          "What does a result look like?          gcbench demo\n"
+          "Which methods are there?               gcbench methods\n"
+          "What is in my file?                    gcbench inspect grads.h5\n"
+          "Size, error and speed of a method?     gcbench compress --method fft grads.h5\n"
+          "  and with error feedback over steps?  gcbench replay --method dgc grads.h5\n"
+          "Which sends least at an equal error?   gcbench sweep --match rel_l2=0.4 grads.h5\n"
+          "Which is fastest on this machine?      gcbench bench grads.h5 --results r.json\n"
+          "  and does it pay on 16 workers with   gcbench payoff r.json --workers 16 \\\n"
+          "  10 Gb/s and 350 million parameters?      --bandwidth 10Gb --params 350M\n"
+          "What did my change make worse?         gcbench regress old.json new.json\n"
+          "  or, run in turn with an old build?   gcbench regress --against GCBENCH\n"
+          "Do the methods keep their promises?    gcbench verify grads.h5\n"
+          "Show me pictures, or a page?           gcbench plot r.json -o pictures\n"
+          "                                       gcbench report r.json -o report.html\n"
+          "Write messages and read them back?     gcbench compress -o m.h5 ..., decompress\n"
+          "No gradients at hand?                  gcbench generate --layout lstm -o g.h5\n"
+          "What machine and build is this?        gcbench info\n\n"
+          "To record gradients of a PyTorch training, copy this file next to your script;\n"
+          "its first lines say how to call it:\n",
+          out);
+    gcb_data_find(dumper, "datasets/dump_gradients.py");
+    fprintf(out, "  %s\n", dumper);
 }
 
 /* Runs `gcbench help [COMMAND]`. */
@@ -133,10 +129,14 @@ static int run_help(struct cmd_context *ctx, int argc, char *const *argv)
         print_overview(ctx->out);
         return 0;
     }
+    if (strcmp(argv[0], "choose") == 0) {
+        print_choose(ctx->out);
+        return 0;
+    }
     cmd = find_command(argv[0], ctx->diag);
     if (!cmd)
         return GCB_E_INVALID;
-    print_help(ctx->out, cmd);
+    cmd_print_help(ctx->out, cmd);
     return 0;
 }
 
@@ -157,7 +157,7 @@ static int dispatch(struct cmd_context *ctx, int argc, char *const *argv)
     if (strcmp(argv[1], "help") == 0)
         return run_help(ctx, argc - 2, argv + 2);
     cmd = find_command(argv[1], ctx->diag);
-    return cmd ? run_command(cmd, ctx, argc - 2, argv + 2) : GCB_E_INVALID;
+    return cmd ? cmd_run(cmd, ctx, argc - 2, argv + 2) : GCB_E_INVALID;
 }
 
 /* Has the reader of this stream gone away? Then a message is pointless. */

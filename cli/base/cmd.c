@@ -2,9 +2,13 @@
 
 #include <string.h>
 
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
 /* Each command has a line of its own, so that commits that add commands do not conflict. */
 /* clang-format off */
 static const struct cmd *const commands[] = {
+    &cmd_demo,
     &cmd_compress,
     &cmd_decompress,
     &cmd_bench,
@@ -46,4 +50,38 @@ const struct cmd *cmd_find(const char *name)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     return NULL;
+}
+
+void cmd_print_help(FILE *out, const struct cmd *cmd)
+{
+    const char *details = cmd->details;
+    char line[1024];
+
+    fprintf(out, "gcbench %s: %s\n\nExamples:\n%s\nUsage: gcbench %s\n", cmd->name, cmd->summary,
+            cmd->examples, cmd->usage);
+    opt_print(out, &cmd->spec);
+    if (cmd->details)
+        fputc('\n', out);
+    while (opt_next_line(line, sizeof(line), &details))
+        opt_wrap(out, line, 0, 0);
+}
+
+int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv)
+{
+    void *options = gcb_alloc_zero(1, cmd->size ? cmd->size : 1);
+    struct opt_result parsed = {.help = false};
+    int err;
+
+    if (!options)
+        return gcb_diag_nomem(ctx->diag, cmd->size, "options");
+    err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
+    if (err == GCB_E_INVALID)
+        gcb_append(ctx->diag->text, sizeof(ctx->diag->text), " (see `gcbench help %s`)", cmd->name);
+    if (!err && parsed.help)
+        cmd_print_help(ctx->out, cmd);
+    else if (!err)
+        err = cmd->run(options, &parsed.operands, ctx);
+    opt_fini(&parsed, &cmd->spec, options);
+    gcb_free(options);
+    return err;
 }

@@ -48,6 +48,7 @@ struct cmd {
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_compress;
 extern const struct cmd cmd_decompress;
+extern const struct cmd cmd_demo;
 extern const struct cmd cmd_generate;
 extern const struct cmd cmd_info;
 extern const struct cmd cmd_inspect;
@@ -67,6 +68,12 @@ const struct cmd *cmd_at(size_t i);
 
 /* Returns the command called `name`, or NULL. */
 const struct cmd *cmd_find(const char *name);
+
+/* Prints what `gcbench help COMMAND` shows. */
+void cmd_print_help(FILE *out, const struct cmd *cmd);
+
+/* Parses argv[0..argc), which begins after the command's name, and runs the command. Returns what `run` returns. */
+int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv);
 
 /* The meaning of an exit status. */
 struct cmd_meaning {

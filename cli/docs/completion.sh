@@ -48,6 +48,7 @@ _gcbench_find() { # WORD...: the words after gcbench; the last is cut at the cur
     done
     if (($# < 2)) || [[ $1 == help ]]; then
         (($# > 2)) || _gcbench_list gcbench ''
+        [[ $1 != help || $# -gt 2 ]] || found+=('choose:tell which command answers which question')
         return
     fi
     if ((ended)); then

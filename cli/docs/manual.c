@@ -341,7 +341,7 @@ void manual_overview(FILE *out)
     fputs(".SH SYNOPSIS\n\\fBgcbench\\fP ", out);
     roff_synopsis(out, "COMMAND [options] [FILE...]");
     fputs(".br\n\\fBgcbench help\\fP ", out);
-    roff_synopsis(out, "[COMMAND]");
+    roff_synopsis(out, "[COMMAND | choose]");
     fputs(".br\n\\fBgcbench\\fP ", out);
     roff_synopsis(out, "--version");
     fputs(".SH DESCRIPTION\n", out);
@@ -354,9 +354,9 @@ void manual_overview(FILE *out)
     roff_text(out,
               "Results go to standard output, everything else to standard error. `--format json` "
               "writes them as JSON Lines.");
-    print_examples(out, "  gcbench compress --method fft --method topk gradients.h5\n"
-                        "  gcbench methods\n"
-                        "  gcbench help compress\n");
+    print_examples(out, "  gcbench demo\n"
+                        "  gcbench compress --method fft --method topk gradients.h5\n"
+                        "  gcbench help choose\n");
     fputs(".SH COMMANDS\n", out);
     for (size_t i = 0; (cmd = cmd_at(i)); i++) {
         fputs(".TP\n\\fBgcbench\\-", out);

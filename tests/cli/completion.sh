@@ -35,7 +35,8 @@ fi
 
 # commands
 completes 'gcbench comp' compress
-completes 'gcbench de' decompress
+completes 'gcbench de' demo decompress
+completes 'gcbench help ch' choose
 completes 'gcbench no-such'
 completes 'gcbench --v' --version
 completes 'gcbench help deco' decompress

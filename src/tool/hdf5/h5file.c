@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/base/data.h"
 #include "src/tool/base/host.h"
 #include "src/tool/hdf5/h5attr.h"
 
@@ -109,6 +110,59 @@ static int check_regular(struct gcb_h5file *f, const char *path, struct gcb_diag
     return 0;
 }
 
+/* ---- files that hold tensors, but not in HDF5 ---- */
+
+#define FIRST_BYTES 128
+
+struct first_bytes {
+    unsigned char bytes[FIRST_BYTES + 1]; /* zeros after the end of the file */
+};
+
+/* Returns the kind of a file that datasets/convert.py reads, or NULL. */
+static const char *convertible_kind(const struct first_bytes *first)
+{
+    const unsigned char *b = first->bytes;
+    char member[FIRST_BYTES - 30 + 1] = ""; /* the name of a zip archive's first file */
+
+    if (memcmp(b, "\x93NUMPY", 6) == 0)
+        return "NumPy";
+    if (memcmp(b, "\x80\x02\x8a\x0a", 4) == 0)
+        return "PyTorch";
+    if (memcmp(b + 8, "{\"", 2) == 0 && b[6] == 0 && b[7] == 0)
+        return "safetensors";
+    if (memcmp(b, "PK\3\4", 4) != 0)
+        return NULL;
+    snprintf(member, sizeof(member), "%.*s", b[26] | b[27] << 8, (const char *)b + 30);
+    return strstr(member, ".npy") ? "NumPy" : "PyTorch";
+}
+
+/* Says how to convert a file of another kind that stores tensors. */
+static int check_kind(const struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
+{
+    struct first_bytes first = {{0}};
+    char script[GCB_DATA_PATH];
+    const char *kind;
+    FILE *file = fopen(path, "rbe");
+
+    if (!file)
+        return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+    (void)!fread(first.bytes, 1, FIRST_BYTES, file);
+    fclose(file);
+    if (first.bytes[0] == 0x1f && first.bytes[1] == 0x8b)
+        return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag,
+                               "a file that gzip compressed; unpack it with gunzip first");
+    kind = convertible_kind(&first);
+    if (!kind)
+        return 0;
+    if (!gcb_data_find(script, "datasets/convert.py"))
+        snprintf(script, sizeof(script), "datasets/convert.py");
+    return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag,
+                           "a %s file, not HDF5; convert it: python3 %.200s %s grads.h5", kind,
+                           script, f->shown);
+}
+
+/* ---- opening ---- */
+
 static int explain_open(const struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
 {
     char cause[160];
@@ -163,6 +217,8 @@ int gcb_h5file_prepare(struct gcb_diag *diag)
 int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag)
 {
+    int err;
+
     *out = (struct gcb_h5file){.limits = *limits};
     if (out->limits.max_bytes == 0)
         out->limits.max_bytes = gcb_host_memory() / 2;
@@ -171,7 +227,8 @@ int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h
     if (out->limits.seconds == 0)
         out->limits.seconds = 20;
     gcb_escape(out->shown, sizeof(out->shown), path);
-    return check_regular(out, path, diag);
+    err = check_regular(out, path, diag);
+    return err ? err : check_kind(out, path, diag);
 }
 
 int gcb_h5file_check(const struct gcb_h5file *file, int descriptor, const char *dataset,

@@ -56,7 +56,8 @@ struct gcb_h5file {
     struct gcb_h5trace *trace;  /* kept up to date unless NULL */
 };
 
-/* Checks that `path` is a regular file, without HDF5. Fills all members except `id`, `access` and `trace`. */
+/* Checks, without HDF5, that `path` is a regular file and not one of NumPy, PyTorch or safetensors. Fills all members
+ * except `id`, `access` and `trace`. */
 int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag);
 

@@ -12,9 +12,9 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/data.h"
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
-#include "src/tool/gcb_build.h"
 #include "src/tool/hdf5/outfile.h"
 #include "src/tool/plot/plot_page.h"
 
@@ -144,28 +144,6 @@ static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *
     return err;
 }
 
-#define PATH_BYTES 4096
-
-/* Finds the folder of the installed scripts. The build fixes its path, or its path relative to the folder of the
- * command. Returns false if the path is unknown or too long. */
-static bool installed_folder(char *out, size_t size)
-{
-    const char *folder = GCB_BUILD_PLOTS;
-    char command[PATH_BYTES];
-    ssize_t length;
-    int n;
-
-    if (folder[0] == '/' && strncmp(folder, "/..", 3) != 0)
-        return snprintf(out, size, "%s", folder) < (int)size;
-    length = readlink("/proc/self/exe", command, sizeof(command) - 1);
-    if (length <= 0)
-        return false;
-    command[length] = '\0';
-    *strrchr(command, '/') = '\0';
-    n = snprintf(out, size, "%s/%s", command, folder);
-    return n > 0 && (size_t)n < size;
-}
-
 static bool same_folder(const char *a, const char *b)
 {
     struct stat s, t;
@@ -175,24 +153,19 @@ static bool same_folder(const char *a, const char *b)
 
 bool gcb_plot_is_source(const char *folder)
 {
-    char installed[PATH_BYTES];
+    char scripts[GCB_DATA_PATH];
 
-    return same_folder(folder, GCB_BUILD_PLOTS_SOURCE) ||
-           (installed_folder(installed, sizeof(installed)) && same_folder(folder, installed));
+    return (gcb_data_path(scripts, GCB_DATA_SOURCE, "plots") && same_folder(folder, scripts)) ||
+           (gcb_data_path(scripts, GCB_DATA_INSTALLED, "plots") && same_folder(folder, scripts));
 }
 
 static FILE *open_script(const char *name, struct gcb_diag *diag)
 {
-    char folder[PATH_BYTES], path[PATH_BYTES + 64];
-    FILE *f = NULL;
+    char file[64], path[GCB_DATA_PATH] = "";
+    FILE *f;
 
-    if (installed_folder(folder, sizeof(folder))) {
-        snprintf(path, sizeof(path), "%s/%s.gp", folder, name);
-        f = fopen(path, "re");
-    }
-    if (f)
-        return f;
-    snprintf(path, sizeof(path), "%s/%s.gp", GCB_BUILD_PLOTS_SOURCE, name);
+    snprintf(file, sizeof(file), "plots/%s.gp", name);
+    gcb_data_find(path, file);
     f = fopen(path, "re");
     if (!f)
         fail(diag, path);

@@ -1,0 +1,29 @@
+#include "src/tool/base/data.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/tool/gcb_build.h"
+
+bool gcb_data_path(char out[GCB_DATA_PATH], enum gcb_data_tree tree, const char *name)
+{
+    char place[GCB_DATA_PATH] = "";
+    const char *folder = tree == GCB_DATA_SOURCE ? GCB_BUILD_SOURCE : GCB_BUILD_DATA;
+    ssize_t length;
+
+    if (folder[0] != '/') { /* relative to the folder of the executable */
+        length = readlink("/proc/self/exe", place, sizeof(place) - 1);
+        if (length <= 0)
+            return false;
+        place[length] = '\0';
+        strrchr(place, '/')[1] = '\0';
+    }
+    return snprintf(out, GCB_DATA_PATH, "%s%s/%s", place, folder, name) < GCB_DATA_PATH;
+}
+
+bool gcb_data_find(char out[GCB_DATA_PATH], const char *name)
+{
+    return (gcb_data_path(out, GCB_DATA_INSTALLED, name) && access(out, R_OK) == 0) ||
+           (gcb_data_path(out, GCB_DATA_SOURCE, name) && access(out, R_OK) == 0);
+}
