@@ -153,6 +153,56 @@ template <class Where> __global__ void get_floats(Where where)
     gcb::store_floats(at.item.in.x, v, first, at.item.in.n);
 }
 
+/* ---- all-reduce ---- */
+
+__device__ uint64_t first_of_thread()
+{
+    return blockIdx.x * kBlockElements + threadIdx.x * tuning::each;
+}
+
+__device__ void load_weighted(float (&v)[tuning::each], const float *x, uint64_t first, uint64_t n,
+                              float weight)
+{
+    gcb::load_floats(v, x, first, n);
+    for (unsigned i = 0; i < tuning::each; i++)
+        v[i] *= weight;
+}
+
+__global__ void weigh_floats(uint8_t *out, const float *x, uint64_t n, float weight)
+{
+    const uint64_t first = first_of_thread();
+    float v[tuning::each];
+
+    load_weighted(v, x, first, n, weight);
+    gcb::store_floats(reinterpret_cast<float *>(out), v, first, n);
+}
+
+template <class Half>
+__global__ void weigh_half(uint8_t *out, const float *x, uint64_t n, float weight)
+{
+    const uint64_t first = first_of_thread();
+    uint32_t word[tuning::each / 2];
+    float v[tuning::each];
+
+    load_weighted(v, x, first, n, weight);
+    narrow_all<Half>(word, v);
+    gcb::store_halves(out, word, first, n);
+}
+
+template <class Half>
+__global__ void own_half(float *out, const uint8_t *values, uint64_t n, float weight)
+{
+    const uint64_t first = first_of_thread();
+    uint32_t word[tuning::each / 2];
+    float v[tuning::each];
+
+    gcb::load_halves(word, values, first, n);
+    widen_all<Half>(v, word);
+    for (unsigned i = 0; i < tuning::each; i++)
+        v[i] = weight != 0.0f ? v[i] / weight : 0.0f;
+    gcb::store_floats(out, v, first, n);
+}
+
 /* ---- launches ---- */
 
 uint64_t blocks_of(uint64_t n)
@@ -187,6 +237,25 @@ int convert_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
     return err ? err : gcb::launch(kernel, grid, tuning::threads, 0, s, gcb::grid_of(g, 1));
 }
 
+template <void (*kernel)(uint8_t *, const float *, uint64_t, float)>
+int weigh(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n, float weight)
+{
+    return gcb::launch(kernel, blocks_of(n), tuning::threads, 0, s, out, x, n, weight);
+}
+
+int own_floats(struct gcb_device_stream *s, float *out, const float *x, const uint8_t *, uint64_t n,
+               float)
+{
+    return get<get_floats<gcb::single>>(s, out, reinterpret_cast<const uint8_t *>(x), n);
+}
+
+template <class Half>
+int own(struct gcb_device_stream *s, float *out, const float *, const uint8_t *values, uint64_t n,
+        float weight)
+{
+    return gcb::launch(own_half<Half>, blocks_of(n), tuning::threads, 0, s, out, values, n, weight);
+}
+
 template <class Half>
 constexpr struct gcb_cuda_convert half_launchers = {
     2,
@@ -194,6 +263,8 @@ constexpr struct gcb_cuda_convert half_launchers = {
     get<get_half<Half, gcb::single>>,
     convert_group<put_half<Half, gcb::message_group>>,
     convert_group<get_half<Half, gcb::message_group>>,
+    weigh<weigh_half<Half>>,
+    own<Half>,
 };
 
 } /* namespace */
@@ -204,6 +275,8 @@ const struct gcb_cuda_convert gcb_cuda_fp32 = {
     get<get_floats<gcb::single>>,
     convert_group<put_floats<gcb::message_group>>,
     convert_group<get_floats<gcb::message_group>>,
+    weigh<weigh_floats>,
+    own_floats,
 };
 const struct gcb_cuda_convert gcb_cuda_fp16 = half_launchers<fp16>;
 const struct gcb_cuda_convert gcb_cuda_bf16 = half_launchers<bf16>;

@@ -11,6 +11,11 @@
  *      of saturated values to result->clamped. result may be NULL.
  * get: the inverse.
  * put_group, get_group: like put and get, for a group of messages: one copy of the group's table, then one launch.
+ *
+ * In an all-reduce:
+ * weigh: writes weight * x as put does.
+ * own: writes the part of x that arrives: for fp32 x itself; otherwise the values that weigh wrote, divided by the weight,
+ *      or 0 if the weight is 0.
  */
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +28,10 @@ struct gcb_cuda_convert {
     int (*get)(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
     int (*put_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
     int (*get_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
+    int (*weigh)(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+                 float weight);
+    int (*own)(struct gcb_device_stream *s, float *out, const float *x, const uint8_t *values,
+               uint64_t n, float weight);
 };
 
 extern const struct gcb_cuda_convert gcb_cuda_fp32, gcb_cuda_fp16, gcb_cuda_bf16;

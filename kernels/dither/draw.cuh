@@ -58,12 +58,22 @@ __device__ __forceinline__ uint32_t undecided_elements(const uint32_t (&drawn)[k
     return open;
 }
 
-/* Among the first `count` elements, decides those that their byte left open. x is the tensor; rounder_of(i) gives the
- * rounding parameters of element i. */
-template <class RounderOf>
+/* The tensor's own values. */
+struct plain_values {
+    const float *x;
+
+    __device__ float operator()(uint64_t i) const
+    {
+        return x[i];
+    }
+};
+
+/* Among the first `count` elements, decides those that their byte left open. value_of(i) is the value of element i of the
+ * tensor; rounder_of(i) gives the rounding parameters of element first + i. */
+template <class ValueOf, class RounderOf>
 __device__ __forceinline__ void
-decide_draws(uint32_t (&drawn)[kTileEach], const struct gcb_cuda_draw &draw, const float *x,
-             uint64_t first, unsigned count, const RounderOf &rounder_of)
+decide_draws(uint32_t (&drawn)[kTileEach], const struct gcb_cuda_draw &draw,
+             const ValueOf &value_of, uint64_t first, unsigned count, const RounderOf &rounder_of)
 {
     uint32_t up = 0;
 
@@ -74,7 +84,7 @@ decide_draws(uint32_t (&drawn)[kTileEach], const struct gcb_cuda_draw &draw, con
             const uint32_t fine = gcb_philox_24_by(&draw.keys, first + i, draw.fine);
             const struct gcb_dither d = rounder_of(i);
 
-            up |= gcb_dither_rounds_up(x[first + i], fine, &d) << i;
+            up |= gcb_dither_rounds_up(value_of(first + i), fine, &d) << i;
         }
     }
     if (up) {

@@ -1,5 +1,6 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/dither/draw.cuh"
+#include "kernels/dither/levels.cuh"
 #include "kernels/dither/qsgd.cuh"
 #include "kernels/memory/feedback.cuh"
 
@@ -140,10 +141,12 @@ __device__ void quantise_nearest(uint32_t (&code)[gcb::kTileEach], const float (
     }
 }
 
-/* Computes the codes of this thread's elements. A missing element gets code 0. An element whose norm is 0 also gets
- * code 0, because inv is 0 then. */
+/* Computes the codes of this thread's elements v; value_of gives the value of any element of the tensor. A missing element
+ * gets code 0. A finite element whose norm is 0 also gets code 0, because inv is 0 then. */
+template <class ValueOf>
 __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
-                         const float *x, const norm_run &r, const struct gcb_cuda_qsgd &how)
+                         const ValueOf &value_of, const norm_run &r,
+                         const struct gcb_cuda_qsgd &how)
 {
     if (how.nearest) {
         quantise_nearest(code, v, r, how);
@@ -174,7 +177,7 @@ __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb:
                                      bytes, i);
         }
     }
-    gcb::decide_draws(drawn, how.draw, x, r.first, r.count, rounder_of);
+    gcb::decide_draws(drawn, how.draw, value_of, r.first, r.count, rounder_of);
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++)
         code[i] = gcb_dither_with_sign(drawn[i] >> 8, v[i], how.sign_bit);
@@ -241,7 +244,7 @@ __global__ void __launch_bounds__(gcb::kTileThreads, 3)
     } else {
         r = run_of_message(first, in.n, how.bucket, norms);
     }
-    quantise(code, v, in.x, r, how);
+    quantise(code, v, gcb::plain_values{in.x}, r, how);
     if (in.residual)
         put_residual(in, v, code, r, how);
     gcb::pack_codes(s.codes, code, width);
@@ -313,6 +316,55 @@ template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd 
     gcb::store_floats(at.item.in.x, v, first, n);
 }
 
+/* ---- all-reduce: levels of a norm that all workers share ---- */
+
+struct weighted_values {
+    const float *x;
+    float weight;
+
+    __device__ float operator()(uint64_t i) const
+    {
+        return weight * x[i];
+    }
+};
+
+/* weight * x may be infinite if another worker lies about the norm. With a norm of 0, the level is 0 then too. */
+__device__ void clear_unscaled(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
+                               const norm_run &r)
+{
+    if (gcb::largest_of(v) < GCB_INF_BITS)
+        return;
+    for (unsigned i = 0; i < gcb::kTileEach; i++)
+        if (i < r.count && r.norm_of(i) == 0.0f)
+            code[i] = 0;
+}
+
+template <class Level>
+__global__ void __launch_bounds__(gcb::kTileThreads, 3)
+    put_levels(void *out, const float *x, uint64_t n, const uint32_t *norms, float weight,
+               struct gcb_cuda_qsgd how)
+{
+    const uint64_t first = blockIdx.x * uint64_t{gcb::kTile} + threadIdx.x * gcb::kTileEach;
+    const norm_run r = run_of_message(first, n, how.bucket, norms);
+    const uint32_t levels = (1u << how.sign_bit) - 1;
+    uint32_t code[gcb::kTileEach];
+    int32_t level[gcb::kTileEach];
+    float v[gcb::kTileEach];
+
+    gcb::load_floats(v, x, first, n);
+    for (unsigned i = 0; i < gcb::kTileEach; i++)
+        v[i] *= weight;
+    quantise(code, v, weighted_values{x, weight}, r, how);
+    clear_unscaled(code, v, r);
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+        const int32_t up = static_cast<int32_t>(code[i] & levels);
+
+        level[i] = code[i] > levels ? -up : up;
+    }
+    gcb::store_levels<Level>(out, level, first, n);
+}
+
 /* ---- launches ---- */
 
 /* A single message. */
@@ -327,9 +379,7 @@ gcb::single single_message(uint8_t *payload, const struct gcb_device_input *in,
 
 uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
 {
-    return how->l2 && !tiles_hold_buckets(how->bucket, n)
-               ? bucket_count(how->bucket, n) * sums_per_bucket(how->bucket) * sizeof(double)
-               : 0;
+    return tiles_hold_buckets(how->bucket, n) ? 0 : gcb_cuda_qsgd_norms_scratch(how, n);
 }
 
 int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
@@ -379,4 +429,29 @@ int gcb_cuda_qsgd_decode_group(struct gcb_device_stream *s, const struct gcb_dev
     return err ? err
                : gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads,
                              sizeof(decode_room), s, gcb::grid_of(g, 0), *how);
+}
+
+uint64_t gcb_cuda_qsgd_norms_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
+{
+    return how->l2 ? bucket_count(how->bucket, n) * sums_per_bucket(how->bucket) * sizeof(double)
+                   : 0;
+}
+
+int gcb_cuda_qsgd_norms(struct gcb_device_stream *s, float *norms, const float *x, uint64_t n,
+                        float weight, const struct gcb_cuda_qsgd *how, void *scratch)
+{
+    const struct gcb_device_input in = gcb_device_plain(x, n);
+    const int err = compute_norms(
+        s, single_message(reinterpret_cast<uint8_t *>(norms), &in, how, scratch, nullptr), how->l2);
+
+    return err ? err : gcb_cuda_scale_by(s, norms, bucket_count(how->bucket, n), weight);
+}
+
+int gcb_cuda_qsgd_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,
+                         const float *norms, float weight, bool wide,
+                         const struct gcb_cuda_qsgd *how)
+{
+    return gcb::launch(wide ? put_levels<int16_t> : put_levels<int8_t>, gcb::tile_blocks(n),
+                       gcb::kTileThreads, 0, s, levels, x, n,
+                       reinterpret_cast<const uint32_t *>(norms), weight, *how);
 }

@@ -3,6 +3,7 @@
 #include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/dither/draw.cuh"
+#include "kernels/dither/levels.cuh"
 #include "kernels/dither/terngrad.cuh"
 #include "kernels/memory/feedback.cuh"
 
@@ -42,29 +43,40 @@ __device__ void draw_levels(uint32_t (&drawn)[gcb::kTileEach], const float (&v)[
         drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes, i);
 }
 
-/* Computes the codes 0, 1, 2 of this thread's elements, and 0 for elements from `end` on. Returns
- * the number of clamped elements. */
-__device__ uint32_t quantise(uint32_t (&code)[gcb::kTileEach], const struct gcb_device_item &item,
-                             uint64_t first, uint64_t end, struct gcb_cuda_terngrad how)
+/* Computes the codes 0, 1, 2 of this thread's elements v, and 0 for elements from `end` on; value_of gives the value of any
+ * element of the tensor. */
+template <class ValueOf>
+__device__ __forceinline__ void draw_codes(uint32_t (&code)[gcb::kTileEach],
+                                           const float (&v)[gcb::kTileEach],
+                                           const ValueOf &value_of, uint64_t first, uint64_t end,
+                                           float scale, const struct gcb_cuda_draw &draw)
 {
     const unsigned here =
         first >= end
             ? 0
             : static_cast<unsigned>(end - first < gcb::kTileEach ? end - first : gcb::kTileEach);
-    const float scale = scale_of(item);
     const struct gcb_dither d = gcb::make_rounder(1, scale);
     uint32_t drawn[gcb::kTileEach];
+
+    draw_levels(drawn, v, gcb::draw_bytes(draw, first), d);
+    gcb::decide_draws(drawn, draw, value_of, first, here, same_rounder{d});
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kTileEach; i++)
+        code[i] = i < here ? gcb_dither_trit_of(drawn[i] >> 8, v[i]) : 0u;
+}
+
+/* Computes the codes of this thread's elements of a message. Returns the number of clamped elements. */
+__device__ uint32_t quantise(uint32_t (&code)[gcb::kTileEach], const struct gcb_device_item &item,
+                             uint64_t first, uint64_t end, struct gcb_cuda_terngrad how)
+{
+    const float scale = scale_of(item);
     float v[gcb::kTileEach];
     uint32_t clamped = 0;
 
     how.draw.coarse = item.coarse;
     how.draw.fine = item.fine;
     gcb::load_floats(v, item.in.x, first, end);
-    draw_levels(drawn, v, gcb::draw_bytes(how.draw, first), d);
-    gcb::decide_draws(drawn, how.draw, item.in.x, first, here, same_rounder{d});
-#pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
-        code[i] = i < here ? gcb_dither_trit_of(drawn[i] >> 8, v[i]) : 0u;
+    draw_codes(code, v, gcb::plain_values{item.in.x}, first, end, scale, how.draw);
     if (how.clip != 0.0)
         for (unsigned i = 0; i < gcb::kTileEach; i++)
             clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* a missing element is 0 */
@@ -135,6 +147,48 @@ template <class Where> __global__ void encode_base3(Where where, struct gcb_cuda
     }
     gcb::sync_block();
     gcb::store_tile(at.item.payload + kHead + start / 5, s.room, bytes);
+}
+
+/* ---- all-reduce: levels of a scale that all workers share ---- */
+
+/* weight * x, clipped to this worker's own scale. */
+struct clipped_values {
+    const float *x;
+    float weight, limit;
+
+    __device__ float clip(float v) const
+    {
+        return v > limit ? limit : v < -limit ? -limit : v;
+    }
+    __device__ float operator()(uint64_t i) const
+    {
+        return clip(weight * x[i]);
+    }
+};
+
+/* shared[0] is the scale of all workers, shared[1] this worker's own. */
+template <class Level>
+__global__ void put_levels(void *out, const float *x, uint64_t n, const float *shared, float weight,
+                           struct gcb_cuda_draw draw, gcb_device_result *result)
+{
+    const uint64_t first = blockIdx.x * uint64_t{gcb::kTile} + threadIdx.x * gcb::kTileEach;
+    const clipped_values values = {x, weight, shared[1]};
+    uint32_t code[gcb::kTileEach], clamped = 0;
+    int32_t level[gcb::kTileEach];
+    float v[gcb::kTileEach];
+
+    gcb::load_floats(v, x, first, n);
+    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+        v[i] *= weight;
+        clamped += fabsf(v[i]) > values.limit;
+        v[i] = values.clip(v[i]);
+    }
+    draw_codes(code, v, values, first, n, shared[0], draw);
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kTileEach; i++)
+        level[i] = static_cast<int32_t>(code[i]) - 1;
+    gcb::store_levels<Level>(out, level, first, n);
+    add_clamped(result, clamped);
 }
 
 /* ---- decoding ---- */
@@ -295,4 +349,23 @@ int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb
     const int err = gcb::send_table(s, g);
 
     return err ? err : launch_decode<gcb::message_group>(s, how, codes);
+}
+
+int gcb_cuda_terngrad_limit(struct gcb_device_stream *s, float *limit, const float *x, uint64_t n,
+                            float weight, const struct gcb_cuda_terngrad *how, void *scratch)
+{
+    const struct gcb_device_input in = gcb_device_plain(x, n);
+    const int err = compute_scale(
+        s, gcb::single_encode(reinterpret_cast<uint8_t *>(limit), &in, scratch, nullptr),
+        how->clip);
+
+    return err ? err : gcb_cuda_scale_by(s, limit, 1, weight);
+}
+
+int gcb_cuda_terngrad_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,
+                             const float *shared, float weight, bool wide,
+                             const struct gcb_cuda_terngrad *how, struct gcb_device_result *result)
+{
+    return gcb::launch(wide ? put_levels<int16_t> : put_levels<int8_t>, gcb::tile_blocks(n),
+                       gcb::kTileThreads, 0, s, levels, x, n, shared, weight, how->draw, result);
 }

@@ -81,6 +81,37 @@ struct gcb_device_sum_ops {
                          const struct gcb_device_call *call);
 };
 
+/* A worker's tensor in an all-reduce. Arrays are device memory. */
+struct gcb_device_share {
+    const float *x_dev; /* env->count floats, all finite */
+    float weight;       /* of x in the sum */
+    void *
+        values_dev; /* what the worker contributes to a round; left alone until the next round, or conclude */
+    void *kept_dev; /* `kept` bytes, left alone from the first round to conclude */
+};
+
+/*
+ * How tensors on a device are combined without decoding: struct gcb_reduce_ops with arrays in device memory. The CPU's
+ * table says how many rounds there are, and how many values of what type each has. The state is an encoder's whose
+ * env->workers is not 0. Values, updates and what arrived are the CPU's, bit for bit. call->at.step is the same in all
+ * calls of a step.
+ */
+struct gcb_device_reduce_ops {
+    uint64_t (*kept)(const void *state);    /* bytes that stay from round to round; NULL: none */
+    uint64_t (*scratch)(const void *state); /* bytes that a call needs; NULL: none */
+    /* Queues the values of a round. The result's status becomes GCB_E_SEND_RAW if the method cannot represent x. */
+    int (*contribute_async)(const void *state, unsigned round, const struct gcb_device_share *own,
+                            const struct gcb_device_call *call);
+    /* Takes the combined values of a round except the last; any are safe. NULL: there is only one round. */
+    int (*absorb_async)(const void *state, unsigned round, const void *combined_dev,
+                        const struct gcb_device_share *own, const struct gcb_device_call *call);
+    /* Queues the update and, if own_dev is not NULL, the part of x that it contains, from the combined values of the last
+     * round; any are safe. */
+    int (*conclude_async)(const void *state, const void *combined_dev,
+                          const struct gcb_device_share *own, float *update_dev, float *own_dev,
+                          const struct gcb_device_call *call);
+};
+
 struct gcb_device_ops {
     /* bytes; the coder zeroes them, stores the parameters, then calls init. So the state begins like the CPU's state */
     size_t state_size;
@@ -111,6 +142,7 @@ struct gcb_device_ops {
 
     const struct gcb_device_group_ops *group; /* NULL: one message at a time */
     const struct gcb_device_sum_ops *sum; /* NULL: a sum decodes messages and adds the elements */
+    const struct gcb_device_reduce_ops *reduce; /* NULL: an all-reduce runs on the CPU only */
 };
 
 /* A codec of the module. A row without ops ends the table. There is no `describe`: the CPU's decoder describes

@@ -24,7 +24,7 @@ int gcb_shared_scale_init(struct gcb_shared_scale *s, const struct gcb_codec_env
     s->bucket = bucket;
     s->buckets = (env->count + bucket - 1) / bucket;
     s->levels = levels;
-    s->wide = largest > INT8_MAX;
+    s->wide = gcb_shared_scale_is_wide(env->workers, levels);
     s->scale = gcb_alloc_array(s->buckets, sizeof(*s->scale));
     s->own = gcb_alloc_array(s->count, level_bytes(s));
     if (s->scale && s->own)

@@ -16,6 +16,12 @@ struct gcb_shared_scale {
     void *own;       /* levels of this worker: int8_t or int16_t */
 };
 
+/* Do sums of the levels of so many workers need 16 bits? */
+static inline bool gcb_shared_scale_is_wide(unsigned workers, uint32_t levels)
+{
+    return (uint64_t)workers * levels > INT8_MAX;
+}
+
 /* Makes the arrays. GCB_E_INVALID: sums of the levels of env->workers workers do not fit 16 bits. GCB_E_NOMEM. */
 int gcb_shared_scale_init(struct gcb_shared_scale *s, const struct gcb_codec_env *env,
                           uint32_t levels, uint64_t bucket, struct gcb_diag *diag);

@@ -307,6 +307,13 @@ int gcb_device_coder_inverse_async(struct gcb_device_coder *c, void *canvas_dev,
                      diag);
 }
 
+const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_device_coder *c,
+                                                            const void **state)
+{
+    *state = c->base.state;
+    return c->ops->reduce;
+}
+
 uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c)
 {
     return c->clamped;

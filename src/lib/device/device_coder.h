@@ -94,6 +94,10 @@ int gcb_device_coder_add_async(struct gcb_device_coder *c, const struct gcb_fram
 int gcb_device_coder_inverse_async(struct gcb_device_coder *c, void *canvas_dev, float *out_dev,
                                    const struct gcb_device_message *m, struct gcb_diag *diag);
 
+/* For an all-reduce (src/lib/device/device_reduce.h): the codec's operations, or NULL, and its state. */
+const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_device_coder *c,
+                                                            const void **state);
+
 /* Number of elements that the last message clamped, after its encode_finish. */
 uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c);
 

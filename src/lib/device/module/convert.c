@@ -80,6 +80,34 @@ static const struct gcb_device_group_ops convert_group = {
     .decode_async = convert_decode_group,
 };
 
+/* ---- all-reduce ---- */
+
+static int convert_contribute(const void *state, unsigned round, const struct gcb_device_share *own,
+                              const struct gcb_device_call *call)
+{
+    const struct convert *s = state;
+
+    (void)round;
+    return s->by->weigh(call->stream, own->values_dev, own->x_dev, s->count, own->weight);
+}
+
+static int convert_conclude(const void *state, const void *combined_dev,
+                            const struct gcb_device_share *own, float *update_dev, float *own_dev,
+                            const struct gcb_device_call *call)
+{
+    const struct convert *s = state;
+    const int err = s->by->get(call->stream, update_dev, combined_dev, s->count);
+
+    return err || !own_dev ? err
+                           : s->by->own(call->stream, own_dev, own->x_dev, own->values_dev,
+                                        s->count, own->weight);
+}
+
+static const struct gcb_device_reduce_ops convert_reduce = {
+    .contribute_async = convert_contribute,
+    .conclude_async = convert_conclude,
+};
+
 const struct gcb_device_ops gcb_device_convert = {
     .state_size = sizeof(struct convert),
     .init = convert_init,
@@ -89,4 +117,5 @@ const struct gcb_device_ops gcb_device_convert = {
     .encode_async = convert_encode,
     .decode_async = convert_decode,
     .group = &convert_group,
+    .reduce = &convert_reduce,
 };

@@ -2,13 +2,15 @@
 
 #include "kernels/dither/dither_cuda.h"
 #include "src/lib/device/module/codecs.h"
+#include "src/lib/device/module/shared_scale.h"
 
 /* The state of a coder, which begins like the CPU's state (src/lib/codec/qsgd.c). */
 struct qsgd {
     struct gcb_qsgd_params p;
     struct gcb_codec_env env;
     struct gcb_qsgd_layout l;
-    struct gcb_cuda_qsgd how; /* without the random streams, which differ by message */
+    struct gcb_cuda_qsgd how;            /* without the random streams, which differ by message */
+    struct gcb_cuda_shared_scale shared; /* in an all-reduce */
 };
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -27,6 +29,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
         .nearest = s->p.rounding == GCB_QSGD_NEAREST,
         .coding = (enum gcb_cuda_coding)s->p.coding,
     };
+    s->shared = gcb_device_shared_scale(env, s->l.bucket, s->l.s);
     return 0;
 }
 
@@ -46,15 +49,23 @@ static uint64_t qsgd_scratch(const void *state)
     return s->env.decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env.count);
 }
 
-static int qsgd_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
-                       const struct gcb_device_call *call)
+/* `how` with the random streams of a step. */
+static struct gcb_cuda_qsgd how_at(const struct qsgd *s, const struct gcb_step *at)
 {
-    const struct qsgd *s = state;
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, &call->at);
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
     struct gcb_cuda_qsgd how = s->how;
 
     how.draw.coarse = draw.coarse;
     how.draw.fine = draw.fine;
+    return how;
+}
+
+static int qsgd_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                       const struct gcb_device_call *call)
+{
+    const struct qsgd *s = state;
+    const struct gcb_cuda_qsgd how = how_at(s, &call->at);
+
     return (s->p.coding == GCB_QSGD_FIXED ? gcb_cuda_qsgd_encode : gcb_cuda_elias_encode)(
         call->stream, out_dev, in, &how, call->scratch_dev, call->result_dev);
 }
@@ -123,6 +134,58 @@ static const struct gcb_device_group_ops qsgd_group = {
     .decode_async = qsgd_decode_group,
 };
 
+/* ---- all-reduce ---- */
+
+static uint64_t qsgd_kept(const void *state)
+{
+    return gcb_device_scale_bytes(&((const struct qsgd *)state)->shared);
+}
+
+static uint64_t qsgd_reduce_scratch(const void *state)
+{
+    const struct qsgd *s = state;
+
+    return gcb_cuda_qsgd_norms_scratch(&s->how, s->env.count);
+}
+
+static int qsgd_contribute(const void *state, unsigned round, const struct gcb_device_share *own,
+                           const struct gcb_device_call *call)
+{
+    const struct qsgd *s = state;
+    const struct gcb_cuda_qsgd how = how_at(s, &call->at);
+
+    if (s->env.count == 0)
+        return 0;
+    if (round == 0)
+        return gcb_cuda_qsgd_norms(call->stream, own->values_dev, own->x_dev, s->env.count,
+                                   own->weight, &how, call->scratch_dev);
+    return gcb_cuda_qsgd_levels(call->stream, own->values_dev, own->x_dev, s->env.count,
+                                own->kept_dev, own->weight, s->shared.wide, &how);
+}
+
+static int qsgd_absorb(const void *state, unsigned round, const void *combined_dev,
+                       const struct gcb_device_share *own, const struct gcb_device_call *call)
+{
+    (void)round;
+    return gcb_device_scales_absorb(&((const struct qsgd *)state)->shared, combined_dev, own, call);
+}
+
+static int qsgd_conclude(const void *state, const void *combined_dev,
+                         const struct gcb_device_share *own, float *update_dev, float *own_dev,
+                         const struct gcb_device_call *call)
+{
+    return gcb_device_levels_conclude(&((const struct qsgd *)state)->shared, combined_dev, own,
+                                      update_dev, own_dev, call);
+}
+
+static const struct gcb_device_reduce_ops qsgd_reduce = {
+    .kept = qsgd_kept,
+    .scratch = qsgd_reduce_scratch,
+    .contribute_async = qsgd_contribute,
+    .absorb_async = qsgd_absorb,
+    .conclude_async = qsgd_conclude,
+};
+
 const struct gcb_device_ops gcb_device_qsgd = {
     .state_size = sizeof(struct qsgd),
     .init = qsgd_init,
@@ -132,4 +195,5 @@ const struct gcb_device_ops gcb_device_qsgd = {
     .encode_async = qsgd_encode,
     .decode_async = qsgd_decode,
     .group = &qsgd_group,
+    .reduce = &qsgd_reduce,
 };

@@ -2,12 +2,14 @@
 
 #include "kernels/dither/dither_cuda.h"
 #include "src/lib/device/module/codecs.h"
+#include "src/lib/device/module/shared_scale.h"
 
 /* The state of a coder, which begins like the CPU's state (src/lib/codec/terngrad.c). */
 struct terngrad {
     struct gcb_terngrad_params p;
     struct gcb_codec_env env;
-    struct gcb_cuda_terngrad how; /* without the random streams, which differ by message */
+    struct gcb_cuda_terngrad how;        /* without the random streams, which differ by message */
+    struct gcb_cuda_shared_scale shared; /* in an all-reduce */
 };
 
 static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -21,6 +23,7 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
         .clip = s->p.clip,
         .base3 = s->p.packing == GCB_TERNGRAD_BASE3,
     };
+    s->shared = gcb_device_shared_scale(env, env->count ? env->count : 1, 1);
     return 0;
 }
 
@@ -38,15 +41,23 @@ static uint64_t terngrad_scratch(const void *state)
     return s->env.decoding ? 0 : gcb_cuda_terngrad_scratch(&s->how, s->env.count);
 }
 
-static int terngrad_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
-                           const struct gcb_device_call *call)
+/* `how` with the random streams of a step. */
+static struct gcb_cuda_terngrad how_at(const struct terngrad *s, const struct gcb_step *at)
 {
-    const struct terngrad *s = state;
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, &call->at);
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
     struct gcb_cuda_terngrad how = s->how;
 
     how.draw.coarse = draw.coarse;
     how.draw.fine = draw.fine;
+    return how;
+}
+
+static int terngrad_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                           const struct gcb_device_call *call)
+{
+    const struct terngrad *s = state;
+    const struct gcb_cuda_terngrad how = how_at(s, &call->at);
+
     return gcb_cuda_terngrad_encode(call->stream, out_dev, in, &how, call->scratch_dev,
                                     call->result_dev);
 }
@@ -105,6 +116,64 @@ static const struct gcb_device_group_ops terngrad_group = {
     .decode_async = terngrad_decode_group,
 };
 
+/* ---- all-reduce: kept_dev has the scale of all workers, and then this worker's own ---- */
+
+static uint64_t terngrad_kept(const void *state)
+{
+    (void)state;
+    return 2 * sizeof(float);
+}
+
+static uint64_t terngrad_reduce_scratch(const void *state)
+{
+    const struct terngrad *s = state;
+
+    return gcb_cuda_terngrad_scratch(&s->how, s->env.count);
+}
+
+static int terngrad_contribute(const void *state, unsigned round,
+                               const struct gcb_device_share *own,
+                               const struct gcb_device_call *call)
+{
+    const struct terngrad *s = state;
+    const struct gcb_cuda_terngrad how = how_at(s, &call->at);
+    float *kept = own->kept_dev;
+    int err;
+
+    if (s->env.count == 0)
+        return 0;
+    if (round == 1)
+        return gcb_cuda_terngrad_levels(call->stream, own->values_dev, own->x_dev, s->env.count,
+                                        kept, own->weight, s->shared.wide, &how, call->result_dev);
+    err = gcb_cuda_terngrad_limit(call->stream, kept + 1, own->x_dev, s->env.count, own->weight,
+                                  &how, call->scratch_dev);
+    return err ? err : gcb_cuda_take_scales(call->stream, own->values_dev, kept + 1, 1);
+}
+
+static int terngrad_absorb(const void *state, unsigned round, const void *combined_dev,
+                           const struct gcb_device_share *own, const struct gcb_device_call *call)
+{
+    (void)round;
+    return gcb_device_scales_absorb(&((const struct terngrad *)state)->shared, combined_dev, own,
+                                    call);
+}
+
+static int terngrad_conclude(const void *state, const void *combined_dev,
+                             const struct gcb_device_share *own, float *update_dev, float *own_dev,
+                             const struct gcb_device_call *call)
+{
+    return gcb_device_levels_conclude(&((const struct terngrad *)state)->shared, combined_dev, own,
+                                      update_dev, own_dev, call);
+}
+
+static const struct gcb_device_reduce_ops terngrad_reduce = {
+    .kept = terngrad_kept,
+    .scratch = terngrad_reduce_scratch,
+    .contribute_async = terngrad_contribute,
+    .absorb_async = terngrad_absorb,
+    .conclude_async = terngrad_conclude,
+};
+
 const struct gcb_device_ops gcb_device_terngrad = {
     .state_size = sizeof(struct terngrad),
     .init = terngrad_init,
@@ -114,4 +183,5 @@ const struct gcb_device_ops gcb_device_terngrad = {
     .encode_async = terngrad_encode,
     .decode_async = terngrad_decode,
     .group = &terngrad_group,
+    .reduce = &terngrad_reduce,
 };

@@ -1,0 +1,299 @@
+#include "src/lib/device/device_reduce.h"
+
+#include <math.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+
+struct gcb_device_reduce {
+    const struct gcb_device_module *module;
+    struct gcb_device_batch *batch;
+    struct gcb_device_coder *coder;
+    const struct gcb_device_reduce_ops *ops;
+    const void *state; /* the codec's, in `coder` */
+    uint64_t scratch, count;
+    /* the CPU's encoder and operations, which know the rounds */
+    struct gcb_coder *cpu;
+    const struct gcb_reduce_ops *cpu_ops;
+    enum gcb_nonfinite nonfinite;
+    /* the current step */
+    struct gcb_device_share own;
+    struct gcb_step at;
+    unsigned round;       /* the next one; after next and before receive, the current one */
+    const void *combined; /* of the last round */
+    uint64_t clamped;
+    bool raw;    /* this worker's values are NaNs */
+    bool spoilt; /* some worker's values were not finite: so is the update */
+};
+
+/* ---- the rounds, which the CPU's operations know ---- */
+
+static unsigned rounds_of(const struct gcb_device_reduce *r)
+{
+    return r->cpu_ops->rounds_of ? r->cpu_ops->rounds_of(gcb_coder_codec_state(r->cpu))
+                                 : r->cpu_ops->rounds;
+}
+
+static enum gcb_reduction reduction_of(const struct gcb_device_reduce *r, unsigned round)
+{
+    return r->cpu_ops->reduction(gcb_coder_codec_state(r->cpu), round);
+}
+
+static uint64_t bytes_of(const struct gcb_device_reduce *r, unsigned round)
+{
+    return r->cpu_ops->count(gcb_coder_codec_state(r->cpu), round) *
+           gcb_reduction_size(reduction_of(r, round));
+}
+
+/* ---- creating ---- */
+
+static int take_memory(struct gcb_device_reduce *r, const struct gcb_device *device,
+                       struct gcb_diag *diag)
+{
+    struct gcb_device_batch_config room = {.messages = 1};
+    uint64_t most = 0;
+    int err;
+
+    r->scratch = room.scratch = r->ops->scratch ? r->ops->scratch(r->state) : 0;
+    for (unsigned round = 0; round < rounds_of(r); round++)
+        most = bytes_of(r, round) > most ? bytes_of(r, round) : most;
+    err = gcb_device_batch_create(&r->batch, device, &room, diag);
+    if (!err)
+        err = r->module->alloc(&r->own.values_dev, most, diag);
+    if (!err)
+        err = r->module->alloc(&r->own.kept_dev, r->ops->kept ? r->ops->kept(r->state) : 0, diag);
+    return err;
+}
+
+int gcb_device_reduce_create(struct gcb_device_reduce **out, const struct gcb_device *device,
+                             const struct gcb_method *method, const struct gcb_coder_config *config,
+                             float weight, struct gcb_diag *diag)
+{
+    struct gcb_device_reduce *r = gcb_alloc_zero(1, sizeof(*r));
+    int err;
+
+    *out = NULL;
+    if (!r)
+        return gcb_diag_nomem(diag, sizeof(*r), "an all-reduce");
+    r->module = device->module;
+    r->count = config->env.count;
+    r->nonfinite = config->nonfinite;
+    r->own.weight = weight;
+    r->cpu_ops = method->codec->reduce;
+    err = gcb_coder_create(&r->cpu, method, config, diag);
+    if (!err)
+        err = gcb_device_coder_create(&r->coder, device, method, config, diag);
+    if (err)
+        goto out;
+    r->ops = gcb_device_coder_reduce(r->coder, &r->state);
+    if (!r->ops || !r->cpu_ops) {
+        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                           "device cuda: method '%s' has no all-reduce on a device", method->name);
+        goto out;
+    }
+    err = take_memory(r, device, diag);
+    if (err)
+        goto out;
+    *out = r;
+    r = NULL;
+out:
+    gcb_device_reduce_destroy(r);
+    return err;
+}
+
+void gcb_device_reduce_destroy(struct gcb_device_reduce *r)
+{
+    if (!r)
+        return;
+    gcb_device_batch_destroy(r->batch); /* waits for queued work first */
+    r->module->free(r->own.values_dev);
+    r->module->free(r->own.kept_dev);
+    gcb_device_coder_destroy(r->coder);
+    gcb_coder_destroy(r->cpu);
+    gcb_free(r);
+}
+
+/* ---- calls of the codec ---- */
+
+/* Begins the work of a call, whose result becomes zero. */
+static int begin_call(struct gcb_device_reduce *r, struct gcb_device_call *call,
+                      struct gcb_diag *diag)
+{
+    const int err = gcb_device_batch_call(call, r->batch, 0, r->scratch, diag);
+
+    call->at = r->at;
+    if (!err)
+        gcb_device_batch_begin(r->batch); /* the wait reports failures of queueing */
+    return err;
+}
+
+/* Waits. `queued`: what queueing returned; the stream's error says more. */
+static int finish_call(struct gcb_device_reduce *r, int queued, struct gcb_diag *diag)
+{
+    const int err = gcb_device_batch_finish(r->batch, diag);
+
+    return err ? err : queued;
+}
+
+static const struct gcb_device_result *result_of(const struct gcb_device_reduce *r)
+{
+    return gcb_device_batch_result(r->batch, 0);
+}
+
+static bool found_nonfinite(const struct gcb_device_reduce *r)
+{
+    return result_of(r)->max_bits >= GCB_INF_BITS;
+}
+
+/* Fills an array with a word, which a part at its end may cut. Waits. */
+static int fill(struct gcb_device_reduce *r, void *to_dev, uint64_t bytes, uint32_t word,
+                struct gcb_diag *diag)
+{
+    uint32_t piece[1024];
+    uint64_t done = bytes < sizeof(piece) ? bytes : sizeof(piece);
+    int err;
+
+    for (size_t i = 0; i < sizeof(piece) / sizeof(*piece); i++)
+        piece[i] = word;
+    err = gcb_device_batch_upload(r->batch, to_dev, piece, done, diag);
+    for (; !err && done < bytes; done *= 2)
+        r->module->copy(gcb_device_batch_stream(r->batch), (uint8_t *)to_dev + done, to_dev,
+                        bytes - done < done ? bytes - done : done, GCB_COPY_DEVICE);
+    return err ? err : r->module->wait(gcb_device_batch_stream(r->batch), diag);
+}
+
+/* ---- a step ---- */
+
+void gcb_device_reduce_begin(struct gcb_device_reduce *r, const struct gcb_step *at,
+                             const float *x_dev)
+{
+    r->at = *at;
+    r->own.x_dev = x_dev;
+    r->round = 0;
+    r->combined = NULL;
+    r->clamped = 0;
+    r->raw = r->spoilt = false;
+}
+
+static int contribute(struct gcb_device_reduce *r, struct gcb_diag *diag)
+{
+    struct gcb_device_call call;
+    int err = begin_call(r, &call, diag);
+
+    if (err)
+        return err;
+    err = r->ops->contribute_async(r->state, r->round, &r->own, &call);
+    if (!err && r->round == 0 && r->nonfinite != GCB_NONFINITE_TRUSTED)
+        err = r->module->max_bits(call.stream, r->own.x_dev, r->count, call.result_dev);
+    err = finish_call(r, err, diag);
+    if (err)
+        return err;
+    if (found_nonfinite(r) && r->nonfinite == GCB_NONFINITE_ERROR)
+        return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
+    r->raw = found_nonfinite(r) || result_of(r)->status == GCB_E_SEND_RAW;
+    r->clamped = result_of(r)->clamped;
+    return 0;
+}
+
+/* Values that spoil every combination with them, as in src/lib/exchange/allreduce.c. */
+static uint32_t spoilt_word(enum gcb_reduction reduction)
+{
+    switch (reduction) {
+    case GCB_SUM_F32:
+        return gcb_bits_of(NAN);
+    case GCB_MAX_F32:
+        return GCB_INF_BITS;
+    case GCB_SUM_F16:
+        return 0x7e007e00;
+    case GCB_SUM_BF16:
+        return 0x7fc07fc0;
+    default: /* integers follow a round of floats, which was spoilt */
+        return 0;
+    }
+}
+
+int gcb_device_reduce_next(struct gcb_device_reduce *r, struct gcb_round *round,
+                           struct gcb_diag *diag)
+{
+    int err = 0;
+
+    if (r->round == rounds_of(r))
+        return 0;
+    round->kind = GCB_ROUND_REDUCE;
+    round->reduction = reduction_of(r, r->round);
+    round->data = r->own.values_dev;
+    round->bytes = bytes_of(r, r->round);
+    if (!r->raw && !r->spoilt)
+        err = contribute(r, diag);
+    if (!err && (r->raw || r->spoilt))
+        err = fill(r, r->own.values_dev, round->bytes, spoilt_word(round->reduction), diag);
+    return err ? err : 1;
+}
+
+int gcb_device_reduce_receive(struct gcb_device_reduce *r, const void *combined_dev,
+                              struct gcb_diag *diag)
+{
+    const unsigned round = r->round++;
+    const bool floats =
+        reduction_of(r, round) == GCB_SUM_F32 || reduction_of(r, round) == GCB_MAX_F32;
+    struct gcb_device_call call;
+    int err;
+
+    if (r->round == rounds_of(r)) {
+        r->combined = combined_dev;
+        return 0;
+    }
+    err = begin_call(r, &call, diag);
+    if (err)
+        return err;
+    err = r->ops->absorb_async(r->state, round, combined_dev, &r->own, &call);
+    if (!err && floats)
+        err = r->module->max_bits(call.stream, combined_dev, bytes_of(r, round) / sizeof(float),
+                                  call.result_dev);
+    err = finish_call(r, err, diag);
+    if (!err)
+        r->spoilt |= found_nonfinite(r);
+    return err;
+}
+
+/* If the combined values of the last round are floats, the update is finite if they are. */
+static int make_update(struct gcb_device_reduce *r, float *update_dev, float *own_dev,
+                       struct gcb_diag *diag)
+{
+    const enum gcb_reduction last = reduction_of(r, r->round - 1);
+    struct gcb_device_call call;
+    int err = begin_call(r, &call, diag);
+
+    if (err)
+        return err;
+    err = r->ops->conclude_async(r->state, r->combined, &r->own, update_dev, own_dev, &call);
+    if (!err && last != GCB_SUM_I8 && last != GCB_SUM_I16)
+        err = r->module->max_bits(call.stream, update_dev, r->count, call.result_dev);
+    err = finish_call(r, err, diag);
+    if (!err)
+        r->spoilt |= found_nonfinite(r);
+    return err;
+}
+
+int gcb_device_reduce_conclude(struct gcb_device_reduce *r, float *update_dev, float *own_dev,
+                               struct gcb_diag *diag)
+{
+    const uint64_t bytes = r->count * sizeof(float);
+    int err = r->spoilt ? 0 : make_update(r, update_dev, own_dev, diag);
+
+    if (err || !r->spoilt)
+        return err;
+    if (own_dev)
+        r->module->zero(gcb_device_batch_stream(r->batch), own_dev, bytes);
+    return fill(r, update_dev, bytes, gcb_bits_of(NAN), diag);
+}
+
+bool gcb_device_reduce_spoilt(const struct gcb_device_reduce *r)
+{
+    return r->spoilt;
+}
+
+uint64_t gcb_device_reduce_clamped(const struct gcb_device_reduce *r)
+{
+    return r->clamped;
+}
