@@ -288,12 +288,18 @@ static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_
     return err;
 }
 
+const char *bench_nearer_than(const struct gcb_suite *suite, const struct bench_options *o)
+{
+    return o->methods.nearer_than ? o->methods.nearer_than : suite->nearer_than;
+}
+
 int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite *suite,
                   const struct bench_options *o, struct gcb_diag *diag)
 {
     struct opt_methods wanted = o->methods;
     int err;
 
+    wanted.nearer_than = bench_nearer_than(suite, o);
     if (!wanted.specs.count)
         wanted.specs = (struct opt_list){.items = suite->methods, .count = suite->method_count};
     err = opt_methods_or_all(out, count, &wanted, diag);

@@ -53,6 +53,9 @@ int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct 
 /* Checks options: GCB_E_INVALID if one is given that has no meaning with --kernels. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
+/* The method that the others are compared with: of --nearer-than or of the suite. NULL: none. It is the first of bench_methods. */
+const char *bench_nearer_than(const struct gcb_suite *suite, const struct bench_options *o);
+
 /*
  * Makes the list of methods: the named ones or those of the suite, with the overrides applied. identity is always in
  * the list, and memcpy (src/tool/trial/copy.h) follows it. Release *out with gcb_free.

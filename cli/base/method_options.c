@@ -15,6 +15,14 @@ const struct opt_row opt_methods_rows[] = {
              "lists methods and keys"},
     {.name = NULL},
 };
+
+const struct opt_row opt_nearer_rows[] = {
+    {.name = "nearer-than", .metavar = "SPEC", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_methods, nearer_than),
+     .help = "also run this method, and count for how many elements each of the others is nearer "
+             "to the input than this one"},
+    {.name = NULL},
+};
 /* clang-format on */
 
 /* Returns the i-th name in a table. Each row counts with its own name and then its complements. Past the end it returns
@@ -82,27 +90,41 @@ static int idle_override(const struct gcb_method *methods, size_t count, const c
         "--%s: no method given has this parameter; `gcbench methods NAME` lists them", key);
 }
 
-static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_methods *in,
-                       struct gcb_diag *diag)
+static bool is_same_method(const struct gcb_method *a, const struct gcb_method *b)
 {
-    for (size_t i = 0; i < in->specs.count; i++) {
-        const int err = resolve_one(&methods[i], in->specs.items[i], &in->overrides, used, diag);
+    char first[512], second[512];
 
-        if (err)
-            return err;
+    return strcmp(gcb_method_spec(first, sizeof(first), a, GCB_SPEC_FULL),
+                  gcb_method_spec(second, sizeof(second), b, GCB_SPEC_FULL)) == 0;
+}
+
+/* Fills methods[0] to methods[*count - 1]. If the method of --nearer-than is named with --method too, it is not repeated. */
+static int resolve_all(struct gcb_method *methods, size_t *count, bool *used,
+                       const struct opt_methods *in, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    *count = 0;
+    if (in->nearer_than)
+        err = resolve_one(&methods[(*count)++], in->nearer_than, &in->overrides, used, diag);
+    for (size_t i = 0; !err && i < in->specs.count; i++) {
+        struct gcb_method *m = &methods[*count];
+
+        err = resolve_one(m, in->specs.items[i], &in->overrides, used, diag);
+        *count += !in->nearer_than || !is_same_method(m, &methods[0]);
     }
-    for (size_t i = 0; 2 * i < in->overrides.count; i++)
+    for (size_t i = 0; !err && 2 * i < in->overrides.count; i++)
         if (!used[i])
-            return idle_override(methods, in->specs.count, in->overrides.items[2 * i], diag);
-    return 0;
+            return idle_override(methods, *count, in->overrides.items[2 * i], diag);
+    return err;
 }
 
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         struct gcb_diag *diag)
 {
-    struct gcb_method *methods = gcb_alloc_array(in->specs.count, sizeof(*methods));
+    struct gcb_method *methods = gcb_alloc_array(in->specs.count + 1, sizeof(*methods));
     bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
-    int err = methods && used ? resolve_all(methods, used, in, diag)
+    int err = methods && used ? resolve_all(methods, count, used, in, diag)
                               : gcb_diag_nomem(diag, 0, "the methods");
 
     gcb_free(used);
@@ -111,18 +133,17 @@ int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt
         return err;
     }
     *out = methods;
-    *count = in->specs.count;
     return 0;
 }
 
 int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                        struct gcb_diag *diag)
 {
-    struct opt_methods all = {.specs = {.items = NULL}};
+    struct opt_methods all = {.nearer_than = in->nearer_than};
     struct gcb_method m;
     int err = opt_methods_resolve(out, count, in, diag);
 
-    if (err || *count)
+    if (err || in->specs.count)
         return err;
     gcb_free(*out);
     *out = NULL;

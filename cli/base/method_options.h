@@ -8,13 +8,16 @@
 struct opt_methods {
     struct opt_list specs;
     struct opt_list overrides; /* in turn a key and its value */
+    const char *nearer_than;   /* the method that the others are compared with; NULL: none */
 };
 extern const struct opt_row opt_methods_rows[];
+extern const struct opt_row opt_nearer_rows[]; /* --nearer-than */
 /* Names of all parameters and complements, of every method and of the memory: name_at of a command's opt_extra.
  * NULL past the end; a name may occur more than once. */
 const char *opt_methods_key_at(size_t i);
 /*
- * Makes the list of named methods, in the order given. Each takes those overrides that it has as parameters.
+ * Makes the list of named methods, in the order given, with the method of --nearer-than before the others. Each takes those
+ * overrides that it has as parameters.
  * GCB_E_INVALID also for an override that no method has. *count is 0 if no method is named. Release *out with gcb_free.
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,

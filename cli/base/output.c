@@ -179,3 +179,35 @@ void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_
 
     gcb_table_cell(table, gcb_field_number(text, field, value, width));
 }
+
+int out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
+               const struct gcb_run_result *result, struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {{.title = "method", .elastic = true},
+                                                      {.title = "nearer"},
+                                                      {.title = "farther"},
+                                                      {.title = "equal"}};
+    struct gcb_table *table = NULL;
+    char text[512];
+
+    for (size_t i = 1; i < count; i++) {
+        const struct gcb_fidelity *f = &result->totals[i].tally.fidelity;
+        const uint64_t counts[] = {f->nearer, f->farther, f->compared - f->nearer - f->farther};
+
+        if (f->compared == 0 || methods[i].codec == gcb_copy_method.codec)
+            continue;
+        if (!table)
+            table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+        gcb_table_cell(table, gcb_method_spec(text, sizeof(text), &methods[i], GCB_SPEC_LABEL));
+        for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+            snprintf(text, sizeof(text), "%.1f %%",
+                     100.0 * (double)counts[k] / (double)f->compared);
+            gcb_table_cell(table, text);
+        }
+    }
+    if (!table)
+        return 0;
+    gcb_method_spec(text, sizeof(text), &methods[0], GCB_SPEC_LABEL);
+    opt_wrapf(r->out, 0, 0, "\nelements that are nearer to the input than with %s:", text);
+    return out_table(r, table, diag);
+}

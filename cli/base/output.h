@@ -6,6 +6,7 @@
 #include "src/tool/hdf5/outfile.h"
 #include "src/tool/print/table.h"
 #include "src/tool/timing/bandwidth.h"
+#include "src/tool/trial/run.h"
 
 /*
  * The places to which a command's results go: a stream, in the format asked for, and the file of --results. The file
@@ -57,6 +58,13 @@ int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *dia
 
 /* Prints a table on `out`, 80 columns wide, and releases it. GCB_E_NOMEM if there was no memory for the table. */
 int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_diag *diag);
+/*
+ * Prints a table of the methods except methods[0]: for how many elements each is nearer to the input than methods[0], and
+ * for how many farther. Prints nothing if the run made no comparison (gcb_run_config.compare).
+ */
+int out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
+               const struct gcb_run_result *result, struct gcb_diag *diag);
+
 /* Adds a cell with a number as tables show this field, in at most `width` columns; 0: any width. */
 void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_t width);
 

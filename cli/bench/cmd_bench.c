@@ -152,6 +152,9 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
         .no_sums = c->o->own.no_sums,
     };
 
+    config.run.compare = bench_nearer_than(&c->suite, c->o);
+    if (config.run.compare)
+        config.run.in_place = 0;
     if (!c->s.files->count)
         config.run.nonfinite = GCB_POLICY_RAW; /* synthetic tensors are finite: no need to look */
     return gcb_suite_run_open(&c->run, &config, diag);
@@ -196,6 +199,7 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     c->s.setting.suite = c->suite.name;
     c->s.setting.cache = gcb_cache_names[at->cache];
     c->s.setting.without_samples = !c->o->own.samples;
+    c->s.setting.nearer_than = bench_nearer_than(&c->suite, c->o) ? &c->methods[0] : NULL;
     if (!at->device->why.status)
         session_start_progress(&c->s);
     return 0;
@@ -415,6 +419,7 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
 
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct bench_options, methods),
+    OPT_GROUP("Methods", opt_nearer_rows, struct bench_options, methods),
     OPT_GROUP("Cases", bench_case_rows, struct bench_options, own),
     OPT_GROUP("Input", bench_input_rows, struct bench_options, common.input),
     OPT_GROUP("Input", opt_input_rows, struct bench_options, common.input),

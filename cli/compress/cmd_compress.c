@@ -70,6 +70,10 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "-o keeps the messages of one method, and %zu are given: name one",
                             o->methods.specs.count);
+    if (o->make.output && o->methods.nearer_than)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "-o keeps the messages of one method, and --nearer-than runs another: "
+                            "leave one out");
     if (o->make.output && o->common.save.results &&
         gcb_outfile_same(o->make.output, o->common.save.results))
         return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file: change one");
@@ -80,7 +84,7 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
 }
 
 /*
- * Finds the methods: the `given` ones that the user named, then fp16, unless it was named or --no-baselines is given.
+ * Finds the methods: the `given` ones that the user named (the one of --nearer-than first), then fp16, unless it was named or --no-baselines is given.
  * `count` counts all of them.
  * Release *out with gcb_free, also on failure.
  */
@@ -191,8 +195,11 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
         return err;
     config.keep = c->keep;
     config.trial.check_sums = true;
-    if (c->shapes) /* they need input and decoded tensor together */
+    config.compare = c->o->methods.nearer_than;
+    if (c->shapes || config.compare) /* they need input and decoded tensor together */
         config.in_place = 0;
+    if (config.compare)
+        c->s.setting.nearer_than = &c->methods[0];
     c->trial = config.trial;
     session_start_progress(&c->s);
     err = gcb_run(&c->result, &config, &observer, diag);
@@ -305,6 +312,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
 
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct compress_options, methods),
+    OPT_GROUP("Methods", opt_nearer_rows, struct compress_options, methods),
     SESSION_GROUPS(struct compress_options),
     OPT_GROUP("Running", opt_timing_rows, struct compress_options, timing),
     OPT_GROUP("Output", opt_make_rows, struct compress_options, make),

@@ -243,6 +243,9 @@ int compress_show(const struct compress_view *v, const struct out_report *report
         return err;
     for (size_t m = 0; v->losses && m < v->given; m++)
         print_loss(v, m, report->out);
+    err = out_nearer(report, v->methods, v->given, v->result, diag);
+    if (err)
+        return err;
     if (!report->quiet)
         print_notes(v, report->out);
     return 0;

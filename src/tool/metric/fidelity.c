@@ -103,6 +103,21 @@ void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, ui
     f->elements += n;
 }
 
+void gcb_fidelity_compare(struct gcb_fidelity *f, const float *x, const float *y,
+                          const float *reference, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        const double error = fabs((double)x[i] - (double)y[i]);
+        const double other = fabs((double)x[i] - (double)reference[i]);
+
+        if (gcb_magnitude(x[i]) >= GCB_INF_BITS)
+            continue;
+        f->compared++;
+        f->nearer += error < other;
+        f->farther += error > other;
+    }
+}
+
 void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other)
 {
     f->xx += other->xx;
@@ -118,6 +133,9 @@ void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other
     f->elements += other->elements;
     f->nonfinite += other->nonfinite;
     f->nonfinite_kept += other->nonfinite_kept;
+    f->compared += other->compared;
+    f->nearer += other->nearer;
+    f->farther += other->farther;
 }
 
 static double share(double part, uint64_t whole)
@@ -152,4 +170,6 @@ void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fid
     out->zeros_preserved = share((double)f->zeros_kept, f->zeros);
     out->snr_db = 20.0 * log10(gain);
     out->accuracy_gain_bits = log2(gain) - bits_per_element;
+    out->nearer_share = share((double)f->nearer, f->compared);
+    out->farther_share = share((double)f->farther, f->compared);
 }

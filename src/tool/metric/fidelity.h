@@ -20,12 +20,19 @@ struct gcb_fidelity {
     uint64_t elements;                     /* all elements, also infinities and NaNs */
     uint64_t nonfinite;                    /* infinities and NaNs in x */
     uint64_t nonfinite_kept; /* infinities and NaNs in x that have the same bits in y */
+    /* Comparison with a reference, another decoded tensor of the same input: elements compared, elements for which y is
+     * nearer to x than the reference is, and elements for which it is farther from x. */
+    uint64_t compared, nearer, farther;
 };
 
 /* Adds the sums over x[0..n) and y[0..n) to `f`, which starts zeroed. Blocks of GCB_SUM_BLOCK are added in index
  * order, so the result does not depend on the number of threads. Allocates nothing. */
 void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, uint64_t n,
                       const struct gcb_kernels *kernels, const struct gcb_queue *queue);
+
+/* Compares y with a reference: counts the elements for which |x-y| is smaller or larger than |x-reference|. */
+void gcb_fidelity_compare(struct gcb_fidelity *f, const float *x, const float *y,
+                          const float *reference, uint64_t n);
 
 /* Adds the sums of another tensor or message. */
 void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other);
@@ -41,6 +48,8 @@ struct gcb_fidelity_figures {
     double zeros_preserved;    /* share of x's zeros that are zeros in y */
     double snr_db;             /* 20 log10(norm(x) / norm(x-y)); infinite for an exact result */
     double accuracy_gain_bits; /* log2(norm(x) / norm(x-y)) - bits_per_element */
+    double nearer_share;       /* nearer / compared */
+    double farther_share;      /* farther / compared */
 };
 void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fidelity *f,
                           double bits_per_element);

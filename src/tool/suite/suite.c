@@ -6,6 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/queue.h"
 #include "src/lib/base/text.h"
+#include "src/tool/rows/fields.h"
 
 const char *const gcb_cache_names[] = {"warm", "cold", NULL};
 
@@ -160,6 +161,12 @@ static int take_about(const struct field *f)
     return json_is_string(f->value) ? 0 : bad(f, "must be a text");
 }
 
+static int take_nearer_than(const struct field *f)
+{
+    f->s->nearer_than = json_string_value(f->value);
+    return f->s->nearer_than ? 0 : bad(f, "must be a method");
+}
+
 static int take_method(const struct field *f, size_t i, const json_t *item)
 {
     f->s->methods[i] = json_string_value(item);
@@ -268,6 +275,7 @@ static int take_field(struct gcb_suite *s, const char *file, const char *key, co
         {.name = "about", .take = take_about},
         {"methods", take_methods, take_method, .count = &s->method_count, .most = 1e6,
          .what = methods},
+        {.name = gcb_field_name(GCB_FIELD_NEARER_THAN), .take = take_nearer_than},
         {"scopes", take_list, take_scope, .count = &s->scope_count, .most = 3, .what = names,
          .distinct = true},
         {"devices", take_list, take_device, .count = &s->device_count, .most = GCB_SUITE_DEVICES,

@@ -22,6 +22,7 @@ struct gcb_suite {
     const char *name;     /* NULL: no suite, the defaults */
     const char **methods; /* method_count specs; none: all methods with default parameters */
     size_t method_count;
+    const char *nearer_than; /* the method that the others are compared with; NULL: none */
     enum gcb_scope scopes[3];
     size_t scope_count;
     const char *devices[GCB_SUITE_DEVICES];

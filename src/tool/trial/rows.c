@@ -69,9 +69,11 @@ static void put_rates(struct gcb_row *row, const struct gcb_method *method,
     gcb_row_known_u64(row, GCB_FIELD_CLAMPED, method->codec->ops->clamped, t->clamped);
 }
 
-static void put_fidelity(struct gcb_row *row, const struct gcb_tally *t)
+static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
+                         const struct gcb_tally *t)
 {
     const struct gcb_fidelity_figures f = gcb_tally_figures(t);
+    char spec[512] = "";
 
     gcb_row_real(row, GCB_FIELD_REL_L2, f.rel_l2);
     gcb_row_real(row, GCB_FIELD_COSINE, f.cosine);
@@ -81,6 +83,11 @@ static void put_fidelity(struct gcb_row *row, const struct gcb_tally *t)
     gcb_row_real(row, GCB_FIELD_ZEROS_PRESERVED, f.zeros_preserved);
     gcb_row_real(row, GCB_FIELD_SNR_DB, f.snr_db);
     gcb_row_real(row, GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits);
+    if (s->nearer_than && t->fidelity.compared)
+        gcb_method_spec(spec, sizeof(spec), s->nearer_than, GCB_SPEC_FULL);
+    gcb_row_text(row, GCB_FIELD_NEARER_THAN, spec[0] ? spec : NULL);
+    gcb_row_real(row, GCB_FIELD_NEARER_SHARE, f.nearer_share);
+    gcb_row_real(row, GCB_FIELD_FARTHER_SHARE, f.farther_share);
 }
 
 static void put_seconds(struct gcb_row *row, const struct gcb_times_fields *fields,
@@ -201,12 +208,12 @@ static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_text(row, GCB_FIELD_REASON, reason);
 }
 
-static void put_tally(struct gcb_row *row, const struct gcb_method *method,
-                      const struct gcb_tally *t)
+static void put_tally(struct gcb_row *row, const struct gcb_rows_setting *s,
+                      const struct gcb_method *method, const struct gcb_tally *t)
 {
     put_sizes(row, t);
     put_rates(row, method, t);
-    put_fidelity(row, t);
+    put_fidelity(row, s, t);
 }
 
 static struct samples samples_of(const struct gcb_samples *s,
@@ -243,7 +250,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_u64(row, GCB_FIELD_WORKER, trial->plan->worker);
     gcb_row_text(row, GCB_FIELD_TENSOR, trial->name);
     put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
-    put_tally(row, method, &trial->tally);
+    put_tally(row, setting, method, &trial->tally);
     put_times(row, setting, &trial->tally, &samples);
 }
 
@@ -292,7 +299,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
         put_nothing(row, setting);
         return;
     }
-    put_tally(row, method, &total->tally);
+    put_tally(row, setting, method, &total->tally);
     put_times(row, setting, &total->tally, &samples);
 }
 

@@ -9,11 +9,12 @@
 struct gcb_rows_setting { /* common to all rows of a run */
     const char *scope, *order, *device, *isa;
     int threads;
-    double read_gbps, fill_gbps; /* bandwidth of the CPU with `threads`; NAN: unknown */
-    double device_copy_gbps;     /* copy bandwidth of `device`, if it is not the CPU */
-    const char *suite;           /* NULL: none */
-    const char *cache;           /* "warm" or "cold"; NULL: not controlled */
-    bool without_samples;        /* leave out the samples */
+    double read_gbps, fill_gbps;          /* bandwidth of the CPU with `threads`; NAN: unknown */
+    double device_copy_gbps;              /* copy bandwidth of `device`, if it is not the CPU */
+    const char *suite;                    /* NULL: none */
+    const char *cache;                    /* "warm" or "cold"; NULL: not controlled */
+    bool without_samples;                 /* leave out the samples */
+    const struct gcb_method *nearer_than; /* the reference of a run with `compare`; NULL: none */
 };
 
 /* Write fields that other records have too: scope to isa, and wire_bytes to dense. */

@@ -29,7 +29,9 @@ struct run {
     struct gcb_run_result *result;
     struct gcb_trial_bench bench;
     struct gcb_nonfinite_scan scan;
-    float *input;                 /* elements of the current messages */
+    float *input; /* elements of the current messages */
+    float *
+        reference; /* what methods[0] decoded from them, in the same places; NULL without config->compare */
     struct gcb_original original; /* for messages that are decoded in place */
     bool spent; /* the current message was decoded in place, so `input` is not its input any more */
     double work, done; /* elements to scan and to try, and those done, for the progress bar */
@@ -175,6 +177,18 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
     return 0;
 }
 
+/* Keeps what methods[0] decoded; compares what the other methods decoded with it. */
+static void compare(struct run *r, struct gcb_run_trial *t)
+{
+    const struct gcb_run_total *first = &r->result->totals[0];
+    float *reference = r->reference + (t->input - r->input);
+
+    if (t->method == 0)
+        memcpy(reference, t->decoded, t->plan->count * sizeof(*reference));
+    else if (!first->failure.status)
+        gcb_fidelity_compare(&t->tally.fidelity, t->input, t->decoded, reference, t->plan->count);
+}
+
 /* Adds a trial to the totals and passes it to the observer. */
 static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
 {
@@ -182,7 +196,7 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
     const struct gcb_run_config *c = r->config;
     const struct gcb_trial_input *in = &r->span->in[r->from + i];
     const bool copy = c->methods[r->method].codec == gcb_copy_method.codec;
-    const struct gcb_run_trial t = {
+    struct gcb_run_trial t = {
         .plan = in->plan,
         .first = gcb_source_tensor(c->source, in->plan->pieces[0].tensor),
         .name = in->env.path,
@@ -198,8 +212,11 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
                                   : r->bench.decoded,
         .original = in->original,
     };
-    int err = add_total(r, &t, diag);
+    int err;
 
+    if (r->reference)
+        compare(r, &t);
+    err = add_total(r, &t, diag);
     if (!err)
         err = r->observer->trial ? r->observer->trial(r->observer->ctx, &t, diag) : 0;
     if (!err && c->keep && t.method == 0)
@@ -374,7 +391,9 @@ static int start(struct run *r, struct gcb_diag *diag)
     check_methods(r);
     r->input = gcb_alloc_array(largest, sizeof(*r->input));
     r->span = gcb_alloc_zero(1, sizeof(*r->span));
-    if (!r->input || !r->span)
+    if (c->compare)
+        r->reference = gcb_alloc_array(largest, sizeof(*r->reference));
+    if (!r->input || !r->span || (c->compare && !r->reference))
         return gcb_diag_nomem(diag, largest * sizeof(*r->input), "the largest message");
     err = prepare_in_place(r, &largest_other, diag);
     return err ? err : gcb_trial_bench_init(&r->bench, &trial, largest_other, diag);
@@ -399,6 +418,7 @@ out:
     gcb_nonfinite_scan_fini(&r.scan);
     gcb_free(r.original.window);
     gcb_free(r.input);
+    gcb_free(r.reference);
     gcb_free(r.span);
     return err;
 }

@@ -29,6 +29,9 @@ struct gcb_run_config {
     /* Messages of at least so many elements are decoded into the memory of their input, which is read again to compare; 0:
      * none. Only on the CPU, without trial.copy, and from files that allow it (gcb_source_has_parts). */
     uint64_t in_place;
+    /* Compare each method's decoded elements with those of methods[0] (gcb_fidelity_compare). Needs inputs and decoded tensors
+     * together, so `in_place` must be 0. */
+    bool compare;
     bool groups; /* on a device: encode neighbours of at most GCB_RUN_SMALL elements in groups */
 };
 

@@ -242,6 +242,8 @@ static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field f
         {GCB_FIELD_MAX_ABS_ERROR, f.max_abs_error},
         {GCB_FIELD_SNR_DB, f.snr_db},
         {GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits},
+        {GCB_FIELD_NEARER_SHARE, f.nearer_share},
+        {GCB_FIELD_FARTHER_SHARE, f.farther_share},
         {GCB_FIELD_ENCODE_SECONDS, t->encode.seconds},
         {GCB_FIELD_DECODE_SECONDS, t->decode.seconds},
         {GCB_FIELD_ENCODE_GBPS, gcb_tally_gbps(t, &t->encode)},

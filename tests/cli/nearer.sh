@@ -1,0 +1,66 @@
+#!/bin/sh
+# --nearer-than: for how many elements one method is nearer to the input than another.
+. "$(dirname "$0")/lib.sh"
+python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
+
+here=$(dirname "$0")
+sample=$here/../../datasets/sample.h5
+mkdir "$tmp/work"
+run generate --dist ar:rho=0.9 --elements 5000 -o "$tmp/ar.h5"
+exits 0
+
+# ---- NumPy counts the same ----
+
+counts() { # FILE SCOPE REFERENCE METHOD...
+    check "$*" python3 "$here/check_nearer.py" "$GCBENCH" "$1" "$tmp/work" "$2" "$3" "$4" "$5"
+}
+counts "$sample" tensor topk fft:values=fp32 qsgd:bits=3
+counts "$sample" model topk fft terngrad:clip=0
+counts "$tmp/ar.h5" model fft:theta=0.85 topk:theta=0.85 fft:chunk=64,input=fp16
+
+# ---- the order of methods, and the table ----
+
+run compress --theta 0.9 --method fft --method topk --nearer-than topk "$tmp/ar.h5"
+exits 0
+prints 'elements that are nearer to the input than with topk:theta=0.9:'
+prints 'method                 nearer  farther  equal'
+check "topk comes first, once" sh -c "grep -c '^topk:theta=0.9 ' '$out' | grep -qx 1 && \
+    sed -n 3p '$out' | grep -q '^topk:theta=0.9 '"
+run compress --method fft "$tmp/ar.h5"
+exits 0
+check "no table without the option" sh -c "! grep -q nearer '$out'"
+run compress --method fft --nearer-than topk --format csv "$tmp/ar.h5"
+exits 0
+check "columns" sh -c "head -1 '$out' | grep -q ',nearer_than,nearer_share,farther_share,'"
+
+# ---- bench, and suites ----
+
+run bench --repeat 1 --method qsgd --nearer-than topk "$tmp/ar.h5"
+exits 0
+prints 'elements that are nearer to the input than with topk:theta=0.85:'
+check "memcpy is not compared" sh -c "[ \$(grep -c '^memcpy' '$out') = 1 ]"
+echo '{"schema": 1, "name": "mine", "methods": ["fft"], "nearer_than": "topk:theta=0.5", "repeat": 1}' >"$tmp/mine.json"
+run bench --suite "$tmp/mine.json" "$tmp/ar.h5"
+exits 0
+prints 'elements that are nearer to the input than with topk:theta=0.5:'
+run bench --suite "$tmp/mine.json" --nearer-than topk:theta=0.6 "$tmp/ar.h5"
+exits 0
+prints 'elements that are nearer to the input than with topk:theta=0.6:'
+echo '{"schema": 1, "name": "mine", "nearer_than": 3}' >"$tmp/mine.json"
+run bench --suite "$tmp/mine.json" "$tmp/ar.h5"
+exits 2
+says "mine.json: nearer_than must be a method"
+
+# ---- mistakes ----
+
+run compress --nearer-than topk "$tmp/ar.h5"
+exits 2
+says "no method given"
+run compress --method fft --nearer-than tokp "$tmp/ar.h5"
+exits 2
+says "unknown method 'tokp'; did you mean 'topk'?"
+run compress --method fft --nearer-than topk -o "$tmp/m.h5" "$tmp/ar.h5"
+exits 2
+says "-o keeps the messages of one method, and --nearer-than runs another: leave one out"
+
+finish
