@@ -49,10 +49,8 @@ static int init(struct gcb_encoder *e, const struct gcb_method *method, struct g
 
     e->nonfinite = s->options.nonfinite;
     e->count = s->config.env.count;
-    e->queue = s->queue;
     e->input = s->options.input;
-    gcb_kernels_init(&e->kernels, gcb_cpu_detect());
-    s->config.env.kernels = &e->kernels;
+    gcb_codec_env_keep(&s->config.env, &e->kernels, &e->queue);
     if (e->input != GCB_F32) {
         e->wide = gcb_alloc_array(e->count, sizeof(float));
         if (!e->wide)

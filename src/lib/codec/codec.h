@@ -62,6 +62,11 @@ struct gcb_codec_env {
     const struct gcb_probe *probe; /* called after each stage of encode; may be NULL */
 };
 
+/* Copies the kernels and the queue of `env`, and makes `env` point to the copies. Without kernels it takes the fastest for
+ * this machine, without a queue one thread. */
+void gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_kernels *kernels,
+                        struct gcb_queue *queue);
+
 /* The training step and the worker that a tensor comes from: part of the key of random draws. */
 struct gcb_step {
     uint64_t step;

@@ -4,17 +4,23 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
 
-/* Copies the kernel table and the queue, or uses defaults, and starts the codec. */
-static int start(struct gcb_coder *c, const struct gcb_coder_config *config, struct gcb_diag *diag)
+void gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_kernels *kernels,
+                        struct gcb_queue *queue)
 {
-    c->queue = config->env.queue ? *config->env.queue : (struct gcb_queue){.threads = 1};
-    if (config->env.kernels)
-        c->kernels = *config->env.kernels;
+    *queue = env->queue ? *env->queue : (struct gcb_queue){.threads = 1};
+    if (env->kernels)
+        *kernels = *env->kernels;
     else
-        gcb_kernels_init(&c->kernels, gcb_cpu_detect());
-    c->base.env.queue = &c->queue;
-    c->base.env.kernels = &c->kernels;
+        gcb_kernels_init(kernels, gcb_cpu_detect());
+    env->queue = queue;
+    env->kernels = kernels;
+}
+
+static int start(struct gcb_coder *c, struct gcb_diag *diag)
+{
+    gcb_codec_env_keep(&c->base.env, &c->kernels, &c->queue);
     return c->base.method.codec ? gcb_framing_start(&c->base, gcb_coder_ops(c)->state_size,
                                                     gcb_coder_ops(c)->init, diag)
                                 : 0;
@@ -33,7 +39,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     if (!err)
-        err = start(c, config, diag);
+        err = start(c, diag);
     if (!err)
         err = gcb_framing_prepare(&c->base, own_payload(c), diag);
     if (err)
@@ -51,7 +57,7 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     if (!err)
-        err = start(c, config, diag);
+        err = start(c, diag);
     if (err)
         gcb_coder_destroy(c);
     else
@@ -242,7 +248,7 @@ static int check_finite(const struct gcb_coder *c, const struct gcb_view *in, bo
 {
     *raw = false;
     if (c->base.nonfinite == GCB_NONFINITE_TRUSTED ||
-        c->kernels.reduce.max_bits(in->data, in->count) < GCB_INF_BITS)
+        gcb_max_bits(in->data, in->count, &c->kernels, &c->queue) < GCB_INF_BITS)
         return 0;
     *raw = c->base.nonfinite == GCB_NONFINITE_RAW;
     return *raw ? 0 : gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");

@@ -38,6 +38,7 @@ struct half_job {
     float *to;
     uint8_t *out;
     const uint8_t *in;
+    float weight; /* in an all-reduce */
 };
 
 static void encode_span(void *ctx, uint64_t i)
@@ -131,45 +132,67 @@ static uint64_t half_count(const void *state, unsigned round)
     return ((const struct half *)state)->env.count;
 }
 
-/* Writes n elements of weight * x, from element `from` on. n <= GCB_TILE. */
-static void half_tile(const struct half *s, const struct gcb_reduce_at *at, const float *x,
-                      uint64_t from, size_t n, uint8_t *out)
+/* Writes n elements of weight * x as they are sent. n <= GCB_TILE. */
+static void half_tile(const struct half_job *job, uint64_t from, size_t n, uint8_t *out)
 {
     float weighted[GCB_TILE];
 
     for (size_t i = 0; i < n; i++)
-        weighted[i] = at->weight * x[from + i];
-    s->narrow(out, weighted, n);
+        weighted[i] = job->weight * job->from[from + i];
+    job->s->narrow(out, weighted, n);
+}
+
+static void contribute_span(void *ctx, uint64_t span)
+{
+    const struct half_job *job = ctx;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->env.count, span);
+
+    for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE)
+        half_tile(job, i, gcb_tile_length(end, i), job->out + 2 * i);
 }
 
 static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                            const float *x, void *values)
 {
-    const struct half *s = state;
-    uint8_t *out = values;
+    struct half *s = state;
+    struct half_job job = {.s = s, .from = x, .weight = at->weight, .out = values};
 
     (void)round;
-    for (uint64_t i = 0; i < s->env.count; i += GCB_TILE)
-        half_tile(s, at, x, i, gcb_tile_length(s->env.count, i), out + 2 * i);
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), contribute_span, &job);
     return 0;
 }
 
-/* own: weight * x as it was sent, divided by the weight. */
+/* weight * x as it was sent, divided by the weight */
+static void own_span(void *ctx, uint64_t span)
+{
+    const struct half_job *job = ctx;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->env.count, span);
+    uint8_t sent[2 * GCB_TILE];
+
+    for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
+        const size_t n = gcb_tile_length(end, i);
+
+        half_tile(job, i, n, sent);
+        job->s->widen(job->to + i, sent, n);
+        for (size_t j = 0; j < n; j++)
+            job->to[i + j] = job->weight != 0.0f ? job->to[i + j] / job->weight : 0.0f;
+    }
+}
+
 static void half_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                           const void *combined, float *update, float *own)
 {
-    const struct half *s = state;
-    uint8_t sent[2 * GCB_TILE];
+    struct half *s = state;
+    const uint64_t spans = gcb_span_count(s->env.count);
+    struct half_job job = {.s = s, .from = x, .weight = at->weight, .in = combined};
 
-    if (update)
-        s->widen(update, combined, s->env.count);
-    for (uint64_t i = 0; own && i < s->env.count; i += GCB_TILE) {
-        const size_t n = gcb_tile_length(s->env.count, i);
-
-        half_tile(s, at, x, i, n, sent);
-        s->widen(own + i, sent, n);
-        for (size_t j = 0; j < n; j++)
-            own[i + j] = at->weight != 0.0f ? own[i + j] / at->weight : 0.0f;
+    if (update) {
+        job.to = update;
+        gcb_parallel(s->env.queue, spans, decode_span, &job);
+    }
+    if (own) {
+        job.to = own;
+        gcb_parallel(s->env.queue, spans, own_span, &job);
     }
 }
 

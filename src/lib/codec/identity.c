@@ -101,11 +101,9 @@ static int identity_contribute(void *state, const struct gcb_reduce_at *at, unsi
                                const float *x, void *values)
 {
     const struct identity *s = state;
-    float *out = values;
 
     (void)round;
-    for (uint64_t i = 0; i < s->count; i++)
-        out[i] = at->weight * x[i];
+    gcb_weigh(values, x, at->weight, s->count, s->queue);
     return 0;
 }
 

@@ -124,3 +124,66 @@ void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
 
     gcb_parallel(queue, gcb_span_count(count), add_raw_span, &job);
 }
+
+/* ---- passes over all elements ---- */
+
+struct pass {
+    const float *x;
+    float *out;
+    float weight;
+    uint64_t count;
+    const struct gcb_kernels *kernels;
+    uint32_t largest; /* magnitude */
+};
+
+static void weigh_span(void *ctx, uint64_t span)
+{
+    const struct pass *pass = ctx;
+    const uint64_t from = span * GCB_SPAN, to = from + gcb_span_length(pass->count, span);
+
+    for (uint64_t i = from; i < to; i++)
+        pass->out[i] = pass->weight * pass->x[i];
+}
+
+void gcb_weigh(float *out, const float *x, float weight, uint64_t count,
+               const struct gcb_queue *queue)
+{
+    struct pass pass = {.x = x, .out = out, .weight = weight, .count = count};
+
+    gcb_parallel(queue, gcb_span_count(count), weigh_span, &pass);
+}
+
+static void unweigh_span(void *ctx, uint64_t span)
+{
+    const struct pass *pass = ctx;
+    const uint64_t from = span * GCB_SPAN, to = from + gcb_span_length(pass->count, span);
+
+    for (uint64_t i = from; i < to; i++)
+        pass->out[i] = pass->weight != 0.0f ? pass->x[i] / pass->weight : 0.0f;
+}
+
+void gcb_unweigh(float *out, const float *x, float weight, uint64_t count,
+                 const struct gcb_queue *queue)
+{
+    struct pass pass = {.x = x, .out = out, .weight = weight, .count = count};
+
+    gcb_parallel(queue, gcb_span_count(count), unweigh_span, &pass);
+}
+
+static void measure_span(void *ctx, uint64_t span)
+{
+    struct pass *pass = ctx;
+
+    gcb_raise_max(&pass->largest,
+                  pass->kernels->reduce.max_bits(pass->x + span * GCB_SPAN,
+                                                 gcb_span_length(pass->count, span)));
+}
+
+uint32_t gcb_max_bits(const float *x, uint64_t count, const struct gcb_kernels *kernels,
+                      const struct gcb_queue *queue)
+{
+    struct pass pass = {.x = x, .count = count, .kernels = kernels};
+
+    gcb_parallel(queue, gcb_span_count(count), measure_span, &pass);
+    return pass.largest;
+}

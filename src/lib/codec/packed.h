@@ -43,4 +43,14 @@ void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
                  enum gcb_dtype source, const struct gcb_kernels *kernels,
                  const struct gcb_queue *queue);
 
+/* out[i] = weight * x[i] for `count` elements, rounded to float32. `out` may be x. The queue's threads share them. */
+void gcb_weigh(float *out, const float *x, float weight, uint64_t count,
+               const struct gcb_queue *queue);
+/* out[i] = x[i] / weight; 0 if the weight is 0. */
+void gcb_unweigh(float *out, const float *x, float weight, uint64_t count,
+                 const struct gcb_queue *queue);
+/* The largest magnitude, as bits of a float32; GCB_INF_BITS or more if there is an infinity or NaN. */
+uint32_t gcb_max_bits(const float *x, uint64_t count, const struct gcb_kernels *kernels,
+                      const struct gcb_queue *queue);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
 
 static size_t level_bytes(const struct gcb_shared_scale *s)
 {
@@ -20,6 +21,7 @@ int gcb_shared_scale_init(struct gcb_shared_scale *s, const struct gcb_codec_env
                             "collective=allreduce adds levels in 16 bits, but the levels of %u "
                             "workers add up to %" PRIu64 "; use fewer bits or collective=twoshot",
                             env->workers, largest);
+    s->queue = env->queue;
     s->count = env->count;
     s->bucket = bucket;
     s->buckets = (env->count + bucket - 1) / bucket;
@@ -63,19 +65,45 @@ void gcb_shared_scale_absorb(struct gcb_shared_scale *s, const void *combined)
         s->scale[b] = gcb_float_of(gcb_magnitude(s->scale[b]));
 }
 
+struct rebuilding {
+    const struct gcb_shared_scale *s;
+    const void *levels;
+    float weight;
+    float *out;
+};
+
+/* The elements of one bucket. */
+static void rebuild_run(const struct rebuilding *r, float scale, uint64_t from, uint64_t to)
+{
+    const float levels = (float)r->s->levels;
+
+    for (uint64_t i = from; i < to; i++) {
+        const int level =
+            r->s->wide ? ((const int16_t *)r->levels)[i] : ((const int8_t *)r->levels)[i];
+
+        r->out[i] = scale * ((float)level / levels) / r->weight;
+    }
+}
+
+static void rebuild_span(void *ctx, uint64_t span)
+{
+    const struct rebuilding *r = ctx;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(r->s->count, span);
+
+    for (uint64_t i = span * GCB_SPAN, to; i < end; i = to) {
+        const uint64_t b = i / r->s->bucket, left = (b + 1) * r->s->bucket - i;
+
+        to = left < end - i ? i + left : end;
+        rebuild_run(r, r->s->scale[b], i, to);
+    }
+}
+
 /* Writes the values of levels, divided by `weight`. */
 static void rebuild(const struct gcb_shared_scale *s, const void *levels, float weight, float *out)
 {
-    for (uint64_t b = 0; b < s->buckets; b++) {
-        const uint64_t from = b * s->bucket, left = s->count - from;
-        const uint64_t to = from + (left < s->bucket ? left : s->bucket);
+    struct rebuilding r = {.s = s, .levels = levels, .weight = weight, .out = out};
 
-        for (uint64_t i = from; i < to; i++) {
-            const int level = s->wide ? ((const int16_t *)levels)[i] : ((const int8_t *)levels)[i];
-
-            out[i] = s->scale[b] * ((float)level / (float)s->levels) / weight;
-        }
-    }
+    gcb_parallel(s->queue, gcb_span_count(s->count), rebuild_span, &r);
 }
 
 void gcb_shared_scale_conclude(const struct gcb_shared_scale *s, float weight, const void *combined,

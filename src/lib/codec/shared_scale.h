@@ -14,6 +14,7 @@ struct gcb_shared_scale {
     bool wide;       /* sums need 16 bits, not 8 */
     float *scale;    /* of each bucket */
     void *own;       /* levels of this worker: int8_t or int16_t */
+    const struct gcb_queue *queue;
 };
 
 /* Do sums of the levels of so many workers need 16 bits? */

@@ -121,15 +121,17 @@ static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 static bool is_spoilt(enum gcb_reduction reduction, const void *values, uint64_t bytes,
                       const struct gcb_kernels *kernels)
 {
-    const uint16_t limit = reduction == GCB_SUM_BF16 ? 0x7f80 : 0x7c00;
-    bool found = false;
+    const uint16_t below = reduction == GCB_SUM_BF16 ? 0x80 : 0x400; /* 2^15 minus infinity */
+    const uint16_t *half = values;
+    uint16_t any = 0;
 
     if (reduction == GCB_SUM_F32 || reduction == GCB_MAX_F32)
         return kernels->reduce.max_bits(values, bytes / sizeof(float)) >= GCB_INF_BITS;
-    if (reduction == GCB_SUM_F16 || reduction == GCB_SUM_BF16)
-        for (uint64_t i = 0; i < bytes / sizeof(limit); i++)
-            found |= (((const uint16_t *)values)[i] & 0x7fff) >= limit;
-    return found;
+    if (reduction != GCB_SUM_F16 && reduction != GCB_SUM_BF16)
+        return false;
+    for (uint64_t i = 0; i < bytes / sizeof(*half); i++)
+        any |= (uint16_t)((half[i] & 0x7fff) + below);
+    return any & 0x8000;
 }
 
 static int allreduce_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)

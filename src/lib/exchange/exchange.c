@@ -6,6 +6,7 @@
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/sized.h"
+#include "src/lib/codec/packed.h"
 #include "src/lib/memory/checkpoint.h"
 
 static const struct gcb_collective_ops *const collectives[GCB_COLLECTIVES] = {
@@ -104,7 +105,6 @@ static int make_memory(struct gcb_exchange *e, struct gcb_diag *diag)
 static int init(struct gcb_exchange *e, const struct gcb_method *method,
                 const struct gcb_exchange_config *config, struct gcb_diag *diag)
 {
-    const struct gcb_codec_env *env = &config->coder.env;
     struct gcb_exchange_params params;
     int err;
 
@@ -117,13 +117,7 @@ static int init(struct gcb_exchange *e, const struct gcb_method *method,
         .worker = config->worker,
         .no_update = config->no_update,
     };
-    e->queue = env->queue ? *env->queue : (struct gcb_queue){.threads = 1};
-    if (env->kernels)
-        e->kernels = *env->kernels;
-    else
-        gcb_kernels_init(&e->kernels, gcb_cpu_detect());
-    e->env.coder.env.queue = &e->queue;
-    e->env.coder.env.kernels = &e->kernels;
+    gcb_codec_env_keep(&e->env.coder.env, &e->kernels, &e->queue);
     err = copy_weights(e, config->weights, diag);
     if (!err)
         err = copy_names(e, diag);
@@ -263,7 +257,7 @@ static bool is_finite(struct gcb_exchange *e, const float *x)
     if (has_memory(e))
         return gcb_memory_stays_finite(e->memory, x);
     return e->env.coder.nonfinite == GCB_NONFINITE_TRUSTED ||
-           e->kernels.reduce.max_bits(x, e->env.coder.env.count) < GCB_INF_BITS;
+           gcb_max_bits(x, e->env.coder.env.count, &e->kernels, &e->queue) < GCB_INF_BITS;
 }
 
 int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag)
@@ -358,7 +352,7 @@ static void keep_finite(const struct gcb_exchange *e, float *own)
     const uint64_t n = e->env.coder.env.count;
     const float *residual = gcb_memory_residual(e->memory);
 
-    if (e->kernels.reduce.max_bits(own, n) < gcb_bits_of(0x1p100f)) /* too small for it */
+    if (gcb_max_bits(own, n, &e->kernels, &e->queue) < gcb_bits_of(0x1p100f)) /* too small for it */
         return;
     for (uint64_t i = 0; i < n; i++)
         own[i] = isfinite(residual[i] - own[i]) ? own[i] : 0.0f;

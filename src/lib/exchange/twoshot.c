@@ -3,6 +3,7 @@
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
 #include "src/lib/exchange/collective.h"
 #include "src/lib/sum/sum.h"
 
@@ -283,7 +284,9 @@ static int twoshot_begin(void *state, const struct gcb_contribution *in, struct 
 
 static bool is_finite(const struct twoshot *s, const float *x, uint64_t n)
 {
-    return s->env.coder.env.kernels->reduce.max_bits(x, n) < GCB_INF_BITS;
+    const struct gcb_codec_env *env = &s->env.coder.env;
+
+    return gcb_max_bits(x, n, env->kernels, env->queue) < GCB_INF_BITS;
 }
 
 /* Divides this worker's share of the sum, and encodes it again. A share with an infinity or NaN is sent raw. */

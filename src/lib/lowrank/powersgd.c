@@ -2,6 +2,7 @@
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
 #include "src/lib/lowrank/blas.h"
 #include "src/lib/lowrank/matrix.h"
 
@@ -323,19 +324,17 @@ static int powersgd_contribute(void *state, const struct gcb_reduce_at *at, unsi
                                const float *x, void *values)
 {
     struct powersgd *s = state;
-    float *out = values;
 
     if (s->dense) {
-        for (uint64_t i = 0; i < s->env.count; i++)
-            out[i] = at->weight * x[i];
+        gcb_weigh(values, x, at->weight, s->env.count, s->env.queue);
         return 0;
     }
     if (round == 0) {
         begin_step(s, at->step.step);
-        make_p(s, out, at->weight, x);
+        make_p(s, values, at->weight, x);
         return 0;
     }
-    return make_q(s, out, at->weight, x) ? 0 : GCB_E_SEND_RAW;
+    return make_q(s, values, at->weight, x) ? 0 : GCB_E_SEND_RAW;
 }
 
 static void powersgd_absorb(void *state, unsigned round, const void *combined)
@@ -361,8 +360,8 @@ static void powersgd_conclude(void *state, const struct gcb_reduce_at *at, const
     }
     if (out)
         rebuild(&s->f, out, s->p, combined);
-    for (uint64_t i = 0; own && i < s->env.count; i++)
-        own[i] = at->total != 0.0f ? out[i] / at->total : 0.0f;
+    if (own)
+        gcb_unweigh(own, out, at->total, s->env.count, s->env.queue);
     end_step(s, combined);
 }
 

@@ -153,9 +153,9 @@ static void make_table(const struct countsketch *s, const float *x, float *table
         gcb_parallel(s->env.queue, s->rows, sketch_row, &job);
 }
 
-static bool is_finite(const struct countsketch *s, const float *x, uint64_t n)
+static bool is_finite(const struct countsketch *s, const float *table)
 {
-    return s->env.kernels->reduce.max_bits(x, n) < GCB_INF_BITS;
+    return gcb_max_bits(table, cells_of(s), s->env.kernels, s->env.queue) < GCB_INF_BITS;
 }
 
 /* ---- estimates ---- */
@@ -291,7 +291,7 @@ static int countsketch_encode(void *state, const struct gcb_step *at, const stru
     if (!cells)
         return GCB_E_NOSPACE;
     make_table(s, in->data, s->table);
-    if (!is_finite(s, s->table, cells_of(s)))
+    if (!is_finite(s, s->table))
         return GCB_E_SEND_RAW;
     if (cells_of(s))
         memcpy(cells, s->table, cells_of(s) * sizeof(float));
@@ -349,13 +349,11 @@ static int countsketch_contribute(void *state, const struct gcb_reduce_at *at, u
                                   const float *x, void *values)
 {
     const struct countsketch *s = state;
-    float *table = values;
 
     (void)round;
-    make_table(s, x, table);
-    for (uint64_t i = 0; i < cells_of(s); i++)
-        table[i] *= at->weight;
-    return is_finite(s, table, cells_of(s)) ? 0 : GCB_E_SEND_RAW;
+    make_table(s, x, values);
+    gcb_weigh(values, values, at->weight, cells_of(s), s->env.queue);
+    return is_finite(s, values) ? 0 : GCB_E_SEND_RAW;
 }
 
 /* Each worker has sent its share of the update: the same for all, because nobody knows more. */
@@ -363,7 +361,6 @@ static void countsketch_conclude(void *state, const struct gcb_reduce_at *at, co
                                  const void *combined, float *update, float *own)
 {
     const struct countsketch *s = state;
-    const bool shares = at->total > 0.0f || at->total < 0.0f;
     float *out = update ? update : own;
     struct job job = make_job(s);
 
@@ -371,8 +368,8 @@ static void countsketch_conclude(void *state, const struct gcb_reduce_at *at, co
     if (!out)
         return;
     decode_table(&job, combined, s->k, out);
-    for (uint64_t i = 0; own && i < s->env.count; i++)
-        own[i] = shares ? out[i] / at->total : 0.0f;
+    if (own)
+        gcb_unweigh(own, out, at->total, s->env.count, s->env.queue);
 }
 
 static const struct gcb_reduce_ops countsketch_reduce = {

@@ -66,9 +66,9 @@ struct job {
     uint64_t key, k;
     uint64_t length, longer; /* of a stratum; strata that have one element more, which come first */
     uint64_t offset;         /* the element at which stratum 0 begins */
-    float factor;
+    float factor, weight;
     const float *from;
-    uint8_t *out;      /* encode: k values */
+    uint8_t *out;      /* encode: k values, times the weight */
     const uint8_t *in; /* decode: k values */
     float *to;         /* set, or */
     const struct gcb_addition *add;
@@ -77,7 +77,7 @@ struct job {
 
 static struct job make_job(const struct randomk *s, uint64_t key, uint64_t k)
 {
-    struct job job = {.env = &s->env, .key = key, .k = k, .factor = s->factor};
+    struct job job = {.env = &s->env, .key = key, .k = k, .factor = s->factor, .weight = 1.0f};
     uint8_t draw[sizeof(uint64_t)];
 
     s->env.kernels->philox.bytes(draw, sizeof(draw), key, 0, 1);
@@ -132,7 +132,7 @@ static void gather_span(void *ctx, uint64_t span)
             const float value = job->factor * job->from[place[i]];
 
             infinite |= gcb_magnitude(value) >= GCB_INF_BITS;
-            gcb_store_f32(job->out + (j + i) * sizeof(float), value);
+            gcb_store_f32(job->out + (j + i) * sizeof(float), job->weight * value);
         }
     }
     if (infinite)
@@ -280,16 +280,14 @@ static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsig
 {
     struct randomk *s = state;
     struct job job;
-    float *out = values;
 
     (void)round;
     s->key = key_of(s, at->step.step);
     job = make_job(s, s->key, s->k);
     job.from = x;
     job.out = values;
+    job.weight = at->weight;
     run(&job, gather_span);
-    for (uint64_t j = 0; j < s->k; j++)
-        out[j] *= at->weight;
     return job.infinite ? GCB_E_SEND_RAW : 0;
 }
 

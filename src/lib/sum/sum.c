@@ -34,13 +34,7 @@ static int create(struct gcb_sum **out, float *into, const struct gcb_coder_conf
         return gcb_diag_nomem(diag, sizeof(*s), "a sum");
     s->config = *config;
     s->config.env.path = NULL;
-    s->queue = config->env.queue ? *config->env.queue : (struct gcb_queue){.threads = 1};
-    if (config->env.kernels)
-        s->kernels = *config->env.kernels;
-    else
-        gcb_kernels_init(&s->kernels, gcb_cpu_detect());
-    s->config.env.queue = &s->queue;
-    s->config.env.kernels = &s->kernels;
+    gcb_codec_env_keep(&s->config.env, &s->kernels, &s->queue);
     s->into = s->elements = into;
     *out = s;
     return 0;
