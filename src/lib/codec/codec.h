@@ -139,7 +139,7 @@ struct gcb_codec_ops {
      * GCB_E_MISMATCH for numbers that the encoder cannot have. NULL: nothing is kept. */
     void (*save)(const void *state, uint64_t *kept);
     int (*restore)(void *state, const uint64_t *kept);
-    /* Not timed. The state belongs to a decoder that has just decoded this payload without error. */
+    /* Not timed. The state is a decoder's, and decode would return 0 for this payload. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
     /* number of elements that the last encode clamped; NULL if this codec never clamps */
     uint64_t (*clamped)(const void *state);

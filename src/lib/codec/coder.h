@@ -107,7 +107,7 @@ int gcb_coder_rebuild(struct gcb_coder *c, float *out, struct gcb_diag *diag);
 /* The codec's state, for functions of its descriptor. */
 void *gcb_coder_codec_state(struct gcb_coder *c);
 
-/* The sizes of a message's parts. Before gcb_coder_describe, the decoder must have decoded the message. */
+/* The sizes of a message's parts. The decoder must be able to decode the message without an error. */
 struct gcb_message_parts {
     uint64_t wire_bytes, header_bytes; /* header: all except the payload; includes the checksum */
     struct gcb_parts payload;

@@ -35,19 +35,20 @@ struct twoshot {
     struct gcb_collective_env env;
     struct share_coders coders[GCB_TWOSHOT_LENGTHS];
     bool feedback;
-    float scale;                   /* the sum is the mean times `scale` */
-    float largest;                 /* the largest magnitude of a weight */
-    uint64_t unit;                 /* shares begin at multiples of it */
-    uint64_t first, mine;          /* this worker's share: its first element, and its length */
-    struct gcb_sum *sum;           /* of this worker's share */
-    float *mean;                   /* of this worker's share; the sum's accumulator */
-    float *decoded;                /* of this worker's share: what the others decode */
-    float *update;                 /* of the whole tensor; NULL if the caller wants no update */
-    float *scratch;                /* the longest share */
+    float scale;          /* the sum is the mean times `scale` */
+    float largest;        /* the largest magnitude of a weight */
+    uint64_t unit;        /* shares begin at multiples of it */
+    uint64_t first, mine; /* this worker's share: its first element, and its length */
+    struct gcb_sum *sum;  /* of this worker's share */
+    float *mean;          /* of this worker's share; the sum's accumulator */
+    float *means;         /* all decoded means; NULL if the caller wants no update */
+    float *scratch;       /* a share, if there is something to do with it */
+    float *decoded;       /* the decoded mean of this worker's share; in `means` or its own */
     struct gcb_wbuf parts, second; /* messages of this worker, in round 0 and in round 1 */
     size_t *part_bytes;
     struct gcb_contribution in;
     bool spoilt;
+    uint32_t settled; /* shares that twoshot_settle has added */
 };
 
 /* ---- shares ---- */
@@ -112,8 +113,9 @@ static void twoshot_destroy(void *state)
     }
     gcb_sum_close(s->sum);
     gcb_free(s->mean);
-    gcb_free(s->decoded);
-    gcb_free(s->update);
+    if (!s->means)
+        gcb_free(s->decoded);
+    gcb_free(s->means);
     gcb_free(s->scratch);
     gcb_free(s->parts.data);
     gcb_free(s->second.data);
@@ -180,10 +182,13 @@ static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
     s->parts.data = take(s->parts.cap, 1, &err, diag);
     s->second.data = take(s->second.cap, 1, &err, diag);
     s->mean = take(s->mine, sizeof(float), &err, diag);
-    s->decoded = take(s->mine, sizeof(float), &err, diag);
-    s->scratch = take(longest, sizeof(float), &err, diag);
+    s->scratch = take(s->env.no_update ? longest
+                      : s->feedback    ? s->mine
+                                       : 0,
+                      sizeof(float), &err, diag);
     if (!s->env.no_update)
-        s->update = take(s->env.coder.env.count, sizeof(float), &err, diag);
+        s->means = take(s->env.coder.env.count, sizeof(float), &err, diag);
+    s->decoded = s->means ? s->means + s->first : take(s->mine, sizeof(float), &err, diag);
     return err ? err : gcb_sum_create(&s->sum, &s->env.method, s->mean, &config, diag);
 }
 
@@ -269,6 +274,7 @@ static int twoshot_begin(void *state, const struct gcb_contribution *in, struct 
 
     s->in = *in;
     s->spoilt = false;
+    s->settled = 0;
     s->parts.len = s->second.len = 0;
     s->parts.failed = s->second.failed = false;
     for (uint32_t w = 0; !err && w < s->env.workers; w++) {
@@ -282,24 +288,24 @@ static int twoshot_begin(void *state, const struct gcb_contribution *in, struct 
     return err;
 }
 
-static bool is_finite(const struct twoshot *s, const float *x, uint64_t n)
+/* Are all elements finite, also times `factor`? */
+static bool stays_finite(const struct twoshot *s, const float *x, float factor, uint64_t n)
 {
     const struct gcb_codec_env *env = &s->env.coder.env;
 
-    return gcb_max_bits(x, n, env->kernels, env->queue) < GCB_INF_BITS;
+    return n == 0 || isfinite(gcb_float_of(gcb_max_bits(x, n, env->kernels, env->queue)) * factor);
 }
 
 /* Divides this worker's share of the sum, and encodes it again. A share with an infinity or NaN is sent raw. */
 static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
 {
-    const float divisor = s->scale / s->largest;
-    int err = gcb_sum_finish(s->sum, NULL, diag);
+    const int err = gcb_sum_finish(s->sum, NULL, diag);
 
-    for (uint64_t i = 0; !err && i < s->mine; i++)
-        s->mean[i] /= divisor;
-    return err ? err
-               : encode(s, 1, s->env.worker, s->mean, !is_finite(s, s->mean, s->mine), &s->second,
-                        diag);
+    if (err)
+        return err;
+    gcb_unweigh(s->mean, s->mean, s->scale / s->largest, s->mine, s->env.coder.env.queue);
+    return encode(s, 1, s->env.worker, s->mean, !stays_finite(s, s->mean, 1.0f, s->mine),
+                  &s->second, diag);
 }
 
 static unsigned twoshot_rounds(const struct gcb_method *method)
@@ -330,24 +336,20 @@ static int twoshot_send(void *state, unsigned round, struct gcb_round *out, stru
     return 0;
 }
 
-/* Decodes the mean of a share: this worker's own to `decoded`, all to `update`. */
+/* Decodes the mean of a share. The step's end multiplies it by `scale`. */
 static int take_mean(struct twoshot *s, uint32_t share, const void *data, size_t length,
                      struct gcb_diag *diag)
 {
     const struct share_coders *c = coders_of(s, share);
-    float *x = share == s->env.worker ? s->decoded
-               : s->update            ? s->update + share_begin(s, share)
-                                      : s->scratch;
+    float *x = s->means                 ? s->means + share_begin(s, share)
+               : share == s->env.worker ? s->decoded
+                                        : s->scratch;
     const struct gcb_mview view = {.data = x, .count = c->count};
     int err = gcb_message_check(data, length, 0, diag);
 
     if (!err)
         err = gcb_coder_decode(c->decoder, data, length, &view, diag);
-    for (uint64_t i = 0; !err && i < c->count; i++)
-        x[i] *= s->scale;
-    if (!err && x == s->decoded && s->update)
-        memcpy(s->update + s->first, x, c->count * sizeof(*x));
-    s->spoilt |= !err && !is_finite(s, x, c->count);
+    s->spoilt |= !err && !stays_finite(s, x, s->scale, c->count);
     return err;
 }
 
@@ -373,38 +375,75 @@ static void take_back(const struct twoshot *s, float *own)
     const float weight = s->env.weights[s->env.worker];
 
     for (uint64_t i = 0; i < s->mine; i++) {
-        const float lost = (s->mean[i] * s->scale - s->decoded[i]) / weight;
+        const float lost = (s->mean[i] * s->scale - s->decoded[i] * s->scale) / weight;
 
         own[i] -= isfinite(lost) ? lost : 0.0f;
     }
 }
 
-/* Decodes the parts that this worker sent. */
-static int read_own(struct twoshot *s, float *own, struct gcb_diag *diag)
+/* Decodes the part that this worker sent of a share, and takes back from its own share. */
+static int read_part(struct twoshot *s, uint32_t share, const uint8_t *part, float *own,
+                     struct gcb_diag *diag)
 {
-    const uint8_t *message = s->parts.data;
-    int err = 0;
+    const struct share_coders *c = coders_of(s, share);
+    const struct gcb_mview view = {.data = own, .count = c->count};
+    const int err = gcb_coder_decode(c->decoder, part, s->part_bytes[share], &view, diag);
 
-    for (uint32_t w = 0; !err && w < s->env.workers; w++) {
-        const struct share_coders *c = coders_of(s, w);
-        const struct gcb_mview view = {.data = own + share_begin(s, w), .count = c->count};
-
-        if (s->part_bytes[w])
-            err = gcb_coder_decode(c->decoder, message, s->part_bytes[w], &view, diag);
-        message += s->part_bytes[w];
-    }
+    if (!err && share == s->env.worker && s->feedback && !s->spoilt)
+        take_back(s, own);
     return err;
 }
 
 static int twoshot_conclude(void *state, float *update, float *own, struct gcb_diag *diag)
 {
     struct twoshot *s = state;
-    const int err = own ? read_own(s, own, diag) : 0;
+    const uint8_t *part = s->parts.data;
+    int err = 0;
 
-    if (!err && own && s->feedback && !s->spoilt)
-        take_back(s, own + s->first);
-    if (!err && update && s->env.coder.env.count)
-        memcpy(update, s->update, s->env.coder.env.count * sizeof(*update));
+    for (uint32_t w = 0; own && !err && w < s->env.workers; part += s->part_bytes[w++])
+        if (s->part_bytes[w])
+            err = read_part(s, w, part, own + share_begin(s, w), diag);
+    if (!err && update)
+        gcb_weigh(update, s->means, s->scale, s->env.coder.env.count, s->env.coder.env.queue);
+    return err;
+}
+
+/* Adds this worker's part of its own share, less what the second encoding lost. What would overflow did not arrive. */
+static int settle_own(struct twoshot *s, const uint8_t *part, const struct gcb_addition *to,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_codec_env *env = &s->env.coder.env;
+    const int err = read_part(s, s->env.worker, part, s->scratch, diag);
+
+    if (err)
+        return err;
+    for (uint64_t i = 0; i < s->mine; i++)
+        if (!isfinite(to->acc[i] + to->weight * s->scratch[i]))
+            s->scratch[i] = 0.0f;
+    gcb_add_raw(to, s->scratch, s->mine, GCB_F32, env->kernels, env->queue);
+    return 0;
+}
+
+/* After a failure the caller may try again: `settled` says where to go on. */
+static int twoshot_settle(void *state, const struct gcb_addition *to, struct gcb_diag *diag)
+{
+    struct twoshot *s = state;
+    const uint8_t *part = s->parts.data;
+    int err = 0;
+
+    for (uint32_t w = 0; !err && w < s->env.workers; part += s->part_bytes[w++]) {
+        const uint64_t first = share_begin(s, w);
+        struct gcb_addition share = *to;
+
+        if (w < s->settled || s->part_bytes[w] == 0)
+            continue;
+        share.acc += first;
+        share.mask = to->mask ? to->mask + first : NULL;
+        err = w == s->env.worker && s->feedback
+                  ? settle_own(s, part, &share, diag)
+                  : gcb_coder_add(coders_of(s, w)->decoder, part, s->part_bytes[w], &share, diag);
+        s->settled = err ? w : w + 1;
+    }
     return err;
 }
 
@@ -414,13 +453,9 @@ static int twoshot_conclude(void *state, float *update, float *own, struct gcb_d
 static int add_parts(struct twoshot *s, uint32_t share, const uint8_t *message, size_t length,
                      struct gcb_message_parts *parts, struct gcb_diag *diag)
 {
-    const struct share_coders *c = coders_of(s, share);
-    const struct gcb_mview view = {.data = s->scratch, .count = c->count};
     struct gcb_message_parts one;
-    int err = gcb_coder_decode(c->decoder, message, length, &view, diag);
+    const int err = gcb_coder_describe(coders_of(s, share)->decoder, message, length, &one, diag);
 
-    if (!err)
-        err = gcb_coder_describe(c->decoder, message, length, &one, diag);
     if (err)
         return err;
     parts->wire_bytes += one.wire_bytes;
@@ -481,8 +516,9 @@ static void twoshot_second_error(const void *state, double *lost, double *sum)
 
     for (uint64_t i = 0; i < s->mine; i++) {
         const double exact = (double)s->mean[i] * (double)s->scale;
+        const double lost_here = exact - (double)(s->decoded[i] * s->scale);
 
-        *lost += (exact - (double)s->decoded[i]) * (exact - (double)s->decoded[i]);
+        *lost += lost_here * lost_here;
         *sum += exact * exact;
     }
 }
@@ -496,6 +532,7 @@ const struct gcb_collective_ops gcb_collective_twoshot = {
     .send = twoshot_send,
     .receive = twoshot_receive,
     .conclude = twoshot_conclude,
+    .settle = twoshot_settle,
     .describe = twoshot_describe,
     .encoder = twoshot_encoder,
     .spoilt = twoshot_spoilt,

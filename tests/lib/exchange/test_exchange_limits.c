@@ -44,6 +44,8 @@ static void a_tiny_weight_spoils_no_memory(void **state)
         "sparse:theta=0.5,values=means,memory=ef,collective=oktopk",
         "qsgd:bits=2,memory=ef,collective=allreduce",
         "qsgd:memory=ef,collective=twoshot",
+        "natural:memory=ef,collective=twoshot",
+        "terngrad:memory=ef,collective=twoshot",
         "countsketch:memory=ef",
         "powersgd:memory=ef",
     };
@@ -55,9 +57,9 @@ static void a_tiny_weight_spoils_no_memory(void **state)
         struct party p;
 
         party_open(&p, specs[s], N, &o);
-        for (uint64_t step = 0; step < 3; step++) {
+        for (uint64_t step = 0; step < 40; step++) {
             party_fill(&p, step + 1, 0.0f);
-            if (step)
+            if (step % 4 == 3)
                 party_step(&p, step);
             else
                 finish_step(&p, step);

@@ -119,30 +119,51 @@ static void a_memory_keeps_the_second_error(void **state)
         }
 }
 
-/* The memory learns the same from gcb_exchange_finish and from an array of what arrived. */
+/* Runs a step whose last call is gcb_exchange_finish. All workers must get `update`. */
+static void finish_step(struct party *p, uint64_t step, float *const *x, const float *update)
+{
+    for (unsigned w = 0; w < p->workers; w++)
+        assert_int_equal(gcb_exchange_begin(p->e[w], step, x[w], NULL), 0);
+    assert_int_equal(gcb_local_run(&p->local, p->e, NULL), 0);
+    for (unsigned w = 0; w < p->workers; w++) {
+        assert_int_equal(gcb_exchange_finish(p->e[w], p->update[w], NULL), 0);
+        assert_memory_equal(p->update[w], update, p->n * sizeof(float));
+    }
+}
+
+/* The memory learns the same from gcb_exchange_finish and from an array of what arrived, bit for bit. */
 static void finish_and_conclude_agree(void **state)
 {
-    enum { N = 2000 };
-    float *update = calloc(N, sizeof(*update));
-    struct party p, q;
+    enum { WORKERS = 3 };
+    static const float tiny[] = {1.0f, 1e-40f, 0.0f};
+    static const char *const memories[] = {",memory=ef",
+                                           ",memory=ef,second-error=drop",
+                                           ",memory=dgc",
+                                           ",memory=dgc,residual=clear",
+                                           ",memory=delay,delay=2",
+                                           ",memory=gmc"};
+    static const uint64_t counts[] = {2, 2000};
 
     (void)state;
-    open_party(&p, "qsgd", ",memory=ef", N, NULL);
-    open_party(&q, "qsgd", ",memory=ef", N, NULL);
-    for (uint64_t step = 0; step < 4; step++) {
-        party_fill(&p, step + 1, 1.0f);
-        party_step(&p, step);
-        for (unsigned w = 0; w < 2; w++)
-            assert_int_equal(gcb_exchange_begin(q.e[w], step, p.x[w], NULL), 0);
-        assert_int_equal(gcb_local_run(&q.local, q.e, NULL), 0);
-        for (unsigned w = 0; w < 2; w++) {
-            assert_int_equal(gcb_exchange_finish(q.e[w], update, NULL), 0);
-            assert_memory_equal(update, p.update[0], N * sizeof(float));
+    for (size_t i = 0; i < 24 * sizeof(dense) / sizeof(dense[0]); i++) {
+        const struct party_options o = {.workers = WORKERS, .weights = i / 6 % 2 ? tiny : weights};
+        const uint64_t n = counts[i / 12 % 2];
+        struct party p, q;
+
+        open_party(&p, dense[i / 24], memories[i % 6], n, &o);
+        open_party(&q, dense[i / 24], memories[i % 6], n, &o);
+        for (uint64_t step = 0; step < 4; step++) {
+            party_fill(&p, step + 1, 1.0f);
+            party_step(&p, step);
+            finish_step(&q, step, p.x, p.update[0]);
+            for (unsigned w = 0; w < WORKERS; w++)
+                assert_memory_equal(gcb_memory_residual(gcb_exchange_memory(q.e[w])),
+                                    gcb_memory_residual(gcb_exchange_memory(p.e[w])),
+                                    n * sizeof(float));
         }
+        party_close(&p);
+        party_close(&q);
     }
-    free(update);
-    party_close(&p);
-    party_close(&q);
 }
 
 /* A worker without weight cannot make up for its second encoding. The others can. */
