@@ -9,7 +9,7 @@ set format x '%.0e'
 set clip two
 if (has_input) {
     plot plot_data index 0 using "magnitude":"share" with lines linecolor rgb '#b0b0b0' linewidth 4 title '|gradient|', \
-        for [i = 1:series] '' index i using "magnitude":"share" with linespoints linestyle line_of(style[i]) pointinterval -7 title label[i]
+        for [i = 1:series] '' index i using "magnitude":"share" with linespoints linestyle i pointinterval -7 title label[i]
 } else {
-    plot for [i = 1:series] plot_data index i using "magnitude":"share" with linespoints linestyle line_of(style[i]) pointinterval -7 title label[i]
+    plot for [i = 1:series] plot_data index i using "magnitude":"share" with linespoints linestyle i pointinterval -7 title label[i]
 }

@@ -14,15 +14,18 @@ note = rows_left_out > 0 ? sprintf('the %d largest tensors; %d smaller tensors a
 if (columns_left_out) note = note.(note eq '' ? '' : '; ').sprintf('the first %d settings; more are left out', series)
 if (note ne '') set xlabel note
 set lmargin at screen 240.0 / plot_width
-set rmargin at screen 1 - 130.0 / plot_width
+set rmargin at screen 1 - 110.0 / plot_width
+set bmargin at screen 150.0 / plot_height
 ink(x) = x > 0.5 ? 0xffffff : 0x303030
-shown(x) = x == 0 ? '0' : x < 0.005 ? sprintf('%.0e', x) : sprintf('%.2f', x)
+# two digits, because the colour says the rest
+shown(x) = x == 0 ? '0' : x < 0.0095 ? '<.01' : x < 0.995 ? sprintf('%.2f', x)[2:4] : x < 9.95 ? sprintf('%.1f', x) : x < 999.5 ? sprintf('%.0f', x) : '>999'
 column_name(i) = label[i]
 if (is_text) {
     # letters stand for the columns; the lines below explain them
     column_name(i) = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv'[i:i]
     unset lmargin
     unset rmargin
+    unset bmargin
     unset colorbox
     legend = 'error in hundredths'.(note eq '' ? '' : '; '.note)
     line = ''
@@ -43,4 +46,4 @@ if (is_text) {
     ink(x) = 0
 }
 plot plot_data using "column":"row":"rel_l2":xticlabels(column_name(int(column("column")))):yticlabels(tensor[int(column("row"))]) with image pixels, \
-    '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font least textcolor rgb variable
+    '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font small textcolor rgb variable

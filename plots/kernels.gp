@@ -1,6 +1,7 @@
 # One row for each kernel, a point for each variant; whiskers are 95 % intervals of the median.
 set logscale x
 set xrange [log_low(speed_low, speed_high):log_high(speed_low, speed_high)]
+set xtics (@speed_tics)
 set yrange [rows + 0.7:0.3]
 set format x '%g'
 set xlabel 'float32 input per second, GB/s (1e9 bytes)'.(rows_left_out > 0 ? sprintf('; %d kernels are left out', rows_left_out) : '')
@@ -12,6 +13,6 @@ if (is_text) {
     unset bmargin
     set key below
 }
-plot plot_data using (column("gbps")):(column("row")):yticlabels(label[int(column("row"))]) with dots linecolor rgb '#ffffff', \
-    for [k = 1:variants] '' using (int(column("isa")) == k ? column("gbps") : NaN):(column("row")):(or_else("low", column("gbps"))):(or_else("high", column("gbps"))) with xerrorbars linestyle k dashtype 1 pointtype shape_of(k) title (is_text ? '' : isa[k]), \
-    for [k = 1:variants] keyentry with points pointtype shape_of(k) title (is_text ? isa[k] : '')
+plot plot_data using (column("gbps")):(column("row")):yticlabels(kernel[int(column("row"))]) with dots linecolor rgb '#ffffff', \
+    for [k = 1:series] '' using (int(column("isa")) == k ? column("gbps") : NaN):(column("row")):(or_else("low", column("gbps"))):(or_else("high", column("gbps"))) with xerrorbars linestyle k dashtype 1 title (is_text ? '' : label[k]), \
+    for [k = 1:series] keyentry with points linestyle k title (is_text ? label[k] : '')

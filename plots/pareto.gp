@@ -1,33 +1,35 @@
-# Compression ratio against encoding speed, with the error as colour. Further right, further up and darker is better. A
-# ring marks a case that no other beats in all three. Numbers name the series.
-set xlabel (is_text ? 'ratio (*: unbeaten)' : 'compression ratio, input bytes / message bytes')
-set ylabel 'encoding speed, GB/s of input (1e9 bytes)'
+# Compression ratio against encoding speed, in a facet for each range of errors. Further right and further up is better. A
+# line joins the cases that no other case of the facet beats in both.
 set logscale xy
-set xrange [ratio_axis_low:ratio_axis_high]
-set yrange [speed_axis_low:speed_axis_high]
+set xrange [ratio_low:ratio_high]
+set yrange [speed_low:speed_high]
 set format '%g'
-if (ratio_axis_high < 300 * ratio_axis_low) set xtics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-if (speed_axis_high < 300 * speed_axis_low) set ytics (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)
-# Cividis (Nuñez, Anderton and Renslow, 2018), without its palest end.
-set palette defined (0 '#00204d', 1 '#31446b', 2 '#666970', 3 '#958f78', 4 '#cab969', 5 '#dfc95e')
-set cbrange [0:(error_high > 0 ? error_high : 1)]
-set colorbox user horizontal origin screen 80.0 / plot_width, screen 66.0 / plot_height size screen 300.0 / plot_width, screen 14.0 / plot_height
-set cbtics 0.2
-set cblabel 'relative L2 error'
-set lmargin at screen 80.0 / plot_width
-set rmargin at screen (80.0 + picture_width) / plot_width
-set bmargin at screen 1 - (88.0 + picture_height) / plot_height
+set xtics (@ratio_tics)
+set ytics (@speed_tics)
 if (is_text) {
-    unset colorbox
-    unset lmargin
-    unset rmargin
-    unset bmargin
-    plot for [i = 1:series] plot_data index i - 1 using "ratio":"encode" with points pointtype shape_of(style[i]) title label[i], \
-        for [i = 1:series] '' index i - 1 using "ratio":"encode":(column("front") == 1 ? '*' : ' ') with labels offset 1, 0
+    set xlabel 'ratio'
+    set ylabel 'encode, GB/s'
+    plot for [k = 1:series] for [f = 1:facets] plot_data index f - 1 using (column("series") == k ? column("ratio") : NaN):"encode" with points linestyle k, \
+        for [k = 1:series] keyentry with points linestyle k title label[k]
 } else {
-    plot for [i = 1:series] plot_data index i - 1 using (column("front") == 1 ? column("ratio") : NaN):"encode" with points pointtype 6 pointsize 2.4*mark linewidth 1.5 linecolor rgb '#D55E00', \
-        for [i = 1:series] '' index i - 1 using "ratio":"encode":"rel_l2" with points pointtype shape_of(style[i]) pointsize 1.2*mark linewidth weight_of(style[i]) / mark linecolor palette, \
-        for [i = 1:series] '' index i - 1 using "label_ratio":"label_encode":(sprintf('%d', i)) with labels center font tiny, \
-        for [i = 1:series] keyentry with points pointtype shape_of(style[i]) pointsize 1.2*mark linewidth weight_of(style[i]) / mark linecolor rgb '#404040' title sprintf('%d  %s', i, label[i]), \
-        keyentry with points pointtype 6 pointsize 2.4*mark linewidth 1.5 linecolor rgb '#D55E00' title 'unbeaten'
+    columns = facets > 1 ? 2 : 1
+    left(f) = 70.0 + (f - 1 - (f - 1) / columns * columns) * (facet_width + 30)
+    bottom(f) = plot_height - 110.0 - facet_height - (f - 1) / columns * (facet_height + 45)
+    set multiplot
+    do for [f = 1:facets] {
+        set lmargin at screen left(f) / plot_width
+        set rmargin at screen (left(f) + facet_width) / plot_width
+        set bmargin at screen bottom(f) / plot_height
+        set tmargin at screen (bottom(f) + facet_height) / plot_height
+        set label 1 facet[f] at graph 0, screen (bottom(f) + facet_height + 11) / plot_height left front
+        if (f + columns > facets) { set xlabel 'compression ratio, input bytes / message bytes' } else { unset xlabel }
+        if ((f - 1) / columns * columns == f - 1) { set ylabel 'encoding speed, GB/s of input' } else { unset ylabel }
+        if (f == 1 && unnamed > 0) { set key on at screen (70.0 + columns * (facet_width + 30)) / plot_width, screen (bottom(f) + facet_height) / plot_height left top } else { unset key }
+        if (f == 2) { unset label 1001; unset label 1002; unset label 1003 }
+        plot plot_data index facets + f - 1 using "ratio":"encode" with fsteps linecolor rgb '#c0c0c0' linewidth 2.5, \
+            for [k = 1:series] plot_data index f - 1 using (column("series") == k ? column("ratio") : NaN):"encode" with points linestyle k, \
+            for [k = 1:series] '' index f - 1 using (column("series") == k ? column("label_ratio") : NaN):"label_encode":"label" with labels center font small textcolor rgb ink[k], \
+            for [k = 1:series] keyentry with points linestyle k title label[k]
+    }
+    unset multiplot
 }

@@ -1,15 +1,14 @@
 # Relative L2 error against bits per element: lower and further left is better.
 set xlabel 'bits per element, all bytes counted'
-set logscale x
-set xrange [log_low(bits_low, bits_high):log_high(bits_low, bits_high)]
-set xtics (0.003, 0.01, 0.03, 0.1, 0.3, 1, 2, 4, 8, 16, 32)
+set logscale xy
+set xrange [x_low:x_high]
+set xtics (@x_tics)
 set ylabel 'relative L2 error'
-set logscale y
-set yrange [log_low(error_low, error_high):log_high(error_low, error_high)]
-set format y '%g'
-if (error_high < 300 * error_low) set ytics (@steps_of_error)
-# Exact methods, and baselines far below the other methods, stand on the axis.
-floor_of_y = log_low(error_low, error_high)
-shown(y) = y < floor_of_y ? floor_of_y : y
-plot for [k in curves] plot_data index at(k) - 1 using "bits":(shown(column("rel_l2"))) with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
-    for [k in singles] plot_data index at(k) - 1 using "bits":(shown(column("rel_l2"))) with points linestyle line_of(style[at(k)]) title label[at(k)]
+set yrange [y_low:y_high]
+set format '%g'
+set ytics (@error_tics)
+# Exact methods, baselines far below the other methods, and very large errors are in strips at the ends of the axis.
+strip(y) = sprintf('set arrow from graph 0, first %g to graph 1, first %g nohead back linecolor rgb "#909090" dashtype 3', y, y)
+if (error_below == error_below) { eval strip(strip_low); set ytics add (sprintf('< %.1g', strip_low) error_below) }
+if (error_above == error_above) { eval strip(strip_high); set ytics add (sprintf('> %.1g', strip_high) error_above) }
+eval draw_curves

@@ -17,22 +17,11 @@ tiny = is_svg ? ',10' : ',8'
 least = is_svg ? ',9' : ',7'
 mark = is_svg ? 0.72 : 1.0
 
-# Colours that people with any colour vision can tell apart (Okabe and Ito, 2008; without yellow, which is too pale on
-# white), with eighteen kinds of points: filled, open, and open with thick lines. A style repeats after seventy. Styles
-# from 101 on are those of baselines. A terminal has letters.
-colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #404040'
-shapes = '7 5 9 13 11 15 6 4 8 12 10 14 6 4 8 12 10 14'
-shape_of(i) = i > 100 ? int(word('1 14 3', (i - 101) % 3 + 1)) : int(word(shapes, (i - 1) % 18 + 1))
-weight_of(i) = i <= 100 && (i - 1) % 18 >= 12 ? 3.5 : 1.5
-if (is_text) shape_of(i) = i > 100 ? 26 - (i - 101) % 26 : (i - 1) % 26 + 1
-do for [i = 1:70] {
-    set style line i linecolor rgb word(colours, (i - 1) % 7 + 1) pointtype shape_of(i) \
-        linewidth 1.5 pointsize mark dashtype 1 + (i - 1) / 7 % 4
+# The look of series i: linestyle i. A terminal has letters.
+if (exists('colour')) do for [i = 1:series] {
+    set style line i linecolor rgb colour[i] pointtype (is_text ? (i - 1) % 26 + 1 : int(point[i])) \
+        linewidth 1.5 pointsize mark dashtype int(dash[i])
 }
-do for [i = 101:110] {
-    set style line i linecolor rgb '#000000' pointtype shape_of(i) linewidth 1.5 pointsize 1.2*mark dashtype 3
-}
-line_of(i) = i > 100 ? i : (i - 1) % 70 + 1
 # The numbers of the series with several points, which a line connects, and of those with one point, which have no line
 # in the legend either.
 curves = ''
@@ -47,9 +36,6 @@ at(k) = k eq '' ? 1 : int(k)
 has(name) = strcol(name) ne 'NaN'
 or_else(name, x) = has(name) ? column(name) : x
 
-# Tics of a logarithmic axis of errors that spans less than two and a half decades. A very short axis has more of them.
-steps_of_error = '0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5'
-if (exists('error_high') && error_high < 8 * error_low) steps_of_error = '0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.5, 2, 3, 5'
 # The ends of an axis with room around the data: logarithmic, and linear.
 log_low(a, b) = a / (b / a) ** 0.06 / 1.05
 log_high(a, b) = b * (b / a) ** 0.06 * 1.05
@@ -90,3 +76,38 @@ if (!is_text) {
     set label 1003 plot_machine at screen 0.015, screen 1 - 63.0 / plot_height left front textcolor rgb '#404040'
     set tmargin at screen 1 - 88.0 / plot_height
 }
+# A picture of a fixed size, whose curves have their labels beside them if there is room. `curves` draws the blocks of all
+# series: their columns x and y, and lines where line_x is known.
+if (exists('picture_width') && !is_text) {
+    set lmargin at screen 90.0 / plot_width
+    set rmargin at screen (90.0 + picture_width) / plot_width
+    set bmargin at screen 1 - (88.0 + picture_height) / plot_height
+}
+if (exists('tag') && !is_text) {
+    set key off
+    do for [i = 1:series] {
+        if (tag[i] ne '') {
+            set label i tag[i] at first tag_x[i], first tag_y[i] center front font small textcolor rgb ink[i]
+            set arrow i from first anchor_x[i], first anchor_y[i] to first tag_x[i], first tag_y[i] nohead back linecolor rgb '#dddddd' linewidth 0.7
+        }
+    }
+}
+draw_curves = 'plot for [i = 1:series] plot_data index i - 1 using (column("line_x")):(members[i] > 1 ? column("y") : NaN) with lines linestyle i,' \
+    .' for [i = 1:series] plot_data index i - 1 using "x":"y" with points linestyle i pointsize size[i]*mark,' \
+    .' for [i = 1:series] keyentry with linespoints linestyle i title label[i]'
+# Two panels of exchanges: `eval exchange_panels`, with exchange_x under them. Left: the time; right: speed-up over the best baseline,
+# with the labels of the first `named` series at the ends of their curves. Other series are grey. `rings` draws more.
+rings = ''
+exchange_curves = 'plot for [k = 1:series] plot_data index series - k using "place":(%s) with lines linestyle series + 1 - k,' \
+    .' for [k = 1:named] plot_data index k - 1 using (column("mark") == 1 ? column("place") : NaN):(%s) with points linestyle k title (is_text ? label[k] : "")'
+exchange_note = !exists('named') ? '' : (series > named ? sprintf("; grey: %d more methods", series - named) : "").(doubtful > 0 ? sprintf("; %d doubtful methods left out", doubtful) : "")
+exchange_panels = 'set xlabel exchange_x; set logscale y; set format "%g"; set xrange [place_low / 1.06:place_high * 1.03]; set xtics (@place_tics);' \
+    .'if (!is_text) { set multiplot; set key off; set bmargin at screen 1 - (88.0 + panel_height) / plot_height; set lmargin at screen 85.0 / plot_width; set rmargin at screen (85.0 + panel_width) / plot_width;' \
+    .'    set ylabel "milliseconds for an exchange"; set yrange [ms_low:ms_high]; set ytics (@ms_tics);' \
+    .'    ms = "1000 * column(\"seconds\")"; eval sprintf(exchange_curves, ms, ms);' \
+    .'    unset label 1001; unset label 1002; unset label 1003;' \
+    .'    set lmargin at screen (165.0 + panel_width) / plot_width; set rmargin at screen (165.0 + 2 * panel_width) / plot_width;' \
+    .'    do for [i = 1:named] { set label i label[i] at screen (165.0 + 2 * panel_width + 34) / plot_width, graph end_to[i] left font small textcolor rgb ink[i]; set arrow i + 1 from graph 1, graph end_from[i] to screen (165.0 + 2 * panel_width + 30) / plot_width, graph end_to[i] nohead linecolor rgb colour[i] linewidth 0.8 } };' \
+    .'set xlabel exchange_x.exchange_note; set ylabel "speed-up over the best of fp32, fp16, bf16"; set yrange [speedup_low:speedup_high]; set ytics (@speedup_tics);' \
+    .'set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead linecolor rgb "#000000" linewidth 1.8 back;' \
+    .'speedup = "column(\"speedup_bar\")"; eval sprintf(exchange_curves, speedup, speedup).rings'

@@ -8,7 +8,7 @@ sample=$(dirname "$0")/../../datasets/sample.h5
 run plot --list
 exits 0
 plots=$(sed -n 's/^\([a-z][a-z-]*\) .*/\1/p' "$out")
-check "there are plots" test "$(echo "$plots" | wc -l)" -ge 16
+check "there are plots" test "$(echo "$plots" | wc -l)" -ge 20
 
 # Rows of each kind, so that each plot has its data.
 run compress --repeat 6 --histogram --spectrum --method topk:theta=0.9 --method topk:theta=0.99 --method fft --method qsgd \
@@ -19,14 +19,37 @@ run compress --repeat 6 --method topk:theta=0.9 --method qsgd --per none --resul
 exits 0
 run replay --allow-gaps --method topk:memory=ef --method qsgd --per step --results "$tmp/replay.json" "$sample"
 exits 0
-run payoff --results "$tmp/payoff.json" "$tmp/c.json"
+run payoff --bandwidth 1Gb..100Gb/5 --workers 2..32 --results "$tmp/payoff.json" "$tmp/c.json"
 exits 0
+run payoff --stage-gbps transform=71,select=30,quantise=600,index=67 --results "$tmp/k_min.json"
+exits 0
+run payoff --density 0.001 --workers 2..32 --model-bytes 100M --bandwidth 1Gb,10Gb --results "$tmp/t_sparse.json"
+exits 0
+cat "$tmp/k_min.json" "$tmp/t_sparse.json" >>"$tmp/payoff.json"
 run bench --kernels --repeat 6 --size l1 --results "$tmp/kernels.json" 'bitpack/*'
 exits 0
 run sweep --method topk --method qsgd --match rel_l2=0.4 --step 100 --worker 0 --results "$tmp/match.json" "$sample"
 exits 0
 "$GCBENCH" regress --results "$tmp/regress.json" "$tmp/d.json" "$tmp/c.json" >/dev/null 2>&1 # whatever it finds
 cat "$tmp/replay.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" "$tmp/regress.json" >>"$tmp/all.json"
+
+# Rows with known figures: an exact method and a very wrong one, methods that others beat, and equal ones.
+while read -r spec bits error speed; do
+    printf '{"record":"summary","schema":1,"file":"known.h5","scope":"tensor","status":"ok","method":"%s","spec":"%s","bits_per_element":%s,"ratio":%s,"rel_l2":%s,"cosine":0.5,"encode_gbps":%s,"decode_gbps":2}\n' \
+        "${spec%%:*}" "$spec" "$bits" "$(awk "BEGIN { print 32 / $bits }")" "$error" "$speed"
+done >>"$tmp/all.json" <<'END'
+topk:theta=0 64 0 9
+topk:theta=0.5 32 0.2 8
+topk:theta=0.9 6.4 0.5 7
+sparse:theta=0.9 6.4 0.5 7
+fft:theta=0.9 2 0.55 1
+dgc:theta=0.9 7 0.6 6
+sbc:theta=0.9 1 0.6 3
+qsgd:bits=4 4 0.25 9
+terngrad 2 0.95 5
+signsgd 1.1 281 5
+fp16 16 0.0002 20
+END
 
 for type in png svg pdf; do
     run plot --type $type -o "$tmp/dir" --force "$tmp/all.json"
@@ -44,6 +67,8 @@ for type in png svg pdf; do
         esac
     done
 done
+last="check_plot.py"
+check "draws what the rows say" $PYTHON "$(dirname "$0")/check_plot.py" "$tmp/dir" "$tmp/all.json"
 last="docs/plots.md"
 for name in $plots; do
     check "explains $name" grep -qE "^\| \`$name\` \|" "$(dirname "$0")/../../docs/plots.md"

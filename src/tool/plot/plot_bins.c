@@ -23,9 +23,9 @@ static bool is_error(const struct gcb_plot_record *row)
 }
 
 const struct gcb_plot_split gcb_plot_bins_of_inputs = {GCB_RECORD_HISTOGRAM, is_input,
-                                                       gcb_plot_same_env},
+                                                       gcb_plot_same_env, NULL},
                             gcb_plot_bins_of_errors = {GCB_RECORD_HISTOGRAM, is_error,
-                                                       gcb_plot_same_env};
+                                                       gcb_plot_same_env, NULL};
 
 static int by_value(const void *a, const void *b)
 {

@@ -19,7 +19,7 @@ static bool is_wanted(const struct gcb_plot_record *v)
     return (v->ratio > 0.0 && isfinite(v->ratio)) || is_plain(v);
 }
 
-static const struct gcb_plot_split split = {GCB_RECORD_VERDICT, is_wanted, gcb_plot_same_env};
+static const struct gcb_plot_split split = {GCB_RECORD_VERDICT, is_wanted, gcb_plot_same_env, NULL};
 
 /* Returns the number of the colour in plots/forest.gp: 1 unchanged, 2 better, 3 worse, 4 inconclusive. */
 static double kind_of(const struct gcb_plot_record *v)

@@ -6,13 +6,13 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
-#define MAX_ROWS 64
-#define MAX_COLUMNS 48
+#define MAX_ROWS 40
+#define MAX_COLUMNS 30
 
 static bool is_wanted(const struct gcb_plot_record *c)
 {
     return strcmp(c->status, "ok") == 0 && isfinite(c->rel_l2) && *c->tensor &&
-           strcmp(c->method, "memcpy") != 0;
+           strcmp(c->method, "memcpy") != 0 && !gcb_plot_baseline(c->method);
 }
 
 static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
@@ -20,7 +20,7 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
     return a->file == b->file && a->scope == b->scope;
 }
 
-static const struct gcb_plot_split split = {GCB_RECORD_RESULT, is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_RESULT, is_wanted, same_page, NULL};
 
 /* The rows of the picture: one record for each tensor (or bucket). */
 struct rows {
@@ -165,8 +165,8 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     gcb_plot_var_real(out, "rows", (double)rows.count);
     gcb_plot_var_real(out, "rows_left_out", (double)left_out);
     gcb_plot_var_real(out, "columns_left_out", more);
-    gcb_plot_var_real(out, "plot_height", 320.0 + 17.0 * (double)rows.count);
-    gcb_plot_var_real(out, "plot_width", fmax(700.0, 460.0 + 40.0 * (double)set->count));
+    gcb_plot_var_real(out, "plot_height", 260.0 + 21.0 * (double)rows.count);
+    gcb_plot_var_real(out, "plot_width", fmax(700.0, 400.0 + 44.0 * (double)set->count));
     put_means(out, &rows, means, set->count);
 out:
     gcb_free(means);

@@ -17,7 +17,7 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
     return a->env == b->env && a->cache == b->cache;
 }
 
-static const struct gcb_plot_split split = {GCB_RECORD_KERNEL, is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_KERNEL, is_wanted, same_page, NULL};
 
 struct chart {
     const struct gcb_plot_record *rows[MAX_ROWS]; /* the first variant of each kernel */
@@ -52,18 +52,27 @@ static size_t find_isa(struct chart *c, const char *isa)
     return c->isa_count++;
 }
 
+static int name_isas(struct gcb_plot_set *set, const struct chart *c)
+{
+    for (unsigned i = 0; i < c->isa_count; i++) {
+        struct gcb_plot_series *s = gcb_plot_set_name(set, c->isas[i], c->isas[i]);
+
+        if (!s)
+            return GCB_E_NOMEM;
+        s->style = gcb_plot_style_at(i);
+    }
+    return 0;
+}
+
 static void put_labels(struct gcb_plot_page *out, const struct chart *c)
 {
     char text[GCB_PLOT_LABEL];
 
-    gcb_plot_array_begin(out, "label", c->count);
+    gcb_plot_array_begin(out, "kernel", c->count);
     for (size_t i = 0; i < c->count; i++) {
         snprintf(text, sizeof(text), "%s/%s", c->rows[i]->family, c->rows[i]->kernel);
         gcb_plot_array_text(out, text, 40);
     }
-    gcb_plot_array_begin(out, "isa", c->isa_count);
-    for (size_t i = 0; i < c->isa_count; i++)
-        gcb_plot_array_text(out, c->isas[i], 20);
 }
 
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
@@ -73,8 +82,8 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     struct chart chart = {.count = 0};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
     char text[96];
+    int err;
 
-    (void)diag;
     GCB_PLOT_BLOCK(out, "row", GCB_PLOT_FIELD(ISA), GCB_PLOT_FIELD(GBPS), "low", "high", "share",
                    GCB_PLOT_FIELD(KERNEL));
     while ((k = gcb_plot_split_next(&split, data, first, k)) != NULL) {
@@ -89,10 +98,13 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     }
     snprintf(text, sizeof(text), "Kernels, arrays in %.40s", first->cache);
     gcb_plot_heading_of(out, text, "generated data", "", gcb_plot_env_of(data, first->env));
+    err = name_isas(&out->set, &chart);
+    if (err)
+        return gcb_diag_nomem(diag, 0, "a plot");
+    gcb_plot_legend(out, &out->set);
     put_labels(out, &chart);
     gcb_plot_var_real(out, "rows", (double)chart.count);
     gcb_plot_var_real(out, "rows_left_out", (double)chart.left_out);
-    gcb_plot_var_real(out, "variants", (double)chart.isa_count);
     gcb_plot_var_real(out, "plot_height", 210.0 + 20.0 * (double)chart.count);
     gcb_plot_var_range(out, "speed", &range);
     return 0;

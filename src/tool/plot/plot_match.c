@@ -18,7 +18,7 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
            a->match_target == b->match_target;
 }
 
-static const struct gcb_plot_split split = {GCB_RECORD_SUMMARY, is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_SUMMARY, is_wanted, same_page, NULL};
 
 /* Is the target a limit on the error? Then methods are compared by their bits per element, otherwise by their error. */
 static bool limits_error(const struct gcb_plot_record *c)

@@ -86,17 +86,68 @@ void gcb_plot_range_add_positive(struct gcb_plot_range *range, double value)
         gcb_plot_range_add(range, value);
 }
 
+/* Writes the multiples of `step` from `low` to `high`. */
+static void put_steps(FILE *out, double low, double high, double step)
+{
+    const char *comma = "";
+
+    for (double i = ceil(low / step); i * step <= high * (1.0 + 1e-9); i++) {
+        fprintf(out, "%s%.6g", comma, i * step);
+        comma = ", ";
+    }
+}
+
+/* Writes some multiples of the powers of ten from `low` to `high`: 1, or 1 and 3, or more. */
+static void put_decades(FILE *out, double low, double high)
+{
+    const double decades = log10(high / low);
+    const char *digits = decades > 3.6   ? "1"
+                         : decades > 2.1 ? "13"
+                         : decades > 1.0 ? "125"
+                                         : "12357",
+               *comma = "";
+    const int every = decades > 7.0 ? (int)ceil(decades / 6.0) : 1;
+
+    for (int e = (int)floor(log10(low) / every) * every; e <= log10(high); e += every)
+        for (const char *d = digits; *d; d++) {
+            const double tic = (*d - '0') * pow(10.0, e);
+
+            if (tic < low || tic > high)
+                continue;
+            fprintf(out, "%s%.6g", comma, tic);
+            comma = ", ";
+        }
+}
+
+/* Writes NAME_tics: where a logarithmic axis has tics, as `set xtics (@NAME_tics)` wants them. */
+static void put_tics(struct gcb_plot_page *page, const char *name, double low, double high)
+{
+    const double step = pow(10.0, floor(log10((high - low) / 2.0)));
+
+    fprintf(page->vars, "%s_tics = '", name);
+    if (low <= 0.0 || low >= high)
+        fprintf(page->vars, "%.6g", low);
+    else if (high / low > 3.0)
+        put_decades(page->vars, low, high);
+    else
+        put_steps(page->vars, low, high, (high - low) / step > 5.0 ? 2.0 * step : step);
+    fputs("'\n", page->vars);
+}
+
 void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
                         const struct gcb_plot_range *range)
 {
     const bool empty = range->low > range->high;
     const double least = -1e60, most = 1e60; /* larger numbers could overflow sums in a script */
+    const double low = empty ? 1.0 : fmin(fmax(range->low, least), most),
+                 high = empty ? 1.0 : fmin(fmax(range->high, least), most);
 
     fprintf(page->vars, "%s_low = ", name);
-    put_real(page->vars, empty ? 1.0 : fmin(fmax(range->low, least), most));
+    put_real(page->vars, low);
     fprintf(page->vars, "\n%s_high = ", name);
-    put_real(page->vars, empty ? 1.0 : fmin(fmax(range->high, least), most));
+    put_real(page->vars, high);
     fputc('\n', page->vars);
+    put_tics(page, name, low, high);
 }
 
 void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count)
@@ -223,6 +274,22 @@ void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const ch
     name_machine(page, env, env->device, env->isa, env->threads);
 }
 
+static void put_styles(struct gcb_plot_page *page, const struct gcb_plot_set *set)
+{
+    gcb_plot_array_begin(page, "colour", set->count);
+    for (size_t i = 0; i < set->count; i++)
+        gcb_plot_array_text(page, set->items[i].style.colour, 7);
+    gcb_plot_array_begin(page, "ink", set->count);
+    for (size_t i = 0; i < set->count; i++)
+        gcb_plot_array_text(page, set->items[i].style.ink, 7);
+    gcb_plot_array_begin(page, "point", set->count);
+    for (size_t i = 0; i < set->count; i++)
+        gcb_plot_array_real(page, set->items[i].style.point);
+    gcb_plot_array_begin(page, "dash", set->count);
+    for (size_t i = 0; i < set->count; i++)
+        gcb_plot_array_real(page, set->items[i].style.dash);
+}
+
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set)
 {
     size_t widest = 0;
@@ -237,9 +304,7 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     }
     if (set->count == 0) /* scripts always read the first label, and expect a text */
         gcb_plot_array_text(page, "", 1);
-    gcb_plot_array_begin(page, "style", set->count);
-    for (size_t i = 0; i < set->count; i++)
-        gcb_plot_array_real(page, set->items[i].style);
+    put_styles(page, set);
     gcb_plot_array_begin(page, "members", set->count);
     for (size_t i = 0; i < set->count; i++)
         gcb_plot_array_real(page, (double)set->items[i].count);
@@ -257,7 +322,7 @@ void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
     gcb_plot_var_real(page, "plot_width", 790.0 + fmax(legend, 170.0));
 }
 
-#define MAX_BARS 60
+#define MAX_BARS 40
 
 int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page *page,
                   int (*compare)(const void *a, const void *b), struct gcb_diag *diag)
@@ -282,87 +347,4 @@ void gcb_plot_bar_labels(struct gcb_plot_page *page, const struct gcb_plot_bar *
     gcb_plot_array_begin(page, "label", count);
     for (size_t i = 0; i < count; i++)
         gcb_plot_array_text(page, bars[i].label, 60);
-}
-
-#define PLACES 16
-#define RINGS 2   /* the second ring is for texts that have no room in the first ring */
-#define GAP 1.0   /* smallest distance of a text from its point, in pixels */
-#define STEP 12.0 /* distance from one ring to the next, in pixels */
-
-struct box {
-    double left, right, bottom, top;
-};
-
-static double common_area(const struct box *a, const struct box *b)
-{
-    const double x = fmin(a->right, b->right) - fmax(a->left, b->left),
-                 y = fmin(a->top, b->top) - fmax(a->bottom, b->bottom);
-
-    return x > 0.0 && y > 0.0 ? x * y : 0.0;
-}
-
-static struct box box_at(double x, double y, double width, double height)
-{
-    return (struct box){x - width / 2.0, x + width / 2.0, y - height / 2.0, y + height / 2.0};
-}
-
-/* Returns the area of points and of texts of earlier spots that the text of spot `i` would cover. */
-static double covered_area(const struct gcb_plot_spot *spots, size_t count, size_t i,
-                           const struct box *text)
-{
-    double area = 0.0;
-
-    for (size_t k = 0; k < count; k++) {
-        const struct gcb_plot_spot *s = &spots[k];
-        const struct box point = box_at(s->x, s->y, 2.0 * s->radius, 2.0 * s->radius),
-                         other = box_at(s->text_x, s->text_y, s->width, s->height);
-
-        area += common_area(text, &point);
-        if (k < i && s->width > 0.0)
-            area += common_area(text, &other);
-    }
-    return area;
-}
-
-static double area_outside(const struct box *text, double width, double height)
-{
-    const struct box picture = {0.0, width, 0.0, height};
-    const double area = (text->right - text->left) * (text->top - text->bottom);
-
-    return area - common_area(text, &picture);
-}
-
-/* Finds the centre of a text at place number `k` around a spot. Place 0 is at the upper right, and the next places
- * alternate between its two sides. The text is as near to the point as it fits. */
-static void find_place(double *x, double *y, const struct gcb_plot_spot *s, unsigned k)
-{
-    const double turn = (k % 2 ? 1.0 : -1.0) * ((k % PLACES + 1) / 2) * 2.0 * M_PI / PLACES;
-    const double angle = M_PI / 5.0 + turn, far = s->radius + GAP + k / PLACES * STEP;
-
-    *x = s->x + cos(angle) * (far + s->width / 2.0);
-    *y = s->y + sin(angle) * (far + s->height / 2.0);
-}
-
-void gcb_plot_place_texts(struct gcb_plot_spot *spots, size_t count, double width, double height)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct gcb_plot_spot *s = &spots[i];
-        double least = INFINITY;
-
-        for (unsigned k = 0; s->width > 0.0 && k < RINGS * PLACES; k++) {
-            double x, y, worse;
-            struct box text;
-
-            find_place(&x, &y, s, k);
-            text = box_at(x, y, s->width, s->height);
-            /* a text outside the picture is worse than a text that covers something */
-            worse =
-                covered_area(spots, count, i, &text) + 100.0 * area_outside(&text, width, height);
-            if (worse < least) {
-                least = worse;
-                s->text_x = x;
-                s->text_y = y;
-            }
-        }
-    }
 }

@@ -35,7 +35,8 @@ void gcb_plot_page_fini(struct gcb_plot_page *page); /* a zeroed struct is allow
 void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text);
 void gcb_plot_var_real(struct gcb_plot_page *page, const char *name, double value);
 /* A range of values for an axis. gcb_plot_range_add widens it for a finite value, gcb_plot_range_add_positive only for
- * a finite value above 0. gcb_plot_var_range writes its ends as NAME_low and NAME_high. */
+ * a finite value above 0. gcb_plot_var_range writes its ends as NAME_low and NAME_high, and NAME_tics, tics for a
+ * logarithmic axis: `set xtics (@NAME_tics)`. */
 struct gcb_plot_range {
     double low, high;
 };
@@ -71,7 +72,8 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
 /* Does the same as gcb_plot_heading, for rows without a file or a scope: `file` and `scope` may be "". */
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
                          const char *scope, const struct gcb_plot_record *env);
-/* Sets `series`, the number of series, and the arrays label, style and members (how many points a series has).
+/* Sets `series`, the number of series, and the arrays label, members (how many points a series has), and those of the
+ * series' styles: colour, ink, point and dash.
  * Returns the approximate width in pixels of a legend with these labels. */
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
 /* Set plot_width for one picture, or two, with a legend of this many pixels at the side (`panel` in plots/style.gp). */
@@ -92,19 +94,5 @@ int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page
                   int (*compare)(const void *a, const void *b), struct gcb_diag *diag);
 /* Writes the bars' labels as the array `label`. */
 void gcb_plot_bar_labels(struct gcb_plot_page *page, const struct gcb_plot_bar *bars, size_t count);
-
-/* A point of a picture with a short text beside it, all in pixels. */
-struct gcb_plot_spot {
-    double x, y;           /* the centre of the point */
-    double radius;         /* radius of the point; 0: it has no mark, and texts may cover it */
-    double width, height;  /* size of the text; a width of 0: there is no text */
-    double text_x, text_y; /* result: the centre of the text */
-};
-/*
- * Finds a place for the text of each spot, in the order of the spots. Tries two rings of places around the point.
- * Takes the place where the text covers least of the points and of earlier texts and does not leave the picture of
- * `width` x `height`. If several places are equally good, takes the first, beginning at the upper right.
- */
-void gcb_plot_place_texts(struct gcb_plot_spot *spots, size_t count, double width, double height);
 
 #endif

@@ -1,5 +1,6 @@
 /* Plots how the codes of range floats are distributed over magnitudes, compared with the input's values. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/range/range.h"
@@ -7,10 +8,16 @@
 #include "src/tool/plot/plots.h"
 
 #define MAX_FORMATS 16
-#define OCTAVES 64 /* powers of two below the largest value that the plot shows */
+#define OCTAVES 64       /* powers of two below the largest value that are counted */
+#define OCTAVES_SHOWN 40 /* of these, those that the picture has room for */
 
 struct format {
     unsigned bits, mantissa;
+};
+
+/* A format's curve: the most codes of an octave, and the last octave with codes. */
+struct curve {
+    double most, last;
 };
 
 struct formats {
@@ -59,7 +66,24 @@ static bool is_wanted(const struct gcb_plot_record *row)
     return formats.count > 0;
 }
 
-static const struct gcb_plot_split split = {GCB_RECORD_SUMMARY, is_wanted, gcb_plot_same_env};
+/* The codes of a format are the same in every result, so all results share one page. */
+static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
+{
+    (void)a;
+    (void)b;
+    return true;
+}
+
+static const struct gcb_plot_split split = {GCB_RECORD_SUMMARY, is_wanted, same_page, NULL};
+
+/* Orders formats by bits and mantissa. */
+static int smaller(const void *a, const void *b)
+{
+    const struct format *x = a, *y = b;
+
+    return x->bits != y->bits ? (x->bits > y->bits) - (x->bits < y->bits)
+                              : (x->mantissa > y->mantissa) - (x->mantissa < y->mantissa);
+}
 
 static void collect(struct formats *out, const struct gcb_plot_data *data,
                     const struct gcb_plot_record *first)
@@ -69,11 +93,27 @@ static void collect(struct formats *out, const struct gcb_plot_data *data,
     out->count = 0;
     while ((c = gcb_plot_split_next(&split, data, first, c)) != NULL)
         add_formats(out, c);
+    qsort(out->items, out->count, sizeof(out->items[0]), smaller);
 }
 
-/* Writes how many positive codes lie in each octave below the format's largest value, which is 1. */
-static void put_codes(struct gcb_plot_page *out, const struct format *f,
-                      struct gcb_plot_range *range)
+/* Returns the first row whose run also has a histogram of the values, or `first`. */
+static const struct gcb_plot_record *find_values(const struct gcb_plot_data *data,
+                                                 const struct gcb_plot_record *first)
+{
+    const struct gcb_plot_records *bins = &data->kinds[GCB_RECORD_HISTOGRAM];
+    const struct gcb_plot_record *c = NULL;
+
+    while ((c = gcb_plot_split_next(&split, data, first, c)) != NULL)
+        for (size_t i = 0; i < bins->count; i++)
+            if (bins->items[i].env == c->env)
+                return c;
+    return first;
+}
+
+/* Writes how many positive codes lie in each octave below the format's largest value, which is 1. `place` is the place
+ * of the octaves in the picture, a little apart from other formats with equal numbers of codes. */
+static void put_codes(struct gcb_plot_page *out, const struct format *f, double shift,
+                      struct curve *curve)
 {
     double codes[OCTAVES + 1] = {0.0};
     struct gcb_range_format format;
@@ -86,12 +126,14 @@ static void put_codes(struct gcb_plot_page *out, const struct format *f,
         if (octave <= OCTAVES)
             codes[octave < 0 ? 0 : octave] += 1.0;
     }
-    GCB_PLOT_BLOCK(out, "value", "codes", "share");
+    GCB_PLOT_BLOCK(out, "value", "codes", "share", "place");
     for (int i = OCTAVES; i >= 0; i--) {
         if (codes[i] == 0.0)
             continue;
-        gcb_plot_range_add(range, codes[i]);
-        GCB_PLOT_ROW(out, NULL, -(i + 0.5), codes[i], codes[i] / format.top);
+        curve->most = fmax(curve->most, codes[i]);
+        curve->last = fmax(curve->last, i + 0.5);
+        GCB_PLOT_ROW(out, NULL, -(i + 0.5), codes[i], codes[i] / format.top,
+                     codes[i] * exp2(shift));
     }
 }
 
@@ -110,31 +152,57 @@ static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogra
     }
 }
 
+/* Formats of equal mantissa widths have equal numbers of codes in an octave: moves each a little above the last. */
+static double shift_of(const struct formats *formats, size_t i)
+{
+    double shift = 0.0;
+
+    for (size_t k = 0; k < i; k++)
+        shift += formats->items[k].mantissa == formats->items[i].mantissa ? 0.14 : 0.0;
+    return shift;
+}
+
+static int put_formats(struct gcb_plot_page *out, const struct formats *formats)
+{
+    struct gcb_plot_range codes = {1.0, 1.0}, octaves = {-16.0, -16.0};
+    struct curve curves[MAX_FORMATS] = {{0.0, 0.0}};
+    char text[64];
+
+    for (unsigned i = 0; i < formats->count; i++) {
+        const struct format *f = &formats->items[i];
+        struct gcb_plot_series *s;
+
+        snprintf(text, sizeof(text), "%u bits, mantissa %u", f->bits, f->mantissa);
+        s = gcb_plot_set_name(&out->set, text, "range");
+        if (!s)
+            return GCB_E_NOMEM;
+        s->style = gcb_plot_style_at(i);
+        put_codes(out, f, shift_of(formats, i), &curves[i]);
+        gcb_plot_range_add(&codes, curves[i].most);
+        gcb_plot_range_add(&octaves, -fmin(curves[i].last, OCTAVES_SHOWN));
+    }
+    gcb_plot_legend(out, &out->set);
+    gcb_plot_var_range(out, "codes", &codes);
+    gcb_plot_var_range(out, "octave", &octaves);
+    return 0;
+}
+
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
+    const struct gcb_plot_record *with = find_values(data, first);
     struct gcb_plot_histograms values;
     struct formats formats;
-    char text[64];
-    const int err = gcb_plot_histograms_of(&values, data, first->env, "none", diag);
+    int err = gcb_plot_histograms_of(&values, data, with->env, "none", diag);
 
     if (err)
         goto out;
     collect(&formats, data, first);
-    gcb_plot_heading(out, "Codes of range floats", data, first, GCB_PLOT_BY_ERROR);
+    gcb_plot_heading(out, "Codes of range floats", data, with, GCB_PLOT_BY_ERROR);
     gcb_plot_var_real(out, "has_values", values.input.total > values.input.zeros);
-    gcb_plot_var_real(out, "series", (double)formats.count);
-    gcb_plot_array_begin(out, "label", formats.count);
-    for (size_t i = 0; i < formats.count; i++) {
-        snprintf(text, sizeof(text), "%u bits, mantissa %u", formats.items[i].bits,
-                 formats.items[i].mantissa);
-        gcb_plot_array_text(out, text, GCB_PLOT_LABEL_WIDTH);
-    }
     put_values(out, &values.input);
-    for (size_t i = 0; i < formats.count; i++)
-        put_codes(out, &formats.items[i], &range);
-    gcb_plot_var_range(out, "codes", &range);
+    if (put_formats(out, &formats))
+        err = gcb_diag_nomem(diag, 0, "a plot");
 out:
     gcb_plot_histograms_fini(&values);
     return err;

@@ -14,7 +14,7 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
     return a->env == b->env && a->scope == b->scope;
 }
 
-static const struct gcb_plot_split split = {GCB_RECORD_REPLAY_STEP, is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_REPLAY_STEP, is_wanted, same_page, NULL};
 
 /* Returns the norm of the residual, divided by the norm of the gradient. */
 static double residual_of(const struct gcb_plot_record *s)

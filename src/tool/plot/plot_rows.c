@@ -164,19 +164,27 @@ static size_t find_pages(const struct gcb_plot_record *out[GCB_PLOT_PAGES],
                          const struct gcb_plot_split *split, const struct gcb_plot_data *data)
 {
     const struct gcb_plot_records *rows = &data->kinds[split->kind];
-    size_t n = 0;
+    bool several[GCB_PLOT_PAGES] = {false}; /* does the page have two values on its axis? */
+    size_t n = 0, kept = 0;
 
-    for (size_t i = 0; i < rows->count && n < GCB_PLOT_PAGES; i++) {
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct gcb_plot_record *row = &rows->items[i];
         size_t at = 0;
 
-        if (!split->is_wanted(&rows->items[i]))
+        if (!split->is_wanted(row))
             continue;
-        while (at < n && !split->same_page(out[at], &rows->items[i]))
+        while (at < n && !split->same_page(out[at], row))
             at++;
+        if (at == GCB_PLOT_PAGES)
+            continue;
         if (at == n)
-            out[n++] = &rows->items[i];
+            out[n++] = row;
+        several[at] |= !split->axis || split->axis(row) != split->axis(out[at]);
     }
-    return n;
+    for (size_t i = 0; i < n; i++)
+        if (several[i])
+            out[kept++] = out[i];
+    return kept;
 }
 
 size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data)

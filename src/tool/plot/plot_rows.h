@@ -9,7 +9,7 @@
 /*
  * The fields of a result row that plots need. Texts are interned: equal texts have equal pointers. Texts have no
  * control characters and are never NULL: if the row lacks a text, the member is gcb_plot_no_text. If the row lacks a
- * number, the member is NAN. A record takes about 600 bytes, a tenth of the memory that the row takes as a JSON value.
+ * number, the member is NAN. A record takes about 700 bytes, a tenth of the memory that the row takes as a JSON value.
  */
 struct gcb_plot_record {
     size_t env; /* number of the last environment row before this row, from 1; 0: no such row */
@@ -47,13 +47,14 @@ const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, 
 
 /*
  * How rows are split into pages. A plot shows the rows of one kind for which `is_wanted` returns true. `same_page` says
- * whether two of these rows are on one page; it must be an equivalence relation. Pages are in the order of their first
- * rows, at most GCB_PLOT_PAGES.
+ * whether two of these rows are on one page; it must be an equivalence relation. A page needs rows with two values of
+ * `axis`, unless `axis` is NULL. Pages are in the order of their first rows, at most GCB_PLOT_PAGES.
  */
 struct gcb_plot_split {
     enum gcb_record kind;
     bool (*is_wanted)(const struct gcb_plot_record *row);
     bool (*same_page)(const struct gcb_plot_record *a, const struct gcb_plot_record *b);
+    double (*axis)(const struct gcb_plot_record *row);
 };
 
 /* A function for `same_page` that makes a page for each result file. */

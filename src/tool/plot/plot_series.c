@@ -55,9 +55,12 @@ static bool same_run(const struct gcb_plot_record *a, const struct gcb_plot_reco
            a->cache == b->cache && gcb_plot_equal(a->threads, b->threads);
 }
 
-const struct gcb_plot_split gcb_plot_cases_by_error = {GCB_RECORD_SUMMARY, is_by_error, same_input},
-                            gcb_plot_cases_by_time = {GCB_RECORD_SUMMARY, is_by_time, same_run},
-                            gcb_plot_cases_by_both = {GCB_RECORD_SUMMARY, is_by_both, same_run};
+const struct gcb_plot_split gcb_plot_cases_by_error = {GCB_RECORD_SUMMARY, is_by_error, same_input,
+                                                       NULL},
+                            gcb_plot_cases_by_time = {GCB_RECORD_SUMMARY, is_by_time, same_run,
+                                                      NULL},
+                            gcb_plot_cases_by_both = {GCB_RECORD_SUMMARY, is_by_both, same_run,
+                                                      NULL};
 
 int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row,
                      struct gcb_diag *diag)
@@ -95,16 +98,6 @@ void gcb_plot_set_fini(struct gcb_plot_set *set)
     gcb_free(set->cases.items);
     gcb_free(set->items);
     *set = (struct gcb_plot_set){.items = NULL};
-}
-
-unsigned gcb_plot_baseline(const char *method)
-{
-    static const char *const names[] = {"fp16", "bf16", "identity"};
-
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(method, names[i]) == 0)
-            return i + 1;
-    return 0;
 }
 
 /* A key or a value in a spec "method:key=value,key=value". The text is borrowed. */
@@ -175,10 +168,11 @@ struct key {
     struct piece name;
     struct piece values[MAX_VALUES];
     size_t distinct;
+    size_t cases; /* how many cases have the key */
 };
 struct keys {
     struct key items[MAX_KEYS];
-    size_t count;
+    size_t count, cases;
     const struct key *curve; /* the key with most values, which varies along a curve; or NULL */
 };
 
@@ -194,8 +188,9 @@ static void note_value(struct keys *keys, struct piece name, struct piece value)
     if (k == keys->items + keys->count) {
         keys->count++;
         k->name = name;
-        k->distinct = 0;
+        k->distinct = k->cases = 0;
     }
+    k->cases++;
     while (i < k->distinct && !equal(k->values[i], value))
         i++;
     if (i == k->distinct && k->distinct < MAX_VALUES)
@@ -210,13 +205,16 @@ static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, 
 {
     size_t most = 1;
 
-    keys->count = 0;
+    keys->count = keys->cases = 0;
     keys->curve = NULL;
     for (size_t i = 0; i < cases->count; i++) {
         const char *at = keys_in(cases->items[i]->spec);
         struct piece name, value;
 
-        while (cases->items[i]->method == method && next_key(&name, &value, &at))
+        if (cases->items[i]->method != method)
+            continue;
+        keys->cases++;
+        while (next_key(&name, &value, &at))
             note_value(keys, name, value);
     }
     for (size_t k = 0; !apart && k < keys->count; k++)
@@ -224,6 +222,15 @@ static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, 
             most = keys->items[k].distinct;
             keys->curve = &keys->items[k];
         }
+}
+
+/* Do the method's cases differ in this key? Specs without a memory lack the key `memory`. Other keys are missing only
+ * where the value of another key says so. */
+static bool differs(const struct keys *keys, const struct key *key)
+{
+    static const struct piece memory = {"memory", 6};
+
+    return key->distinct > 1 || (key->cases < keys->cases && equal(key->name, memory));
 }
 
 static void append(char *label, const char *before, struct piece a, const char *between,
@@ -242,12 +249,10 @@ static void make_label(char label[GCB_PLOT_LABEL], const struct gcb_plot_record 
     struct piece name, value;
 
     snprintf(label, GCB_PLOT_LABEL, "%s%s", c->method,
-             !gcb_plot_baseline(c->method) ? ""
-             : c->rel_l2 == 0.0            ? " (baseline, exact)"
-                                           : " (baseline)");
+             gcb_plot_baseline(c->method) ? " (baseline)" : "");
     while (next_key(&name, &value, &at))
         for (size_t k = 0; k < keys->count; k++)
-            if (&keys->items[k] != keys->curve && keys->items[k].distinct > 1 &&
+            if (&keys->items[k] != keys->curve && differs(keys, &keys->items[k]) &&
                 equal(keys->items[k].name, name))
                 append(label, " ", name, "=", value);
 }
@@ -298,25 +303,32 @@ static int by_curve(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
+struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
+                                          const char *method)
+{
+    struct gcb_plot_series *s;
+    unsigned variant = 0;
+
+    if (gcb_grow(&set->items, &set->cap, set->count, sizeof(*set->items)))
+        return NULL;
+    for (size_t i = 0; i < set->count; i++)
+        variant += strcmp(set->items[i].method, method) == 0;
+    s = &set->items[set->count++];
+    *s = (struct gcb_plot_series){.method = method, .style = gcb_plot_style_of(method, variant)};
+    gcb_text_shorten(s->label, sizeof(s->label), label, sizeof(s->label) - 1);
+    s->name_length = strlen(s->label);
+    return s;
+}
+
 /* Returns the number of the series with this label. A new label gets a new series; with `apart`, so does every call.
  * Returns SIZE_MAX if memory runs out. */
 static size_t find_series(struct gcb_plot_set *set, const char *label, const char *method,
                           bool apart)
 {
-    struct gcb_plot_series s = {.count = 0};
-    unsigned styles = 0;
-
-    for (size_t i = 0; i < set->count; i++) {
-        if (!apart && strcmp(set->items[i].label, label) == 0)
+    for (size_t i = 0; !apart && i < set->count; i++)
+        if (strcmp(set->items[i].label, label) == 0)
             return i;
-        styles += set->items[i].style < 100;
-    }
-    if (gcb_grow(&set->items, &set->cap, set->count, sizeof(*set->items)))
-        return SIZE_MAX;
-    snprintf(s.label, sizeof(s.label), "%s", label);
-    s.style = gcb_plot_baseline(method) ? 100 + gcb_plot_baseline(method) : styles + 1;
-    set->items[set->count] = s;
-    return set->count++;
+    return gcb_plot_set_name(set, label, method) ? set->count - 1 : SIZE_MAX;
 }
 
 /* Puts the cases of one method into series. */

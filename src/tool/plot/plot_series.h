@@ -2,6 +2,7 @@
 #define SRC_TOOL_PLOT_PLOT_SERIES_H
 
 #include "src/tool/plot/plot_rows.h"
+#include "src/tool/plot/plot_style.h"
 
 /* A list of cases, which are rows of a gcb_plot_data. The rows are borrowed. */
 struct gcb_plot_cases {
@@ -17,7 +18,9 @@ struct gcb_plot_cases {
 #define GCB_PLOT_LABEL_WIDTH 46 /* columns of a legend; a longer label loses its middle there */
 struct gcb_plot_series {
     char label[GCB_PLOT_LABEL];
-    unsigned style;      /* number of the line style, from 1; baselines (fp16, ...) from 101 */
+    size_t name_length; /* bytes of the label without the parameter's range */
+    const char *method; /* name of the method; interned */
+    struct gcb_plot_style style;
     size_t first, count; /* index of the first case in the set, and number of cases */
 };
 
@@ -40,6 +43,9 @@ int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row
 /* Makes the series and sorts the cases by series. With `apart` each case is a series of its own, and series i has case
  * i. */
 int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart, struct gcb_diag *diag);
+/* Adds an empty series of a method. Its style is that of the method's next variant. NULL if memory runs out. */
+struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
+                                          const char *method);
 void gcb_plot_set_fini(struct gcb_plot_set *set);
 
 /* Split summary rows that have an error, times, or both. Cases on one page have the same file and scope. If the page
@@ -51,8 +57,5 @@ extern const struct gcb_plot_split gcb_plot_cases_by_error, gcb_plot_cases_by_ti
  * key. As a number, it is NAN if the spec lacks the key or the value is no number. */
 double gcb_plot_spec_real(const char *spec, const char *key);
 char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
-
-/* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity, and 0 for any other method. */
-unsigned gcb_plot_baseline(const char *method);
 
 #endif

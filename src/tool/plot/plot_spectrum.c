@@ -23,7 +23,8 @@ static bool is_wanted(const struct gcb_plot_record *row)
     return is_of_input(row) && by_frequency(row);
 }
 
-static const struct gcb_plot_split split = {GCB_RECORD_SPECTRUM, is_wanted, gcb_plot_same_env};
+static const struct gcb_plot_split split = {GCB_RECORD_SPECTRUM, is_wanted, gcb_plot_same_env,
+                                            NULL};
 
 /* Returns the tensor with most bins. The rows of a tensor follow each other. */
 static const char *largest_tensor(const struct gcb_plot_data *data,

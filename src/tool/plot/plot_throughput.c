@@ -83,7 +83,7 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     gcb_plot_var_real(out, GCB_PLOT_FIELD(READ_GBPS), env->read_gbps);
     gcb_plot_var_real(out, GCB_PLOT_FIELD(FILL_GBPS), env->fill_gbps);
     gcb_plot_var_real(out, "memcpy_gbps", out->set.memcpy_gbps);
-    gcb_plot_var_real(out, "plot_height", 216.0 + 38.0 * (double)shown);
+    gcb_plot_var_real(out, "plot_height", 216.0 + 22.0 * (double)shown);
     put_runs(out, bars, shown);
     put_bars(out, bars, shown);
     gcb_free(bars);

@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/method.h"
 #include "src/tool/plot/plot_bins.h"
+#include "src/tool/plot/plot_labels.h"
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/plot/plot_rows.h"
 #include "src/tool/plot/plot_series.h"
@@ -94,12 +96,18 @@ static void test_quoting(void **state)
     gcb_plot_page_fini(&page);
 }
 
+static bool same_style(struct gcb_plot_style a, struct gcb_plot_style b)
+{
+    return strcmp(a.colour, b.colour) == 0 && a.point == b.point && a.dash == b.dash;
+}
+
+/* `variant` says how many earlier series of the set have the same method. */
 static void check_series(const struct gcb_plot_set *set, size_t i, const char *label, size_t count,
-                         unsigned style)
+                         const char *method, unsigned variant)
 {
     assert_string_equal(set->items[i].label, label);
     assert_int_equal(set->items[i].count, count);
-    assert_int_equal(set->items[i].style, style);
+    assert_true(same_style(set->items[i].style, gcb_plot_style_of(method, variant)));
 }
 
 /* One parameter runs along a curve, in the order of bits; a second parameter makes further curves. */
@@ -123,10 +131,10 @@ static void test_curves(void **state)
                      0);
     assert_int_equal(set.cases.count, 6); /* the repeated spec once */
     assert_int_equal(set.count, 4);
-    check_series(&set, 0, "fft bits=8, theta 0.5 to 0.9", 3, 1);
-    check_series(&set, 1, "fft bits=4", 1, 2);
-    check_series(&set, 2, "qsgd", 1, 3);
-    check_series(&set, 3, "fp16 (baseline)", 1, 101);
+    check_series(&set, 0, "fft bits=8, theta 0.5 to 0.9", 3, "fft", 0);
+    check_series(&set, 1, "fft bits=4", 1, "fft", 1);
+    check_series(&set, 2, "qsgd", 1, "qsgd", 0);
+    check_series(&set, 3, "fp16 (baseline)", 1, "fp16", 0);
     assert_true(set.cases.items[0]->bits == 1.0 && set.cases.items[1]->bits == 2.0 &&
                 set.cases.items[2]->bits == 4.0);
     assert_true(set.cases.items[set.items[1].first]->rel_l2 == 0.3); /* the first of the two rows */
@@ -157,8 +165,8 @@ static void test_long_labels(void **state)
                              NULL),
         0);
     assert_int_equal(set.count, 2);
-    check_series(&set, 0, "sparse transform=none chunk=0", 2, 1);
-    check_series(&set, 1, "sparse transform=dct chunk=8, theta 0.5 to 0.9", 2, 2);
+    check_series(&set, 0, "sparse transform=none chunk=0", 2, "sparse", 0);
+    check_series(&set, 1, "sparse transform=dct chunk=8, theta 0.5 to 0.9", 2, "sparse", 1);
     gcb_plot_set_fini(&set);
     gcb_plot_data_destroy(data);
 }
@@ -203,32 +211,115 @@ static void test_spec_values(void **state)
     assert_true(isnan(gcb_plot_spec_real(":=,,=", "a")));
 }
 
+/* A setting with a memory is not called like the same setting without. */
+static void test_memories(void **state)
+{
+    struct gcb_plot_data *data = read_rows(CASE("topk", "topk:theta=0.9", "4", "0.2") CASE(
+        "topk", "topk:theta=0.9,memory=ef,decay=1", "4", "0.3"));
+    struct gcb_plot_set set = {.items = NULL};
+
+    (void)state;
+    assert_int_equal(gcb_plot_set_collect(
+                         &set, data, &gcb_plot_cases_by_error,
+                         gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL), true, NULL),
+                     0);
+    check_series(&set, 0, "topk", 1, "topk", 0);
+    check_series(&set, 1, "topk memory=ef", 1, "topk", 1);
+    gcb_plot_set_fini(&set);
+    gcb_plot_data_destroy(data);
+}
+
+/* Each built-in method has its own colour and mark, and baselines are black. The looks of a few methods are fixed here,
+ * because people compare plots that were made at different times. */
+static void test_styles(void **state)
+{
+    struct gcb_method a, b;
+
+    (void)state;
+    for (size_t i = 0; gcb_method_at(&a, i); i++) {
+        const struct gcb_plot_style style = gcb_plot_style_of(a.name, 0);
+
+        assert_true((gcb_plot_baseline(a.name) != 0) == (strcmp(style.colour, "#000000") == 0));
+        for (size_t k = 0; k < i && gcb_method_at(&b, k); k++)
+            assert_false(same_style(style, gcb_plot_style_of(b.name, 0)));
+        /* a method that is not built in looks like no built-in method */
+        assert_false(same_style(style, gcb_plot_style_of("mymethod", 0)));
+    }
+    assert_true(
+        same_style(gcb_plot_style_of("topk", 0), (struct gcb_plot_style){"#0072B2", "", 7, 1}));
+    assert_true(
+        same_style(gcb_plot_style_of("fft", 0), (struct gcb_plot_style){"#D55E00", "", 5, 1}));
+    assert_true(
+        same_style(gcb_plot_style_of("fft", 2), (struct gcb_plot_style){"#D55E00", "", 4, 3}));
+    assert_true(same_style(gcb_plot_style_of("identity", 0), gcb_plot_style_of("fp32", 0)));
+}
+
 static bool overlap(double a, double b, double sizes)
 {
     return fabs(a - b) < sizes / 2.0 - 1e-9;
 }
 
-/* Points close together, and one at the edge: no text covers another text or a point, or leaves the picture. */
+/* Marks close together, and one at the edge: no text covers another text or a mark, or leaves the picture. */
 static void test_places(void **state)
 {
-    struct gcb_plot_spot s[6];
+    struct gcb_plot_scene scene = {.width = 300.0, .height = 200.0};
+    double x[6], y[6];
+    struct gcb_plot_text t[6];
 
     (void)state;
-    for (size_t i = 0; i < 6; i++)
-        s[i] = (struct gcb_plot_spot){
-            .x = 100.0 + 3.0 * (double)i, .y = 100.0, .radius = 6.0, .width = 14.0, .height = 11.0};
-    s[5].x = 300.0;
-    s[5].y = 200.0;
-    gcb_plot_place_texts(s, 6, 300.0, 200.0);
     for (size_t i = 0; i < 6; i++) {
-        assert_true(s[i].text_x >= 7.0 && s[i].text_x <= 293.0);
-        assert_true(s[i].text_y >= 5.5 && s[i].text_y <= 194.5);
+        x[i] = i < 5 ? 100.0 + 3.0 * (double)i : 300.0;
+        y[i] = i < 5 ? 100.0 : 200.0;
+        assert_int_equal(gcb_plot_scene_add(&scene, x[i], y[i], 6.0), 0);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        t[i] = (struct gcb_plot_text){
+            .x = &x[i], .y = &y[i], .points = 1, .width = 14.0, .height = 11.0};
+        gcb_plot_scene_place(&t[i], &scene);
+        assert_true(t[i].covered == 0.0 && t[i].anchor_x == x[i]);
+        assert_int_equal(gcb_plot_scene_add_text(&scene, &t[i]), 0);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        assert_true(t[i].text_x >= 7.0 && t[i].text_x <= 293.0);
+        assert_true(t[i].text_y >= 5.5 && t[i].text_y <= 194.5);
         for (size_t k = 0; k < 6; k++) {
-            assert_false(overlap(s[i].text_x, s[k].x, 26.0) && overlap(s[i].text_y, s[k].y, 23.0));
-            assert_false(k != i && overlap(s[i].text_x, s[k].text_x, 28.0) &&
-                         overlap(s[i].text_y, s[k].text_y, 22.0));
+            assert_false(overlap(t[i].text_x, x[k], 26.0) && overlap(t[i].text_y, y[k], 23.0));
+            assert_false(k != i && overlap(t[i].text_x, t[k].text_x, 28.0) &&
+                         overlap(t[i].text_y, t[k].text_y, 22.0));
         }
     }
+    gcb_plot_scene_fini(&scene);
+}
+
+/* Labels at the ends of curves keep their order and do not overlap; a label that has room does not move. */
+static void test_spread(void **state)
+{
+    double h[] = {50.0, 100.0, 50.5, 99.0, -3.0, 20.0};
+
+    (void)state;
+    gcb_plot_spread(h, 6, 10.0, 100.0);
+    assert_true(h[4] == 0.0 && h[5] == 20.0);
+    assert_true(fabs(h[0] - 45.25) < 1e-9 && fabs(h[2] - 55.25) < 1e-9);
+    assert_true(h[3] == 90.0 && h[1] == 100.0);
+}
+
+/* A plot along an axis has no page for rows that all lie at one place of it. */
+static void test_axes_of_pages(void **state)
+{
+#define EXCHANGE(workers, bandwidth) \
+    ROW("payoff", "\"model\":\"exchange\",\"spec\":\"a\",\"label\":\"a\",\"seconds\":1," \
+                  "\"speedup_bar\":1,\"workers\":" workers ",\"bandwidth_gbit\":" bandwidth)
+    struct gcb_plot_data *data =
+        read_rows(EXCHANGE("2", "1") EXCHANGE("4", "1") EXCHANGE("8", "1"));
+
+    (void)state;
+    assert_int_equal(gcb_plot_pages(&gcb_plot_scaling, data), 1);
+    assert_int_equal(gcb_plot_pages(&gcb_plot_break_even, data), 0);
+    gcb_plot_data_destroy(data);
+    data = read_rows(EXCHANGE("2", "1") EXCHANGE("2", "5") EXCHANGE("8", "1"));
+    assert_int_equal(gcb_plot_pages(&gcb_plot_scaling, data), 1);
+    assert_int_equal(gcb_plot_pages(&gcb_plot_break_even, data), 1);
+    gcb_plot_data_destroy(data);
 }
 
 static void test_names(void **state)
@@ -248,11 +339,13 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_texts_are_safe),
-        cmocka_unit_test(test_quoting),     cmocka_unit_test(test_curves),
-        cmocka_unit_test(test_long_labels), cmocka_unit_test(test_histograms),
-        cmocka_unit_test(test_spec_values), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_rows),          cmocka_unit_test(test_texts_are_safe),
+        cmocka_unit_test(test_quoting),       cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_long_labels),   cmocka_unit_test(test_histograms),
+        cmocka_unit_test(test_spec_values),   cmocka_unit_test(test_names),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_memories),
+        cmocka_unit_test(test_styles),        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_axes_of_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

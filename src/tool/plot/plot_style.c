@@ -1,0 +1,79 @@
+#include "src/tool/plot/plot_style.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Six colours that people with any colour vision can tell apart (Okabe and Ito, 2008; without yellow, which is too pale
+ * on white), and six marks: together 36 looks. */
+#define COLOURS 6u
+#define MARKS 6u
+#define LOOKS (COLOURS * MARKS)
+static const struct {
+    const char *colour, *ink;
+} colours[COLOURS] = {{"#0072B2", "#005A8C"}, {"#D55E00", "#B04E00"}, {"#009E73", "#007A59"},
+                      {"#CC79A7", "#A0527D"}, {"#E69F00", "#946600"}, {"#56B4E9", "#21719F"}};
+static const struct {
+    unsigned filled, open;
+} marks[MARKS] = {{7, 6}, {5, 4}, {9, 8}, {13, 12}, {11, 10}, {15, 14}};
+
+/* Methods in the order of their looks. A new method goes to the end: then the others keep their looks. */
+static const char *const methods[] = {
+    "topk",     "fft",     "qsgd",   "dgc",         "terngrad", "range",
+    "sbc",      "stc",     "demo",   "redsync",     "randomk",  "qgz",
+    "powersgd", "signsgd", "sparse", "countsketch", "natural",
+};
+#define METHODS ((unsigned)(sizeof(methods) / sizeof(methods[0])))
+_Static_assert(METHODS < LOOKS, "add a colour or a mark");
+
+/* Returns the number of a method's look. A method that is not in the list gets one of the looks that the list leaves
+ * over, by the hash FNV-1a of its name. */
+static unsigned look_of(const char *method)
+{
+    uint32_t hash = 2166136261u;
+    unsigned i = 0;
+
+    while (i < METHODS && strcmp(method, methods[i]) != 0)
+        i++;
+    if (i < METHODS)
+        return i;
+    for (; *method; method++)
+        hash = (hash ^ (unsigned char)*method) * 16777619u;
+    return METHODS + hash % (LOOKS - METHODS);
+}
+
+/* Successive looks differ in both colour and mark. */
+static struct gcb_plot_style style_of_look(unsigned look, unsigned variant)
+{
+    const unsigned colour = look % COLOURS, mark = (look + look / COLOURS) % MARKS;
+
+    return (struct gcb_plot_style){
+        .colour = colours[colour].colour,
+        .ink = colours[colour].ink,
+        .point = variant ? marks[mark].open : marks[mark].filled,
+        .dash = variant ? 2 + (variant - 1) % 4 : 1,
+    };
+}
+
+unsigned gcb_plot_baseline(const char *method)
+{
+    static const char *const names[] = {"fp16", "bf16", "identity", "fp32"};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(method, names[i]) == 0)
+            return i < 3 ? i + 1 : 3;
+    return 0;
+}
+
+struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant)
+{
+    const unsigned baseline = gcb_plot_baseline(method); /* its marks: +, x and * */
+
+    if (baseline)
+        return (struct gcb_plot_style){"#000000", "#000000", baseline, 1 + baseline};
+    return style_of_look(look_of(method), variant);
+}
+
+struct gcb_plot_style gcb_plot_style_at(unsigned i)
+{
+    return style_of_look(i % LOOKS, i / LOOKS);
+}

@@ -1,0 +1,25 @@
+#ifndef SRC_TOOL_PLOT_PLOT_STYLE_H
+#define SRC_TOOL_PLOT_PLOT_STYLE_H
+
+#include <stdbool.h>
+
+/*
+ * The look of a series. Colour and mark come from the method's name alone, so a method looks the same in every plot.
+ * Further settings of the method on one page, which are variants 1, 2 and so on, have open marks and dashed lines.
+ * fp32 (identity), fp16 and bf16 are black.
+ */
+struct gcb_plot_style {
+    const char *colour; /* of marks and lines, such as "#0072B2" */
+    const char *ink;    /* of texts: the same colour, dark enough to be read on white */
+    unsigned point;     /* gnuplot's number of the mark */
+    unsigned dash;      /* gnuplot's number of the dash type; 1 is a solid line */
+};
+
+struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant);
+/* Returns the style of series `i`, from 0, in a plot whose series are not methods. */
+struct gcb_plot_style gcb_plot_style_at(unsigned i);
+
+/* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, and 0 for any other method. */
+unsigned gcb_plot_baseline(const char *method);
+
+#endif
