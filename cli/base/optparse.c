@@ -2,6 +2,8 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
@@ -380,12 +382,24 @@ bool opt_next_line(char *line, size_t size, const char **text)
     return true;
 }
 
+unsigned opt_columns(FILE *out)
+{
+    struct winsize size;
+
+    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) || size.ws_col == 0 ||
+        size.ws_col > 80)
+        return 80;
+    return size.ws_col < 40 ? 40 : size.ws_col;
+}
+
 void opt_wrap(FILE *out, const char *text, int at, int indent)
 {
+    const int width = (int)opt_columns(out);
+
     while (*text) {
         const int n = (int)strcspn(text, " ");
 
-        if (at > indent && at + 1 + n > 79) {
+        if (at > indent && at + 1 + n >= width) {
             fputc('\n', out);
             at = 0;
         }

@@ -111,7 +111,9 @@ char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
 /* Frees the lists in `result` and `target`. Both may be zeroed. */
 void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *target);
 
-/* Prints `text` in columns [indent, 80), starting at column `at`. Ends the line. */
+/* Returns how wide lines on `out` are: 80, or the columns of a narrower terminal (at least 40). */
+unsigned opt_columns(FILE *out);
+/* Prints `text` from column `indent` up to opt_columns, starting at column `at`. Ends the line. */
 void opt_wrap(FILE *out, const char *text, int at, int indent);
 /* Like opt_wrap, for a text in printf style, which is cut at 1000 bytes. */
 void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)

@@ -168,7 +168,7 @@ int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_di
     const bool failed = gcb_table_failed(table);
 
     if (!failed)
-        gcb_table_print(table, r->out, 80, r->color);
+        gcb_table_print(table, r->out, r->width ? r->width : 80, r->color);
     gcb_table_destroy(table);
     return failed ? gcb_diag_nomem(diag, 0, "a table") : 0;
 }

@@ -21,6 +21,7 @@ struct out_report {
     bool color; /* use colour in tables on `out` */
     bool quiet;
     int verbose;
+    unsigned width; /* columns of tables; 0: 80 */
     FILE *out;
 };
 
@@ -56,7 +57,7 @@ int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *d
 /* Closes the temporary file and renames it to its final name, unless something could not be written. */
 int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *diag);
 
-/* Prints a table on `out`, 80 columns wide, and releases it. GCB_E_NOMEM if there was no memory for the table. */
+/* Prints a table on `out`, `width` columns wide, and releases it. GCB_E_NOMEM if there was no memory for the table. */
 int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_diag *diag);
 /*
  * Prints a table of the methods except methods[0]: for how many elements each is nearer to the input than methods[0], and

@@ -20,6 +20,9 @@ struct payoff {
     struct gcb_payoff_cases cases;
     struct out_report report;
     struct gcb_payoff_point *points; /* points of one group of cases and one number of workers */
+    struct gcb_payoff_place
+        *places; /* for the answer: each group, number of workers and bandwidth */
+    size_t place_count, place_cap;
     bool stages_shown;
 };
 
@@ -135,6 +138,7 @@ static int open_report(struct payoff *c)
     const int err = out_open(&c->report, &c->o->show, &c->o->save, c->files,
                              GCB_RECORD_BIT(GCB_RECORD_PAYOFF), c->ctx);
 
+    c->report.width = opt_columns(c->ctx->out);
     return err ? err
                : out_environment(&c->report, &c->backend, c->files, &bandwidths, false, c->ctx);
 }
@@ -190,6 +194,18 @@ static int put_stages(struct payoff *c, const struct gcb_payoff_case *cases, siz
     return err;
 }
 
+/* Judges the bandwidths of the points of one group and number of workers. */
+static int put_places(struct payoff *c, const struct payoff_view *view, struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < view->bandwidths; i++) {
+        if (gcb_grow(&c->places, &c->place_cap, c->place_count, sizeof(*c->places)))
+            return gcb_diag_nomem(diag, 0, "places");
+        gcb_payoff_place(&c->places[c->place_count++], view->points + i, view->methods,
+                         view->bandwidths);
+    }
+    return 0;
+}
+
 static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size_t count,
                      struct gcb_diag *diag)
 {
@@ -207,6 +223,8 @@ static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size
         err = put_points(c, first, &baselines, view.methods, link, diag);
         if (!err && c->report.table && !interrupt_seen()) {
             err = payoff_show(&c->report, &view, diag);
+            if (!err)
+                err = put_places(c, &view, diag);
             if (w + 1 < c->plan.workers.count)
                 fputc('\n', c->report.out);
         }
@@ -243,9 +261,12 @@ static int run_exchange(struct payoff *c, struct gcb_diag *diag)
     }
     if (!err && c->stages_shown)
         payoff_show_symbols(&c->report);
-    if (!err && c->report.table && !c->report.quiet && *all->left_out)
-        opt_wrapf(c->report.out, 0, 2, "note: without complete results: %s", all->left_out);
-    return err;
+    if (err || !c->report.table || interrupt_seen())
+        return err;
+    if (!c->report.quiet)
+        payoff_show_left_out(&c->report, all->left_out);
+    payoff_show_answer(&c->report, c->places, c->place_count);
+    return 0;
 }
 
 static int run_fft(struct payoff *c, struct gcb_diag *diag)
@@ -322,6 +343,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
         err = interrupted(ctx);
     out_close(&c.report);
     gcb_free(c.points);
+    gcb_free(c.places);
     gcb_payoff_cases_fini(&c.cases);
     return err;
 }
@@ -352,13 +374,15 @@ const struct cmd cmd_payoff = {
                 "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
     .details =
         "A method pays if it is faster than fp32, fp16 and bf16, whichever is fastest.\n"
-        "Columns: rel L2: error of the gradient. sent by: the collective that takes the least time "
-        "(-v: its algorithm too). encode, wire and add are one worker's times in an exchange; add "
-        "is the time of adding up messages, decoding and weighting. x fp32 and x bf16: speed-up "
-        "over sending fp32, and over the fastest of fp32, fp16 and bf16. pays below: the bandwidth "
-        "up to which the method pays by the medians. exposed: the part of the exchange that "
-        "--compute does not hide.\n"
-        "-v prints full verdicts, and the FFT paper's condition with measured stages. Bandwidths "
+        "It is charged for the fastest way of sending that keeps its error: all-gather, or its own "
+        "all-reduce. A faster collective that enlarges the error is only mentioned, unless the "
+        "method's spec names it.\n"
+        "Columns: rel L2: error of the gradient. encode, wire and add are one worker's times in an "
+        "exchange; add is the time of adding up messages, decoding and weighting. x bf16: speed-up "
+        "over the fastest of fp32, fp16 and bf16. exposed: the part of the exchange that --compute "
+        "does not hide.\n"
+        "-v prints full verdicts with the ways of sending, and the FFT paper's condition with "
+        "measured stages. Bandwidths "
         "are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it leaves out.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct payoff_options),

@@ -6,26 +6,10 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
 #include "src/tool/print/number.h"
 
 /* ---- the table ---- */
-
-/* Writes "58 Gb/s", "always" or "never", or "see verdict" if the method pays only above some bandwidth. */
-static char *below_text(char *out, const struct gcb_payoff_verdict *v)
-{
-    const struct gcb_payoff_ranges *ranges = &v->ranges[GCB_BOUND_MEDIAN];
-    const double below = gcb_payoff_below(ranges);
-
-    if (v->doubt)
-        snprintf(out, 32, "doubtful");
-    else if (isinf(below))
-        snprintf(out, 32, "always");
-    else if (below > 0.0)
-        gcb_payoff_bandwidth_text(out, below);
-    else
-        snprintf(out, 32, ranges->count ? "see verdict" : "never");
-    return out;
-}
 
 static const char *point_name(const struct gcb_payoff_point *p)
 {
@@ -62,10 +46,8 @@ static void add_terms(struct gcb_table *table, const struct gcb_payoff_point *p)
 
     gcb_table_cell(table, point_name(p));
     gcb_table_cell(table, error_text(text, p));
-    gcb_table_cell(table, e->collective);
     for (size_t i = 0; i < 4; i++)
         gcb_table_cell(table, gcb_seconds(text, times[i]));
-    gcb_table_cell(table, times_text(text, p->verdict.speedups[GCB_BASELINE_FP32], p));
     gcb_table_cell(table, times_text(text, p->verdict.speedups[p->verdict.bar], p));
 }
 
@@ -77,12 +59,10 @@ static int show_terms(const struct out_report *report, const struct payoff_view 
     const struct gcb_table_column columns[] = {
         {.title = "method", .elastic = true},
         {.title = "rel L2"},
-        {.title = "sent by", .text = true},
         {.title = "encode"},
         {.title = "wire"},
         {.title = "add"},
         {.title = overlapped ? "exposed" : "total"},
-        {.title = "x fp32"},
         {.title = bar},
     };
     struct gcb_table *table;
@@ -117,23 +97,21 @@ static void add_curve(struct gcb_table *table, const struct payoff_view *v, size
             table,
             mark_doubt(gcb_seconds(text, p[shown_at(v, i)].verdict.method[GCB_BOUND_MEDIAN].cost),
                        p));
-    gcb_table_cell(table, p->c ? below_text(text, &p->verdict) : NULL);
 }
 
 static int show_curves(const struct out_report *report, const struct payoff_view *v,
                        struct gcb_diag *diag)
 {
     const size_t shown = shown_count(v);
-    struct gcb_table_column columns[PAYOFF_SHOWN + 3] = {{.title = "method", .elastic = true},
+    struct gcb_table_column columns[PAYOFF_SHOWN + 2] = {{.title = "method", .elastic = true},
                                                          {.title = "rel L2"}};
     char titles[PAYOFF_SHOWN][32];
-    struct gcb_table *table = gcb_table_create(columns, shown + 3);
+    struct gcb_table *table = gcb_table_create(columns, shown + 2);
 
     for (size_t i = 0; i < shown; i++) {
         gcb_payoff_bandwidth_text(titles[i], v->points[shown_at(v, i)].link.bandwidth);
         columns[2 + i] = (struct gcb_table_column){.title = titles[i]};
     }
-    columns[2 + shown] = (struct gcb_table_column){.title = "pays below"};
     for (size_t i = 0; i < v->methods; i++)
         add_curve(table, v, i);
     return out_table(report, table, diag);
@@ -194,46 +172,49 @@ static void show_head(FILE *out, const struct payoff_view *v)
         c->cache[0] ? ", cache " : "", c->cache);
 }
 
-/* Prints the verdicts in full. */
-static void show_full_verdicts(const struct out_report *report, const struct payoff_view *view)
-{
-    for (size_t i = 0; i < view->methods * view->bandwidths; i++) {
-        const struct gcb_payoff_point *p = &view->points[i];
-        char words[500];
+/* The widest name of a method that has a verdict next to it; longer names have a line of their own. */
+#define NAME_MOST 24
 
-        if (!p->c)
-            continue;
-        gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link);
-        opt_wrap(report->out, words, fprintf(report->out, "  %s:", point_name(p)), 4);
-    }
-}
-
-/* Prints each verdict in one short line. */
-static int show_verdicts(const struct out_report *report, const struct payoff_view *view,
-                         struct gcb_diag *diag)
+static size_t find_name_width(const struct payoff_view *view)
 {
-    /* the first column is empty, because a long name there would get its own line; in the second it is cut */
-    static const struct gcb_table_column columns[] = {{.title = "", .text = true},
-                                                      {.title = "method", .elastic = true},
-                                                      {.title = "verdict", .text = true}};
-    struct gcb_table *table = gcb_table_create(columns, 3);
+    size_t width = 0;
 
     for (size_t i = 0; i < view->methods; i++) {
         const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
-        char words[GCB_PAYOFF_BRIEF + 1];
+        const size_t own = gcb_text_columns(point_name(p));
+
+        if (p->c && own > width && own <= NAME_MOST)
+            width = own;
+    }
+    return width;
+}
+
+/* Prints the verdict of each method: short ones, or with -v one of each bandwidth in full. */
+static void show_verdicts(const struct out_report *report, const struct payoff_view *view)
+{
+    const size_t width = find_name_width(view), step = report->verbose ? 1 : view->bandwidths;
+
+    for (size_t i = 0; i < view->methods * view->bandwidths; i += step) {
+        const struct gcb_payoff_point *p = &view->points[i];
+        char words[GCB_PAYOFF_WORDS];
+        int at;
 
         if (!p->c)
             continue;
-        gcb_table_cell(table, "");
-        gcb_table_cell(table, point_name(p));
-        gcb_table_cell(table, view->bandwidths == 1
-                                  ? gcb_payoff_here(words, sizeof(words), &p->verdict, &p->link)
-                                  : gcb_payoff_curve(words, sizeof(words), &p->verdict));
+        at = 2 + (int)gcb_text_columns(point_name(p));
+        fprintf(report->out, "  %s", point_name(p));
+        if (report->verbose)
+            gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link);
+        else if (view->bandwidths == 1)
+            gcb_payoff_here(words, sizeof(words), &p->verdict, &p->link);
+        else
+            gcb_payoff_curve(words, sizeof(words), &p->verdict);
+        if (at > 2 + (int)width) {
+            fputc('\n', report->out);
+            at = 0;
+        }
+        opt_wrap(report->out, words, at, 4 + (int)width);
     }
-    if (gcb_table_rows(table))
-        return out_table(report, table, diag);
-    gcb_table_destroy(table);
-    return 0;
 }
 
 int payoff_show(const struct out_report *report, const struct payoff_view *view,
@@ -243,10 +224,8 @@ int payoff_show(const struct out_report *report, const struct payoff_view *view,
 
     show_head(report->out, view);
     err = view->bandwidths == 1 ? show_terms(report, view, diag) : show_curves(report, view, diag);
-    if (!err && report->verbose)
-        show_full_verdicts(report, view);
-    else if (!err)
-        err = show_verdicts(report, view, diag);
+    if (!err)
+        show_verdicts(report, view);
     return err;
 }
 
@@ -326,20 +305,20 @@ static void note_runs(const struct out_report *report, const struct payoff_view 
              without, methods);
 }
 
-/* Notes which methods have no times of adding, and which ones encode sums again. */
+/* Notes which methods have no times of adding, and that some ways of sending enlarge the error. */
 static void note_adding(const struct out_report *report, const struct payoff_view *v)
 {
     size_t methods = 0, unmeasured = 0;
     bool again = false;
 
-    for (size_t i = 0; i < v->methods * v->bandwidths; i++) {
-        const struct gcb_payoff_times *t = &v->points[i].verdict.method[GCB_BOUND_MEDIAN];
+    for (size_t i = 0; i < v->methods; i++) {
+        const struct gcb_payoff_point *p = point_of(v, i);
 
-        again |= v->points[i].c && strcmp(t->collective, "allgather") != 0 &&
-                 strcmp(t->collective, "allreduce") != 0;
-        methods += v->points[i].c && i % v->bandwidths == 0;
-        unmeasured +=
-            v->points[i].c && i % v->bandwidths == 0 && !gcb_payoff_adding_measured(v->points[i].c);
+        again |= p->c && (p->c->collectives & GCB_PAYOFF_LOSSY ||
+                          (v->bandwidths == 1 ? p->verdict.lossy_speedup > 1.0
+                                              : p->verdict.lossy_there != NULL));
+        methods += p->c != NULL;
+        unmeasured += p->c && !gcb_payoff_adding_measured(p->c);
     }
     if (unmeasured)
         note(report,
@@ -348,8 +327,8 @@ static void note_adding(const struct out_report *report, const struct payoff_vie
              unmeasured, methods);
     if (again)
         note(report,
-             "twoshot, oktopk and spardl compress sums again, so methods that travel by them "
-             "(-v) have a larger error than rel L2");
+             "twoshot, oktopk and spardl compress sums again, so their error is larger than "
+             "rel L2; measure it with `replay --method METHOD:collective=...`");
 }
 
 /* Notes that speeds at different errors cannot be compared. After a search, counts methods that missed the target. */
@@ -406,13 +385,29 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
              view->bandwidths);
 }
 
+void payoff_show_left_out(const struct out_report *report, const char *left_out)
+{
+    if (*left_out)
+        note(report, "left out: %s", left_out);
+}
+
+void payoff_show_answer(const struct out_report *report, const struct gcb_payoff_place *places,
+                        size_t count)
+{
+    char text[GCB_PAYOFF_WORDS];
+
+    opt_wrap(report->out, gcb_payoff_answer(text, sizeof(text), places, count),
+             fprintf(report->out, "answer:"), 2);
+}
+
 /* ---- the papers' models ---- */
 
 void payoff_show_symbols(const struct out_report *report)
 {
-    fputs("Tf transform, Ts selection, Tm precision change, Tp packing, Tcomm network:\n"
-          "throughputs; k: compression ratio\n",
-          report->out);
+    opt_wrap(report->out,
+             "Tf transform, Ts selection, Tm precision change, Tp packing, Tcomm network: "
+             "throughputs; k: compression ratio",
+             0, 0);
 }
 
 static const char *ratio_text(char *out, double ratio)
@@ -465,11 +460,11 @@ int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages
     err = out_table(report, table, diag);
     if (err)
         return err;
-    opt_wrapf(report->out, 0, 0,
+    payoff_show_symbols(report);
+    opt_wrapf(report->out, fprintf(report->out, "answer:"), 2,
               "compression pays below %s if its ratio k exceeds k_min; at higher bandwidths it "
               "never pays",
               gcb_payoff_bandwidth_text(text, gcb_fft_stages_break_even(stages)));
-    payoff_show_symbols(report);
     return 0;
 }
 
@@ -491,7 +486,7 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
                         struct gcb_diag *diag)
 {
     static const struct gcb_table_column columns[] = {
-        {.title = "workers"},  {.title = "network"}, {.title = "bytes / dense"},
+        {.title = "workers"},  {.title = "network"}, {.title = "of dense"},
         {.title = "T_sparse"}, {.title = "T_dense"}, {.title = "speed-up"},
     };
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
@@ -510,11 +505,12 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
     err = out_table(report, table, diag);
     if (err)
         return err;
-    opt_wrapf(report->out, 0, 0,
-              "density %g, %g word%s for each kept element: from %.6g workers on it sends at least "
-              "as many bytes as dense",
-              in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
     if (isnan(in.bytes) && !report->quiet)
-        fprintf(report->out, "note: give --model-bytes to see times too\n");
+        note(report, "give --model-bytes to see times too");
+    opt_wrapf(
+        report->out, fprintf(report->out, "answer:"), 2,
+        "at a density of %g, with %g word%s for each kept element, sparse messages send fewer "
+        "bytes than dense ones with fewer than %.6g workers",
+        in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "cli/base/output.h"
 #include "cli/payoff/payoff_options.h"
+#include "src/tool/payoff/payoff_answer.h"
 #include "src/tool/payoff/payoff_rows.h"
 
 /*
@@ -17,12 +18,17 @@ struct payoff_view {
         *points; /* methods x bandwidths points, those of the baselines first */
     size_t methods, bandwidths;
 };
-#define PAYOFF_SHOWN 5 /* largest number of bandwidths in a table */
+#define PAYOFF_SHOWN 4 /* largest number of bandwidths in a table */
 int payoff_show(const struct out_report *report, const struct payoff_view *view,
                 struct gcb_diag *diag);
 /* Prints a note on each assumption that a reader might not expect. */
 void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
                        bool halves_measured);
+/* Prints which methods were left out and why; "": none. */
+void payoff_show_left_out(const struct out_report *report, const char *left_out);
+/* Prints the last line: whether compression pays. */
+void payoff_show_answer(const struct out_report *report, const struct gcb_payoff_place *places,
+                        size_t count);
 /* Prints the FFT paper's condition with the measured stages of a case. */
 void payoff_show_stages(const struct out_report *report, const struct gcb_payoff_case *c,
                         const struct gcb_fft_stages *stages,

@@ -10,7 +10,7 @@ struct sweep {
     const struct sweep_options *o;
     struct session s;
     struct sweep_plan plan;
-    bool *pareto; /* one for each of plan.methods */
+    bool *pareto; /* one for each of plan.methods, and then `missed` */
     struct gcb_run_result result;
 };
 
@@ -65,6 +65,9 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     int err = 0;
 
     config.carry_on = true;
+    /* payoff needs the times of sums; a single run would not decide anything */
+    config.trial.sums = c->plan.searches && !config.trial.device &&
+                        (config.trial.timing.repeat > 1 || config.trial.timing.min_time > 0.0);
     session_start_progress(&c->s);
     if (c->plan.searches)
         err = search(c, &observer, diag);
@@ -115,6 +118,7 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
     };
     const int err = session_print_heading(&c->s, "");
 
+    c->s.report.width = opt_columns(c->s.report.out);
     return err || !c->s.report.table ? err : sweep_show(&view, &c->s.report, diag);
 }
 
@@ -126,15 +130,27 @@ static int judge_outcome(const struct sweep *c, struct gcb_diag *diag)
     return bench_outcome_judge(&outcome, c->s.ctx->err, diag);
 }
 
-static int finish(struct sweep *c, struct gcb_diag *diag)
+/* Marks the settings that no other beats. Settings that miss their target do not count. */
+static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
 {
-    int err = 0;
+    bool *missed;
 
-    c->pareto = gcb_alloc_zero(c->plan.count, sizeof(*c->pareto));
+    c->pareto = gcb_alloc_zero(2 * c->plan.count, sizeof(*c->pareto));
     if (!c->pareto)
         return gcb_diag_nomem(diag, c->plan.count, "marks");
-    if (!c->result.interrupted)
-        err = gcb_pareto_totals(c->pareto, &c->result, c->plan.pareto, c->plan.pareto_count, diag);
+    if (c->result.interrupted)
+        return 0;
+    missed = c->pareto + c->plan.count;
+    for (size_t i = 0; c->plan.searches && i < c->plan.given; i++)
+        missed[i] = !gcb_match_reached(&c->plan.searches[i], &c->result.totals[i].tally);
+    return gcb_pareto_totals(c->pareto, &c->result, missed, c->plan.pareto, c->plan.pareto_count,
+                             diag);
+}
+
+static int finish(struct sweep *c, struct gcb_diag *diag)
+{
+    int err = mark_pareto(c, diag);
+
     if (!err)
         err = put_summaries(c);
     if (!err)
@@ -207,11 +223,12 @@ const struct cmd cmd_sweep = {
         "--match searches along the parameter that trades a method's bytes for its error, such as "
         "theta or bits. For a limit on the error it reports the setting with the smallest "
         "messages, for a limit on the size the most accurate setting. If no setting is within the "
-        "limit, it reports the nearest one. Only the reported setting is timed.\n"
+        "limit, it reports the nearest one. Only the reported setting is timed; with --repeat, its "
+        "sums are timed too, which `gcbench payoff` needs.\n"
         "--device cuda runs every setting on a GPU and compares its messages with the CPU's; the "
         "exit status is as for `gcbench bench`.\n"
         "Pareto *: no other row is at least as good in both rel_l2 and bits/el, and better in one "
-        "of them.\n",
+        "of them. Rows that miss their target do not count.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at, offsetof(struct sweep_options, methods.overrides)}},
     .size = sizeof(struct sweep_options),

@@ -19,6 +19,12 @@ static const struct gcb_tally *tally_of(const struct sweep_view *v, size_t i)
     return &v->result->totals[i].tally;
 }
 
+/* Is the goal a limit on the error? Otherwise it limits the size. */
+static bool limits_error(const struct gcb_match_goal *goal)
+{
+    return goal->at_most != goal->rises;
+}
+
 /* Returns the place of a setting in the order: by goal, settings that meet the goal first; baselines come last. */
 static size_t rank(const struct sweep_view *v, size_t i)
 {
@@ -30,8 +36,7 @@ static size_t rank(const struct sweep_view *v, size_t i)
     if (!p->searches)
         return 0;
     goal = p->searches[i].goal;
-    return 2 * (size_t)(goal - p->goals) +
-           !gcb_match_meets(goal, gcb_tally_figure(tally_of(v, i), goal->field));
+    return 2 * (size_t)(goal - p->goals) + !gcb_match_reached(&p->searches[i], tally_of(v, i));
 }
 
 /* Returns the figure to sort by: the size after a search for an error, the error after a search for a size. */
@@ -39,7 +44,7 @@ static enum gcb_field choose_figure(const struct sweep_plan *p)
 {
     if (p->sort || !p->searches)
         return p->sort;
-    return p->goals[0].at_most != p->goals[0].rises ? GCB_FIELD_RATIO : GCB_FIELD_SNR_DB;
+    return limits_error(&p->goals[0]) ? GCB_FIELD_RATIO : GCB_FIELD_SNR_DB;
 }
 
 static void sort_settings(size_t *order, const struct sweep_view *v)
@@ -98,6 +103,125 @@ static void print_failures(const struct sweep_view *v, FILE *out)
     }
 }
 
+/* ---- the last line ---- */
+
+/* The figure by which settings that meet the goal are ranked; more is better. */
+static double merit(const struct sweep_view *v, size_t i, const struct gcb_match_goal *goal)
+{
+    const struct gcb_tally *t = tally_of(v, i);
+
+    return limits_error(goal) ? gcb_tally_figure(t, GCB_FIELD_RATIO)
+                              : -gcb_tally_figure(t, GCB_FIELD_REL_L2);
+}
+
+/* Finds the best setting that meets the goal, except `other` (SIZE_MAX: none). SIZE_MAX: there is none. */
+static size_t find_best(const struct sweep_view *v, const struct gcb_match_goal *goal, size_t other)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < v->plan->given; i++) {
+        const struct gcb_match_search *s = &v->plan->searches[i];
+
+        if (i == other || s->goal != goal || v->result->totals[i].failure.status ||
+            !gcb_match_reached(s, tally_of(v, i)))
+            continue;
+        if (best == SIZE_MAX || merit(v, i, goal) > merit(v, best, goal))
+            best = i;
+    }
+    return best;
+}
+
+static const char *setting_name(char name[256], const struct sweep_view *v, size_t i)
+{
+    return gcb_method_spec(name, 256, &v->plan->methods[i], GCB_SPEC_LABEL);
+}
+
+/* Appends how many times fewer bytes the best setting sends than another. */
+static void say_fewer(char *out, size_t size, const struct sweep_view *v, size_t best, size_t other)
+{
+    const double times = gcb_tally_figure(tally_of(v, best), GCB_FIELD_RATIO) /
+                         gcb_tally_figure(tally_of(v, other), GCB_FIELD_RATIO);
+    char name[256];
+
+    setting_name(name, v, other);
+    if (times >= 1.005)
+        gcb_append(out, size, ", %.3g times fewer than %s", times, name);
+    else if (times > 0.995)
+        gcb_append(out, size, ", as many as %s", name);
+    else
+        gcb_append(out, size, ", but %.3g times more than %s", 1.0 / times, name);
+}
+
+static void answer_goal(char *out, size_t size, const struct sweep_view *v,
+                        const struct gcb_match_goal *goal)
+{
+    const size_t best = find_best(v, goal, SIZE_MAX), next = find_best(v, goal, best);
+    const char *field = gcb_field_name(goal->field);
+    char name[256], target[32], error[32];
+
+    gcb_real_text(target, goal->target);
+    if (best == SIZE_MAX) {
+        gcb_append(out, size, "no method reaches %s %s", field, target);
+        return;
+    }
+    setting_name(name, v, best);
+    if (!limits_error(goal)) {
+        gcb_field_number(error, GCB_FIELD_REL_L2,
+                         gcb_tally_figure(tally_of(v, best), GCB_FIELD_REL_L2), 0);
+        gcb_append(out, size, "at %s %s, %s has the smallest error: %s", field, target, name,
+                   error);
+        if (next == SIZE_MAX)
+            return;
+        gcb_field_number(error, GCB_FIELD_REL_L2,
+                         gcb_tally_figure(tally_of(v, next), GCB_FIELD_REL_L2), 0);
+        gcb_append(out, size, ", against %s of %s", error, setting_name(name, v, next));
+        return;
+    }
+    gcb_append(out, size, "at %s %s, %s sends the fewest bytes", field, target, name);
+    if (next != SIZE_MAX)
+        say_fewer(out, size, v, best, next);
+    if (v->plan->count > v->plan->given && tally_of(v, v->plan->given)->messages)
+        say_fewer(out, size, v, best, v->plan->given);
+}
+
+/* Without --match: how many settings are worth a look. */
+static void answer_settings(char *out, size_t size, const struct sweep_view *v)
+{
+    const struct sweep_plan *p = v->plan;
+    size_t marked = 0, measured = 0;
+
+    for (size_t i = 0; i < v->result->method_count; i++) {
+        marked += v->pareto[i];
+        measured += tally_of(v, i)->messages && !v->result->totals[i].failure.status;
+    }
+    gcb_append(out, size, "%zu of %zu settings (*) are beaten by no other in ", marked, measured);
+    for (size_t i = 0; i < p->pareto_count; i++)
+        gcb_append(out, size, "%s%s",
+                   i == 0                    ? ""
+                   : i + 1 < p->pareto_count ? ", "
+                                             : " and ",
+                   gcb_field_name(p->pareto[i].field));
+}
+
+/* An interrupted search has no answer. */
+static void print_answer(const struct sweep_view *v, FILE *out)
+{
+    const struct sweep_plan *p = v->plan;
+    char text[4000] = "";
+
+    if (v->result->interrupted)
+        return;
+    for (size_t g = 0; g < p->goal_count; g++) {
+        answer_goal(text, sizeof(text), v, &p->goals[g]);
+        gcb_append(text, sizeof(text), "; ");
+    }
+    if (p->goal_count)
+        gcb_append(text, sizeof(text), "training was not tested");
+    else
+        answer_settings(text, sizeof(text), v);
+    opt_wrap(out, text, fprintf(out, "answer:"), 2);
+}
+
 static void print_notes(const struct sweep_view *v, FILE *out)
 {
     const struct gcb_run_result *r = v->result;
@@ -148,5 +272,6 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
     print_failures(v, report->out);
     if (!report->quiet)
         print_notes(v, report->out);
+    print_answer(v, report->out);
     return 0;
 }

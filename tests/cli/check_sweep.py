@@ -3,12 +3,15 @@
 Compares the rows of a sweep with `gcbench compress` at the same settings.
 
     check_sweep.py GCBENCH ROWS [compress options...] FILE
+    check_sweep.py --answer ROWS TEXT
 
-Sizes and errors equal those of compress. The Pareto set is that of a comparison of all pairs. A row that reached its target
+Sizes and errors equal those of compress. The Pareto set is that of a comparison of all pairs of rows that meet their targets.
+--answer checks the last line of TEXT, the table of the same run. A row that reached its target
 meets it and is at the edge: either the figure is within a thousandth of the target, or the method no longer meets the target
 when its parameter changes by one step, or by a thousandth.
 """
 import json
+import re
 import subprocess
 import sys
 
@@ -68,6 +71,55 @@ def check_matches(gcbench, options, rows):
     return len(edges)
 
 
+def label_in(text, row):
+    """The row's first cell in the table: some parameters of its spec."""
+    pieces = set(row["spec"].partition(":")[2].split(","))
+    for name in re.findall(r"^\S+", text, flags=re.M):
+        method, _, given = name.partition(":")
+        if method == row["method"] and set(given.split(",")) - {""} <= pieces:
+            return name
+    raise AssertionError(row["spec"])
+
+
+def against(best, other, text):
+    times, name = best["ratio"] / other["ratio"], label_in(text, other)
+    return (f", {times:.3g} times fewer than {name}" if times >= 1.005 else f", as many as {name}" if times > 0.995
+            else f", but {1 / times:.3g} times more than {name}")
+
+
+def error_text(value):
+    return f"{value:.4f}" if value < 1 and value >= 1e-3 else f"{value:.4g}"
+
+
+def answer_to(goal, rows, text):
+    field, target = goal
+    wants_error = field in ("rel_l2", "cosine", "snr_db")
+    able = [row for row in rows if (row.get("match_field"), row.get("match_target")) == goal and row["match_reached"]
+            and row["status"] == "ok"]
+    able.sort(key=lambda row: -row["ratio"] if wants_error else row["rel_l2"])
+    if not able:
+        return f"no method reaches {field} {target:g}"
+    said = f"at {field} {target:g}, {label_in(text, able[0])}"
+    if not wants_error:
+        said += f" has the smallest error: {error_text(able[0]['rel_l2'])}"
+        return said + (f", against {error_text(able[1]['rel_l2'])} of {label_in(text, able[1])}" if able[1:] else "")
+    baselines = [row for row in rows if not row.get("match_field")]
+    return said + " sends the fewest bytes" + "".join(against(able[0], other, text) for other in able[1:2] + baselines)
+
+
+def check_answer(path, printed):
+    rows = [row for row in map(json.loads, open(path)) if row["record"] == "summary"]
+    text = open(printed).read()
+    goals = list(dict.fromkeys((row["match_field"], row["match_target"]) for row in rows if row.get("match_field")))
+    want = "; ".join([answer_to(goal, rows, text) for goal in goals] + ["training was not tested"]) if goals else (
+        f"{sum(bool(row['pareto']) for row in rows)} of {sum(row['status'] == 'ok' for row in rows)} settings (*) are beaten by "
+        "no other in rel_l2 and bits_per_element")
+    got = re.sub(r"\s+", " ", text[text.index("answer: "):]).strip()
+    assert got == "answer: " + want, (got, want)
+    stars = len(re.findall(r" \*$", text, flags=re.M))
+    assert stars == sum(bool(row["pareto"]) for row in rows), stars
+
+
 def main(gcbench, path, *options):
     rows = [json.loads(line) for line in open(path)]
     assert rows[0]["record"] == "environment", rows[0]
@@ -77,13 +129,14 @@ def main(gcbench, path, *options):
         for field in SAME:
             assert row[field] == again[field], (row["spec"], field, row[field], again[field])
     for row in rows:
-        beaten = any(o["rel_l2"] <= row["rel_l2"] and o["bits_per_element"] <= row["bits_per_element"] and
+        beaten = row.get("match_reached") is False or any(
+                     o["rel_l2"] <= row["rel_l2"] and o["bits_per_element"] <= row["bits_per_element"] and
                      (o["rel_l2"] < row["rel_l2"] or o["bits_per_element"] < row["bits_per_element"])
-                     for o in rows)
+                     for o in rows if o.get("match_reached") is not False)
         assert row["pareto"] is not beaten, row["spec"]
     edges = check_matches(gcbench, list(options), [row for row in rows if row.get("match_field")])
     print(len(rows), "rows,", edges, "edges")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    (check_answer if sys.argv[1] == "--answer" else main)(*sys.argv[2 if sys.argv[1] == "--answer" else 1:])

@@ -6,6 +6,14 @@ here=$(dirname "$0")
 sample=$(realpath "$here/../../datasets/sample.h5")
 fft="transform=71,select=30,quantise=600,index=67"
 
+# Runs gcbench, and keeps what it says, for the check of all sentences at the end.
+run() {
+    last="gcbench $*"
+    timeout 60 "$GCBENCH" "$@" >"$out" 2>"$err" </dev/null
+    rc=$?
+    [ "$1" = payoff ] && cat "$out" "$err" | tr -s '\n ' '  ' >>"$tmp/said" && echo >>"$tmp/said"
+}
+
 narrow() {
     check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
 }
@@ -135,7 +143,7 @@ values dense_seconds 0.109 0.216
 run payoff --density 0.001 --workers 128
 exits 0
 prints "12.8 %"
-prints "1000 workers on"
+prints "fewer than 1000 workers"
 narrow
 
 # ---- result files ----
@@ -147,8 +155,7 @@ quiet
 prints "fp32"
 prints "pays below"
 prints "1 thread"
-prints "method                  verdict"
-prints "  fft:theta=0.85,bits=10  "
+prints "  fft:theta=0.85  "
 prints "rel L2"
 prints "the errors of these methods differ"
 narrow
@@ -173,7 +180,7 @@ check "one method alone has no note on errors" sh -c "! grep -q 'errors of these
 check "a line for each method" sh -c "[ \$(grep -c '^  topk:theta=0.85 ' '$out') -eq 1 ]"
 run payoff -v --bandwidth 10Gb "$tmp/r.json"
 exits 0
-prints "topk:theta=0.85: " # in full
+prints "topk:theta=0.85  " # in full
 narrow
 run payoff ""
 exits 1
@@ -185,7 +192,7 @@ prints "1 of these methods cannot meet the target of the search"
 check "no advice to search again" sh -c "! grep -q 'errors of these methods' '$out'"
 run payoff --method qsgd:bits=3 "$tmp/r.json"
 exits 2
-says "--method qsgd:bits=3: not in the results, which have times of qsgd:bits=4,bucket=512"
+says "--method qsgd:bits=3: not in the results, which have times of qsgd:bits=4"
 run payoff --method tokp "$tmp/r.json"
 exits 2
 says "--method tokp: not in the results, which have times of these methods: fft, topk, qsgd, sbc, bf16, fp16"
@@ -245,7 +252,7 @@ run payoff "$tmp/bad.json"
 exits 1
 says "bad.json: line 1: a result without method and spec"
 row() { # METHOD SPEC REST
-    printf '{"record":"result","schema":1,"method":"%s","spec":"%s","status":"ok","elements":1000,"wire_bytes":100,%s}\n' "$@"
+    printf '{"record":"result","schema":1,"method":"%s","spec":"%s","status":"ok","elements":1000,"wire_bytes":100,"collectives":["allgather"],%s}\n' "$@"
 }
 times='"encode_seconds":1e-3,"decode_seconds":1e-3'
 row 'x' 'a\u001b[31mb\u202e' "$times" >"$tmp/odd.json"
@@ -256,7 +263,7 @@ row 'topk' 'topk:theta=1e999' "$times" >>"$tmp/odd.json"
 run payoff "$tmp/odd.json"
 exits 0
 prints 'a\x1b[31mb\xe2\x80\xae'
-prints "note: without complete results: topk:theta=0.85 (no times)"
+prints "note: left out: topk:theta=0.85 (no times)"
 prints "topk:theta=1e999"
 prints "adding and weighting fp32 count as free"
 check "no control characters" sh -c "! LC_ALL=C grep -q '[[:cntrl:]]' '$out'"
@@ -299,7 +306,7 @@ mixed() { # WHOLE: how many of ten
         elements=$((1000 * i))
         wire=$((40 * i))
         [ "$i" -le $((10 - $1)) ] || wire=$((4000 * i))
-        printf '{"record":"result","schema":1,"method":"topk","spec":"topk","status":"ok","elements":%d,"wire_bytes":%d,"encode_seconds":%de-6,"decode_seconds":%de-6,"rel_l2":0.2}\n' \
+        printf '{"record":"result","schema":1,"method":"topk","spec":"topk","status":"ok","elements":%d,"wire_bytes":%d,"encode_seconds":%de-6,"decode_seconds":%de-6,"rel_l2":0.2,"collectives":["allgather"]}\n' \
             $elements $wire $i $i
     done >"$tmp/mixed.json"
 }
@@ -325,13 +332,13 @@ in_doubt bytes
 run payoff --model-bytes 100M --bandwidth 1Gb "$tmp/mixed.json"
 prints "doubtful: fitted and measured bytes differ by "
 prints "* and doubtful: the fitted lines miss the measured values"
-check "marked" grep -q '[0-9]\* .*[0-9]\*$' "$out"
+check "marked" grep -q '[0-9]\*$' "$out"
 narrow
 run payoff --model-bytes 100M "$tmp/mixed.json"
-check "marked at every link" grep -q ' [mu]*s\* .* [mu]*s\*  *doubtful$' "$out"
+check "marked at every link" grep -q ' [mu]*s\* .* [mu]*s\*$' "$out"
 narrow
 run payoff -v --model-bytes 100M "$tmp/mixed.json"
-prints "topk:theta=0.85: doubtful: fitted and measured bytes differ by "
+prints "topk:theta=0.85  doubtful: fitted and measured bytes"
 run payoff --bandwidth 1Gb "$tmp/mixed.json"
 check "no line, no doubt" sh -c "! grep -q 'doubtful' '$out'"
 sed -i 's/"wire_bytes":[0-9]*/"wire_bytes":40/;8,10s/e-6/e-4/g' "$tmp/mixed.json"
@@ -411,7 +418,7 @@ run payoff -v "$tmp/stages.json.2"
 check "symbols are explained once" sh -c "[ \$(grep -c '^Tf transform' '$out') -eq 1 ]"
 check "for two methods" sh -c "[ \$(grep -c \"the FFT paper's condition\" '$out') -eq 2 ]"
 check "continued lines are indented further" sh -c "
-    ! sed -n '/any bandwidth/,/^Tf/p' '$out' | grep -vE '^(    [^ ]|  (sbc|fft)[:,]|Tf )'"
+    ! sed -n '/any bandwidth/,/^Tf/p' '$out' | grep -vE '^(    +[^ ]|  (sbc|fft)[:,]|Tf )'"
 
 # ---- times that payoff measures ----
 run payoff --model-bytes 100M --method qsgd --method topk:theta=0.9 --bandwidth 10Gb --workers 4
@@ -437,7 +444,7 @@ assert 7.5 < r['ratio_vs_fp32'] < 8 and abs(r['wire_bytes_per_byte'] * r['ratio_
 sed 's/"status": *"ok"/"status":"interrupted"/' "$tmp/r.json" >"$tmp/cut.json"
 run payoff "$tmp/cut.json"
 exits 1
-says "no method has complete results: fft:theta=0.85,bits=10 (interrupted), topk:theta=0.85 (interrupted)"
+says "no method can be judged: all 6 methods of $tmp/cut.json (interrupted)"
 python3 - "$tmp/r.json" >"$tmp/short.json" <<'END'
 import json, sys
 dropped = False
@@ -450,7 +457,7 @@ for line in open(sys.argv[1]):
 END
 run payoff "$tmp/short.json"
 exits 0
-prints "note: without complete results: topk:theta=0.85 (incomplete)"
+prints "note: left out: topk:theta=0.85 (incomplete)"
 check "and has no verdict" sh -c "! grep -q '^  topk' '$out'"
 
 # ---- cold caches are preferred ----

@@ -150,6 +150,22 @@ row = json.loads(open('$out').readlines()[-1])
 assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 1, row
 assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['match_note'], row"
 
+# ---- the last line ----
+for args in "--match rel_l2=0.4" "--match rel_l2=0.05 --method terngrad --method sbc" \
+    "--match ratio=10 --match rel_l2=0.3 --method topk --method fft" "--match bits=6 --method qsgd" \
+    "--match rel_l2=0.4 --method topk --method dgc --no-baselines" "--match rel_l2=0.0001 --method topk" \
+    "--vary theta=0.5..0.99/4log --vary bits=3,8"; do
+    rm -f "$tmp/answer.json"
+    run sweep $args $one --results "$tmp/answer.json" "$sample"
+    exits 0
+    narrow
+    check "the answer follows from the rows" python3 "$here/check_sweep.py" --answer "$tmp/answer.json" "$out"
+done
+run sweep --match rel_l2=0.05 --method terngrad --repeat 2 --no-baselines --format json $one "$sample"
+check "sums are timed too if runs are repeated" sh -c "grep -q '\"sum_seconds\": *[0-9]' '$out'"
+run sweep --match rel_l2=0.05 --method terngrad --no-baselines --format json $one "$sample"
+check "but not in a single run" sh -c "grep -q '\"sum_seconds\": *null' '$out'"
+
 # ---- settings that a method refuses ----
 run sweep --method range --method topk --vary bits=4,8 --vary mantissa=2,6 $one "$sample"
 exits 0

@@ -24,7 +24,7 @@ struct way {
 #define WAYS 11
 
 /* All ways between n nodes. docs/payoff.md has this table. */
-static void list_ways(struct way out[WAYS], double n, double rounds, double servers)
+static void list_ways(struct way out[WAYS], double n, double servers)
 {
     const double lg = ceil(log2(n)), part = (n - 1.0) / n, s = 1.0 / servers, again = 1.0 + 1.0 / n;
     const enum gcb_topology best = GCB_TOPOLOGY_BEST, ring = GCB_TOPOLOGY_RING,
@@ -38,9 +38,9 @@ static void list_ways(struct way out[WAYS], double n, double rounds, double serv
         /* collective, topology, algorithm,  steps, bytes, headers, size_steps,  encodes, decodes, sums, finishes, adds, averages */
         {gather, ring, "ring",               n - 1, n - 1, 0, lg,                1, 0, n, 1, 0, 0},
         {gather, tree, "doubling",           lg, n - 1, 0, lg,                   1, 0, n, 1, 0, 0},
-        {reduce, ring, "ring",               2 * (n - 1) * rounds, 2 * part, 0, 0, 1, 1, 0, 0, part, 0},
-        {reduce, tree, "halving",            2 * lg * rounds, 2 * part, 0, 0,    1, 1, 0, 0, part, 0},
-        {reduce, best, "doubling",           lg * rounds, lg, 0, 0,              1, 1, 0, 0, lg, 0},
+        {reduce, ring, "ring",               2 * (n - 1), 2 * part, 0, 0,   1, 1, 0, 0, part, 0},
+        {reduce, tree, "halving",            2 * lg, 2 * part, 0, 0,             1, 1, 0, 0, part, 0},
+        {reduce, best, "doubling",           lg, lg, 0, 0,                       1, 1, 0, 0, lg, 0},
         {twoshot, ring, "pairwise",          2 * (n - 1), 2 * part, pieces, 2 * lg, again, 1, 1, 1 / n, 0, again},
         {twoshot, tree, "tree",              2 * lg, shuffled, shuffled * (n - 1), 2 * lg, again, 1, 1, 1 / n, 0, again},
         {GCB_COLLECTIVE_OKTOPK, ring, "pairwise", 2 * (n + lg), 3 * part, 0, 2 * lg, 1, 0, 2, 1, 0, 0},
@@ -147,15 +147,17 @@ static bool take_best(struct gcb_payoff_times *out, const struct way ways[WAYS],
     return found;
 }
 
-void gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *link,
+bool gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *link,
                          const struct gcb_load *load)
 {
     struct way ways[WAYS];
 
-    list_ways(ways, (double)(link->workers / link->per_node), load->rounds, (double)link->servers);
-    if (!take_best(out, ways, link->topology, link, load))
-        take_best(out, ways, GCB_TOPOLOGY_BEST, link,
-                  load); /* such as a two-shot, which no server has */
+    list_ways(ways, (double)(link->workers / link->per_node), (double)link->servers);
+    if (take_best(out, ways, link->topology, link, load))
+        return true;
+    take_best(out, ways, GCB_TOPOLOGY_BEST, link,
+              load); /* such as a two-shot, which no server has */
+    return false;
 }
 
 /* ---- comparisons ---- */
@@ -202,7 +204,7 @@ size_t gcb_payoff_bandwidths(struct gcb_payoff_range out[GCB_PAYOFF_RANGES],
                              const struct gcb_link *link, const struct gcb_load *load,
                              const struct gcb_rivals *rivals)
 {
-    const double least = 1.0, most = 1e18, step = 1.1;
+    const double least = 1.0, most = GCB_PAYOFF_FASTEST, step = 1.1;
     struct gcb_link at = *link;
     size_t count = 0;
     bool inside = false;

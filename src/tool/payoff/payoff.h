@@ -34,7 +34,6 @@ struct gcb_link {
  */
 struct gcb_load {
     unsigned collectives; /* those that can carry the messages: GCB_COLLECTIVE_BITs */
-    double rounds;        /* rounds of its all-reduce */
     bool sizes;           /* lengths vary, so that workers exchange them first */
     double transfers;     /* number of transfers; each carries a bucket of messages */
     const double *shares; /* each transfer's share of the gradient; NULL: all are equal */
@@ -70,8 +69,9 @@ struct gcb_payoff_times {
     double
         cost; /* for each step of computing: `exposed`, or `seconds` without `compute`: methods are compared by cost */
 };
-/* Finds the fastest way that the link's topology and the load allow. */
-void gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *link,
+/* Finds the fastest way that the link's topology and the load allow. Returns false if the topology has none: then it takes
+ * the fastest of all. */
+bool gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *link,
                          const struct gcb_load *load);
 
 /* Loads that a method has to beat: the fastest counts. */
@@ -88,9 +88,10 @@ struct gcb_payoff_range {
     double from, to;
 };
 #define GCB_PAYOFF_RANGES 4
+#define GCB_PAYOFF_FASTEST 1e18 /* bytes per second */
 /*
  * Finds the bandwidths at which `load` costs less than all rivals. Writes the ranges in rising order and returns their
- * number. Looks at bandwidths from 1 byte to 1e18 bytes per second in steps of a tenth, and finds the ends of ranges by
+ * number. Looks at bandwidths from 1 byte to GCB_PAYOFF_FASTEST in steps of a tenth, and finds the ends of ranges by
  * bisection. link->bandwidth is not read.
  */
 size_t gcb_payoff_bandwidths(struct gcb_payoff_range out[GCB_PAYOFF_RANGES],

@@ -21,7 +21,7 @@ struct builder {
     size_t exchange_count, exchange_cap;
     size_t order; /* number of the case, in the order of the cases' first rows */
     bool dropped;
-    char refused[16]; /* why the case has no complete results; "" if it has */
+    char refused[64]; /* why the case cannot be judged; "" if it can */
 };
 
 struct gcb_payoff_reader {
@@ -184,6 +184,7 @@ static int add_case(struct gcb_payoff_reader *r, const struct gcb_payoff_case *i
     c->load1 = gcb_results_real(r->environment, GCB_FIELD_LOAD1);
     c->cpus = gcb_results_real(r->environment, GCB_FIELD_CPUS);
     gcb_method_label(c->label, sizeof(c->label), c->spec);
+    c->target = NAN;
     return c->group == SIZE_MAX ? GCB_E_NOMEM : 0;
 }
 
@@ -275,26 +276,40 @@ static bool is_usable(const json_t *row)
            gcb_results_real(row, GCB_FIELD_WIRE_BYTES) > 0.0;
 }
 
-/* Reads how messages can travel. A row that does not say so, such as one of an old build, counts as all-gather, which
- * carries any message. */
-static void read_collectives(struct gcb_payoff_case *c, const json_t *row)
+/*
+ * Reads how messages can travel. All-gather keeps the measured error; so does an all-reduce if it is the method's usual
+ * way. The all-reduce of another method, which rounds to a shared scale, is left out: it sends other bytes than the
+ * message. Returns NULL, or why the row does not tell what is sent.
+ */
+static const char *read_collectives(struct gcb_payoff_case *c, const json_t *row)
 {
     const json_t *list = gcb_results_json(row, GCB_FIELD_COLLECTIVES);
     const char *usual = gcb_results_text(row, GCB_FIELD_COLLECTIVE);
     const double rounds = gcb_results_real(row, GCB_FIELD_ROUNDS);
+    const bool reduces = usual && strcmp(usual, "allreduce") == 0 && !(rounds > 1.0);
+    const unsigned gather = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLGATHER),
+                   reduce = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE);
+    unsigned known = 0;
 
-    c->collectives = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *name = json_string_value(json_array_get(list, i));
 
         for (int k = 0; name && gcb_collective_names[k]; k++)
             if (strcmp(name, gcb_collective_names[k]) == 0)
-                c->collectives |= GCB_COLLECTIVE_BIT(k);
+                known |= GCB_COLLECTIVE_BIT(k);
     }
-    if (!c->collectives)
-        c->collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLGATHER);
-    c->rounds = usual && strcmp(usual, "allreduce") == 0 && rounds >= 1.0 ? rounds : 1.0;
+    if (json_array_size(list) == 0)
+        return "its build does not say how messages travel";
+    if (!known)
+        return "another build's collective";
+    c->collectives = known & (gather | (reduces ? reduce : 0));
+    c->lossy = known & ~(gather | reduce);
+    if (!c->collectives) {
+        c->collectives = c->lossy;
+        c->lossy = 0;
+    }
     c->sizes |= json_is_false(gcb_results_json(row, GCB_FIELD_FIXED_LENGTH));
+    return c->collectives ? NULL : "its all-reduce does not send its messages";
 }
 
 static int add_result(struct builder *b, const json_t *row)
@@ -320,6 +335,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     struct gcb_payoff_reader *r = ctx;
     const bool result = row->kind == GCB_RECORD_RESULT;
     const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
+    const char *why;
     struct builder *b;
     char path[256];
 
@@ -339,9 +355,14 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         refuse(b, gcb_results_text(row->json, GCB_FIELD_STATUS));
         return 0;
     }
-    read_collectives(&b->c, row->json);
+    why = read_collectives(&b->c, row->json);
+    if (why) {
+        refuse(b, why);
+        return 0;
+    }
     b->c.searched = gcb_results_text(row->json, GCB_FIELD_MATCH_FIELD) != NULL;
     b->c.missed = b->c.searched && !gcb_results_bool(row->json, GCB_FIELD_MATCH_REACHED);
+    b->c.target = gcb_results_real(row->json, GCB_FIELD_MATCH_TARGET);
     if (result && add_result(b, row->json))
         return gcb_diag_nomem(diag, 0, "steps and workers");
     if (!result)
@@ -438,16 +459,47 @@ static bool is_superseded(const struct gcb_payoff_reader *r, const struct gcb_pa
     return found;
 }
 
+/* Are all cases of the file refused for the same reason? Counts them in *count. */
+static bool whole_file(size_t *count, const struct gcb_payoff_reader *r, const struct builder *of)
+{
+    *count = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->items[i].c.path, of->c.path) != 0)
+            continue;
+        if (strcmp(r->items[i].refused, of->refused) != 0)
+            return false;
+        ++*count;
+    }
+    return *count > 1;
+}
+
 /* Lists the refused methods. Returns NULL if memory runs out. */
 static char *list_refused(const struct gcb_payoff_reader *r)
 {
-    char text[400] = "";
+    const char *last = ""; /* the last file of which all methods were refused together */
+    char *text = NULL, *copy, path[128];
+    size_t size = 0, count;
+    FILE *out = open_memstream(&text, &size);
 
-    for (size_t i = 0; i < r->count; i++)
-        if (*r->items[i].refused)
-            gcb_append(text, sizeof(text), "%s%s (%s)", *text ? ", " : "", r->items[i].c.label,
-                       r->items[i].refused);
-    return gcb_strdup(text);
+    for (size_t i = 0; out && i < r->count; i++) {
+        const struct builder *b = &r->items[i];
+        const char *comma = ftell(out) > 0 ? ", " : "";
+
+        if (!*b->refused || strcmp(b->c.path, last) == 0)
+            continue;
+        if (whole_file(&count, r, b)) {
+            last = b->c.path;
+            fprintf(out, "%sall %zu methods of %s (%s)", comma, count,
+                    gcb_escape(path, sizeof(path), last), b->refused);
+        } else {
+            fprintf(out, "%s%s (%s)", comma, b->c.label, b->refused);
+        }
+    }
+    if (out)
+        fclose(out);
+    copy = text ? gcb_strdup(text) : NULL;
+    free(text); /* open_memstream allocates with malloc */
+    return copy;
 }
 
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
@@ -466,11 +518,11 @@ int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_case
     for (size_t i = 0; i < r->count; i++)
         if (!r->items[i].dropped)
             finish_case(&out->items[out->count++], &r->items[i]);
+    gcb_payoff_label_cases(out);
     if (out->count)
         return 0;
     if (*out->left_out)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "no method has complete results: %s",
-                            out->left_out);
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "no method can be judged: %s", out->left_out);
     return gcb_diag_set(diag, GCB_E_CORRUPT,
                         "the results have no method with times; `bench --results` and "
                         "`compress --results` write them");

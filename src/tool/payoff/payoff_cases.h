@@ -40,29 +40,37 @@ struct gcb_payoff_case {
     char *path; /* path of the result file; the other texts are from its rows */
     char *method, *spec, *scope, *device, *isa, *cache;
     uint64_t threads;
-    size_t group; /* number of the group, from 0 */
-    /* Name for tables: the method, its main parameters, and all parameters that are not the default. */
-    char label[256];
-    unsigned collectives; /* GCB_COLLECTIVE_BITs of those that can carry the messages */
-    double rounds;        /* rounds of the method's all-reduce */
-    bool sizes;           /* the lengths of messages vary */
-    bool baseline;        /* identity, fp16 or bf16, with which every method is compared */
-    double exchanges;     /* number of pairs of step and worker that the sums cover; 0: unknown */
-    double copy;          /* bytes per second that the machine copies; NAN: not measured */
+    size_t group;    /* number of the group, from 0 */
+    char label[256]; /* gcb_payoff_label_cases */
+    /* GCB_COLLECTIVE_BITs of those that can carry the messages and keep the measured error; if the spec names another
+     * collective: that one */
+    unsigned collectives;
+    unsigned
+        lossy; /* those that compress sums again, so that the error is larger; 0 if the spec names one */
+    bool sizes;         /* the lengths of messages vary */
+    bool baseline;      /* identity, fp16 or bf16, with which every method is compared */
+    double exchanges;   /* number of pairs of step and worker that the sums cover; 0: unknown */
+    double copy;        /* bytes per second that the machine copies; NAN: not measured */
     double rel_l2;      /* error over all elements of the summaries, or else the results; or NAN */
     bool searched;      /* `sweep --match` chose the setting */
     bool missed;        /* `sweep --match` did not meet its target */
+    double target;      /* target of `sweep --match`; NAN: none */
     double load1, cpus; /* load and processors of the measuring machine; NAN: unknown */
     struct gcb_payoff_sums total;
     struct gcb_fit fit[GCB_PAYOFF_QUANTITIES]; /* lines over the message's size as fp32 */
 };
 
+/* The collectives that compress sums again. */
+#define GCB_PAYOFF_LOSSY \
+    (GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_OKTOPK) | \
+     GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_SPARDL))
+
 /* Cases are ordered by group, then by their first rows. The baselines of a group come last. */
 struct gcb_payoff_cases {
     struct gcb_payoff_case *items;
     size_t count;
-    char *
-        left_out; /* "topk (interrupted), fft (no times)": methods without complete results; or "" */
+    /* "topk (interrupted), fft (no times)": methods that cannot be judged; or "" */
+    char *left_out;
 };
 
 struct gcb_payoff_reader;
@@ -87,6 +95,16 @@ void gcb_payoff_case_fini(struct gcb_payoff_case *c);        /* frees the texts 
  */
 int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size_t count,
                       struct gcb_diag *diag);
+
+/*
+ * Sets the labels of all cases: the method, the parameters in which it differs from other cases of this method in the
+ * group, and its collective if the spec has one. One of its main parameters follows if the label then takes at most
+ * GCB_PAYOFF_LABEL columns. Each label is a spec that gcb_payoff_select understands.
+ */
+#define GCB_PAYOFF_LABEL 24
+void gcb_payoff_label_cases(struct gcb_payoff_cases *c);
+/* Has the spec this parameter, which is `length` characters of "key=value"? */
+bool gcb_payoff_has_parameter(const char *spec, const char *piece, size_t length);
 
 /* Returns the case of a baseline in a group, or NULL. */
 const struct gcb_payoff_case *gcb_payoff_find_baseline(const struct gcb_payoff_cases *cases,

@@ -190,7 +190,6 @@ static struct gcb_load begin_load(const struct gcb_payoff_case *c, const struct 
                                   const struct gcb_payoff_model *model)
 {
     return (struct gcb_load){
-        .rounds = 1.0,
         .transfers = s->transfers,
         .shares = model->shares,
         .gradient = s->bytes,
@@ -208,7 +207,6 @@ static struct gcb_load load_method(const struct gcb_payoff_case *c,
     struct gcb_load l = begin_load(c, s, model);
 
     l.collectives = c->collectives;
-    l.rounds = c->rounds;
     l.sizes = c->sizes;
     l.bytes = quantity(c, s, GCB_PAYOFF_BYTES, bound);
     l.headers = c->total.headers * s->messages / c->total.messages;
@@ -258,6 +256,8 @@ void gcb_payoff_load(struct gcb_payoff_loads *out, struct gcb_payoff_scale *scal
         for (enum gcb_baseline i = 0; i < GCB_BASELINES; i++)
             out->baselines[b][i] = load_baseline(i, c, baselines->cases[i], scale, model, b);
     }
+    out->lossy = out->method[GCB_BOUND_MEDIAN];
+    out->lossy.collectives = c->lossy;
 }
 
 bool gcb_payoff_stages(struct gcb_fft_stages *out, const struct gcb_payoff_case *c)

@@ -46,6 +46,8 @@ extern const char *const gcb_baseline_names[]; /* "fp32", "fp16", "bf16" */
 /* The loads of a method and of the baselines for the same gradient. */
 struct gcb_payoff_loads {
     struct gcb_load method[GCB_BOUNDS];
+    struct gcb_load
+        lossy; /* with medians, by collectives that compress sums again; without any if there is none */
     struct gcb_load baselines[GCB_BOUNDS][GCB_BASELINES];
 };
 

@@ -87,7 +87,7 @@ static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
         GCB_FIELD_SPEEDUP_FP32, GCB_FIELD_SPEEDUP_FP16, GCB_FIELD_SPEEDUP_BF16};
     const struct gcb_payoff_verdict *v = &p->verdict;
     const bool undecided = v->answer == GCB_PAYOFF_UNDECIDED;
-    char words[500];
+    char words[GCB_PAYOFF_WORDS];
 
     for (enum gcb_baseline i = 0; i < GCB_BASELINES; i++)
         gcb_row_real(row, speedups[i], v->speedups[i]);
@@ -95,6 +95,9 @@ static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR, v->speedups[v->bar]);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_LOW, v->least_speedup);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_HIGH, v->most_speedup);
+    gcb_row_text(row, GCB_FIELD_LOSSY_COLLECTIVE, v->lossy.collective);
+    gcb_row_real(row, GCB_FIELD_LOSSY_SECONDS, v->lossy.collective ? v->lossy.seconds : NAN);
+    gcb_row_real(row, GCB_FIELD_LOSSY_SPEEDUP_BAR, v->lossy_speedup);
     gcb_row_known_bool(row, GCB_FIELD_PAYS, p->c && !v->doubt && !undecided,
                        v->answer == GCB_PAYOFF_YES);
     gcb_row_known_bool(row, GCB_FIELD_UNDECIDED, p->c && !v->doubt, undecided);

@@ -4,20 +4,6 @@
 #include "src/lib/base/text.h"
 #include "src/tool/payoff/payoff_cases.h"
 
-/* Is `piece`, which has `length` characters, one of the parameters of the spec? */
-static bool has_parameter(const char *spec, const char *piece, size_t length)
-{
-    const char *at = strchr(spec, ':');
-
-    while (at) {
-        at++;
-        if (strcspn(at, ",") == length && strncmp(at, piece, length) == 0)
-            return true;
-        at = strchr(at, ',');
-    }
-    return false;
-}
-
 /* Does the spec name the method of the case? */
 static bool has_method(const struct gcb_payoff_case *c, const char *spec)
 {
@@ -37,7 +23,7 @@ static bool is_named(const char *wanted, const struct gcb_payoff_case *c)
     while (*at) {
         const size_t length = strcspn(++at, ",");
 
-        if (length > 0 && !has_parameter(c->spec, at, length))
+        if (length > 0 && !gcb_payoff_has_parameter(c->spec, at, length))
             return false;
         at += length;
     }

@@ -6,10 +6,30 @@
 
 #include "src/lib/base/text.h"
 
+#define WORTH 1.1 /* how much more a collective that enlarges the error must gain to be mentioned */
+
 /* ---- verdicts ---- */
 
+/* Finds up to which bandwidth the method pays by a lossy collective, if that is further than without it. */
+static void find_lossy_end(struct gcb_payoff_verdict *v, const struct gcb_link *link,
+                           const struct gcb_payoff_loads *loads)
+{
+    const struct gcb_rivals rivals = {loads->baselines[GCB_BOUND_MEDIAN], GCB_BASELINES};
+    struct gcb_payoff_ranges ranges;
+    struct gcb_payoff_times t;
+    struct gcb_link at = *link;
+
+    ranges.count = gcb_payoff_bandwidths(ranges.items, link, &loads->lossy, &rivals);
+    v->lossy_below = gcb_payoff_below(&ranges);
+    if (!(v->lossy_below > WORTH * gcb_payoff_below(&v->ranges[GCB_BOUND_MEDIAN])))
+        return;
+    at.bandwidth = isinf(v->lossy_below) ? GCB_PAYOFF_FASTEST : v->lossy_below;
+    gcb_payoff_exchange(&t, &at, &loads->lossy);
+    v->lossy_there = t.collective;
+}
+
 static void find_ranges(struct gcb_payoff_verdict *v, const struct gcb_link *link,
-                        const struct gcb_payoff_loads *loads)
+                        const struct gcb_payoff_loads *loads, bool lossy)
 {
     for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++) {
         const struct gcb_rivals rivals = {loads->baselines[b], GCB_BASELINES};
@@ -17,6 +37,8 @@ static void find_ranges(struct gcb_payoff_verdict *v, const struct gcb_link *lin
         v->ranges[b].count = gcb_payoff_bandwidths(v->ranges[b].items, link,
                                                    &loads->method[GCB_BOUND_HIGH - b], &rivals);
     }
+    if (lossy)
+        find_lossy_end(v, link, loads);
 }
 
 void gcb_payoff_judge(struct gcb_payoff_verdict *out, const struct gcb_link *link,
@@ -25,6 +47,7 @@ void gcb_payoff_judge(struct gcb_payoff_verdict *out, const struct gcb_link *lin
     const struct gcb_load *method = &loads->method[GCB_BOUND_MEDIAN];
     const struct gcb_rivals cheap = {loads->baselines[GCB_BOUND_LOW], GCB_BASELINES};
     const struct gcb_rivals dear = {loads->baselines[GCB_BOUND_HIGH], GCB_BASELINES};
+    bool lossy;
 
     *out = (struct gcb_payoff_verdict){.bar = GCB_BASELINE_FP32};
     for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
@@ -42,12 +65,20 @@ void gcb_payoff_judge(struct gcb_payoff_verdict *out, const struct gcb_link *lin
                                              : GCB_PAYOFF_UNDECIDED;
     out->least_ratio = gcb_payoff_least_ratio((method->encode + method->decode) / method->gradient,
                                               link->bandwidth);
+    lossy = loads->lossy.collectives && gcb_payoff_exchange(&out->lossy, link, &loads->lossy);
+    if (!lossy || WORTH * out->lossy.cost >= out->method[GCB_BOUND_MEDIAN].cost)
+        out->lossy.collective = NULL;
+    out->lossy_speedup =
+        out->lossy.collective ? out->baselines[out->bar].cost / out->lossy.cost : NAN;
     gcb_payoff_workers(&out->least_workers, &out->most_workers, link,
                        &loads->method[GCB_BOUND_HIGH], &cheap);
-    if (known)
+    if (known) {
         memcpy(out->ranges, known->ranges, sizeof(out->ranges));
-    else
-        find_ranges(out, link, loads);
+        out->lossy_below = known->lossy_below;
+        out->lossy_there = known->lossy_there;
+    } else {
+        find_ranges(out, link, loads, lossy);
+    }
 }
 
 void gcb_payoff_point(struct gcb_payoff_point *p, const struct gcb_payoff_baselines *baselines,
@@ -164,9 +195,8 @@ static bool say_doubt(char *out, size_t size, const struct gcb_payoff_verdict *v
 
 char *gcb_payoff_curve(char *out, size_t size, const struct gcb_payoff_verdict *v)
 {
-    char certain[160], perhaps[160];
+    char certain[160], perhaps[160], below[32];
 
-    size = size < GCB_PAYOFF_BRIEF + 1 ? size : GCB_PAYOFF_BRIEF + 1;
     out[0] = '\0';
     if (say_doubt(out, size, v))
         return out;
@@ -178,12 +208,18 @@ char *gcb_payoff_curve(char *out, size_t size, const struct gcb_payoff_verdict *
     } else if (v->ranges[GCB_BOUND_LOW].count == 0) {
         gcb_append(out, size, "undecided; by the medians it pays %s",
                    ranges_text(perhaps, sizeof(perhaps), &v->ranges[GCB_BOUND_MEDIAN]));
-    } else if (strcmp(certain, perhaps) == 0 ||
-               strlen(certain) + strlen(perhaps) + strlen("pays , perhaps ") > GCB_PAYOFF_BRIEF) {
-        gcb_append(out, size, "pays %s", certain);
     } else {
-        gcb_append(out, size, "pays %s, perhaps %s", certain, perhaps);
+        gcb_append(out, size, "pays %s", certain);
+        if (strcmp(certain, perhaps) != 0)
+            gcb_append(out, size, ", perhaps %s", perhaps);
     }
+    if (!v->lossy_there)
+        return out;
+    gcb_append(out, size, "; with a larger error by %s: ", v->lossy_there);
+    if (isinf(v->lossy_below))
+        gcb_append(out, size, "at any bandwidth");
+    else
+        gcb_append(out, size, "below %s", gcb_payoff_bandwidth_text(below, v->lossy_below));
     return out;
 }
 
@@ -204,7 +240,6 @@ char *gcb_payoff_here(char *out, size_t size, const struct gcb_payoff_verdict *v
 {
     const bool among = link->workers >= v->least_workers && link->workers <= v->most_workers;
 
-    size = size < GCB_PAYOFF_BRIEF + 1 ? size : GCB_PAYOFF_BRIEF + 1;
     out[0] = '\0';
     if (say_doubt(out, size, v))
         return out;
@@ -223,6 +258,9 @@ char *gcb_payoff_here(char *out, size_t size, const struct gcb_payoff_verdict *v
         gcb_append(out, size, "no: ");
         say_why(out, size, v);
     }
+    if (v->lossy_speedup > 1.0)
+        gcb_append(out, size, "; with a larger error by %s: about %.3g times as fast",
+                   v->lossy.collective, v->lossy_speedup);
     return out;
 }
 
@@ -230,15 +268,14 @@ char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *
                        const struct gcb_link *link)
 {
     const struct gcb_payoff_times *bar = &v->baselines[v->bar], *m = &v->method[GCB_BOUND_MEDIAN];
-    char brief[GCB_PAYOFF_BRIEF + 1], at[32];
+    char here[GCB_PAYOFF_WORDS / 2], at[32];
 
-    gcb_payoff_curve(brief, sizeof(brief), v);
-    snprintf(out, size, "%s", brief);
+    gcb_payoff_curve(out, size, v);
     if (v->doubt)
         return out;
     gcb_append(out, size, "; at %s with %u workers: %s",
                gcb_payoff_bandwidth_text(at, link->bandwidth), link->workers,
-               gcb_payoff_here(brief, sizeof(brief), v, link));
+               gcb_payoff_here(here, sizeof(here), v, link));
     gcb_append(out, size, "; by %s (%s), %s by %s (%s)", m->collective, m->algorithm,
                gcb_baseline_names[v->bar], bar->collective, bar->algorithm);
     return out;

@@ -19,12 +19,19 @@ struct gcb_payoff_verdict {
     struct gcb_payoff_times method[GCB_BOUNDS];
     struct gcb_payoff_times baselines[GCB_BASELINES]; /* with medians */
     enum gcb_baseline bar;                            /* the cheapest */
-    double speedups[GCB_BASELINES];                   /* cost of a baseline / cost of the method */
+    /* the exchange by a collective that compresses sums again, with medians; its name is NULL if none is a tenth faster */
+    struct gcb_payoff_times lossy;
+    double lossy_speedup;               /* cost of the bar / cost of `lossy`; NAN without it */
+    double speedups[GCB_BASELINES];     /* cost of a baseline / cost of the method */
     double least_speedup, most_speedup; /* ends of speedups[bar]; 0 and INFINITY: unknown */
     enum gcb_payoff_answer answer;
     double least_ratio; /* gcb_payoff_least_ratio with the times of one message */
     /* bandwidths at which the method pays: for certain, by the medians, and perhaps */
     struct gcb_payoff_ranges ranges[GCB_BOUNDS];
+    double
+        lossy_below; /* the bandwidth up to which `lossy` pays by the medians; 0: none, as in gcb_payoff_below */
+    const char
+        *lossy_there; /* its collective there; NULL: the method pays up to there without it too */
     /* at this bandwidth the method pays for certain with least to most workers; both 0: with no number */
     unsigned least_workers, most_workers;
     const char *doubt; /* gcb_payoff_scale.doubt; if not NULL, the verdict is only "doubtful" */
@@ -60,11 +67,12 @@ double gcb_payoff_below(const struct gcb_payoff_ranges *ranges);
 char *gcb_payoff_bandwidth_text(char *out, double bandwidth);
 
 /*
- * Write the verdict without the method's name, cut to `size`, and return out. gcb_payoff_curve: at which bandwidths the
- * method pays. gcb_payoff_here: whether it pays at this link, with how many workers, or why not. Both take at most
- * GCB_PAYOFF_BRIEF characters. gcb_payoff_words: both sentences, and how the messages travel.
+ * Write the verdict without the method's name, cut to `size` (GCB_PAYOFF_WORDS is always enough), and return out.
+ * gcb_payoff_curve: at which bandwidths the method pays. gcb_payoff_here: whether it pays at this link, with how many
+ * workers, or why not. Both end with a faster way that enlarges the error, if there is one. gcb_payoff_words: both
+ * sentences, and how the messages travel.
  */
-#define GCB_PAYOFF_BRIEF 62
+#define GCB_PAYOFF_WORDS 700
 char *gcb_payoff_curve(char *out, size_t size, const struct gcb_payoff_verdict *v);
 char *gcb_payoff_here(char *out, size_t size, const struct gcb_payoff_verdict *v,
                       const struct gcb_link *link);

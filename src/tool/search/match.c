@@ -225,6 +225,11 @@ int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
     return 0;
 }
 
+bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally)
+{
+    return tally->messages && gcb_match_meets(s->goal, gcb_tally_figure(tally, s->goal->field));
+}
+
 static const char *note_missed(char *out, const struct gcb_match_search *s, double value)
 {
     const char *field = gcb_field_name(s->goal->field);

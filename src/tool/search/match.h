@@ -48,6 +48,9 @@ int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
                           const struct gcb_match_search *searches, size_t count,
                           struct gcb_diag *diag);
 
+/* Does the setting, measured as `tally`, meet the goal? A setting without messages does not. */
+bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally);
+
 /* A note on the setting found, measured as `tally`: why the goal is not met, or how far the answer can be trusted. NULL:
  * there is nothing to say. `out` has at least 200 bytes. */
 const char *gcb_match_note(char *out, const struct gcb_match_search *s,

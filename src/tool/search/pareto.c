@@ -98,7 +98,7 @@ int gcb_pareto_parse(struct gcb_pareto_field out[GCB_PARETO_FIELDS], size_t *cou
                                      "--pareto takes at least two fields: rel_l2,bits_per_element");
 }
 
-int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
+int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result, const bool *left_out,
                       const struct gcb_pareto_field *fields, size_t count, struct gcb_diag *diag)
 {
     const size_t n = result->method_count;
@@ -109,7 +109,7 @@ int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < count; k++) {
             const struct gcb_run_total *total = &result->totals[i];
-            const bool whole = total->tally.messages && !total->failure.status;
+            const bool whole = total->tally.messages && !total->failure.status && !left_out[i];
             const double value =
                 whole ? gcb_tally_figure(&total->tally, fields[k].field) : (double)NAN;
 

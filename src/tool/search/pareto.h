@@ -23,8 +23,9 @@ struct gcb_pareto_field {
 /* Parses "rel_l2,bits_per_element": two to GCB_PARETO_FIELDS different fields. GCB_E_INVALID with a message. */
 int gcb_pareto_parse(struct gcb_pareto_field out[GCB_PARETO_FIELDS], size_t *count,
                      const char *text, struct gcb_diag *diag);
-/* Marks the totals of a run. A total that failed is not marked and beats nothing. 0 or GCB_E_NOMEM. */
-int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
+/* Marks the totals of a run. A total that failed, or whose entry of `left_out` is true, is not marked and beats nothing. 0
+ * or GCB_E_NOMEM. */
+int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result, const bool *left_out,
                       const struct gcb_pareto_field *fields, size_t count, struct gcb_diag *diag);
 
 #endif

@@ -73,7 +73,7 @@ static void test_totals_know_which_way_is_good(void **state)
     struct gcb_run_total totals[3] = {0};
     const struct gcb_run_result result = {.totals = totals, .method_count = 3};
     struct gcb_pareto_field fields[GCB_PARETO_FIELDS];
-    bool mark[3];
+    bool mark[3], left_out[3] = {false, false, false};
     size_t count;
 
     (void)state;
@@ -87,16 +87,20 @@ static void test_totals_know_which_way_is_good(void **state)
     totals[2].tally.encode.seconds = 2;
     assert_int_equal(gcb_pareto_parse(fields, &count, "ratio,encode_gbps", NULL), 0);
     assert_int_equal(count, 2);
-    assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
+    assert_int_equal(gcb_pareto_totals(mark, &result, left_out, fields, count, NULL), 0);
     assert_true(mark[0] && mark[1] && !mark[2]);
     assert_int_equal(gcb_pareto_parse(fields, &count, "bits_per_element,encode_seconds", NULL), 0);
-    assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
+    assert_int_equal(gcb_pareto_totals(mark, &result, left_out, fields, count, NULL), 0);
     assert_true(mark[0] && mark[1] && !mark[2]);
+    left_out[0] = true; /* it missed its target, and so beats nothing */
+    assert_int_equal(gcb_pareto_totals(mark, &result, left_out, fields, count, NULL), 0);
+    assert_true(!mark[0] && mark[1] && !mark[2]);
+    left_out[0] = false;
     totals[1].failure.status = -1; /* it failed after some messages */
-    assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
+    assert_int_equal(gcb_pareto_totals(mark, &result, left_out, fields, count, NULL), 0);
     assert_true(mark[0] && !mark[1] && mark[2]);
     totals[0].tally.messages = 0;
-    assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
+    assert_int_equal(gcb_pareto_totals(mark, &result, left_out, fields, count, NULL), 0);
     assert_true(!mark[0] && !mark[1] && mark[2]);
 }
 
