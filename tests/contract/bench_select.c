@@ -1,5 +1,6 @@
 /*
- * Times the selectors of src/lib/sparse against a full radix select, on one thread. Not a test: run by hand.
+ * Times the selectors of src/lib/sparse against a full radix select, on one thread. Not a test: run by hand, and by
+ * ./dev papers, which reads the table.
  *
  *   bench_select [uniform|normal [density [most]]]    up to `most` bytes of float32, 2^29 unless told
  *
