@@ -11,20 +11,36 @@ from work import Curve, Item, Row, Work, rows_of
 
 TITLE = "RedSync (Fang et al., JPDC 2019)"
 GPU_MEMORY = 732  # GB/s of a P100: no coder on it is faster
-FLOPS = 9.3e12 / 2  # a P100 at half of its peak: an assumption
 
-# From the paper's table 1: MB of parameters, GFlop of a forward pass, samples in a GPU's batch (figure 7).
-NETWORKS = {"alexnet": (233, 0.72, 64), "vgg16": (528, 15.5, 32), "resnet50": (103, 8.22, 32), "lstm": (264, 2.52, 5)}
-# Speed-ups over fp32 from the paper's text: (machine, network, GPUs): with values, with one mean.
-THEIRS = {("Piz Daint", "vgg16", 128): (1.42, 1.71), ("Piz Daint", "alexnet", 128): (0.94, 1.17),
-          ("Piz Daint", "alexnet", 16): (None, 1.68), ("Piz Daint", "alexnet", 32): (None, 2.31),
-          ("Piz Daint", "alexnet", 64): (None, 1.68), ("Piz Daint", "lstm", 32): (1.47, 1.76),
-          ("Piz Daint", "lstm", 2): (4.28, None), ("Piz Daint", "lstm", 4): (4.72, None),
-          ("Piz Daint", "lstm", 8): (4.12, None), ("Piz Daint", "resnet50", 128): (None, 0.66),
-          ("Muradin", "vgg16", 8): (1.55, 1.64), ("Muradin", "alexnet", 8): (1.96, 2.26),
-          ("Muradin", "resnet50", 8): (0.83, 0.85), ("Muradin", "lstm", 8): (2.11, 2.06)}
-# Peak bandwidth of an all-reduce (figure 5), and numbers of GPUs.
-MACHINES = {"Piz Daint": ("12Gb", "2,4,8,16,32,64,128"), "Muradin": ("28Gb", "2,4,8")}
+MEGABYTES = {"alexnet": 233, "vgg16": 528, "resnet50": 103, "lstm": 264}  # table 1
+# Read off the drawing of figure 10, in ms. The computation of an iteration, which is overlapped:
+COMPUTE = {"alexnet": 45, "vgg16": 339, "resnet50": 202, "lstm": 35}
+# and by network and GPUs: selecting, communicating, unpacking, with values and with one mean.
+PARTS = {("alexnet", 8): ((37, 14, 10), (36, 11, 9)), ("alexnet", 16): ((37, 24, 19), (35, 19, 17)),
+         ("alexnet", 64): ((37, 88, 70), (33, 56, 60)), ("alexnet", 128): ((37, 220, 144), (37, 154, 131)),
+         ("vgg16", 8): ((87, 1, 13), (71, 0, 12)), ("vgg16", 16): ((87, 35, 27), (71, 19, 28)),
+         ("vgg16", 64): ((87, 174, 100), (71, 132, 106)), ("vgg16", 128): ((87, 331, 210), (71, 171, 210)),
+         ("resnet50", 8): ((37, 12, 38), (37, 2, 38)), ("resnet50", 16): ((37, 15, 76), (37, 4, 78)),
+         ("resnet50", 64): ((42, 21, 299), (42, 10, 293)), ("resnet50", 128): ((41, 68, 558), (41, 18, 540)),
+         ("lstm", 8): ((15, 8, 28), (43, 4, 20)), ("lstm", 16): ((14, 42, 57), (37, 21, 39)),
+         ("lstm", 32): ((14, 73, 102), (36, 48, 78))}
+# Read off the drawings of figures 7 to 9: speed-up over one GPU of fp32, of values and of one mean.
+SPEED = {
+    "Piz Daint": {
+        "alexnet": {2: (.35, .98, .98), 4: (.61, 1.84, 1.92), 8: (1.07, 3.09, 3.48), 16: (2.06, 5.32, 5.61),
+                    32: (4.02, 8.61, 8.98), 64: (7.37, 11.55, 14.4), 128: (13.32, 12.61, 15.68)},
+        "vgg16": {2: (.77, 1.53, 1.49), 4: (1.42, 2.97, 2.94), 8: (2.64, 5.5, 5.86), 16: (4.77, 9.71, 11.02),
+                  32: (9.01, 17.4, 18.92), 64: (15.81, 25.92, 30.7), 128: (26.39, 37.41, 45.32)},
+        "resnet50": {2: (1.49, 1.46, 1.48), 4: (2.85, 2.87, 2.83), 8: (5.33, 5.47, 5.42), 16: (9.69, 9.8, 9.99),
+                     32: (16.76, 16.09, 15.6), 64: (33.2, 23.93, 24.5), 128: (48.48, 32.05, 32.67)},
+        "lstm": {2: (.2, .89, .68), 4: (.35, 1.69, 1.26), 8: (.64, 2.66, 2.22), 16: (1.25, 2.86, 3.4),
+                 32: (2.28, 3.35, 4.01)}},
+    "Muradin": {
+        "alexnet": {2: (.54, .92, .93), 4: (.83, 1.74, 1.76), 8: (1.47, 2.89, 3.33)},
+        "vgg16": {2: (1.18, 1.51, 1.55), 4: (1.98, 2.87, 2.98), 8: (3.59, 5.57, 5.91)},
+        "resnet50": {2: (1.52, 1.23, 1.25), 4: (2.81, 2.42, 2.48), 8: (5.44, 4.55, 4.66)},
+        "lstm": {2: (.81, 1.5, 1.32), 4: (1.17, 2.65, 2.51), 8: (2.1, 4.43, 4.34)}}}
+LINK = {"Piz Daint": "12Gb", "Muradin": "28Gb"}  # the peak of an all-reduce (figure 5)
 RGC, QUANT = "redsync:theta=0.999", "redsync:theta=0.999,quant=asq"
 
 
@@ -56,7 +72,7 @@ def sizes(work: Work) -> Item:
         bench = bench_of(work, network)
         ratio = {row["method"] + ("+" if row["params"].get("quant") == "asq" else ""): row
                  for row in rows_of(bench, "summary")}
-        table.append([network, ratio["identity"]["input_bytes"] / 2**20, float(NETWORKS[network][0]),
+        table.append([network, ratio["identity"]["input_bytes"] / 2**20, float(MEGABYTES[network]),
                       ratio["redsync"]["ratio"], ratio["redsync+"]["ratio"]])
     written = work.table("redsync-table-1", ["network", "MiB here", "MB, paper", "ratio, values", "ratio, one mean"], table,
                          "ratio: real bytes, one message for each tensor, those under 128 KiB as fp32.\n"
@@ -74,12 +90,11 @@ def bench_of(work: Work, network: str) -> Path:
 
 def exchanges(work: Work, machine: str, network: str, measured: bool) -> List[Row]:
     """Rows of fp32 and of RedSync's two variants, overlapping the computation of a batch."""
-    link, workers = MACHINES[machine]
-    _, gflop, batch = NETWORKS[network]
-    compute = 3 * gflop * 1e9 * batch / FLOPS  # the backward pass takes twice the forward pass
     coder = [] if measured else ["--coding-gbps", str(GPU_MEMORY)]
     name = "-".join(["redsync-exchange", machine.replace(" ", "").lower(), network] + ["cpu"] * measured)
-    results = work.results(name, "payoff", "--bandwidth", link, "--workers", workers, "--compute", f"{1e3 * compute:.1f}ms", *coder, bench_of(work, network))
+    results = work.results(name, "payoff", "--bandwidth", LINK[machine], "--workers",
+                           ",".join(map(str, SPEED[machine][network])), "--compute", f"{COMPUTE[network]}ms", *coder,
+                           bench_of(work, network))
     return [row for row in rows_of(results, "payoff") if row["model"] == "exchange" and
             row["label"] in ("fp32", RGC, QUANT)]
 
@@ -96,43 +111,44 @@ def scaling(work: Work, machine: str, name: str) -> Tuple[str, ...]:
     for network in work.networks:
         fast = by_workers(exchanges(work, machine, network, False))
         cpu = by_workers(exchanges(work, machine, network, True))
-        for gpus, rows in fast.items():
-            theirs = THEIRS.get((machine, network, gpus), (None, None))
-            table.append([network, gpus] + [
-                cell for label, paper in ((RGC, theirs[0]), (QUANT, theirs[1]))
-                for cell in (rows["fp32"]["step_seconds"] / rows[label]["step_seconds"],
-                             cpu[gpus]["fp32"]["step_seconds"] / cpu[gpus][label]["step_seconds"], paper)])
+        for gpus, (fp32, values, mean) in SPEED[machine][network].items():
+            row: List = [network, gpus]
+            for label, paper in ((RGC, values / fp32), (QUANT, mean / fp32)):
+                row += [rows[gpus]["fp32"]["step_seconds"] / rows[gpus][label]["step_seconds"] for rows in (fast, cpu)]
+                row.append(paper)
+            table.append(row)
         curves = [Curve(title, [(gpus, gpus * rows[label]["compute_seconds"] / rows[label]["step_seconds"])
                                 for gpus, rows in fast.items()])
-                  for title, label in (("fp32", "fp32"), ("values", RGC), ("one mean", QUANT))]
-        curves += [Curve(title + ", this CPU", [(gpus, gpus * rows[label]["compute_seconds"] / rows[label]["step_seconds"])
-                                                for gpus, rows in cpu.items()])
-                   for title, label in (("values", RGC), ("one mean", QUANT))]
-        files.append(work.lines(f"{name}-{network}", f"{network}, {MACHINES[machine][0]}/s ({machine})", "GPUs",
-                                "speed-up over one GPU", curves, "set yrange [0:*]"))
+                  for title, label in (("fp32, model", "fp32"), ("values, model", RGC), ("one mean, model", QUANT))]
+        curves += [Curve(title, [(gpus, speeds[i]) for gpus, speeds in SPEED[machine][network].items()])
+                   for i, title in enumerate(("fp32, paper", "values, paper", "one mean, paper"))]
+        files.append(work.lines(f"{name}-{network}", f"{network}, {LINK[machine]}/s ({machine}): the model with a coder as "
+                                "fast as a P100's memory, and the paper", "GPUs", "speed-up over one GPU", curves,
+                                "set yrange [0:*]"))
     written = work.table(name, ["network", "GPUs", "values", "CPU", "paper", "one mean", "CPU ", "paper "], table,
                          "Speed-up of an iteration over fp32 by the model (payoff --compute).\n"
                          f"values, one mean: a coder as fast as a P100's memory, {GPU_MEMORY} GB/s: an upper limit.\n"
                          "CPU: coding and adding as measured on one thread here.\n"
-                         "Computation: 3 x GFlop of a sample (table 1) x batch at half of a P100's peak.")
+                         "paper: read off its drawings. Computation: that of figure 10, on a P100.")
     return (*files, written)
 
 
 def time_split(work: Work) -> Item:
     table = []
     for network in work.networks:
-        for gpus, rows in by_workers(exchanges(work, "Piz Daint", network, True)).items():
-            if gpus in (8, 16, 64, 128):
-                for title, label in (("values", RGC), ("one mean", QUANT)):
-                    row = rows[label]
-                    wire = row["wire_seconds"] + row["sizes_seconds"]
-                    table.append([network, gpus, title, 1e3 * row["encode_seconds"], 1e3 * wire, 1e3 * row["add_seconds"],
-                                  100 * row["add_seconds"] / (row["encode_seconds"] + wire + row["add_seconds"])])
-    written = work.table("redsync-figure-10", ["network", "GPUs", "sent", "encode, ms", "wire, ms", "unpack, ms", "%"], table,
-                         "12 Gb/s, all-gather; selecting, packing and unpacking on one thread of this CPU.\n"
-                         "The paper, ResNet50 on 128 GPUs: unpacking is 69 % (values) and 67 % (mean).")
-    return Item("Figure 10", "Parts of an iteration's time on up to 128 GPUs: unpacking takes 69 % and 67 % for ResNet50.",
-                "Parts of an exchange: encoding, sending, adding all workers' messages.", (written,))
+        exchange = by_workers(exchanges(work, "Piz Daint", network, True))
+        for (name, gpus), theirs in PARTS.items():
+            for title, label, (select, communicate, unpack) in zip(("values", "one mean"), (RGC, QUANT), theirs):
+                if name == network and gpus in exchange:
+                    row = exchange[gpus][label]
+                    table.append([network, gpus, title, 1e3 * row["encode_seconds"], select,
+                                  1e3 * (row["wire_seconds"] + row["sizes_seconds"]), communicate,
+                                  1e3 * row["add_seconds"], unpack])
+    written = work.table("redsync-figure-10", ["network", "GPUs", "sent", "encode", "paper", "wire", "paper ", "add", "paper  "],
+                         table, "Milliseconds. 12 Gb/s, all-gather; encoding and adding: one thread of this CPU.\n"
+                         "paper: selecting, communicating (what computation does not hide) and unpacking.")
+    return Item("Figure 10", "Parts of an iteration's time on up to 128 GPUs. For ResNet50 on 128 GPUs unpacking takes 69 % "
+                "(values) and 67 % (mean).", "Parts of an exchange beside the paper's.", (written,))
 
 
 def cost_model(work: Work) -> Item:
@@ -164,9 +180,10 @@ def items(work: Work) -> List[Item]:
         sizes(work),
         Item("Table 2", "Errors with batches of 128 to 2048.", missing=NO_TRAINING),
         Item("Figure 7", "Speed-up by number of GPUs on Piz Daint: VGG16 1.42 and 1.71 times fp32 at 128 GPUs.",
-             "The model, with a perfect coder and with this CPU's coding.", scaling(work, "Piz Daint", "redsync-figure-7")),
+             "The model with a perfect coder, the paper's curves, and in the table this CPU's coding too.",
+             scaling(work, "Piz Daint", "redsync-figure-7")),
         Item("Figures 8 and 9", "Speed-up by number of GPUs on Muradin (8 GPUs), two corpora, and VGG16 on CIFAR-10.",
-             "The same model for the networks of figure 7; the shapes of VGG16 for CIFAR-10 and of WikiText-2's LSTM are "
-             "missing.", scaling(work, "Muradin", "redsync-figure-8")),
+             "The same model for the networks of figure 7, with their computation on a P100. The shapes of VGG16 for "
+             "CIFAR-10 and of WikiText-2's LSTM are missing.", scaling(work, "Muradin", "redsync-figure-8")),
         time_split(work), cost_model(work),
     ]
