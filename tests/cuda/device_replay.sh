@@ -67,10 +67,27 @@ run replay -q --device cuda --method redsync:dense-below=0,trimmed-below=0 --the
 exits 0
 quiet
 
-# On a device messages travel by all-gather only.
-run replay --device cuda --method fp16 $few --results made/x.json "$sample"
+# All-reduces: sums on their way, with memories, with messages that cover several steps, and with a change of parameters.
+reducing=$("$GCBENCH" methods --format json | python3 -c '
+import json, sys
+for m in map(json.loads, sys.stdin):
+    if not m["cpu_only"] and "allreduce" in m["collectives"]: print(m["method"])')
+check "methods have all-reduces" test "$(echo $reducing)" = "identity fp16 bf16 qsgd qgz terngrad"
+for method in $reducing; do
+    pair --method "$method:collective=allreduce" $few --loop 2 "$sample"
+    pair --method "$method:memory=ef,decay=0.75,collective=allreduce" $few --loop 2 "$sample"
+    pair --method "$method:memory=delay,delay=3,momentum=0.5,collective=allreduce" $few --loop 3 "$sample"
+done
+pair --method qsgd:bits=8,memory=dgc,clip-norm=0.01,collective=allreduce --scope model --allow-gaps "$sample"
+pair --method fp16 --dense 'layers.0.b1.weight' $few "$sample"
+
+# Other collectives and methods stay on the CPU.
+run replay --device cuda --method qsgd:collective=twoshot $few --results made/x.json "$sample"
 exits 3
-says "method 'fp16': collective=allreduce runs on the CPU only; use --device cpu or collective=allgather"
+says "method 'qsgd': collective=twoshot runs on the CPU only; use --device cpu or collective=allgather"
+run replay --device cuda --method powersgd $few --results made/x.json "$sample"
+exits 3
+says "method 'powersgd' runs on the CPU only; use --device cpu"
 check "no file is left" made_nothing
 
 # The table and its heading.

@@ -85,14 +85,21 @@ static void not_finite(void **state)
             }
 }
 
+/* With zeros, a scale may be smaller than what it scales, even if that is infinite. */
 static void hostile_values(void **state)
 {
-    const struct reduce_options o = {.workers = 3, .weights = unequal, .hostile = true};
+    struct reduce_options o = {.workers = 4, .weights = unequal};
 
     (void)state;
     for (size_t i = 0; device_reduces[i]; i++)
-        for (uint64_t n = 1; n < 6000; n = 3 * n + 5)
+        for (uint64_t n = 1; n < 6000; n = 3 * n + 5) {
+            o.combined = RANDOM;
+            o.bad = 0.0f;
             same(device_reduces[i], n, &o);
+            o.combined = ZERO;
+            o.bad = 3e38f; /* the weight of the fourth worker is 3 */
+            same(device_reduces[i], n, &o);
+        }
 }
 
 static void refusals(void **state)

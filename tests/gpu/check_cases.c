@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/contract/cases.h"
+#include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
 #include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
@@ -91,6 +92,8 @@ static const struct check_case wide[] = {
     {"topk:theta=0.9,memory=ef,decay=0.75", CHECK_MEMORY, WIDE},
     {"dgc:theta=0.9,clip-norm=2", CHECK_MEMORY, WIDE},
     {"qsgd", CHECK_SUM, WIDE},
+    {"qsgd:bucket=100000,norm=l2,collective=allreduce", CHECK_REDUCE, WIDE},
+    {"terngrad:collective=allreduce", CHECK_REDUCE, WIDER},
     {"sparse:theta=0.2,index=bitmap", CHECK_SUM, WIDE},
     {"sparse:theta=0.2,transform=dct,chunk=64,index=bitmap", CHECK_SUM, WIDE},
 };
@@ -190,8 +193,8 @@ static size_t quantisers(void)
 
 struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
 {
-    const size_t by_hand =
-        COUNT(more) + COUNT(wide) + names(device_memories) + names(device_sums) + quantisers();
+    const size_t by_hand = COUNT(more) + COUNT(wide) + names(device_memories) + names(device_sums) +
+                           names(device_reduces) + quantisers();
     struct check_case *list;
 
     *count = 0;
@@ -218,6 +221,8 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
         add_spec(list, count, device_memories[i], CHECK_MEMORY);
     for (size_t i = 0; device_sums[i]; i++)
         add_spec(list, count, device_sums[i], CHECK_SUM);
+    for (size_t i = 0; device_reduces[i]; i++)
+        add_spec(list, count, device_reduces[i], CHECK_REDUCE);
     if (with_wide)
         add_wide(list, count);
     return list;
@@ -228,6 +233,7 @@ char *check_case_name(char *out, size_t size, const struct check_case *c)
     const char *how = c->kind == CHECK_GROUP    ? " (161 tensors in a group)"
                       : c->kind == CHECK_MEMORY ? " (with the worker's memory)"
                       : c->kind == CHECK_SUM    ? " (sums)"
+                      : c->kind == CHECK_REDUCE ? " (all-reduce)"
                       : c->kind == CHECK_STEPS  ? " (with error feedback)"
                                                 : "";
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/kernels/check.h"
+#include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
 #include "tests/support/device_sum.h"
 #include "tests/support/device_trip.h"
@@ -131,6 +132,15 @@ static void check_sums(const struct gcb_device *device, const char *spec, const 
         device_same_sums(device, spec, sizes[i]);
 }
 
+static void check_reduces(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
+{
+    static const float weights[] = {0.3f, -1.25f, 2.0f};
+    const struct reduce_options how = {.workers = 3, .weights = weights};
+
+    for (size_t i = 0; sizes[i] != END; i++)
+        assert_int_equal(device_same_reduce(device, spec, sizes[i], &how), 0);
+}
+
 void check_one(const struct gcb_device *device, const struct check_depth *depth,
                const struct check_case *c, struct outcome *o)
 {
@@ -147,6 +157,8 @@ void check_one(const struct gcb_device *device, const struct check_depth *depth,
         check_memory(device, c->spec, fed);
     else if (c->kind == CHECK_SUM)
         check_sums(device, c->spec, fed);
+    else if (c->kind == CHECK_REDUCE)
+        check_reduces(device, c->spec, fed);
     else if (c->kind != CHECK_STEPS && brief)
         check_few(device, depth, c->spec, o->at);
     else if (c->kind == CHECK_WHOLE)

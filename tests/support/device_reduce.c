@@ -163,8 +163,10 @@ static int run_rounds(struct pair *p, uint64_t seed)
         }
         if (more != 1)
             return more;
-        for (uint64_t i = 0; p->o->hostile && i < round.bytes; i++)
-            p->combined[i] = (uint8_t)(check_random(&seed) & (i % 4 == 3 ? 0xbf : 0xff));
+        for (uint64_t i = 0; p->o->combined != HONEST && i < round.bytes; i++)
+            p->combined[i] = p->o->combined == RANDOM
+                                 ? (uint8_t)(check_random(&seed) & (i % 4 == 3 ? 0xbf : 0xff))
+                                 : 0;
         assert_int_equal(
             gcb_device_batch_upload(p->batch, p->combined_dev, p->combined, round.bytes, NULL), 0);
         for (unsigned w = 0; w < p->workers; w++) {

@@ -14,7 +14,11 @@ struct reduce_options {
     const float *weights; /* of all `of` workers */
     float bad;            /* not 0: the middle element of the last worker's tensor */
     enum gcb_nonfinite nonfinite;
-    bool hostile; /* combined values are random bytes */
+    enum {
+        HONEST,
+        RANDOM,
+        ZERO
+    } combined; /* other than honest: replaced by random bytes, or by zeros */
 };
 
 /*

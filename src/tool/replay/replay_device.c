@@ -6,7 +6,9 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/device/device_coder.h"
 #include "src/lib/device/device_decoder.h"
+#include "src/lib/device/device_reduce.h"
 #include "src/lib/memory/device_memory.h"
+#include "src/tool/replay/replay_state.h"
 
 struct gcb_replay_device {
     const struct gcb_device *device;
@@ -18,10 +20,33 @@ struct gcb_replay_device {
     struct gcb_coders *coders; /* the CPU's decoders, which check the message */
     struct gcb_wbuf wire;      /* the message, copied from the device */
     float *copy;               /* copy of a device array, or scratch */
+    bool reduces;              /* with these arrays for all-reduces: */
+    uint8_t *combined;         /* values of all workers, on the host */
+    void *combined_dev, *update_dev, *own_dev;
 };
 
+static int alloc_floats(const struct gcb_replay_device *d, void **out, uint64_t n,
+                        struct gcb_diag *diag)
+{
+    return d->device->module->alloc(out, n * sizeof(float), diag);
+}
+
+/* Allocates what an all-reduce of n elements needs. A round has at most n values of at most 4 bytes. */
+static int prepare_reduce(struct gcb_replay_device *d, uint64_t n, struct gcb_diag *diag)
+{
+    int err;
+
+    d->combined = gcb_alloc(n * sizeof(float));
+    if (!d->combined)
+        return gcb_diag_nomem(diag, n * sizeof(float), "the workers' values");
+    err = alloc_floats(d, &d->combined_dev, n, diag);
+    if (!err)
+        err = alloc_floats(d, &d->update_dev, n, diag);
+    return err ? err : alloc_floats(d, &d->own_dev, n, diag);
+}
+
 int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
-                             uint64_t largest, struct gcb_diag *diag)
+                             uint64_t largest, bool reduces, struct gcb_diag *diag)
 {
     const struct gcb_device_batch_config config = {.messages = 1};
     struct gcb_replay_device *d = gcb_alloc_zero(1, sizeof(*d));
@@ -32,18 +57,26 @@ int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_de
     if (!d)
         return gcb_diag_nomem(diag, sizeof(*d), "a replay on a device");
     d->device = device;
+    d->reduces = reduces;
     d->copy = gcb_alloc_array(largest ? largest : 1, sizeof(*d->copy));
     if (!d->copy)
         return gcb_diag_nomem(diag, largest * sizeof(*d->copy), "the largest message");
     err = gcb_coders_create(&d->coders, largest, diag);
     if (!err)
         err = gcb_device_batch_create(&d->batch, device, &config, diag);
+    if (!err && reduces)
+        return prepare_reduce(d, largest, diag);
     if (!err)
         err = gcb_device_decoder_create(&d->decoder, device, true, diag);
     if (!err)
-        err = device->module->alloc(&gradient, largest * sizeof(float), diag);
+        err = alloc_floats(d, &gradient, largest, diag);
     d->gradient_dev = gradient;
     return err;
+}
+
+bool gcb_replay_device_reduces(const struct gcb_replay_device *d)
+{
+    return d->reduces;
 }
 
 void gcb_replay_device_destroy(struct gcb_replay_device *d)
@@ -55,6 +88,10 @@ void gcb_replay_device_destroy(struct gcb_replay_device *d)
     gcb_coders_destroy(d->coders);
     d->device->module->free(d->gradient_dev);
     d->device->module->free(d->payload_dev);
+    d->device->module->free(d->combined_dev);
+    d->device->module->free(d->update_dev);
+    d->device->module->free(d->own_dev);
+    gcb_free(d->combined);
     gcb_free(d->wire.data);
     gcb_free(d->copy);
     gcb_free(d);
@@ -64,17 +101,27 @@ int gcb_replay_device_start(struct gcb_replay_device *d, struct gcb_replay_devic
                             const struct gcb_memory_params *params, uint64_t count,
                             uint32_t workers, struct gcb_diag *diag)
 {
-    return gcb_device_memory_create(&w->memory, d->batch, params, count, workers, diag);
+    void *gradient = NULL;
+    int err = gcb_device_memory_create(&w->memory, d->batch, params, count, workers, diag);
+
+    if (!err && d->reduces)
+        err = alloc_floats(d, &gradient, count, diag);
+    w->gradient_dev = gradient;
+    return err;
 }
 
 void gcb_replay_device_forget(struct gcb_replay_device_worker *w)
 {
     gcb_device_coder_destroy(w->encoder);
+    gcb_device_reduce_destroy(w->reduce);
     w->encoder = NULL;
+    w->reduce = NULL;
 }
 
-void gcb_replay_device_end(struct gcb_replay_device_worker *w)
+void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device_worker *w)
 {
+    if (d)
+        d->device->module->free(w->gradient_dev);
     gcb_device_memory_destroy(w->memory); /* first, because it waits for work with the encoder */
     gcb_replay_device_forget(w);
 }
@@ -143,21 +190,22 @@ static int compare(struct gcb_replay_device *d, const float *dev, const float *e
         return err;
     if (!dev == !expected && (!dev || same_floats(d->copy, expected, n)))
         return 0;
-    return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                        "the device's memory %s other values than the CPU's", what);
+    return gcb_diag_set(diag, GCB_E_UNVERIFIED, "the device's %s other values than the CPU's",
+                        what);
 }
 
 int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
                                  const struct gcb_view *gradient, const float *expected,
                                  struct gcb_diag *diag)
 {
-    const int err = gcb_device_batch_upload(d->batch, d->gradient_dev, gradient->data,
+    float *gradient_dev = d->reduces ? w->gradient_dev : d->gradient_dev;
+    const int err = gcb_device_batch_upload(d->batch, gradient_dev, gradient->data,
                                             gradient->count * sizeof(float), diag);
 
     if (err)
         return err;
-    w->encoded_dev = gcb_device_memory_compensate(w->memory, d->gradient_dev);
-    return compare(d, w->encoded_dev, expected, gradient->count, "gives", diag);
+    w->encoded_dev = gcb_device_memory_compensate(w->memory, gradient_dev);
+    return compare(d, w->encoded_dev, expected, gradient->count, "memory gives", diag);
 }
 
 int gcb_replay_device_encode(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
@@ -204,10 +252,81 @@ int gcb_replay_device_decode(struct gcb_replay_device *d, const struct gcb_devic
     return err;
 }
 
+/* ---- all-reduce ---- */
+
+int gcb_replay_device_join(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                           const struct gcb_method *method, const struct gcb_coder_config *config,
+                           float weight, struct gcb_diag *diag)
+{
+    return w->reduce
+               ? 0
+               : gcb_device_reduce_create(&w->reduce, d->device, method, config, weight, diag);
+}
+
+/* Adds a worker's values of the next round to those of the workers before it. Returns 1, 0 if no round is left, or an
+ * error. */
+static int contribute(struct gcb_replay_device *d, const struct gcb_replay_device_worker *w,
+                      bool first, struct gcb_round *round, struct gcb_diag *diag)
+{
+    const int more = gcb_device_reduce_next(w->reduce, round, diag);
+    int err;
+
+    if (more != 1)
+        return more;
+    err = gcb_device_batch_download(d->batch, first ? (void *)d->combined : d->copy, round->data,
+                                    round->bytes, diag);
+    if (!err && !first)
+        gcb_reduction_combine(round->reduction, d->combined, d->copy, round->bytes);
+    return err ? err : 1;
+}
+
+int gcb_replay_device_rounds(struct gcb_replay_device *d, struct gcb_replay_worker *workers,
+                             uint32_t count, uint64_t step, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (uint32_t w = 0; w < count; w++)
+        gcb_device_reduce_begin(workers[w].on_device.reduce,
+                                &(struct gcb_step){.step = step, .worker = w},
+                                workers[w].on_device.encoded_dev);
+    while (!err) {
+        struct gcb_round round = {.size = sizeof(round)};
+        int more = 0;
+
+        for (uint32_t w = 0; w < count && more >= 0; w++)
+            more = contribute(d, &workers[w].on_device, w == 0, &round, diag);
+        if (more <= 0)
+            return more;
+        err = gcb_device_batch_upload(d->batch, d->combined_dev, d->combined, round.bytes, diag);
+        for (uint32_t w = 0; w < count && !err; w++)
+            err = gcb_device_reduce_receive(workers[w].on_device.reduce, d->combined_dev, diag);
+    }
+    return err;
+}
+
+int gcb_replay_device_conclude(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                               const float *update, const float *own, uint64_t count,
+                               uint64_t *clamped, struct gcb_diag *diag)
+{
+    int err = gcb_device_reduce_conclude(w->reduce, d->update_dev, d->own_dev, diag);
+
+    *clamped = gcb_device_reduce_clamped(w->reduce);
+    if (!err)
+        err = compare(d, d->update_dev, update, count, "all-reduce gives", diag);
+    if (!err)
+        err = compare(d, d->own_dev, own, count, "all-reduce takes", diag);
+    if (!err && gcb_device_reduce_spoilt(w->reduce) && gcb_device_memory_residual(w->memory))
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "the workers' sum overflows, and a memory on a device cannot take such "
+                            "a step back; use --device cpu");
+    return err;
+}
+
 int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
                              const float *expected, uint64_t count, struct gcb_diag *diag)
 {
     if (w->encoded_dev)
-        gcb_device_memory_update(w->memory, gcb_device_decoder_tensor(d->decoder));
-    return compare(d, gcb_device_memory_residual(w->memory), expected, count, "keeps", diag);
+        gcb_device_memory_update(w->memory,
+                                 d->reduces ? d->own_dev : gcb_device_decoder_tensor(d->decoder));
+    return compare(d, gcb_device_memory_residual(w->memory), expected, count, "memory keeps", diag);
 }

@@ -230,8 +230,8 @@ static int code_on_device(const struct sending *a, struct gcb_tally *t, struct g
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
-/* Adds the gradient to the device's memory, and sends what it gives. */
-static int compare_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+/* Adds the gradient to the device's memory. */
+static int compensate_on_device(const struct sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
     const struct gcb_view gradient = {.data = s->inputs[source_of(s, a->w)],
@@ -241,10 +241,9 @@ static int compare_device(const struct sending *a, struct gcb_tally *t, struct g
     if (clips(s))
         err = gcb_device_memory_set_norm(a->worker->on_device.memory,
                                          sqrt(a->step->workers[a->w].clipped), diag);
-    if (!err)
-        err = gcb_replay_device_compensate(s->device, &a->worker->on_device, &gradient, a->encoded,
-                                           diag);
-    return err || !a->encoded ? err : code_on_device(a, t, diag);
+    return err ? err
+               : gcb_replay_device_compensate(s->device, &a->worker->on_device, &gradient,
+                                              a->encoded, diag);
 }
 
 static int describe(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
@@ -254,6 +253,63 @@ static int describe(const struct sending *a, struct gcb_tally *t, struct gcb_dia
 
     add_error(a, t);
     return err ? err : gcb_tally_parts(t, &parts, diag);
+}
+
+/* The worker's part in the all-reduce on the device. */
+static int join_on_device(const struct sending *a, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    struct gcb_coder_config config;
+    char name[40];
+
+    gcb_replay_coder_config(s, a->plan, name, &config);
+    config.env.workers = s->workers;
+    return gcb_replay_device_join(s->device, &a->worker->on_device, &a->message->method, &config,
+                                  s->weights[a->w], diag);
+}
+
+/* The all-reduce of all workers on the device, except its end. */
+static int reduce_on_device(struct sending *a, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    int err = 0;
+
+    for (uint32_t w = 0; w < s->workers && !err; w++) {
+        set_worker(a, w);
+        a->encoded = gcb_exchange_input(a->exchange);
+        err = join_on_device(a, diag);
+        if (!err)
+            err = compensate_on_device(a, diag);
+    }
+    if (!err && a->sent)
+        err =
+            gcb_replay_device_rounds(s->device, a->message->workers, s->workers, a->step->at, diag);
+    return explain(a, err, diag);
+}
+
+/* Compares the device's update and what arrived there with the CPU's. */
+static int conclude_on_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    uint64_t clamped;
+    const int err = gcb_replay_device_conclude(s->device, &a->worker->on_device, s->update,
+                                               s->decoded, a->plan->count, &clamped, diag);
+
+    if (!err && clamped != t->clamped)
+        return gcb_diag_set(diag, GCB_E_UNVERIFIED,
+                            "the device clamps another number of elements than the CPU");
+    return err ? err : describe(a, t, diag);
+}
+
+/* The worker's part of the step on the device. */
+static int compare_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+{
+    int err;
+
+    if (a->worker->on_device.reduce)
+        return a->encoded ? conclude_on_device(a, t, diag) : 0;
+    err = compensate_on_device(a, diag);
+    return err || !a->encoded ? err : code_on_device(a, t, diag);
 }
 
 /* Tallies what the worker sent and what arrived of it. */
@@ -401,6 +457,9 @@ int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
     if (err)
         return err;
     err = run_rounds(&a, diag);
+    if (!err && s->device && gcb_replay_device_reduces(s->device) &&
+        a.message->workers[0].on_device.memory)
+        err = reduce_on_device(&a, diag);
     for (uint32_t w = 0; !err && w < s->workers; w++) {
         set_worker(&a, w);
         err = explain(&a, end_worker(&a, diag), diag);

@@ -128,13 +128,14 @@ static int open_device(struct gcb_replay_state *s, const struct gcb_method *meth
     struct gcb_exchange_params params;
 
     gcb_method_exchange(&params, method);
-    if (params.collective != GCB_COLLECTIVE_ALLGATHER)
+    if (params.collective != GCB_COLLECTIVE_ALLGATHER &&
+        params.collective != GCB_COLLECTIVE_ALLREDUCE)
         return gcb_diag_set(diag, GCB_E_BACKEND,
                             "method '%s': collective=%s runs on the CPU only; use --device cpu or "
                             "collective=allgather",
                             method->name, gcb_collective_names[params.collective]);
     return gcb_replay_device_create(&s->device, s->config->device, s->config->layout->largest,
-                                    diag);
+                                    params.collective == GCB_COLLECTIVE_ALLREDUCE, diag);
 }
 
 int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_config *config,
@@ -164,10 +165,12 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
     return err;
 }
 
-static void fini_message(struct gcb_replay_message *message, uint32_t workers)
+static void fini_message(struct gcb_replay_state *s, struct gcb_replay_message *message)
 {
+    const uint32_t workers = s->workers;
+
     for (uint32_t w = 0; message->workers && w < workers; w++) {
-        gcb_replay_device_end(&message->workers[w].on_device);
+        gcb_replay_device_end(s->device, &message->workers[w].on_device);
         gcb_free(message->workers[w].age);
     }
     for (uint32_t w = 0; message->exchanges && w < workers; w++)
@@ -182,7 +185,7 @@ static void fini_message(struct gcb_replay_message *message, uint32_t workers)
 void gcb_replay_state_fini(struct gcb_replay_state *s)
 {
     for (size_t j = 0; j < s->count; j++)
-        fini_message(&s->messages[j], s->workers);
+        fini_message(s, &s->messages[j]);
     for (uint32_t w = 0; s->inputs && w < s->plan->sources; w++)
         gcb_free(s->inputs[w]);
     gcb_free(s->messages);
