@@ -10,6 +10,8 @@
 #include "cli/bench/bench_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/strings.h"
+#include "src/tool/rows/results.h"
 #include "src/tool/suite/suite_run.h"
 #include "src/tool/trial/extent.h"
 
@@ -18,9 +20,13 @@ struct bench {
     const struct bench_options *o;
     /* its options name the step and worker that are read, and the scope and device of the current case */
     struct session s;
-    char worker[16];
     struct bench_words words;
     struct gcb_suite suite;
+    struct gcb_source *sources[GCB_SUITE_INPUTS];
+    size_t input_count;
+    struct gcb_strings paths; /* of suite_files */
+    struct opt_list suite_files;
+    const char *input; /* name of the current input of the suite; NULL: the files given */
     struct gcb_method *methods;
     size_t count;
     struct gcb_suite_device devices[GCB_SUITE_DEVICES];
@@ -97,45 +103,75 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
     return opt_message_check(&c->s.o.message, diag);
 }
 
-/* Opens the files. Reads the last step and its first worker unless the options choose others. */
-static int open_files(struct bench *c, struct gcb_diag *diag)
+/* Opens files as an input. Reads the last step and its first worker unless the options choose others. */
+static int open_files(struct bench *c, const struct opt_list *files, struct gcb_diag *diag)
 {
-    const bool any_step = !c->s.o.input.step, any_worker = !c->s.o.input.worker;
-    size_t count;
+    struct gcb_source **out = &c->sources[c->input_count];
+    struct opt_input in = c->s.o.input;
+    char worker[16];
     uint32_t first;
     int err;
 
-    if (any_step)
-        c->s.o.input.step = "last";
-    err = opt_input_open(&c->s.source, &c->s.o.input, c->s.files, diag);
-    if (err || !any_worker)
+    if (!in.step)
+        in.step = "last";
+    err = opt_input_open(out, &in, files, diag);
+    if (err || in.worker)
         return err;
-    count = gcb_source_count(c->s.source);
-    first = gcb_source_tensor(c->s.source, 0)->worker;
-    snprintf(c->worker, sizeof(c->worker), "%" PRIu32, first);
-    for (size_t i = 1; i < count; i++) {
-        if (gcb_source_tensor(c->s.source, i)->worker == first)
+    first = gcb_source_tensor(*out, 0)->worker;
+    snprintf(worker, sizeof(worker), "%" PRIu32, first);
+    for (size_t i = 1; i < gcb_source_count(*out); i++) {
+        if (gcb_source_tensor(*out, i)->worker == first)
             continue;
-        gcb_source_close(c->s.source);
-        c->s.source = NULL;
-        c->s.o.input.worker = c->worker;
-        return opt_input_open(&c->s.source, &c->s.o.input, c->s.files, diag);
+        gcb_source_close(*out);
+        *out = NULL;
+        in.worker = worker;
+        return opt_input_open(out, &in, files, diag);
     }
     return 0;
 }
 
-/* Opens the files, or makes the suite's synthetic tensors. */
-static int open_input(struct bench *c, struct gcb_diag *diag)
+/* Opens the file of a suite's input. Its path is kept in c->suite_files. */
+static int open_suite_file(struct bench *c, const char *file, struct gcb_diag *diag)
 {
-    int err;
+    char path[GCB_DATA_PATH], shown[200];
+    const char *kept;
+    struct opt_list one = {.items = &kept, .count = 1};
 
-    if (c->s.files->count)
-        err = open_files(c, diag);
-    else
-        err = gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
-                                        c->o->common.exec.seed ? c->o->common.exec.seed : 1, diag);
-    if (!err && !c->s.o.show.quiet)
-        heading_note_input(c->s.ctx->err, c->s.source, &c->s.o.input, &c->s.o.message);
+    if (!gcb_suite_find(path, &c->suite, file))
+        return gcb_diag_set(diag, GCB_E_IO,
+                            "suite %s: its input %s is neither beside it nor in gcbench's "
+                            "datasets",
+                            c->suite.name, gcb_escape(shown, sizeof(shown), file));
+    kept = gcb_strings_add(&c->paths, path, strlen(path));
+    if (!kept || opt_list_add(&c->suite_files, kept))
+        return gcb_diag_nomem(diag, strlen(path), "a file's name");
+    return open_files(c, &one, diag);
+}
+
+static int open_suite_input(struct bench *c, const struct gcb_suite_input *in,
+                            struct gcb_diag *diag)
+{
+    if (in->file)
+        return open_suite_file(c, in->file, diag);
+    return gcb_source_open_synthetic(&c->sources[c->input_count], &c->suite.tensors[in->first],
+                                     in->count, c->o->common.exec.seed ? c->o->common.exec.seed : 1,
+                                     diag);
+}
+
+/* Opens the files as one input, or the inputs of the suite. */
+static int open_inputs(struct bench *c, struct gcb_diag *diag)
+{
+    const bool given = c->s.files->count > 0;
+    const size_t count = given ? 1 : c->suite.input_count;
+    int err = 0;
+
+    for (c->input_count = 0; !err && c->input_count < count; c->input_count += !err) {
+        err = given ? open_files(c, c->s.files, diag)
+                    : open_suite_input(c, &c->suite.inputs[c->input_count], diag);
+        if (!err && !c->s.o.show.quiet)
+            heading_note_input(c->s.ctx->err, c->sources[c->input_count], &c->s.o.input,
+                               &c->s.o.message);
+    }
     return err;
 }
 
@@ -144,6 +180,8 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
     struct gcb_suite_config config = {
         .suite = &c->suite,
         .layout = opt_message_layout(&c->s.o.message),
+        .sources = c->sources,
+        .source_count = c->input_count,
         .run = session_run_config(&c->s, &c->o->timing, c->methods, c->count),
         .devices = c->devices,
         .histogram = c->o->shapes.histogram,
@@ -155,7 +193,7 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
     config.run.compare = bench_nearer_than(&c->suite, c->o);
     if (config.run.compare)
         config.run.in_place = 0;
-    if (!c->s.files->count)
+    if (!c->s.files->count && !c->suite_files.count)
         config.run.nonfinite = GCB_POLICY_RAW; /* synthetic tensors are finite: no need to look */
     return gcb_suite_run_open(&c->run, &config, diag);
 }
@@ -178,18 +216,58 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
             backend->gpu_copying = c->devices[i].copying;
         }
     backend->queue.threads = c->suite.threads[0];
-    return out_environment(&c->s.report, backend, c->s.files, &all, c->o->common.save.hash,
-                           c->s.ctx);
+    return out_environment(&c->s.report, backend, c->s.files->count ? c->s.files : &c->suite_files,
+                           &all, c->o->common.save.hash, c->s.ctx);
 }
 
 /* ---- a case ---- */
+
+/* Describes what is measured: the suite, and which step and worker of its file or of the files given. */
+static const char *describe_input(char *out, size_t size, const struct bench *c, size_t input)
+{
+    const struct gcb_tensor *first = gcb_source_tensor(c->s.source, 0);
+    const bool suite = c->suite.name, file = !c->s.files->count && c->suite.inputs[input].file;
+
+    snprintf(out, size, "%s%s%s", suite ? "suite " : "", suite ? c->suite.name : "",
+             suite && file ? ", " : "");
+    return suite && !file
+               ? out
+               : gcb_append(out, size, "step %s%" PRIu64 ", worker %s%u",
+                            c->o->common.input.step ? "from " : "", first->step,
+                            c->o->common.input.worker ? "from " : "", (unsigned)first->worker);
+}
+
+/* Begins the cases of an input: prints the line above their tables. */
+static int begin_input(struct bench *c, size_t input, struct gcb_diag *diag)
+{
+    const char *name = c->suite.inputs[input].name;
+    const struct opt_list names = {.items = &name, .count = 1};
+    struct gcb_extent extent;
+    char words[120];
+    int err;
+
+    c->s.source = c->sources[input];
+    err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
+    if (err || !c->s.report.table)
+        return err;
+    if (input)
+        fputc('\n', c->s.report.out);
+    heading_print(c->s.report.out, c->s.files->count ? c->s.files : &names, &extent,
+                  describe_input(words, sizeof(words), c, input));
+    return 0;
+}
 
 /* Sets the fields that all rows of the case share. */
 static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
+    int err = 0;
 
-    (void)diag;
+    if (c->s.source != c->sources[at->input])
+        err = begin_input(c, at->input, diag);
+    if (err)
+        return err;
+    c->input = c->s.files->count ? NULL : c->suite.inputs[at->input].name;
     c->s.o.message.scope = (int)at->scope;
     c->s.bandwidth = *at->bandwidth;
     c->s.backend.queue.threads = at->threads;
@@ -214,14 +292,22 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     if (!out_wants_rows(&c->s.report))
         return 0;
     gcb_rows_result(&row, &c->s.setting, &c->methods[trial->method], trial);
+    if (c->input)
+        gcb_row_text(&row, GCB_FIELD_FILE, c->input);
     return session_put(&c->s, &row);
 }
 
+/* If there are several inputs, puts the name of the input before the name of the tensor. */
 static int on_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
+    char name[1024];
 
     (void)diag;
+    snprintf(name, sizeof(name), "%s/%s", c->input ? c->input : "",
+             gcb_results_text(row->json, GCB_FIELD_TENSOR));
+    if (c->input_count > 1)
+        gcb_row_text(row, GCB_FIELD_TENSOR, name);
     return session_put(&c->s, row);
 }
 
@@ -234,7 +320,7 @@ static void on_progress(void *ctx, double done)
 
 static const char *files_of(char *files, const struct bench *c)
 {
-    return c->s.files->count ? session_name_files(files, &c->s) : GCB_SOURCE_SYNTHETIC;
+    return c->input ? c->input : session_name_files(files, &c->s);
 }
 
 /* Sends a row for each method: its summary, or why the device cannot be used. */
@@ -313,35 +399,6 @@ static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_r
 
 /* ---- the command ---- */
 
-/* Describes what is measured: the suite, or which step and worker of the files. */
-static const char *describe_input(char *out, size_t size, const struct bench *c)
-{
-    const struct gcb_tensor *first = gcb_source_tensor(c->s.source, 0);
-
-    if (c->suite.name)
-        snprintf(out, size, "suite %s", c->suite.name);
-    else
-        snprintf(out, size, "step %s%" PRIu64 ", worker %s%u",
-                 c->o->common.input.step ? "from " : "", first->step,
-                 c->o->common.input.worker ? "from " : "", (unsigned)first->worker);
-    return out;
-}
-
-static int print_head(struct bench *c, struct gcb_diag *diag)
-{
-    const char *name = GCB_SOURCE_SYNTHETIC;
-    const struct opt_list synthetic = {.items = &name, .count = 1};
-    struct gcb_extent extent;
-    char words[80];
-    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
-
-    if (err || !c->s.report.table)
-        return err;
-    heading_print(c->s.report.out, c->s.files->count ? c->s.files : &synthetic, &extent,
-                  describe_input(words, sizeof(words), c));
-    return 0;
-}
-
 static int run_cases(struct bench *c, struct gcb_diag *diag)
 {
     const struct gcb_suite_observer observer = {
@@ -353,10 +410,8 @@ static int run_cases(struct bench *c, struct gcb_diag *diag)
         .stop = interrupt_stop,
         .ctx = c,
     };
-    int err = print_head(c, diag);
+    const int err = gcb_suite_run(c->run, &observer, diag);
 
-    if (!err)
-        err = gcb_suite_run(c->run, &observer, diag);
     progress_end(&c->s.progress);
     return err;
 }
@@ -379,7 +434,12 @@ static int finish(struct bench *c, struct gcb_diag *diag)
 static void release(struct bench *c)
 {
     gcb_suite_run_close(c->run);
+    c->s.source = NULL; /* one of c->sources */
     session_close(&c->s);
+    for (size_t i = 0; i < GCB_SUITE_INPUTS; i++)
+        gcb_source_close(c->sources[i]);
+    opt_list_fini(&c->suite_files);
+    gcb_strings_fini(&c->paths);
     gcb_free(c->methods);
     gcb_suite_fini(&c->suite);
 }
@@ -391,7 +451,7 @@ static int run_suite(const struct bench_options *o, const struct opt_list *opera
     int err = resolve(&c, ctx->diag);
 
     if (!err)
-        err = open_input(&c, ctx->diag);
+        err = open_inputs(&c, ctx->diag);
     interrupt_catch();
     if (!err)
         err = open_run(&c, ctx->diag);

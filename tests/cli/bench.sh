@@ -84,6 +84,16 @@ def synthetic():
     assert {r["suite"] for r in results} == {"mine"} and rows[0]["input_xxh3"] == []
 
 
+def inputs():
+    assert [(s["file"], s["elements"]) for s in summaries if s["method"] == "fp16"] == \
+        [("synthetic", 5096), ("correlated", 1024), ("real.h5", 161402)]
+    assert {r["file"] for r in results} == {"synthetic", "correlated", "real.h5"}
+    assert {r["step"] for r in results if r["file"] == "real.h5"} == {400}
+    assert [row["file"].split("/")[-1] for row in rows[0]["input_xxh3"]] == ["real.h5"]
+    named = {row["tensor"] for row in rows if row["record"] == "histogram"}
+    assert {"synthetic/normal/4K", "correlated/ar:rho=0.9/1K", "real.h5/fc.bias"} <= named
+
+
 def interrupted():
     assert rows[0]["record"] == "environment" and results and summaries
     assert {s["status"] for s in summaries} == {"interrupted"}
@@ -207,6 +217,25 @@ look synthetic
 run bench --suite "$tmp/mine.json" --step 1
 exits 2
 says "choose from a file"
+mkdir "$tmp/suites"
+ln -s "$(realpath "$sample")" "$tmp/real.h5"
+echo '{"schema": 1, "name": "mine", "methods": ["fp16"], "repeat": 1, "inputs": [
+  {"dist": "normal", "elements": ["4K", 1000]},
+  {"name": "correlated", "dist": "ar:rho=0.9", "elements": ["1K"]},
+  {"file": "../real.h5"}]}' >"$tmp/suites/inputs.json"
+run bench --suite "$tmp/suites/inputs.json" --force --results "$json" --histogram
+exits 0
+prints "suite mine, step 400, worker 0"
+check "a heading for each input" sh -c "grep -c 'suite mine' '$out' | grep -qx 3"
+look inputs
+sed 's/real.h5/absent.h5/' "$tmp/suites/inputs.json" >"$tmp/suites/absent.json"
+run bench --suite "$tmp/suites/absent.json"
+exits 1
+says "suite mine: its input ../absent.h5 is neither beside it nor in gcbench's datasets"
+sed 's|../real.h5|sample.h5|' "$tmp/suites/inputs.json" >"$tmp/suites/shipped.json"
+run bench --suite "$tmp/suites/shipped.json" --no-bandwidth
+exits 0
+prints "sample.h5: 1 step x 1 worker"
 for suite in quick ci paper-fft; do
     run bench --suite "$suite" --method fp16 --time-budget 1 --max-time 0.01
     exits 0

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/queue.h"
@@ -23,6 +24,7 @@ void gcb_suite_init(struct gcb_suite *s)
 void gcb_suite_fini(struct gcb_suite *s)
 {
     gcb_free(s->methods);
+    gcb_free(s->folder);
     json_decref(s->json);
     memset(s, 0, sizeof(*s));
 }
@@ -197,16 +199,18 @@ static int take_threads(const struct field *f, size_t i, const json_t *item)
     return threads >= 1 && threads <= GCB_THREADS_MOST ? 0 : bad(f, f->what);
 }
 
-static int add_input(const struct field *f, const struct gcb_source_synthetic *input)
+/* Adds a synthetic tensor, or the tensors of a layout, to the last input. */
+static int add_tensor(const struct field *f, const struct gcb_source_synthetic *tensor)
 {
-    if (f->s->input_count == GCB_SUITE_INPUTS)
+    if (f->s->tensor_count == GCB_SUITE_INPUTS)
         return bad(f, "has more than 64 tensors");
-    f->s->inputs[f->s->input_count++] = *input;
+    f->s->tensors[f->s->tensor_count++] = *tensor;
+    f->s->inputs[f->s->input_count - 1].count++;
     return 0;
 }
 
 /* Adds a tensor for each size of the list. */
-static int add_sizes(const struct field *f, struct gcb_source_synthetic *input,
+static int add_sizes(const struct field *f, struct gcb_source_synthetic *tensor,
                      const json_t *elements)
 {
     const size_t n = json_array_size(elements);
@@ -217,31 +221,61 @@ static int add_sizes(const struct field *f, struct gcb_source_synthetic *input,
         const char *text = json_string_value(item);
         const json_int_t number = json_integer_value(item);
 
-        input->elements = number > 0 ? (uint64_t)number : 0;
-        if (text && !gcb_parse_size(text, &input->elements))
-            input->elements = 0;
-        err = input->elements ? add_input(f, input)
-                              : bad(f, "has an invalid size (valid: 4096, \"16M\")");
+        tensor->elements = number > 0 ? (uint64_t)number : 0;
+        if (text && !gcb_parse_size(text, &tensor->elements))
+            tensor->elements = 0;
+        err = tensor->elements ? add_tensor(f, tensor)
+                               : bad(f, "has an invalid size (valid: 4096, \"16M\")");
     }
     return err;
+}
+
+/* Begins an input, or goes on with the last one if both have neither name nor file. */
+static int begin_input(const struct field *f, const char *name, const char *file)
+{
+    struct gcb_suite *s = f->s;
+    struct gcb_suite_input input = {.name = name, .file = file, .first = s->tensor_count};
+
+    if (!name)
+        input.name = !file                ? GCB_SOURCE_SYNTHETIC
+                     : strrchr(file, '/') ? strrchr(file, '/') + 1
+                                          : file;
+    if (!name && !file && s->input_count &&
+        strcmp(s->inputs[s->input_count - 1].name, input.name) == 0)
+        return 0;
+    for (size_t i = 0; i < s->input_count; i++)
+        if (strcmp(s->inputs[i].name, input.name) == 0)
+            return bad(f, "has a name twice; entries without a name must follow each other");
+    if (s->input_count == GCB_SUITE_INPUTS)
+        return bad(f, "has more than 64 entries");
+    s->inputs[s->input_count++] = input;
+    return 0;
 }
 
 static int take_input(const struct field *f, size_t i, const json_t *entry)
 {
     const json_t *dist = json_object_get(entry, "dist"), *layout = json_object_get(entry, "layout");
     const json_t *elements = json_object_get(entry, "elements");
-    struct gcb_source_synthetic input = {.layout = json_string_value(layout)};
+    const json_t *name = json_object_get(entry, "name"), *file = json_object_get(entry, "file");
+    struct gcb_source_synthetic tensor = {.layout = json_string_value(layout)};
+    const size_t keys = (size_t) !!name + (size_t) !!file + 2 * (size_t) !!dist;
     int err;
 
     (void)i;
-    if (!plain(dist) || !!layout == !!elements || json_object_size(entry) != 2 ||
-        (layout && !plain(layout)))
-        return bad(f, "must have in each entry dist, either elements or layout, and nothing else");
-    input.name = json_string_value(dist);
-    err = gcb_synthetic_parse(&input.dist, input.name, f->diag);
+    if (json_object_size(entry) != keys || (name && !plain(name)) ||
+        (file ? dist || !plain(file)
+              : !plain(dist) || !!layout == !!elements || (layout && !plain(layout))))
+        return bad(f,
+                   "must have in each entry either file, or dist and one of elements and layout; "
+                   "and name, if you like");
+    err = begin_input(f, json_string_value(name), json_string_value(file));
+    if (err || file)
+        return err;
+    tensor.name = json_string_value(dist);
+    err = gcb_synthetic_parse(&tensor.dist, tensor.name, f->diag);
     if (err)
         return err;
-    return layout ? add_input(f, &input) : add_sizes(f, &input, elements);
+    return layout ? add_tensor(f, &tensor) : add_sizes(f, &tensor, elements);
 }
 
 static int unknown(const char *file, const char *key, const struct field *fields, size_t count,
@@ -363,6 +397,7 @@ static int load_file(struct gcb_suite *s, const char *path, struct gcb_diag *dia
     size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
     const bool failed = !f || ferror(f);
     const int why = errno;
+    int err;
 
     if (f)
         fclose(f);
@@ -371,7 +406,25 @@ static int load_file(struct gcb_suite *s, const char *path, struct gcb_diag *dia
         return gcb_diag_set(diag, GCB_E_IO, "%s: cannot read: %s", file, strerror(why));
     if (n == sizeof(text))
         return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: longer than 64 KiB", file);
-    return gcb_suite_parse(s, text, n, path, diag);
+    err = gcb_suite_parse(s, text, n, path, diag);
+    s->folder = err ? NULL : gcb_strdup(path);
+    if (err || !s->folder)
+        return err ? err : gcb_diag_nomem(diag, strlen(path), "the folder of a suite");
+    *(strrchr(s->folder, '/') ? strrchr(s->folder, '/') + 1 : s->folder) = '\0';
+    return 0;
+}
+
+bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const char *file)
+{
+    char shipped[GCB_DATA_PATH];
+
+    if (s->folder &&
+        snprintf(out, GCB_DATA_PATH, "%s%s", file[0] == '/' ? "" : s->folder, file) <
+            GCB_DATA_PATH &&
+        access(out, R_OK) == 0)
+        return true;
+    return snprintf(shipped, sizeof(shipped), "datasets/%s", file) < (int)sizeof(shipped) &&
+           gcb_data_find(out, shipped);
 }
 
 static int no_suite(const char *name, struct gcb_diag *diag)

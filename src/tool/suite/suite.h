@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "src/tool/base/data.h"
 #include "src/tool/dump/layout.h"
 
 /*
@@ -17,8 +18,16 @@
 enum gcb_cache { GCB_CACHE_WARM, GCB_CACHE_COLD, GCB_CACHES };
 extern const char *const gcb_cache_names[]; /* ends with NULL */
 
+/* An entry of `inputs` with a name or a file, or neighbouring entries without: what a case measures together. */
+struct gcb_suite_input {
+    const char *name;    /* the `file` of its rows */
+    const char *file;    /* a dump; NULL: synthetic tensors */
+    size_t first, count; /* indices of the synthetic tensors in `tensors` */
+};
+
 struct gcb_suite {
     json_t *json;         /* owns the texts below; NULL: they are static */
+    char *folder;         /* of the suite's file, with the last '/'; NULL: a shipped suite */
     const char *name;     /* NULL: no suite, the defaults */
     const char **methods; /* method_count specs; none: all methods with default parameters */
     size_t method_count;
@@ -38,8 +47,10 @@ struct gcb_suite {
     double precision;     /* 0: the default */
     double time_budget;   /* seconds for the whole suite; 0: the default */
     unsigned max_samples; /* 0: the default */
-    struct gcb_source_synthetic inputs[GCB_SUITE_INPUTS]; /* used if no file is given */
+    struct gcb_suite_input inputs[GCB_SUITE_INPUTS]; /* used if no file is given */
     size_t input_count;
+    struct gcb_source_synthetic tensors[GCB_SUITE_INPUTS]; /* of all inputs */
+    size_t tensor_count;
 };
 
 /* Sets the defaults: one scope, device, thread and cache, no method, no input. */
@@ -55,6 +66,12 @@ int gcb_suite_load(struct gcb_suite *s, const char *name, struct gcb_diag *diag)
 /* Reads a suite from memory. `name` is for error messages. */
 int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const char *name,
                     struct gcb_diag *diag);
+
+/*
+ * Writes the path of an input's file: in the folder of the suite, or else, and for a shipped suite, in gcbench's own folder of
+ * datasets. Returns false if neither has it; out is then the last path tried.
+ */
+bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const char *file);
 
 /* The shipped suites: datasets/suites, compiled into the program. */
 struct gcb_suite_text {

@@ -6,31 +6,33 @@
 
 /* A case, as indices into the suite's lists. */
 struct place {
-    size_t scope, device, threads, cache;
+    size_t input, scope, device, threads, cache;
 };
 
 struct gcb_suite_run {
     struct gcb_suite_config config;
     const struct gcb_suite_observer *observer;
     struct gcb_queue queue;   /* with the current case's threads */
-    struct gcb_layout layout; /* layout of the current scope */
-    double weight;            /* work of a case of this scope: all methods on all messages */
+    struct gcb_layout layout; /* layout of the current input and scope */
+    double weight;            /* work of a case with this layout: all methods on all messages */
     double work, done;        /* work of all cases, and of the cases that ended */
     uint64_t bandwidth_bytes;
     struct gcb_bandwidth bandwidths[GCB_SUITE_THREADS];
     struct gcb_evict evict;
     struct gcb_budget budget;
     struct gcb_shapes *shapes; /* NULL: the current case collects none */
-    size_t shaped;             /* number of scopes for which a case has collected shapes */
+    size_t shaped;             /* number of layouts for which a case has collected shapes */
 };
 
-/* Plans the messages of a scope and estimates the work of a case. */
-static int plan_scope(struct gcb_suite_run *r, size_t scope, struct gcb_diag *diag)
+/* Plans the messages of an input and a scope, and estimates the work of a case. Layouts are numbered by input, then by
+ * scope. */
+static int plan_layout(struct gcb_suite_run *r, size_t number, struct gcb_diag *diag)
 {
     struct gcb_suite_config *c = &r->config;
     int err;
 
-    c->layout.scope = c->suite->scopes[scope];
+    c->run.source = c->sources[number / c->suite->scope_count];
+    c->layout.scope = c->suite->scopes[number % c->suite->scope_count];
     gcb_layout_fini(&r->layout);
     err = gcb_layout_init(&r->layout, c->run.source, &c->layout, diag);
     r->weight = 0.0;
@@ -49,8 +51,8 @@ static int estimate_work(struct gcb_suite_run *r, struct gcb_diag *diag)
     for (size_t i = 0; i < s->device_count; i++)
         times += !r->config.devices[i].why.status;
     times *= s->thread_count * s->cache_count;
-    for (size_t i = 0; !err && i < s->scope_count; i++) {
-        err = plan_scope(r, i, diag);
+    for (size_t i = 0; !err && i < r->config.source_count * s->scope_count; i++) {
+        err = plan_layout(r, i, diag);
         r->work += err ? 0.0 : r->weight * (double)times;
         if (!err && gcb_run_bandwidth_bytes(&r->layout) > r->bandwidth_bytes)
             r->bandwidth_bytes = gcb_run_bandwidth_bytes(&r->layout);
@@ -186,7 +188,13 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
     return err ? err : gcb_run(result, &config, &observer, diag);
 }
 
-/* Shapes do not depend on device, threads and caches, so only the first case of a scope collects them. */
+/* The number of a case's layout. */
+static size_t layout_of(const struct gcb_suite *s, const struct place *at)
+{
+    return at->input * s->scope_count + at->scope;
+}
+
+/* Shapes do not depend on device, threads and caches, so only the first case of a layout collects them. */
 static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct gcb_diag *diag)
 {
     const struct gcb_shapes_config config = {
@@ -196,9 +204,9 @@ static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct 
         .queue = &r->queue,
     };
 
-    if (r->shaped > at->scope || !(config.histogram || config.spectrum))
+    if (r->shaped > layout_of(r->config.suite, at) || !(config.histogram || config.spectrum))
         return 0;
-    r->shaped = at->scope + 1;
+    r->shaped = layout_of(r->config.suite, at) + 1;
     return gcb_shapes_create(&r->shapes, &config, diag);
 }
 
@@ -220,6 +228,7 @@ static int run_case(struct gcb_suite_run *r, const struct place *place, bool *in
     const struct gcb_suite *s = r->config.suite;
     const struct gcb_suite_observer *o = r->observer;
     const struct gcb_suite_case at = {
+        .input = place->input,
         .scope = s->scopes[place->scope],
         .cache = s->caches[place->cache],
         .threads = s->threads[place->threads],
@@ -255,7 +264,8 @@ static struct place place_of(const struct gcb_suite *s, size_t i)
         .cache = i % s->cache_count,
         .threads = i / s->cache_count % s->thread_count,
         .device = i / (s->cache_count * s->thread_count) % s->device_count,
-        .scope = i / (s->cache_count * s->thread_count * s->device_count),
+        .scope = i / (s->cache_count * s->thread_count * s->device_count) % s->scope_count,
+        .input = i / (s->cache_count * s->thread_count * s->device_count * s->scope_count),
     };
 }
 
@@ -263,8 +273,9 @@ int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *obse
                   struct gcb_diag *diag)
 {
     const struct gcb_suite *s = r->config.suite;
-    const size_t cases = s->scope_count * s->device_count * s->thread_count * s->cache_count;
-    size_t planned = s->scope_count; /* index of the scope of r->layout; at first invalid */
+    const size_t cases = r->config.source_count * s->scope_count * s->device_count *
+                         s->thread_count * s->cache_count;
+    size_t planned = SIZE_MAX; /* number of the layout in r->layout */
     bool interrupted = false;
     int err = 0;
 
@@ -273,9 +284,9 @@ int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *obse
     for (size_t i = 0; !err && i < cases && !interrupted; i++) {
         const struct place at = place_of(s, i);
 
-        if (at.scope != planned)
-            err = plan_scope(r, at.scope, diag);
-        planned = at.scope;
+        if (layout_of(s, &at) != planned)
+            err = plan_layout(r, layout_of(s, &at), diag);
+        planned = layout_of(s, &at);
         if (!err)
             err = run_case(r, &at, &interrupted, diag);
     }

@@ -7,8 +7,8 @@
 #include "src/tool/trial/run.h"
 
 /*
- * Runs the cases of a suite: all combinations of its scopes, devices, numbers of threads and states of the caches. A case
- * runs all methods on all messages. The order is by scope, then device, then threads, then cache.
+ * Runs the cases of a suite: all combinations of its inputs, scopes, devices, numbers of threads and states of the caches.
+ * A case runs all methods on all messages of an input. The order is by input, then scope, device, threads and cache.
  */
 
 /* A device of the suite. */
@@ -21,16 +21,20 @@ struct gcb_suite_device {
 
 /* All pointers are borrowed until the run is closed. */
 struct gcb_suite_config {
-    const struct gcb_suite *suite;   /* all its timings are set, none is 0 for a default */
-    struct gcb_layout_config layout; /* the scope is set for each case */
-    struct gcb_run_config run; /* layout, timing, queue, device and budget are set for each case */
+    const struct gcb_suite *suite;     /* all its timings are set, none is 0 for a default */
+    struct gcb_layout_config layout;   /* the scope is set for each case */
+    struct gcb_source *const *sources; /* the inputs; source_count of them, at least 1 */
+    size_t source_count;
+    /* source, layout, timing, queue, device and budget are set for each case */
+    struct gcb_run_config run;
     struct gcb_suite_device *devices; /* suite->device_count devices */
-    bool histogram, spectrum;         /* make these rows, once for each scope */
+    bool histogram, spectrum;         /* make these rows, once for each input and scope */
     bool no_bandwidth;                /* do not measure memory bandwidth */
     bool no_sums;                     /* do not time sums of messages */
 };
 
 struct gcb_suite_case {
+    size_t input; /* index of its source */
     enum gcb_scope scope;
     enum gcb_cache cache;
     int threads;
@@ -46,7 +50,7 @@ struct gcb_suite_observer {
     int (*end)(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
                struct gcb_diag *diag);
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
-    /* Takes a row of a histogram or spectrum, after the first case of a scope, and releases it. */
+    /* Takes a row of a histogram or spectrum, after the first case of an input and scope, and releases it. */
     int (*shape)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
     void (*progress)(void *ctx, double done); /* share of all cases, 0 to 1 */
     bool (*stop)(void *ctx);                  /* called often; true interrupts the run */

@@ -57,10 +57,37 @@ static void test_everything(void **state)
     assert_true(s.cache_count == 2 && s.caches[0] == GCB_CACHE_COLD);
     assert_true(s.warmup == 0 && s.min_time == 0.5 && s.max_time == 2.0 && s.precision == 0.1);
     assert_true(s.time_budget == 7.0 && s.max_samples == 99);
-    assert_int_equal(s.input_count, 3);
-    assert_true(s.inputs[0].elements == 4096 && s.inputs[1].elements == 100);
-    assert_true(s.inputs[2].dist.dist == GCB_DIST_STUDENT_T && s.inputs[2].dist.df == 4.0);
-    assert_string_equal(s.inputs[2].layout, "resnet50");
+    assert_true(s.input_count == 1 && s.inputs[0].count == 3);
+    assert_string_equal(s.inputs[0].name, "synthetic");
+    assert_true(s.tensors[0].elements == 4096 && s.tensors[1].elements == 100);
+    assert_true(s.tensors[2].dist.dist == GCB_DIST_STUDENT_T && s.tensors[2].dist.df == 4.0);
+    assert_string_equal(s.tensors[2].layout, "resnet50");
+    gcb_suite_fini(&s);
+}
+
+/* Entries with a name or a file are inputs of their own; neighbours without are one input. */
+static void test_inputs(void **state)
+{
+    struct gcb_suite s;
+
+    (void)state;
+    assert_int_equal(parse(&s,
+                           HEAD ",\"nearer_than\":\"topk\",\"inputs\":["
+                                "{\"dist\":\"normal\",\"elements\":[1,2]},"
+                                "{\"dist\":\"laplace\",\"elements\":[3]},"
+                                "{\"name\":\"ar\",\"dist\":\"ar:rho=0.9\",\"elements\":[4]},"
+                                "{\"file\":\"x/a.h5\"},{\"file\":\"b.h5\",\"name\":\"real\"}]}",
+                           NULL),
+                     0);
+    assert_string_equal(s.nearer_than, "topk");
+    assert_int_equal(s.input_count, 4);
+    assert_true(s.inputs[0].first == 0 && s.inputs[0].count == 3 && !s.inputs[0].file);
+    assert_true(s.inputs[1].first == 3 && s.inputs[1].count == 1 && !s.inputs[1].file);
+    assert_string_equal(s.inputs[0].name, "synthetic");
+    assert_string_equal(s.inputs[1].name, "ar");
+    assert_string_equal(s.inputs[2].name, "a.h5");
+    assert_string_equal(s.inputs[2].file, "x/a.h5");
+    assert_string_equal(s.inputs[3].name, "real");
     gcb_suite_fini(&s);
 }
 
@@ -97,14 +124,24 @@ static const char *const wrong[][2] = {
     {HEAD ",\"time_budget\":0}", "time_budget must be a number"},
     {HEAD ",\"repeat\":3,\"precision\":0.1}", "repeat fixes the amount of work"},
     {HEAD ",\"inputs\":{}}", "inputs must be a list"},
-    {HEAD ",\"inputs\":[{\"dist\":\"normal\"}]}", "dist, either elements or layout"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\"}]}", "one of elements and layout"},
     {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[4],\"layout\":\"gpt2\"}]}",
-     "dist, either elements or layout"},
+     "one of elements and layout"},
     {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[4],\"more\":1}]}",
-     "dist, either elements or layout"},
+     "one of elements and layout"},
     {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[\"4X\"]}]}", "an invalid size"},
     {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[-4]}]}", "an invalid size"},
     {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":4}]}", "elements are not a list"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[4],\"file\":\"a.h5\"}]}",
+     "either file, or dist"},
+    {HEAD ",\"inputs\":[{\"file\":7}]}", "either file, or dist"},
+    {HEAD ",\"inputs\":[{\"file\":\"a.h5\",\"layout\":\"gpt2\"}]}", "either file, or dist"},
+    {HEAD ",\"inputs\":[{\"file\":\"a.h5\",\"name\":\"\"}]}", "either file, or dist"},
+    {HEAD ",\"inputs\":[{\"file\":\"b/a.h5\"},{\"file\":\"a.h5\"}]}", "has a name twice"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[4]},{\"file\":\"a.h5\"},"
+          "{\"dist\":\"normal\",\"elements\":[5]}]}",
+     "entries without a name must follow each other"},
+    {HEAD ",\"nearer_than\":1}", "nearer_than must be a method"},
     {HEAD ",\"inputs\":[{\"dist\":\"cauchy\",\"elements\":[4]}]}", "cauchy"},
 };
 
@@ -137,8 +174,18 @@ static void test_shipped(void **state)
         assert_true(s.input_count > 0);
         for (size_t k = 0; k < s.method_count; k++)
             assert_int_equal(gcb_method_parse(&m, s.methods[k], NULL), 0);
-        assert_int_equal(gcb_source_open_synthetic(&source, s.inputs, s.input_count, 1, NULL), 0);
-        gcb_source_close(source);
+        for (size_t k = 0; k < s.input_count; k++) {
+            const struct gcb_suite_input *in = &s.inputs[k];
+            char path[GCB_DATA_PATH];
+
+            if (in->file) {
+                assert_true(gcb_suite_find(path, &s, in->file));
+                continue;
+            }
+            assert_int_equal(
+                gcb_source_open_synthetic(&source, &s.tensors[in->first], in->count, 1, NULL), 0);
+            gcb_source_close(source);
+        }
         gcb_suite_fini(&s);
     }
     assert_int_equal(gcb_suite_load(&s, "ci", NULL), 0);
@@ -170,9 +217,9 @@ static void test_load(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_wrong),    cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_inputs),     cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_everything), cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_shipped),    cmocka_unit_test(test_load),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,8 +49,9 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     (void)diag;
     assert_int_equal(at->layout->count, at->scope == GCB_SCOPE_MODEL ? 1 : 3);
     assert_true(at->bandwidth->bytes == 0);
-    snprintf(text, sizeof(text), "[%c%s%d%c", at->scope == GCB_SCOPE_MODEL ? 'm' : 't',
-             at->device->name, at->threads, gcb_cache_names[at->cache][0]);
+    snprintf(text, sizeof(text), "[%.*s%c%s%d%c", s->config.source_count > 1 ? 1 : 0,
+             at->input ? "b" : "a", at->scope == GCB_SCOPE_MODEL ? 'm' : 't', at->device->name,
+             at->threads, gcb_cache_names[at->cache][0]);
     say(s, text);
     return 0;
 }
@@ -108,7 +109,7 @@ static void open_suite(struct seen *s)
     memset(s, 0, sizeof(*s));
     assert_int_equal(gcb_suite_parse(&s->suite, SUITE, strlen(SUITE), "f.json", NULL), 0);
     assert_int_equal(
-        gcb_source_open_synthetic(&s->source, s->suite.inputs, s->suite.input_count, 1, NULL), 0);
+        gcb_source_open_synthetic(&s->source, s->suite.tensors, s->suite.tensor_count, 1, NULL), 0);
     assert_int_equal(gcb_method_parse(&s->methods[0], "identity", NULL), 0);
     assert_int_equal(gcb_method_parse(&s->methods[1], "fp16", NULL), 0);
     gcb_kernels_init(&s->kernels, gcb_cpu_detect());
@@ -118,8 +119,9 @@ static void open_suite(struct seen *s)
     s->devices[1].why.status = GCB_E_BACKEND;
     s->config = (struct gcb_suite_config){
         .suite = &s->suite,
-        .run = {.source = s->source,
-                .methods = s->methods,
+        .sources = &s->source,
+        .source_count = 1,
+        .run = {.methods = s->methods,
                 .method_count = METHODS,
                 .trial = {.kernels = &s->kernels, .queue = &s->queue, .seed = 1},
                 .nonfinite = GCB_POLICY_RAW},
@@ -177,6 +179,30 @@ static void test_shapes(void **state)
     close_suite(&s);
 }
 
+/* The cases of an input follow each other, and each input has histograms of its own. */
+static void test_inputs(void **state)
+{
+    const struct gcb_source_synthetic tensors[] = {
+        {.name = "x", .elements = 5}, {.name = "y", .elements = 6}, {.name = "z", .elements = 7}};
+    struct gcb_source *sources[2];
+    struct seen s;
+
+    (void)state;
+    open_suite(&s);
+    sources[0] = s.source;
+    assert_int_equal(gcb_source_open_synthetic(&sources[1], tensors, 3, 1, NULL), 0);
+    s.config.sources = sources;
+    s.config.source_count = 2;
+    s.config.histogram = true;
+    s.suite.thread_count = s.suite.device_count = 1;
+    assert_int_equal(run(&s), 0);
+    assert_string_equal(s.text, "[amc1w..]s[amc1c..][atc1w......]s[atc1c......]"
+                                "[bmc1w..]s[bmc1c..][btc1w......]s[btc1c......]");
+    assert_true(s.done > 1.0 - 1e-9);
+    close_suite(&s);
+    gcb_source_close(sources[1]);
+}
+
 static void test_ends(void **state)
 {
     struct seen s;
@@ -213,10 +239,8 @@ static void test_measure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_measure),
+        cmocka_unit_test(test_order), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_ends),  cmocka_unit_test(test_measure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
