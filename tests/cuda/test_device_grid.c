@@ -4,6 +4,7 @@
  */
 #include "tests/cuda/device_test.h"
 #include "tests/gpu/check_cases.h"
+#include "tests/support/device_reduce.h"
 #include "tests/support/device_sum.h"
 
 static struct check_case *cases;
@@ -35,6 +36,10 @@ static void every_case(void **state)
             device_same_memory(&device, c->spec, 5001);
         if (c->kind == CHECK_SUM)
             device_same_sums(&device, c->spec, 70001);
+        if (c->kind == CHECK_REDUCE)
+            assert_int_equal(
+                device_same_reduce(&device, c->spec, 70001, &(struct reduce_options){.workers = 2}),
+                0);
     }
 }
 

@@ -247,6 +247,67 @@ static const struct promise values[] = {
     {"range, uniform", TO_DECODE, 0, "topk:values=uniform", "topk", SMALL},
 };
 
+/* ---- all-reduces ---- */
+
+static const struct promise reduces[] = {
+    {"all-reduce of identity, fp16, bf16", 1, 0, "identity", NULL, SMALL},
+    {"all-reduce of identity, fp16, bf16", 1, 0, "fp16", NULL, SMALL},
+    {"all-reduce of identity, fp16, bf16", 4, 0, "bf16", NULL, SMALL},
+    {"all-reduce of qsgd", 1, 0, "qsgd", NULL, SMALL},
+    {"all-reduce of qsgd", 1, 0, "qsgd:bucket=5000,norm=l2", NULL, SAMPLED},
+    {"all-reduce of qsgd", 2, 0, "qsgd", NULL, SMALL},
+    {"all-reduce of qsgd", 3, 0, "qsgd:bits=8", NULL, SMALL},
+    {"all-reduce of qsgd", 4, 0, "qsgd", NULL, SMALL},
+    {"all-reduce of terngrad", 1, 0, "terngrad", NULL, SMALL},
+    {"all-reduce of terngrad", 2, 0, "terngrad", NULL, SMALL},
+    {"all-reduce of terngrad", 3, 0, "terngrad", NULL, SMALL},
+    {"all-reduce of terngrad", 4, 0, "terngrad", NULL, SMALL},
+};
+
+/* The launches of one call, by the column of the table. They are dropped. */
+static unsigned launches_to_reduce(const struct promise *p)
+{
+    const struct gcb_coder_config config = {.env = {.count = p->n, .path = "w", .workers = 2}};
+    struct gcb_device_batch_config room = {.messages = 1};
+    const struct gcb_device_reduce_ops *ops;
+    struct gcb_device_share own = {.weight = 0.5f};
+    struct gcb_device_batch *batch = NULL;
+    struct gcb_device_coder *coder = NULL;
+    struct gcb_device_call call;
+    struct gcb_method method;
+    void *memory[5] = {NULL}; /* x, values, what is kept, update, own */
+    const void *state;
+    unsigned launches;
+
+    assert_int_equal(gcb_method_parse(&method, p->spec, NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&coder, &device, &method, &config, NULL), 0);
+    ops = gcb_device_coder_reduce(coder, &state);
+    room.scratch = ops->scratch ? ops->scratch(state) : 0;
+    assert_int_equal(gcb_device_batch_create(&batch, &device, &room, NULL), 0);
+    assert_int_equal(gcb_device_batch_call(&call, batch, 0, room.scratch, NULL), 0);
+    for (size_t i = 0; i < COUNT(memory); i++)
+        assert_int_equal(device.module->alloc(&memory[i], p->n * sizeof(float), NULL), 0);
+    own.x_dev = memory[0];
+    own.values_dev = memory[1];
+    own.kept_dev = memory[2];
+    gcb_host_idle(true);
+    if (p->column == 2)
+        ops->absorb_async(state, 0, memory[1], &own, &call);
+    else if (p->column == 4)
+        ops->conclude_async(state, memory[1], &own, memory[3], memory[4], &call);
+    else
+        ops->contribute_async(state, p->column == 3, &own, &call);
+    launches = (unsigned)device.module->launches(gcb_device_batch_stream(batch));
+    gcb_device_batch_destroy(batch);
+    gcb_host_idle(false);
+    gcb_device_coder_destroy(coder);
+    for (size_t i = 0; i < COUNT(memory); i++)
+        device.module->free(memory[i]);
+    return launches;
+}
+
+/* ---- the page ---- */
+
 /* A row of table `table` of the page; cells start after the bars. */
 static bool find_row(char *line, size_t size, const char *row)
 {
@@ -308,6 +369,18 @@ static void values_as_the_page_says(void **state)
     check_promises(values, COUNT(values));
 }
 
+static void reduces_as_the_page_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(reduces); i++) {
+        const struct promise *p = &reduces[i];
+
+        if (launches_to_reduce(p) != number_in(p))
+            fail_msg("row '%s', column %u: %s takes %u launches, the page says %u", p->row,
+                     p->column, p->spec, launches_to_reduce(p), number_in(p));
+    }
+}
+
 static const char *const indices[] = {"u32",    "bitmap", "block",   "elias-fano",
                                       "golomb", "varint", "adaptive"};
 
@@ -342,6 +415,8 @@ static bool is_counted(const char *row, size_t length)
         found |= strlen(codecs[i].row) == length && strncmp(codecs[i].row, row, length) == 0;
     for (size_t i = 0; i < COUNT(values); i++)
         found |= strlen(values[i].row) == length && strncmp(values[i].row, row, length) == 0;
+    for (size_t i = 0; i < COUNT(reduces); i++)
+        found |= strlen(reduces[i].row) == length && strncmp(reduces[i].row, row, length) == 0;
     for (size_t i = 0; i < COUNT(indices); i++)
         found |= strlen(indices[i]) == length && strncmp(indices[i], row, length) == 0;
     return found;
@@ -373,7 +448,7 @@ static void no_row_is_left_out(void **state)
         }
     }
     fclose(f);
-    assert_int_equal(tables, 3);
+    assert_int_equal(tables, 4);
     assert_true(rows > 20);
 }
 
@@ -460,9 +535,10 @@ static void a_bucket_takes_one_set(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codecs_as_the_page_says),       cmocka_unit_test(values_as_the_page_says),
-        cmocka_unit_test(indices_as_the_page_says),      cmocka_unit_test(no_row_is_left_out),
-        cmocka_unit_test(quantisers_take_three_at_most), cmocka_unit_test(a_bucket_takes_one_set),
+        cmocka_unit_test(codecs_as_the_page_says),  cmocka_unit_test(values_as_the_page_says),
+        cmocka_unit_test(indices_as_the_page_says), cmocka_unit_test(no_row_is_left_out),
+        cmocka_unit_test(reduces_as_the_page_says), cmocka_unit_test(quantisers_take_three_at_most),
+        cmocka_unit_test(a_bucket_takes_one_set),
     };
 
     if (argc < 2)
