@@ -199,11 +199,18 @@ struct gcb_memory_state {
     float *momentum; /* of dgc and delay; NULL: not wanted */
     /* Steps since the last message (delay), and redsync's threshold. All 0 in a new encoder. */
     uint64_t counters[8];
+    /* What the method keeps besides, such as powersgd's Q: an array of `kept_bytes` bytes, at least as many as
+     * gcb_encoder_kept_bytes says. Only the same version of the library can read it. NULL: not wanted */
+    void *kept;
+    size_t kept_bytes; /* saving sets it to the bytes written, if `kept` is not NULL */
 };
+
+/* Number of bytes that gcb_encoder_save writes to `kept`; 0 for most methods. gcb_encoder_set may change it. */
+size_t gcb_encoder_kept_bytes(const struct gcb_encoder *encoder);
 
 /*
  * Copies the state of an encoder. An array that the method does not have becomes 0. GCB_E_INVALID: the size is
- * impossible, or a field that this library does not know is not 0.
+ * impossible, or a field that this library does not know is not 0. GCB_E_NOSPACE: kept_bytes is too small.
  */
 int gcb_encoder_save(const struct gcb_encoder *encoder, struct gcb_memory_state *state,
                      struct gcb_diag *diag);
@@ -214,12 +221,14 @@ struct gcb_memory_view {
     const float *residual; /* NULL: all 0 */
     const float *momentum; /* NULL: all 0 */
     uint64_t counters[8];
+    const void *kept; /* NULL: as in a new encoder */
+    size_t kept_bytes;
 };
 
 /*
  * Puts a saved state into an encoder of the same method, count and options, which then gives the same bytes as the
- * saved one would. After a failure the encoder is as before. GCB_E_INVALID: as gcb_encoder_save. GCB_E_MISMATCH: the
- * method cannot have this state. GCB_E_NONFINITE: an array has an infinity or NaN.
+ * saved one would. The state may be hostile. After a failure the encoder is as before. GCB_E_INVALID: as
+ * gcb_encoder_save. GCB_E_MISMATCH: the method cannot have this state. GCB_E_NONFINITE: an array has an infinity or NaN.
  */
 int gcb_encoder_restore(struct gcb_encoder *encoder, const struct gcb_memory_view *saved,
                         struct gcb_diag *diag);
@@ -435,10 +444,13 @@ int gcb_exchange_set(struct gcb_exchange *exchange, const char *key, const char 
                      struct gcb_diag *diag);
 
 /*
- * For checkpoints: gcb_encoder_save and gcb_encoder_restore for the memory of an exchange. If one worker restores, all
- * must, because what a method keeps apart from its memory and redsync's threshold begins anew (PowerSGD's warm start,
- * for example). A step that was begun ends. GCB_E_NOMEM: the exchange is as before.
+ * For checkpoints: the same as gcb_encoder_kept_bytes, gcb_encoder_save and gcb_encoder_restore, between two steps. All
+ * workers must save after the same step, and restore together, all with `kept` or all without. Then the next steps give
+ * the same updates, bit for bit, as without a restart. Without `kept`, what the method and the collective keep besides
+ * the memory (powersgd's Q, oktopk's regions) begins anew. Restoring ends a step that was begun. GCB_E_NOMEM: the
+ * exchange is as before.
  */
+size_t gcb_exchange_kept_bytes(const struct gcb_exchange *exchange);
 int gcb_exchange_save(const struct gcb_exchange *exchange, struct gcb_memory_state *state,
                       struct gcb_diag *diag);
 int gcb_exchange_restore(struct gcb_exchange *exchange, const struct gcb_memory_view *saved,

@@ -41,10 +41,21 @@ static void check_state(const char *spec, const struct gcb_options *options, str
                         const float *x, uint64_t n)
 {
     const size_t bytes = ((size_t)n + 1) * sizeof(float);
+    const size_t kept_bytes = gcb_encoder_kept_bytes(e);
     struct gcb_memory_state state = {
-        .size = sizeof(state), .residual = malloc(bytes), .momentum = malloc(bytes)};
+        .size = sizeof(state),
+        .residual = malloc(bytes),
+        .momentum = malloc(bytes),
+        .kept = malloc(kept_bytes + 1),
+        .kept_bytes = kept_bytes,
+    };
     struct gcb_memory_view view = {
-        .size = sizeof(view), .residual = state.residual, .momentum = state.momentum};
+        .size = sizeof(view),
+        .residual = state.residual,
+        .momentum = state.momentum,
+        .kept = state.kept,
+        .kept_bytes = kept_bytes,
+    };
     struct gcb_encoder *restored = NULL;
     struct gcb_diag diag = {0};
     uint8_t *message[2];
@@ -64,6 +75,7 @@ static void check_state(const char *spec, const struct gcb_options *options, str
         free(message[i]);
     free(state.residual);
     free(state.momentum);
+    free(state.kept);
     gcb_encoder_close(restored);
 }
 

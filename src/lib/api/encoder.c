@@ -260,16 +260,32 @@ int gcb_encode(struct gcb_encoder *e, uint64_t step, uint32_t worker, const void
 
 /* ---- between steps ---- */
 
+static struct gcb_checkpoint checkpoint_of(const struct gcb_encoder *e)
+{
+    return (struct gcb_checkpoint){.count = e->count, .memory = e->memory, .encoder = e->coder};
+}
+
+size_t gcb_encoder_kept_bytes(const struct gcb_encoder *e)
+{
+    const struct gcb_checkpoint c = checkpoint_of(e);
+
+    return gcb_checkpoint_bytes(&c);
+}
+
 int gcb_encoder_save(const struct gcb_encoder *e, struct gcb_memory_state *state,
                      struct gcb_diag *diag)
 {
-    return gcb_checkpoint_save(e->memory, e->coder, e->count, state, diag);
+    const struct gcb_checkpoint c = checkpoint_of(e);
+
+    return gcb_checkpoint_save(&c, state, diag);
 }
 
 int gcb_encoder_restore(struct gcb_encoder *e, const struct gcb_memory_view *saved,
                         struct gcb_diag *diag)
 {
-    return gcb_checkpoint_restore(e->memory, e->coder, e->count, saved, diag);
+    const struct gcb_checkpoint c = checkpoint_of(e);
+
+    return gcb_checkpoint_restore(&c, saved, diag);
 }
 
 /* Makes coders for the changed method. */

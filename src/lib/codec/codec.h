@@ -106,6 +106,15 @@ static inline void gcb_addition_mark(const struct gcb_addition *to, uint64_t i, 
 
 #define GCB_KEPT 3
 
+/* Saves and restores what a state keeps from step to step, if that is more than GCB_KEPT numbers. */
+struct gcb_keeper {
+    uint64_t (*bytes)(const void *state); /* depends only on what the state was made for */
+    void (*write)(const void *state, struct gcb_wbuf *out); /* writes `bytes` bytes */
+    /* Reads `bytes` bytes, which may be hostile; `in` NULL: becomes like a new state. GCB_E_MISMATCH: no state can have
+     * written them; nothing has changed. */
+    int (*read)(void *state, struct gcb_rbuf *in);
+};
+
 struct gcb_codec_ops {
     size_t state_size; /* bytes; the coder zeroes them, stores the parameters, then calls init */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
@@ -139,6 +148,7 @@ struct gcb_codec_ops {
      * GCB_E_MISMATCH for numbers that the encoder cannot have. NULL: nothing is kept. */
     void (*save)(const void *state, uint64_t *kept);
     int (*restore)(void *state, const uint64_t *kept);
+    const struct gcb_keeper *keeper; /* NULL: an encoder keeps nothing else */
     /* Not timed. The state is a decoder's, and decode would return 0 for this payload. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
     /* number of elements that the last encode clamped; NULL if this codec never clamps */

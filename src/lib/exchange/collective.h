@@ -59,6 +59,8 @@ struct gcb_collective_ops {
     int (*describe)(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag);
     /* The encoder whose clamped count, largest magnitude and density describe the step, or NULL. */
     struct gcb_coder *(*encoder)(void *state);
+    /* What the state keeps from step to step, besides that encoder. NULL: nothing. */
+    const struct gcb_keeper *keeper;
     /* After the last round: did some worker give infinities or NaNs, so that the update has them? NULL: never, or unknown. */
     bool (*spoilt)(const void *state);
     /* Is the sum over all workers of weight times own the update, up to rounding? */

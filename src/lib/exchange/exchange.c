@@ -212,26 +212,46 @@ int gcb_exchange_set_norm(struct gcb_exchange *e, double norm, struct gcb_diag *
     return 0;
 }
 
+static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e, void *state)
+{
+    return (struct gcb_checkpoint){
+        .count = e->env.coder.env.count,
+        .memory = e->memory,
+        .encoder = e->ops->encoder(state),
+        .keeper = e->ops->keeper,
+        .state = state,
+    };
+}
+
+size_t gcb_exchange_kept_bytes(const struct gcb_exchange *e)
+{
+    const struct gcb_checkpoint c = checkpoint_of(e, e->state);
+
+    return gcb_checkpoint_bytes(&c);
+}
+
 int gcb_exchange_save(const struct gcb_exchange *e, struct gcb_memory_state *state,
                       struct gcb_diag *diag)
 {
-    return gcb_checkpoint_save(e->memory, e->ops->encoder(e->state), e->env.coder.env.count, state,
-                               diag);
+    const struct gcb_checkpoint c = checkpoint_of(e, e->state);
+
+    return gcb_checkpoint_save(&c, state, diag);
 }
 
-/* The collective begins anew, so that all workers agree about what they kept outside of their memories. */
+/* The collective is made anew, so that nothing but what was saved is left of the steps before. */
 int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *saved,
                          struct gcb_diag *diag)
 {
-    void *state = NULL;
+    struct gcb_checkpoint c;
+    void *state;
     int err = e->ops->create(&state, &e->env, diag);
 
-    if (!err)
-        err = gcb_checkpoint_restore(e->memory, e->ops->encoder(state), e->env.coder.env.count,
-                                     saved, diag);
+    if (err)
+        return err;
+    c = checkpoint_of(e, state);
+    err = gcb_checkpoint_restore(&c, saved, diag);
     if (err) {
-        if (state)
-            e->ops->destroy(state);
+        e->ops->destroy(state);
         return err;
     }
     e->ops->destroy(e->state);

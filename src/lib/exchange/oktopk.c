@@ -109,6 +109,55 @@ static int oktopk_begin(void *state, const struct gcb_contribution *in, struct g
     return gcb_pieces_begin(&s->p, in, diag);
 }
 
+/* ---- checkpoints ---- */
+
+static uint64_t oktopk_kept_bytes(const void *state)
+{
+    const struct oktopk *s = state;
+
+    return 3 * sizeof(uint64_t) + (s->p.env.workers - 1) * sizeof(*s->boundaries);
+}
+
+static void oktopk_write(const void *state, struct gcb_wbuf *out)
+{
+    const struct oktopk *s = state;
+
+    gcb_put_u64(out, s->divided_at);
+    gcb_put_u64(out, s->estimated_at);
+    gcb_put_u32(out, s->threshold);
+    gcb_put_u32(out, s->divided + 2u * s->estimated);
+    for (unsigned w = 1; w < s->p.env.workers; w++)
+        gcb_put_u64(out, s->boundaries[w]);
+}
+
+/* Called only for a new state, which needs no change to be like one. */
+static int oktopk_read(void *state, struct gcb_rbuf *in)
+{
+    struct oktopk *s = state;
+    uint32_t known;
+
+    if (!in)
+        return 0;
+    s->divided_at = gcb_get_u64(in);
+    s->estimated_at = gcb_get_u64(in);
+    s->threshold = gcb_get_u32(in);
+    known = gcb_get_u32(in);
+    s->divided = known & 1;
+    s->estimated = known & 2;
+    for (unsigned w = 1; w < s->p.env.workers; w++) {
+        s->boundaries[w] = gcb_get_u64(in);
+        if (s->boundaries[w] < s->boundaries[w - 1] || s->boundaries[w] > s->p.env.coder.env.count)
+            return GCB_E_MISMATCH;
+    }
+    return in->failed || known > 3 || s->threshold >= GCB_INF_BITS ? GCB_E_MISMATCH : 0;
+}
+
+static const struct gcb_keeper oktopk_keeper = {
+    .bytes = oktopk_kept_bytes,
+    .write = oktopk_write,
+    .read = oktopk_read,
+};
+
 /* ---- regions ---- */
 
 /* The boundaries that divide this worker's selection evenly; or the positions, if it has none. */
@@ -367,6 +416,7 @@ const struct gcb_collective_ops gcb_collective_oktopk = {
     .settle = gcb_pieces_settle,
     .describe = gcb_pieces_describe,
     .encoder = gcb_pieces_encoder,
+    .keeper = &oktopk_keeper,
     .spoilt = gcb_pieces_spoilt,
     .conserves = gcb_pieces_conserves,
     .add_selection = gcb_pieces_add_selection,

@@ -89,7 +89,7 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
     if (s->dense)
         return 0;
     longest = s->f.m.rows > s->f.m.cols ? s->f.m.rows : s->f.m.cols;
-    s->first = gcb_alloc_array(q_floats(&s->f), sizeof(float));
+    s->first = gcb_alloc_zero(q_floats(&s->f), sizeof(float));
     s->p = gcb_alloc_array(p_floats(&s->f), sizeof(float));
     s->q = gcb_alloc_array(q_floats(&s->f), sizeof(float));
     s->kept = gcb_alloc_zero(q_floats(&s->f), sizeof(float));
@@ -287,17 +287,76 @@ static double powersgd_nominal_bits(const void *state)
     return 32.0 * (double)(p_floats(&s->f) + q_floats(&s->f)) / (double)s->env.count;
 }
 
-/* Nothing that a checkpoint could hold is kept: after it, the next step draws. */
-static int powersgd_restore(void *state, const uint64_t *kept)
+/* ---- checkpoints: `kept`; an encoder's step and `first` too ---- */
+
+static bool keeps(const struct powersgd *s)
+{
+    return !s->dense && s->start == START_WARM;
+}
+
+static uint64_t kept_floats(const struct powersgd *s)
+{
+    return (s->env.workers ? 1 : 2) * q_floats(&s->f);
+}
+
+static uint64_t powersgd_kept_bytes(const void *state)
+{
+    const struct powersgd *s = state;
+
+    return keeps(s) ? 2 * sizeof(uint64_t) + kept_floats(s) * sizeof(float) : 0;
+}
+
+static void powersgd_write(const void *state, struct gcb_wbuf *out)
+{
+    const struct powersgd *s = state;
+
+    if (!keeps(s))
+        return;
+    gcb_put_u64(out, s->at.step);
+    gcb_put_u32(out, s->at.worker);
+    gcb_put_u32(out, s->begun);
+    put_floats(out, s->kept, q_floats(&s->f));
+    if (!s->env.workers)
+        put_floats(out, s->first, q_floats(&s->f));
+}
+
+static int powersgd_read(void *state, struct gcb_rbuf *in)
 {
     struct powersgd *s = state;
+    const uint64_t bytes = q_floats(&s->f) * sizeof(float);
+    struct gcb_step at;
+    const uint8_t *floats;
+    uint32_t begun;
 
-    for (unsigned i = 0; i < GCB_KEPT; i++)
-        if (kept[i])
+    if (!keeps(s))
+        return 0;
+    if (!in) {
+        memset(s->kept, 0, bytes);
+        s->begun = false;
+        return 0;
+    }
+    at.step = gcb_get_u64(in);
+    at.worker = gcb_get_u32(in);
+    begun = gcb_get_u32(in);
+    floats = gcb_rbuf_take(in, kept_floats(s) * sizeof(float));
+    if (in->failed || begun > 1)
+        return GCB_E_MISMATCH;
+    for (uint64_t i = 0; i < kept_floats(s); i++)
+        if ((gcb_load_u32(floats + i * sizeof(float)) & GCB_MAGNITUDE_MASK) >= GCB_INF_BITS)
             return GCB_E_MISMATCH;
-    s->begun = false;
+    s->at = at;
+    s->begun = begun;
+    memcpy(s->kept, floats, bytes);
+    if (!s->env.workers)
+        memcpy(s->first, floats + bytes, bytes);
     return 0;
 }
+
+static const struct gcb_keeper powersgd_keeper = {
+    .bytes = powersgd_kept_bytes,
+    .write = powersgd_write,
+    .read = powersgd_read,
+};
 
 /* ---- all-reduce: P, then Q ---- */
 
@@ -408,7 +467,7 @@ static const struct gcb_codec_ops powersgd_ops = {
     .may_send_raw = powersgd_may_send_raw,
     .encode = powersgd_encode,
     .decode = powersgd_decode,
-    .restore = powersgd_restore,
+    .keeper = &powersgd_keeper,
     .describe = powersgd_describe,
     .nominal_bits = powersgd_nominal_bits,
 };

@@ -4,76 +4,145 @@
 
 #include "src/lib/base/sized.h"
 
-int gcb_checkpoint_save(const struct gcb_memory *memory, const struct gcb_coder *encoder,
-                        uint64_t count, struct gcb_memory_state *state, struct gcb_diag *diag)
+/* ---- the array `kept`: of the encoder, then of the other keeper ---- */
+
+static const struct gcb_keeper *keeper_of(const struct gcb_checkpoint *c)
+{
+    return c->encoder ? gcb_coder_method(c->encoder)->codec->ops->keeper : NULL;
+}
+
+static uint64_t bytes_of(const struct gcb_keeper *keeper, const void *state)
+{
+    return keeper ? keeper->bytes(state) : 0;
+}
+
+uint64_t gcb_checkpoint_bytes(const struct gcb_checkpoint *c)
+{
+    const struct gcb_keeper *codec = keeper_of(c);
+
+    return (codec ? bytes_of(codec, gcb_coder_codec_state(c->encoder)) : 0) +
+           bytes_of(c->keeper, c->state);
+}
+
+static int write_kept(const struct gcb_checkpoint *c, struct gcb_memory_state *s,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_keeper *codec = keeper_of(c);
+    const uint64_t bytes = gcb_checkpoint_bytes(c);
+    struct gcb_wbuf out = {.data = s->kept, .cap = s->kept_bytes};
+
+    if (s->kept_bytes < bytes)
+        return gcb_diag_set(diag, GCB_E_NOSPACE, "the method keeps %llu bytes, not %zu",
+                            (unsigned long long)bytes, s->kept_bytes);
+    if (codec)
+        codec->write(gcb_coder_codec_state(c->encoder), &out);
+    if (c->keeper)
+        c->keeper->write(c->state, &out);
+    s->kept_bytes = out.len;
+    return out.failed || out.len != bytes
+               ? gcb_diag_set(diag, GCB_E_INTERNAL, "a state has another length")
+               : 0;
+}
+
+/* If both keepers have something, the second is a new state, which the caller drops after a failure. */
+static int read_kept(const struct gcb_checkpoint *c, const struct gcb_memory_view *s)
+{
+    const struct gcb_keeper *codec = keeper_of(c);
+    struct gcb_rbuf in = {.data = s->kept, .len = s->kept_bytes};
+    int err = 0;
+
+    if (s->kept && s->kept_bytes != gcb_checkpoint_bytes(c))
+        return GCB_E_MISMATCH;
+    if (codec)
+        err = codec->read(gcb_coder_codec_state(c->encoder), s->kept ? &in : NULL);
+    if (!err && c->keeper)
+        err = c->keeper->read(c->state, s->kept ? &in : NULL);
+    return err;
+}
+
+/* ---- saving ---- */
+
+int gcb_checkpoint_save(const struct gcb_checkpoint *c, struct gcb_memory_state *state,
+                        struct gcb_diag *diag)
 {
     struct gcb_memory_state s;
-    const int err = gcb_struct_copy(&s, sizeof(s), state, "gcb_memory_state", diag);
+    int err = gcb_struct_copy(&s, sizeof(s), state, "gcb_memory_state", diag);
 
+    if (!err && s.kept)
+        err = write_kept(c, &s, diag);
     if (err)
         return err;
     memset(s.counters, 0, sizeof(s.counters));
-    if (memory) {
-        gcb_memory_save(memory, s.residual, s.momentum, &s.counters[0]);
-    } else if (count) {
+    if (c->memory) {
+        gcb_memory_save(c->memory, s.residual, s.momentum, &s.counters[0]);
+    } else if (c->count) {
         if (s.residual)
-            memset(s.residual, 0, count * sizeof(float));
+            memset(s.residual, 0, c->count * sizeof(float));
         if (s.momentum)
-            memset(s.momentum, 0, count * sizeof(float));
+            memset(s.momentum, 0, c->count * sizeof(float));
     }
-    if (encoder)
-        gcb_coder_save(encoder, s.counters + 1);
+    if (c->encoder)
+        gcb_coder_save(c->encoder, s.counters + 1);
     gcb_struct_fill(state, s.size, &s, sizeof(s));
     return 0;
 }
 
-static int restore_memory(struct gcb_memory *memory, uint64_t count,
-                          const struct gcb_memory_view *saved, struct gcb_diag *diag)
+/* ---- restoring ---- */
+
+static int check_memory(const struct gcb_checkpoint *c, const struct gcb_memory_view *s,
+                        struct gcb_diag *diag)
 {
-    if (memory)
-        return gcb_memory_restore(memory, saved->residual, saved->momentum, saved->counters[0],
-                                  diag);
-    for (uint64_t i = 0; i < count; i++)
-        if ((saved->residual && saved->residual[i] != 0.0f) ||
-            (saved->momentum && saved->momentum[i] != 0.0f))
+    if (c->memory)
+        return gcb_memory_check(c->memory, s->residual, s->momentum, s->counters[0], diag);
+    for (uint64_t i = 0; i < c->count; i++)
+        if ((s->residual && s->residual[i] != 0.0f) || (s->momentum && s->momentum[i] != 0.0f))
             return gcb_diag_set(diag, GCB_E_MISMATCH,
                                 "the method keeps no memory, but one was saved");
-    return saved->counters[0]
+    return s->counters[0]
                ? gcb_diag_set(diag, GCB_E_MISMATCH, "the saved state is of a method with a delay")
                : 0;
 }
 
 /* Restores the counters of the codec. No method uses the last counters. */
-static int restore_encoder(struct gcb_coder *encoder, const struct gcb_memory_view *saved,
-                           struct gcb_diag *diag)
+static int restore_counters(struct gcb_coder *encoder, const struct gcb_memory_view *s)
 {
-    bool fits = true;
-
-    for (size_t i = encoder ? 1 + GCB_KEPT : 1;
-         i < sizeof(saved->counters) / sizeof(saved->counters[0]); i++)
-        fits &= saved->counters[i] == 0;
-    if (fits && (!encoder || !gcb_coder_restore(encoder, saved->counters + 1)))
-        return 0;
-    return gcb_diag_set(diag, GCB_E_MISMATCH,
-                        "the saved state is of another method: its counters do not fit");
+    for (size_t i = encoder ? 1 + GCB_KEPT : 1; i < sizeof(s->counters) / sizeof(s->counters[0]);
+         i++)
+        if (s->counters[i])
+            return GCB_E_MISMATCH;
+    return encoder ? gcb_coder_restore(encoder, s->counters + 1) : 0;
 }
 
-int gcb_checkpoint_restore(struct gcb_memory *memory, struct gcb_coder *encoder, uint64_t count,
-                           const struct gcb_memory_view *saved, struct gcb_diag *diag)
+static int restore_codec(const struct gcb_checkpoint *c, const struct gcb_memory_view *s,
+                         struct gcb_diag *diag)
+{
+    uint64_t before[GCB_KEPT];
+
+    if (c->encoder)
+        gcb_coder_save(c->encoder, before);
+    if (restore_counters(c->encoder, s))
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "the saved state is of another method: its counters do not fit");
+    if (!read_kept(c, s))
+        return 0;
+    if (c->encoder)
+        (void)gcb_coder_restore(c->encoder, before);
+    return gcb_diag_set(diag, GCB_E_MISMATCH,
+                        "the saved state is of another method, or damaged: what the method keeps "
+                        "does not fit");
+}
+
+int gcb_checkpoint_restore(const struct gcb_checkpoint *c, const struct gcb_memory_view *saved,
+                           struct gcb_diag *diag)
 {
     struct gcb_memory_view s;
-    uint64_t before[GCB_KEPT];
     int err = gcb_struct_copy(&s, sizeof(s), saved, "gcb_memory_view", diag);
 
-    if (err)
-        return err;
-    if (encoder)
-        gcb_coder_save(encoder, before);
-    err = restore_encoder(encoder, &s, diag);
-    if (err)
-        return err;
-    err = restore_memory(memory, count, &s, diag);
-    if (err && encoder)
-        (void)gcb_coder_restore(encoder, before);
+    if (!err)
+        err = check_memory(c, &s, diag);
+    if (!err)
+        err = restore_codec(c, &s, diag);
+    if (!err && c->memory)
+        gcb_memory_restore(c->memory, s.residual, s.momentum, s.counters[0]);
     return err;
 }

@@ -4,13 +4,20 @@
 #include "src/lib/codec/coder.h"
 #include "src/lib/memory/memory.h"
 
-/*
- * Saves and restores what a worker keeps from step to step, for tensors of `count` elements: in its memory (NULL: none), and
- * in its encoder (NULL: none). src/gcbench.h describes the structs and the errors. After a failure nothing has changed.
- */
-int gcb_checkpoint_save(const struct gcb_memory *memory, const struct gcb_coder *encoder,
-                        uint64_t count, struct gcb_memory_state *state, struct gcb_diag *diag);
-int gcb_checkpoint_restore(struct gcb_memory *memory, struct gcb_coder *encoder, uint64_t count,
-                           const struct gcb_memory_view *saved, struct gcb_diag *diag);
+/* What a worker keeps from step to step for a tensor of `count` elements. */
+struct gcb_checkpoint {
+    uint64_t count;
+    struct gcb_memory *memory;       /* NULL: none */
+    struct gcb_coder *encoder;       /* NULL: none */
+    const struct gcb_keeper *keeper; /* of something else; NULL: none */
+    void *state;                     /* that the keeper keeps */
+};
+
+/* Saves and restores it. src/gcbench.h describes the structs and the errors. After a failure nothing has changed. */
+uint64_t gcb_checkpoint_bytes(const struct gcb_checkpoint *c);
+int gcb_checkpoint_save(const struct gcb_checkpoint *c, struct gcb_memory_state *state,
+                        struct gcb_diag *diag);
+int gcb_checkpoint_restore(const struct gcb_checkpoint *c, const struct gcb_memory_view *saved,
+                           struct gcb_diag *diag);
 
 #endif

@@ -413,8 +413,8 @@ static void restore_array(float *array, const float *in, uint64_t count)
         memset(array, 0, count * sizeof(*array));
 }
 
-int gcb_memory_restore(struct gcb_memory *m, const float *residual, const float *momentum,
-                       uint64_t summed, struct gcb_diag *diag)
+int gcb_memory_check(const struct gcb_memory *m, const float *residual, const float *momentum,
+                     uint64_t summed, struct gcb_diag *diag)
 {
     int err = check_array(residual, m->e, m->count, "residual", diag);
 
@@ -423,10 +423,13 @@ int gcb_memory_restore(struct gcb_memory *m, const float *residual, const float 
     if (!err && summed > m->p.delay)
         err = gcb_diag_set(diag, GCB_E_MISMATCH,
                            "the saved state is of a method with a longer delay");
-    if (err)
-        return err;
+    return err;
+}
+
+void gcb_memory_restore(struct gcb_memory *m, const float *residual, const float *momentum,
+                        uint64_t summed)
+{
     restore_array(m->e, residual, m->count);
     restore_array(m->u, momentum, m->count);
     m->summed = summed;
-    return 0;
 }

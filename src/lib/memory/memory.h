@@ -95,12 +95,15 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
 
 /*
  * Copies what a memory keeps: arrays of count floats (NULL: not wanted; gmc saves h as momentum), and the steps since the
- * last message. An array that this kind does not have is saved as zeros. Restoring takes NULL for zeros, and changes
- * nothing after a failure: GCB_E_MISMATCH if the memory cannot keep a value, GCB_E_NONFINITE.
+ * last message. An array that this kind does not have is saved as zeros.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
                      uint64_t *summed);
-int gcb_memory_restore(struct gcb_memory *m, const float *residual, const float *momentum,
-                       uint64_t summed, struct gcb_diag *diag);
+/* Can the memory keep this? NULL: zeros. GCB_E_MISMATCH: it cannot keep a value. GCB_E_NONFINITE. */
+int gcb_memory_check(const struct gcb_memory *m, const float *residual, const float *momentum,
+                     uint64_t summed, struct gcb_diag *diag);
+/* Restores what gcb_memory_check has accepted. */
+void gcb_memory_restore(struct gcb_memory *m, const float *residual, const float *momentum,
+                        uint64_t summed);
 
 #endif

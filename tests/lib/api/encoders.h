@@ -22,6 +22,7 @@ void gradient(float *g, uint64_t step);
 struct saved {
     struct gcb_memory_state s;
     float residual[N], momentum[N];
+    uint8_t kept[8192];
 };
 
 void save(struct saved *out, const struct gcb_encoder *e);

@@ -11,7 +11,7 @@
 #include "tests/support/party.h"
 #include "tests/support/trip.h"
 
-enum { N = 3000, STEPS = 8 };
+enum { N = 3000 };
 
 static void step_of(struct party *p, uint64_t step)
 {
@@ -21,56 +21,167 @@ static void step_of(struct party *p, uint64_t step)
 
 /* ---- checkpoints ---- */
 
+/* A saved state, with room for its arrays. */
+struct saved {
+    float residual[N], momentum[N];
+    uint8_t kept[4096];
+    struct gcb_memory_view view;
+};
+
+static void save(struct saved *s, const struct gcb_exchange *e)
+{
+    struct gcb_memory_state state = {
+        .size = sizeof(state),
+        .residual = s->residual,
+        .momentum = s->momentum,
+        .kept = s->kept,
+        .kept_bytes = sizeof(s->kept),
+    };
+
+    assert_int_equal(gcb_exchange_save(e, &state, NULL), 0);
+    assert_int_equal(state.kept_bytes, gcb_exchange_kept_bytes(e));
+    s->view = (struct gcb_memory_view){
+        .size = sizeof(s->view),
+        .residual = s->residual,
+        .momentum = s->momentum,
+        .kept = s->kept,
+        .kept_bytes = state.kept_bytes,
+    };
+    memcpy(s->view.counters, state.counters, sizeof(state.counters));
+}
+
 /* Copies what worker w of p keeps into worker w of q. */
 static void hand_over(struct party *p, struct party *q, unsigned w)
 {
-    float *residual = malloc(N * sizeof(float)), *momentum = malloc(N * sizeof(float));
-    struct gcb_memory_state state = {
-        .size = sizeof(state), .residual = residual, .momentum = momentum};
-    struct gcb_memory_view view = {
-        .size = sizeof(view), .residual = residual, .momentum = momentum};
+    static struct saved s;
 
-    assert_int_equal(gcb_exchange_save(p->e[w], &state, NULL), 0);
-    memcpy(view.counters, state.counters, sizeof(view.counters));
-    assert_int_equal(gcb_exchange_restore(q->e[w], &view, NULL), 0);
-    free(residual);
-    free(momentum);
+    save(&s, p->e[w]);
+    assert_int_equal(gcb_exchange_restore(q->e[w], &s.view, NULL), 0);
 }
 
+/* Runs six steps. Another party takes the state after step `at` and must get the same updates from there on. */
+static void resume(const char *spec, uint64_t at)
+{
+    static const uint64_t shape[] = {60, N / 60};
+    const struct party_options o = {.workers = 3, .shape = shape, .rank = 2};
+    struct party p, q;
+
+    party_open(&p, spec, N, &o);
+    party_open(&q, spec, N, &o);
+    step_of(&q, 9); /* which restoring undoes */
+    for (uint64_t step = 0; step < 6; step++) {
+        if (step == at)
+            for (unsigned w = 0; w < 3; w++)
+                hand_over(&p, &q, w);
+        step_of(&p, step);
+        if (step < at)
+            continue;
+        step_of(&q, step);
+        if (q.rounds != p.rounds || memcmp(q.update[0], p.update[0], N * sizeof(float)) ||
+            memcmp(q.own[2], p.own[2], N * sizeof(float)))
+            fail_msg("%s: step %u differs after step %u was restored", spec, (unsigned)step,
+                     (unsigned)at);
+    }
+    party_close(&p);
+    party_close(&q);
+}
+
+/* Every method with every collective and every memory that they can have. */
 static void a_restored_exchange_goes_on(void **state)
 {
-    static const char *const specs[] = {
-        "topk:memory=ef",
-        "topk:memory=dgc,momentum=0.9",
-        "identity:memory=delay,delay=3,momentum=0.5",
-        "redsync:dense-below=0,trimmed-below=0",
-        "qsgd:memory=ef,collective=twoshot",
-        "fp16",
-    };
+    static const char *const memories[] = {"none", "ef", "dgc", "delay", "demo", "gmc"};
+    unsigned resumed = 0;
+    struct gcb_method m;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
-        for (uint64_t at = 2; at < 5; at++) {
-            const struct party_options o = {.workers = 3};
-            struct party p, q;
+    for (size_t i = 0; gcb_method_at(&m, i); i++)
+        for (int c = 0; c < GCB_COLLECTIVES; c++)
+            for (size_t k = 0; k < sizeof(memories) / sizeof(*memories); k++) {
+                struct gcb_method one = m;
+                char spec[256];
 
-            party_open(&p, specs[i], N, &o);
-            party_open(&q, specs[i], N, &o);
-            step_of(&q, 9); /* which restoring undoes */
-            for (uint64_t step = 0; step < STEPS; step++) {
-                if (step == at)
-                    for (unsigned w = 0; w < 3; w++)
-                        hand_over(&p, &q, w);
-                step_of(&p, step);
-                if (step < at)
+                gcb_method_forget(&one);
+                if (!(gcb_method_collectives(&m) & GCB_COLLECTIVE_BIT(c)) ||
+                    gcb_method_change(&one, "collective", gcb_collective_names[c], NULL) ||
+                    gcb_method_change(&one, "memory", memories[k], NULL))
                     continue;
-                step_of(&q, step);
-                assert_int_equal(q.rounds, p.rounds);
-                assert_memory_equal(q.update[0], p.update[0], N * sizeof(float));
+                resume(gcb_method_spec(spec, sizeof(spec), &one, GCB_SPEC_FULL), 3);
+                resumed++;
             }
-            party_close(&p);
-            party_close(&q);
+    assert_true(resumed > 150);
+    resume("redsync:dense-below=0,trimmed-below=0", 2);
+    resume("redsync:dense-below=0,trimmed-below=0,collective=oktopk", 2);
+    resume("topk:memory=ef,collective=oktopk", 0);
+    resume("powersgd:memory=ef", 0);
+    resume("identity:memory=delay,delay=3,momentum=0.5", 2);
+}
+
+/* Without the array `kept`, all workers begin anew together. */
+static void workers_may_begin_anew_together(void **state)
+{
+    static const char *const specs[] = {"powersgd:memory=ef", "topk:memory=ef,collective=oktopk"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t shape[] = {60, N / 60};
+        const struct party_options o = {.shape = shape, .rank = 2};
+        static struct saved s;
+        struct party p;
+
+        party_open(&p, specs[i], N, &o);
+        step_of(&p, 0);
+        for (unsigned w = 0; w < 2; w++) {
+            save(&s, p.e[w]);
+            assert_true(s.view.kept_bytes > 0);
+            s.view.kept = NULL;
+            s.view.kept_bytes = 0;
+            assert_int_equal(gcb_exchange_restore(p.e[w], &s.view, NULL), 0);
         }
+        step_of(&p, 1);
+        party_close(&p);
+    }
+}
+
+/* Any bytes are refused or safe, and a refused state changes nothing. */
+static void kept_bytes_may_be_hostile(void **state)
+{
+    static const struct {
+        const char *spec;
+        size_t at; /* of the last byte of a number that cannot be kept */
+    } rows[] = {
+        {"powersgd:memory=ef", 12 + 3},               /* whether a step was begun */
+        {"powersgd:memory=ef", 16 + 3},               /* a NaN */
+        {"powersgd:collective=allgather", 16 + 3},    /* the same */
+        {"topk:memory=ef,collective=oktopk", 16 + 3}, /* a threshold */
+        {"topk:memory=ef,collective=oktopk", 20 + 3}, /* flags */
+        {"topk:memory=ef,collective=oktopk", 24 + 7}, /* a boundary */
+    };
+    static struct saved s, kept;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const uint64_t shape[] = {60, N / 60};
+        const struct party_options o = {.shape = shape, .rank = 2};
+        struct gcb_memory_state small = {.size = sizeof(small), .kept = kept.kept};
+        struct party p;
+
+        party_open(&p, rows[i].spec, N, &o);
+        step_of(&p, 0);
+        save(&kept, p.e[1]);
+        s = kept;
+        s.view.kept = s.kept;
+        memset(s.kept + rows[i].at - 1, 0xff, 2);
+        assert_int_equal(gcb_exchange_restore(p.e[1], &s.view, NULL), GCB_E_MISMATCH);
+        s = kept;
+        s.view.kept_bytes--;
+        assert_int_equal(gcb_exchange_restore(p.e[1], &s.view, NULL), GCB_E_MISMATCH);
+        s.view.kept_bytes += 2;
+        assert_int_equal(gcb_exchange_restore(p.e[1], &s.view, NULL), GCB_E_MISMATCH);
+        small.kept_bytes = gcb_exchange_kept_bytes(p.e[1]) - 1;
+        assert_int_equal(gcb_exchange_save(p.e[1], &small, NULL), GCB_E_NOSPACE);
+        step_of(&p, 1); /* both workers still agree */
+        party_close(&p);
+    }
 }
 
 static void only_possible_states_are_restored(void **state)
@@ -254,6 +365,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restored_exchange_goes_on),
+        cmocka_unit_test(workers_may_begin_anew_together),
+        cmocka_unit_test(kept_bytes_may_be_hostile),
         cmocka_unit_test(only_possible_states_are_restored),
         cmocka_unit_test(parameters_change_between_steps),
         cmocka_unit_test(a_change_keeps_the_memory),
