@@ -41,7 +41,7 @@ SPEED = {
         "resnet50": {2: (1.52, 1.23, 1.25), 4: (2.81, 2.42, 2.48), 8: (5.44, 4.55, 4.66)},
         "lstm": {2: (.81, 1.5, 1.32), 4: (1.17, 2.65, 2.51), 8: (2.1, 4.43, 4.34)}}}
 LINK = {"Piz Daint": "12Gb", "Muradin": "28Gb"}  # the peak of an all-reduce (figure 5)
-RGC, QUANT = "redsync:theta=0.999", "redsync:theta=0.999,quant=asq"
+RGC, QUANT = "values", "one mean"  # the two variants
 
 
 def selections(work: Work) -> Item:
@@ -76,7 +76,7 @@ def sizes(work: Work) -> Item:
                       ratio["redsync"]["ratio"], ratio["redsync+"]["ratio"]])
     written = work.table("redsync-table-1", ["network", "MiB here", "MB, paper", "ratio, values", "ratio, one mean"], table,
                          "ratio: real bytes, one message for each tensor, those under 128 KiB as fp32.\n"
-                         "Values are drawn (Student's t, 3 degrees of freedom). By the paper's count: 500 and 1000.")
+                         "Values are drawn (Student's t, df 3). By the paper's count: 500 and 1000.")
     return Item("Table 1", "Sizes of the networks; errors and perplexities of SGD, RGC and quantised RGC, which are level.",
                 "Sizes, and ratios at density 0.001. No accuracies: " + NO_TRAINING, (written,))
 
@@ -88,29 +88,26 @@ def bench_of(work: Work, network: str) -> Path:
                         work.network(network))
 
 
-def exchanges(work: Work, machine: str, network: str, measured: bool) -> List[Row]:
-    """Rows of fp32 and of RedSync's two variants, overlapping the computation of a batch."""
+def exchanges(work: Work, machine: str, network: str, measured: bool) -> Dict[int, Dict[str, Row]]:
+    """Rows of fp32 and of RedSync's two variants by number of GPUs, overlapping the computation of a batch."""
     coder = [] if measured else ["--coding-gbps", str(GPU_MEMORY)]
     name = "-".join(["redsync-exchange", machine.replace(" ", "").lower(), network] + ["cpu"] * measured)
     results = work.results(name, "payoff", "--bandwidth", LINK[machine], "--workers",
                            ",".join(map(str, SPEED[machine][network])), "--compute", f"{COMPUTE[network]}ms", *coder,
                            bench_of(work, network))
-    return [row for row in rows_of(results, "payoff") if row["model"] == "exchange" and
-            row["label"] in ("fp32", RGC, QUANT)]
-
-
-def by_workers(rows: List[Row]) -> Dict[int, Dict[str, Row]]:
     found: Dict[int, Dict[str, Row]] = {}
-    for row in rows:
-        found.setdefault(int(row["workers"]), {})[row["label"]] = row
+    for row in rows_of(results, "payoff"):
+        if row["model"] == "exchange" and row["method"] in ("fp32", "redsync"):
+            name = "fp32" if row["baseline"] else QUANT if "quant=asq" in row["spec"] else RGC
+            found.setdefault(int(row["workers"]), {})[name] = row
     return found
 
 
 def scaling(work: Work, machine: str, name: str) -> Tuple[str, ...]:
     table, files = [], []
     for network in work.networks:
-        fast = by_workers(exchanges(work, machine, network, False))
-        cpu = by_workers(exchanges(work, machine, network, True))
+        fast = exchanges(work, machine, network, False)
+        cpu = exchanges(work, machine, network, True)
         for gpus, (fp32, values, mean) in SPEED[machine][network].items():
             row: List = [network, gpus]
             for label, paper in ((RGC, values / fp32), (QUANT, mean / fp32)):
@@ -136,12 +133,12 @@ def scaling(work: Work, machine: str, name: str) -> Tuple[str, ...]:
 def time_split(work: Work) -> Item:
     table = []
     for network in work.networks:
-        exchange = by_workers(exchanges(work, "Piz Daint", network, True))
+        exchange = exchanges(work, "Piz Daint", network, True)
         for (name, gpus), theirs in PARTS.items():
-            for title, label, (select, communicate, unpack) in zip(("values", "one mean"), (RGC, QUANT), theirs):
+            for label, (select, communicate, unpack) in zip((RGC, QUANT), theirs):
                 if name == network and gpus in exchange:
                     row = exchange[gpus][label]
-                    table.append([network, gpus, title, 1e3 * row["encode_seconds"], select,
+                    table.append([network, gpus, label, 1e3 * row["encode_seconds"], select,
                                   1e3 * (row["wire_seconds"] + row["sizes_seconds"]), communicate,
                                   1e3 * row["add_seconds"], unpack])
     written = work.table("redsync-figure-10", ["network", "GPUs", "sent", "encode", "paper", "wire", "paper ", "add", "paper  "],

@@ -69,8 +69,8 @@ def one_message(work: Work) -> Item:
                     bits = 8 * row["index_bytes"] / row["kept"]
                     table.append([network, f"{1 - row['params']['theta']:.3g}", row["ratio"], formula(row), bits])
     written = work.table("sbc-networks", ["network", "p", "ratio", "by formula", "bits / position"], table,
-                         "One message for each tensor, without delay; a delay of n multiplies the ratio by n.\n"
-                         "Values are drawn (Student's t, 3 degrees of freedom), so that gaps are geometric.")
+                         "One message for each tensor. A delay of n multiplies the ratio by n.\n"
+                         "Values are drawn (Student's t, df 3), so that gaps are geometric.")
     return Item("Bits of a position", "The formula has 8.11 bits at p = 0.01 and 11.5 at p = 0.001.",
                 "Real bytes on the shapes of ResNet-50 and of an LSTM.", (written,))
 
