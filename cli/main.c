@@ -37,7 +37,8 @@ static void print_overview(FILE *out)
             gcb_version());
     for (size_t i = 0; (cmd = cmd_at(i)); i++)
         fprintf(out, "  %-12s %s\n", cmd->name, cmd->summary);
-    fprintf(out, "  %-12s %s\n\n", "help", "explain a command, or (help choose) tell which one you need");
+    fprintf(out, "  %-12s %s\n\n", "help",
+            "explain a command, or (help choose) tell which one you need");
     print_exits(out);
 }
 

@@ -27,7 +27,7 @@ if (is_text) {
     unset rmargin
     unset bmargin
     unset colorbox
-    legend = 'error in hundredths'.(note eq '' ? '' : '; '.note)
+    legend = series > 18 ? 'error in tenths' : 'error in hundredths'.(note eq '' ? '' : '; '.note)
     line = ''
     lines = 3
     do for [i = 1:series] {
@@ -42,8 +42,13 @@ if (is_text) {
     set xlabel legend."\n".line
     set bmargin lines + 1
     set xtics norotate
-    shown(x) = sprintf('%2.0f', 100 * x)
+    shown(x) = series > 18 ? (x < 0.95 ? sprintf('%.0f', 10 * x) : '+') : sprintf('%2.0f', 100 * x)
     ink(x) = 0
 }
-plot plot_data using "column":"row":"rel_l2":xticlabels(column_name(int(column("column")))):yticlabels(tensor[int(column("row"))]) with image pixels, \
-    '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font small textcolor rgb variable
+set style fill solid 1 noborder
+if (is_text) {
+    plot plot_data using "column":"row":(shown(column("rel_l2"))):xticlabels(column_name(int(column("column")))):yticlabels(tensor[int(column("row"))]) with labels
+} else {
+    plot plot_data using (column("column")):(column("row")):(column("column") - 0.5):(column("column") + 0.5):(column("row") - 0.5):(column("row") + 0.5):(column("rel_l2")):xticlabels(column_name(int(column("column")))):yticlabels(tensor[int(column("row"))]) with boxxyerror fillcolor palette, \
+        '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font small textcolor rgb variable
+}

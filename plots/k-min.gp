@@ -1,6 +1,6 @@
 # The compression ratio above which compression pays, by bandwidth. Dashed: the ratio that the method reaches; it pays where
 # this line is above the curve. A curve ends at the bandwidth from which no ratio pays.
-set xlabel 'bandwidth of the link, Gbit/s'
+set xlabel 'bandwidth of the link, Gbit/s'.(left_out > 0 ? sprintf('; left out: %d methods that pay only on slower links', left_out) : '')
 set ylabel 'compression ratio'
 set logscale xy
 set format '%g'

@@ -7,7 +7,7 @@ is_text = plot_type eq 'txt'
 if (plot_type eq 'png') set terminal pngcairo noenhanced size 2*plot_width,2*plot_height font 'sans,11' fontscale 2 linewidth 2 pointscale 2 background rgb 'white'
 if (plot_type eq 'svg') set terminal svg noenhanced size plot_width,plot_height dynamic font 'sans,13' linewidth 1.3 background rgb 'white'
 if (plot_type eq 'pdf') set terminal pdfcairo noenhanced size plot_width/130.0,plot_height/130.0 font 'sans,8' linewidth 1.2 pointscale 0.6 background rgb 'white'
-if (is_text) set terminal dumb noenhanced size 79,plot_height/20 mono
+if (is_text) set terminal dumb noenhanced size 79,(plot_height > 800 && !exists("rows") ? 30 : plot_height/20) mono
 set output plot_output
 # Sizes of letters and points. SVG measures letters in pixels, and draws points larger.
 is_svg = plot_type eq 'svg'
@@ -98,7 +98,7 @@ draw_curves = 'plot for [i = 1:series] plot_data index i - 1 using (column("line
 # Two panels of exchanges: `eval exchange_panels`, with exchange_x under them. Left: the time; right: speed-up over the best baseline,
 # with the labels of the first `named` series at the ends of their curves. Other series are grey. `rings` draws more.
 rings = ''
-exchange_curves = 'plot for [k = 1:series] plot_data index series - k using "place":(%s) with lines linestyle series + 1 - k,' \
+exchange_curves = 'plot for [k = (is_text ? series - named + 1 : 1):series] plot_data index series - k using "place":(%s) with lines linestyle series + 1 - k,' \
     .' for [k = 1:named] plot_data index k - 1 using (column("mark") == 1 ? column("place") : NaN):(%s) with points linestyle k title (is_text ? label[k] : "")'
 exchange_note = !exists('named') ? '' : (series > named ? sprintf("; grey: %d more methods", series - named) : "").(doubtful > 0 ? sprintf("; %d doubtful methods left out", doubtful) : "")
 exchange_panels = 'set xlabel exchange_x; set logscale y; set format "%g"; set xrange [place_low / 1.06:place_high * 1.03]; set xtics (@place_tics);' \
@@ -108,6 +108,6 @@ exchange_panels = 'set xlabel exchange_x; set logscale y; set format "%g"; set x
     .'    unset label 1001; unset label 1002; unset label 1003;' \
     .'    set lmargin at screen (165.0 + panel_width) / plot_width; set rmargin at screen (165.0 + 2 * panel_width) / plot_width;' \
     .'    do for [i = 1:named] { set label i label[i] at screen (165.0 + 2 * panel_width + 34) / plot_width, graph end_to[i] left font small textcolor rgb ink[i]; set arrow i + 1 from graph 1, graph end_from[i] to screen (165.0 + 2 * panel_width + 30) / plot_width, graph end_to[i] nohead linecolor rgb colour[i] linewidth 0.8 } };' \
-    .'set xlabel exchange_x.exchange_note; set ylabel "speed-up over the best of fp32, fp16, bf16"; set yrange [speedup_low:speedup_high]; set ytics (@speedup_tics);' \
+    .'set xlabel exchange_x.(exchange_note eq "" || is_text ? exchange_note : "\n".exchange_note[3:]); set ylabel "speed-up over the best of fp32, fp16, bf16"; set yrange [speedup_low:speedup_high]; set ytics (@speedup_tics);' \
     .'set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead linecolor rgb "#000000" linewidth 1.8 back;' \
     .'speedup = "column(\"speedup_bar\")"; eval sprintf(exchange_curves, speedup, speedup).rings'

@@ -12,7 +12,7 @@ if (is_text) set xrange [floor:(is_wide ? ceiling * (ceiling / floor) ** 0.4 : c
 set x2range [0:1]
 set yrange [rows + 0.7:0.3]
 set format x '%g'
-set xlabel 'input per second, GB/s (1e9 bytes)'.(is_wide ? ', logarithmic axis' : '')."\n".runs.(rows_left_out > 0 ? sprintf('; %d slower methods are left out', rows_left_out) : '')
+set xlabel 'input per second, GB/s (1e9 bytes)'.(is_wide ? ', logarithmic axis' : '')."\n".runs.(rows_left_out > 0 ? sprintf('; left out: %d slower', rows_left_out) : '')
 set ytics scale 0
 unset grid
 set grid xtics linecolor rgb '#d0d0d0' linewidth 0.7

@@ -361,7 +361,7 @@ static int fill(const struct gcb_plot_split *split, const struct gcb_plot_data *
     else
         put_splits(out, &c);
     gcb_plot_var_real(out, "plot_height",
-                      88.0 + PANEL_HEIGHT + (split == &by_bandwidth ? 60.0 : 330.0));
+                      88.0 + PANEL_HEIGHT + (split == &by_bandwidth ? 75.0 : 345.0));
 out:
     for (size_t i = 0; i < c.count; i++)
         gcb_free(c.curves[i].rows.items);

@@ -13,7 +13,7 @@ struct gcb_plot_axis gcb_plot_axis_of(const struct gcb_plot_range *range, bool l
     const double low = empty ? 1.0 : range->low, high = empty ? 1.0 : range->high;
 
     if (logarithmic) {
-        const double room = 1.08 * pow(high / low, 0.06);
+        const double room = high > low ? 1.08 * pow(high / low, 0.06) : 2.0;
 
         return (struct gcb_plot_axis){low / room, high * room, pixels, true};
     }

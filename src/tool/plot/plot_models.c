@@ -21,88 +21,69 @@ static double bandwidth_of(const struct gcb_plot_record *x)
 static const struct gcb_plot_split by_bandwidth = {GCB_RECORD_PAYOFF, is_fft, gcb_plot_same_env,
                                                    bandwidth_of};
 
-/* Rows of one curve come from the same throughputs. */
-static bool same_stages(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
+#define MOST_STAGES 8
+
+/* Methods that pay on the fastest links come first. */
+static int pays_higher(const void *a, const void *b)
 {
-    return a->spec == b->spec && a->results == b->results &&
-           gcb_plot_equal(a->pays_below, b->pays_below);
+    const double x = ((const struct gcb_plot_bar *)a)->item->pays_below,
+                 y = ((const struct gcb_plot_bar *)b)->item->pays_below;
+
+    return (x < y) - (x > y);
 }
 
-/* Adds the row unless a row of its curve was added before. */
-static int add_curve(struct gcb_plot_cases *curves, const struct gcb_plot_record *x,
-                     bool (*same)(const struct gcb_plot_record *, const struct gcb_plot_record *))
-{
-    for (size_t i = 0; i < curves->count; i++)
-        if (same(curves->items[i], x))
-            return 0;
-    if (gcb_grow(&curves->items, &curves->cap, curves->count, sizeof(*curves->items)))
-        return GCB_E_NOMEM;
-    curves->items[curves->count++] = x;
-    return 0;
-}
-
-static int collect(struct gcb_plot_cases *curves, const struct gcb_plot_split *split,
-                   const struct gcb_plot_data *data, const struct gcb_plot_record *first,
-                   bool (*same)(const struct gcb_plot_record *, const struct gcb_plot_record *))
+/* Writes the rows of a method. */
+static void put_stages(struct gcb_plot_page *out, const struct gcb_plot_data *data,
+                       const struct gcb_plot_record *of, struct gcb_plot_range *bandwidth,
+                       struct gcb_plot_range *ratio)
 {
     const struct gcb_plot_record *x = NULL;
-    int err = 0;
 
-    while (!err && (x = gcb_plot_split_next(split, data, first, x)) != NULL)
-        err = add_curve(curves, x, same);
-    return err;
-}
-
-static int put_stages(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                      const struct gcb_plot_record *first, const struct gcb_plot_cases *curves)
-{
-    struct gcb_plot_range bandwidth = GCB_PLOT_RANGE_EMPTY, ratio = {1.0, 2.0};
-
-    for (size_t i = 0; i < curves->count; i++) {
-        const struct gcb_plot_record *of = curves->items[i], *x = NULL;
-        struct gcb_plot_series *s =
-            gcb_plot_set_name(&out->set, *of->spec ? of->spec : "given throughputs",
-                              *of->method ? of->method : "fft");
-
-        if (!s)
-            return GCB_E_NOMEM;
-        gcb_plot_range_add_positive(&ratio, of->ratio_vs_fp32);
-        GCB_PLOT_BLOCK(out, GCB_PLOT_FIELD(BANDWIDTH_GBIT), GCB_PLOT_FIELD(LEAST_RATIO),
-                       GCB_PLOT_FIELD(RATIO_VS_FP32), GCB_PLOT_FIELD(PAYS_BELOW_GBIT));
-        while ((x = gcb_plot_split_next(&by_bandwidth, data, first, x)) != NULL) {
-            if (!same_stages(x, of))
-                continue;
-            s->count++;
-            gcb_plot_range_add_positive(&bandwidth, x->bandwidth);
-            gcb_plot_range_add_positive(&ratio, x->least_ratio);
-            GCB_PLOT_ROW(out, NULL, x->bandwidth, x->least_ratio, x->ratio_vs_fp32, x->pays_below);
-        }
+    gcb_plot_range_add_positive(ratio, of->ratio_vs_fp32);
+    GCB_PLOT_BLOCK(out, GCB_PLOT_FIELD(BANDWIDTH_GBIT), GCB_PLOT_FIELD(LEAST_RATIO),
+                   GCB_PLOT_FIELD(RATIO_VS_FP32), GCB_PLOT_FIELD(PAYS_BELOW_GBIT));
+    while ((x = gcb_plot_split_next(&by_bandwidth, data, of, x)) != NULL) {
+        if (x->spec != of->spec)
+            continue;
+        gcb_plot_range_add_positive(bandwidth, x->bandwidth);
+        gcb_plot_range_add_positive(ratio, x->least_ratio);
+        GCB_PLOT_ROW(out, NULL, x->bandwidth, x->least_ratio, x->ratio_vs_fp32, x->pays_below);
     }
-    ratio.high =
-        fmin(ratio.high, 1e4); /* k_min is unbounded near the bandwidth from which no ratio pays */
-    gcb_plot_var_range(out, "bandwidth", &bandwidth);
-    gcb_plot_var_range(out, "ratio", &ratio);
-    return 0;
 }
 
 static int fill_k_min(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                       struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct gcb_plot_cases curves = {.items = NULL};
-    int err = collect(&curves, &by_bandwidth, data, first, same_stages);
+    struct gcb_plot_range bandwidth = GCB_PLOT_RANGE_EMPTY, ratio = {1.0, 2.0};
+    struct gcb_plot_set set = {.items = NULL}; /* the methods that are shown */
+    const size_t all = out->set.count;
+    struct gcb_plot_bar *bars;
+    size_t shown;
+    int err = gcb_plot_bars(&bars, &shown, out, pays_higher, diag);
 
+    if (err)
+        return err;
     gcb_plot_heading_of(out, "Least ratio that pays (k_min of the FFT paper)",
                         *first->results ? first->results : "given throughputs", "",
                         gcb_plot_env_of(data, first->env));
-    if (!err)
-        err = put_stages(out, data, first, &curves);
-    if (!err)
-        gcb_plot_one_panel(out, gcb_plot_legend(out, &out->set) + 70.0); /* for ", reached" */
-    gcb_plot_array_begin(out, "has_ratio", curves.count);
-    for (size_t i = 0; i < curves.count; i++)
-        gcb_plot_array_real(out, curves.items[i]->ratio_vs_fp32 > 0.0);
-    gcb_free(curves.items);
-    return err ? gcb_diag_nomem(diag, 0, "a plot") : 0;
+    for (size_t i = 0; !err && i < shown && i < MOST_STAGES; i++) {
+        const char *label = *bars[i].label ? bars[i].label : "given throughputs";
+
+        if (!gcb_plot_set_name(&set, label, *bars[i].item->method ? bars[i].item->method : "fft"))
+            err = gcb_diag_nomem(diag, 0, "a plot");
+        put_stages(out, data, bars[i].item, &bandwidth, &ratio);
+    }
+    ratio.high = fmin(ratio.high, 1e4); /* k_min has no limit near the bandwidth at which it ends */
+    gcb_plot_var_range(out, "bandwidth", &bandwidth);
+    gcb_plot_var_range(out, "ratio", &ratio);
+    gcb_plot_var_real(out, "left_out", (double)(all - set.count));
+    gcb_plot_one_panel(out, gcb_plot_legend(out, &set) + 70.0); /* for ", reached" */
+    gcb_plot_array_begin(out, "has_ratio", set.count);
+    for (size_t i = 0; i < set.count; i++)
+        gcb_plot_array_real(out, bars[i].item->ratio_vs_fp32 > 0.0);
+    gcb_plot_set_fini(&set);
+    gcb_free(bars);
+    return err;
 }
 
 /* ---- T_sparse ---- */
@@ -129,6 +110,26 @@ static const struct gcb_plot_split by_workers = {GCB_RECORD_PAYOFF, is_redsync, 
 static bool same_link(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
     return gcb_plot_equal(a->bandwidth, b->bandwidth) && gcb_plot_equal(a->density, b->density);
+}
+
+/* Collects the first row of each curve. */
+static int collect(struct gcb_plot_cases *curves, const struct gcb_plot_data *data,
+                   const struct gcb_plot_record *first)
+{
+    const struct gcb_plot_record *x = NULL;
+
+    while ((x = gcb_plot_split_next(&by_workers, data, first, x)) != NULL) {
+        size_t i = 0;
+
+        while (i < curves->count && !same_link(curves->items[i], x))
+            i++;
+        if (i < curves->count)
+            continue;
+        if (gcb_grow(&curves->items, &curves->cap, curves->count, sizeof(*curves->items)))
+            return GCB_E_NOMEM;
+        curves->items[curves->count++] = x;
+    }
+    return 0;
 }
 
 static int put_times(struct gcb_plot_page *out, const struct gcb_plot_data *data,
@@ -171,7 +172,7 @@ static int fill_t_sparse(const struct gcb_plot_data *data, const struct gcb_plot
                          struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_cases curves = {.items = NULL};
-    int err = collect(&curves, &by_workers, data, first, same_link);
+    int err = collect(&curves, data, first);
     char text[96], size[48] = "";
 
     if (isfinite(first->gradient_bytes))
@@ -195,6 +196,7 @@ const struct gcb_plot gcb_plot_k_min = {
              "--results FILE`",
     .from = "payoff --stage-gbps",
     .split = &by_bandwidth,
+    .series = GCB_PLOT_APART,
     .fill = fill_k_min,
 };
 

@@ -134,7 +134,7 @@ static int place_labels(struct facet *f, struct gcb_plot_scene *scene, const str
         if (at->unbeaten != unbeaten || (!unbeaten && f->count > MOST_NAMED))
             continue;
         gcb_plot_scene_place(&text, scene);
-        if (text.covered > 0.1 * text.width * text.height)
+        if (text.covered > 0.02 * text.width * text.height)
             continue;
         at->text_x = text.text_x;
         at->text_y = text.text_y;
@@ -237,9 +237,9 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     gcb_plot_var_real(out, "facet_width", p.ratio.pixels);
     gcb_plot_var_real(out, "facet_height", p.speed.pixels);
     gcb_plot_var_real(out, "plot_width",
-                      70.0 + (p.ratio.pixels + 30.0) * columns + (p.unnamed ? legend : 0.0));
+                      70.0 + (p.ratio.pixels + 45.0) * columns + (p.unnamed ? legend : 0.0));
     gcb_plot_var_real(out, "plot_height",
-                      140.0 + (p.speed.pixels + 45.0) * ceil((double)p.shown / columns));
+                      140.0 + (p.speed.pixels + 55.0) * ceil((double)p.shown / columns));
     put_facets(out, &p);
 out:
     for (size_t f = 0; f < FACETS; f++)

@@ -73,8 +73,9 @@ static double place_of(const struct errors *e, double error)
 
 static void put_errors(struct gcb_plot_page *out, const struct errors *e)
 {
-    /* no tics at the ends, where those of the strips are */
-    struct gcb_plot_range tics = {e->inner.low * 1.2, e->inner.high / 1.2};
+    /* no tics at the ends where the tics of strips are */
+    const struct gcb_plot_range tics = {e->inner.low * (isnan(e->below) ? 1.0 : 1.2),
+                                        e->inner.high / (isnan(e->above) ? 1.0 : 1.2)};
 
     gcb_plot_var_range(out, "error", &tics);
     gcb_plot_var_real(out, "strip_low", e->inner.low);
