@@ -11,7 +11,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/strings.h"
-#include "src/tool/rows/results.h"
 #include "src/tool/suite/suite_run.h"
 #include "src/tool/trial/extent.h"
 
@@ -86,6 +85,11 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
 
     if (!err)
         err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
+    if (!err && !c->s.files->count && c->suite.input_count > 1 &&
+        (c->o->shapes.histogram || c->o->shapes.spectrum))
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "--histogram and --spectrum would mix the inputs of suite %s: name a file",
+                           c->suite.name);
     if (!err)
         err = bench_methods(&c->methods, &c->count, &c->suite, c->o, diag);
     if (!err)
@@ -297,17 +301,11 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     return session_put(&c->s, &row);
 }
 
-/* If there are several inputs, puts the name of the input before the name of the tensor. */
 static int on_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
-    char name[1024];
 
     (void)diag;
-    snprintf(name, sizeof(name), "%s/%s", c->input ? c->input : "",
-             gcb_results_text(row->json, GCB_FIELD_TENSOR));
-    if (c->input_count > 1)
-        gcb_row_text(row, GCB_FIELD_TENSOR, name);
     return session_put(&c->s, row);
 }
 
