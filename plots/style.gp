@@ -100,7 +100,7 @@ draw_curves = 'plot for [i = 1:series] plot_data index i - 1 using (column("line
 rings = ''
 exchange_curves = 'plot for [k = (is_text ? series - named + 1 : 1):series] plot_data index series - k using "place":(%s) with lines linestyle series + 1 - k,' \
     .' for [k = 1:named] plot_data index k - 1 using (column("mark") == 1 ? column("place") : NaN):(%s) with points linestyle k title (is_text ? label[k] : "")'
-exchange_note = !exists('named') ? '' : (series > named ? sprintf("; grey: %d more methods", series - named) : "").(doubtful > 0 ? sprintf("; %d doubtful methods left out", doubtful) : "")
+exchange_note = !exists('named') ? '' : (series > named ? sprintf("; grey: %d more methods", series - named) : "").(doubtful > 0 ? sprintf("; left out as doubtful: %d", doubtful) : "")
 exchange_panels = 'set xlabel exchange_x; set logscale y; set format "%g"; set xrange [place_low / 1.06:place_high * 1.03]; set xtics (@place_tics);' \
     .'if (!is_text) { set multiplot; set key off; set bmargin at screen 1 - (88.0 + panel_height) / plot_height; set lmargin at screen 85.0 / plot_width; set rmargin at screen (85.0 + panel_width) / plot_width;' \
     .'    set ylabel "milliseconds for an exchange"; set yrange [ms_low:ms_high]; set ytics (@ms_tics);' \
