@@ -400,6 +400,90 @@ static void coder_keeps_no_trace(const struct gcb_method *m, const float *x, siz
     free(other);
 }
 
+/* ---- infinities and NaNs ---- */
+
+/* Encodes with another policy than the contract's default, at byte 5 of a message with room for a raw tensor. */
+static int encode_by(enum gcb_nonfinite policy, const struct gcb_method *m, const float *x,
+                     size_t n, struct gcb_wbuf *w)
+{
+    const struct setting many = {.threads = 2, .flags = gcb_cpu_detect()};
+    const struct gcb_step at = {.step = 3, .worker = 1};
+    struct gcb_coder *c = NULL;
+    struct gcb_coder_config config;
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    int err;
+
+    configure(&config, &queue, &kernels, &many, n);
+    config.nonfinite = policy;
+    assert_int_equal(gcb_coder_create(&c, m, &config, NULL), 0);
+    w->cap = 5 + gcb_coder_bound(c);
+    w->data = realloc(w->data, w->cap);
+    w->len = 5;
+    w->failed = false;
+    err = gcb_coder_encode(c, &at, &(struct gcb_view){.data = x, .count = n}, w, NULL);
+    gcb_coder_destroy(c);
+    return err;
+}
+
+/* Every policy for this tensor, which has an infinity or NaN. */
+static void policies_hold(const struct gcb_method *m, const float *x, size_t n)
+{
+    struct gcb_wbuf w = {0};
+    struct gcb_message_info info = {.size = sizeof(info)};
+
+    assert_int_equal(encode_by(GCB_NONFINITE_ERROR, m, x, n, &w), GCB_E_NONFINITE);
+    assert_int_equal(w.len, 5);
+    assert_int_equal(encode_by(GCB_NONFINITE_RAW, m, x, n, &w), 0);
+    gcb_message_seal(w.data + 5, w.len - 5, 0);
+    assert_int_equal(gcb_message_info(&info, w.data + 5, w.len - 5, NULL), 0);
+    assert_true(info.stored);
+    assert_memory_equal(w.data + w.len - 8 - n * sizeof(*x), x, n * sizeof(*x));
+    encode_by(GCB_NONFINITE_TRUSTED, m, x, n, &w); /* unspecified, but stays in its arrays */
+    free(w.data);
+}
+
+/* An infinity or NaN is found wherever it is, and leaves no trace in the coder. */
+static void nonfinite_are_found(const struct gcb_method *m, float *x, size_t n)
+{
+    static const uint32_t bad[] = {0x7f800000u, 0xff800000u, 0x7f800001u, 0xffffffffu};
+    const size_t places[] = {0, n / 2, n - 1};
+    struct trip fresh = {0}, used = {0};
+
+    encode(&fresh, m, &plain, x, n);
+    encode(&used, m, &plain, x, n);
+    for (size_t i = 0; i < 12; i++) {
+        struct gcb_wbuf w = {.data = used.message, .cap = gcb_coder_bound(used.encoder)};
+        const float old = x[places[i % 3]];
+
+        x[places[i % 3]] = gcb_float_of(bad[i / 3]);
+        policies_hold(m, x, n);
+        assert_int_equal(gcb_coder_encode(used.encoder, &(struct gcb_step){.step = 3},
+                                          &(struct gcb_view){.data = x, .count = n}, &w, NULL),
+                         GCB_E_NONFINITE);
+        x[places[i % 3]] = old;
+    }
+    encode_again(&used, x, 1);
+    same_message(&fresh, &used, "after a NaN");
+    release(&fresh);
+    release(&used);
+}
+
+static void finds_nonfinite(const struct gcb_method *m, bool brief)
+{
+    static const size_t some[] = {1, 17, 4097, LARGEST};
+    float *x = malloc(LARGEST * sizeof(float));
+
+    for (size_t i = 0; i < (brief ? 2 : 4); i++) {
+        fill(x, some[i], IN_NOISE, 9);
+        nonfinite_are_found(m, x, some[i]);
+        for (size_t j = 0; j < some[i]; j++)
+            x[j] = gcb_float_of(0xffffffffu);
+        policies_hold(m, x, some[i]);
+    }
+    free(x);
+}
+
 static void keeps_contract(void **state)
 {
     const struct contract_case *c = *state;
@@ -423,6 +507,7 @@ static void keeps_contract(void **state)
     survives_damage(m, x, 37);
     if (!c->brief)
         survives_damage(m, x, 300);
+    finds_nonfinite(m, c->brief);
     free(x);
 }
 

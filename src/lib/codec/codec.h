@@ -124,11 +124,16 @@ struct gcb_codec_ops {
     bool (*length_varies)(const void *state);
     /* may encode return GCB_E_SEND_RAW? NULL: never */
     bool (*may_send_raw)(const void *state);
-    /* Requires that in->count == env->count and that all elements are finite. Never allocates. Returns 0, or
+    /* Requires that in->count == env->count and, unless `nonfinite` is given, that all elements are finite. Never allocates. Returns 0, or
      * GCB_E_SEND_RAW if the method cannot represent this tensor; the coder then drops what was written and sends the
      * tensor raw. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
+    /* For an encode that sees infinities and NaNs anyway, or in the same pass: a flag that the coder sets if the tensor
+     * may have any. encode then sets the flag to whether it has; if it has, the coder drops the message. If the flag is
+     * not set before, encode need not look. NULL, or a function that returns NULL: the coder looks before encode,
+     * which takes a pass over the tensor. */
+    bool *(*nonfinite)(void *state);
     /* `in` is the payload; decode must read all of it. Any bytes are safe. Returns GCB_E_CORRUPT for an invalid
      * payload. */
     int (*decode)(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);

@@ -243,15 +243,13 @@ static int finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
     return 0;
 }
 
-static int check_finite(const struct gcb_coder *c, const struct gcb_view *in, bool *raw,
-                        struct gcb_diag *diag)
+/* A tensor with infinities or NaNs is sent raw, or refused. */
+static int encode_nonfinite(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
+                            struct gcb_diag *diag)
 {
-    *raw = false;
-    if (c->base.nonfinite == GCB_NONFINITE_TRUSTED ||
-        gcb_max_bits(in->data, in->count, &c->kernels, &c->queue) < GCB_INF_BITS)
-        return 0;
-    *raw = c->base.nonfinite == GCB_NONFINITE_RAW;
-    return *raw ? 0 : gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
+    if (c->base.nonfinite == GCB_NONFINITE_RAW)
+        return gcb_coder_encode_raw(c, in, out, diag);
+    return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
 }
 
 static int check_count(const struct gcb_coder *c, const struct gcb_view *in, struct gcb_diag *diag)
@@ -282,15 +280,23 @@ int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct 
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
                      struct gcb_wbuf *out, struct gcb_diag *diag)
 {
-    bool raw;
+    const struct gcb_wbuf before = *out;
+    bool *found;
     int err = check_count(c, in, diag);
 
-    if (!err)
-        err = check_finite(c, in, &raw, diag);
-    if (err)
+    if (err || c->base.nonfinite == GCB_NONFINITE_TRUSTED)
+        return err ? err : gcb_coder_encode_finite(c, at, in, out, diag);
+    found = gcb_coder_ops(c)->nonfinite ? gcb_coder_ops(c)->nonfinite(c->base.state) : NULL;
+    if (found)
+        *found = true;
+    else if (gcb_max_bits(in->data, in->count, &c->kernels, &c->queue) >= GCB_INF_BITS)
+        return encode_nonfinite(c, in, out, diag);
+    err = gcb_coder_encode_finite(c, at, in, out, diag);
+    if (!found || !*found)
         return err;
-    return raw ? gcb_coder_encode_raw(c, in, out, diag)
-               : gcb_coder_encode_finite(c, at, in, out, diag);
+    *found = false;
+    *out = before;
+    return encode_nonfinite(c, in, out, diag);
 }
 
 int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,

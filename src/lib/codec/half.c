@@ -8,6 +8,7 @@
 struct half {
     struct gcb_codec_env env;
     uint64_t clamped;
+    bool nonfinite; /* in the last tensor, if the coder asked */
     gcb_convert_narrow_fn *narrow;
     gcb_convert_widen_fn *widen;
 };
@@ -39,14 +40,23 @@ struct half_job {
     uint8_t *out;
     const uint8_t *in;
     float weight; /* in an all-reduce */
+    bool look; /* for infinities and NaNs */
 };
 
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct half_job *job = ctx;
-    const size_t clamped = job->s->narrow(job->out + i * GCB_SPAN * 2, job->from + i * GCB_SPAN,
-                                          gcb_span_length(job->s->env.count, i));
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
+    size_t clamped = 0;
 
+    for (uint64_t at = i * GCB_SPAN, n; at < end; at += n) {
+        const float *x = job->from + at;
+
+        n = job->look ? gcb_tile_length(end, at) : end - at; /* a tile stays in the cache */
+        if (job->look && job->s->env.kernels->reduce.max_bits(x, n) >= GCB_INF_BITS)
+            __atomic_store_n(&job->s->nonfinite, true, __ATOMIC_RELAXED);
+        clamped += job->s->narrow(job->out + at * 2, x, n);
+    }
     if (clamped)
         __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
 }
@@ -63,14 +73,23 @@ static int half_encode(void *state, const struct gcb_step *at, const struct gcb_
                        struct gcb_wbuf *out)
 {
     struct half *s = state;
-    struct half_job job = {.s = s, .from = in->data, .out = gcb_wbuf_take(out, s->env.count * 2)};
+    struct half_job job = {.s = s,
+                           .from = in->data,
+                           .out = gcb_wbuf_take(out, s->env.count * 2),
+                           .look = s->nonfinite};
 
     (void)at;
+    s->nonfinite = false;
     if (!job.out)
         return GCB_E_NOSPACE;
     s->clamped = 0;
     gcb_parallel(s->env.queue, gcb_span_count(s->env.count), encode_span, &job);
     return 0;
+}
+
+static bool *half_nonfinite(void *state)
+{
+    return &((struct half *)state)->nonfinite;
 }
 
 static int half_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
@@ -209,6 +228,7 @@ static const struct gcb_codec_ops half_ops = {
     .init = half_init,
     .max_payload = half_max_payload,
     .encode = half_encode,
+    .nonfinite = half_nonfinite,
     .decode = half_decode,
     .add = half_add,
     .describe = half_describe,

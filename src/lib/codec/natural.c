@@ -12,6 +12,7 @@
 
 struct natural {
     struct gcb_codec_env env;
+    bool nonfinite; /* in the last tensor */
 };
 
 static int natural_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -78,16 +79,25 @@ static void encode_span(void *ctx, uint64_t span)
 static int natural_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                           struct gcb_wbuf *out)
 {
-    const struct natural *s = state;
+    struct natural *s = state;
     struct job job = {.env = &s->env,
                       .draw = gcb_rounding_draw(&s->env, at),
                       .from = in->data,
                       .out = gcb_wbuf_take(out, natural_max_payload(s))};
 
+    s->nonfinite = false;
     if (!job.out)
         return GCB_E_NOSPACE;
     gcb_parallel(s->env.queue, gcb_span_count(s->env.count), encode_span, &job);
-    return job.failed ? GCB_E_SEND_RAW : 0;
+    if (!job.failed)
+        return 0;
+    s->nonfinite = s->env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
+    return GCB_E_SEND_RAW;
+}
+
+static bool *natural_nonfinite(void *state)
+{
+    return &((struct natural *)state)->nonfinite;
 }
 
 /* The values of n codes. */
@@ -194,6 +204,7 @@ static const struct gcb_codec_ops natural_ops = {
     .max_payload = natural_max_payload,
     .may_send_raw = natural_may_send_raw,
     .encode = natural_encode,
+    .nonfinite = natural_nonfinite,
     .decode = natural_decode,
     .add = natural_add,
     .describe = natural_describe,

@@ -326,18 +326,31 @@ static int elias_entropy(const struct gcb_qsgd *s, struct gcb_rbuf *in, double *
 static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                        struct gcb_wbuf *out)
 {
-    const struct gcb_qsgd *s = state;
+    struct gcb_qsgd *s = state;
     struct gcb_qsgd_job job = {
         .s = s,
         .draw = gcb_rounding_draw(&s->env, at),
         .from = in->data,
         .weight = 1.0f,
     };
+    int err;
 
+    s->nonfinite = false;
     job.norms_out = gcb_wbuf_take(out, s->l.buckets * sizeof(float));
     if (!job.norms_out)
         return GCB_E_NOSPACE;
-    return s->p.coding == GCB_QSGD_FIXED ? encode_fixed(&job, out) : encode_elias(&job, out);
+    err = s->p.coding == GCB_QSGD_FIXED ? encode_fixed(&job, out) : encode_elias(&job, out);
+    for (uint64_t b = 0; !err && b < s->l.buckets; b++)
+        s->nonfinite |= gcb_load_u32(job.norms_out + b * sizeof(float)) >= GCB_INF_BITS;
+    return err;
+}
+
+/* The largest magnitude of a bucket shows an infinity or NaN; an L2 norm is made finite. */
+static bool *qsgd_nonfinite(void *state)
+{
+    struct gcb_qsgd *s = state;
+
+    return s->p.norm == GCB_QSGD_MAX ? &s->nonfinite : NULL;
 }
 
 static int read_payload(const struct gcb_qsgd *s, struct gcb_rbuf *in, float *out,
@@ -496,6 +509,7 @@ static const struct gcb_codec_ops qsgd_ops = {
     .max_payload = qsgd_max_payload,
     .length_varies = qsgd_length_varies,
     .encode = qsgd_encode,
+    .nonfinite = qsgd_nonfinite,
     .decode = qsgd_decode,
     .add = qsgd_add,
     .describe = qsgd_describe,

@@ -10,6 +10,7 @@ struct gcb_qsgd {
     struct gcb_qsgd_params p;
     struct gcb_codec_env env;
     struct gcb_qsgd_layout l;
+    bool nonfinite;                 /* in the last tensor, with norm=max */
     uint64_t unit;                  /* elements that a thread takes at a time */
     float *step;                    /* step[l] is l / s for a level l up to s, then 0 */
     struct gcb_elias elias;         /* for coding=elias and elias-sparse */

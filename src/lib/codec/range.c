@@ -111,6 +111,7 @@ struct range {
     struct gcb_codec_env env;
     uint64_t clamped;
     uint32_t max_bits; /* largest magnitude of the last tensor, if the encoder needed it */
+    bool nonfinite;    /* in the last tensor, if the encoder needed the largest magnitude */
 };
 
 static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -198,6 +199,7 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
     (void)at;
     gcb_parallel(s->env.queue, spans, measure_span, &job);
     s->max_bits = stats.max_bits;
+    s->nonfinite = stats.max_bits >= GCB_INF_BITS;
     gcb_range_choose(&job.format, &s->p, &stats);
     gcb_range_put_scale(out, &job.format);
     job.out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
@@ -206,6 +208,14 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
     s->clamped = 0;
     gcb_parallel(s->env.queue, spans, encode_span, &job);
     return 0;
+}
+
+/* gcb_range_measure looks for the largest magnitude unless it is given and the format too. */
+static bool *range_nonfinite(void *state)
+{
+    struct range *s = state;
+
+    return s->p.max == 0.0 || s->p.mantissa == 0 ? &s->nonfinite : NULL;
 }
 
 static int read_payload(struct range *s, struct gcb_rbuf *in, float *out,
@@ -301,6 +311,7 @@ static const struct gcb_codec_ops range_ops = {
     .init = range_init,
     .max_payload = range_max_payload,
     .encode = range_encode,
+    .nonfinite = range_nonfinite,
     .decode = range_decode,
     .add = range_add,
     .describe = range_describe,

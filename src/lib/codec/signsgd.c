@@ -21,6 +21,7 @@ struct signsgd {
     uint64_t length; /* elements of a bucket; the last may be shorter */
     uint64_t buckets;
     struct gcb_codec_env env;
+    bool nonfinite;    /* in the last tensor, if the encoder needed means */
     double *block_sum; /* of each sum block, if the mean of the whole tensor is needed; or NULL */
 };
 
@@ -173,7 +174,7 @@ static void encode_span(void *ctx, uint64_t i)
 static int signsgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                           struct gcb_wbuf *out)
 {
-    const struct signsgd *s = state;
+    struct signsgd *s = state;
     struct job job = {
         .s = s,
         .from = in->data,
@@ -183,13 +184,23 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
         .coin = gcb_draw_stream(&s->env, &(struct gcb_step){.step = at->step}, COIN),
     };
 
+    s->nonfinite = false;
     if (!job.bits_out)
         return GCB_E_NOSPACE;
     if (s->env.count == 0)
         return 0;
     put_scales(&job);
+    for (uint64_t b = 0; b < s->buckets; b++) /* the mean of finite elements is finite */
+        s->nonfinite |= gcb_load_u32(job.scales_out + b * sizeof(float)) >= GCB_INF_BITS;
     gcb_parallel(s->env.queue, gcb_span_count(s->env.count), encode_span, &job);
     return 0;
+}
+
+static bool *signsgd_nonfinite(void *state)
+{
+    struct signsgd *s = state;
+
+    return s->scale == SCALE_MEAN ? &s->nonfinite : NULL;
 }
 
 /* The sign bits of four floats, from four bits of a message. */
@@ -331,6 +342,7 @@ static const struct gcb_codec_ops signsgd_ops = {
     .fini = signsgd_fini,
     .max_payload = signsgd_max_payload,
     .encode = signsgd_encode,
+    .nonfinite = signsgd_nonfinite,
     .decode = signsgd_decode,
     .add = signsgd_add,
     .describe = signsgd_describe,

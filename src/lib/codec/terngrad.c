@@ -21,7 +21,8 @@ struct terngrad {
     struct gcb_codec_env env;
     double *block_sum, *block_sum_sq; /* sums of each sum block; they are added in order */
     uint64_t clamped;
-    float limit; /* in an all-reduce: the scale of weight * x, to which it is clipped */
+    bool nonfinite; /* in the last tensor */
+    float limit;    /* in an all-reduce: the scale of weight * x, to which it is clipped */
     struct gcb_shared_scale shared;
 };
 
@@ -199,6 +200,7 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
     struct job job = {.s = s, .from = in->data};
 
     set_dither(&job, at, measure(&job));
+    s->nonfinite = job.max_bits >= GCB_INF_BITS;
     gcb_put_f32(out, job.scale);
     job.out = gcb_wbuf_take(out, code_bytes(s, s->env.count));
     if (!job.out)
@@ -206,6 +208,11 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
     s->clamped = 0;
     gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, encode_span, &job);
     return 0;
+}
+
+static bool *terngrad_nonfinite(void *state)
+{
+    return &((struct terngrad *)state)->nonfinite;
 }
 
 static void decode_span(void *ctx, uint64_t i)
@@ -405,6 +412,7 @@ static const struct gcb_codec_ops terngrad_ops = {
     .fini = terngrad_fini,
     .max_payload = terngrad_max_payload,
     .encode = terngrad_encode,
+    .nonfinite = terngrad_nonfinite,
     .decode = terngrad_decode,
     .add = terngrad_add,
     .describe = terngrad_describe,

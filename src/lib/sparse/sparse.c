@@ -101,13 +101,14 @@ uint64_t gcb_sparse_max_payload(const void *state)
 /* Handles one tile of the kept coefficients: n floats. x[0] is number `at` of all kept floats. */
 typedef void tile_fn(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx);
 
-static void gather_tile(const struct gcb_sparse *s, float *tile, const float *coef,
-                        const uint32_t *pos, size_t n, uint64_t base)
+static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, const uint32_t *pos,
+                        size_t n, uint64_t base)
 {
-    const struct gcb_select_fns *f = &s->t.env.kernels->select;
+    const struct gcb_kernels *k = s->t.env.kernels;
+    const unsigned width = s->transform_ops->width;
 
-    (s->transform_ops->width == 2 ? f->gather2
-                                  : f->gather)(tile, coef + base * s->transform_ops->width, pos, n);
+    (width == 2 ? k->select.gather2 : k->select.gather)(tile, coef + base * width, pos, n);
+    s->nonfinite |= k->reduce.max_bits(tile, n * width) >= GCB_INF_BITS;
     if (s->transform_ops->scale)
         s->transform_ops->scale(&s->t, tile, pos, n, base);
 }
@@ -198,6 +199,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     const float *x = in->data, *coef, *order;
     int err;
 
+    s->nonfinite = false;
     if (transform->has_room && !transform->has_room(&s->t))
         return GCB_E_NOMEM;
     if (s->t.rounded)
@@ -205,8 +207,10 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     coef = transform->forward ? transform->forward(&s->t, at, x) : x;
     gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
     order = transform->order ? transform->order(&s->t, coef) : coef;
-    if (in->count && !order)
-        return GCB_E_SEND_RAW; /* the transform overflowed */
+    if (in->count && !order) { /* the transform overflowed, or its input is not finite */
+        s->nonfinite = s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
+        return GCB_E_SEND_RAW;
+    }
     s->selection.at = *at;
     s->selector_ops->select(&s->selection, order, s->k);
     gcb_probe_mark(probe, GCB_STAGE_SELECT);
@@ -221,6 +225,17 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     put_positions(s, out);
     gcb_probe_mark(probe, GCB_STAGE_INDEX);
     return out->failed ? GCB_E_NOSPACE : 0;
+}
+
+/* Every coefficient of a transform is looked at. Without a transform a selection may be enough. Rounding to float16 makes
+ * infinities finite. */
+static bool *sparse_nonfinite(void *state)
+{
+    struct gcb_sparse *s = state;
+
+    return !s->t.rounded && (s->transform_ops->order || s->selector_ops->keeps_largest)
+               ? &s->nonfinite
+               : NULL;
 }
 
 /* ---- descriptions of payloads, for results ---- */
@@ -298,6 +313,7 @@ static const struct gcb_codec_ops sparse_ops = {
     .length_varies = sparse_length_varies,
     .may_send_raw = sparse_may_send_raw,
     .encode = sparse_encode,
+    .nonfinite = sparse_nonfinite,
     .decode = gcb_sparse_decode,
     .rebind = sparse_rebind,
     .add = gcb_sparse_add,

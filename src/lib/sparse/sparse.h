@@ -27,7 +27,9 @@ struct gcb_sparse {
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
     uint64_t max_kept; /* positions that the selector may keep */
-    uint32_t *listed;  /* the positions of a message to add; NULL until a message is added */
+    bool
+        nonfinite; /* the last encoding met an infinity or NaN; unknown unless the selector keeps_largest */
+    uint32_t *listed; /* the positions of a message to add; NULL until a message is added */
 };
 
 /* Number of positions in segment g. */

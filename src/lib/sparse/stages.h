@@ -127,6 +127,8 @@ struct gcb_selector {
     bool by_magnitude; /* selects by a given magnitude, so it has no density */
     bool exact;        /* always keeps the largest number of positions */
     bool stateful;     /* the selection depends on earlier steps */
+    /* keeps the largest magnitude, and takes infinities and NaNs for larger ones than all others */
+    bool keeps_largest;
     /* largest number of positions kept when k are asked for; NULL: k */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
     /* selects about k positions; `order` has one finite float per position. Fills pos, segment_kept and kept. */
