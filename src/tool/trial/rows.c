@@ -151,6 +151,7 @@ static void put_sums(struct gcb_row *row, const struct gcb_tally *t,
     put_seconds(row, &gcb_sum_fields, &sum, &samples->sum);
     put_seconds(row, &gcb_sum16_fields, &sum16, &samples->sum16);
     gcb_row_text(row, GCB_FIELD_SUM_STOP_REASON, gcb_stop_name(t->sum_stop));
+    gcb_row_known_u64(row, GCB_FIELD_SUM_MESSAGES, t->sum_messages, t->sum_messages);
     gcb_row_real(row, gcb_sum_fields.gbps, gcb_tally_gbps(t, &sum));
     gcb_row_real(row, gcb_sum16_fields.gbps, gcb_tally_sum16_gbps(t));
 }

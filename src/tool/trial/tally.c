@@ -39,6 +39,8 @@ static void merge_measurements(struct gcb_tally *t, const struct gcb_tally *othe
     merge_times(&t->sum16, &other->sum16, other->follows);
     t->stop = other->stop > t->stop ? other->stop : t->stop;
     t->sum_stop = other->sum_stop > t->sum_stop ? other->sum_stop : t->sum_stop;
+    if (!t->sum_messages || (other->sum_messages && other->sum_messages < t->sum_messages))
+        t->sum_messages = other->sum_messages;
     t->summed += other->summed;
     t->summed16 += other->summed16;
     t->staged += other->staged;
@@ -109,8 +111,9 @@ static bool take_sum(struct gcb_tally *t, struct gcb_times *times, const struct 
 }
 
 void gcb_tally_sums(struct gcb_tally *t, const struct gcb_samples *sum,
-                    const struct gcb_samples *sum16)
+                    const struct gcb_samples *sum16, uint64_t messages)
 {
+    t->sum_messages = messages;
     t->summed = take_sum(t, &t->sum, sum);
     t->summed16 = take_sum(t, &t->sum16, sum16);
     if (t->sum_stop == GCB_STOP_INTERRUPTED)

@@ -40,6 +40,7 @@ struct gcb_tally {
     struct gcb_times sum, sum16;      /* of the messages that have them; see gcb_tally_sum */
     uint64_t summed, summed16;        /* number of messages that have them */
     enum gcb_stop sum_stop;           /* the worst reason why measuring sums stopped */
+    uint64_t sum_messages;            /* fewest different messages that were added; 0: none */
     uint64_t staged;                  /* messages whose stages were timed */
     double stage_seconds[GCB_STAGES]; /* sums of the medians of the staged messages */
     uint64_t on_device;               /* messages that a device encoded and decoded */
@@ -61,9 +62,9 @@ void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, d
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
                      const struct gcb_samples *decode);
 
-/* Sets the times of the sums of a message. Samples without a count were not measured. */
+/* Sets the times of the sums of so many different messages. Samples without a count were not measured. */
 void gcb_tally_sums(struct gcb_tally *t, const struct gcb_samples *sum,
-                    const struct gcb_samples *sum16);
+                    const struct gcb_samples *sum16, uint64_t messages);
 
 /* Sets what a message's encoder knows: bits as the paper counts them, the density asked for, and if lengths vary. */
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,

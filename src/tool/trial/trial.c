@@ -63,6 +63,7 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b)
     gcb_free(b->decoded);
     gcb_free(b->check_decoded);
     gcb_free(b->summed);
+    gcb_sums_messages_fini(&b->messages);
     gcb_samples_fini(&b->encode);
     gcb_samples_fini(&b->decode);
     gcb_samples_fini(&b->sum);
@@ -103,7 +104,9 @@ struct gcb_coder_config gcb_trial_coder_config(const struct gcb_trial_bench *b,
                 .kernels = b->config.kernels,
                 .queue = b->config.queue,
                 .probe = &b->stages.probe},
-        .nonfinite = GCB_NONFINITE_TRUSTED, /* the run has dealt with infinities and NaNs */
+        /* The run has dealt with infinities and NaNs, but gcb_encode looks for them, and so its time counts. A device
+         * cannot look without another launch. */
+        .nonfinite = b->config.device ? GCB_NONFINITE_TRUSTED : GCB_NONFINITE_ERROR,
         .source = in->plan->dtype,
         .checksum = true,
         .max_elements = in->plan->count,
@@ -163,6 +166,27 @@ static int time_decode(struct gcb_trial_bench *b, const struct gcb_method *metho
     return gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
 }
 
+/* Are messages of this trial added, to check sums or to time them? */
+static bool adds_up(const struct gcb_trial_bench *b, const struct gcb_trial_input *in)
+{
+    return b->summed && !in->original && in->plan->count <= b->most_summed;
+}
+
+/* Encodes messages to add, which also get the time that the timed encodings have left. */
+static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job *job,
+                         struct gcb_diag *diag)
+{
+    const struct gcb_timing *t = &b->config.timing;
+    const double left = fmax(0.0, b->began + t->max_time - gcb_clock());
+    const double seconds = t->max_time > 0.0 ? left + t->max_time / 3.0 : 0.0;
+
+    if (b->config.sums)
+        return gcb_sums_encode(&b->messages, &b->message, job, b->summed, seconds, t, diag);
+    b->messages.message[0] = b->message;
+    b->messages.count = 1;
+    return 0;
+}
+
 static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
                   const struct gcb_trial_input *in, const struct gcb_coder_config *config,
                   struct gcb_diag *diag)
@@ -185,7 +209,7 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     gcb_message_seal(b->message.data, b->message.len, 0);
     out->clamped = in->raw ? 0 : gcb_coder_clamped(job.coder);
     gcb_tally_asked(out, job.coder, method->codec);
-    return 0;
+    return adds_up(b, in) ? take_messages(b, &job, diag) : 0;
 }
 
 /*
@@ -213,13 +237,12 @@ static int add_up(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
 {
     const struct gcb_timing *t = &b->config.timing;
     struct gcb_sums_job job = {
-        .message = &b->message, .into = b->summed, .decoded = b->decoded, .count = in->plan->count};
+        .from = &b->messages, .into = b->summed, .decoded = b->decoded, .count = in->plan->count};
     double left = INFINITY;
     int err;
 
     b->sum.count = b->sum16.count = 0;
-    if (!b->summed || in->original || job.count > b->most_summed ||
-        out->stop == GCB_STOP_INTERRUPTED)
+    if (!adds_up(b, in) || out->stop == GCB_STOP_INTERRUPTED)
         return 0;
     err = gcb_coders_sum(b->coders, &job.sum, method, &b->message, b->summed, config, diag);
     if (!err)
@@ -230,7 +253,7 @@ static int add_up(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
         left = b->began + 2.0 / GCB_SUMS_OTHERS * t->max_time - gcb_clock();
     err = gcb_sums_measure(&b->sum, &b->sum16, t, left, &job, diag);
     if (!err)
-        gcb_tally_sums(out, &b->sum, &b->sum16);
+        gcb_tally_sums(out, &b->sum, &b->sum16, b->messages.count);
     return err;
 }
 
@@ -292,7 +315,7 @@ static int run_on_cpu(struct gcb_trial_bench *b, struct gcb_tally *out,
                       const struct gcb_method *method, const struct gcb_trial_input *in,
                       struct gcb_diag *diag)
 {
-    const struct gcb_coder_config config = gcb_trial_coder_config(b, in);
+    struct gcb_coder_config config = gcb_trial_coder_config(b, in);
     const struct gcb_coder_config decoder = {
         .env = {.fft_rigor = config.env.fft_rigor,
                 .kernels = config.env.kernels,
@@ -306,6 +329,8 @@ static int run_on_cpu(struct gcb_trial_bench *b, struct gcb_tally *out,
     if (method->codec == gcb_copy_method.codec)
         return run_copy(b, out, in, diag);
     method = gcb_trial_method(method, in->plan);
+    if (method->codec == &gcb_codec_identity) /* it is compared with memcpy */
+        config.nonfinite = GCB_NONFINITE_TRUSTED;
     err = encode(b, out, method, in, &config, diag);
     return err ? err : decode(b, out, method, in, &decoder, diag);
 }

@@ -46,8 +46,9 @@ struct gcb_trial_bench {
     size_t at;                          /* index of the current message in its group */
     struct gcb_samples encode, decode;
     struct gcb_samples sum,
-        sum16;    /* no samples if the last trial timed no sum (gcb_sums_measure) */
-    double began; /* start of the trial, by gcb_clock */
+        sum16; /* no samples if the last trial timed no sum (gcb_sums_measure) */
+    struct gcb_sums_messages messages; /* what was added in the last trial */
+    double began;                      /* start of the trial, by gcb_clock */
     struct gcb_stages stages;
     struct gcb_copy copy; /* zeroed unless config.copy */
 };
