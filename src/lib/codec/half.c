@@ -40,7 +40,7 @@ struct half_job {
     uint8_t *out;
     const uint8_t *in;
     float weight; /* in an all-reduce */
-    bool look; /* for infinities and NaNs */
+    bool look;    /* for infinities and NaNs */
 };
 
 static void encode_span(void *ctx, uint64_t i)
