@@ -72,7 +72,7 @@ reducing=$("$GCBENCH" methods --format json | python3 -c '
 import json, sys
 for m in map(json.loads, sys.stdin):
     if not m["cpu_only"] and "allreduce" in m["collectives"]: print(m["method"])')
-check "methods have all-reduces" test "$(echo $reducing)" = "identity fp16 bf16 qsgd qgz terngrad"
+check "methods have all-reduces" test "$(echo $reducing)" = "identity fp16 bf16 qsgd qgz terngrad randomk"
 for method in $reducing; do
     pair --method "$method:collective=allreduce" $few --loop 2 "$sample"
     pair --method "$method:memory=ef,decay=0.75,collective=allreduce" $few --loop 2 "$sample"

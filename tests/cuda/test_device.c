@@ -62,6 +62,27 @@ static void quantisers(void **state)
         device_same_all(&device, specs[i], sizes);
 }
 
+/* One element of each stratum, or all; shorter and damaged payloads have other places. */
+static void random_places(void **state)
+{
+    static const uint64_t few[] = {0, 1, 2, 7, 511, 512, 513, 4097, END};
+    static const char *const specs[] = {
+        "randomk",
+        "randomk:theta=0",
+        "randomk:theta=0.999,scaling=unbiased",
+        "randomk:theta=0.4,scaling=unbiased",
+    };
+    float x[600];
+
+    (void)state;
+    check_fill(x, 600, FILL_NOISE, 1);
+    for (size_t i = 0; i < COUNT(specs); i++) {
+        device_same_all(&device, specs[i], few);
+        device_same_each_byte(&device, specs[i], x, 600, 0, 20);
+        device_same_cut(&device, specs[i], x, 40);
+    }
+}
+
 static void elias_codes(void **state)
 {
     static const uint64_t few[] = {0, 1, 33, END};
@@ -105,7 +126,8 @@ static void large_tensors(void **state)
         "qsgd:bucket=777",            /* some warps have elements of two buckets */
         "qsgd:bucket=30000",
         "terngrad",
-        "terngrad:packing=base3"};
+        "terngrad:packing=base3",
+        "randomk"};
     enum { N = 150001 };
     float *x = malloc(N * sizeof(float));
 
@@ -135,6 +157,8 @@ static void error_feedback_is_fused(void **state)
         "qsgd:coding=elias",
         "terngrad",
         "terngrad:clip=0,packing=base3",
+        "randomk:theta=0.6",
+        "randomk:scaling=unbiased",
         "range:bits=16", /* sent raw if the source has 16 bits */
     };
     static const uint64_t counts[] = {1, 33, 4097, END};
@@ -373,6 +397,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(baselines),
         cmocka_unit_test(ranges),
         cmocka_unit_test(quantisers),
+        cmocka_unit_test(random_places),
         cmocka_unit_test(elias_codes),
         cmocka_unit_test(large_tensors),
         cmocka_unit_test(error_feedback_is_fused),

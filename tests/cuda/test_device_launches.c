@@ -171,6 +171,8 @@ static const struct promise codecs[] = {
     {"terngrad", TO_ENCODE, 0, "terngrad:clip=0,packing=base3", NULL, SMALL},
     {"terngrad", TO_DECODE, 0, "terngrad", NULL, SMALL},
     {"terngrad", TO_DECODE, 0, "terngrad:packing=base3", NULL, SMALL},
+    {"randomk", TO_ENCODE, 0, "randomk", NULL, SMALL},
+    {"randomk", TO_DECODE, 0, "randomk", NULL, SAMPLED},
     {"topk, sparse: select=topk, trimmed", TO_ENCODE, 0, "topk", NULL, SAMPLED},
     {"topk, sparse: select=topk, trimmed", TO_ENCODE, 0, "sparse:select=trimmed", NULL, SAMPLED},
     {"topk, sparse: select=topk, trimmed", TO_ENCODE, 1, "topk", NULL, WHOLE - 1},
@@ -262,6 +264,8 @@ static const struct promise reduces[] = {
     {"all-reduce of terngrad", 2, 0, "terngrad", NULL, SMALL},
     {"all-reduce of terngrad", 3, 0, "terngrad", NULL, SMALL},
     {"all-reduce of terngrad", 4, 0, "terngrad", NULL, SMALL},
+    {"all-reduce of randomk", 1, 0, "randomk", NULL, SMALL},
+    {"all-reduce of randomk", 4, 0, "randomk", NULL, SMALL},
 };
 
 /* The launches of one call, by the column of the table. They are dropped. */

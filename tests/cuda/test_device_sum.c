@@ -39,6 +39,8 @@ static void each_codec(void **state)
         "terngrad:packing=base3,clip=0",
         "topk",
         "topk:theta=0",
+        "randomk",
+        "randomk:theta=0.5,scaling=unbiased",
         "sbc",
         "sparse:values=fp16,index=bitmap",
         "sparse:values=range,index=golomb",

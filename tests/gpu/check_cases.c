@@ -36,6 +36,8 @@ static const char *const more[] = {
     "terngrad:clip=0",
     "terngrad:clip=0.5,packing=base3",
     "terngrad:clip=0,packing=base3",
+    "randomk:theta=0",
+    "randomk:theta=0.99,scaling=unbiased",
     "stc:p=0.1",
     "sbc:p=0.3,index=adaptive",
     "dgc:density=0.05,index=elias-fano",

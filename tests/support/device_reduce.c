@@ -19,6 +19,9 @@ const char *const device_reduces[] = {
     "qsgd:bits=3,bucket=10000,rounding=nearest,collective=allreduce",
     "terngrad:collective=allreduce",
     "terngrad:clip=0,collective=allreduce",
+    "randomk",
+    "randomk:theta=0.99,scaling=unbiased",
+    "randomk:theta=0",
     NULL,
 };
 

@@ -17,6 +17,7 @@ const char *const device_sums[] = {
     "range",
     "topk",
     "sbc",
+    "randomk:scaling=unbiased",
     "sparse:values=range,index=golomb",
     "sparse:transform=hadamard,chunk=4096",
     "sparse:transform=dct,chunk=64",

@@ -1,6 +1,6 @@
+#include "src/lib/sparse/randomk.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
-#include "src/lib/sparse/stages.h"
 
 /*
  * Random-k: k elements at places that all workers draw alike, so that no positions travel and messages are summed without
@@ -11,15 +11,11 @@
  *
  * Payload: the key of the draws (8 bytes), then k values (float32) in the order of the strata.
  */
-enum scaling { SCALING_NONE, SCALING_UNBIASED };
-
-#define PLACES 18 /* purpose of the draw */
-#define TILE 512  /* strata that are drawn at a time */
+#define TILE 512 /* strata that are drawn at a time */
 #define SPAN ((uint64_t)64 * TILE)
 
 struct randomk {
-    double theta;
-    int scaling;
+    struct gcb_randomk_params p;
     uint64_t k;
     float factor; /* of kept elements */
     uint64_t key; /* of the step of the last contribution */
@@ -32,9 +28,8 @@ static int randomk_init(void *state, const struct gcb_codec_env *env, struct gcb
 
     (void)diag;
     s->env = *env;
-    s->k = gcb_kept_of(1.0 - s->theta, env->count);
-    s->factor =
-        s->scaling == SCALING_UNBIASED && s->k ? (float)((double)env->count / (double)s->k) : 1.0f;
+    s->k = gcb_randomk_k(&s->p, env->count);
+    s->factor = gcb_randomk_factor(&s->p, env->count);
     return 0;
 }
 
@@ -42,30 +37,14 @@ static uint64_t randomk_max_payload(const void *state)
 {
     const struct randomk *s = state;
 
-    return sizeof(s->key) + s->k * sizeof(float);
+    return GCB_RANDOMK_KEY_BYTES + s->k * sizeof(float);
 }
 
 /* ---- places ---- */
 
-/* All workers have the same key in a step. */
-static uint64_t key_of(const struct randomk *s, uint64_t step)
-{
-    return gcb_draw_stream(&s->env, &(struct gcb_step){.step = step}, PLACES) ^ s->env.seed;
-}
-
-/* floor(draw * n / 2^64): 0 to n - 1 */
-static uint64_t uniform(uint64_t draw, uint64_t n)
-{
-    __extension__ typedef unsigned __int128 wide;
-
-    return (uint64_t)((wide)draw * n >> 64);
-}
-
 struct job {
     const struct gcb_codec_env *env;
-    uint64_t key, k;
-    uint64_t length, longer; /* of a stratum; strata that have one element more, which come first */
-    uint64_t offset;         /* the element at which stratum 0 begins */
+    struct gcb_strata where;
     float factor, weight;
     const float *from;
     uint8_t *out;      /* encode: k values, times the weight */
@@ -77,42 +56,34 @@ struct job {
 
 static struct job make_job(const struct randomk *s, uint64_t key, uint64_t k)
 {
-    struct job job = {.env = &s->env, .key = key, .k = k, .factor = s->factor, .weight = 1.0f};
-    uint8_t draw[sizeof(uint64_t)];
+    struct job job = {.env = &s->env,
+                      .where = gcb_strata_of(s->env.count, k),
+                      .factor = s->factor,
+                      .weight = 1.0f};
 
-    s->env.kernels->philox.bytes(draw, sizeof(draw), key, 0, 1);
-    job.offset = uniform(gcb_load_u64(draw), s->env.count);
-    job.length = k ? s->env.count / k : 0;
-    job.longer = k ? s->env.count % k : 0;
+    gcb_strata_set_key(&job.where, key);
     return job;
 }
 
 /* The elements of strata first to first + m. */
 static void draw_places(const struct job *job, uint64_t *place, uint64_t first, size_t m)
 {
-    const uint64_t n = job->env->count;
     uint8_t draw[TILE * sizeof(uint64_t)];
 
-    job->env->kernels->philox.bytes(draw, m * sizeof(uint64_t), job->key, first * sizeof(uint64_t),
-                                    0);
-    for (size_t i = 0; i < m; i++) {
-        const uint64_t j = first + i, longer = j < job->longer ? j : job->longer;
-        const uint64_t begin = job->offset + j * job->length + longer;
-        const uint64_t at =
-            begin + uniform(gcb_load_u64(draw + 8 * i), job->length + (j < job->longer));
-
-        place[i] = at < n ? at : at - n;
-    }
+    job->env->kernels->philox.bytes(draw, m * sizeof(uint64_t), job->where.key,
+                                    first * sizeof(uint64_t), 0);
+    for (size_t i = 0; i < m; i++)
+        place[i] = gcb_strata_place(&job->where, first + i, gcb_load_u64(draw + 8 * i));
 }
 
 static void run(struct job *job, void (*span)(void *ctx, uint64_t i))
 {
-    gcb_parallel(job->env->queue, (job->k + SPAN - 1) / SPAN, span, job);
+    gcb_parallel(job->env->queue, (job->where.k + SPAN - 1) / SPAN, span, job);
 }
 
 static uint64_t span_end(const struct job *job, uint64_t span)
 {
-    return (span + 1) * SPAN < job->k ? (span + 1) * SPAN : job->k;
+    return (span + 1) * SPAN < job->where.k ? (span + 1) * SPAN : job->where.k;
 }
 
 /* ---- messages ---- */
@@ -143,9 +114,9 @@ static int randomk_encode(void *state, const struct gcb_step *at, const struct g
                           struct gcb_wbuf *out)
 {
     const struct randomk *s = state;
-    struct job job = make_job(s, key_of(s, at->step), s->k);
+    struct job job = make_job(s, gcb_randomk_key(&s->env, at->step), s->k);
 
-    gcb_put_u64(out, job.key);
+    gcb_put_u64(out, job.where.key);
     job.from = in->data;
     job.out = gcb_wbuf_take(out, s->k * sizeof(float));
     if (!job.out)
@@ -218,11 +189,11 @@ static void set_zero(float *x, uint64_t n)
 static int read_payload(const struct randomk *s, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
-    const uint64_t n = s->env.count, key = gcb_get_u64(in);
+    const uint64_t n = s->env.count, length = gcb_rbuf_left(in), key = gcb_get_u64(in);
     const size_t bytes = gcb_rbuf_left(in);
     struct job job;
 
-    if (in->failed || bytes % sizeof(float) || bytes / sizeof(float) > n || (n && !bytes))
+    if (!gcb_randomk_fits(length, n))
         return GCB_E_CORRUPT;
     job = make_job(s, key, bytes / sizeof(float));
     job.in = gcb_rbuf_take(in, bytes);
@@ -282,7 +253,7 @@ static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsig
     struct job job;
 
     (void)round;
-    s->key = key_of(s, at->step.step);
+    s->key = gcb_randomk_key(&s->env, at->step.step);
     job = make_job(s, s->key, s->k);
     job.from = x;
     job.out = values;
@@ -325,12 +296,12 @@ static const struct gcb_reduce_ops randomk_reduce = {
 
 static bool randomk_may_send_raw(const void *state)
 {
-    return ((const struct randomk *)state)->scaling == SCALING_UNBIASED;
+    return ((const struct randomk *)state)->p.scaling == GCB_RANDOMK_UNBIASED;
 }
 
 static double randomk_density(const void *state)
 {
-    return 1.0 - ((const struct randomk *)state)->theta;
+    return 1.0 - ((const struct randomk *)state)->p.theta;
 }
 
 static double randomk_nominal_bits(const void *state)
@@ -340,7 +311,7 @@ static double randomk_nominal_bits(const void *state)
 
 static unsigned randomk_caps(const double *value)
 {
-    return GCB_CAP_LINEAR | ((int)value[1] == SCALING_UNBIASED ? GCB_CAP_NO_CONTRACTION : 0);
+    return GCB_CAP_LINEAR | ((int)value[1] == GCB_RANDOMK_UNBIASED ? GCB_CAP_NO_CONTRACTION : 0);
 }
 
 static const char *const scalings[] = {"none", "unbiased", NULL};
@@ -349,7 +320,7 @@ static const struct gcb_param randomk_params[] = {
     {.name = "theta",
      .help = "share of elements dropped",
      .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct randomk, theta),
+     .offset = offsetof(struct randomk, p.theta),
      .def = 0.85,
      .max = 1,
      .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
@@ -358,7 +329,7 @@ static const struct gcb_param randomk_params[] = {
     {.name = "scaling",
      .help = "unbiased: kept elements are multiplied by n / k",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct randomk, scaling),
+     .offset = offsetof(struct randomk, p.scaling),
      .choices = scalings},
     {.name = NULL},
 };
@@ -389,7 +360,6 @@ const struct gcb_codec gcb_codec_randomk = {
     .source = "Stich et al., NeurIPS 2018, definition 2.1; Konecny et al., arXiv 1610.05492",
     .guarantee = "E||x - x'||^2 = (1 - k/n) ||x||^2; scaling=unbiased: unbiased, (n/k - 1) ||x||^2",
     .wire_id = 10,
-    .cpu_only = true,
     .caps_of = randomk_caps,
     .selects = randomk_selects,
     .params = randomk_params,

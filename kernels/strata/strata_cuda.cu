@@ -1,0 +1,194 @@
+#include "kernels/strata/strata_cuda.h"
+
+#include "kernels/accumulate/accumulate_elem.h"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/warp.cuh"
+
+namespace
+{
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kEach = 2; /* strata of a thread: their draws are one block of random words */
+constexpr uint64_t kKeyBytes = sizeof(uint64_t);
+
+/* The strata of this thread, and their places. */
+struct drawn {
+    uint64_t first;
+    unsigned count;
+    uint64_t place[kEach];
+};
+
+__device__ drawn draw_places(const struct gcb_strata &where)
+{
+    const uint64_t block = blockIdx.x * uint64_t{kThreads} + threadIdx.x, first = block * kEach;
+    drawn d = {first, 0, {0, 0}};
+
+    if (first >= where.k)
+        return d;
+    d.count = where.k - first < kEach ? 1 : kEach;
+    const struct gcb_philox_block b = gcb_philox(where.key, block, 0);
+    d.place[0] =
+        gcb_strata_place(&where, first, static_cast<uint64_t>(b.word[1]) << 32 | b.word[0]);
+    if (d.count == kEach)
+        d.place[1] =
+            gcb_strata_place(&where, first + 1, static_cast<uint64_t>(b.word[3]) << 32 | b.word[2]);
+    return d;
+}
+
+__device__ bool is_infinite(float v)
+{
+    return gcb_magnitude(v) >= GCB_INF_BITS;
+}
+
+/* With a payload, `values` are in it. */
+__global__ void gather(uint8_t *payload, float *values, const float *x, struct gcb_strata where,
+                       float factor, float weight, struct gcb_device_result *result)
+{
+    const drawn d = draw_places(where);
+    bool infinite = false;
+
+    if (payload && blockIdx.x == 0 && threadIdx.x == 0) {
+        for (unsigned i = 0; i < kKeyBytes; i++)
+            payload[i] = static_cast<uint8_t>(where.key >> 8 * i);
+        result->length = kKeyBytes + where.k * sizeof(float);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < kEach; i++)
+        if (i < d.count) {
+            const float v = factor * x[d.place[i]];
+
+            infinite |= is_infinite(v);
+            values[d.first + i] = weight * v;
+        }
+    if (infinite)
+        gcb::set_status(&result->status, GCB_E_SEND_RAW);
+}
+
+__global__ void check_values(const float *values, uint64_t count, struct gcb_device_result *result)
+{
+    const uint64_t i = blockIdx.x * uint64_t{kThreads} + threadIdx.x;
+
+    if (i < count && is_infinite(values[i]))
+        gcb::set_status(&result->status, GCB_E_CORRUPT);
+}
+
+/* Where the values go. A payload, if there is one, has the key. */
+struct target {
+    float *to;
+    const uint8_t *payload;
+    struct gcb_device_result *result; /* with a payload */
+    float weight;                     /* if the values are added */
+};
+
+template <bool Adds>
+__global__ void scatter(struct target t, const float *values, struct gcb_strata where)
+{
+    if (t.payload)
+        gcb_strata_set_key(&where, *reinterpret_cast<const uint64_t *>(t.payload));
+    if (Adds && t.result->status)
+        return;
+    const drawn d = draw_places(where);
+
+#pragma unroll
+    for (unsigned i = 0; i < kEach; i++)
+        if (i < d.count) {
+            const float v = values[d.first + i];
+            float *const at = t.to + d.place[i];
+
+            *at = Adds ? gcb_accumulated(*at, v, t.weight) : v;
+            if (t.payload && is_infinite(v))
+                gcb::set_status(&t.result->status, GCB_E_CORRUPT);
+        }
+}
+
+__global__ void keep(float *out, const float *x, struct gcb_strata where, float factor)
+{
+    const drawn d = draw_places(where);
+
+#pragma unroll
+    for (unsigned i = 0; i < kEach; i++)
+        if (i < d.count)
+            out[d.place[i]] = factor * x[d.place[i]];
+}
+
+/* ---- launches ---- */
+
+uint64_t blocks_of(uint64_t count, unsigned each)
+{
+    const uint64_t piece = kThreads * each;
+
+    return count ? (count + piece - 1) / piece : 1;
+}
+
+int clear_all(struct gcb_device_stream *s, float *out, const struct gcb_strata *where)
+{
+    return where->n ? gcb::clear(s, out, where->n * sizeof(float)) : 0;
+}
+
+const float *values_of(const uint8_t *payload)
+{
+    return reinterpret_cast<const float *>(payload + kKeyBytes);
+}
+
+} /* namespace */
+
+int gcb_cuda_strata_encode(struct gcb_device_stream *s, uint8_t *payload, const float *x,
+                           const struct gcb_strata *where, float factor,
+                           struct gcb_device_result *result)
+{
+    return gcb::launch(gather, blocks_of(where->k, kEach), kThreads, 0, s, payload,
+                       const_cast<float *>(values_of(payload)), x, *where, factor, 1.0f, result);
+}
+
+int gcb_cuda_strata_gather(struct gcb_device_stream *s, float *values, const float *x,
+                           const struct gcb_strata *where, float factor, float weight,
+                           struct gcb_device_result *result)
+{
+    return gcb::launch(gather, blocks_of(where->k, kEach), kThreads, 0, s, nullptr, values, x,
+                       *where, factor, weight, result);
+}
+
+int gcb_cuda_strata_scatter(struct gcb_device_stream *s, float *out, const float *values,
+                            const struct gcb_strata *where)
+{
+    const struct target t = {out, nullptr, nullptr, 0.0f};
+    const int err = clear_all(s, out, where);
+
+    return err ? err
+               : gcb::launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t, values,
+                             *where);
+}
+
+int gcb_cuda_strata_decode(struct gcb_device_stream *s, float *out, const uint8_t *payload,
+                           const struct gcb_strata *where, struct gcb_device_result *result)
+{
+    const struct target t = {out, payload, result, 0.0f};
+    const int err = clear_all(s, out, where);
+
+    return err ? err
+               : gcb::launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t,
+                             values_of(payload), *where);
+}
+
+int gcb_cuda_strata_keep(struct gcb_device_stream *s, float *out, const float *x,
+                         const struct gcb_strata *where, float factor)
+{
+    const int err = clear_all(s, out, where);
+
+    return err ? err
+               : gcb::launch(keep, blocks_of(where->k, kEach), kThreads, 0, s, out, x, *where,
+                             factor);
+}
+
+int gcb_cuda_strata_add(struct gcb_device_stream *s, float *acc, const uint8_t *payload,
+                        const struct gcb_strata *where, float weight,
+                        struct gcb_device_result *result)
+{
+    const struct target t = {acc, payload, result, weight};
+    const int err = gcb::launch(check_values, blocks_of(where->k, 1), kThreads, 0, s,
+                                values_of(payload), where->k, result);
+
+    return err ? err
+               : gcb::launch(scatter<true>, blocks_of(where->k, kEach), kThreads, 0, s, t,
+                             values_of(payload), *where);
+}

@@ -1,0 +1,148 @@
+#include "src/lib/sparse/randomk.h"
+
+#include "kernels/memory/memory_cuda.h"
+#include "kernels/strata/strata_cuda.h"
+#include "src/lib/device/module/codecs.h"
+
+/* The state of a coder, which begins like the CPU's state (src/lib/sparse/randomk.c). */
+struct randomk {
+    struct gcb_randomk_params p;
+    struct gcb_codec_env env;
+    uint64_t k;
+    float factor;
+};
+
+static int randomk_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct randomk *s = state;
+
+    (void)diag;
+    s->env = *env;
+    s->k = gcb_randomk_k(&s->p, env->count);
+    s->factor = gcb_randomk_factor(&s->p, env->count);
+    return 0;
+}
+
+static uint64_t randomk_max_payload(const void *state)
+{
+    return GCB_RANDOMK_KEY_BYTES + ((const struct randomk *)state)->k * sizeof(float);
+}
+
+static uint64_t randomk_scratch(const void *state)
+{
+    (void)state;
+    return 0;
+}
+
+/* The places of a step. */
+static struct gcb_strata places_at(const struct randomk *s, const struct gcb_step *at)
+{
+    struct gcb_strata where = gcb_strata_of(s->env.count, s->k);
+
+    gcb_strata_set_key(&where, gcb_randomk_key(&s->env, at->step));
+    return where;
+}
+
+/* The places of a payload, without its key, which is on the device. */
+static struct gcb_strata places_of(const struct randomk *s, uint64_t length)
+{
+    return gcb_strata_of(s->env.count, (length - GCB_RANDOMK_KEY_BYTES) / sizeof(float));
+}
+
+static int randomk_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                          const struct gcb_device_call *call)
+{
+    const struct randomk *s = state;
+    const struct gcb_strata where = places_at(s, &call->at);
+    int err = gcb_cuda_memory_compensate(call->stream, in);
+
+    if (!err)
+        err = gcb_cuda_strata_encode(call->stream, out_dev, in->x, &where, s->factor,
+                                     call->result_dev);
+    if (!err && in->residual)
+        err = gcb_cuda_strata_keep(call->stream, in->residual, in->x, &where, s->factor);
+    return err || !in->residual
+               ? err
+               : gcb_cuda_memory_residual(call->stream, in->residual, in->x, in->n);
+}
+
+static int randomk_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
+                          const struct gcb_device_call *call)
+{
+    const struct randomk *s = state;
+    struct gcb_strata where;
+
+    if (!gcb_randomk_fits(length, s->env.count))
+        return GCB_E_CORRUPT;
+    where = places_of(s, length);
+    return gcb_cuda_strata_decode(call->stream, out_dev, payload_dev, &where, call->result_dev);
+}
+
+/* ---- sums ---- */
+
+static uint64_t randomk_canvas(const void *state)
+{
+    (void)state;
+    return 0;
+}
+
+static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length,
+                       const struct gcb_device_addition *to, const struct gcb_device_call *call)
+{
+    const struct randomk *s = state;
+    struct gcb_strata where;
+
+    if (!gcb_randomk_fits(length, s->env.count))
+        return GCB_E_CORRUPT;
+    where = places_of(s, length);
+    return gcb_cuda_strata_add(call->stream, to->acc_dev, payload_dev, &where, to->weight,
+                               call->result_dev);
+}
+
+static const struct gcb_device_sum_ops randomk_sum = {
+    .canvas = randomk_canvas,
+    .add_async = randomk_add,
+};
+
+/* ---- all-reduce ---- */
+
+static int randomk_contribute(const void *state, unsigned round, const struct gcb_device_share *own,
+                              const struct gcb_device_call *call)
+{
+    const struct randomk *s = state;
+    const struct gcb_strata where = places_at(s, &call->at);
+
+    (void)round;
+    return gcb_cuda_strata_gather(call->stream, own->values_dev, own->x_dev, &where, s->factor,
+                                  own->weight, call->result_dev);
+}
+
+static int randomk_conclude(const void *state, const void *combined_dev,
+                            const struct gcb_device_share *own, float *update_dev, float *own_dev,
+                            const struct gcb_device_call *call)
+{
+    const struct randomk *s = state;
+    const struct gcb_strata where = places_at(s, &call->at);
+    const int err = gcb_cuda_strata_scatter(call->stream, update_dev, combined_dev, &where);
+
+    return err || !own_dev
+               ? err
+               : gcb_cuda_strata_keep(call->stream, own_dev, own->x_dev, &where, s->factor);
+}
+
+static const struct gcb_device_reduce_ops randomk_reduce = {
+    .contribute_async = randomk_contribute,
+    .conclude_async = randomk_conclude,
+};
+
+const struct gcb_device_ops gcb_device_randomk = {
+    .state_size = sizeof(struct randomk),
+    .init = randomk_init,
+    .max_payload = randomk_max_payload,
+    .scratch = randomk_scratch,
+    .feedback = true,
+    .encode_async = randomk_encode,
+    .decode_async = randomk_decode,
+    .sum = &randomk_sum,
+    .reduce = &randomk_reduce,
+};

@@ -1,0 +1,48 @@
+#ifndef SRC_LIB_SPARSE_RANDOMK_H
+#define SRC_LIB_SPARSE_RANDOMK_H
+
+#include "kernels/strata/strata_elem.h"
+#include "src/lib/codec/codec.h"
+#include "src/lib/sparse/stages.h"
+
+/* What random-k on the CPU (src/lib/sparse/randomk.c) and on a device share. */
+
+enum gcb_randomk_scaling { GCB_RANDOMK_PLAIN, GCB_RANDOMK_UNBIASED };
+
+/* The parameters, as the parameter table stores them. The codec's state begins with this struct, on a device too. */
+struct gcb_randomk_params {
+    double theta;
+    int scaling;
+};
+
+#define GCB_RANDOMK_KEY_BYTES sizeof(uint64_t) /* of a payload, before the values */
+
+static inline uint64_t gcb_randomk_k(const struct gcb_randomk_params *p, uint64_t count)
+{
+    return gcb_kept_of(1.0 - p->theta, count);
+}
+
+/* The factor of kept elements. */
+static inline float gcb_randomk_factor(const struct gcb_randomk_params *p, uint64_t count)
+{
+    const uint64_t k = gcb_randomk_k(p, count);
+
+    return p->scaling == GCB_RANDOMK_UNBIASED && k ? (float)((double)count / (double)k) : 1.0f;
+}
+
+/* The key of the places. All workers have the same key in a step. */
+static inline uint64_t gcb_randomk_key(const struct gcb_codec_env *env, uint64_t step)
+{
+    return gcb_draw_stream(env, &(struct gcb_step){.step = step}, 18) ^ env->seed;
+}
+
+/* May a payload have this length? */
+static inline bool gcb_randomk_fits(uint64_t length, uint64_t count)
+{
+    const uint64_t bytes = length - GCB_RANDOMK_KEY_BYTES;
+
+    return length >= GCB_RANDOMK_KEY_BYTES && bytes % sizeof(float) == 0 &&
+           bytes / sizeof(float) <= count && (count == 0 || bytes);
+}
+
+#endif
