@@ -129,6 +129,7 @@ static void damaged(void **state)
                                         "range",
                                         "qsgd",
                                         "terngrad",
+                                        "randomk",
                                         "sparse:index=golomb",
                                         "sparse:transform=hadamard,chunk=64,index=varint"};
     unsigned refused = 0, taken = 0;
