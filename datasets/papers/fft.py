@@ -82,10 +82,10 @@ def bitmap(work: Work) -> Item:
 
 
 def quantisers(work: Work) -> Item:
-    results = work.results("ranges", "compress", "--scope", "model", "--no-baselines", "--method", "range:bits=8,max=0.5",
-                           "--method", "range:bits=8,max=5", work.sample)
+    results = work.results("ranges", "compress", "--scope", "model", "--no-baselines", "--method", "range:bits=8", work.sample)
     return Item("Figures 7 and 9", "Range floats are dense near 0, and their range can be set: [-0.5, 0.5] and [-5, 5].",
-                "Codes in each octave below the largest value.", work.plot("fft-figure-9", "range-codes", results))
+                "Codes in each octave below the largest value, for each width of the mantissa. They are relative to that value, "
+                "so any range has the same.", work.plot("fft-figure-9", "range-codes", results))
 
 
 def least_ratio(work: Work) -> Item:

@@ -41,8 +41,8 @@ def ratios(work: Work) -> Item:
     file, steps, loops = recorded(work)
     files = []
     for scope in ("model", "tensor"):
-        results = work.results(f"sbc-{scope}", "replay", "--suite", "paper-sbc", "--scope", scope, "--allow-gaps", "--loop", loops, "--per",
-                               "none", file)
+        results = work.results(f"sbc-{scope}", "replay", "--suite", "paper-sbc", "--scope", scope, "--allow-gaps", "--loop",
+                               loops, "--per", "none", file)
         table = []
         for row in rows_of(results, "replay"):
             sbc = row["method"] == "sbc"
