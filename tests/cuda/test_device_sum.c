@@ -160,6 +160,24 @@ static void damaged(void **state)
     assert_true(refused > 20 && taken > 20);
 }
 
+/* An infinity among the values of a message, in the last of its elements: nothing is added. */
+static void infinite(void **state)
+{
+    static const uint8_t infinity[] = {0, 0, 0x80, 0x7f};
+    struct device_sum s;
+    struct trip t = {0};
+
+    (void)state;
+    device_sum_open(&s, &device, "randomk", 600);
+    send(&t, "randomk", 600);
+    assert_int_equal(device_sum_add(&s, &t, 1.0f), 0);
+    memcpy(t.message + t.length - sizeof(infinity), infinity, sizeof(infinity));
+    assert_int_equal(device_sum_add(&s, &t, 0.5f), GCB_E_CORRUPT);
+    device_sum_compare(&s, "randomk", false);
+    trip_free(&t);
+    device_sum_close(&s);
+}
+
 static void refusals(void **state)
 {
     struct trip t = {0};
@@ -243,7 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_codec), cmocka_unit_test(each_transform), cmocka_unit_test(mixtures),
         cmocka_unit_test(other_key),  cmocka_unit_test(damaged),        cmocka_unit_test(refusals),
-        cmocka_unit_test(launches),
+        cmocka_unit_test(launches),   cmocka_unit_test(infinite),
     };
 
     return cmocka_run_group_tests(tests, open_device, NULL);
