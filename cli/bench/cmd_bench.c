@@ -420,6 +420,11 @@ static int finish(struct bench *c, struct gcb_diag *diag)
 
     if (c->s.report.table)
         bench_show_notes(&c->s.report, &c->marks);
+    if (c->s.report.table && c->interrupted)
+        opt_wrapf(
+            c->s.report.out, 0, 2,
+            "interrupted: the last table covers only the messages measured by then, and other "
+            "cases may be missing");
     err = out_commit(&c->s.report, diag);
     if (err)
         return err;

@@ -21,20 +21,25 @@ def sentences(path):
     for found in re.findall(rf"{LITERAL}(?:\s*(?:PRI\w+\s*)?{LITERAL})*", text):
         whole = "".join(piece[1:-1] for piece in re.findall(LITERAL, found)).encode().decode("unicode_escape")
         whole = re.sub(r"\s+", " ", re.sub(r"%\s", "%", whole) if "PRI" in found else whole).strip()
-        if len(re.findall(r"[A-Za-z]{2,}", re.sub(r"%[-+.*\d]*(?:ll|z)?[a-zA-Z]", " ", whole))) >= 2:
+        if " " in whole and len(re.findall(r"[A-Za-z]{2,}", re.sub(r"%[-+.*\d]*(?:ll|z)?[a-zA-Z]", " ", whole))) >= 2:
             yield whole
 
 
-def pattern(sentence):
-    parts = re.split(r"(%%|%[-+.*\d]*(?:ll|z)?[a-zA-Z])", sentence)
-    return "".join("%" if part == "%%" else ".*?" if part.startswith("%") else re.escape(part) for part in parts)
+def occurs(sentence, line):
+    """Do the fixed parts of the sentence follow each other in the line?"""
+    at = 0
+    for part in re.split(r"%[-+.*\d]*(?:ll|z)?[a-zA-Z]", sentence.replace("%%", "\0")):
+        at = line.find(part.replace("\0", "%").strip(), at)
+        if at < 0:
+            return False
+    return True
 
 
 def main(said, *sources):
-    lines = open(said, errors="replace").read()
+    lines = open(said, errors="replace").read().splitlines()
     wanted = [(path, sentence) for path in sources for sentence in sentences(path)]
     assert len(wanted) > 40, len(wanted)
-    missing = [f"{path}: {sentence}" for path, sentence in wanted if not re.search(pattern(sentence), lines)]
+    missing = [f"{path}: {sentence}" for path, sentence in wanted if not any(occurs(sentence, line) for line in lines)]
     assert not missing, "never printed:\n" + "\n".join(missing)
 
 

@@ -460,6 +460,49 @@ exits 0
 prints "note: left out: topk:theta=0.85 (incomplete)"
 check "and has no verdict" sh -c "! grep -q '^  topk' '$out'"
 
+# a bench that Ctrl-C ends in the middle: its table says so, and its results have no verdict
+run generate --elements 2M -o "$tmp/large.h5"
+for results in whole cut; do
+    # the timeout is long enough for one of two methods only
+    seconds=$([ $results = whole ] && echo 50 || echo 2)
+    repeat=$([ $results = whole ] && echo 2 || echo 20000)
+    timeout -s INT "$seconds" "$GCBENCH" bench --cache warm --no-bandwidth --repeat "$repeat" --method topk --method bf16 \
+        --results "$tmp/$results-run.json" "$tmp/large.h5" >"$out" 2>"$err"
+done
+prints "interrupted: the last table covers only the messages measured by then"
+check "the rows say so" sh -c "grep '\"summary\"' '$tmp/cut-run.json' | grep -v '\"status\": *\"interrupted\"' | wc -l | grep -qx 0"
+run payoff "$tmp/cut-run.json"
+exits 1
+says "no method can be judged: "
+says "(interrupted)"
+run payoff "$tmp/cut-run.json" "$tmp/whole-run.json"
+exits 0
+prints "times of $tmp/whole-run.json"
+prints "note: left out: "
+check "and no verdict from the other file" sh -c "! grep -q 'times of $tmp/cut-run.json' '$out'"
+: >"$tmp/empty.json"
+run payoff "$tmp/empty.json"
+exits 1
+says "empty.json: no results in the file"
+
+# ---- results of another build are not guessed ----
+sed 's/"collectives": *\[[^]]*\],//' "$tmp/r.json" >"$tmp/elder.json"
+run payoff "$tmp/elder.json"
+exits 1
+says "(its build does not say how messages travel)"
+sed 's/"collectives": *\[[^]]*\],/"collectives":["gossip"],/' "$tmp/r.json" >"$tmp/newer.json"
+run payoff "$tmp/newer.json"
+exits 1
+says "(another build's collective)"
+run bench --method qsgd:collective=allreduce --method topk:theta=0.99,collective=spardl --method topk:theta=0.99 \
+    --repeat 2 --cache warm --no-bandwidth --step 400 --worker 0 --results "$tmp/named.json" "$sample"
+run payoff --bandwidth 10Mb "$tmp/named.json"
+exits 0
+prints "(its all-reduce"
+prints "topk:collective=spardl"
+prints "topk:theta=0.99  "
+narrow
+
 # ---- cold caches are preferred ----
 for cache in warm cold; do
     row 'qsgd' 'qsgd' "$times"',"cache":"'$cache'"'
@@ -502,6 +545,7 @@ python3 -c 'import numpy' 2>/dev/null && {
         shift
         "$GCBENCH" payoff "$@" "$results" >"$tmp/text"
         "$GCBENCH" payoff -v "$@" "$results" >"$tmp/full"
+        tr -s '\n ' '  ' <"$tmp/text" >>"$tmp/said" && tr -s '\n ' '  ' <"$tmp/full" >>"$tmp/said"
         run payoff --format json "$@" "$results"
         exits 0
         check "NumPy finds the same" python3 "$here/check_payoff.py" "$results" "$out" "$tmp/text" "$tmp/full" $given
@@ -521,4 +565,85 @@ python3 -c 'import numpy' 2>/dev/null && {
     recompute "$tmp/b.json" inner=8 cores=0.25 copy=25e9 -- --inner-steps 8 --cores-per-worker 0.25 --host-copy 25GB/s
     recompute "$tmp/b.json" coding=4.4e12 bytes=1.4e9 -- --coding-gbps 4400 --params 350M --bandwidth 100Gb
 }
+# ---- what the inputs above do not provoke ----
+run payoff --bandwidth 1Gb..2Gb/300 r.json
+exits 2
+says "more than 256 values"
+: >"$tmp/none"
+run payoff --buckets "$tmp/none" r.json
+exits 2
+says "the file is empty"
+run payoff --buckets "$tmp/none" --bucket-bytes 1M r.json
+exits 2
+run payoff --density 0.1 --compute 1s
+exits 2
+run payoff --nodes 2x2 --intra 1GB/s --collective ps r.json
+exits 2
+run payoff --density 0.1 --collective ps
+exits 2
+run payoff --density 0.1 --method topk
+exits 2
+timed='"encode_seconds":1e-9,"decode_seconds":1e-9,"encode_seconds_low":1e-9,"encode_seconds_high":1e-9,"decode_seconds_low":1e-9,"decode_seconds_high":1e-9'
+summed='"sum_seconds":SUM,"sum_seconds_low":SUM,"sum_seconds_high":SUM'
+row 'topk' 'topk' "$timed,$summed" | sed 's/SUM/1/g' >"$tmp/slow.json"
+run payoff --bandwidth 10Gb "$tmp/slow.json"
+prints "no: adding 8 messages takes longer than sending fp16"
+row 'topk' 'topk' "$timed,$summed" | sed 's/SUM/1e-9/g;s/"wire_bytes":100/"wire_bytes":2000/' >"$tmp/alike.json"
+run payoff --bandwidth 10Gb --workers 2 "$tmp/alike.json"
+prints "no: sends as many bytes as fp16"
+prints "answer: nothing beats fp16 at 10 Gb/s with 2 workers"
+row 'topk' 'topk' "$timed,$summed" | sed 's/SUM/1e-9/g' >"$tmp/quick.json"
+run payoff --bandwidth 10Mb --host-copy 10kB "$tmp/quick.json"
+prints "no: copying to the host and back takes too long"
+row 'identity' 'identity' "$times"',"sum_seconds":1' >>"$tmp/quick.json"
+row 'fp16' 'fp16' "$times"',"sum_seconds":1' >>"$tmp/quick.json"
+run payoff --bandwidth 1Mb --workers 2,3,4,5,6,7 "$tmp/quick.json"
+prints "answer: at 1 Mb/s compression pays with 6 numbers of workers from 2 to 7;"
+run payoff --bandwidth 1Mb --workers 3 "$tmp/quick.json"
+prints "(at least "
+sed -i 's/"collectives":."allgather".,/"collectives":["allreduce"],"collective":"allreduce",/' "$tmp/quick.json"
+run payoff --bandwidth 1Mb "$tmp/quick.json"
+prints "pays with any number of workers"
+mixed 0
+sed -i 's/"encode_seconds":[0-9]*e-6/"encode_seconds":1e-5/;8,10s/\("decode_seconds":[0-9]*\)e-6/\1e-4/' "$tmp/mixed.json"
+in_doubt "decoding times"
+run payoff --model-bytes 100M --bandwidth 1Gb "$tmp/mixed.json"
+prints "doubtful: fitted and measured decoding times differ by"
+mixed 0
+sed -i 's/"decode_seconds":\([0-9]*\)e-6/&,"sum_seconds":\1e-6/;8,10s/"sum_seconds":\([0-9]*\)e-6/"sum_seconds":\1e-4/' "$tmp/mixed.json"
+in_doubt "adding times"
+run payoff --model-bytes 100M --bandwidth 1Gb "$tmp/mixed.json"
+prints "doubtful: fitted and measured adding times differ by"
+coded() { # SPEC SECONDS WIRE COLLECTIVE: 4000 bytes, coded in so many seconds for certain
+    printf '{"record":"result","schema":1,"method":"%s","spec":"%s","status":"ok","elements":1000,"rel_l2":%s,"wire_bytes":%s,"collectives":["%s"],"collective":"%s","encode_seconds":%s,"encode_seconds_low":%s,"encode_seconds_high":%s,"decode_seconds":0,"decode_seconds_low":0,"decode_seconds_high":0}\n' \
+        "$1" "$1" "$5" "$3" "$4" "$4" "$2" "$2" "$2"
+}
+{ # sending fp16 takes 16 us with 2 workers, 28 with 8, at most 32
+    coded slow 1e-3 100 allreduce 0.1
+    coded slowish 4e-5 100 allreduce 0.1
+    coded medium 26e-6 100 allreduce 0.3
+    coded ready 0 100 allreduce 0.1
+    coded chatty 1e-7 700 allgather 0.1
+} >"$tmp/coded.json"
+run payoff --latency 1us --bandwidth 1Gb "$tmp/coded.json"
+prints "no: encoding takes longer than sending fp16"
+prints " workers or more"
+prints "pays with any number of workers"
+prints "most accurate of "
+run payoff --latency 1us "$tmp/coded.json"
+prints "pays at any bandwidth"
+prints "pays between "
+run payoff --latency 1ns --bandwidth 1Gb --workers 2 "$tmp/coded.json"
+prints "no, only with "
+sed -i '/slowish/s/4e-5/2e-5/g;/slowish/s/"decode_\([a-z_]*\)":0/"decode_\1":2e-5/g' "$tmp/coded.json"
+run payoff --latency 1ns --bandwidth 1Gb "$tmp/coded.json"
+prints "no: coding takes longer than it saves"
+last="gcbench payoff (interrupted while it measures)"
+timeout -s INT 1 "$GCBENCH" payoff --model-bytes 100M >"$out" 2>"$err"
+says "gcbench: interrupted"
+tr -s '\n ' '  ' <"$err" >>"$tmp/said"
+
+# ---- every sentence was printed at least once above ----
+check "every sentence" python3 "$here/check_sentences.py" "$tmp/said" "$here"/../../src/tool/payoff/*.c \
+    "$here"/../../cli/payoff/*.c
 finish
