@@ -87,9 +87,10 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
         err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
     if (!err && !c->s.files->count && c->suite.input_count > 1 &&
         (c->o->shapes.histogram || c->o->shapes.spectrum))
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "--histogram and --spectrum would mix the inputs of suite %s: name a file",
-                           c->suite.name);
+        err =
+            gcb_diag_set(diag, GCB_E_INVALID,
+                         "--histogram and --spectrum would mix the inputs of suite %s: name a file",
+                         c->suite.name);
     if (!err)
         err = bench_methods(&c->methods, &c->count, &c->suite, c->o, diag);
     if (!err)

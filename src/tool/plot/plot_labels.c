@@ -250,7 +250,7 @@ static void name_tags(struct tag *tags, const struct gcb_plot_set *set,
         struct tag *first = NULL;
 
         tags[i] = (struct tag){.size = 1.0, .x = NAN, .y = NAN, .anchor_x = NAN, .anchor_y = NAN};
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = 0; k < i && set->count <= MOST_LABELS; k++)
             if (same_spots(spots, &set->items[k], &set->items[i])) {
                 first = first ? first : &tags[k];
                 tags[i].size += 0.7;

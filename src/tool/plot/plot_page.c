@@ -125,7 +125,7 @@ static void put_tics(struct gcb_plot_page *page, const char *name, double low, d
     const double step = pow(10.0, floor(log10((high - low) / 2.0)));
 
     fprintf(page->vars, "%s_tics = '", name);
-    if (low <= 0.0 || low >= high)
+    if (low <= 0.0 || high < low * (1.0 + 1e-6)) /* steps in a very short range could vanish */
         fprintf(page->vars, "%.6g", low);
     else if (high / low > 3.0)
         put_decades(page->vars, low, high);

@@ -6,7 +6,8 @@
 #include "src/tool/plot/plot_labels.h"
 #include "src/tool/plot/plots.h"
 
-#define MOST_NAMED 200 /* a facet with more points names only its unbeaten points */
+#define MOST_NAMED 200  /* points of a facet that may have names */
+#define MOST_METHODS 60 /* the last of them stands for all further methods */
 
 /* Facets hold cases whose error is above the limit before and at most this limit. */
 static const double limits[] = {0.03, 0.3, 0.7, INFINITY};
@@ -73,13 +74,23 @@ static void find_front(struct facet *f)
     }
 }
 
+/* Returns the number of a method in the legend; methods->count if it is not there yet. */
 static size_t find_method(const struct gcb_plot_set *methods, const char *method)
 {
     size_t i = 0;
 
     while (i < methods->count && methods->items[i].method != method)
         i++;
-    return i;
+    return i < MOST_METHODS ? i : MOST_METHODS - 1;
+}
+
+static int add_method(struct gcb_plot_set *methods, const char *method)
+{
+    const bool last = methods->count + 1 == MOST_METHODS;
+
+    if (find_method(methods, method) < methods->count)
+        return 0;
+    return gcb_plot_set_name(methods, last ? "other methods" : method, method) ? 0 : GCB_E_NOMEM;
 }
 
 static int divide(struct picture *p, const struct gcb_plot_set *set)
@@ -91,8 +102,7 @@ static int divide(struct picture *p, const struct gcb_plot_set *set)
         if (gcb_grow(&f->items, &f->cap, f->count, sizeof(*f->items)))
             return GCB_E_NOMEM;
         f->items[f->count++] = (struct point){c, set->items[i].label, false, NAN, NAN};
-        if (find_method(&p->methods, c->method) == p->methods.count &&
-            !gcb_plot_set_name(&p->methods, c->method, c->method))
+        if (add_method(&p->methods, c->method))
             return GCB_E_NOMEM;
     }
     for (size_t f = 0; f < FACETS; f++) {
@@ -121,7 +131,7 @@ static int place_labels(struct facet *f, struct gcb_plot_scene *scene, const str
 {
     int err = 0;
 
-    for (size_t i = 0; !err && i < f->count; i++) {
+    for (size_t i = 0; !err && i < f->count && scene->count < f->count + MOST_NAMED; i++) {
         struct point *at = &f->items[i];
         const double x = gcb_plot_pixel_of(&p->ratio, at->item->ratio),
                      y = gcb_plot_pixel_of(&p->speed, at->item->encode_gbps);
@@ -131,7 +141,7 @@ static int place_labels(struct facet *f, struct gcb_plot_scene *scene, const str
                                      .width = gcb_plot_text_width(at->label),
                                      .height = GCB_PLOT_TEXT_HEIGHT};
 
-        if (at->unbeaten != unbeaten || (!unbeaten && f->count > MOST_NAMED))
+        if (at->unbeaten != unbeaten)
             continue;
         gcb_plot_scene_place(&text, scene);
         if (text.covered > 0.02 * text.width * text.height)

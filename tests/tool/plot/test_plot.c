@@ -96,6 +96,35 @@ static void test_quoting(void **state)
     gcb_plot_page_fini(&page);
 }
 
+/* Writes the tics of a range, without the quotes around them. */
+static void check_tics(double low, double high, const char *tics)
+{
+    const struct gcb_plot_range range = {low, high};
+    char line[256];
+    struct gcb_plot_page page;
+
+    snprintf(line, sizeof(line), "\nr_tics = '%s'\n", tics);
+    assert_int_equal(gcb_plot_page_open(&page, NULL), 0);
+    gcb_plot_var_range(&page, "r", &range);
+    assert_int_equal(gcb_plot_page_close(&page, NULL), 0);
+    assert_non_null(strstr(page.vars_text, line));
+    gcb_plot_page_fini(&page);
+}
+
+static void test_tics(void **state)
+{
+    (void)state;
+    check_tics(0.9, 1100.0, "1, 3, 10, 30, 100, 300, 1000");
+    check_tics(1.5, 60.0, "2, 5, 10, 20, 50");
+    check_tics(2.0, 9.0, "2, 3, 5, 7");
+    check_tics(1.1, 1.6, "1.1, 1.2, 1.3, 1.4, 1.5, 1.6");
+    check_tics(1e-30, 1e30, "1e-30, 1e-20, 1e-10, 1, 1e+10, 1e+20, 1e+30");
+    /* values so near to each other that steps between them vanish */
+    check_tics(1.0, nextafter(1.0, 2.0), "1");
+    check_tics(-1.0, 5.0, "-1");
+    check_tics(INFINITY, -INFINITY, "1");
+}
+
 static bool same_style(struct gcb_plot_style a, struct gcb_plot_style b)
 {
     return strcmp(a.colour, b.colour) == 0 && a.point == b.point && a.dash == b.dash;
@@ -345,7 +374,7 @@ int main(void)
         cmocka_unit_test(test_spec_values),   cmocka_unit_test(test_names),
         cmocka_unit_test(test_places),        cmocka_unit_test(test_memories),
         cmocka_unit_test(test_styles),        cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_axes_of_pages),
+        cmocka_unit_test(test_axes_of_pages), cmocka_unit_test(test_tics),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
