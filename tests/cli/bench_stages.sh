@@ -1,5 +1,5 @@
 #!/bin/sh
-# The stages of encoding: in bench's rows for methods that have them, and nowhere else.
+# The stages of encoding and decoding: in bench's rows for methods that have them, and nowhere else.
 . "$(dirname "$0")/lib.sh"
 
 data=$(dirname "$0")/../../datasets/sample.h5
@@ -11,7 +11,9 @@ exits 0
 cp "$out" "$tmp/compress.json"
 check "sums and nulls" python3 - "$tmp/bench.json" "$tmp/compress.json" <<'PY'
 import json, math, sys
-fields = ["transform_seconds", "select_seconds", "quantise_seconds", "index_seconds"]
+encode = ["transform_seconds", "select_seconds", "quantise_seconds", "index_seconds"]
+decode = ["decode_" + f for f in encode]
+fields = encode + decode
 rows = [json.loads(line) for line in open(sys.argv[1])]
 sums = {}
 for r in rows:
@@ -19,19 +21,21 @@ for r in rows:
         if r["method"] not in ("fft", "topk"):
             assert all(r[f] is None for f in fields), r
             continue
-        assert all(r[f] >= 0 for f in fields), r
+        assert all(r[f] >= 0 for f in encode), r
+        assert all(r[f] is None if r["stored"] else r[f] >= 0 for f in decode), r
         have = sums.setdefault(r["method"], dict.fromkeys(fields, 0.0))
         for f in fields:
-            have[f] += r[f]
+            have[f] += r[f] or 0.0
 assert set(sums) == {"fft", "topk"}
 for r in rows:
     if r["record"] == "summary" and r["method"] in sums:
         for f in fields:
             assert math.isclose(r[f], sums[r["method"]][f], rel_tol=1e-9), (r["method"], f)
-        total = sum(r[f] for f in fields)
-        assert 0.3 < total / r["encode_seconds"] < 3, (r["method"], total, r["encode_seconds"])
-        # topk transforms nothing
-        assert (r["transform_seconds"] > 0.1 * total) == (r["method"] == "fft"), r
+        for names, whole in ((encode, "encode_seconds"), (decode, "decode_seconds")):
+            total = sum(r[f] for f in names)
+            assert 0.3 < total / r[whole] < 3, (r["method"], total, r[whole])
+            # topk transforms nothing
+            assert (r[names[0]] > 0.1 * total) == (r["method"] == "fft"), r
 compress = [json.loads(line) for line in open(sys.argv[2])]
 for r in compress[1:]:
     assert all(r[f] is None for f in fields), r

@@ -59,7 +59,7 @@ struct gcb_codec_env {
     enum gcb_fft_rigor fft_rigor;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
-    const struct gcb_probe *probe; /* called after each stage of encode; may be NULL */
+    const struct gcb_probe *probe; /* called after each stage of encode and decode; may be NULL */
 };
 
 /* Copies the kernels and the queue of `env`, and makes `env` point to the copies. Without kernels it takes the fastest for

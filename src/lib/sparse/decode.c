@@ -71,6 +71,7 @@ static void get_values(const struct gcb_sparse *s, const struct payload *p, floa
 static int decode_segment(struct gcb_sparse *s, const struct payload *p, struct gcb_rbuf *in,
                           uint64_t g, uint64_t before, float *canvas)
 {
+    const struct gcb_probe *probe = s->t.env.probe;
     const unsigned width = s->transform_ops->width;
     struct gcb_index_cursor c = {
         .n = gcb_sparse_segment_length(s, g),
@@ -87,14 +88,18 @@ static int decode_segment(struct gcb_sparse *s, const struct payload *p, struct 
 
         if (s->index_ops->next(&c, pos, n))
             return GCB_E_CORRUPT;
+        gcb_probe_mark(probe, GCB_STAGE_INDEX);
         get_values(s, p, x, (before + done) * width, n * width);
         if (s->transform_ops->scale)
             s->transform_ops->scale(&s->t, x, pos, n, g * s->t.env.segment);
+        gcb_probe_mark(probe, GCB_STAGE_QUANTISE);
         scatter_tile(s, canvas, x, pos, n, from);
+        gcb_probe_mark(probe, GCB_STAGE_SELECT);
         from = (uint64_t)pos[n - 1] + 1;
         done += n;
     }
     memset(canvas + from * width, 0, (c.n - from) * width * sizeof(float));
+    gcb_probe_mark(probe, GCB_STAGE_SELECT);
     return 0;
 }
 
@@ -113,7 +118,12 @@ int gcb_sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *
             return GCB_E_CORRUPT;
         before += gcb_load_u32(p.kept + g * sizeof(uint32_t));
     }
-    return transform->inverse ? gcb_sparse_inverse(s, out->data) : 0;
+    if (!transform->inverse)
+        return 0;
+    if (gcb_sparse_inverse(s, out->data))
+        return GCB_E_NOMEM;
+    gcb_probe_mark(s->t.env.probe, GCB_STAGE_TRANSFORM);
+    return 0;
 }
 
 /* ---- adding ---- */

@@ -101,18 +101,25 @@ static void put_seconds(struct gcb_row *row, const struct gcb_times_fields *fiel
     gcb_row_reals(row, fields->samples, samples->seconds, samples->count);
 }
 
-static void put_stages(struct gcb_row *row, const struct gcb_tally *t)
+static void put_stages(struct gcb_row *row, const struct gcb_times *t,
+                       const enum gcb_field fields[GCB_STAGES])
 {
-    static const enum gcb_field fields[GCB_STAGES] = {
-        [GCB_STAGE_TRANSFORM] = GCB_FIELD_TRANSFORM_SECONDS,
-        [GCB_STAGE_SELECT] = GCB_FIELD_SELECT_SECONDS,
-        [GCB_STAGE_QUANTISE] = GCB_FIELD_QUANTISE_SECONDS,
-        [GCB_STAGE_INDEX] = GCB_FIELD_INDEX_SECONDS,
-    };
-
     for (int i = 0; i < GCB_STAGES; i++)
-        gcb_row_real(row, fields[i], t->staged ? t->stage_seconds[i] : NAN);
+        gcb_row_real(row, fields[i], t->staged ? t->stage[i] : NAN);
 }
+
+static const enum gcb_field encode_stages[GCB_STAGES] = {
+    [GCB_STAGE_TRANSFORM] = GCB_FIELD_TRANSFORM_SECONDS,
+    [GCB_STAGE_SELECT] = GCB_FIELD_SELECT_SECONDS,
+    [GCB_STAGE_QUANTISE] = GCB_FIELD_QUANTISE_SECONDS,
+    [GCB_STAGE_INDEX] = GCB_FIELD_INDEX_SECONDS,
+};
+static const enum gcb_field decode_stages[GCB_STAGES] = {
+    [GCB_STAGE_TRANSFORM] = GCB_FIELD_DECODE_TRANSFORM_SECONDS,
+    [GCB_STAGE_SELECT] = GCB_FIELD_DECODE_SELECT_SECONDS,
+    [GCB_STAGE_QUANTISE] = GCB_FIELD_DECODE_QUANTISE_SECONDS,
+    [GCB_STAGE_INDEX] = GCB_FIELD_DECODE_INDEX_SECONDS,
+};
 
 /* The least that encoding or decoding moves in memory: each element once, and the message once. */
 static uint64_t device_bytes(const struct gcb_tally *t)
@@ -167,7 +174,8 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     put_sums(row, t, samples);
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
-    put_stages(row, t);
+    put_stages(row, &t->encode, encode_stages);
+    put_stages(row, &t->decode, decode_stages);
     put_device(row, e, &t->encode, on_device);
     put_device(row, d, &t->decode, on_device);
     gcb_row_known_u64(row, e->launches, on_device, t->encode.launches);

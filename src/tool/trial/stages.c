@@ -20,8 +20,8 @@ void gcb_stages_init(struct gcb_stages *s)
     s->probe.ctx = s;
 }
 
-static int encode_once(struct gcb_stages *s, const struct gcb_timing *timing,
-                       const struct gcb_operation *encode, struct gcb_diag *diag)
+static int run_once(struct gcb_stages *s, const struct gcb_timing *timing,
+                    const struct gcb_operation *op, struct gcb_diag *diag)
 {
     int err = timing->evict ? gcb_evict_run(timing->evict, diag) : 0;
 
@@ -30,24 +30,21 @@ static int encode_once(struct gcb_stages *s, const struct gcb_timing *timing,
         return err;
     s->probe.mark = mark;
     s->last = gcb_clock();
-    err = encode->run(encode->job, diag);
+    err = op->run(op->job, diag);
     s->probe.mark = NULL;
     return err;
 }
 
 int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, size_t runs,
-                       const struct gcb_encode_job *job, struct gcb_wbuf *message,
-                       struct gcb_diag *diag)
+                       const struct gcb_operation *op, struct gcb_diag *diag)
 {
-    struct gcb_encode_call call = {.job = job, .message = message};
-    const struct gcb_operation encode = gcb_encode_operation(&call);
     double seconds[GCB_STAGES][GCB_STAGE_RUNS], scratch[GCB_STAGE_RUNS];
     size_t count = 0;
     int err = 0;
 
     s->staged = false;
     while (!err && count < runs && count < GCB_STAGE_RUNS) {
-        err = encode_once(s, timing, &encode, diag);
+        err = run_once(s, timing, op, diag);
         for (int i = 0; i < GCB_STAGES; i++)
             seconds[i][count] = s->run[i];
         count++;

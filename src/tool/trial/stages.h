@@ -5,17 +5,17 @@
 #include "src/tool/timing/measure.h"
 
 /*
- * Measures how long each stage of encoding takes, in separate encodings, so that the timed encodings are not
+ * Measures how long each stage of encoding or decoding takes, in separate runs, so that the timed runs are not
  * interrupted to read the clock (docs/method.md). The time of the first stage includes writing the message's header;
  * the work after the last stage is not counted.
  */
-#define GCB_STAGE_RUNS 5 /* most encodings */
+#define GCB_STAGE_RUNS 5 /* most runs */
 
 struct gcb_stages {
     struct gcb_probe probe;     /* for the coder's gcb_codec_env; inactive between measurements */
     double seconds[GCB_STAGES]; /* medians; 0 for a stage that was not reached */
     bool staged;                /* the codec reported stages */
-    /* in the current encoding: time of the last report, and seconds of each stage */
+    /* in the current run: time of the last report, and seconds of each stage */
     double last, run[GCB_STAGES];
 };
 
@@ -23,12 +23,10 @@ struct gcb_stages {
 void gcb_stages_init(struct gcb_stages *s);
 
 /*
- * Encodes the job `runs` times (at most GCB_STAGE_RUNS), fewer if timing->stop says so, from cold caches with
- * timing->evict, and sets seconds and staged. job->coder was created with the probe. At the end `message`
- * holds the encoded job. Nothing is allocated.
+ * Runs the operation, an encoding or a decoding, `runs` times (at most GCB_STAGE_RUNS), fewer if timing->stop says so, from
+ * cold caches with timing->evict, and sets seconds and staged. Its coder was created with the probe. Nothing is allocated.
  */
 int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, size_t runs,
-                       const struct gcb_encode_job *job, struct gcb_wbuf *message,
-                       struct gcb_diag *diag);
+                       const struct gcb_operation *op, struct gcb_diag *diag);
 
 #endif

@@ -29,6 +29,9 @@ static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool
     t->kernel_high += other->kernel_high;
     t->transfer += other->transfer;
     t->launches += follows ? 0 : other->launches;
+    t->staged += other->staged;
+    for (int i = 0; i < GCB_STAGES; i++)
+        t->stage[i] += other->stage[i];
 }
 
 static void merge_measurements(struct gcb_tally *t, const struct gcb_tally *other)
@@ -43,9 +46,6 @@ static void merge_measurements(struct gcb_tally *t, const struct gcb_tally *othe
         t->sum_messages = other->sum_messages;
     t->summed += other->summed;
     t->summed16 += other->summed16;
-    t->staged += other->staged;
-    for (int i = 0; i < GCB_STAGES; i++)
-        t->stage_seconds[i] += other->stage_seconds[i];
     t->on_device += other->on_device;
     t->group = other->group > t->group ? other->group : t->group;
     if (!t->clock_mhz || (other->clock_mhz && other->clock_mhz < t->clock_mhz))

@@ -15,7 +15,9 @@ struct gcb_times {
     double low, high;
     /* On a device: medians by its events, the ends of their intervals, and the time of copies between host and device. */
     double kernel, kernel_low, kernel_high, transfer;
-    uint64_t launches; /* kernels started on the device */
+    uint64_t launches;        /* kernels started on the device */
+    uint64_t staged;          /* messages whose stages were timed */
+    double stage[GCB_STAGES]; /* sums of the medians of the staged messages */
 };
 
 /* Results of one message or of many messages of a method: sums, from which the figures are computed at the end. Starts
@@ -37,16 +39,14 @@ struct gcb_tally {
     struct gcb_times encode, decode;
     /* the worst reason why measuring stopped, without sums unless interrupted */
     enum gcb_stop stop;
-    struct gcb_times sum, sum16;      /* of the messages that have them; see gcb_tally_sum */
-    uint64_t summed, summed16;        /* number of messages that have them */
-    enum gcb_stop sum_stop;           /* the worst reason why measuring sums stopped */
-    uint64_t sum_messages;            /* fewest different messages that were added; 0: none */
-    uint64_t staged;                  /* messages whose stages were timed */
-    double stage_seconds[GCB_STAGES]; /* sums of the medians of the staged messages */
-    uint64_t on_device;               /* messages that a device encoded and decoded */
-    uint64_t group;                   /* most messages that the same launches encoded */
-    bool follows;                     /* an earlier message of the group counts the launches */
-    uint64_t clock_mhz;               /* lowest clock of the device that was read; 0: not known */
+    struct gcb_times sum, sum16; /* of the messages that have them; see gcb_tally_sum */
+    uint64_t summed, summed16;   /* number of messages that have them */
+    enum gcb_stop sum_stop;      /* the worst reason why measuring sums stopped */
+    uint64_t sum_messages;       /* fewest different messages that were added; 0: none */
+    uint64_t on_device;          /* messages that a device encoded and decoded */
+    uint64_t group;              /* most messages that the same launches encoded */
+    bool follows;                /* an earlier message of the group counts the launches */
+    uint64_t clock_mhz;          /* lowest clock of the device that was read; 0: not known */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;

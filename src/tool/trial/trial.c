@@ -113,19 +113,19 @@ struct gcb_coder_config gcb_trial_coder_config(const struct gcb_trial_bench *b,
     };
 }
 
-static int time_stages(struct gcb_trial_bench *b, struct gcb_tally *out,
-                       const struct gcb_encode_job *job, struct gcb_diag *diag)
+/* Times the stages of an operation, as often as it was timed itself. */
+static int time_stages(struct gcb_trial_bench *b, struct gcb_times *out,
+                       const struct gcb_operation *op, size_t runs, struct gcb_diag *diag)
 {
     int err;
 
     if (!b->config.stages)
         return 0;
-    err =
-        gcb_stages_measure(&b->stages, &b->config.timing, b->encode.count, job, &b->message, diag);
+    err = gcb_stages_measure(&b->stages, &b->config.timing, runs, op, diag);
     if (err || !b->stages.staged)
         return err;
     out->staged = 1;
-    memcpy(out->stage_seconds, b->stages.seconds, sizeof(out->stage_seconds));
+    memcpy(out->stage, b->stages.seconds, sizeof(out->stage));
     return 0;
 }
 
@@ -135,35 +135,41 @@ static bool copies(const struct gcb_trial_bench *b, const struct gcb_method *met
     return b->config.copy && method->codec == &gcb_codec_identity;
 }
 
-/* Times encoding; if the method is identity, in turn with memcpy. */
-static int time_encode(struct gcb_trial_bench *b, const struct gcb_method *method,
-                       const struct gcb_encode_job *job, struct gcb_diag *diag)
+/* Times encoding and its stages; if the method is identity, in turn with memcpy. */
+static int time_encode(struct gcb_trial_bench *b, struct gcb_times *out,
+                       const struct gcb_method *method, const struct gcb_encode_job *job,
+                       struct gcb_diag *diag)
 {
     struct gcb_encode_call call = {.job = job, .message = &b->message};
     struct gcb_samples *const samples[2] = {&b->encode, &b->copy.encode};
     struct gcb_operation ops[2] = {gcb_encode_operation(&call)};
     const bool copy = copies(b, method);
+    int err;
 
     if (copy) {
         gcb_copy_begin(&b->copy, job->in.data, job->in.count);
         ops[1] = gcb_copy_there(&b->copy);
     }
-    return gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
+    err = gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
+    return err ? err : time_stages(b, out, &ops[0], b->encode.count, diag);
 }
 
-static int time_decode(struct gcb_trial_bench *b, const struct gcb_method *method,
-                       struct gcb_coder *decoder, const struct gcb_mview *y, struct gcb_diag *diag)
+static int time_decode(struct gcb_trial_bench *b, struct gcb_times *out,
+                       const struct gcb_method *method, struct gcb_coder *decoder,
+                       const struct gcb_mview *y, struct gcb_diag *diag)
 {
     struct gcb_decode_call call = {.coder = decoder, .message = &b->message, .out = y};
     struct gcb_samples *const samples[2] = {&b->decode, &b->copy.decode};
     struct gcb_operation ops[2] = {gcb_decode_operation(&call)};
     const bool copy = copies(b, method);
+    int err;
 
     if (copy) {
         ops[1] = gcb_copy_back(&b->copy);
         b->copy.measured = true;
     }
-    return gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
+    err = gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
+    return err ? err : time_stages(b, out, &ops[0], b->decode.count, diag);
 }
 
 /* Are messages of this trial added, to check sums or to time them? */
@@ -201,9 +207,7 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     if (!err)
         err = gcb_coders_room(&b->room, &b->message, job.coder, in->raw, diag);
     if (!err)
-        err = time_encode(b, method, &job, diag);
-    if (!err)
-        err = time_stages(b, out, &job, diag);
+        err = time_encode(b, &out->encode, method, &job, diag);
     if (err)
         return err;
     gcb_message_seal(b->message.data, b->message.len, 0);
@@ -269,7 +273,7 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
         gcb_coders_decoder(b->coders, &decoder, b->message.data, b->message.len, config, diag);
 
     if (!err)
-        err = time_decode(b, method, decoder, &y, diag);
+        err = time_decode(b, &out->decode, method, decoder, &y, diag);
     if (!err)
         err = gcb_coder_describe(decoder, b->message.data, b->message.len, &parts, diag);
     if (err)
@@ -319,7 +323,8 @@ static int run_on_cpu(struct gcb_trial_bench *b, struct gcb_tally *out,
     const struct gcb_coder_config decoder = {
         .env = {.fft_rigor = config.env.fft_rigor,
                 .kernels = config.env.kernels,
-                .queue = config.env.queue},
+                .queue = config.env.queue,
+                .probe = config.env.probe},
         .max_elements = config.max_elements,
     };
     int err;

@@ -188,20 +188,20 @@ static void test_rows(void **state)
 
     (void)state;
     try_method(&tally, &row, "topk", false);
-    assert_true(sum_of_stages(&row) == -4.0 && tally.staged == 0);
+    assert_true(sum_of_stages(&row) == -4.0 && tally.encode.staged == 0);
     gcb_row_fini(&row);
     try_method(&tally, &row, "fp16", true);
-    assert_true(sum_of_stages(&row) == -4.0 && tally.staged == 0);
+    assert_true(sum_of_stages(&row) == -4.0 && tally.encode.staged == 0);
     gcb_row_fini(&row);
     gcb_tally_merge(&all, &tally);
     try_method(&tally, &row, "topk", true);
-    assert_true(field(&row, "select_seconds") == tally.stage_seconds[GCB_STAGE_SELECT]);
+    assert_true(field(&row, "select_seconds") == tally.encode.stage[GCB_STAGE_SELECT]);
     gcb_row_fini(&row);
     gcb_tally_merge(&all, &tally);
     gcb_tally_merge(&all, &tally);
-    assert_int_equal(all.staged, 2);
+    assert_int_equal(all.encode.staged, 2);
     for (int i = 0; i < GCB_STAGES; i++)
-        assert_true(all.stage_seconds[i] == 2.0 * tally.stage_seconds[i]);
+        assert_true(all.encode.stage[i] == 2.0 * tally.encode.stage[i]);
 }
 
 static bool at_once(void *ctx)
@@ -221,21 +221,23 @@ static void test_measure(void **state)
     struct gcb_method method;
     uint8_t bytes[16000];
     struct gcb_wbuf message = {.data = bytes, .cap = sizeof(bytes)};
+    struct gcb_encode_call call = {.job = &job, .message = &message};
+    const struct gcb_operation op = gcb_encode_operation(&call);
 
     (void)state;
     gcb_stages_init(&stages);
     assert_int_equal(gcb_method_parse(&method, "topk", NULL), 0);
     assert_int_equal(gcb_coder_create(&job.coder, &method, &config, NULL), 0);
-    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &job, &message, NULL), 0);
+    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &op, NULL), 0);
     assert_true(stages.staged && asked == 1 && stages.seconds[GCB_STAGE_SELECT] > 0.0);
     assert_null(stages.probe.mark);
     job.raw = true;
-    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &job, &message, NULL), 0);
+    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &op, NULL), 0);
     assert_false(stages.staged);
     assert_true(message.len > 4000);
     message.cap = 100;
     job.raw = false;
-    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &job, &message, NULL), GCB_E_NOSPACE);
+    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &op, NULL), GCB_E_NOSPACE);
     gcb_coder_destroy(job.coder);
 }
 
