@@ -9,6 +9,14 @@ for word in version revision build processor kernels gpu libraries bandwidth; do
     prints "$word "
 done
 prints "gpu         "
+# A checkout knows its commit from git, a source archive from a file.
+root=$(realpath "$(dirname "$0")/../..")
+if [ -e "$root/.git" ] && commit=$(git -C "$root" rev-parse HEAD 2>/dev/null); then
+    ancestor=$(sed -n 's/^revision *\([0-9a-f]*\).*/\1/p' "$out")
+    check "the revision is a commit up to $commit" git -C "$root" merge-base --is-ancestor "$ancestor" HEAD
+elif [ -e "$root/revision" ]; then
+    prints "revision    $(cat "$root/revision")"
+fi
 
 run info --format json
 exits 0
