@@ -29,7 +29,7 @@ nice env GIT_DIR=/nonexistent DEB_BUILD_OPTIONS="parallel=${JOBS:-1} ${DEB_BUILD
 }
 cd ..
 if command -v lintian >/dev/null; then
-    lintian --fail-on error,warning --suppress-tags bad-distribution-in-changes-file ./*.changes
+    lintian --fail-on error,warning ./*.changes
 else
     echo "skipped: lintian (not installed)"
 fi

@@ -1,0 +1,61 @@
+#!/bin/bash
+# Runs as root in a bare root, where /tmp/try has the packages and, in /tmp/try/local, an installed tree: uses both as a
+# new user would.
+set -uo pipefail
+
+passed=0 failed=0
+check() { # NAME COMMAND...
+    local name=$1
+    shift
+    if "$@" >/tmp/now 2>&1; then
+        passed=$((passed + 1))
+        printf 'ok: %s\n' "$name"
+    else
+        failed=$((failed + 1))
+        printf 'not ok: %s\n' "$name"
+        tail -n 5 /tmp/now
+    fi
+    mv /tmp/now /tmp/said # for the next check
+}
+
+# README's line for a program that uses the library, with `cc` and pkg-config and nothing else.
+compile_example() { # README EXAMPLE_C
+    local line
+    line=$(sed -n 's,^ *\(cc [^ ]*/example.c .*pkg-config.*\),\1,p' "$1" | head -n 1)
+    [[ -n $line ]] && cd /tmp && eval "${line/tests\/api\/example.c/$2}"
+}
+
+use() { # WHAT SHARE README EXAMPLE_C
+    local what=$1 share=$2 readme=$3 example=$4
+    hash -r
+    check "$what: gcbench demo" gcbench demo
+    check "$what: the demo has its last row" grep -q 'fp16 (baseline)' /tmp/said
+    check "$what: gcbench help choose" gcbench help choose
+    check "$what: the dumper is where the help says" test -f "$(tail -n 1 /tmp/said | tr -d ' ')"
+    check "$what: a named suite" gcbench bench --suite quick --repeat 1 --method topk
+    check "$what: what methods promise holds" gcbench verify --method topk --method fft "$share/gcbench/datasets/sample.h5"
+    check "$what: the manual" test -e "$share/man/man1/gcbench.1" -o -e "$share/man/man1/gcbench.1.gz"
+    check "$what: completion of bash" bash -c ". $share/bash-completion/completions/gcbench && complete -p gcbench"
+    rm -f /tmp/example
+    check "$what: README's line compiles the example" compile_example "$readme" "$example"
+    check "$what: the example runs" /tmp/example
+}
+
+export DEBIAN_FRONTEND=noninteractive
+check 'apt installs the packages' apt-get -qq install -y --no-install-recommends /tmp/try/*.deb
+use packages /usr/share /usr/share/doc/gcbench/README.md /usr/share/doc/libgcbench-dev/examples/example.c
+check 'a low-rank method names the library that it lacks' grep -q libopenblas0 \
+    <(gcbench compress --method powersgd /usr/share/gcbench/datasets/sample.h5 2>&1)
+check 'the packages link only what they depend on' bash -c \
+    '! ldd /usr/bin/gcbench /usr/lib/*/libgcbench.so.0 | grep "not found"'
+cp /usr/share/doc/gcbench/README.md /usr/share/doc/libgcbench-dev/examples/example.c /tmp
+check 'apt removes them' apt-get -qq purge -y gcbench libgcbench0 libgcbench-dev
+check 'and leaves nothing' bash -c '! find /usr /etc -iname "*gcbench*" | grep .'
+
+check 'this root has no dpkg-dev' bash -c '! command -v dpkg-architecture'
+cp -a /tmp/try/local/. /
+check 'ldconfig' ldconfig
+use 'meson install' /usr/local/share /tmp/README.md /tmp/example.c
+
+printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
+exit $((failed != 0))
