@@ -339,6 +339,21 @@ int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gc
     return more;
 }
 
+/* What this worker sent itself must come back unchanged: otherwise its sums, or its memory, would differ from what the
+ * others have. */
+static bool is_own(const struct gcb_exchange *e, const void *data, size_t length)
+{
+    const uint8_t *own = e->now.data;
+    size_t bytes = e->now.bytes;
+
+    if (e->now.kind == GCB_ROUND_SCATTER) {
+        for (uint32_t w = 0; w < e->env.worker; w++)
+            own += e->now.parts[w];
+        bytes = e->now.parts[e->env.worker];
+    }
+    return length == bytes && (length == 0 || data == own || memcmp(data, own, length) == 0);
+}
+
 int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data, size_t length,
                          struct gcb_diag *diag)
 {
@@ -352,7 +367,11 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
             diag, GCB_E_INVALID,
             "exchange: bytes of worker %u were received, but it is the turn of worker %u", from,
             e->received);
-    err = e->ops->receive(e->state, e->round, from, data, length, diag);
+    if (e->now.kind != GCB_ROUND_REDUCE && from == e->env.worker && !is_own(e, data, length))
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "what worker %u sent itself arrived changed: %zu bytes", from, length);
+    else
+        err = e->ops->receive(e->state, e->round, from, data, length, diag);
     if (err) {
         e->begun = false;
         return err;

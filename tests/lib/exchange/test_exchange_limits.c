@@ -148,6 +148,43 @@ static void values_may_have_any_address(void **state)
     }
 }
 
+/* Any change of what a worker sent itself is found, in every collective that moves messages. */
+static void a_changed_echo_is_found(void **state)
+{
+    static const char *const specs[] = {
+        "topk:collective=allgather", "qsgd:collective=twoshot", "topk:collective=oktopk",
+        "topk:collective=spardl",    "identity:collective=twoshot",
+    };
+
+    (void)state;
+    for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++)
+        for (size_t bad = 0;; bad++) {
+            const struct party_options o = {.workers = 1};
+            struct gcb_round sent = {.size = sizeof(sent)};
+            size_t seen = 0;
+            struct party p;
+            int err = 0;
+
+            party_open(&p, specs[s], N, &o);
+            party_fill(&p, 1, 0.0f);
+            assert_int_equal(gcb_exchange_begin(p.e[0], 0, p.x[0], NULL), 0);
+            while (!err && gcb_exchange_next(p.e[0], &sent, NULL) == 1) {
+                uint8_t *copy = malloc(sent.bytes + 1);
+
+                memcpy(copy, sent.data, sent.bytes);
+                if (bad >= seen && bad < seen + sent.bytes)
+                    copy[bad - seen] ^= 1;
+                seen += sent.bytes;
+                err = gcb_exchange_receive(p.e[0], 0, copy, sent.bytes, NULL);
+                free(copy);
+            }
+            assert_int_equal(err, bad < seen ? GCB_E_CORRUPT : 0);
+            party_close(&p);
+            if (!err)
+                break;
+        }
+}
+
 /* ---- damaged messages ---- */
 
 /* Of what an owner sends, its own copy must have as many sums: the owner compares them with what it sent. */
@@ -208,6 +245,7 @@ static void absurd_options_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_changed_echo_is_found),
         cmocka_unit_test(a_tiny_weight_spoils_no_memory),
         cmocka_unit_test(wild_values_spoil_no_memory),
         cmocka_unit_test(values_may_have_any_address),
