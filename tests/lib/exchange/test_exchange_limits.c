@@ -152,7 +152,7 @@ static void values_may_have_any_address(void **state)
 static void a_changed_echo_is_found(void **state)
 {
     static const char *const specs[] = {
-        "topk:collective=allgather", "qsgd:collective=twoshot", "topk:collective=oktopk",
+        "topk:collective=allgather", "qsgd:collective=twoshot",     "topk:collective=oktopk",
         "topk:collective=spardl",    "identity:collective=twoshot",
     };
 
