@@ -46,10 +46,15 @@ if nm=$(command -v nm); then
     "$nm" -D --defined-only "$library" | sed -n 's/.* T \(gcb_[a-z0-9_]*\)@@GCBENCH_0$/\1/p' | sort >"$root/exported"
     sed -n 's/^[^ /*].*[ *]\(gcb_[a-z0-9_]*\)(.*/\1/p' "$header" | sort >"$root/declared"
     check 'what the header declares is what the library exports' diff "$root/declared" "$root/exported"
+    sed -n 's/^ \(gcb_[a-z0-9_]*\)@GCBENCH_0 .*/\1/p' "$source/packaging/debian/libgcbench0.symbols" | sort >"$root/listed"
+    check 'packaging/debian/libgcbench0.symbols lists what the library exports' diff "$root/listed" "$root/exported"
 fi
 
 command=$(find "$destination" -name gcbench -type f -perm -u+x -print -quit)
 check 'the installed command is of that version' grep -qF "$version" <<<"$("$command" --version)"
+
+check 'CHANGELOG.md begins with that version' test "$(sed -n 's/^## \([0-9.]*\).*/\1/p' "$source/CHANGELOG.md" | head -n 1)" = "$version"
+check 'the package is of that version' grep -qF "gcbench ($version-" <<<"$(head -n 1 "$source/packaging/debian/changelog")"
 
 for page in gcbench gcbench-compress gcbench-methods; do
     check "the manual has $page(1)" test -n "$(find "$destination" -path "*/man/man1/$page.1" -print -quit)"
