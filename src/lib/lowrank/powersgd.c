@@ -91,10 +91,11 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
     longest = s->f.m.rows > s->f.m.cols ? s->f.m.rows : s->f.m.cols;
     s->first = gcb_alloc_zero(q_floats(&s->f), sizeof(float));
     s->p = gcb_alloc_array(p_floats(&s->f), sizeof(float));
-    s->q = gcb_alloc_array(q_floats(&s->f), sizeof(float));
+    if (!env->workers) /* an exchange has room for Q */
+        s->q = gcb_alloc_array(q_floats(&s->f), sizeof(float));
     s->kept = gcb_alloc_zero(q_floats(&s->f), sizeof(float));
     s->work = gcb_alloc_array(s->f.rank * longest, sizeof(double));
-    if (!s->first || !s->p || !s->q || !s->kept || !s->work)
+    if (!s->first || !s->p || (!s->q && !env->workers) || !s->kept || !s->work)
         return gcb_diag_nomem(diag, s->f.rank * longest * 5 * sizeof(float), "factors");
     return gcb_blas_open(env->queue->threads, diag);
 }
