@@ -1,15 +1,7 @@
-#include <errno.h>
-#include <malloc.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/base/cmd.h"
-#include "cli/base/interrupt.h"
+#include "cli/base/program.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
 #include "src/tool/base/data.h"
@@ -72,25 +64,6 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
     return NULL;
 }
 
-/* Prints the message of a status and returns its exit code. Prints nothing if the reader of stdout went away. */
-static int report_status(const struct gcb_diag *diag, int status)
-{
-    if (status >= 0)
-        return status;
-    if (diag->text[0] || status != GCB_E_IO)
-        fprintf(stderr, "gcbench: %s\n", diag->text[0] ? diag->text : gcb_status_text(status));
-    switch (status) {
-    case GCB_E_INVALID:
-        return CMD_USAGE;
-    case GCB_E_BACKEND:
-        return CMD_NO_BACKEND;
-    case GCB_E_UNVERIFIED:
-        return CMD_NOT_VERIFIED;
-    default:
-        return CMD_FAILED;
-    }
-}
-
 /* Prints which command answers which question, on one screen of 80 columns and 24 lines. */
 static void print_choose(FILE *out)
 {
@@ -141,8 +114,10 @@ static int run_help(struct cmd_context *ctx, int argc, char *const *argv)
     return 0;
 }
 
-static int dispatch(struct cmd_context *ctx, int argc, char *const *argv)
+static int dispatch(struct cmd_context *ctx)
 {
+    const int argc = ctx->argc;
+    char *const *argv = ctx->argv;
     const struct cmd *cmd;
 
     if (argc < 2)
@@ -161,85 +136,10 @@ static int dispatch(struct cmd_context *ctx, int argc, char *const *argv)
     return cmd ? cmd_run(cmd, ctx, argc - 2, argv + 2) : GCB_E_INVALID;
 }
 
-/* Has the reader of this stream gone away? Then a message is pointless. */
-static bool reader_gone(FILE *f)
-{
-    struct pollfd p = {.fd = fileno(f)};
-
-    return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
-}
-
-/* Flushes stdout: output that could not be written, to a full disk for example, makes the command fail. */
-static int finish_output(FILE *out, int exit_code)
-{
-    const bool failed_before = ferror(out);
-    const int flushed = fflush(out), why = errno;
-
-    if (!failed_before && !flushed)
-        return exit_code;
-    if (exit_code == CMD_DONE && !reader_gone(out))
-        fprintf(stderr, "gcbench: standard output: cannot write: %s\n",
-                flushed ? strerror(why) : "some of it was lost");
-    return exit_code == CMD_DONE ? CMD_FAILED : exit_code;
-}
-
-/* ---- a stack that is large enough ---- */
-
-#define STACK_LEAST (1 << 20)
-
-struct call {
-    struct cmd_context *ctx;
-    int status;
-};
-
-static void *run_call(void *arg)
-{
-    struct call *call = arg;
-
-    call->status = dispatch(call->ctx, call->ctx->argc, call->ctx->argv);
-    return NULL;
-}
-
-/* Runs the command in a thread with a stack of its own if the limit of the process (`ulimit -s`) is too low. */
-static int dispatch_with_stack(struct cmd_context *ctx)
-{
-    struct call call = {.ctx = ctx};
-    struct rlimit limit;
-    pthread_attr_t how;
-    pthread_t thread;
-    bool own = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < STACK_LEAST &&
-               pthread_attr_init(&how) == 0;
-
-    if (own) {
-        pthread_attr_setstacksize(&how, STACK_LEAST);
-        own = pthread_create(&thread, &how, run_call, &call) == 0;
-        pthread_attr_destroy(&how);
-    }
-    if (own)
-        pthread_join(thread, NULL);
-    else
-        run_call(&call);
-    return call.status;
-}
-
 int main(int argc, char **argv)
 {
-    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
     struct gcb_diag diag = {.status = 0};
-    struct cmd_context ctx = {
-        .out = stdout,
-        .err = stderr,
-        .argc = argc,
-        .argv = argv,
-        .plain = (no_color && *no_color) || (term && strcmp(term, "dumb") == 0),
-        .diag = &diag,
-    };
+    struct cmd_context ctx = program_begin("gcbench", argc, argv, &diag);
 
-    /* One arena for all threads. FFTW ends the process if it finds no memory (gcb_fft_has_room looks before), and with
-     * several arenas a thread may find none where another one did. */
-    mallopt(M_ARENA_MAX, 1);
-    /* a closed pipe becomes an error like any other, so that the command can remove half-written files */
-    signal(SIGPIPE, SIG_IGN);
-    interrupt_tidy();
-    return finish_output(stdout, report_status(&diag, dispatch_with_stack(&ctx)));
+    return program_run(&ctx, dispatch);
 }

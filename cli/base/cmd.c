@@ -55,10 +55,11 @@ const struct cmd *cmd_find(const char *name)
 void cmd_print_help(FILE *out, const struct cmd *cmd)
 {
     const char *details = cmd->details;
+    const char join = cmd->alone ? '-' : ' ';
     char line[1024];
 
-    fprintf(out, "gcbench %s: %s\n\nExamples:\n%s\nUsage: gcbench %s\n", cmd->name, cmd->summary,
-            cmd->examples, cmd->usage);
+    fprintf(out, "gcbench%c%s: %s\n\nExamples:\n%s\nUsage: gcbench%c%s\n", join, cmd->name,
+            cmd->summary, cmd->examples, join, cmd->usage);
     opt_print(out, &cmd->spec);
     if (cmd->details)
         fputc('\n', out);
@@ -76,7 +77,9 @@ int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *cons
         return gcb_diag_nomem(ctx->diag, cmd->size, "options");
     err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
     if (err == GCB_E_INVALID)
-        gcb_append(ctx->diag->text, sizeof(ctx->diag->text), " (see `gcbench help %s`)", cmd->name);
+        gcb_append(ctx->diag->text, sizeof(ctx->diag->text),
+                   cmd->alone ? " (see `gcbench-%s --help`)" : " (see `gcbench help %s`)",
+                   cmd->name);
     if (!err && parsed.help)
         cmd_print_help(ctx->out, cmd);
     else if (!err)

@@ -16,12 +16,14 @@ enum cmd_exit {
 
 /* What a command's `run` gets besides its options and operands. */
 struct cmd_context {
-    FILE *out; /* standard output, for results only */
-    FILE *err; /* standard error, for messages */
-    int argc;  /* the whole command line, for the environment record */
+    const char *program; /* name of the program, for messages */
+    FILE *out;           /* standard output, for results only */
+    FILE *err;           /* standard error, for messages */
+    int argc;            /* the whole command line, for the environment record */
     char *const *argv;
     bool plain; /* NO_COLOR or TERM=dumb is set */
     struct gcb_diag *diag;
+    void *own; /* what the program's main function gives its command; NULL in gcbench */
 };
 
 /* The kind of operands that a command takes. Completions offer operands of this kind. */
@@ -35,8 +37,9 @@ enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
  */
 struct cmd {
     const char *name;
-    const char *summary;  /* what the command does, for its line in `gcbench --help` */
-    const char *usage;    /* synopsis without "gcbench ": "inspect [options] FILE..." */
+    bool alone;          /* a program of its own: gcbench-NAME instead of gcbench NAME */
+    const char *summary; /* what the command does, for its line in `gcbench --help` */
+    const char *usage; /* synopsis without "gcbench " or "gcbench-": "inspect [options] FILE..." */
     const char *examples; /* example lines; each begins with two spaces and ends with a newline */
     const char *details; /* paragraphs that help prints after the options, one line each, or NULL */
     struct opt_spec spec;
