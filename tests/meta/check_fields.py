@@ -84,7 +84,7 @@ def check_object(where, obj, fields, tables):
 def fields_of(row, tables):
     record = row["record"]
     if record == "payoff":
-        record = row["model"]
+        record = {"exchange": "predicted"}.get(row["model"], row["model"])
     out = dict(tables.get("result" if record == "summary" else record, {}))
     if record == "summary":
         out.update(tables["sweep"])

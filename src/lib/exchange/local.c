@@ -81,14 +81,16 @@ static int scatter(const struct gcb_local *l, struct gcb_exchange *const *e, uin
     return err;
 }
 
-static int reduce(const struct gcb_local *l, struct gcb_exchange *const *e, uint64_t *link_bytes,
-                  struct gcb_diag *diag)
+static int reduce(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
+                  uint64_t *link_bytes, struct gcb_diag *diag)
 {
     const struct gcb_round *sent = l->sent;
     int err = 0;
 
     *link_bytes = 2 * (uint64_t)(l->workers - 1) * sent[0].bytes;
-    for (unsigned w = 1; w < l->workers; w++)
+    if (l->combine)
+        l->combine(l->ctx, round, sent, l->bytes);
+    for (unsigned w = 1; !l->combine && w < l->workers; w++)
         gcb_reduction_combine(sent[0].reduction, l->bytes, sent[w].data, sent[w].bytes);
     for (unsigned w = 0; !err && w < l->workers; w++)
         err = gcb_exchange_receive(e[w], 0, l->bytes, sent[0].bytes, diag);
@@ -110,9 +112,9 @@ int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb
             return more;
         err = copy_all(l, diag);
         if (!err)
-            err = (l->sent[0].kind == GCB_ROUND_GATHER    ? gather
-                   : l->sent[0].kind == GCB_ROUND_SCATTER ? scatter
-                                                          : reduce)(l, e, &link_bytes, diag);
+            err = l->sent[0].kind == GCB_ROUND_GATHER    ? gather(l, e, &link_bytes, diag)
+                  : l->sent[0].kind == GCB_ROUND_SCATTER ? scatter(l, e, &link_bytes, diag)
+                                                         : reduce(l, e, round, &link_bytes, diag);
         if (err)
             return err;
         if (l->observe)

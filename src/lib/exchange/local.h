@@ -5,7 +5,7 @@
 
 /*
  * Exchanges between workers that are all in this process: replays and tests. Zero-initialise, set `workers` and
- * `observe`, and release with gcb_local_fini.
+ * the callbacks, and release with gcb_local_fini.
  */
 struct gcb_local {
     unsigned workers;
@@ -15,6 +15,8 @@ struct gcb_local {
      * each part once, an all-reduce of b bytes per worker sends 2 (n - 1) b.
      */
     void (*observe)(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes);
+    /* Combines the workers' values in an all-reduce, into those of worker 0. NULL: in the order of workers. */
+    void (*combine)(void *ctx, unsigned round, const struct gcb_round *sent, void *values);
     void *ctx;
     struct gcb_round *sent; /* of each worker in the current round */
     uint8_t

@@ -1,0 +1,342 @@
+#include "cli/exchange/cmd_exchange.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "cli/exchange/exchange_options.h"
+#include "cli/exchange/exchange_table.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+/* The state of the command on one rank. Starts zeroed. */
+struct exchange {
+    const struct exchange_options *o;
+    struct gcb_net *net;
+    struct session s;
+    struct gcb_lane *lanes; /* methods and algorithms; their results are those of the last load */
+    size_t count;
+    uint64_t sizes[EXCHANGE_SIZES];
+    size_t size_count; /* 0: a dump */
+    struct gcb_source_synthetic synthetic;
+    struct gcb_load load;
+    struct gcb_link link;
+    struct out_report link_report;
+    bool links, wrong;
+};
+
+static bool is_first(const struct exchange *c)
+{
+    return gcb_net_rank(c->net) == 0;
+}
+
+/* ---- options ---- */
+
+static int resolve(struct exchange *c, struct gcb_diag *diag)
+{
+    const struct exchange_own *own = &c->o->own;
+    int err = exchange_lanes(&c->lanes, &c->count, c->o, diag);
+
+    if (!err)
+        err = opt_exec_cpu(&c->o->common.exec, "gcbench-mpi encodes on the CPU only", diag);
+    if (!err)
+        err = session_resolve(&c->s);
+    if (!err)
+        err = exchange_sizes(c->sizes, &c->size_count, own, diag);
+    if (!err && own->link && !own->calibrate)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "-o is for what --calibrate measures");
+    if (!err && c->size_count && c->s.files->count)
+        err =
+            gcb_diag_set(diag, GCB_E_INVALID, "synthetic gradients and FILE contradict each other");
+    if (!err && c->count && !c->size_count && !c->s.files->count)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "no gradients: give a FILE, --elements or --sizes");
+    if (!err && c->o->common.message.nonfinite != OPT_NONFINITE_ERROR)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "gcbench-mpi stops at infinities and NaNs: leave out --nonfinite");
+    c->synthetic.dist.dist = GCB_DIST_LAPLACE;
+    c->synthetic.name = own->dist ? own->dist : "laplace";
+    if (!err && own->dist)
+        err = gcb_synthetic_parse(&c->synthetic.dist, own->dist, diag);
+    return err;
+}
+
+/* Opens the gradients of the i-th size, or the dump. */
+static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
+{
+    int err;
+
+    if (c->size_count) {
+        gcb_layout_fini(&c->s.layout);
+        gcb_source_close(c->s.source);
+        c->s.source = NULL;
+        c->synthetic.elements = c->sizes[i];
+        err = gcb_source_open_synthetic(&c->s.source, &c->synthetic, 1, c->s.backend.seed, diag);
+        if (!err)
+            err = session_plan(&c->s);
+    } else {
+        err = session_open_input(&c->s);
+    }
+    c->load = (struct gcb_load){
+        .source = c->s.source,
+        .layout = &c->s.layout,
+        .synthetic = c->size_count ? &c->synthetic : NULL,
+        .seed = c->s.backend.seed,
+    };
+    return err ? err : gcb_load_init(&c->load, diag);
+}
+
+/* Have all ranks the same work? */
+static int check_ranks(const struct exchange *c, struct gcb_diag *diag)
+{
+    uint64_t hash = gcb_load_hash(&c->load) ^ c->s.backend.seed;
+    char spec[512];
+
+    for (size_t i = 0; i < c->count; i++) {
+        gcb_method_spec(spec, sizeof(spec), &c->lanes[i].method, GCB_SPEC_FULL);
+        hash = XXH3_64bits_withSeed(spec, strlen(spec), hash + c->lanes[i].algorithm);
+    }
+    return gcb_net_same(c->net, hash)
+               ? 0
+               : gcb_diag_set(diag, GCB_E_INVALID,
+                              "ranks have other methods or other tensors: all need the same "
+                              "options, and files with the same tensors");
+}
+
+/* ---- measuring ---- */
+
+static void on_progress(void *ctx, double done)
+{
+    struct exchange *c = ctx;
+
+    progress_update(&c->s.progress, done);
+    if (c->links) {
+        struct gcb_diag diag;
+
+        if (gcb_link_sample(&c->link, c->net, &diag))
+            gcb_net_abort(c->net, &diag);
+    }
+}
+
+static int put_rows(struct exchange *c, struct gcb_diag *diag)
+{
+    char files[SESSION_FILES];
+    int err = 0;
+
+    (void)diag; /* session_put uses the context's */
+    if (!is_first(c))
+        return 0;
+    for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
+        struct gcb_row row;
+
+        gcb_rows_exchange(&row, &c->s.setting, c->net, &c->load, &c->lanes[i],
+                          c->size_count ? GCB_SOURCE_SYNTHETIC : session_name_files(files, &c->s));
+        err = session_put(&c->s, &row);
+    }
+    return err;
+}
+
+/* Prints what was exchanged. */
+static void print_heading(const struct exchange *c)
+{
+    char settings[160], bytes[32];
+
+    session_describe(settings, sizeof(settings), &c->s, "");
+    opt_wrapf(c->s.report.out, 0, 0, "%u workers, each with %s in %zu message%s, %s, %s",
+              gcb_net_ranks(c->net),
+              gcb_show_number(bytes, GCB_SHOW_SIZE, (double)c->load.input_bytes), c->load.messages,
+              c->load.messages == 1 ? "" : "s", settings, gcb_net_library(c->net));
+}
+
+static int show(struct exchange *c, struct gcb_diag *diag)
+{
+    int err;
+
+    if (!c->s.report.table || !is_first(c))
+        return 0;
+    print_heading(c);
+    err = exchange_show(&c->s.report, c->lanes, c->count, gcb_net_ranks(c->net), diag);
+    if (!err)
+        exchange_answer(c->s.report.out, c->lanes, c->count, gcb_net_ranks(c->net));
+    return err;
+}
+
+static void clear_lanes(struct exchange *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct gcb_lane *lane = &c->lanes[i];
+        const struct gcb_lane fresh = {.method = lane->method, .algorithm = lane->algorithm};
+
+        c->wrong |= lane->wrong > 0;
+        gcb_lane_fini(lane, c->load.messages);
+        *lane = fresh;
+    }
+}
+
+static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
+{
+    const struct gcb_race_config config = {
+        .net = c->net,
+        .load = &c->load,
+        .kernels = &c->s.backend.kernels,
+        .queue = &c->s.backend.queue,
+        .seed = c->s.backend.seed,
+        .fft_rigor = (enum gcb_fft_rigor)c->o->common.exec.fft_plan,
+        .repeats = c->o->own.repeats,
+        .seconds = c->o->own.seconds,
+        .serial = !c->o->own.no_serial,
+        .progress = on_progress,
+        .ctx = c,
+    };
+    int err = gcb_net_agree(c->net, open_load(c, i, diag), diag);
+
+    if (!err)
+        err = check_ranks(c, diag);
+    if (!err && c->o->own.calibrate) {
+        gcb_link_fini(&c->link);
+        err = gcb_link_init(&c->link, 4 * c->load.elements, diag);
+        c->links = !err;
+    }
+    if (err)
+        return err;
+    session_start_progress(&c->s);
+    err = gcb_race_run(&config, c->lanes, c->count, diag);
+    progress_end(&c->s.progress);
+    if (!err)
+        err = gcb_net_agree(c->net, put_rows(c, diag), diag);
+    if (!err)
+        err = gcb_net_agree(c->net, show(c, diag), diag);
+    clear_lanes(c);
+    return err;
+}
+
+/* ---- the link ---- */
+
+/* Without methods only the network is measured. */
+static int measure_link(struct exchange *c, struct gcb_diag *diag)
+{
+    int err = gcb_link_init(&c->link, UINT64_C(64) << 20, diag);
+
+    err = gcb_net_agree(c->net, err, diag);
+    for (uint64_t k = 0; !err && k < c->o->own.repeats; k++)
+        err = gcb_link_sample(&c->link, c->net, diag);
+    c->links = !err;
+    return err;
+}
+
+static int put_links(struct exchange *c, struct gcb_diag *diag)
+{
+    const struct opt_save save = {.results = c->o->own.link, .force = c->o->common.save.force};
+    const struct opt_show quiet = {.format = GCB_FORMAT_TABLE, .quiet = true};
+    struct out_report *report = c->o->own.link ? &c->link_report : &c->s.report;
+    int err = 0;
+
+    if (!c->links || !is_first(c))
+        return 0;
+    if (c->s.report.table)
+        err = exchange_show_link(&c->s.report, &c->link, diag);
+    if (!err && c->o->own.link)
+        err = out_open(report, &quiet, &save, NULL, GCB_RECORD_BIT(GCB_RECORD_LINK), c->s.ctx);
+    if (!err && c->o->own.link)
+        err = out_environment(report, &c->s.backend, c->s.files, &(struct out_bandwidths){NULL, 0},
+                              false, c->s.ctx);
+    for (size_t i = 0; !err && i < c->link.count && out_wants_rows(report); i++) {
+        struct gcb_row row;
+
+        gcb_rows_link(&row, c->net, &c->link.sizes[i]);
+        err = out_put(report, &row, diag);
+    }
+    return err || !c->o->own.link ? err : out_commit(report, diag);
+}
+
+/* ---- the command ---- */
+
+static int start_report(struct exchange *c)
+{
+    if (is_first(c))
+        return session_start_report(&c->s, GCB_RECORD_BIT(GCB_RECORD_RACE) |
+                                               GCB_RECORD_BIT(GCB_RECORD_LINK));
+    session_fill_setting(&c->s);
+    return 0;
+}
+
+static int run_all(struct exchange *c, struct gcb_diag *diag)
+{
+    const size_t loads = c->size_count ? c->size_count : 1;
+    int err = gcb_net_agree(c->net, start_report(c), diag);
+
+    for (size_t i = 0; !err && c->count && i < loads; i++)
+        err = run_load(c, i, diag);
+    if (!err && !c->count)
+        err = measure_link(c, diag);
+    if (!err)
+        err = gcb_net_agree(c->net, put_links(c, diag), diag);
+    if (!err)
+        err = gcb_net_agree(c->net, is_first(c) ? out_commit(&c->s.report, diag) : 0, diag);
+    if (!err && c->wrong)
+        err = gcb_diag_set(diag, GCB_E_UNVERIFIED,
+                           "updates differ between ranks, or from a serial exchange");
+    return err;
+}
+
+static int exchange_run(const void *options, const struct opt_list *operands,
+                        struct cmd_context *ctx)
+{
+    const struct exchange_options *o = options;
+    struct exchange_place *place = ctx->own;
+    struct exchange c = {
+        .o = o,
+        .net = place->net,
+        .s = {.o = o->common, .files = operands, .ctx = ctx},
+    };
+    int err;
+
+    place->agreed = true;
+    err = gcb_net_agree(c.net, resolve(&c, ctx->diag), ctx->diag);
+    if (!err)
+        err = run_all(&c, ctx->diag);
+    gcb_link_fini(&c.link);
+    out_close(&c.link_report);
+    session_close(&c.s);
+    gcb_free(c.lanes);
+    return err;
+}
+
+static const struct opt_group groups[] = {
+    OPT_GROUP("Methods", opt_methods_rows, struct exchange_options, methods),
+    OPT_GROUP("Methods", exchange_work_rows, struct exchange_options, own),
+    OPT_GROUP("Input", exchange_input_rows, struct exchange_options, own),
+    OPT_GROUP("Input", opt_part_rows, struct exchange_options, common.input),
+    OPT_GROUP("Input", opt_input_rows, struct exchange_options, common.input),
+    OPT_GROUP("Messages", opt_scope_rows, struct exchange_options, common.message),
+    OPT_GROUP("Messages", opt_message_rows, struct exchange_options, common.message),
+    OPT_GROUP("Running", opt_cpu_rows, struct exchange_options, common.exec),
+    OPT_GROUP("Running", opt_threads_rows, struct exchange_options, common.exec),
+    OPT_GROUP("Running", opt_exec_rows, struct exchange_options, common.exec),
+    OPT_GROUP("Network", exchange_link_rows, struct exchange_options, own),
+    SESSION_OUTPUT_GROUPS(struct exchange_options),
+    {.rows = NULL},
+};
+
+const struct cmd cmd_exchange = {
+    .name = "mpi",
+    .alone = true,
+    .summary = "exchange gradients between MPI ranks, check every result, and time it",
+    .usage = "mpi [options] [FILE...]",
+    .examples = "  mpirun -n 4 gcbench-mpi --method topk:theta=0.99 --method qsgd gradients.h5\n"
+                "  mpirun -n 4 gcbench-mpi --method powersgd --elements 1M\n"
+                "  mpirun -n 4 gcbench-mpi --algorithm ring --algorithm doubling --method qsgd "
+                "--sizes 64K-16M/x4\n"
+                "  mpirun -n 4 gcbench-mpi --calibrate -o link.json\n",
+    .details =
+        "Each rank is a worker. It encodes its own gradients, exchanges them with the others as "
+        "the method does (docs/exchange.md), and adds up what arrives. Rank r has the gradients of "
+        "worker r of the first step; with more ranks than workers, they repeat.\n"
+        "The first exchange of each method is compared with a serial one, and every later one "
+        "between ranks: `wrong` counts elements that differ. All methods run in turn, so that load "
+        "slows all alike. Times are those of the slowest rank; encode, wire and sum are measured "
+        "in runs of their own, with a barrier before each round.\n"
+        "Exit status: 5 if a result was wrong.\n",
+    .spec = {.groups = groups,
+             .extra = {opt_methods_key_at, offsetof(struct exchange_options, methods.overrides)}},
+    .size = sizeof(struct exchange_options),
+    .run = exchange_run,
+};

@@ -1,0 +1,177 @@
+#include "cli/exchange/exchange_options.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/diag.h"
+#include "src/lib/base/text.h"
+
+static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
+                                    "sparse:zeros=0.9", "ar:rho=0.9", NULL};
+
+/* clang-format off */
+const struct opt_row exchange_work_rows[] = {
+    {.name = "algorithm", .metavar = "NAME", .type = OPT_LIST,
+     .offset = offsetof(struct exchange_own, algorithms), .choices = gcb_net_algorithm_names,
+     .help = "what moves the bytes: library (functions of the MPI library, default), ring or "
+             "doubling; repeatable: every method then runs with each"},
+    {.name = "no-baselines", .type = OPT_FLAG, .offset = offsetof(struct exchange_own, no_baselines),
+     .help = "do not add fp32, fp16 and bf16"},
+    {.name = "repeat", .type = OPT_U64, .offset = offsetof(struct exchange_own, repeats), .min = 1,
+     .max = 100000, .initial = 21,
+     .help = "exchange N times with each method (default 21)"},
+    {.name = "time-limit", .type = OPT_TIME, .offset = offsetof(struct exchange_own, seconds),
+     .initial = 60,
+     .help = "begin no repeat after TIME, for each size (default 60s)"},
+    {.name = "no-serial", .type = OPT_FLAG, .offset = offsetof(struct exchange_own, no_serial),
+     .help = "do not compare with a serial exchange, for which rank 0 holds the gradients of all "
+             "workers; ranks are still compared with each other"},
+    {.name = NULL},
+};
+
+const struct opt_row exchange_input_rows[] = {
+    {.name = "elements", .metavar = "N", .type = OPT_SIZE,
+     .offset = offsetof(struct exchange_own, elements), .min = 1, .max = 0x1p34,
+     .help = "instead of FILE: synthetic gradients of N elements"},
+    {.name = "sizes", .metavar = "A-B/xF", .type = OPT_TEXT,
+     .offset = offsetof(struct exchange_own, sizes),
+     .help = "instead of FILE: synthetic gradients of A, A F, A F^2, ..., B bytes: 64K-64M/x4"},
+    {.name = "dist", .metavar = "DIST", .type = OPT_TEXT,
+     .offset = offsetof(struct exchange_own, dist), .choices = dists,
+     .help = "their distribution, as in `gcbench generate` (default laplace)"},
+    {.name = NULL},
+};
+
+const struct opt_row exchange_link_rows[] = {
+    {.name = "calibrate", .type = OPT_FLAG, .offset = offsetof(struct exchange_own, calibrate),
+     .help = "measure the network too: transfers of several sizes from each rank to the next, in "
+             "turn with the exchanges"},
+    {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
+     .offset = offsetof(struct exchange_own, link),
+     .help = "write the rows of --calibrate to FILE instead of the other results"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+static const char *const baselines[] = {"identity:collective=allreduce",
+                                        "fp16:collective=allreduce", "bf16:collective=allreduce"};
+#define BASELINES (sizeof(baselines) / sizeof(baselines[0]))
+
+bool exchange_is_baseline(const struct gcb_lane *lane)
+{
+    struct gcb_exchange_params params;
+    char name[32];
+
+    gcb_method_exchange(&params, &lane->method);
+    for (size_t i = 0; i < BASELINES; i++) {
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(baselines[i], ":"), baselines[i]);
+        if (strcmp(name, lane->method.name) == 0)
+            return params.collective == GCB_COLLECTIVE_ALLREDUCE;
+    }
+    return false;
+}
+
+/* Appends the baselines that are not among the methods. */
+static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
+{
+    const size_t given = *count;
+    int err = 0;
+
+    for (size_t b = 0; !err && b < BASELINES; b++) {
+        struct gcb_lane lane;
+        bool there = false;
+
+        for (size_t i = 0; i < given; i++) {
+            lane.method = (*methods)[i];
+            there |= exchange_is_baseline(&lane) &&
+                     strncmp(baselines[b], lane.method.name, strlen(lane.method.name)) == 0;
+        }
+        if (!there)
+            err = opt_methods_append(methods, count, baselines[b], diag);
+    }
+    return err;
+}
+
+static int find_algorithms(int found[GCB_NET_ALGORITHMS], size_t *count,
+                           const struct opt_list *names, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    *count = 0;
+    if (names->count == 0)
+        found[(*count)++] = GCB_NET_LIBRARY;
+    for (size_t i = 0; !err && i < names->count; i++) {
+        int algorithm;
+        bool again = false;
+
+        err = opt_choose(&algorithm, "--algorithm", gcb_net_algorithm_names, names->items[i], diag);
+        for (size_t k = 0; !err && k < *count; k++)
+            again |= found[k] == algorithm;
+        if (!err && !again)
+            found[(*count)++] = algorithm;
+    }
+    return err;
+}
+
+int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
+                   struct gcb_diag *diag)
+{
+    int algorithms[GCB_NET_ALGORITHMS];
+    struct gcb_method *methods = NULL;
+    size_t method_count = 0, algorithm_count;
+    int err = find_algorithms(algorithms, &algorithm_count, &o->own.algorithms, diag);
+
+    *out = NULL;
+    *count = 0;
+    if (!err)
+        err = opt_methods_resolve(&methods, &method_count, &o->methods, diag);
+    if (!err && (method_count || !o->own.calibrate) && !o->own.no_baselines)
+        err = add_baselines(&methods, &method_count, diag);
+    if (!err && !method_count && !o->own.calibrate)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "no method given: add --method topk, for example");
+    if (!err)
+        *out = gcb_alloc_zero(method_count * algorithm_count, sizeof(**out));
+    if (!err && !*out)
+        err = gcb_diag_nomem(diag, 0, "methods");
+    for (size_t i = 0; !err && i < method_count; i++)
+        for (size_t a = 0; a < algorithm_count; a++) {
+            (*out)[*count].method = methods[i];
+            (*out)[(*count)++].algorithm = (enum gcb_net_algorithm)algorithms[a];
+        }
+    gcb_free(methods);
+    return err;
+}
+
+/* Reads "A-B/xF". */
+static int read_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const char *text,
+                      struct gcb_diag *diag)
+{
+    char part[3][24] = {"", "", ""};
+    uint64_t from, to, factor;
+    int end = 0;
+
+    if (sscanf(text, "%23[0-9A-Za-z.]-%23[0-9A-Za-z.]/x%23[0-9]%n", part[0], part[1], part[2],
+               &end) != 3 ||
+        text[end] || !gcb_parse_size(part[0], &from) || !gcb_parse_size(part[1], &to) ||
+        !gcb_parse_size(part[2], &factor) || from < 4 || to < from || factor < 2)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--sizes: give the smallest size, the largest, and a factor from 2 on: "
+                            "64K-64M/x4");
+    for (uint64_t bytes = from; *count < EXCHANGE_SIZES && bytes <= to; bytes *= factor) {
+        sizes[(*count)++] = bytes / 4;
+        if (bytes > to / factor)
+            break;
+    }
+    return 0;
+}
+
+int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct exchange_own *own,
+                   struct gcb_diag *diag)
+{
+    *count = 0;
+    if (own->sizes && own->elements)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--sizes and --elements contradict each other");
+    if (own->elements)
+        sizes[(*count)++] = own->elements;
+    return own->sizes ? read_sizes(sizes, count, own->sizes, diag) : 0;
+}

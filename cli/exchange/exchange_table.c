@@ -1,0 +1,146 @@
+#include "cli/exchange/exchange_table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/print/number.h"
+#include "src/tool/timing/stats.h"
+
+static const struct gcb_table_column columns[] = {
+    {.title = "method", .elastic = true},
+    {.title = "sent by", .text = true},
+    {.title = "sent"},
+    {.title = "time"},
+    {.title = "encode"},
+    {.title = "wire"},
+    {.title = "sum"},
+    {.title = "wrong"},
+};
+
+static struct gcb_stats stats_of(const double *samples, size_t count)
+{
+    double *scratch = gcb_alloc_array(count, sizeof(*scratch));
+    struct gcb_stats stats;
+
+    gcb_stats_of(&stats, samples, scratch ? count : 0, scratch);
+    gcb_free(scratch);
+    return stats;
+}
+
+/* Writes the method's label without `collective`, which has its own column. */
+static char *label_of(char *out, size_t size, const struct gcb_method *method)
+{
+    struct gcb_method m = *method;
+    const struct gcb_param *p;
+
+    for (size_t i = 0; (p = gcb_method_param(&m, i)); i++)
+        m.given[i] = m.given[i] && strcmp(p->name, "collective") != 0;
+    return gcb_method_spec(out, size, &m, GCB_SPEC_LABEL);
+}
+
+static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, unsigned ranks,
+                     bool several)
+{
+    struct gcb_exchange_params params;
+    char text[256];
+
+    gcb_method_exchange(&params, &lane->method);
+    gcb_table_cell(table, label_of(text, sizeof(text), &lane->method));
+    snprintf(text, sizeof(text), "%s%s%s", gcb_collective_names[params.collective],
+             several ? " " : "", several ? gcb_net_algorithm_names[lane->algorithm] : "");
+    gcb_table_cell(table, text);
+    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)lane->wire_bytes / ranks, 0);
+    out_cell(table, GCB_FIELD_SECONDS, stats_of(lane->seconds, lane->repeats).median, 0);
+    out_cell(table, GCB_FIELD_SECONDS,
+             stats_of(lane->phases[GCB_PHASE_ENCODE], lane->repeats).median, 0);
+    out_cell(table, GCB_FIELD_SECONDS,
+             stats_of(lane->phases[GCB_PHASE_WIRE], lane->repeats).median +
+                 stats_of(lane->phases[GCB_PHASE_SIZES], lane->repeats).median,
+             0);
+    out_cell(table, GCB_FIELD_SECONDS, stats_of(lane->phases[GCB_PHASE_SUM], lane->repeats).median,
+             0);
+    snprintf(text, sizeof(text), "%" PRIu64, lane->wrong);
+    gcb_table_cell(table, text);
+}
+
+int exchange_show(const struct out_report *report, const struct gcb_lane *lanes, size_t count,
+                  unsigned ranks, struct gcb_diag *diag)
+{
+    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    bool several = false;
+
+    for (size_t i = 1; i < count; i++)
+        several |= lanes[i].algorithm != lanes[0].algorithm;
+    for (size_t i = 0; i < count; i++)
+        add_lane(table, &lanes[i], ranks, several);
+    return out_table(report, table, diag);
+}
+
+/* The lane with the least median time; `baselines`: only among fp32, fp16 and bf16. NULL: there is none. */
+static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count, bool baselines)
+{
+    const struct gcb_lane *best = NULL;
+    double least = INFINITY;
+
+    for (size_t i = 0; i < count; i++) {
+        const double seconds = stats_of(lanes[i].seconds, lanes[i].repeats).median;
+
+        if (exchange_is_baseline(&lanes[i]) == baselines && seconds < least) {
+            least = seconds;
+            best = &lanes[i];
+        }
+    }
+    return best;
+}
+
+void exchange_answer(FILE *out, const struct gcb_lane *lanes, size_t count, unsigned ranks)
+{
+    const struct gcb_lane *method = fastest(lanes, count, false);
+    const struct gcb_lane *bar = fastest(lanes, count, true);
+    struct gcb_stats a, b;
+    char name[256], ratio[32];
+
+    if (!method || !bar)
+        return;
+    a = stats_of(method->seconds, method->repeats);
+    b = stats_of(bar->seconds, bar->repeats);
+    label_of(name, sizeof(name), &method->method);
+    gcb_number(ratio, b.median / a.median, 2);
+    if (a.high < b.low)
+        opt_wrapf(
+            out, 0, 0,
+            "With these %u workers on this network the fastest is %s: %s times as fast as %s, "
+            "the best without compression.",
+            ranks, name, ratio, bar->method.name);
+    else if (a.low >= b.high)
+        opt_wrapf(out, 0, 0,
+                  "With these %u workers on this network nothing beats %s; the fastest method, %s, "
+                  "has %s times its speed.",
+                  ranks, bar->method.name, name, ratio);
+    else
+        opt_wrapf(out, 0, 0,
+                  "With these %u workers on this network it is undecided if %s beats %s: their "
+                  "intervals overlap. More repeats (--repeat, --time-limit) may decide.",
+                  ranks, name, bar->method.name);
+}
+
+int exchange_show_link(const struct out_report *report, const struct gcb_link *link,
+                       struct gcb_diag *diag)
+{
+    static const struct gcb_table_column titles[] = {
+        {.title = "transfer"}, {.title = "time"}, {.title = "Gb/s"}};
+    struct gcb_table *table = gcb_table_create(titles, 3);
+
+    for (size_t i = 0; i < link->count; i++) {
+        const struct gcb_link_size *size = &link->sizes[i];
+        const double seconds = stats_of(size->seconds, size->samples).median;
+
+        out_cell(table, GCB_FIELD_BYTES, size->bytes, 0);
+        out_cell(table, GCB_FIELD_SECONDS, seconds, 0);
+        out_cell(table, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * size->bytes / seconds, 0);
+    }
+    return out_table(report, table, diag);
+}

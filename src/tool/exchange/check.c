@@ -1,0 +1,130 @@
+#include "src/tool/exchange/check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/convert/convert_elem.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/diag.h"
+
+int gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
+                     const struct gcb_arrival *arrived, struct gcb_diag *diag)
+{
+    struct gcb_check_round *r;
+
+    if (gcb_grow(&c->rounds, &c->cap, c->count, sizeof(*c->rounds)))
+        return gcb_diag_nomem(diag, 0, "a list of rounds");
+    r = &c->rounds[c->count++];
+    *r = (struct gcb_check_round){NULL, 0};
+    if (round->kind != GCB_ROUND_REDUCE)
+        return 0;
+    r->combined = gcb_alloc(arrived->length);
+    if (!r->combined)
+        return gcb_diag_nomem(diag, arrived->length, "the values of a round");
+    r->bytes = arrived->length;
+    memcpy(r->combined, arrived->data, arrived->length);
+    return 0;
+}
+
+void gcb_check_clear(struct gcb_check *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        gcb_free(c->rounds[i].combined);
+    c->count = 0;
+}
+
+void gcb_check_fini(struct gcb_check *c)
+{
+    gcb_check_clear(c);
+    gcb_free(c->rounds);
+}
+
+/* ---- an all-reduce ---- */
+
+/* Floats of a reduction: half the distance from 1 to the next number, and the largest number. NAN: integers, or maxima. */
+static double unit_of(enum gcb_reduction reduction)
+{
+    switch (reduction) {
+    case GCB_SUM_F32:
+        return 0x1p-24;
+    case GCB_SUM_F16:
+        return 0x1p-11;
+    case GCB_SUM_BF16:
+        return 0x1p-8;
+    default:
+        return NAN;
+    }
+}
+
+static double value_at(enum gcb_reduction reduction, const void *values, uint64_t i)
+{
+    switch (reduction) {
+    case GCB_SUM_F16:
+        return (double)gcb_float_of(gcb_fp32_of_fp16(((const uint16_t *)values)[i]));
+    case GCB_SUM_BF16:
+        return (double)gcb_float_of(gcb_fp32_of_bf16(((const uint16_t *)values)[i]));
+    default:
+        return (double)((const float *)values)[i];
+    }
+}
+
+/* Is value i of `arrived` a sum of the workers' values, in some order of additions? */
+static bool is_sum(const struct gcb_round *sent, unsigned workers, const void *arrived, uint64_t i)
+{
+    const enum gcb_reduction reduction = sent[0].reduction;
+    double sum = 0.0, sizes = 0.0;
+
+    for (unsigned w = 0; w < workers; w++) {
+        const double v = value_at(reduction, sent[w].data, i);
+
+        sum += v;
+        sizes += fabs(v);
+    }
+    return fabs(value_at(reduction, arrived, i) - sum) <=
+           2.0 * (workers - 1) * unit_of(reduction) * sizes;
+}
+
+static bool are_sums(const struct gcb_round *sent, unsigned workers, const void *arrived)
+{
+    const uint64_t n = sent[0].bytes / gcb_reduction_size(sent[0].reduction);
+
+    if (isnan(unit_of(sent[0].reduction)))
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        if (!is_sum(sent, workers, arrived, i))
+            return false;
+    return true;
+}
+
+/* Takes what arrived if it is a sum of floats in another order. */
+static void combine(void *ctx, unsigned round, const struct gcb_round *sent, void *values)
+{
+    const struct gcb_check *c = ctx;
+    const struct gcb_check_round *r = round < c->count ? &c->rounds[round] : NULL;
+
+    if (r && r->bytes == sent[0].bytes && are_sums(sent, c->workers, r->combined)) {
+        memcpy(values, r->combined, r->bytes);
+        return;
+    }
+    for (unsigned w = 1; w < c->workers; w++)
+        gcb_reduction_combine(sent[0].reduction, values, sent[w].data, sent[w].bytes);
+}
+
+int gcb_check_serial(struct gcb_check *c, struct gcb_exchange *const *exchanges,
+                     struct gcb_diag *diag)
+{
+    struct gcb_local local = {.workers = c->workers, .combine = combine, .ctx = c};
+    const int err = gcb_local_run(&local, exchanges, diag);
+
+    gcb_local_fini(&local);
+    return err;
+}
+
+uint64_t gcb_check_compare(const float *a, const float *b, uint64_t n)
+{
+    uint64_t differ = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        differ += memcmp(&a[i], &b[i], sizeof(*a)) != 0;
+    return differ;
+}

@@ -1,0 +1,39 @@
+#ifndef SRC_TOOL_EXCHANGE_CHECK_H
+#define SRC_TOOL_EXCHANGE_CHECK_H
+
+#include "src/lib/exchange/local.h"
+#include "src/tool/exchange/net.h"
+
+/*
+ * Compares an exchange over a network with a serial one: rank 0 runs the exchanges of all workers in its own process. The
+ * updates must have the same bits.
+ *
+ * Only in an all-reduce of floats may an order of additions be used that the network chose. There the values that arrived
+ * must lie within the rounding errors of any order: |arrived - sum| <= 2 (n - 1) u sum|v|, where u is half the distance
+ * from 1 to the next number (Higham: "Accuracy and stability of numerical algorithms", 2002, section 4.2). Then the
+ * serial exchange goes on with what arrived. Otherwise it goes on with its own sum, and the updates differ.
+ */
+struct gcb_check {
+    struct gcb_check_round {
+        void *combined; /* copy of what arrived in GCB_ROUND_REDUCE; NULL in other rounds */
+        size_t bytes;
+    } * rounds;
+    size_t count, cap;
+    unsigned workers;
+};
+
+/* Remembers what arrived in a round. GCB_E_NOMEM. */
+int gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
+                     const struct gcb_arrival *arrived, struct gcb_diag *diag);
+/* Forgets all rounds. */
+void gcb_check_clear(struct gcb_check *c);
+void gcb_check_fini(struct gcb_check *c);
+
+/* Runs all rounds of the workers' exchanges, which have begun. */
+int gcb_check_serial(struct gcb_check *c, struct gcb_exchange *const *exchanges,
+                     struct gcb_diag *diag);
+
+/* How many elements have different bits? */
+uint64_t gcb_check_compare(const float *a, const float *b, uint64_t n);
+
+#endif

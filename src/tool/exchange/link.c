@@ -1,0 +1,85 @@
+#include "src/tool/exchange/link.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/diag.h"
+#include "src/tool/base/clock.h"
+#include "src/tool/timing/stats.h"
+
+#define LEAST_BYTES 4
+#define MOST_BYTES (1 << 28)
+#define INNER_BYTES (1 << 16) /* smaller transfers are repeated in a sample */
+#define INNER 20
+
+int gcb_link_init(struct gcb_link *link, uint64_t largest, struct gcb_diag *diag)
+{
+    const uint64_t most = largest < MOST_BYTES ? largest : MOST_BYTES;
+    uint64_t bytes = LEAST_BYTES;
+
+    memset(link, 0, sizeof(*link));
+    for (; link->count < GCB_LINK_SIZES; bytes *= 4) {
+        struct gcb_link_size *size = &link->sizes[link->count++];
+
+        size->bytes = (int)(bytes < most || bytes == LEAST_BYTES ? bytes : most);
+        size->inner = bytes < INNER_BYTES ? INNER : 1;
+        if (bytes >= most)
+            break;
+    }
+    bytes = (uint64_t)link->sizes[link->count - 1].bytes;
+    link->out = gcb_alloc_zero(bytes, 1);
+    link->in = gcb_alloc_zero(bytes, 1);
+    return link->out && link->in ? 0 : gcb_diag_nomem(diag, 2 * bytes, "a transfer");
+}
+
+void gcb_link_fini(struct gcb_link *link)
+{
+    for (size_t i = 0; i < link->count; i++)
+        gcb_free(link->sizes[i].seconds);
+    gcb_free(link->out);
+    gcb_free(link->in);
+    memset(link, 0, sizeof(*link));
+}
+
+int gcb_link_sample(struct gcb_link *link, struct gcb_net *net, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < link->count; i++) {
+        struct gcb_link_size *size = &link->sizes[i];
+        double begin, seconds;
+
+        gcb_net_shift(net, link->out, link->in, size->bytes); /* connects, and waits for all */
+        gcb_net_barrier(net);
+        begin = gcb_clock();
+        for (unsigned k = 0; k < size->inner; k++)
+            gcb_net_shift(net, link->out, link->in, size->bytes);
+        seconds = (gcb_clock() - begin) / size->inner;
+        gcb_net_max(net, &seconds, 1);
+        if (err || gcb_grow(&size->seconds, &size->cap, size->samples, sizeof(*size->seconds)))
+            err = gcb_diag_nomem(diag, 0, "samples");
+        else
+            size->seconds[size->samples++] = seconds;
+    }
+    return err;
+}
+
+void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net, const struct gcb_link_size *size)
+{
+    double *scratch = gcb_alloc_array(size->samples, sizeof(*scratch));
+    struct gcb_stats stats;
+
+    gcb_stats_of(&stats, size->seconds, scratch ? size->samples : 0, scratch);
+    gcb_free(scratch);
+    gcb_row_init(row, GCB_RECORD_LINK);
+    gcb_row_text(row, GCB_FIELD_MPI, gcb_net_library(net));
+    gcb_row_u64(row, GCB_FIELD_WORKERS, gcb_net_ranks(net));
+    gcb_row_u64(row, GCB_FIELD_BYTES, (uint64_t)size->bytes);
+    gcb_row_real(row, GCB_FIELD_SECONDS, stats.median);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MIN, stats.min);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MAX, stats.max);
+    gcb_row_real(row, GCB_FIELD_SECONDS_LOW, stats.low);
+    gcb_row_real(row, GCB_FIELD_SECONDS_HIGH, stats.high);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * size->bytes / stats.median);
+    gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, size->seconds, size->samples);
+}

@@ -1,0 +1,36 @@
+#ifndef SRC_TOOL_EXCHANGE_LINK_H
+#define SRC_TOOL_EXCHANGE_LINK_H
+
+#include "src/tool/exchange/net.h"
+#include "src/tool/rows/row.h"
+
+/*
+ * How fast is the network? All ranks send to the next one at the same time and receive from the one before, as in a ring,
+ * with transfers of several sizes.
+ */
+#define GCB_LINK_SIZES 16
+
+struct gcb_link {
+    size_t count; /* sizes */
+    struct gcb_link_size {
+        int bytes;
+        unsigned inner;  /* transfers in a sample, so that it is longer than the clock is coarse */
+        double *seconds; /* samples: of one transfer, of the slowest rank */
+        size_t samples, cap;
+    } sizes[GCB_LINK_SIZES];
+    uint8_t *out, *in;
+};
+
+/* Sizes from 4 bytes to `largest`, each four times the one before. GCB_E_NOMEM. Release with gcb_link_fini, also on
+ * failure. */
+int gcb_link_init(struct gcb_link *link, uint64_t largest, struct gcb_diag *diag);
+void gcb_link_fini(struct gcb_link *link); /* zeroed is fine */
+
+/* Takes one sample of each size. Called by all ranks. */
+int gcb_link_sample(struct gcb_link *link, struct gcb_net *net, struct gcb_diag *diag);
+
+/* Row `link` of one size (docs/rows.md). Release it with gcb_row_fini. */
+void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net,
+                   const struct gcb_link_size *size);
+
+#endif

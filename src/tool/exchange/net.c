@@ -1,0 +1,514 @@
+#include "src/tool/exchange/net.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/diag.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/clock.h"
+
+const char *const gcb_net_algorithm_names[] = {"library", "ring", "doubling", NULL};
+
+struct gcb_net {
+    MPI_Comm comm;
+    int rank, ranks;
+    char library[64];
+    MPI_Op sum_f16, sum_bf16;
+    /* of each rank; grown when a round needs more */
+    struct gcb_arrival *arrived;
+    uint64_t *lengths; /* bytes that arrive from each rank */
+    uint64_t *offsets; /* where they lie in `buffer` */
+    uint64_t *sending; /* all-to-all: bytes for each rank */
+    int *counts;       /* four arrays, for MPI_Alltoallv */
+    uint8_t *buffer, *scratch;
+    size_t capacity, scratch_capacity;
+};
+
+/* ---- combining values ---- */
+
+static void combine_f16(void *one, void *acc, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    gcb_reduction_combine(GCB_SUM_F16, acc, one, (size_t)*count * sizeof(uint16_t));
+}
+
+static void combine_bf16(void *one, void *acc, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    gcb_reduction_combine(GCB_SUM_BF16, acc, one, (size_t)*count * sizeof(uint16_t));
+}
+
+static MPI_Datatype type_of(enum gcb_reduction reduction)
+{
+    switch (reduction) {
+    case GCB_SUM_I8:
+        return MPI_INT8_T;
+    case GCB_SUM_I16:
+        return MPI_INT16_T;
+    case GCB_SUM_F16:
+    case GCB_SUM_BF16:
+        return MPI_UINT16_T;
+    default:
+        return MPI_FLOAT;
+    }
+}
+
+static MPI_Op op_of(const struct gcb_net *net, enum gcb_reduction reduction)
+{
+    switch (reduction) {
+    case GCB_SUM_F16:
+        return net->sum_f16;
+    case GCB_SUM_BF16:
+        return net->sum_bf16;
+    case GCB_MAX_F32:
+        return MPI_MAX;
+    default:
+        return MPI_SUM;
+    }
+}
+
+/* ---- opening ---- */
+
+static void name_library(struct gcb_net *net)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0';
+    for (char *c = text; *c; c++)
+        *c = *c == '\t' ? ' ' : *c;
+    gcb_escape(net->library, sizeof(net->library), text);
+}
+
+int gcb_net_open(struct gcb_net **out, int *argc, char ***argv, struct gcb_diag *diag)
+{
+    struct gcb_net *net = gcb_alloc_zero(1, sizeof(*net));
+    size_t n;
+
+    MPI_Init(argc, argv);
+    if (!net)
+        return gcb_diag_nomem(diag, sizeof(*net), "the network");
+    *out = net;
+    net->comm = MPI_COMM_WORLD;
+    MPI_Comm_rank(net->comm, &net->rank);
+    MPI_Comm_size(net->comm, &net->ranks);
+    name_library(net);
+    MPI_Op_create(combine_f16, 1, &net->sum_f16);
+    MPI_Op_create(combine_bf16, 1, &net->sum_bf16);
+    n = (size_t)net->ranks;
+    net->arrived = gcb_alloc_zero(n, sizeof(*net->arrived));
+    net->lengths = gcb_alloc_zero(n, sizeof(*net->lengths));
+    net->offsets = gcb_alloc_zero(n + 1, sizeof(*net->offsets));
+    net->sending = gcb_alloc_zero(n, sizeof(*net->sending));
+    net->counts = gcb_alloc_zero(4 * n, sizeof(*net->counts));
+    if (!net->arrived || !net->lengths || !net->offsets || !net->sending || !net->counts)
+        return gcb_diag_nomem(diag, 0, "the network");
+    return 0;
+}
+
+void gcb_net_close(struct gcb_net *net)
+{
+    if (net) {
+        MPI_Op_free(&net->sum_f16);
+        MPI_Op_free(&net->sum_bf16);
+        gcb_free(net->arrived);
+        gcb_free(net->lengths);
+        gcb_free(net->offsets);
+        gcb_free(net->sending);
+        gcb_free(net->counts);
+        gcb_free(net->buffer);
+        gcb_free(net->scratch);
+        gcb_free(net);
+    }
+    MPI_Finalize();
+}
+
+unsigned gcb_net_rank(const struct gcb_net *net)
+{
+    return (unsigned)net->rank;
+}
+
+unsigned gcb_net_ranks(const struct gcb_net *net)
+{
+    return (unsigned)net->ranks;
+}
+
+const char *gcb_net_library(const struct gcb_net *net)
+{
+    return net->library;
+}
+
+/* ---- small questions ---- */
+
+int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag)
+{
+    const int mine[2] = {err ? net->rank : net->ranks, err ? net->ranks : net->rank};
+    struct gcb_diag told = *diag;
+    int least[2], first; /* the first rank that failed, and the first that did not */
+
+    MPI_Allreduce(mine, least, 2, MPI_INT, MPI_MIN, net->comm);
+    first = least[0];
+    if (first == net->ranks)
+        return 0;
+    MPI_Bcast(&told, sizeof(told), MPI_BYTE, first, net->comm);
+    MPI_Bcast(&err, 1, MPI_INT, first, net->comm);
+    if (!told.text[0])
+        gcb_diag_set(&told, err, "%s", gcb_status_text(err));
+    return least[1] == net->ranks ? gcb_diag_set(diag, err, "%s", told.text)
+                                  : gcb_diag_set(diag, err, "rank %d: %s", first, told.text);
+}
+
+void gcb_net_abort(const struct gcb_net *net, const struct gcb_diag *diag)
+{
+    fprintf(stderr, "gcbench-mpi: rank %d: %s\n", net->rank, diag->text);
+    fflush(stderr);
+    MPI_Abort(net->comm, 1);
+    __builtin_unreachable();
+}
+
+bool gcb_net_same(struct gcb_net *net, uint64_t value)
+{
+    uint64_t ends[2] = {value, ~value}, most[2];
+
+    MPI_Allreduce(ends, most, 2, MPI_UINT64_T, MPI_MAX, net->comm);
+    return most[0] == ~most[1];
+}
+
+void gcb_net_max(struct gcb_net *net, double *values, int count)
+{
+    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, net->comm);
+}
+
+void gcb_net_add(struct gcb_net *net, uint64_t *values, int count)
+{
+    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, MPI_SUM, net->comm);
+}
+
+void gcb_net_spread(struct gcb_net *net, void *data, size_t bytes)
+{
+    uint8_t *at = data;
+
+    for (size_t n; bytes; at += n, bytes -= n) {
+        n = bytes < INT_MAX ? bytes : INT_MAX;
+        MPI_Bcast(at, (int)n, MPI_BYTE, 0, net->comm);
+    }
+}
+
+void gcb_net_barrier(struct gcb_net *net)
+{
+    MPI_Barrier(net->comm);
+}
+
+/* ---- transfers between two ranks ---- */
+
+/* The rank that is `steps` steps further round the ring; `steps` may be negative. */
+static int ring_rank(const struct gcb_net *net, int steps)
+{
+    return ((net->rank + steps) % net->ranks + net->ranks) % net->ranks;
+}
+
+/* Sends to one rank while receiving from another. */
+static void swap(const struct gcb_net *net, int to, const void *data, uint64_t bytes, int from,
+                 void *into, uint64_t arriving)
+{
+    MPI_Request requests[2];
+
+    MPI_Irecv(into, (int)arriving, MPI_BYTE, from, 0, net->comm, &requests[0]);
+    MPI_Isend(data, (int)bytes, MPI_BYTE, to, 0, net->comm, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+void gcb_net_shift(struct gcb_net *net, const void *data, void *to, int bytes)
+{
+    swap(net, ring_rank(net, 1), data, (uint64_t)bytes, ring_rank(net, -1), to, (uint64_t)bytes);
+}
+
+/* ---- room for what arrives ---- */
+
+static int grow(uint8_t **array, size_t *capacity, size_t bytes, struct gcb_diag *diag)
+{
+    if (bytes <= *capacity && *array)
+        return 0;
+    gcb_free(*array);
+    *capacity = 0;
+    *array = gcb_alloc(bytes);
+    if (!*array)
+        return gcb_diag_nomem(diag, bytes, "what arrives from other ranks");
+    *capacity = bytes;
+    return 0;
+}
+
+/* MPI counts in int. */
+static int check_count(uint64_t bytes, struct gcb_diag *diag)
+{
+    return bytes <= INT_MAX ? 0
+                            : gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                                           "%llu bytes in one transfer are more than MPI counts; "
+                                           "use smaller messages (--scope bucket)",
+                                           (unsigned long long)bytes);
+}
+
+/*
+ * Puts the bytes of all ranks one after the other into the buffer, in the order of ranks, but beginning with rank
+ * `first`. Sets offsets and arrivals.
+ */
+static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
+{
+    uint64_t total = 0;
+    int err;
+
+    for (int i = 0; i < net->ranks; i++) {
+        const int r = (first + i) % net->ranks;
+
+        net->offsets[r] = total;
+        total += net->lengths[r];
+    }
+    err = check_count(total, diag);
+    if (!err)
+        err = grow(&net->buffer, &net->capacity, total, diag);
+    for (int r = 0; !err && r < net->ranks; r++)
+        net->arrived[r] = (struct gcb_arrival){net->buffer + net->offsets[r], net->lengths[r]};
+    return err;
+}
+
+/* ---- all-gather ---- */
+
+static void gather_library(struct gcb_net *net, const struct gcb_round *round)
+{
+    int *counts = net->counts, *at = counts + net->ranks;
+
+    for (int r = 0; r < net->ranks; r++) {
+        counts[r] = (int)net->lengths[r];
+        at[r] = (int)net->offsets[r];
+    }
+    MPI_Allgatherv(round->data, (int)round->bytes, MPI_BYTE, net->buffer, counts, at, MPI_BYTE,
+                   net->comm);
+}
+
+/* In step s a rank passes on what the rank s places before it began with. */
+static void gather_ring(struct gcb_net *net)
+{
+    const int right = ring_rank(net, 1), left = ring_rank(net, -1);
+
+    for (int s = 0; s < net->ranks - 1; s++) {
+        const int out = ring_rank(net, -s), in = ring_rank(net, -s - 1);
+
+        swap(net, right, net->buffer + net->offsets[out], net->lengths[out], left,
+             net->buffer + net->offsets[in], net->lengths[in]);
+    }
+}
+
+/* Bytes of `count` ranks, from rank `first` on. */
+static uint64_t bytes_of(const struct gcb_net *net, int first, int count)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < count; i++)
+        bytes += net->lengths[(first + i) % net->ranks];
+    return bytes;
+}
+
+/* A rank has the bytes of `have` ranks, from its own on. It gets as many more from the rank `have` places further. */
+static void gather_bruck(struct gcb_net *net)
+{
+    for (int have = 1; have < net->ranks; have *= 2) {
+        const int count = have < net->ranks - have ? have : net->ranks - have;
+        const int to = ring_rank(net, -have), from = ring_rank(net, have);
+
+        swap(net, to, net->buffer, bytes_of(net, net->rank, count), from,
+             net->buffer + bytes_of(net, net->rank, have), bytes_of(net, from, count));
+    }
+}
+
+static int gather(struct gcb_net *net, enum gcb_net_algorithm algorithm,
+                  const struct gcb_round *round, struct gcb_diag *diag)
+{
+    const int err = place(net, algorithm == GCB_NET_DOUBLING ? net->rank : 0, diag);
+
+    if (err)
+        return err;
+    if (algorithm == GCB_NET_LIBRARY) {
+        gather_library(net, round);
+        return 0;
+    }
+    if (round->bytes)
+        memcpy(net->buffer + net->offsets[net->rank], round->data, round->bytes);
+    if (algorithm == GCB_NET_RING)
+        gather_ring(net);
+    else
+        gather_bruck(net);
+    return 0;
+}
+
+/* ---- all-to-all ---- */
+
+static void scatter_library(struct gcb_net *net, const struct gcb_round *round)
+{
+    const int n = net->ranks;
+    int *counts = net->counts, *at = counts + n, *out = at + n, *out_at = out + n, total = 0;
+
+    for (int r = 0; r < n; r++) {
+        counts[r] = (int)net->lengths[r];
+        at[r] = (int)net->offsets[r];
+        out[r] = (int)net->sending[r];
+        out_at[r] = total;
+        total += out[r];
+    }
+    MPI_Alltoallv(round->data, out, out_at, MPI_BYTE, net->buffer, counts, at, MPI_BYTE, net->comm);
+}
+
+/* Where the bytes for a rank begin in what this rank sends. */
+static const uint8_t *part_of(const struct gcb_net *net, const struct gcb_round *round, int to)
+{
+    const uint8_t *data = round->data;
+
+    for (int r = 0; r < to; r++)
+        data += net->sending[r];
+    return data;
+}
+
+static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
+                   const struct gcb_round *round, struct gcb_diag *diag)
+{
+    const int err = place(net, 0, diag);
+
+    if (err)
+        return err;
+    if (algorithm == GCB_NET_LIBRARY) {
+        scatter_library(net, round);
+        return 0;
+    }
+    if (net->sending[net->rank])
+        memcpy(net->buffer + net->offsets[net->rank], part_of(net, round, net->rank),
+               net->sending[net->rank]);
+    for (int s = 1; s < net->ranks; s++) {
+        const int to = ring_rank(net, s), from = ring_rank(net, -s);
+
+        swap(net, to, part_of(net, round, to), net->sending[to], from,
+             net->buffer + net->offsets[from], net->lengths[from]);
+    }
+    return 0;
+}
+
+/* ---- all-reduce ---- */
+
+/* The bytes of share i of `bytes` bytes of values, of which a ring has one for each rank. */
+static uint64_t share_begin(const struct gcb_net *net, size_t value, uint64_t bytes, int i)
+{
+    return bytes / value * (uint64_t)i / (uint64_t)net->ranks * value;
+}
+
+static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
+{
+    const size_t value = gcb_reduction_size(round->reduction);
+    const int right = ring_rank(net, 1), left = ring_rank(net, -1), n = net->ranks;
+
+    for (int s = 0; s < 2 * (n - 1); s++) {
+        const bool combining = s < n - 1; /* after it, this rank has the sum of share rank + 1 */
+        const int out = ring_rank(net, -s), in = ring_rank(net, -s - 1);
+        const uint64_t out_at = share_begin(net, value, round->bytes, out);
+        const uint64_t in_at = share_begin(net, value, round->bytes, in);
+        const uint64_t length = share_begin(net, value, round->bytes, in + 1) - in_at;
+
+        swap(net, right, net->buffer + out_at,
+             share_begin(net, value, round->bytes, out + 1) - out_at, left,
+             combining ? net->scratch : net->buffer + in_at, length);
+        if (combining)
+            gcb_reduction_combine(round->reduction, net->buffer + in_at, net->scratch, length);
+    }
+}
+
+/* Recursive doubling between the first `even` ranks, the largest power of two. Each further rank gives its values to one
+ * of them first, and gets the result at the end. */
+static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
+{
+    const int bytes = (int)round->bytes;
+    int even = 1;
+
+    while (2 * even <= net->ranks)
+        even *= 2;
+    if (net->rank >= even) {
+        MPI_Send(net->buffer, bytes, MPI_BYTE, net->rank - even, 0, net->comm);
+        MPI_Recv(net->buffer, bytes, MPI_BYTE, net->rank - even, 0, net->comm, MPI_STATUS_IGNORE);
+        return;
+    }
+    if (net->rank + even < net->ranks) {
+        MPI_Recv(net->scratch, bytes, MPI_BYTE, net->rank + even, 0, net->comm, MPI_STATUS_IGNORE);
+        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, round->bytes);
+    }
+    for (int step = 1; step < even; step *= 2) {
+        const int other = net->rank ^ step;
+
+        swap(net, other, net->buffer, round->bytes, other, net->scratch, round->bytes);
+        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, round->bytes);
+    }
+    if (net->rank + even < net->ranks)
+        MPI_Send(net->buffer, bytes, MPI_BYTE, net->rank + even, 0, net->comm);
+}
+
+static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
+                  const struct gcb_round *round, struct gcb_diag *diag)
+{
+    const size_t value = gcb_reduction_size(round->reduction);
+    int err = check_count(round->bytes, diag);
+
+    if (!err)
+        err = grow(&net->buffer, &net->capacity, round->bytes, diag);
+    if (!err && algorithm != GCB_NET_LIBRARY)
+        err = grow(&net->scratch, &net->scratch_capacity, round->bytes, diag);
+    if (err)
+        return err;
+    net->arrived[0] = (struct gcb_arrival){net->buffer, round->bytes};
+    if (algorithm == GCB_NET_LIBRARY) {
+        MPI_Allreduce(round->data, net->buffer, (int)(round->bytes / value),
+                      type_of(round->reduction), op_of(net, round->reduction), net->comm);
+        return 0;
+    }
+    if (round->bytes)
+        memcpy(net->buffer, round->data, round->bytes);
+    if (algorithm == GCB_NET_RING)
+        reduce_ring(net, round);
+    else
+        reduce_doubling(net, round);
+    return 0;
+}
+
+/* ---- a round ---- */
+
+static void tell_lengths(struct gcb_net *net, const struct gcb_round *round)
+{
+    const uint64_t mine = round->bytes;
+
+    if (round->kind == GCB_ROUND_GATHER) {
+        MPI_Allgather(&mine, 1, MPI_UINT64_T, net->lengths, 1, MPI_UINT64_T, net->comm);
+        return;
+    }
+    for (int r = 0; r < net->ranks; r++)
+        net->sending[r] = round->parts[r];
+    MPI_Alltoall(net->sending, 1, MPI_UINT64_T, net->lengths, 1, MPI_UINT64_T, net->comm);
+}
+
+int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
+                 const struct gcb_round *round, bool fixed, const struct gcb_arrival **arrived,
+                 double *sizes_seconds, struct gcb_diag *diag)
+{
+    const double begin = gcb_clock();
+
+    *arrived = net->arrived;
+    *sizes_seconds = 0.0;
+    if (round->kind == GCB_ROUND_REDUCE)
+        return reduce(net, algorithm, round, diag);
+    if (round->kind == GCB_ROUND_GATHER && fixed) {
+        for (int r = 0; r < net->ranks; r++)
+            net->lengths[r] = round->bytes;
+    } else {
+        tell_lengths(net, round);
+        *sizes_seconds = gcb_clock() - begin;
+    }
+    return round->kind == GCB_ROUND_GATHER ? gather(net, algorithm, round, diag)
+                                           : scatter(net, algorithm, round, diag);
+}

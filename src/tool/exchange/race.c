@@ -1,0 +1,448 @@
+#include "src/tool/exchange/race.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <xxhash.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/diag.h"
+#include "src/tool/base/clock.h"
+#include "src/tool/exchange/check.h"
+#include "src/tool/trial/plan.h"
+
+/* A message of a lane, on this rank. */
+struct gcb_lane_message {
+    struct gcb_method method; /* the lane's; identity for a message that is sent dense */
+    struct gcb_exchange *exchange;
+    bool fixed; /* all ranks send the same number of bytes in an all-gather */
+    size_t bytes;
+};
+
+struct race {
+    const struct gcb_race_config *config;
+    struct gcb_net *net;
+    const struct gcb_load *load;
+    unsigned rank, ranks;
+    struct gcb_method dense;
+    float *x, *update; /* of all messages, one after the other */
+    uint64_t step;
+    struct gcb_diag *diag;
+};
+
+/* One run of a lane's messages. */
+struct lap {
+    struct race *race;
+    struct gcb_lane *lane;
+    bool phased; /* a barrier before each round */
+    double phases[GCB_PHASES];
+    double cpu;
+};
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- opening ---- */
+
+static int open_one(const struct race *r, struct gcb_exchange **out,
+                    const struct gcb_method *method, unsigned worker, size_t j)
+{
+    const struct gcb_message_plan *plan = gcb_load_message(r->load, worker, j);
+    const struct gcb_output_layers none = {NULL, 0};
+    struct gcb_exchange_config config = {
+        .coder = {.env = {.seed = r->config->seed,
+                          .fft_rigor = r->config->fft_rigor,
+                          .kernels = r->config->kernels,
+                          .queue = r->config->queue},
+                  .nonfinite = GCB_NONFINITE_ERROR,
+                  .source = plan->dtype,
+                  .checksum = true}, /* as in the messages of other commands */
+        .workers = r->ranks,
+        .worker = worker,
+    };
+    char name[40];
+    int err;
+
+    gcb_plan_env(&config.coder.env, name, r->load->source, plan, &none);
+    err = gcb_exchange_create(out, method, &config, r->diag);
+    return err ? gcb_plan_explain(err, method->name, plan, r->load->source, r->diag) : 0;
+}
+
+static int open_lane(const struct race *r, struct gcb_lane *lane)
+{
+    struct gcb_exchange_params params;
+    int err = 0;
+
+    gcb_method_exchange(&params, &lane->method);
+    lane->messages = gcb_alloc_zero(r->load->messages, sizeof(*lane->messages));
+    lane->seconds = gcb_alloc_zero(r->config->repeats, sizeof(*lane->seconds));
+    lane->cpu = gcb_alloc_zero(r->config->repeats, sizeof(*lane->cpu));
+    if (!lane->messages || !lane->seconds || !lane->cpu)
+        return gcb_diag_nomem(r->diag, 0, "a method");
+    for (int p = 0; p < GCB_PHASES; p++) {
+        lane->phases[p] = gcb_alloc_zero(r->config->repeats, sizeof(*lane->phases[p]));
+        if (!lane->phases[p])
+            return gcb_diag_nomem(r->diag, 0, "samples");
+    }
+    for (size_t j = 0; !err && j < r->load->messages; j++) {
+        struct gcb_lane_message *m = &lane->messages[j];
+
+        m->method = gcb_load_message(r->load, r->rank, j)->dense ? r->dense : lane->method;
+        err = open_one(r, &m->exchange, &m->method, r->rank, j);
+        if (!err && params.collective == GCB_COLLECTIVE_ALLGATHER)
+            m->bytes = gcb_coder_length(gcb_exchange_encoder(m->exchange));
+    }
+    return err;
+}
+
+void gcb_lane_fini(struct gcb_lane *lane, size_t messages)
+{
+    for (size_t j = 0; lane->messages && j < messages; j++)
+        gcb_exchange_close(lane->messages[j].exchange);
+    gcb_free(lane->messages);
+    gcb_free(lane->seconds);
+    gcb_free(lane->cpu);
+    for (int p = 0; p < GCB_PHASES; p++)
+        gcb_free(lane->phases[p]);
+}
+
+/* ---- an exchange ---- */
+
+/* Ends all ranks if err is not 0: others may already wait for this one. */
+static void must(const struct race *r, int err)
+{
+    if (err)
+        gcb_net_abort(r->net, r->diag);
+}
+
+/* What is done with a round besides moving it; only in the exchange that is checked. */
+struct watch {
+    struct gcb_check *check; /* NULL: not on this rank */
+    uint64_t sent[2];        /* bytes that this rank gives; its part of the bytes on all links */
+    unsigned rounds;
+};
+
+/* This rank's part of the bytes on all links together. An all-reduce is counted by rank 0 alone. */
+static uint64_t link_bytes(const struct race *r, const struct gcb_round *round)
+{
+    const uint64_t others = r->ranks - 1;
+
+    switch (round->kind) {
+    case GCB_ROUND_GATHER:
+        return others * round->bytes;
+    case GCB_ROUND_SCATTER:
+        return round->bytes - round->parts[r->rank];
+    default:
+        return r->rank ? 0 : 2 * others * round->bytes;
+    }
+}
+
+static void observe(const struct race *r, struct watch *watch, const struct gcb_round *round,
+                    const struct gcb_arrival *arrived)
+{
+    watch->sent[0] += round->bytes;
+    watch->sent[1] += link_bytes(r, round);
+    watch->rounds++;
+    if (watch->check)
+        must(r, gcb_check_record(watch->check, round, arrived, r->diag));
+}
+
+/* Moves a round, and hands over what arrived. */
+static void run_round(struct lap *lap, const struct gcb_lane_message *m,
+                      const struct gcb_round *round, struct watch *watch)
+{
+    const struct race *r = lap->race;
+    const unsigned count = round->kind == GCB_ROUND_REDUCE ? 1 : r->ranks;
+    const struct gcb_arrival *arrived;
+    double begin, sizes, moved, cpu;
+
+    if (m->fixed && round->bytes != m->bytes)
+        must(r, gcb_diag_set(r->diag, GCB_E_UNSUPPORTED,
+                             "%s sent a tensor raw, but the others do not expect its length",
+                             m->method.name));
+    if (lap->phased)
+        gcb_net_barrier(r->net);
+    begin = gcb_clock();
+    must(r, gcb_net_move(r->net, lap->lane->algorithm, round, m->fixed, &arrived, &sizes, r->diag));
+    moved = gcb_clock();
+    lap->phases[GCB_PHASE_SIZES] += sizes;
+    lap->phases[GCB_PHASE_WIRE] += moved - begin - sizes;
+    if (watch)
+        observe(r, watch, round, arrived);
+    cpu = cpu_seconds();
+    begin = gcb_clock();
+    for (unsigned w = 0; w < count; w++)
+        must(r, gcb_exchange_receive(m->exchange, w, arrived[w].data, arrived[w].length, r->diag));
+    lap->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
+    lap->cpu += cpu_seconds() - cpu;
+}
+
+/* gcb_exchange_next, timed as encoding. */
+static int next_round(struct lap *lap, struct gcb_exchange *e, struct gcb_round *round)
+{
+    const double begin = gcb_clock(), cpu = cpu_seconds();
+    const int more = gcb_exchange_next(e, round, lap->race->diag);
+
+    lap->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
+    lap->cpu += cpu_seconds() - cpu;
+    return more;
+}
+
+static int begin_step(struct lap *lap, struct gcb_exchange *e, const float *x)
+{
+    const double begin = gcb_clock(), cpu = cpu_seconds();
+    const int err = gcb_exchange_begin(e, lap->race->step, x, lap->race->diag);
+
+    lap->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
+    lap->cpu += cpu_seconds() - cpu;
+    return err;
+}
+
+static void finish_step(struct lap *lap, struct gcb_exchange *e, float *update)
+{
+    const double begin = gcb_clock(), cpu = cpu_seconds();
+
+    must(lap->race, gcb_exchange_finish(e, update, lap->race->diag));
+    lap->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
+    lap->cpu += cpu_seconds() - cpu;
+}
+
+/* Exchanges all messages once. */
+static void run_lap(struct lap *lap)
+{
+    struct race *r = lap->race;
+    uint64_t at = 0;
+
+    for (size_t j = 0; j < r->load->messages; j++) {
+        const struct gcb_lane_message *m = &lap->lane->messages[j];
+        struct gcb_round round = {.size = sizeof(round)};
+        int more;
+
+        must(r, begin_step(lap, m->exchange, r->x + at));
+        while ((more = next_round(lap, m->exchange, &round)) == 1)
+            run_round(lap, m, &round, NULL);
+        must(r, more);
+        finish_step(lap, m->exchange, r->update + at);
+        at += gcb_load_message(r->load, r->rank, j)->count;
+    }
+}
+
+/* ---- the exchange that is checked ---- */
+
+/* Runs the exchanges of all workers on this rank, and writes worker 0's update. */
+static int run_serial(struct race *r, struct gcb_check *check, const struct gcb_method *method,
+                      size_t j, float *update)
+{
+    const uint64_t n = gcb_load_message(r->load, 0, j)->count;
+    struct gcb_exchange **all = gcb_alloc_zero(r->ranks, sizeof(*all));
+    float *x = gcb_alloc_array(n * r->ranks + 1, sizeof(*x));
+    int err = 0;
+
+    if (!all || !x)
+        err = gcb_diag_nomem(r->diag, n * r->ranks * sizeof(*x),
+                             "the gradients of all workers, to check the exchange (--no-serial "
+                             "leaves that out)");
+    for (unsigned w = 0; !err && w < r->ranks; w++) {
+        err = open_one(r, &all[w], method, w, j);
+        if (!err)
+            err = gcb_load_read(r->load, w, j, x + w * n, r->diag);
+        if (!err)
+            err = gcb_exchange_begin(all[w], r->step, x + w * n, r->diag);
+    }
+    if (!err)
+        err = gcb_check_serial(check, all, r->diag);
+    if (!err)
+        err = gcb_exchange_finish(all[0], update, r->diag);
+    for (unsigned w = 0; all && w < r->ranks; w++)
+        gcb_exchange_close(all[w]);
+    gcb_free(all);
+    gcb_free(x);
+    return err;
+}
+
+/* Adds the elements of the updates that differ from rank 0's. */
+static void compare_ranks(const struct race *r, struct gcb_lane *lane, float *scratch)
+{
+    const uint64_t n = r->load->elements;
+    uint64_t differ = 0;
+
+    if (gcb_net_same(r->net, XXH3_64bits(r->update, n * sizeof(*r->update))))
+        return;
+    memcpy(scratch, r->update, n * sizeof(*scratch));
+    gcb_net_spread(r->net, scratch, n * sizeof(*scratch));
+    differ = gcb_check_compare(scratch, r->update, n);
+    gcb_net_add(r->net, &differ, 1);
+    lane->wrong += differ;
+}
+
+/* Exchanges message j for the first time, and compares rank 0's update with a serial one. */
+static int check_message(struct lap *lap, struct gcb_check *check, size_t j, uint64_t at,
+                         float *scratch)
+{
+    struct race *r = lap->race;
+    struct gcb_lane_message *m = &lap->lane->messages[j];
+    const bool serial = r->config->serial && r->rank == 0;
+    struct gcb_round round = {.size = sizeof(round)};
+    struct watch watch = {.check = serial ? check : NULL};
+    int more = 0, err = begin_step(lap, m->exchange, r->x + at);
+
+    if (!err)
+        more = next_round(lap, m->exchange, &round);
+    err = gcb_net_agree(r->net, err ? err : more < 0 ? more : 0, r->diag);
+    if (err)
+        return err;
+    for (; more == 1; more = next_round(lap, m->exchange, &round))
+        run_round(lap, m, &round, &watch);
+    must(r, more);
+    finish_step(lap, m->exchange, r->update + at);
+    m->fixed = gcb_net_same(r->net, watch.sent[0]) && m->bytes && watch.sent[0] == m->bytes;
+    gcb_net_add(r->net, watch.sent, 2);
+    lap->lane->wire_bytes += watch.sent[0];
+    lap->lane->link_bytes += watch.sent[1];
+    if (watch.rounds > lap->lane->rounds)
+        lap->lane->rounds = watch.rounds;
+    if (serial) {
+        err = run_serial(r, check, &m->method, j, scratch + at);
+        if (!err)
+            lap->lane->wrong += gcb_check_compare(scratch + at, r->update + at,
+                                                  gcb_load_message(r->load, 0, j)->count);
+        gcb_check_clear(check);
+    }
+    return gcb_net_agree(r->net, err, r->diag);
+}
+
+static int check_lane(struct race *r, struct gcb_lane *lane, float *scratch)
+{
+    struct lap lap = {.race = r, .lane = lane};
+    struct gcb_check check = {.workers = r->ranks};
+    uint64_t at = 0;
+    int err = 0;
+
+    for (size_t j = 0; !err && j < r->load->messages; j++) {
+        err = check_message(&lap, &check, j, at, scratch);
+        at += gcb_load_message(r->load, r->rank, j)->count;
+    }
+    gcb_check_fini(&check);
+    if (err)
+        return err;
+    gcb_net_spread(r->net, &lane->wrong, sizeof(lane->wrong)); /* rank 0 counted them */
+    compare_ranks(r, lane, scratch);
+    lane->verified = r->config->serial;
+    return 0;
+}
+
+/* ---- the race ---- */
+
+static void time_lane(struct race *r, struct gcb_lane *lane, float *scratch)
+{
+    struct lap lap = {.race = r, .lane = lane};
+    double most[GCB_PHASES + 2], begin;
+
+    gcb_net_barrier(r->net);
+    begin = gcb_clock();
+    run_lap(&lap);
+    most[GCB_PHASES + 1] = gcb_clock() - begin;
+    compare_ranks(r, lane, scratch);
+    r->step++;
+
+    lap = (struct lap){.race = r, .lane = lane, .phased = true};
+    gcb_net_barrier(r->net);
+    run_lap(&lap);
+    compare_ranks(r, lane, scratch);
+    memcpy(most, lap.phases, sizeof(lap.phases));
+    most[GCB_PHASES] = lap.cpu;
+    gcb_net_max(r->net, most, GCB_PHASES + 2);
+    for (int p = 0; p < GCB_PHASES; p++)
+        lane->phases[p][lane->repeats] = most[p];
+    lane->cpu[lane->repeats] = most[GCB_PHASES];
+    lane->seconds[lane->repeats++] = most[GCB_PHASES + 1];
+}
+
+/* Is the time over? Rank 0 decides for all. */
+static bool time_is_over(const struct race *r, double begin)
+{
+    double late = r->rank == 0 && gcb_clock() - begin >= r->config->seconds;
+
+    gcb_net_max(r->net, &late, 1);
+    return late > 0.0;
+}
+
+static void time_lanes(struct race *r, struct gcb_lane *lanes, size_t count, float *scratch)
+{
+    const double begin = gcb_clock();
+
+    for (size_t k = 0; k < r->config->repeats; k++) {
+        const uint64_t step = r->step;
+
+        if (k && time_is_over(r, begin))
+            return;
+        for (size_t i = 0; i < count; i++) {
+            r->step = step; /* all lanes have the same steps */
+            time_lane(r, &lanes[i], scratch);
+        }
+        r->step = step + 2;
+        if (r->config->progress)
+            r->config->progress(r->config->ctx, (double)(k + 1) / (double)r->config->repeats);
+    }
+}
+
+static int read_gradients(struct race *r)
+{
+    uint64_t at = 0;
+    int err = 0;
+
+    for (size_t j = 0; !err && j < r->load->messages; j++) {
+        err = gcb_load_read(r->load, r->rank, j, r->x + at, r->diag);
+        at += gcb_load_message(r->load, r->rank, j)->count;
+    }
+    return err;
+}
+
+static int prepare(struct race *r, struct gcb_lane *lanes, size_t count, float **scratch)
+{
+    const uint64_t n = r->load->elements;
+    int err = gcb_method_parse(&r->dense, "identity", r->diag);
+
+    r->x = gcb_alloc_array(n, sizeof(*r->x));
+    r->update = gcb_alloc_array(n, sizeof(*r->update));
+    *scratch = gcb_alloc_array(n, sizeof(**scratch));
+    if (!err && (!r->x || !r->update || !*scratch))
+        err = gcb_diag_nomem(r->diag, 3 * n * sizeof(float), "the gradients of a worker");
+    if (!err)
+        err = read_gradients(r);
+    for (size_t i = 0; !err && i < count; i++)
+        err = open_lane(r, &lanes[i]);
+    return gcb_net_agree(r->net, err, r->diag);
+}
+
+int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, size_t count,
+                 struct gcb_diag *diag)
+{
+    struct race r = {
+        .config = config,
+        .net = config->net,
+        .load = config->load,
+        .rank = gcb_net_rank(config->net),
+        .ranks = gcb_net_ranks(config->net),
+        .diag = diag,
+    };
+    float *scratch = NULL;
+    int err = prepare(&r, lanes, count, &scratch);
+
+    for (size_t i = 0; !err && i < count; i++) {
+        r.step = 0;
+        err = check_lane(&r, &lanes[i], scratch);
+    }
+    r.step = 1;
+    if (!err)
+        time_lanes(&r, lanes, count, scratch);
+    gcb_free(r.x);
+    gcb_free(r.update);
+    gcb_free(scratch);
+    return err;
+}

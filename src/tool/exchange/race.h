@@ -1,0 +1,70 @@
+#ifndef SRC_TOOL_EXCHANGE_RACE_H
+#define SRC_TOOL_EXCHANGE_RACE_H
+
+#include "src/lib/codec/method.h"
+#include "src/lib/exchange/exchange.h"
+#include "src/tool/exchange/load.h"
+#include "src/tool/exchange/net.h"
+#include "src/tool/rows/sink.h"
+#include "src/tool/trial/rows.h"
+
+/*
+ * Measures real exchanges. Several methods exchange the same gradients, in turn, so that a busy machine slows all of them
+ * alike. All functions are called by all ranks.
+ *
+ * The first exchange of each method is checked (check.h) and not timed. Then each repeat runs every method twice: once as
+ * training would, for the time of the whole exchange, and once with a barrier before each round, for the times of the
+ * phases. So one rank's waiting for another does not count as transfer. Times are those of the slowest rank.
+ */
+enum gcb_phase { GCB_PHASE_ENCODE, GCB_PHASE_SIZES, GCB_PHASE_WIRE, GCB_PHASE_SUM, GCB_PHASES };
+
+/* A method that takes part, with one algorithm for all its rounds. */
+struct gcb_lane {
+    struct gcb_method method;
+    enum gcb_net_algorithm algorithm;
+
+    /* ---- results ---- */
+
+    double *seconds;            /* of each repeat: the whole exchange */
+    double *phases[GCB_PHASES]; /* of each repeat */
+    double *cpu; /* of each repeat: processor time of encoding and summing, on all threads */
+    size_t repeats;
+    unsigned rounds; /* the most rounds that a message took */
+    uint64_t
+        wire_bytes; /* of all workers' messages; with other collectives, of what they give in all rounds */
+    uint64_t
+        link_bytes; /* bytes on all links together, if they travel in the best known way (local.h) */
+    bool
+        verified; /* the first update was compared with a serial one, and all later ones between ranks */
+    uint64_t wrong; /* elements of updates that differ */
+
+    struct gcb_lane_message *messages; /* private */
+};
+
+struct gcb_race_config {
+    struct gcb_net *net;
+    const struct gcb_load *load;
+    const struct gcb_kernels *kernels;
+    const struct gcb_queue *queue;
+    uint64_t seed;
+    enum gcb_fft_rigor fft_rigor;
+    size_t repeats;
+    double seconds; /* no repeat begins after this time, counted from the first */
+    bool serial;    /* compare with a serial exchange of all workers, which rank 0 runs */
+    /* called on each rank after each repeat; may be NULL */
+    void (*progress)(void *ctx, double done);
+    void *ctx;
+};
+
+/* Runs the lanes, of which the caller sets method and algorithm and zeroes the rest. Release each with gcb_lane_fini, also
+ * on failure. */
+int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, size_t count,
+                 struct gcb_diag *diag);
+void gcb_lane_fini(struct gcb_lane *lane, size_t messages);
+
+/* Row `exchange` (docs/rows.md). Release it with gcb_row_fini. */
+void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                       const struct gcb_net *net, const struct gcb_load *load,
+                       const struct gcb_lane *lane, const char *file);
+
+#endif

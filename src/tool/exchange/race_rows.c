@@ -1,0 +1,77 @@
+#include <math.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/exchange/race.h"
+#include "src/tool/timing/stats.h"
+
+/* Statistics of samples in the order they were taken; NANs if there is no memory. */
+static struct gcb_stats stats_of(const double *samples, size_t count)
+{
+    double *scratch = gcb_alloc_array(count, sizeof(*scratch));
+    struct gcb_stats stats;
+
+    gcb_stats_of(&stats, samples, scratch ? count : 0, scratch);
+    gcb_free(scratch);
+    return stats;
+}
+
+static void put_interval(struct gcb_row *row, const struct gcb_stats *stats, enum gcb_field seconds,
+                         enum gcb_field low, enum gcb_field high)
+{
+    gcb_row_real(row, seconds, stats->median);
+    gcb_row_real(row, low, stats->low);
+    gcb_row_real(row, high, stats->high);
+}
+
+static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
+{
+    const struct gcb_stats whole = stats_of(lane->seconds, lane->repeats);
+    const struct gcb_stats encode = stats_of(lane->phases[GCB_PHASE_ENCODE], lane->repeats);
+    const struct gcb_stats wire = stats_of(lane->phases[GCB_PHASE_WIRE], lane->repeats);
+    const struct gcb_stats sum = stats_of(lane->phases[GCB_PHASE_SUM], lane->repeats);
+
+    gcb_row_real(row, GCB_FIELD_SECONDS_MIN, whole.min);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MAX, whole.max);
+    put_interval(row, &whole, GCB_FIELD_SECONDS, GCB_FIELD_SECONDS_LOW, GCB_FIELD_SECONDS_HIGH);
+    put_interval(row, &encode, GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_ENCODE_SECONDS_LOW,
+                 GCB_FIELD_ENCODE_SECONDS_HIGH);
+    put_interval(row, &wire, GCB_FIELD_WIRE_SECONDS, GCB_FIELD_WIRE_SECONDS_LOW,
+                 GCB_FIELD_WIRE_SECONDS_HIGH);
+    put_interval(row, &sum, GCB_FIELD_SUM_SECONDS, GCB_FIELD_SUM_SECONDS_LOW,
+                 GCB_FIELD_SUM_SECONDS_HIGH);
+    gcb_row_real(row, GCB_FIELD_SIZES_SECONDS,
+                 stats_of(lane->phases[GCB_PHASE_SIZES], lane->repeats).median);
+    gcb_row_real(row, GCB_FIELD_CPU_SECONDS, stats_of(lane->cpu, lane->repeats).median);
+}
+
+void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                       const struct gcb_net *net, const struct gcb_load *load,
+                       const struct gcb_lane *lane, const char *file)
+{
+    const unsigned ranks = gcb_net_ranks(net);
+    const double seconds = stats_of(lane->seconds, lane->repeats).median;
+    const double wire = stats_of(lane->phases[GCB_PHASE_WIRE], lane->repeats).median;
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, &lane->method);
+    gcb_row_init(row, GCB_RECORD_RACE);
+    gcb_row_text(row, GCB_FIELD_FILE, file);
+    gcb_rows_put_setting(row, setting, &lane->method);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+    gcb_row_text(row, GCB_FIELD_ALGORITHM, gcb_net_algorithm_names[lane->algorithm]);
+    gcb_row_text(row, GCB_FIELD_MPI, gcb_net_library(net));
+    gcb_row_u64(row, GCB_FIELD_WORKERS, ranks);
+    gcb_row_text(row, GCB_FIELD_STATUS, lane->wrong ? "failed" : "ok");
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, load->elements);
+    gcb_row_u64(row, GCB_FIELD_MESSAGES, load->messages);
+    gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, load->input_bytes);
+    gcb_row_u64(row, GCB_FIELD_WIRE_BYTES, lane->wire_bytes);
+    gcb_row_u64(row, GCB_FIELD_ROUNDS, lane->rounds);
+    gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, lane->link_bytes);
+    put_times(row, lane);
+    gcb_row_real(row, GCB_FIELD_ALGBW_GBPS, 1e-9 * (double)load->input_bytes / seconds);
+    gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * (double)lane->link_bytes / ranks / wire);
+    gcb_row_bool(row, GCB_FIELD_VERIFIED, lane->verified);
+    gcb_row_u64(row, GCB_FIELD_WRONG, lane->wrong);
+    gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, lane->seconds, lane->repeats);
+}

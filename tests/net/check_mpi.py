@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""
+check_mpi.py loopback|failures|shaped GCBENCH_MPI GCBENCH WRONG_MPI MPIRUN SAMPLE: exchanges between MPI ranks.
+
+loopback   every method and algorithm gives the right update, and rows that agree with `gcbench replay`
+failures   whatever is wrong with one rank, all end with one line within ten seconds
+shaped     fp32 over links of a given speed takes at least as long as its bytes need (skipped without namespaces)
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+_, MODE, PROGRAM, GCBENCH, WRONG, MPIRUN, SAMPLE = sys.argv
+HERE = Path(__file__).parent
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
+           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+# an allocator that MPI's own memory leaks into must not fail the run
+ENV["ASAN_OPTIONS"] = ENV.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+checks = failed = 0
+
+
+def check(right, what):
+    global checks, failed
+    checks += 1
+    if not right:
+        failed += 1
+        print(f"FAILED: {what}")
+
+
+def mpirun(*ranks, seconds=120, program=PROGRAM):
+    """Runs (count, arguments), ... as one program. Returns exit status, stdout, our lines of stderr, and seconds."""
+    command = [MPIRUN]
+    for count, args in ranks:
+        command += [":"] * (len(command) > 1) + ["-n", str(count), program, *args]
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(command, env=ENV, text=True, capture_output=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return -1, "", [f"not finished after {seconds} s"], seconds
+    lines = [line for line in done.stderr.splitlines() if line.startswith(("gcbench-mpi:", "gcbench:"))]
+    return done.returncode, done.stdout, lines, time.monotonic() - begin
+
+
+def rows_of(text, record="exchange"):
+    return [row for row in map(json.loads, text.splitlines()) if row["record"] == record]
+
+
+def loopback():
+    methods = ["topk:theta=0.99", "fft:chunk=4096", "qsgd", "terngrad:collective=allreduce", "qsgd:collective=twoshot",
+               "powersgd:memory=ef", "randomk", "signsgd", "countsketch", "sbc", "redsync",
+               "topk:theta=0.9,memory=ef,collective=oktopk", "topk:theta=0.9,memory=ef,collective=spardl"]
+    args = [word for m in methods for word in ("--method", m)]
+    for ranks in (1, 2, 3, 4):
+        status, out, said, _ = mpirun((ranks, [*args, "--algorithm", "library", "--algorithm", "ring", "--algorithm",
+                                               "doubling", "--repeat", "1", "--format", "json", "--step", "100",
+                                               "--scope", "model", SAMPLE]))
+        check(status == 0 and not said, f"{ranks} ranks: status {status}, {said}")
+        rows = rows_of(out)
+        check(len(rows) == 3 * (len(methods) + 3), f"{ranks} ranks: {len(rows)} rows")
+        for row in rows:
+            name = f"{ranks} ranks, {row['spec']}, {row['algorithm']}"
+            check(row["wrong"] == 0 and row["verified"] and row["workers"] == ranks, f"{name}: {row['wrong']} wrong")
+            check(row["seconds_min"] <= row["seconds"] <= row["seconds_max"], f"{name}: times out of order")
+            link = row["link_bytes"] / ranks / row["wire_seconds"] / 1e9
+            check(ranks == 1 or abs(row["busbw_gbps"] / link - 1) < 1e-12, f"{name}: busbw_gbps is not {link}")
+        compare_bytes(args, rows, ranks)
+
+
+def compare_bytes(args, rows, ranks):
+    """`replay` exchanges the same gradients in one process: the bytes must be the same."""
+    done = subprocess.run([GCBENCH, "replay", *args, "--workers", str(ranks), "--step", "100", "--scope", "model",
+                           "--format", "json", "--per", "none", SAMPLE], text=True, capture_output=True, check=True)
+    replayed = {row["spec"]: row for row in rows_of(done.stdout, "replay")}
+    for row in rows:
+        if row["spec"] in replayed:
+            want = replayed.pop(row["spec"]) if row["algorithm"] == "doubling" else replayed[row["spec"]]
+            check((row["link_bytes"], row["rounds"]) == (want["link_bytes"], want["rounds"]),
+                  f"{ranks} ranks, {row['spec']}: {row['link_bytes']} bytes on links, replay has {want['link_bytes']}")
+    check(not replayed, f"no row of {list(replayed)}")
+
+
+def failures():
+    import h5py
+    import numpy as np
+    with tempfile.TemporaryDirectory() as folder:
+        def dump(name, **tensors):
+            path = os.path.join(folder, name)
+            with h5py.File(path, "w") as f:
+                for worker in range(2):
+                    for tensor, x in tensors.items():
+                        f[f"step_0/worker_{worker}/{tensor}"] = np.asarray(x if np.ndim(x) == 1 else x[worker], "f4")
+            return path
+        good = dump("good.h5", a=np.ones(1000))
+        other = dump("other.h5", a=np.ones(1001))
+        nan = dump("nan.h5", a=np.stack([np.ones(1000), np.full(1000, np.nan)]))
+        topk = ["--method", "topk"]
+        cases = [
+            ("other files", [(1, [*topk, good]), (1, [*topk, other])], 2, "other methods or other tensors"),
+            ("a missing file", [(1, [*topk, good]), (1, [*topk, good + ".x"])], 1, "rank 1"),
+            ("another method", [(1, [*topk, good]), (1, ["--method", "qsgd", good])], 2, "other methods"),
+            ("an unknown method", [(1, [*topk, good]), (1, ["--method", "nosuch", good])], 2, "rank 1: unknown method"),
+            ("an unknown option", [(1, [*topk, good]), (1, ["--metho", "topk", good])], 2, "rank 1: unknown option"),
+            ("a bad option everywhere", [(2, ["--metho", "topk", good])], 2, "gcbench-mpi: unknown option"),
+            ("a NaN", [(2, [*topk, nan])], 1, "rank 1"),
+            ("no gradients", [(2, topk)], 2, "no gradients"),
+            ("a full disk", [(2, [*topk, "--repeat", "1", "--results", "/dev/full", "--force", good])], 2, "/dev/full"),
+        ]
+        for name, ranks, want, words in cases:
+            status, _, said, seconds = mpirun(*ranks, seconds=30)
+            check(status == want, f"{name}: status {status} instead of {want}")
+            check(len(said) == 1 and words in said[0], f"{name}: {said}")
+            check(seconds < 10, f"{name}: {seconds:.1f} s")
+    status, out, said, _ = mpirun((2, ["--method", "topk", "--elements", "1K", "--repeat", "3", "--format", "json"]),
+                                  program=WRONG)
+    check(status == 5 and len(said) == 1 and "differ" in said[0], f"a wrong bit: status {status}, {said}")
+    # one element, in the exchange that is checked and in two of each repeat
+    check([row["wrong"] for row in rows_of(out)] == [7] * 4, "a wrong bit is not counted")
+    killed()
+
+
+def killed():
+    """A rank dies in the middle of an exchange."""
+    process = subprocess.Popen([MPIRUN, "-n", "3", PROGRAM, "--method", "topk", "--elements", "1M", "--repeat", "100000"],
+                               env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ranks = []
+    for _ in range(100):
+        time.sleep(0.1)
+        ranks = subprocess.run(["pgrep", "-P", str(process.pid)], text=True, capture_output=True).stdout.split()
+        if len(ranks) == 3:
+            break
+    time.sleep(1)
+    if len(ranks) != 3:
+        check(False, f"found {len(ranks)} ranks")
+        process.kill()
+        return
+    begin = time.monotonic()
+    os.kill(int(ranks[1]), signal.SIGKILL)
+    try:
+        process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    check(process.returncode != 0 and time.monotonic() - begin < 10, "ranks go on after one was killed")
+
+
+def shaped():
+    def run(rate):
+        done = subprocess.run([HERE / "shaped.sh", "--rate", rate, "--seconds", "100", "4", PROGRAM, "--elements", "256K",
+                               "--method", "topk:theta=0.99", "--algorithm", "ring", "--repeat", "5", "--format", "json"],
+                              env=ENV, text=True, capture_output=True)
+        if done.returncode == 77:
+            print(done.stderr.strip())
+            sys.exit(77)
+        check(done.returncode == 0, f"{rate}: status {done.returncode}, {done.stderr[-300:]}")
+        return {row["method"]: row for row in rows_of(done.stdout)}
+    rows = run("100mbit")
+    check(rows and all(row["wrong"] == 0 for row in rows.values()), "wrong updates")
+    if "identity" in rows:
+        # 2 (n - 1)/n of 1 MiB; what a bucket holds passes at once
+        least = 8 * (1.5 * (1 << 20) - 12e3) / 100e6
+        wire = rows["identity"]["wire_seconds"]
+        check(least <= wire, f"fp32 took {wire} s, but its bytes need {least} s")
+        check(rows["topk"]["wire_seconds"] < wire, "topk was not faster than fp32")
+
+
+{"loopback": loopback, "failures": failures, "shaped": shaped}[MODE]()
+print(f"{checks} checks, {failed} failed")
+sys.exit(failed > 0)
