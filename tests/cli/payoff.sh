@@ -352,7 +352,7 @@ command -v gnuplot >/dev/null && {
     run plot --only break-even --type svg -o "$tmp/plots" "$tmp/doubt.json"
     exits 0
     check "left out of the plot" sh -c "! grep -q topk '$tmp'/plots/*.svg"
-    check "and counted there" grep -q '1 doubtful methods left out' "$tmp"/plots/*.svg
+    check "and counted there" grep -q 'left out as doubtful: 1' "$tmp"/plots/*.svg
     check "how large the gradient is" grep -q 'gradient of 104.9 MB' "$tmp"/plots/*.svg
 }
 

@@ -247,6 +247,7 @@ static int finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
 static int encode_nonfinite(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
                             struct gcb_diag *diag)
 {
+    c->nonfinite = true;
     if (c->base.nonfinite == GCB_NONFINITE_RAW)
         return gcb_coder_encode_raw(c, in, out, diag);
     return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
@@ -295,6 +296,8 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     if (!found || !*found)
         return err;
     *found = false;
+    if (err == GCB_E_NOSPACE) /* the codec may not have come to look */
+        return err;
     *out = before;
     return encode_nonfinite(c, in, out, diag);
 }
@@ -308,6 +311,7 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
 
     if (err)
         return err;
+    c->nonfinite = false;
     gcb_frame_write(&frame, out);
     err = gcb_coder_ops(c)->encode(c->base.state, at, in, out);
     frame.payload_bytes = out->len - start - gcb_frame_head(&frame);
@@ -398,7 +402,8 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 
 uint64_t gcb_coder_clamped(const struct gcb_coder *c)
 {
-    return gcb_coder_ops(c)->clamped ? gcb_coder_ops(c)->clamped(c->base.state) : 0;
+    return gcb_coder_ops(c)->clamped && !c->nonfinite ? gcb_coder_ops(c)->clamped(c->base.state)
+                                                      : 0;
 }
 
 double gcb_coder_largest(const struct gcb_coder *c)

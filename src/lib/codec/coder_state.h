@@ -9,6 +9,7 @@ struct gcb_coder {
     struct gcb_framing base;
     struct gcb_queue queue;
     struct gcb_kernels kernels;
+    bool nonfinite; /* the last tensor was refused or sent raw because of an infinity or NaN */
     float *decoded; /* elements of a message to add; NULL until a message needs it */
 };
 
