@@ -36,8 +36,8 @@ if [ "${GCB_SHAPED:-}" != inside ]; then
     done
     mpirun --version 2>&1 | grep -q 'Open MPI' || skip "mpirun is not OpenMPI's"
     unshare --user --map-root-user --net --mount --uts sh -c "mount -t tmpfs tmpfs /run &&
-        ip link add bridge type bridge && ip link add a type veth peer name b &&
-        tc qdisc add dev a root tbf rate 1mbit burst 12kb latency 50ms" >/dev/null 2>&1 ||
+        ip link add bridge type bridge && ip link add one type veth peer name two &&
+        tc qdisc add dev one root tbf rate 1mbit burst 12kb latency 50ms" >/dev/null 2>&1 ||
         skip "namespaces, bridges or shaped links are not permitted here"
     GCB_SHAPED=inside PATH=$PATH exec unshare --user --map-root-user --net --mount --uts --pid --fork \
         --kill-child --mount-proc "$0" --rate "$rate" ${delay:+--delay "$delay"} --seconds "$seconds" \
