@@ -41,7 +41,7 @@ void gcb_check_fini(struct gcb_check *c)
 
 /* ---- an all-reduce ---- */
 
-/* Floats of a reduction: half the distance from 1 to the next number, and the largest number. NAN: integers, or maxima. */
+/* Half the distance from 1 to the next number; NAN if values are integers, or the reduction takes the maximum. */
 static double unit_of(enum gcb_reduction reduction)
 {
     switch (reduction) {
@@ -102,7 +102,7 @@ static void combine(void *ctx, unsigned round, const struct gcb_round *sent, voi
     const struct gcb_check *c = ctx;
     const struct gcb_check_round *r = round < c->count ? &c->rounds[round] : NULL;
 
-    if (r && r->bytes == sent[0].bytes && are_sums(sent, c->workers, r->combined)) {
+    if (r && r->bytes && r->bytes == sent[0].bytes && are_sums(sent, c->workers, r->combined)) {
         memcpy(values, r->combined, r->bytes);
         return;
     }

@@ -374,8 +374,10 @@ static const uint8_t *part_of(const struct gcb_net *net, const struct gcb_round 
 static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                    const struct gcb_round *round, struct gcb_diag *diag)
 {
-    const int err = place(net, 0, diag);
+    int err = check_count(round->bytes, diag);
 
+    if (!err)
+        err = place(net, 0, diag);
     if (err)
         return err;
     if (algorithm == GCB_NET_LIBRARY) {

@@ -147,7 +147,8 @@ static int list_links(struct walk *w, hid_t group, struct links *l)
         return fail(w, GCB_E_CORRUPT, NULL);
     if (l->no_memory)
         return gcb_diag_nomem(w->diag, l->count * sizeof(*l->all), "the links of a group");
-    qsort(l->all, l->count, sizeof(*l->all), by_name);
+    if (l->count)
+        qsort(l->all, l->count, sizeof(*l->all), by_name);
     return 0;
 }
 
