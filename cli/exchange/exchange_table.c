@@ -79,7 +79,8 @@ int exchange_show(const struct out_report *report, const struct gcb_lane *lanes,
     return out_table(report, table, diag);
 }
 
-/* The lane with the least median time; `baselines`: only among fp32, fp16 and bf16. NULL: there is none. */
+/* The lane with the least median time among those without a wrong update; `baselines`: only fp32, fp16 and bf16, or only
+ * the others. NULL: there is none. */
 static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count, bool baselines)
 {
     const struct gcb_lane *best = NULL;
@@ -88,7 +89,8 @@ static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count
     for (size_t i = 0; i < count; i++) {
         const double seconds = stats_of(lanes[i].seconds, lanes[i].repeats).median;
 
-        if (exchange_is_baseline(&lanes[i]) == baselines && seconds < least) {
+        if (lanes[i].wrong == 0 && exchange_is_baseline(&lanes[i]) == baselines &&
+            seconds < least) {
             least = seconds;
             best = &lanes[i];
         }

@@ -4,10 +4,11 @@
 #include "cli/exchange/exchange_options.h"
 #include "src/tool/exchange/link.h"
 
-/* Prints the table of all lanes, and the notes below it. */
+/* Prints the table of all lanes. */
 int exchange_show(const struct out_report *report, const struct gcb_lane *lanes, size_t count,
                   unsigned ranks, struct gcb_diag *diag);
-/* Prints the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and bf16. */
+/* Prints the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and bf16. Lanes with wrong
+ * updates do not count. */
 void exchange_answer(FILE *out, const struct gcb_lane *lanes, size_t count, unsigned ranks);
 
 int exchange_show_link(const struct out_report *report, const struct gcb_link *link,
