@@ -1,5 +1,6 @@
 #include "cli/exchange/cmd_exchange.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -7,6 +8,7 @@
 #include "cli/exchange/exchange_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/clock.h"
 
 /* The state of the command on one rank. Starts zeroed. */
 struct exchange {
@@ -31,6 +33,43 @@ static bool is_first(const struct exchange *c)
 
 /* ---- options ---- */
 
+/* In a step of memory=delay that sends nothing there is nothing to time. */
+static int refuse_delay(const struct exchange *c, struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct gcb_memory_params memory;
+
+        gcb_method_memory(&memory, &c->lanes[i].method);
+        if (memory.kind == GCB_MEMORY_DELAY && memory.delay > 1)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "%s: gcbench-mpi times single steps, but with delay=%" PRIu64
+                                " most steps send nothing; use delay=1, whose messages have the "
+                                "same size",
+                                c->lanes[i].method.name, memory.delay);
+    }
+    return 0;
+}
+
+static int check_input(const struct exchange *c, struct gcb_diag *diag)
+{
+    const struct exchange_own *own = &c->o->own;
+    const bool files = c->s.files->count, synthetic = c->size_count;
+
+    if (synthetic && files)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "synthetic gradients and FILE contradict each other");
+    if (c->count && !synthetic && !files)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no gradients: give a FILE, --elements or --sizes");
+    if (!c->count && (synthetic || files))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--calibrate without a method exchanges no gradients: add --method "
+                            "identity, for example");
+    if (own->dist && c->count && !synthetic)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--dist needs --elements or --sizes");
+    return 0;
+}
+
 static int resolve(struct exchange *c, struct gcb_diag *diag)
 {
     const struct exchange_own *own = &c->o->own;
@@ -44,11 +83,10 @@ static int resolve(struct exchange *c, struct gcb_diag *diag)
         err = exchange_sizes(c->sizes, &c->size_count, own, diag);
     if (!err && own->link && !own->calibrate)
         err = gcb_diag_set(diag, GCB_E_INVALID, "-o is for what --calibrate measures");
-    if (!err && c->size_count && c->s.files->count)
-        err =
-            gcb_diag_set(diag, GCB_E_INVALID, "synthetic gradients and FILE contradict each other");
-    if (!err && c->count && !c->size_count && !c->s.files->count)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "no gradients: give a FILE, --elements or --sizes");
+    if (!err)
+        err = check_input(c, diag);
+    if (!err)
+        err = refuse_delay(c, diag);
     if (!err && c->o->common.message.nonfinite != OPT_NONFINITE_ERROR)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "gcbench-mpi stops at infinities and NaNs: leave out --nonfinite");
@@ -84,12 +122,16 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return err ? err : gcb_load_init(&c->load, diag);
 }
 
-/* Have all ranks the same work? */
-static int check_ranks(const struct exchange *c, struct gcb_diag *diag)
+/* Have all ranks the same methods and options? If not, some would wait for others for ever. */
+static int check_options(const struct exchange *c, struct gcb_diag *diag)
 {
-    uint64_t hash = gcb_load_hash(&c->load) ^ c->s.backend.seed;
+    const uint64_t numbers[] = {c->s.backend.seed, c->o->own.repeats, c->o->own.calibrate,
+                                c->size_count};
+    uint64_t hash = XXH3_64bits(numbers, sizeof(numbers));
     char spec[512];
 
+    hash = XXH3_64bits_withSeed(c->sizes, c->size_count * sizeof(*c->sizes), hash);
+    hash = XXH3_64bits_withSeed(c->synthetic.name, strlen(c->synthetic.name), hash);
     for (size_t i = 0; i < c->count; i++) {
         gcb_method_spec(spec, sizeof(spec), &c->lanes[i].method, GCB_SPEC_FULL);
         hash = XXH3_64bits_withSeed(spec, strlen(spec), hash + c->lanes[i].algorithm);
@@ -97,23 +139,35 @@ static int check_ranks(const struct exchange *c, struct gcb_diag *diag)
     return gcb_net_same(c->net, hash)
                ? 0
                : gcb_diag_set(diag, GCB_E_INVALID,
-                              "ranks have other methods or other tensors: all need the same "
-                              "options, and files with the same tensors");
+                              "ranks have other methods or other options: all need the same");
+}
+
+static int check_tensors(const struct exchange *c, struct gcb_diag *diag)
+{
+    return gcb_net_same(c->net, gcb_load_hash(&c->load))
+               ? 0
+               : gcb_diag_set(diag, GCB_E_INVALID,
+                              "ranks have other tensors: all need files with the same tensors, and "
+                              "the same options");
 }
 
 /* ---- measuring ---- */
+
+static void sample_link(struct exchange *c)
+{
+    struct gcb_diag diag;
+
+    if (gcb_link_sample(&c->link, c->net, &diag))
+        gcb_net_abort(c->net, &diag);
+}
 
 static void on_progress(void *ctx, double done)
 {
     struct exchange *c = ctx;
 
     progress_update(&c->s.progress, done);
-    if (c->links) {
-        struct gcb_diag diag;
-
-        if (gcb_link_sample(&c->link, c->net, &diag))
-            gcb_net_abort(c->net, &diag);
-    }
+    if (c->links)
+        sample_link(c);
 }
 
 static int put_rows(struct exchange *c, struct gcb_diag *diag)
@@ -189,10 +243,10 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     int err = gcb_net_agree(c->net, open_load(c, i, diag), diag);
 
     if (!err)
-        err = check_ranks(c, diag);
+        err = check_tensors(c, diag);
     if (!err && c->o->own.calibrate) {
         gcb_link_fini(&c->link);
-        err = gcb_link_init(&c->link, 4 * c->load.elements, diag);
+        err = gcb_net_agree(c->net, gcb_link_init(&c->link, 4 * c->load.elements, diag), diag);
         c->links = !err;
     }
     if (err)
@@ -213,19 +267,37 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 /* Without methods only the network is measured. */
 static int measure_link(struct exchange *c, struct gcb_diag *diag)
 {
+    const double begin = gcb_clock();
     int err = gcb_link_init(&c->link, UINT64_C(64) << 20, diag);
 
     err = gcb_net_agree(c->net, err, diag);
-    for (uint64_t k = 0; !err && k < c->o->own.repeats; k++)
-        err = gcb_link_sample(&c->link, c->net, diag);
+    for (uint64_t k = 0; !err && k < c->o->own.repeats; k++) {
+        double passed = gcb_clock() - begin;
+
+        gcb_net_max(c->net, &passed, 1); /* all ranks stop together */
+        if (k && passed >= c->o->own.seconds)
+            break;
+        sample_link(c);
+    }
     c->links = !err;
     return err;
 }
 
-static int put_links(struct exchange *c, struct gcb_diag *diag)
+/* Opens the file of -o before anything is measured, so that a bad name loses nothing. */
+static int open_link_report(struct exchange *c)
 {
     const struct opt_save save = {.results = c->o->own.link, .force = c->o->common.save.force};
     const struct opt_show quiet = {.format = GCB_FORMAT_TABLE, .quiet = true};
+    const int err = out_open(&c->link_report, &quiet, &save, c->s.files,
+                             GCB_RECORD_BIT(GCB_RECORD_LINK), c->s.ctx);
+
+    return err ? err
+               : out_environment(&c->link_report, &c->s.backend, c->s.files,
+                                 &(struct out_bandwidths){NULL, 0}, false, c->s.ctx);
+}
+
+static int put_links(struct exchange *c, struct gcb_diag *diag)
+{
     struct out_report *report = c->o->own.link ? &c->link_report : &c->s.report;
     int err = 0;
 
@@ -233,11 +305,6 @@ static int put_links(struct exchange *c, struct gcb_diag *diag)
         return 0;
     if (c->s.report.table)
         err = exchange_show_link(&c->s.report, &c->link, diag);
-    if (!err && c->o->own.link)
-        err = out_open(report, &quiet, &save, NULL, GCB_RECORD_BIT(GCB_RECORD_LINK), c->s.ctx);
-    if (!err && c->o->own.link)
-        err = out_environment(report, &c->s.backend, c->s.files, &(struct out_bandwidths){NULL, 0},
-                              false, c->s.ctx);
     for (size_t i = 0; !err && i < c->link.count && out_wants_rows(report); i++) {
         struct gcb_row row;
 
@@ -251,18 +318,24 @@ static int put_links(struct exchange *c, struct gcb_diag *diag)
 
 static int start_report(struct exchange *c)
 {
-    if (is_first(c))
-        return session_start_report(&c->s, GCB_RECORD_BIT(GCB_RECORD_RACE) |
-                                               GCB_RECORD_BIT(GCB_RECORD_LINK));
+    const bool links = c->o->own.calibrate && !c->o->own.link;
+    int err;
+
     session_fill_setting(&c->s);
-    return 0;
+    if (!is_first(c))
+        return 0;
+    err = session_start_report(&c->s, GCB_RECORD_BIT(GCB_RECORD_RACE) |
+                                          (links ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0));
+    return err || !c->o->own.link ? err : open_link_report(c);
 }
 
 static int run_all(struct exchange *c, struct gcb_diag *diag)
 {
     const size_t loads = c->size_count ? c->size_count : 1;
-    int err = gcb_net_agree(c->net, start_report(c), diag);
+    int err = check_options(c, diag);
 
+    if (!err)
+        err = gcb_net_agree(c->net, start_report(c), diag);
     for (size_t i = 0; !err && c->count && i < loads; i++)
         err = run_load(c, i, diag);
     if (!err && !c->count)

@@ -100,12 +100,20 @@ def failures():
         nan = dump("nan.h5", a=np.stack([np.ones(1000), np.full(1000, np.nan)]))
         topk = ["--method", "topk"]
         cases = [
-            ("other files", [(1, [*topk, good]), (1, [*topk, other])], 2, "other methods or other tensors"),
+            ("other files", [(1, [*topk, good]), (1, [*topk, other])], 2, "other tensors"),
             ("a missing file", [(1, [*topk, good]), (1, [*topk, good + ".x"])], 1, "rank 1"),
             ("another method", [(1, [*topk, good]), (1, ["--method", "qsgd", good])], 2, "other methods"),
             ("an unknown method", [(1, [*topk, good]), (1, ["--method", "nosuch", good])], 2, "rank 1: unknown method"),
             ("an unknown option", [(1, [*topk, good]), (1, ["--metho", "topk", good])], 2, "rank 1: unknown option"),
             ("a bad option everywhere", [(2, ["--metho", "topk", good])], 2, "gcbench-mpi: unknown option"),
+            ("other repeats", [(1, [*topk, "--repeat", "1", good]), (1, [*topk, "--repeat", "2", good])], 2,
+             "other options"),
+            ("calibrating alone", [(1, ["--calibrate"]), (1, [*topk, good])], 2, "other methods"),
+            ("other sizes", [(1, ["--sizes", "4-4/x2"]), (1, ["--sizes", "4-8/x2"])], 2, "other options"),
+            ("another file that exists", [(2, ["--calibrate", "-o", good])], 2, "exists"),
+            ("a file to overwrite that is read", [(2, [*topk, "--calibrate", "-o", good, "--force", good])], 2, "input"),
+            ("steps without messages", [(2, ["--method", "topk:memory=delay,delay=2", good])], 2, "delay=1"),
+            ("gradients that nobody exchanges", [(2, ["--calibrate", good])], 2, "--method"),
             ("a NaN", [(2, [*topk, nan])], 1, "rank 1"),
             ("no gradients", [(2, topk)], 2, "no gradients"),
             ("a full disk", [(2, [*topk, "--repeat", "1", "--results", "/dev/full", "--force", good])], 2, "/dev/full"),

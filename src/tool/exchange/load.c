@@ -85,7 +85,7 @@ uint64_t gcb_load_hash(const struct gcb_load *load)
         char buffer[40];
         const char *name = gcb_plan_name(buffer, m, load->source);
 
-        hash = XXH3_64bits_withSeed(name, strlen(name), hash ^ m->count);
+        hash = XXH3_64bits_withSeed(name, strlen(name), (hash ^ m->count) + m->dense);
     }
     return hash;
 }
