@@ -124,9 +124,11 @@ void exchange_answer(FILE *out, const struct gcb_lane *lanes, size_t count, unsi
                   ranks, bar->method.name, name, ratio);
     else
         opt_wrapf(out, 0, 0,
-                  "With these %u workers on this network it is undecided if %s beats %s: their "
-                  "intervals overlap. More repeats (--repeat, --time-limit) may decide.",
-                  ranks, name, bar->method.name);
+                  "With these %u workers on this network it is undecided if %s beats %s: %s. More "
+                  "repeats (--repeat, --time-limit) may decide.",
+                  ranks, name, bar->method.name,
+                  isnan(a.low) || isnan(b.low) ? "so few repeats give no intervals"
+                                               : "their intervals overlap");
 }
 
 int exchange_show_link(const struct out_report *report, const struct gcb_link *link,

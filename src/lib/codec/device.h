@@ -85,8 +85,8 @@ struct gcb_device_sum_ops {
 struct gcb_device_share {
     const float *x_dev; /* env->count floats, all finite */
     float weight;       /* of x in the sum */
-    void *
-        values_dev; /* what the worker contributes to a round; left alone until the next round, or conclude */
+    /* what the worker contributes to a round; left alone until the next round, or conclude */
+    void *values_dev;
     void *kept_dev; /* `kept` bytes, left alone from the first round to conclude */
 };
 

@@ -398,7 +398,7 @@ static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
 
 /* ---- all-reduce ---- */
 
-/* The bytes of share i of `bytes` bytes of values, of which a ring has one for each rank. */
+/* Where share i begins if `bytes` bytes of values are divided into one share for each rank. */
 static uint64_t share_begin(const struct gcb_net *net, size_t value, uint64_t bytes, int i)
 {
     return bytes / value * (uint64_t)i / (uint64_t)net->ranks * value;

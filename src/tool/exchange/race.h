@@ -29,14 +29,12 @@ struct gcb_lane {
     double *phases[GCB_PHASES]; /* of each repeat */
     double *cpu; /* of each repeat: processor time of encoding and summing, on all threads */
     size_t repeats;
-    unsigned rounds; /* the most rounds that a message took */
-    uint64_t
-        wire_bytes; /* of all workers' messages; with other collectives, of what they give in all rounds */
-    uint64_t
-        link_bytes; /* bytes on all links together, if they travel in the best known way (local.h) */
-    bool
-        verified; /* the first update was compared with a serial one, and all later ones between ranks */
-    uint64_t wrong; /* elements of updates that differ */
+    /* The next three are those of the first exchange; later steps may have other rounds. */
+    unsigned rounds;     /* the most that a message took */
+    uint64_t wire_bytes; /* what all workers give in all rounds */
+    uint64_t link_bytes; /* on all links together, if they travel in the best known way (local.h) */
+    bool verified;       /* the first update was compared with a serial one */
+    uint64_t wrong;      /* elements of updates that differ, also between ranks */
 
     struct gcb_lane_message *messages; /* private */
 };
