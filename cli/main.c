@@ -76,6 +76,8 @@ static void print_choose(FILE *out)
           "Size, error and speed of a method?     gcbench compress --method fft grads.h5\n"
           "  and with error feedback over steps?  gcbench replay --method dgc grads.h5\n"
           "Which sends least at an equal error?   gcbench sweep --match rel_l2=0.4 grads.h5\n"
+          "  and which pays at that error?        add --repeat 9 --results e.json, then\n"
+          "                                       gcbench payoff e.json\n"
           "Which is fastest on this machine?      gcbench bench grads.h5 --results r.json\n"
           "  and does it pay on 16 workers with   gcbench payoff r.json --workers 16 \\\n"
           "  10 Gb/s and 350 million parameters?      --bandwidth 10Gb --params 350M\n"

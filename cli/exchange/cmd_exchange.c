@@ -404,8 +404,9 @@ const struct cmd cmd_exchange = {
         "the method does (docs/exchange.md), and adds up what arrives. Rank r has the gradients of "
         "worker r of the first step; with more ranks than workers, they repeat.\n"
         "The first exchange of each method is compared with a serial one, and every later one "
-        "between ranks: `wrong` counts elements that differ. All methods run in turn, so that load "
-        "slows all alike. Times are those of the slowest rank; encode, wire and sum are measured "
+        "between ranks: `wrong` counts elements that differ. All methods run in turn, so a busy "
+        "machine slows all of them alike. Times are those of the slowest rank; encode, wire and "
+        "sum are measured "
         "in runs of their own, with a barrier before each round.\n"
         "Exit status: 5 if a result was wrong.\n",
     .spec = {.groups = groups,

@@ -23,10 +23,10 @@ struct gcb_device_reduce {
     const void *combined; /* of the last round */
     uint64_t clamped;
     bool raw;    /* this worker's values are NaNs */
-    bool spoilt; /* some worker's values were not finite: so is the update */
+    bool spoilt; /* some worker's values were not finite, so the update becomes NaNs */
 };
 
-/* ---- the rounds, which the CPU's operations know ---- */
+/* ---- rounds, as the CPU's operations describe them ---- */
 
 static unsigned rounds_of(const struct gcb_device_reduce *r)
 {
@@ -115,7 +115,7 @@ void gcb_device_reduce_destroy(struct gcb_device_reduce *r)
 
 /* ---- calls of the codec ---- */
 
-/* Begins the work of a call, whose result becomes zero. */
+/* Begins the work of a call, and sets its result to zero. */
 static int begin_call(struct gcb_device_reduce *r, struct gcb_device_call *call,
                       struct gcb_diag *diag)
 {
@@ -145,7 +145,7 @@ static bool found_nonfinite(const struct gcb_device_reduce *r)
     return result_of(r)->max_bits >= GCB_INF_BITS;
 }
 
-/* Fills an array with a word, which a part at its end may cut. Waits. */
+/* Fills an array with copies of a word; the last copy may be cut. Waits. */
 static int fill(struct gcb_device_reduce *r, void *to_dev, uint64_t bytes, uint32_t word,
                 struct gcb_diag *diag)
 {

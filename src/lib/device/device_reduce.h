@@ -34,8 +34,8 @@ void gcb_device_reduce_begin(struct gcb_device_reduce *r, const struct gcb_step 
 
 /*
  * Returns 1 and fills `round`, whose `data` is device memory that stays valid until the next call; or 0 if no round is left.
- * GCB_E_NONFINITE: x has an infinity or NaN, and the config's nonfinite is GCB_NONFINITE_ERROR. With GCB_NONFINITE_RAW the
- * values are infinities or NaNs then, as on the CPU. GCB_E_DEVICE.
+ * GCB_E_NONFINITE: x has an infinity or NaN, and the config's nonfinite is GCB_NONFINITE_ERROR. With GCB_NONFINITE_RAW,
+ * such a tensor makes the values infinities or NaNs, as on the CPU. GCB_E_DEVICE.
  */
 int gcb_device_reduce_next(struct gcb_device_reduce *r, struct gcb_round *round,
                            struct gcb_diag *diag);
@@ -48,7 +48,7 @@ int gcb_device_reduce_receive(struct gcb_device_reduce *r, const void *combined_
 int gcb_device_reduce_conclude(struct gcb_device_reduce *r, float *update_dev, float *own_dev,
                                struct gcb_diag *diag);
 
-/* After conclude: were combined floats not finite? */
+/* After conclude: tells whether a combined float was an infinity or NaN. */
 bool gcb_device_reduce_spoilt(const struct gcb_device_reduce *r);
 /* Number of elements that the step clamped. */
 uint64_t gcb_device_reduce_clamped(const struct gcb_device_reduce *r);

@@ -96,7 +96,7 @@ static bool are_sums(const struct gcb_round *sent, unsigned workers, const void 
     return true;
 }
 
-/* Takes what arrived if it is a sum of floats in another order. */
+/* Replaces the serial sums by the values that arrived, if these are sums of floats in another order. */
 static void combine(void *ctx, unsigned round, const struct gcb_round *sent, void *values)
 {
     const struct gcb_check *c = ctx;

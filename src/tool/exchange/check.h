@@ -8,7 +8,7 @@
  * Compares an exchange over a network with a serial one: rank 0 runs the exchanges of all workers in its own process. The
  * updates must have the same bits.
  *
- * Only in an all-reduce of floats may an order of additions be used that the network chose. There the values that arrived
+ * All-reduces of floats are the exception, because the algorithm chooses the order of the additions. There the values that arrived
  * must lie within the rounding errors of any order: |arrived - sum| <= 2 (n - 1) u sum|v|, where u is half the distance
  * from 1 to the next number (Higham: "Accuracy and stability of numerical algorithms", 2002, section 4.2). Then the
  * serial exchange goes on with what arrived. Otherwise it goes on with its own sum, and the updates differ.
@@ -33,7 +33,7 @@ void gcb_check_fini(struct gcb_check *c);
 int gcb_check_serial(struct gcb_check *c, struct gcb_exchange *const *exchanges,
                      struct gcb_diag *diag);
 
-/* How many elements have different bits? */
+/* Returns the number of elements whose bits differ. */
 uint64_t gcb_check_compare(const float *a, const float *b, uint64_t n);
 
 #endif

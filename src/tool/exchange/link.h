@@ -5,8 +5,8 @@
 #include "src/tool/rows/row.h"
 
 /*
- * How fast is the network? All ranks send to the next one at the same time and receive from the one before, as in a ring,
- * with transfers of several sizes.
+ * Measures the network with transfers of several sizes. All ranks send to the next rank and receive from the previous one,
+ * at the same time, as in a ring.
  */
 #define GCB_LINK_SIZES 16
 
@@ -14,7 +14,7 @@ struct gcb_link {
     size_t count; /* sizes */
     struct gcb_link_size {
         int bytes;
-        unsigned inner;  /* transfers in a sample, so that it is longer than the clock is coarse */
+        unsigned inner;  /* transfers in a sample; several if one is too short for the clock */
         double *seconds; /* samples: of one transfer, of the slowest rank */
         size_t samples, cap;
     } sizes[GCB_LINK_SIZES];

@@ -142,7 +142,7 @@ const char *gcb_net_library(const struct gcb_net *net)
     return net->library;
 }
 
-/* ---- small questions ---- */
+/* ---- agreement between ranks ---- */
 
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag)
 {
@@ -242,7 +242,7 @@ static int grow(uint8_t **array, size_t *capacity, size_t bytes, struct gcb_diag
     return 0;
 }
 
-/* MPI counts in int. */
+/* The counts of MPI's functions are of type int. */
 static int check_count(uint64_t bytes, struct gcb_diag *diag)
 {
     return bytes <= INT_MAX ? 0
@@ -289,7 +289,7 @@ static void gather_library(struct gcb_net *net, const struct gcb_round *round)
                    net->comm);
 }
 
-/* In step s a rank passes on what the rank s places before it began with. */
+/* In step s a rank sends on the bytes that it received in step s - 1; in the first step, its own. */
 static void gather_ring(struct gcb_net *net)
 {
     const int right = ring_rank(net, 1), left = ring_rank(net, -1);
@@ -312,7 +312,7 @@ static uint64_t bytes_of(const struct gcb_net *net, int first, int count)
     return bytes;
 }
 
-/* A rank has the bytes of `have` ranks, from its own on. It gets as many more from the rank `have` places further. */
+/* A rank has the bytes of `have` ranks, from its own on. It gets those of as many more from the rank `have` places on. */
 static void gather_bruck(struct gcb_net *net)
 {
     for (int have = 1; have < net->ranks; have *= 2) {

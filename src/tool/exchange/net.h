@@ -38,8 +38,8 @@ unsigned gcb_net_ranks(const struct gcb_net *net);
 const char *gcb_net_library(const struct gcb_net *net);
 
 /*
- * Have all ranks succeeded? `err` and `diag` are this rank's. If some rank failed, all ranks return the status of the
- * lowest that did, and its words; with "rank N: " before them, unless all failed.
+ * Have all ranks succeeded? `err` and `diag` are this rank's. If any rank failed, all ranks return the status and the text
+ * of the lowest rank that failed. Unless all failed, "rank N: " is put before the text.
  */
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag);
 /* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any time. */
@@ -55,7 +55,7 @@ void gcb_net_add(struct gcb_net *net, uint64_t *values, int count);
 void gcb_net_spread(struct gcb_net *net, void *data, size_t bytes);
 void gcb_net_barrier(struct gcb_net *net);
 
-/* The bytes of a worker that arrived in a round; in GCB_ROUND_REDUCE the first of them is the combination of all. */
+/* The bytes that arrived from one worker in a round; in GCB_ROUND_REDUCE, the combined values of all workers. */
 struct gcb_arrival {
     const void *data;
     size_t length;
@@ -71,7 +71,7 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  const struct gcb_round *round, bool fixed, const struct gcb_arrival **arrived,
                  double *sizes_seconds, struct gcb_diag *diag);
 
-/* Each rank sends `bytes` bytes to the next rank, counted round the ring, and receives as many from the one before. */
+/* Each rank sends `bytes` bytes to the next rank of the ring, and receives as many from the previous rank. */
 void gcb_net_shift(struct gcb_net *net, const void *data, void *to, int bytes);
 
 #endif

@@ -113,14 +113,14 @@ void gcb_lane_fini(struct gcb_lane *lane, size_t messages)
 
 /* ---- an exchange ---- */
 
-/* Ends all ranks if err is not 0: others may already wait for this one. */
+/* Ends all ranks if err is not 0, because other ranks may already wait for this one. */
 static void must(const struct race *r, int err)
 {
     if (err)
         gcb_net_abort(r->net, r->diag);
 }
 
-/* What is done with a round besides moving it; only in the exchange that is checked. */
+/* What the checked exchange records about its rounds. Timed exchanges do not use it. */
 struct watch {
     struct gcb_check *check; /* NULL: not on this rank */
     uint64_t sent[2];        /* bytes that this rank gives; its part of the bytes on all links */
