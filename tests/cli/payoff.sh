@@ -153,6 +153,7 @@ run payoff "$tmp/r.json"
 exits 0
 quiet
 prints "fp32"
+check "undecided without intervals" sh -c "tr -s '\n ' '  ' <'$out' | grep -q 'undecided .*too wide or missing'"
 prints "pays below"
 prints "1 thread"
 prints "  fft:theta=0.85  "

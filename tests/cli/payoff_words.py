@@ -332,7 +332,7 @@ def answer(places, cases):
         if f[0] in (None, "no"):
             return f"nothing beats {next(iter(places.values()))[0].bar_name} {where(place)}"
         return (f"compression pays {where(place)}: " if f[0] == "pays" else
-                f"undecided {where(place)}, because the intervals of the times are too wide; by the medians ") + gain(*f, cases)
+                f"undecided {where(place)}, because the intervals of the times are too wide or missing; by the medians ") + gain(*f, cases)
     links, workers = len({b for _, b in found}) > 1, len({n for n, _ in found}) > 1
     n, b = next(iter(found))
     said = "" if links == workers else f"with {n} workers " if links else f"at {rate(b * 1e9 / 8)} "
@@ -350,7 +350,7 @@ def answer(places, cases):
     if paying:
         return said + f"; {where(paying[-1])} " + gain(*found[paying[-1]], cases)
     undecided = any(f[0] == "undecided" for f in found.values())
-    return said + (", because the intervals of the times are too wide" if undecided else "")
+    return said + (", because the intervals of the times are too wide or missing" if undecided else "")
 
 
 def left_out(refused, cases, results, printed):

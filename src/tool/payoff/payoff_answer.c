@@ -184,10 +184,11 @@ static void answer_one(char *out, size_t size, const struct gcb_payoff_place *p)
     }
     gcb_append(out, size, p->answer == GCB_PAYOFF_YES ? "compression pays " : "undecided ");
     say_place(out, size, p);
-    gcb_append(out, size,
-               p->answer == GCB_PAYOFF_YES
-                   ? ": "
-                   : ", because the intervals of the times are too wide; by the medians ");
+    gcb_append(
+        out, size,
+        p->answer == GCB_PAYOFF_YES
+            ? ": "
+            : ", because the intervals of the times are too wide or missing; by the medians ");
     say_best(out, size, p);
 }
 
@@ -210,7 +211,7 @@ static void say_answers(char *out, size_t size, const struct gcb_payoff_place *p
         gcb_append(out, size, left > 1 ? ", " : left ? " and " : "");
     }
     if (!counts[GCB_PAYOFF_YES] && counts[GCB_PAYOFF_UNDECIDED])
-        gcb_append(out, size, ", because the intervals of the times are too wide");
+        gcb_append(out, size, ", because the intervals of the times are too wide or missing");
 }
 
 /* Appends the answers, and what is gained at the last place where compression pays. */
