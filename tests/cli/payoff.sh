@@ -467,7 +467,7 @@ for results in whole cut; do
     # the timeout is long enough for one of two methods only
     seconds=$([ $results = whole ] && echo 50 || echo 2)
     repeat=$([ $results = whole ] && echo 2 || echo 20000)
-    timeout -s INT "$seconds" "$GCBENCH" bench --cache warm --no-bandwidth --repeat "$repeat" --method topk --method bf16 \
+    timeout --foreground -s INT "$seconds" "$GCBENCH" bench --cache warm --no-bandwidth --repeat "$repeat" --method topk --method bf16 \
         --results "$tmp/$results-run.json" "$tmp/large.h5" >"$out" 2>"$err"
 done
 prints "interrupted: the last table covers only the messages measured by then"
@@ -640,7 +640,8 @@ sed -i '/slowish/s/4e-5/2e-5/g;/slowish/s/"decode_\([a-z_]*\)":0/"decode_\1":2e-
 run payoff --latency 1ns --bandwidth 1Gb "$tmp/coded.json"
 prints "no: coding takes longer than it saves"
 last="gcbench payoff (interrupted while it measures)"
-timeout -s INT 1 "$GCBENCH" payoff --model-bytes 100M >"$out" 2>"$err"
+# in the foreground: otherwise the program may get the signal twice, and a second one ends it at once
+timeout --foreground -s INT 1 "$GCBENCH" payoff --model-bytes 100M >"$out" 2>"$err"
 says "gcbench: interrupted"
 tr -s '\n ' '  ' <"$err" >>"$tmp/said"
 
