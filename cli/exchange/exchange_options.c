@@ -53,41 +53,39 @@ const struct opt_row exchange_link_rows[] = {
 };
 /* clang-format on */
 
-static const char *const baselines[] = {"identity:collective=allreduce",
-                                        "fp16:collective=allreduce", "bf16:collective=allreduce"};
+static const char *const baselines[] = {"identity", "fp16", "bf16"}; /* sent by all-reduce */
 #define BASELINES (sizeof(baselines) / sizeof(baselines[0]))
+
+/* The place of a method in `baselines`; BASELINES: it is none. */
+static size_t baseline_of(const struct gcb_method *method)
+{
+    struct gcb_exchange_params params;
+    size_t i = 0;
+
+    gcb_method_exchange(&params, method);
+    while (i < BASELINES && strcmp(baselines[i], method->name) != 0)
+        i++;
+    return params.collective == GCB_COLLECTIVE_ALLREDUCE ? i : BASELINES;
+}
 
 bool exchange_is_baseline(const struct gcb_lane *lane)
 {
-    struct gcb_exchange_params params;
-    char name[32];
-
-    gcb_method_exchange(&params, &lane->method);
-    for (size_t i = 0; i < BASELINES; i++) {
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(baselines[i], ":"), baselines[i]);
-        if (strcmp(name, lane->method.name) == 0)
-            return params.collective == GCB_COLLECTIVE_ALLREDUCE;
-    }
-    return false;
+    return baseline_of(&lane->method) < BASELINES;
 }
 
 /* Appends the baselines that are not among the methods. */
 static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
 {
-    const size_t given = *count;
+    bool there[BASELINES + 1] = {false};
+    char spec[64];
     int err = 0;
 
+    for (size_t i = 0; i < *count; i++)
+        there[baseline_of(&(*methods)[i])] = true;
     for (size_t b = 0; !err && b < BASELINES; b++) {
-        struct gcb_lane lane;
-        bool there = false;
-
-        for (size_t i = 0; i < given; i++) {
-            lane.method = (*methods)[i];
-            there |= exchange_is_baseline(&lane) &&
-                     strncmp(baselines[b], lane.method.name, strlen(lane.method.name)) == 0;
-        }
-        if (!there)
-            err = opt_methods_append(methods, count, baselines[b], diag);
+        snprintf(spec, sizeof(spec), "%s:collective=allreduce", baselines[b]);
+        if (!there[b])
+            err = opt_methods_append(methods, count, spec, diag);
     }
     return err;
 }

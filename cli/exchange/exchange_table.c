@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
 #include "src/tool/timing/stats.h"
@@ -20,27 +19,6 @@ static const struct gcb_table_column columns[] = {
     {.title = "wrong"},
 };
 
-static struct gcb_stats stats_of(const double *samples, size_t count)
-{
-    double *scratch = gcb_alloc_array(count, sizeof(*scratch));
-    struct gcb_stats stats;
-
-    gcb_stats_of(&stats, samples, scratch ? count : 0, scratch);
-    gcb_free(scratch);
-    return stats;
-}
-
-/* Writes the method's label without `collective`, which has its own column. */
-static char *label_of(char *out, size_t size, const struct gcb_method *method)
-{
-    struct gcb_method m = *method;
-    const struct gcb_param *p;
-
-    for (size_t i = 0; (p = gcb_method_param(&m, i)); i++)
-        m.given[i] = m.given[i] && strcmp(p->name, "collective") != 0;
-    return gcb_method_spec(out, size, &m, GCB_SPEC_LABEL);
-}
-
 static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, unsigned ranks,
                      bool several)
 {
@@ -48,20 +26,20 @@ static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, unsig
     char text[256];
 
     gcb_method_exchange(&params, &lane->method);
-    gcb_table_cell(table, label_of(text, sizeof(text), &lane->method));
+    gcb_table_cell(table, opt_method_label(text, sizeof(text), &lane->method));
     snprintf(text, sizeof(text), "%s%s%s", gcb_collective_names[params.collective],
              several ? " " : "", several ? gcb_net_algorithm_names[lane->algorithm] : "");
     gcb_table_cell(table, text);
     out_cell(table, GCB_FIELD_WIRE_BYTES, (double)lane->wire_bytes / ranks, 0);
-    out_cell(table, GCB_FIELD_SECONDS, stats_of(lane->seconds, lane->repeats).median, 0);
+    out_cell(table, GCB_FIELD_SECONDS, gcb_stats_make(lane->seconds, lane->repeats).median, 0);
     out_cell(table, GCB_FIELD_SECONDS,
-             stats_of(lane->phases[GCB_PHASE_ENCODE], lane->repeats).median, 0);
+             gcb_stats_make(lane->phases[GCB_PHASE_ENCODE], lane->repeats).median, 0);
     out_cell(table, GCB_FIELD_SECONDS,
-             stats_of(lane->phases[GCB_PHASE_WIRE], lane->repeats).median +
-                 stats_of(lane->phases[GCB_PHASE_SIZES], lane->repeats).median,
+             gcb_stats_make(lane->phases[GCB_PHASE_WIRE], lane->repeats).median +
+                 gcb_stats_make(lane->phases[GCB_PHASE_SIZES], lane->repeats).median,
              0);
-    out_cell(table, GCB_FIELD_SECONDS, stats_of(lane->phases[GCB_PHASE_SUM], lane->repeats).median,
-             0);
+    out_cell(table, GCB_FIELD_SECONDS,
+             gcb_stats_make(lane->phases[GCB_PHASE_SUM], lane->repeats).median, 0);
     snprintf(text, sizeof(text), "%" PRIu64, lane->wrong);
     gcb_table_cell(table, text);
 }
@@ -87,7 +65,7 @@ static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count
     double least = INFINITY;
 
     for (size_t i = 0; i < count; i++) {
-        const double seconds = stats_of(lanes[i].seconds, lanes[i].repeats).median;
+        const double seconds = gcb_stats_make(lanes[i].seconds, lanes[i].repeats).median;
 
         if (lanes[i].wrong == 0 && exchange_is_baseline(&lanes[i]) == baselines &&
             seconds < least) {
@@ -107,9 +85,9 @@ void exchange_answer(FILE *out, const struct gcb_lane *lanes, size_t count, unsi
 
     if (!method || !bar)
         return;
-    a = stats_of(method->seconds, method->repeats);
-    b = stats_of(bar->seconds, bar->repeats);
-    label_of(name, sizeof(name), &method->method);
+    a = gcb_stats_make(method->seconds, method->repeats);
+    b = gcb_stats_make(bar->seconds, bar->repeats);
+    opt_method_label(name, sizeof(name), &method->method);
     gcb_number(ratio, b.median / a.median, 2);
     if (a.high < b.low)
         opt_wrapf(
@@ -140,7 +118,7 @@ int exchange_show_link(const struct out_report *report, const struct gcb_link *l
 
     for (size_t i = 0; i < link->count; i++) {
         const struct gcb_link_size *size = &link->sizes[i];
-        const double seconds = stats_of(size->seconds, size->samples).median;
+        const double seconds = gcb_stats_make(size->seconds, size->samples).median;
 
         out_cell(table, GCB_FIELD_BYTES, size->bytes, 0);
         out_cell(table, GCB_FIELD_SECONDS, seconds, 0);

@@ -100,17 +100,6 @@ void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, 
     out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : f->cosine, 0);
 }
 
-/* Writes the method's label without `collective`, which has its own column. */
-static char *short_label(char *out, size_t size, const struct gcb_method *method)
-{
-    struct gcb_method m = *method;
-    const struct gcb_param *p;
-
-    for (size_t i = 0; (p = gcb_method_param(&m, i)); i++)
-        m.given[i] = m.given[i] && strcmp(p->name, "collective") != 0;
-    return gcb_method_spec(out, size, &m, GCB_SPEC_LABEL);
-}
-
 static void add_total(struct gcb_table *table, const struct gcb_method *method,
                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
 {
@@ -119,7 +108,7 @@ static void add_total(struct gcb_table *table, const struct gcb_method *method,
     char text[256];
 
     gcb_method_exchange(&params, method);
-    gcb_table_cell(table, short_label(text, sizeof(text), method));
+    gcb_table_cell(table, opt_method_label(text, sizeof(text), method));
     gcb_table_cell(table, gcb_collective_names[params.collective]);
     out_cell(table, GCB_FIELD_REPLAY_LINK_BYTES, (double)t->figures.link_bytes / sends, 0);
     add_errors(table, &t->figures);

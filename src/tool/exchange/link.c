@@ -66,11 +66,8 @@ int gcb_link_sample(struct gcb_link *link, struct gcb_net *net, struct gcb_diag 
 
 void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net, const struct gcb_link_size *size)
 {
-    double *scratch = gcb_alloc_array(size->samples, sizeof(*scratch));
-    struct gcb_stats stats;
+    const struct gcb_stats stats = gcb_stats_make(size->seconds, size->samples);
 
-    gcb_stats_of(&stats, size->seconds, scratch ? size->samples : 0, scratch);
-    gcb_free(scratch);
     gcb_row_init(row, GCB_RECORD_LINK);
     gcb_row_text(row, GCB_FIELD_MPI, gcb_net_library(net));
     gcb_row_u64(row, GCB_FIELD_WORKERS, gcb_net_ranks(net));

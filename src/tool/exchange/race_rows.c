@@ -1,19 +1,7 @@
 #include <math.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/exchange/race.h"
 #include "src/tool/timing/stats.h"
-
-/* Statistics of samples in the order they were taken; NANs if there is no memory. */
-static struct gcb_stats stats_of(const double *samples, size_t count)
-{
-    double *scratch = gcb_alloc_array(count, sizeof(*scratch));
-    struct gcb_stats stats;
-
-    gcb_stats_of(&stats, samples, scratch ? count : 0, scratch);
-    gcb_free(scratch);
-    return stats;
-}
 
 static void put_interval(struct gcb_row *row, const struct gcb_stats *stats, enum gcb_field seconds,
                          enum gcb_field low, enum gcb_field high)
@@ -25,10 +13,10 @@ static void put_interval(struct gcb_row *row, const struct gcb_stats *stats, enu
 
 static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
 {
-    const struct gcb_stats whole = stats_of(lane->seconds, lane->repeats);
-    const struct gcb_stats encode = stats_of(lane->phases[GCB_PHASE_ENCODE], lane->repeats);
-    const struct gcb_stats wire = stats_of(lane->phases[GCB_PHASE_WIRE], lane->repeats);
-    const struct gcb_stats sum = stats_of(lane->phases[GCB_PHASE_SUM], lane->repeats);
+    const struct gcb_stats whole = gcb_stats_make(lane->seconds, lane->repeats);
+    const struct gcb_stats encode = gcb_stats_make(lane->phases[GCB_PHASE_ENCODE], lane->repeats);
+    const struct gcb_stats wire = gcb_stats_make(lane->phases[GCB_PHASE_WIRE], lane->repeats);
+    const struct gcb_stats sum = gcb_stats_make(lane->phases[GCB_PHASE_SUM], lane->repeats);
 
     gcb_row_real(row, GCB_FIELD_SECONDS_MIN, whole.min);
     gcb_row_real(row, GCB_FIELD_SECONDS_MAX, whole.max);
@@ -40,8 +28,8 @@ static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
     put_interval(row, &sum, GCB_FIELD_SUM_SECONDS, GCB_FIELD_SUM_SECONDS_LOW,
                  GCB_FIELD_SUM_SECONDS_HIGH);
     gcb_row_real(row, GCB_FIELD_SIZES_SECONDS,
-                 stats_of(lane->phases[GCB_PHASE_SIZES], lane->repeats).median);
-    gcb_row_real(row, GCB_FIELD_CPU_SECONDS, stats_of(lane->cpu, lane->repeats).median);
+                 gcb_stats_make(lane->phases[GCB_PHASE_SIZES], lane->repeats).median);
+    gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_stats_make(lane->cpu, lane->repeats).median);
 }
 
 void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setting,
@@ -49,8 +37,8 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
                        const struct gcb_lane *lane, const char *file)
 {
     const unsigned ranks = gcb_net_ranks(net);
-    const double seconds = stats_of(lane->seconds, lane->repeats).median;
-    const double wire = stats_of(lane->phases[GCB_PHASE_WIRE], lane->repeats).median;
+    const double seconds = gcb_stats_make(lane->seconds, lane->repeats).median;
+    const double wire = gcb_stats_make(lane->phases[GCB_PHASE_WIRE], lane->repeats).median;
     struct gcb_exchange_params params;
 
     gcb_method_exchange(&params, &lane->method);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "src/lib/base/alloc.h"
+
 #define TAIL 0.025      /* probability on each side of a 95 % interval */
 #define MOST_ALIKE 0.95 /* limit of the correlation of neighbouring samples */
 
@@ -102,4 +104,14 @@ void gcb_stats_of(struct gcb_stats *out, const double *samples, size_t count, do
     for (size_t i = 0; i < count; i++)
         scratch[i] = fabs(samples[i] - out->median);
     out->mad = median_of(scratch, count);
+}
+
+struct gcb_stats gcb_stats_make(const double *samples, size_t count)
+{
+    double *scratch = gcb_alloc_array(count, sizeof(*scratch));
+    struct gcb_stats stats;
+
+    gcb_stats_of(&stats, samples, scratch ? count : 0, scratch);
+    gcb_free(scratch);
+    return stats;
 }

@@ -36,6 +36,9 @@ double gcb_stats_likeness(const double *samples, size_t count, double median);
  * array with room for `count` values. Allocates nothing. */
 void gcb_stats_of(struct gcb_stats *out, const double *samples, size_t count, double *scratch);
 
+/* gcb_stats_of with scratch of its own; all NAN if there is no memory for it. */
+struct gcb_stats gcb_stats_make(const double *samples, size_t count);
+
 /*
  * The rank r, from 1, of the 95 % interval: from the r-th smallest to the r-th largest of `count` independent samples. The
  * number of samples below the true median is binomial with p = 1/2, so r is the largest for which

@@ -295,13 +295,7 @@ int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *
 
 double gcb_sample_sums_mad(const struct gcb_sample_sums *sums)
 {
-    double *scratch = gcb_alloc_array(sums->count + 1, sizeof(*scratch));
-    struct gcb_stats stats = {.mad = NAN};
-
-    if (scratch)
-        gcb_stats_of(&stats, sums->seconds, sums->count, scratch);
-    gcb_free(scratch);
-    return stats.mad;
+    return gcb_stats_make(sums->seconds, sums->count).mad;
 }
 
 void gcb_sample_sums_fini(struct gcb_sample_sums *sums)
