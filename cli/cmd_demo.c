@@ -6,7 +6,7 @@
 /* README.md shows the same command, with the path of the sample after it. */
 #define COMMAND \
     "compress --method topk --method fft:chunk=4096 --method qsgd \\\n" \
-    "      --method range --scope model --repeat 9"
+    "      --method range --scope model"
 
 static int demo_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {

@@ -120,7 +120,8 @@ const struct opt_row opt_timing_rows[] = {
      .help = "untimed runs before the timed ones (default 1)"},
     {.name = "repeat", .type = OPT_INT, .offset = offsetof(struct opt_timing, repeat), .min = 1,
      .max = 1e6,
-     .help = "timed runs of each message (default 1)"},
+     .help = "timed runs of each message (default: until the median is known to 10 %, or the time is "
+             "up; at least 2)"},
     {.name = "min-time", .type = OPT_TIME, .offset = offsetof(struct opt_timing, min_time),
      .max = 86400,
      .help = "repeat each message for at least this long (default 0)"},

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/print/number.h"
 #include "src/tool/rows/environment.h"
 
 static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)
@@ -178,6 +180,20 @@ void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_
     char text[32];
 
     gcb_table_cell(table, gcb_field_number(text, field, value, width));
+}
+
+bool out_speed(struct gcb_table *table, double gbps, const struct gcb_times *times)
+{
+    const double half = isfinite(gbps) ? 50.0 * (times->high - times->low) / times->seconds : NAN;
+    char text[64];
+
+    gcb_number_within(text, gbps, 3, 6);
+    if (half <= 99.0)
+        gcb_append(text, sizeof(text), " ±%.0f%%", fmax(1.0, ceil(half - 1e-6)));
+    else if (isfinite(half))
+        gcb_append(text, sizeof(text), " ±?");
+    gcb_table_cell(table, text);
+    return !(half > 99.0);
 }
 
 int out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,

@@ -1,5 +1,6 @@
 #include "cli/base/progress.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,13 +19,20 @@ void progress_start(struct progress *p, FILE *file, bool wanted)
     p->started = gcb_clock();
 }
 
+void progress_limit(struct progress *p, double deadline)
+{
+    p->deadline = deadline;
+}
+
 /* Estimates the seconds left from the pace since the first update (at the first update: since the start). */
 static double seconds_left(const struct progress *p, double now, double share)
 {
     const bool first = share <= p->from;
     const double done = first ? share : share - p->from;
+    const double left =
+        done > 0.0 ? (now - (first ? p->started : p->since)) * (1.0 - share) / done : 0.0;
 
-    return done > 0.0 ? (now - (first ? p->started : p->since)) * (1.0 - share) / done : 0.0;
+    return p->deadline > 0.0 ? fmin(left, fmax(p->deadline - now, 0.0)) : left;
 }
 
 /* Prints " 1:05 left", always in the same width. */

@@ -7,6 +7,9 @@
 #include "src/lib/base/text.h"
 #include "src/tool/timing/device_copy.h"
 
+/* How precisely a median is known when the default number of runs is enough. */
+#define PRECISION 0.1
+
 int session_resolve(struct session *s)
 {
     int err = opt_message_check(&s->o.message, s->ctx->diag);
@@ -134,6 +137,17 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
         .in_place = GCB_RUN_IN_PLACE,
         .output_layers = {m->output_layer.items, m->output_layer.count},
     };
+}
+
+void session_repeat(struct session *s, struct gcb_run_config *config,
+                    const struct opt_timing *timing, double seconds)
+{
+    if (timing->repeat || timing->min_time > 0.0)
+        return;
+    config->trial.timing.precision = PRECISION;
+    config->trial.timing.strict = true;
+    config->seconds = seconds * (double)config->method_count;
+    s->setting.without_samples = true;
 }
 
 void session_start_progress(struct session *s)

@@ -82,6 +82,10 @@ int session_put(struct session *s, struct gcb_row *row);
  * Borrows from `s`. */
 struct gcb_run_config session_run_config(const struct session *s, const struct opt_timing *timing,
                                          const struct gcb_method *methods, size_t count);
+/* Without --repeat and --min-time, lets `config` repeat each message until its medians are known to 10 %, or the timing has
+ * taken `seconds` for each method; at least twice. Rows then leave out the samples. */
+void session_repeat(struct session *s, struct gcb_run_config *config,
+                    const struct opt_timing *timing, double seconds);
 
 /* Starts `progress`; --quiet hides it. */
 void session_start_progress(struct session *s);

@@ -29,23 +29,6 @@ static void add_label(struct gcb_table *table, const struct gcb_method *m)
     gcb_table_cell(table, gcb_append(text, sizeof(text), baseline ? " *" : ""));
 }
 
-/* Adds "1.23 ±2%": the speed, and half of the median's 95 % interval as a share of the median. Without an interval it
- * adds only the speed; if the interval is too wide, "1.23 ±?". At most 11 columns. */
-static void add_speed(struct gcb_table *table, struct bench_marks *marks, double gbps,
-                      const struct gcb_times *times)
-{
-    const double half = 50.0 * (times->high - times->low) / times->seconds;
-    char text[64];
-
-    gcb_number_within(text, gbps, 3, 6);
-    if (half <= 99.0)
-        gcb_append(text, sizeof(text), " ±%.0f%%", fmax(1.0, ceil(half - 1e-6)));
-    else if (isfinite(half))
-        gcb_append(text, sizeof(text), " ±?");
-    gcb_table_cell(table, text);
-    marks->unknown |= half > 99.0;
-}
-
 /* Writes a share in percent, or "?" if it has more than three digits. */
 static const char *percent(char out[32], double share)
 {
@@ -100,8 +83,8 @@ static void add_line(struct gcb_table *table, const struct bench_view *v, size_t
     add_label(table, &v->methods[method]);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         out_cell(table, fields[i], gcb_tally_figure(t, fields[i]), 7);
-    add_speed(table, v->marks, gcb_tally_gbps(t, &t->encode), &t->encode);
-    add_speed(table, v->marks, gcb_tally_gbps(t, &t->decode), &t->decode);
+    v->marks->unknown |= !out_speed(table, gcb_tally_gbps(t, &t->encode), &t->encode);
+    v->marks->unknown |= !out_speed(table, gcb_tally_gbps(t, &t->decode), &t->decode);
     gcb_table_cell(table, gcb_number_within(text, gcb_tally_gbps(t, &sum), 3, 6));
     gcb_table_cell(table, memory_text(text, v, t));
     gcb_table_cell(table, end_of(t, v->precision));

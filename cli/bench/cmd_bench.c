@@ -10,6 +10,7 @@
 #include "cli/bench/bench_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/clock.h"
 #include "src/tool/base/strings.h"
 #include "src/tool/suite/suite_run.h"
 #include "src/tool/trial/extent.h"
@@ -31,6 +32,7 @@ struct bench {
     struct gcb_suite_device devices[GCB_SUITE_DEVICES];
     struct gcb_suite_run *run;
     struct bench_marks marks; /* what occurred in any of the tables */
+    double deadline;          /* the end of --time-budget, by gcb_clock; 0: none */
     bool interrupted;
     struct bench_outcome outcome;
 };
@@ -285,6 +287,7 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     c->s.setting.nearer_than = bench_nearer_than(&c->suite, c->o) ? &c->methods[0] : NULL;
     if (!at->device->why.status)
         session_start_progress(&c->s);
+    progress_limit(&c->s.progress, c->deadline);
     return 0;
 }
 
@@ -409,8 +412,10 @@ static int run_cases(struct bench *c, struct gcb_diag *diag)
         .stop = interrupt_stop,
         .ctx = c,
     };
-    const int err = gcb_suite_run(c->run, &observer, diag);
+    int err;
 
+    c->deadline = c->suite.time_budget > 0.0 ? gcb_clock() + c->suite.time_budget : 0.0;
+    err = gcb_suite_run(c->run, &observer, diag);
     progress_end(&c->s.progress);
     return err;
 }

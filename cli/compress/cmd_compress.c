@@ -7,6 +7,8 @@
 #include "src/tool/hdf5/outfile.h"
 #include "src/tool/trial/shapes.h"
 
+#define SECONDS 0.5 /* most seconds of timing for a method, unless a single pass takes longer */
+
 enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKER + 1 };
 
 struct compress_own {
@@ -193,6 +195,7 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
 
     if (err)
         return err;
+    session_repeat(&c->s, &config, &c->o->timing, SECONDS);
     config.keep = c->keep;
     config.trial.check_sums = true;
     config.compare = c->o->methods.nearer_than;
@@ -235,7 +238,7 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
         .losses = wants_losses(c) ? c->losses : NULL,
         .sort = c->sort,
         .top = (size_t)c->o->own.top,
-        .repeat = opt_timing_repeat(&c->o->timing),
+        .repeat = (unsigned)c->o->timing.repeat,
         .whole_model = c->o->common.message.scope == GCB_SCOPE_MODEL,
     };
     const int err = session_print_heading(&c->s, "");
@@ -336,7 +339,9 @@ const struct cmd cmd_compress = {
                 "  gcbench compress --method topk --per tensor --sort rel_l2 gradients.h5\n",
     .details =
         "Each message is encoded, decoded from its own bytes, and compared with the input.\n"
-        "It is timed once, after one run to warm up; --repeat N times it N times.\n"
+        "It is timed after one run to warm up, at least twice: until the medians are known to 10 "
+        "%, or "
+        "half a second was spent for each method. --repeat N times it N times.\n"
         "--device cuda encodes and decodes on a GPU and compares each message with the CPU's. If "
         "bytes or values differ, the exit status is 5 and no file is written. If a method does not "
         "run on the GPU, the exit status is 3.\n",

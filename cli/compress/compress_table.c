@@ -1,6 +1,7 @@
 #include "cli/compress/compress_table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "cli/base/heading.h"
@@ -20,7 +21,7 @@ static const struct gcb_table_column figure_columns[FIGURES] = {
 };
 
 /* Which figures a table shows, one bit each. */
-enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35 };
+enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35, WITHOUT_SPEEDS = 0x0f };
 
 static const char *method_label(char *out, size_t size, const struct compress_view *v,
                                 size_t method)
@@ -57,12 +58,28 @@ static void add_figures(struct gcb_table *table, unsigned which, const struct gc
             out_cell(table, fields[i], gcb_tally_figure(tally, fields[i]), 0);
 }
 
+/* Adds the speed with its spread: half of the median's 95 % interval, or of the range of fewer runs than an interval takes. */
+static void add_speed(struct gcb_table *table, const struct gcb_tally *t,
+                      const struct gcb_times *times, const struct gcb_sample_sums *runs)
+{
+    struct gcb_times spread = *times;
+    struct gcb_stats stats;
+
+    if (isnan(spread.low) && runs->count > 1) {
+        stats = gcb_stats_make(runs->seconds, runs->count);
+        spread.low = stats.min;
+        spread.high = stats.max;
+    }
+    out_speed(table, gcb_tally_gbps(t, times), &spread);
+}
+
 static int show_totals(const struct compress_view *v, const struct out_report *report,
                        struct gcb_diag *diag)
 {
     const size_t count = v->result->method_count;
     size_t *order = gcb_alloc_array(count, sizeof(*order));
     struct gcb_table_column columns[1 + FIGURES] = {{.title = "method", .elastic = true}};
+    const struct gcb_run_total *total;
     struct gcb_table *table;
     char name[256];
 
@@ -75,7 +92,10 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
         gcb_totals_order(order, v->result, v->sort);
     for (size_t i = 0; i < count; i++) {
         gcb_table_cell(table, method_label(name, sizeof(name), v, order[i]));
-        add_figures(table, ALL_FIGURES, &v->result->totals[order[i]].tally);
+        total = &v->result->totals[order[i]];
+        add_figures(table, WITHOUT_SPEEDS, &total->tally);
+        add_speed(table, &total->tally, &total->tally.encode, &total->encode);
+        add_speed(table, &total->tally, &total->tally.decode, &total->decode);
     }
     gcb_free(order);
     return out_table(report, table, diag);
@@ -225,6 +245,14 @@ static void print_notes(const struct compress_view *v, FILE *out)
         fprintf(out,
                 "note: %" PRIu64 " infinities and NaNs were set to 0, as --nonfinite zero asks\n",
                 r->zeroed);
+    if (first->encode.single)
+        opt_wrapf(out, fprintf(out, "note:"), 2,
+                  "%" PRIu64 " of %" PRIu64
+                  " messages were timed only once, so no speed is shown: leave --repeat out",
+                  first->encode.single, first->messages);
+    else
+        fputs("±: half of the median's 95 % interval; of fewer than 6 runs, half their range\n",
+              out);
     heading_note_load(out, v->repeat);
     if (r->interrupted)
         fprintf(out, "interrupted: these are the results so far\n");

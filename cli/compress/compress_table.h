@@ -14,7 +14,7 @@ struct compress_view {
     const struct gcb_losses *losses; /* NULL: losses are not shown */
     enum gcb_field sort;             /* field to sort by; GCB_FIELD_NONE: keep the order given */
     size_t top;       /* number of groups or tensors shown; 0: all groups, or five tensors */
-    unsigned repeat;  /* timed runs of each message */
+    unsigned repeat;  /* timed runs of each message; 0: as many as needed */
     bool whole_model; /* the scope is `model`, so no larger scope can be suggested */
 };
 

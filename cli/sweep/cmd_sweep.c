@@ -5,6 +5,8 @@
 #include "cli/sweep/sweep_table.h"
 #include "src/lib/base/alloc.h"
 
+#define SECONDS 0.1 /* most seconds of timing for a setting, unless a single pass takes longer */
+
 /* The state of the command. Starts zeroed. */
 struct sweep {
     const struct sweep_options *o;
@@ -44,7 +46,7 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, done);
 }
 
-/* Runs the searches of --match. */
+/* Runs the searches of --match, where times do not matter. */
 static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
 {
     const struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, NULL, 0);
@@ -68,6 +70,7 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     /* payoff needs the times of sums; a single run would not decide anything */
     config.trial.sums = c->plan.searches && !config.trial.device &&
                         (config.trial.timing.repeat > 1 || config.trial.timing.min_time > 0.0);
+    session_repeat(&c->s, &config, &c->o->timing, SECONDS);
     session_start_progress(&c->s);
     if (c->plan.searches)
         err = search(c, &observer, diag);
@@ -114,7 +117,7 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
         .plan = &c->plan,
         .result = &c->result,
         .pareto = c->pareto,
-        .repeat = opt_timing_repeat(&c->o->timing),
+        .repeat = (unsigned)c->o->timing.repeat,
     };
     const int err = session_print_heading(&c->s, "");
 

@@ -132,7 +132,7 @@ exits 0
 look repeat
 
 # scopes, threads and caches are multiplied; the time budget counts emptying the caches
-run bench --method fp16 --scope tensor,model --threads 1,2 --cache both --dataset 'fc.*' --repeat 1 \
+run bench --method fp16 --scope tensor,model --threads 1,2 --cache both --dataset 'fc.*' --repeat 2 \
     --force --results "$json" "$sample"
 exits 0
 prints "scope model, 2 threads, cold cache, cpu"

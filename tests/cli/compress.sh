@@ -43,7 +43,7 @@ check "one fp16 line" test "$(grep -c fp16 "$out")" -eq 1
 for per in message tensor step worker none; do
     run compress --method fft --method topk --method qsgd --method terngrad --per $per "$sample"
     exits 0
-    check "--per $per fits into 80 columns" sh -c "! grep -q '.\{81\}' '$out'"
+    check "--per $per fits into 80 columns" test "$(LC_ALL=C.UTF-8 wc -L <"$out")" -le 80
 done
 run compress --method topk --per tensor --top 2 --sort wire_bytes "$sample"
 prints "(2 of "
@@ -97,6 +97,17 @@ PY
 run compress --method topk --repeat 9 --step 100 --worker 0 "$sample"
 exits 0
 check "no advice that was taken" sh -c "! grep -q steadies '$out'"
+# Speeds have a spread; those of a single time are left out.
+run compress --method topk --step 100 --worker 0 "$sample"
+exits 0
+check "speeds have a spread" sh -c "grep '^topk' '$out' | grep -q '±[0-9]*%.*±[0-9]*%'"
+prints "±: half of the median's 95 % interval"
+run compress --method topk --repeat 1 --step 100 --worker 0 --results "$tmp/single.json" "$sample"
+check "no speed of a single time" sh -c "grep '^topk' '$out' | grep -q -- '- *-\$'"
+prints "58 of 58 messages were timed only once"
+check "nor in rows" sh -c "grep -c '\"encode_gbps\": null.*\"decode_gbps\": null' '$tmp/single.json' | grep -qx 118"
+run payoff --bandwidth 10Gb --workers 2 "$tmp/single.json"
+check "payoff is undecided" sh -c "! grep -q 'answer: compression pays' '$out'"
 run compress --method fft --theta 0.8 --method qsgd --repeat 3 --format json "$sample"
 exits 0
 quiet
@@ -188,7 +199,11 @@ check "input" python3 "$tmp/bad.py" "$tmp/bad.h5"
 run compress --method topk "$tmp/bad.h5"
 exits 1
 says "1 tensor holds infinities or NaNs: step 1 worker 0 weight (2 of 4000)"
-check "no work was done" test ! -s "$out"
+check "no table is printed" test ! -s "$out"
+run compress --method topk --results "$tmp/dir/bad.json" --format json "$tmp/bad.h5"
+exits 1
+check "no file of rows is left" test ! -e "$tmp/dir/bad.json"
+check "no summary is printed" sh -c "! grep -q '\"record\": *\"summary\"' '$out'"
 run compress --method topk --nonfinite skip "$tmp/bad.h5"
 exits 0
 prints "1 step with infinities or NaNs left out"

@@ -127,9 +127,10 @@ static bool is_known(struct round *r)
 static bool out_of_time(const struct round *r)
 {
     const double most = r->timing->max_time;
-    const bool few = r->samples[0]->count < GCB_STATS_LEAST;
+    const size_t count = r->samples[0]->count;
+    const bool few = count < GCB_STATS_LEAST && !r->timing->strict;
 
-    if (!(most > 0.0))
+    if (!(most > 0.0) || count < 2)
         return false;
     return gcb_clock() - r->started >= (few && most < GCB_MEASURE_GRACE ? GCB_MEASURE_GRACE : most);
 }

@@ -13,15 +13,16 @@
  *
  * A measurement goes on until `repeat` calls were timed and `min_time` has passed. With a `precision` it then goes on until
  * the median is known that precisely (src/tool/timing/steady.h). `max_time`, `max_samples` and `stop` end it earlier, but
- * not before one timed call.
+ * not before one timed call; `max_time` not before two, because a single time has no spread.
  */
 struct gcb_timing {
     unsigned warmup; /* calls before the first timed one */
     unsigned repeat; /* least number of timed calls; 0 means 1 */
     double min_time; /* least seconds of all timed calls together */
     /* Most seconds since the first warm-up call, including emptying of caches; 0: no limit. The first GCB_STATS_LEAST calls
-     * may take GCB_MEASURE_GRACE even if this is less. */
+     * may take GCB_MEASURE_GRACE even if this is less, unless `strict`. */
     double max_time;
+    bool strict;
     double precision;        /* interval to reach: (high - low) / (2 median); 0: none */
     size_t max_samples;      /* 0: GCB_MAX_SAMPLES */
     struct gcb_evict *evict; /* empties the caches before each timed call; NULL: they stay warm */

@@ -8,7 +8,7 @@
 
 /* What to do with a tensor that has an infinity or a NaN. */
 enum gcb_nonfinite_policy {
-    GCB_POLICY_ERROR, /* fail before any trial */
+    GCB_POLICY_ERROR, /* fail at the first such message */
     GCB_POLICY_SKIP,  /* skip the step for all workers, as a loss scaler does */
     GCB_POLICY_ZERO,  /* set these elements to 0 */
     GCB_POLICY_RAW,   /* send the message raw, without any change */

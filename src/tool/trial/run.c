@@ -34,7 +34,9 @@ struct run {
         reference; /* what methods[0] decoded from them, in the same places; NULL without config->compare */
     struct gcb_original original; /* for messages that are decoded in place */
     bool spent; /* the current message was decoded in place, so `input` is not its input any more */
-    double work, done; /* elements to scan and to try, and those done, for the progress bar */
+    double work, done;     /* elements to scan and to try, and those done, for the progress bar */
+    struct gcb_budget own; /* of config->seconds */
+    struct gcb_budget *budget; /* config->budget or `own`; NULL: none */
     struct span *span;
     size_t method, from; /* the current method, and the first message of its group in the span */
     int observed;        /* an error of the observer, not of the method */
@@ -61,9 +63,10 @@ static bool scanned(void *ctx, uint64_t elements)
     return !r->result->interrupted;
 }
 
+/* Must the run know all infinities and NaNs before the first trial? */
 static bool needs_scan(const struct run *r)
 {
-    return r->config->nonfinite == GCB_POLICY_ERROR || r->config->nonfinite == GCB_POLICY_SKIP;
+    return r->config->nonfinite == GCB_POLICY_SKIP;
 }
 
 double gcb_run_weight(const struct gcb_message_plan *plan)
@@ -77,6 +80,7 @@ static void plan_work(struct run *r)
     const struct gcb_layout *layout = r->config->layout;
     const double methods = (double)r->config->method_count;
 
+    r->budget = r->config->budget;
     for (size_t i = 0; i < layout->count; i++) {
         r->work += methods * gcb_run_weight(&layout->messages[i]);
         r->work += needs_scan(r) ? (double)layout->messages[i].count : 0.0;
@@ -92,10 +96,17 @@ static int scan(struct run *r, struct gcb_diag *diag)
         return 0;
     err = gcb_nonfinite_scan(&r->scan, r->config->source, r->input, r->config->trial.kernels,
                              &watch, diag);
-    if (err || r->result->interrupted)
-        return err;
     r->result->skipped_steps = r->scan.step_count;
-    return r->config->nonfinite == GCB_POLICY_SKIP ? 0 : gcb_nonfinite_refuse(&r->scan, diag);
+    return err;
+}
+
+/* A message has infinities or NaNs: ends the run with an error that counts and names all tensors that have them. */
+static int refuse(struct run *r, struct gcb_diag *diag)
+{
+    const int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->input,
+                                       r->config->trial.kernels, NULL, diag);
+
+    return err ? err : gcb_nonfinite_refuse(&r->scan, diag);
 }
 
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout)
@@ -137,6 +148,8 @@ static int take_input(struct run *r, float *data, struct gcb_trial_input *in, st
     r->spent = false;
     in->nonfinite = gcb_nonfinite_count(data, plan->count, c->trial.kernels);
     in->raw = in->nonfinite && c->nonfinite == GCB_POLICY_RAW;
+    if (in->nonfinite && c->nonfinite == GCB_POLICY_ERROR)
+        return refuse(r, diag);
     if (in->nonfinite && needs_scan(r))
         return gcb_diag_set(diag, GCB_E_IO, "the file changed while it was read");
     if (in->nonfinite && c->nonfinite == GCB_POLICY_ZERO) {
@@ -239,9 +252,9 @@ static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
     *count = gcb_trial_group(&r->bench, method, in, r->span->count - r->from);
     for (size_t i = 0; i < *count; i++)
         weight += gcb_run_weight(in[i].plan);
-    if (c->budget) /* encode and decode each get half, except what sums get */
+    if (r->budget) /* encode and decode each get half, except what sums get */
         r->bench.config.timing.max_time =
-            gcb_budget_take(c->budget, weight) / 2.0 * (c->trial.sums ? GCB_SUMS_OTHERS : 1.0);
+            gcb_budget_take(r->budget, weight) / 2.0 * (c->trial.sums ? GCB_SUMS_OTHERS : 1.0);
     advance(r, weight);
     if (r->result->totals[r->method].failure.status)
         return 0;
@@ -412,6 +425,10 @@ int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
     err = scan(&r, diag);
     if (err || out->interrupted)
         goto out;
+    if (config->seconds > 0.0) {
+        gcb_budget_start(&r.own, config->seconds, r.work - r.done);
+        r.budget = &r.own;
+    }
     err = run_messages(&r, diag);
 out:
     gcb_trial_bench_fini(&r.bench);

@@ -22,6 +22,8 @@ struct gcb_run_config {
     struct gcb_container_writer *keep; /* receives the messages of methods[0]; NULL: none */
     /* sets timing.max_time of each trial, by gcb_run_weight; NULL: none */
     struct gcb_budget *budget;
+    /* seconds for the timing of all trials together, a limit like `budget`; 0: none. Not with a budget. */
+    double seconds;
     /* If a method fails, go on with the others; its total has the error. GCB_E_UNSUPPORTED: its parameters contradict each
      * other, or it cannot encode the message; GCB_E_BACKEND: a library that it needs is missing; GCB_E_UNVERIFIED: a
      * device's message or values differ from the CPU's. */
@@ -86,8 +88,8 @@ struct gcb_run_result {
 };
 
 /*
- * GCB_E_NONFINITE: with GCB_POLICY_ERROR a tensor has infinities or NaNs (found before any trial; the message names the
- * first few); with GCB_POLICY_SKIP no step is left. `out` must be released with gcb_run_result_fini on success and on
+ * GCB_E_NONFINITE: with GCB_POLICY_ERROR a tensor has infinities or NaNs: the run ends at its message, and diag names the
+ * first few such tensors of the dump; with GCB_POLICY_SKIP no step is left. `out` must be released with gcb_run_result_fini on success and on
  * failure.
  */
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,

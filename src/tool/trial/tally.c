@@ -28,6 +28,7 @@ static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool
     t->kernel_low += other->kernel_low;
     t->kernel_high += other->kernel_high;
     t->transfer += other->transfer;
+    t->single += other->single;
     t->launches += follows ? 0 : other->launches;
     t->staged += other->staged;
     for (int i = 0; i < GCB_STAGES; i++)
@@ -75,8 +76,11 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
     gcb_fidelity_merge(&t->fidelity, &other->fidelity);
 }
 
-static void take_times(struct gcb_times *t, const struct gcb_stats *stats)
+static void take_times(struct gcb_times *t, const struct gcb_samples *samples)
 {
+    const struct gcb_stats *stats = &samples->stats;
+
+    t->single = samples->count == 1;
     t->seconds = stats->median;
     t->min = stats->min;
     t->low = stats->low;
@@ -95,8 +99,8 @@ void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, d
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
                      const struct gcb_samples *decode)
 {
-    take_times(&t->encode, &encode->stats);
-    take_times(&t->decode, &decode->stats);
+    take_times(&t->encode, encode);
+    take_times(&t->decode, decode);
     t->stop = encode->stop > decode->stop ? encode->stop : decode->stop;
 }
 
@@ -105,7 +109,7 @@ static bool take_sum(struct gcb_tally *t, struct gcb_times *times, const struct 
 {
     if (!s->count)
         return false;
-    take_times(times, &s->stats);
+    take_times(times, s);
     t->sum_stop = s->stop > t->sum_stop ? s->stop : t->sum_stop;
     return true;
 }
@@ -193,7 +197,7 @@ double gcb_tally_density_asked(const struct gcb_tally *t)
 
 double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times)
 {
-    return over((double)t->input_bytes / 1e9, times->seconds);
+    return times->single ? NAN : over((double)t->input_bytes / 1e9, times->seconds);
 }
 
 static struct gcb_times known_times(const struct gcb_times *times, bool known)

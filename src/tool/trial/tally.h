@@ -15,6 +15,7 @@ struct gcb_times {
     double low, high;
     /* On a device: medians by its events, the ends of their intervals, and the time of copies between host and device. */
     double kernel, kernel_low, kernel_high, transfer;
+    uint64_t single;          /* messages that were timed only once */
     uint64_t launches;        /* kernels started on the device */
     uint64_t staged;          /* messages whose stages were timed */
     double stage[GCB_STAGES]; /* sums of the medians of the staged messages */
@@ -81,8 +82,8 @@ double gcb_tally_bits(const struct gcb_tally *t);         /* bits sent for each 
 double gcb_tally_header_share(const struct gcb_tally *t); /* share of the wire bytes */
 double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
-double gcb_tally_gbps(const struct gcb_tally *t,
-                      const struct gcb_times *times); /* t->encode or t->decode */
+/* The speed of t->encode or t->decode; NAN if a message was timed only once. */
+double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times);
 /* The times of adding a message, and of a whole sum of 16 messages. All NAN unless all messages have them. */
 struct gcb_times gcb_tally_sum(const struct gcb_tally *t);
 struct gcb_times gcb_tally_sum16(const struct gcb_tally *t);

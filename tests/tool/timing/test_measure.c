@@ -169,6 +169,7 @@ static void test_grace(void **state)
 {
     static const double quick[] = {1.0}, slow[] = {12000.0};
     const struct gcb_timing timing = {.precision = 1e-9, .max_time = 1e-9};
+    const struct gcb_timing strict = {.precision = 1e-9, .max_time = 1e-9, .strict = true};
     struct busy busy = {quick, 1, 0};
     struct gcb_samples s = measured(&timing, &busy);
 
@@ -178,7 +179,11 @@ static void test_grace(void **state)
     gcb_samples_fini(&s);
     busy = (struct busy){slow, 1, 0};
     s = measured(&timing, &busy);
-    assert_int_equal(s.count, 1);
+    assert_int_equal(s.count, 2); /* a single time would have no spread */
+    gcb_samples_fini(&s);
+    busy = (struct busy){quick, 1, 0};
+    s = measured(&strict, &busy);
+    assert_int_equal(s.count, 2);
     gcb_samples_fini(&s);
 }
 

@@ -24,6 +24,7 @@
 struct gcb_source {
     struct gcb_tensor tensor[TENSORS];
     float data[TENSORS][LARGEST];
+    size_t reads; /* number of calls of gcb_source_read */
     size_t parts; /* number of calls of gcb_source_read_part */
 };
 

@@ -71,6 +71,41 @@ static void test_repeats_change_nothing(void **state)
     assert_false(isnan(gcb_sample_sums_mad(&s->result.totals[0].encode)));
 }
 
+/* Each tensor is read once, although infinities and NaNs are an error. Known times are not single times. */
+static void test_reads_once(void **state)
+{
+    struct run_setup *s = *state;
+
+    run_source.reads = 0;
+    s->config.trial.timing = (struct gcb_timing){.precision = 0.1, .strict = true};
+    s->config.seconds = 1e-6;
+    run_use(s, "topk");
+    run_use(s, "qsgd");
+    assert_int_equal(run_all(s), 0);
+    assert_int_equal(run_source.reads, TENSORS);
+    for (size_t m = 0; m < 2; m++) {
+        assert_int_equal(s->result.totals[m].encode.count, 2);
+        assert_true(gcb_tally_gbps(&s->result.totals[m].tally, &s->result.totals[m].tally.encode) >
+                    0.0);
+    }
+}
+
+/* A speed is not known from a single time. */
+static void test_single_time(void **state)
+{
+    struct run_setup *s = *state;
+    const struct gcb_tally *t;
+
+    s->config.trial.timing = (struct gcb_timing){.repeat = 1};
+    run_use(s, "topk");
+    assert_int_equal(run_all(s), 0);
+    t = &s->result.totals[0].tally;
+    assert_true(t->encode.seconds > 0.0);
+    assert_int_equal(t->encode.single, TENSORS);
+    assert_true(isnan(gcb_tally_gbps(t, &t->encode)));
+    assert_true(isnan(gcb_tally_figure(t, GCB_FIELD_DECODE_GBPS)));
+}
+
 static void test_error_names_tensors(void **state)
 {
     struct run_setup *s = *state;
@@ -80,7 +115,7 @@ static void test_error_names_tensors(void **state)
     run_source.data[8][8] = -INFINITY;
     run_use(s, "topk");
     assert_int_equal(run_all(s), GCB_E_NONFINITE);
-    assert_int_equal(s->seen.trials, 0);
+    assert_int_equal(s->seen.trials, 1); /* of the empty tensor before */
     assert_non_null(strstr(s->diag.text, "2 tensors"));
     assert_non_null(strstr(s->diag.text, "step 0 worker 0 large (1 of 9000)"));
     assert_non_null(strstr(s->diag.text, "step 100 worker 0 small (2 of 120)"));
@@ -349,6 +384,8 @@ int main(void)
         RUN_CASE(test_every_message_and_method),
         RUN_CASE(test_scope_model),
         RUN_CASE(test_repeats_change_nothing),
+        RUN_CASE(test_reads_once),
+        RUN_CASE(test_single_time),
         RUN_CASE(test_error_names_tensors),
         RUN_CASE(test_error_is_short),
         RUN_CASE(test_skip_leaves_the_step_out),
