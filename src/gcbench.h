@@ -270,6 +270,25 @@ uint64_t gcb_decoder_elements(const struct gcb_decoder *decoder);
 int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, float *x,
                struct gcb_diag *diag);
 
+/* ---- methods ---- */
+
+/* A method with its default values. The caller sets `size`. The texts are static. */
+struct gcb_method_info {
+    size_t size; /* sizeof(struct gcb_method_info) */
+    const char *name;
+    const char *summary; /* what it does, in one line */
+    const char *source;  /* the publication */
+    const char *promise; /* what is guaranteed of its error */
+    char spec
+        [512]; /* all parameters that have a meaning with the default values: "name:key=value,..." */
+};
+
+/*
+ * Describes method `index`, counted from 0, in the order of `gcbench methods`. Fields that this library does not know
+ * become 0. GCB_E_INVALID: info->size is impossible. GCB_E_UNSUPPORTED: there are no more methods.
+ */
+int gcb_method_info(struct gcb_method_info *info, size_t index, struct gcb_diag *diag);
+
 /* ---- messages ---- */
 
 /* What the header of a message says. The caller sets `size`. */

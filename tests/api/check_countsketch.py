@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""countsketch, compared with NumPy: check_countsketch.py LIBRARY.
+"""countsketch, compared with NumPy.
 
 FetchSGD keeps its error, and its momentum, in sketches at the server. The twin does that. The library keeps them in the
 workers' memories, as tensors. Because sketches are linear, both must give the same updates.
 """
-import sys
 
 import numpy as np
 
@@ -39,9 +38,9 @@ def largest(table, column, sign):
     return estimate
 
 
-def check(library, spec, momentum=0.0, error=True):
+def check(spec, momentum=0.0, error=True):
     rng = np.random.default_rng(5)
-    party = Party(library, spec, (N,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
+    party = Party(spec, (N,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
     column, sign = hashes()
     velocity, owed = np.zeros((ROWS, COLUMNS)), np.zeros((ROWS, COLUMNS))
     worst = 0.0
@@ -63,11 +62,11 @@ def check(library, spec, momentum=0.0, error=True):
     print(f"ok: {spec}: {worst:.2g} from FetchSGD in NumPy")
 
 
-def main(library):
-    check(library, "countsketch:theta=0.99", error=False)
-    check(library, "countsketch:theta=0.99,memory=ef")
-    check(library, "countsketch:theta=0.99,memory=dgc,momentum=0.9,masking=no", momentum=0.9)
+def main():
+    check("countsketch:theta=0.99", error=False)
+    check("countsketch:theta=0.99,memory=ef")
+    check("countsketch:theta=0.99,memory=dgc,momentum=0.9,masking=no", momentum=0.9)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

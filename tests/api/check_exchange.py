@@ -2,7 +2,7 @@
 """
 The three programs that exchange gradients give the updates of `gcbench replay`, bit for bit.
 
-    check_exchange.py GCBENCH EXCHANGE EXCHANGE_ROUNDS EXCHANGE_PY LIBRARY SANITIZER
+    check_exchange.py GCBENCH EXCHANGE EXCHANGE_ROUNDS EXCHANGE_PY SANITIZER
 
 `replay` prints no updates, but a figure in float64 that depends on all updates so far, element by element: the cumulative
 error. It is worked out again from each program's updates and must be the same number. Exits 77 without NumPy or h5py.
@@ -56,7 +56,7 @@ def run(command, data):
     return np.frombuffer(done.stdout, np.float32).reshape(STEPS, N)
 
 
-def main(gcbench, exchange, rounds, script, library, sanitizer):
+def main(gcbench, exchange, rounds, script, sanitizer):
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         dump = str(Path(folder) / "gradients.h5")
@@ -73,7 +73,7 @@ def main(gcbench, exchange, rounds, script, library, sanitizer):
             if method in ROUNDS + RANDOM:
                 programs.append(("rounds", [rounds, method, str(N)]))
             if sanitizer == "none" and method in METHODS:  # Python itself is built without the sanitizer
-                programs.append(("Python", [sys.executable, script, method, str(N), library]))
+                programs.append(("Python", [sys.executable, script, method, str(N)]))
             for name, command in programs:
                 got = list(cumulative_errors(gradients, run(command, gradients.tobytes())))
                 same = got == expected and len(got) == STEPS

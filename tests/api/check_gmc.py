@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Global momentum compression (memory=gmc), compared with NumPy: check_gmc.py LIBRARY."""
-import sys
+"""Global momentum compression (memory=gmc), compared with NumPy."""
 
 import numpy as np
 
@@ -35,9 +34,9 @@ def follow(gradients, weights):
     return updates
 
 
-def compare(library, weights, memory, rng):
+def compare(weights, memory, rng):
     gradients = [[rng.standard_normal(SHAPE).astype(np.float32) for _ in weights] for _ in range(STEPS)]
-    party = Party(library, f"topk:density={DENSITY},{memory}", SHAPE, workers=len(weights), weights=weights)
+    party = Party(f"topk:density={DENSITY},{memory}", SHAPE, workers=len(weights), weights=weights)
     worst = 0.0
     for step, want in enumerate(follow(gradients, weights)):
         updates, _ = party.step(step, gradients[step])
@@ -47,14 +46,14 @@ def compare(library, weights, memory, rng):
     return worst
 
 
-def main(library):
+def main():
     rng = np.random.default_rng(3)
     for weights in ([0.25] * 4, [0.5, 0.25, 2.0, 0.125]):
-        worst = compare(library, weights, f"memory=gmc,momentum={BETA}", rng)
+        worst = compare(weights, f"memory=gmc,momentum={BETA}", rng)
         assert worst < 1e-5, (weights, worst)
-        assert compare(library, weights, "memory=ef", rng) > 1e-2  # the recurrence is not that of plain feedback
+        assert compare(weights, "memory=ef", rng) > 1e-2  # the recurrence is not that of plain feedback
         print(f"ok: gmc, weights {weights}, largest difference {worst:.1e}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Ok-Topk in NumPy, compared with the library over several steps: check_oktopk.py LIBRARY."""
-import sys
+"""Ok-Topk in NumPy, compared with the library over several steps."""
 
 import numpy as np
 
@@ -78,10 +77,10 @@ class Twin:
         return np.where(kept, total, np.float32(0))
 
 
-def check(library, workers, weights, steps, n=3000, density=0.01, options=""):
+def check(workers, weights, steps, n=3000, density=0.01, options=""):
     rng = np.random.default_rng(workers)
     spec = f"topk:density={density},memory=ef,collective=oktopk{options}"
-    party, twin = Party(library, spec, (n,), workers, weights), Twin(n, density, weights)
+    party, twin = Party(spec, (n,), workers, weights), Twin(n, density, weights)
     shared = rng.laplace(size=n)
     worst = 0.0
     for step in steps:
@@ -102,13 +101,13 @@ def check(library, workers, weights, steps, n=3000, density=0.01, options=""):
     print(f"ok: {workers} workers, {len(steps)} steps, differ by {worst:.1e}{options}")
 
 
-def main(library):
-    check(library, 3, [0.5, 0.25, 0.25], range(70))
-    check(library, 4, [0.25] * 4, range(40))
-    check(library, 5, [0.3, 0.1, -0.2, 0.0, 1.0], range(20, 50))
-    check(library, 1, [1.0], range(5))
-    check(library, 3, [1.0, 1.0, 1.0], range(40), density=0.1, options=",index=bitmap")
+def main():
+    check(3, [0.5, 0.25, 0.25], range(70))
+    check(4, [0.25] * 4, range(40))
+    check(5, [0.3, 0.1, -0.2, 0.0, 1.0], range(20, 50))
+    check(1, [1.0], range(5))
+    check(3, [1.0, 1.0, 1.0], range(40), density=0.1, options=",index=bitmap")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-powersgd with error feedback, compared with torch's powerSGD_hook on the same gradients: check_powersgd_torch.py LIBRARY.
+powersgd with error feedback, compared with torch's powerSGD_hook on the same gradients.
 
 torch's workers are processes that talk by gloo on this machine. torch draws its first Q by itself, so the gradients of the
 first step have the rank of the approximation: then its result, and the subspace that the second step begins with, do not
@@ -113,11 +113,11 @@ def torch_updates():
     return updates
 
 
-def check(library, rank, theirs):
+def check(rank, theirs):
     worst = 0.0
     data = [gradients(rank, w) for w in range(WORKERS)]
     for i, (name, shape) in enumerate(SHAPES.items()):
-        party = Party(library, f"powersgd:rank={rank},memory=ef", shape, workers=WORKERS, path=name)
+        party = Party(f"powersgd:rank={rank},memory=ef", shape, workers=WORKERS, path=name)
         for step in range(STEPS):
             mine = party.step(step, [data[w][step][name] for w in range(WORKERS)])[0][0]
             distance = np.linalg.norm(mine - theirs[step][i]) / np.linalg.norm(mine)
@@ -127,12 +127,12 @@ def check(library, rank, theirs):
     print(f"ok: rank {rank}, {WORKERS} workers, {len(SHAPES)} tensors, {STEPS} steps: {worst:.1e} apart")
 
 
-def main(library):
+def main():
     theirs = torch_updates()
     for rank in RANKS:
-        check(library, rank, theirs[rank])
+        check(rank, theirs[rank])
 
 
 if __name__ == "__main__":
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    main(*sys.argv[1:])
+    main()

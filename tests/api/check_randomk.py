@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""randomk, whose all-reduce sums values at places that all workers draw alike, compared with NumPy: check_randomk.py LIBRARY."""
-import sys
+"""randomk, whose all-reduce sums values at places that all workers draw alike, compared with NumPy."""
 
 import numpy as np
 
@@ -21,9 +20,9 @@ def places(step, k, n=N, seed=SEED, path=PATH):
                      for j, u in enumerate(draw)])
 
 
-def check(library, spec, k, factor=1, memory=False, gathers=False):
+def check(spec, k, factor=1, memory=False, gathers=False):
     rng = np.random.default_rng(5)
-    party = Party(library, spec, (N,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
+    party = Party(spec, (N,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
     residual = [np.zeros(N, np.float32) for _ in WEIGHTS]
     worst = 0.0
     for step in range(STEPS):
@@ -46,12 +45,12 @@ def check(library, spec, k, factor=1, memory=False, gathers=False):
     print(f"ok: {spec}: {worst:.2g} from NumPy")
 
 
-def main(library):
-    check(library, "randomk:theta=0.99,memory=ef", 50, memory=True)
-    check(library, "randomk:theta=0.99,memory=ef,collective=allgather", 50, memory=True, gathers=True)
-    check(library, "randomk:p=0.3", 1501)
-    check(library, "randomk:p=0.3,scaling=unbiased", 1501, factor=np.float32(N / 1501))
+def main():
+    check("randomk:theta=0.99,memory=ef", 50, memory=True)
+    check("randomk:theta=0.99,memory=ef,collective=allgather", 50, memory=True, gathers=True)
+    check("randomk:p=0.3", 1501)
+    check("randomk:p=0.3,scaling=unbiased", 1501, factor=np.float32(N / 1501))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

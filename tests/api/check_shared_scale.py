@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""qsgd and terngrad in an all-reduce, compared with NumPy: check_shared_scale.py LIBRARY.
+"""qsgd and terngrad in an all-reduce, compared with NumPy.
 
 The scales are computed here. Levels that are drawn at random are taken from what the workers sent, and each one must be a
 neighbour of the value that it stands for; everything that follows from the levels is computed here."""
-import sys
 
 import numpy as np
 
@@ -25,10 +24,10 @@ def l2(x, size):
     return np.array([np.sqrt(np.sum(x[part].astype(np.float64) ** 2)) for part in buckets(x, size)])
 
 
-def check(library, method, size, s, norm=largest, clip=0.0, nearest=False, memory=False):
+def check(method, size, s, norm=largest, clip=0.0, nearest=False, memory=False):
     spec = method + (":" if ":" not in method else ",") + "collective=allreduce" + (",memory=ef" if memory else "")
     rng = np.random.default_rng(5)
-    party = Party(library, spec, (N,), workers=4, weights=WEIGHTS, seed=3)
+    party = Party(spec, (N,), workers=4, weights=WEIGHTS, seed=3)
     residual = [np.zeros(N, np.float32) for _ in WEIGHTS]
     worst = 0.0
     for step in range(STEPS):
@@ -66,16 +65,16 @@ def check(library, method, size, s, norm=largest, clip=0.0, nearest=False, memor
     print(f"ok: {spec}: {worst:.2g} from NumPy")
 
 
-def main(library):
+def main():
     for memory in (False, True):
-        check(library, "qsgd", 512, 7, memory=memory)
-        check(library, "qsgd:levels=40,bucket=100", 100, 40, memory=memory)
-        check(library, "qsgd:norm=l2,bits=8,bucket=64", 64, 127, norm=l2, memory=memory)
-        check(library, "qsgd:rounding=nearest,bits=5", 512, 15, nearest=True, memory=memory)
-        check(library, "qgz", 2048, 7, nearest=True, memory=memory)
-        check(library, "terngrad:clip=0", N, 1, memory=memory)
-        check(library, "terngrad", N, 1, clip=2.5, memory=memory)
+        check("qsgd", 512, 7, memory=memory)
+        check("qsgd:levels=40,bucket=100", 100, 40, memory=memory)
+        check("qsgd:norm=l2,bits=8,bucket=64", 64, 127, norm=l2, memory=memory)
+        check("qsgd:rounding=nearest,bits=5", 512, 15, nearest=True, memory=memory)
+        check("qgz", 2048, 7, nearest=True, memory=memory)
+        check("terngrad:clip=0", N, 1, memory=memory)
+        check("terngrad", N, 1, clip=2.5, memory=memory)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""signsgd and its majority vote, compared with NumPy: check_signsgd.py LIBRARY."""
-import sys
+"""signsgd and its majority vote, compared with NumPy."""
 
 import numpy as np
 
@@ -34,9 +33,9 @@ def allgather(tensors, code):
     return sum(w * x for w, x in zip(WEIGHTS, own)), own
 
 
-def check(library, spec, mean=False, bucket=0, votes=False, memory=False):
+def check(spec, mean=False, bucket=0, votes=False, memory=False):
     rng = np.random.default_rng(5)
-    party = Party(library, spec, (N,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
+    party = Party(spec, (N,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
     residual = [np.zeros(N, np.float32) for _ in WEIGHTS]
     worst = 0.0
     for step in range(STEPS):
@@ -58,13 +57,13 @@ def check(library, spec, mean=False, bucket=0, votes=False, memory=False):
     print(f"ok: {spec}: {worst:.2g} from NumPy")
 
 
-def main(library):
-    check(library, "signsgd", votes=True)
-    check(library, "signsgd:collective=allgather")
-    check(library, "signsgd:scale=mean,memory=ef", mean=True, votes=True, memory=True)
-    check(library, "signsgd:scale=mean,bucket=100,memory=ef", mean=True, bucket=100, votes=True, memory=True)
-    check(library, "signsgd:scale=mean,bucket=77,memory=ef,collective=allgather", mean=True, bucket=77, memory=True)
+def main():
+    check("signsgd", votes=True)
+    check("signsgd:collective=allgather")
+    check("signsgd:scale=mean,memory=ef", mean=True, votes=True, memory=True)
+    check("signsgd:scale=mean,bucket=100,memory=ef", mean=True, bucket=100, votes=True, memory=True)
+    check("signsgd:scale=mean,bucket=77,memory=ef,collective=allgather", mean=True, bucket=77, memory=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

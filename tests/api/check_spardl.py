@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""SparDL in NumPy, compared with the library over several steps: check_spardl.py LIBRARY."""
-import sys
+"""SparDL in NumPy, compared with the library over several steps."""
 
 import numpy as np
 
@@ -45,10 +44,10 @@ class Twin:
         return np.concatenate([self.thin(w, blocks[w], sums) for w in range(count)])
 
 
-def check(library, workers, weights, steps, n=3001, density=0.01, options=""):
+def check(workers, weights, steps, n=3001, density=0.01, options=""):
     rng = np.random.default_rng(workers)
     spec = f"topk:density={density},memory=ef,collective=spardl{options}"
-    party, twin = Party(library, spec, (n,), workers, weights), Twin(n, density, weights)
+    party, twin = Party(spec, (n,), workers, weights), Twin(n, density, weights)
     shared = rng.laplace(size=n)
     worst = 0.0
     for step in range(steps):
@@ -63,14 +62,14 @@ def check(library, workers, weights, steps, n=3001, density=0.01, options=""):
     print(f"ok: {workers} workers, {steps} steps, differ by {worst:.1e}{options}")
 
 
-def main(library):
-    check(library, 3, [0.5, 0.25, 0.25], 12)
-    check(library, 4, [0.25] * 4, 12)
-    check(library, 5, [0.3, 0.1, -0.2, 0.0, 1.0], 12)
-    check(library, 7, [0.15, 0.1, 0.2, 0.3, 1.0, 0.5, 0.25], 8)
-    check(library, 1, [1.0], 3)
-    check(library, 2, [1.0, 1.0], 12, density=0.1, options=",index=bitmap")
+def main():
+    check(3, [0.5, 0.25, 0.25], 12)
+    check(4, [0.25] * 4, 12)
+    check(5, [0.3, 0.1, -0.2, 0.0, 1.0], 12)
+    check(7, [0.15, 0.1, 0.2, 0.3, 1.0, 0.5, 0.25], 8)
+    check(1, [1.0], 3)
+    check(2, [1.0, 1.0], 12, density=0.1, options=",index=bitmap")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The two-shot all-reduce, compared with NumPy: check_twoshot.py LIBRARY.
+"""The two-shot all-reduce, compared with NumPy.
 
 What a method without draws sends is computed here, and so is what qsgd draws. What another method with draws sends is taken
 from its messages, and each decoded value must be one that it may draw; everything that follows from the messages is
@@ -140,11 +140,11 @@ def twoshot(tensors, weights, unit, code, feedback=True):
     return update, own
 
 
-def check(library, method, memory, feedback, n=N):
+def check(method, memory, feedback, n=N):
     code, unit = METHODS[method]
     spec = method + (":" if ":" not in method else ",") + "collective=twoshot" + memory
     rng = np.random.default_rng(5)
-    party = Party(library, spec, (n,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
+    party = Party(spec, (n,), workers=4, weights=WEIGHTS, seed=SEED, path=PATH)
     residual, ends = [np.zeros(n, np.float32) for _ in WEIGHTS], share_ends(n, len(WEIGHTS), unit)
     worst = 0.0
     for step in range(STEPS):
@@ -169,14 +169,14 @@ def check(library, method, memory, feedback, n=N):
     print(f"ok: {spec}, {n} elements: {worst:.2g} from NumPy")
 
 
-def main(library):
+def main():
     for method in METHODS:
-        check(library, method, "", False)
-        check(library, method, ",memory=ef", True)
-        check(library, method, ",memory=ef,second-error=drop", False)
+        check(method, "", False)
+        check(method, ",memory=ef", True)
+        check(method, ",memory=ef,second-error=drop", False)
     for n in (1, 3, 70):
-        check(library, "fp16", ",memory=ef", True, n)
+        check("fp16", ",memory=ef", True, n)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,9 +1,9 @@
 #!/bin/bash
 # The two examples of how the library is used: each runs, both say the same, and a wrong method is a message.
-#   test_examples.sh EXAMPLE_C PYTHON EXAMPLE_PY LIBRARY SANITIZER
+#   test_examples.sh EXAMPLE_C PYTHON EXAMPLE_PY SANITIZER
 set -euo pipefail
 
-example=$1 python=$2 script=$3 library=$4 sanitizer=$5
+example=$1 python=$2 script=$3 sanitizer=$4
 failed=0 passed=0 skipped=0
 
 ok() {
@@ -43,7 +43,7 @@ if [[ $sanitizer != none ]]; then
     skipped=$((skipped + 1))
     printf 'skipped: the Python program (a library built with -fsanitize=%s)\n' "$sanitizer"
 else
-    from_python=$("$python" "$script" "$library") || true
+    from_python=$("$python" "$script") || true
     printf 'Python: %s\n' "$from_python"
     check 'the Python program compresses' sane "$from_python"
     check 'C and Python say the same' test "$from_c" = "$from_python"

@@ -2,7 +2,7 @@
 """
 Decodes messages as docs/format.md and docs/codecs/index.md describe them, and compares with the library's decoder.
 
-    decode_by_format.py LIBGCBENCH GCBENCH SAMPLE.h5
+    PYTHONPATH=python decode_by_format.py GCBENCH SAMPLE.h5
 
 The decoder below (from `class Damaged` to `decode`) was written from these pages and calls nothing of the library. The
 checks after it let the library encode with every method that `gcbench methods` lists and every choice of its parameters.
@@ -30,6 +30,8 @@ try:
 except ImportError:
     print("skipped: the decoder needs NumPy (python3-numpy)")
     sys.exit(77)
+
+import gcbench
 
 
 # ---- the decoder: docs/format.md, section by section ----
@@ -654,63 +656,21 @@ def decode(message):
     return out
 
 
-# ---- the library, through its public header ----
+# ---- the library ----
 
-class Diag(ctypes.Structure):
-    _fields_ = [("status", ctypes.c_int), ("text", ctypes.c_char * 480)]
-
-
-class Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int), ("rank", ctypes.c_uint),
-                ("shape", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("path", ctypes.c_char_p),
-                ("nonfinite", ctypes.c_int), ("input", ctypes.c_int), ("source", ctypes.c_int),
-                ("workers", ctypes.c_uint), ("checksum", ctypes.c_int), ("max_elements", ctypes.c_uint64)]
-
-    def __init__(self, **fields):
-        super().__init__(size=ctypes.sizeof(Options), **fields)
+SOURCES = ("f32", "f16", "bf16", "f64")
 
 
-NONFINITE_RAW = 1
+def encode(spec, x, checksum=True, source="f32"):
+    return gcbench.Encoder(spec, len(x), checksum=checksum, source=source, nonfinite="raw", path="w").encode(x, 3, 1)
 
 
-class Library:
-    def __init__(self, path):
-        self.c = c = ctypes.CDLL(path)
-        p, u64, size = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t
-        c.gcb_encoder_open.argtypes = [p, ctypes.c_char_p, u64, p, p]
-        c.gcb_decoder_open_like.argtypes = [p, ctypes.c_char_p, size, p, p]
-        c.gcb_encoder_close.argtypes = c.gcb_decoder_close.argtypes = [p]
-        c.gcb_encoder_bound.argtypes, c.gcb_encoder_bound.restype = [p], size
-        c.gcb_decoder_elements.argtypes, c.gcb_decoder_elements.restype = [p], u64
-        c.gcb_encode.argtypes = [p, u64, ctypes.c_uint32, p, p, size, p, p]
-        c.gcb_decode.argtypes = [p, ctypes.c_char_p, size, p, p]
-
-    def encode(self, spec, x, checksum=True, source=0):
-        coder, diag, length = ctypes.c_void_p(), Diag(), ctypes.c_size_t()
-        options = Options(checksum=int(checksum), source=source, nonfinite=NONFINITE_RAW, path=b"w")
-        if self.c.gcb_encoder_open(ctypes.byref(coder), spec.encode(), len(x),
-                                   ctypes.byref(options), ctypes.byref(diag)):
-            raise ValueError(f"{spec}: {diag.text.decode()}")
-        cap = self.c.gcb_encoder_bound(coder)
-        out = ctypes.create_string_buffer(cap)
-        err = self.c.gcb_encode(coder, 3, 1, x.ctypes.data, out, cap, ctypes.byref(length),
-                                ctypes.byref(diag))
-        self.c.gcb_encoder_close(coder)
-        if err:
-            raise ValueError(f"{spec}: {diag.text.decode()}")
-        return out.raw[:length.value]
-
-    def decode(self, message, most=1 << 20):
-        """None where the library refuses it."""
-        coder, diag = ctypes.c_void_p(), Diag()
-        options = Options(max_elements=most)
-        if self.c.gcb_decoder_open_like(ctypes.byref(coder), message, len(message),
-                                   ctypes.byref(options), ctypes.byref(diag)):
-            return None
-        x = np.empty(self.c.gcb_decoder_elements(coder), np.float32)
-        err = self.c.gcb_decode(coder, message, len(message), x.ctypes.data, ctypes.byref(diag))
-        self.c.gcb_decoder_close(coder)
-        return None if err else x
+def decode_in_library(message, most=1 << 20):
+    """None where the library refuses it."""
+    try:
+        return gcbench.Decoder.like(message, max_elements=most).decode(message)
+    except gcbench.Error:
+        return None
 
 
 def xxh3():
@@ -826,18 +786,18 @@ def inputs():
     yield "late 70000", late
 
 
-def check_methods(library, methods, report):
+def check_methods(methods, report):
     done = set()
     for spec in specs_of(methods):
         for name, x in inputs():
             if len(x) > 9001 and not spec.startswith(("topk", "sparse", "qsgd:coding")):
                 continue
             try:
-                message = library.encode(spec, x)
-            except ValueError:
+                message = encode(spec, x)
+            except gcbench.Error:
                 break  # a number that this method does not have
             done.add(spec.split(":")[0])
-            theirs = library.decode(message)
+            theirs = decode_in_library(message)
             try:
                 mine = decode(message)
             except Damaged as error:
@@ -848,29 +808,29 @@ def check_methods(library, methods, report):
     report.expect(done == {row["method"] for row in methods}, f"every method was tried, not only {sorted(done)}")
 
 
-def check_frames(library, hash_of, report):
+def check_frames(hash_of, report):
     x = np.linspace(-3, 3, 1001, dtype=np.float32)
-    for spec, source in itertools.product(("identity", "fp16", "qsgd", "fft:chunk=64"), range(4)):
-        message = library.encode(spec, x, source=source)
-        report.expect(Frame(message).source == source, f"{spec}: source type {source}")
-        report.expect(same(decode(message), library.decode(message), in_library_math(message)),
+    for spec, source in itertools.product(("identity", "fp16", "qsgd", "fft:chunk=64"), SOURCES):
+        message = encode(spec, x, source=source)
+        report.expect(Frame(message).source == SOURCES.index(source), f"{spec}: source type {source}")
+        report.expect(same(decode(message), decode_in_library(message), in_library_math(message)),
                       f"{spec} from source type {source}")
         if hash_of:
             report.expect(hash_of(message[:-8]) == Frame(message).checksum, f"{spec}: checksum")
-        plain = library.encode(spec, x, checksum=False, source=source)
+        plain = encode(spec, x, checksum=False, source=source)
         report.expect(Frame(plain).checksum is None and
                       Frame(plain).payload.data == Frame(message).payload.data,
                       f"{spec}: the payload does not depend on the checksum")
     odd = x.copy()
     odd[[3, 700, 1000]] = [np.inf, -np.inf, np.nan]
-    for source in range(4):
-        message = library.encode("qsgd", odd, source=source)
+    for source in SOURCES:
+        message = encode("qsgd", odd, source=source)
         report.expect(Frame(message).flags & STORED and Frame(message).param_bytes == 0 and
-                      decode(message).tobytes() == library.decode(message).tobytes(),
+                      decode(message).tobytes() == decode_in_library(message).tobytes(),
                       f"stored, source type {source}")
 
 
-def damage(library, hash_of, report, spec, message, places):
+def damage(hash_of, report, spec, message, places):
     """Either both refuse a message that was damaged at these places or both give the same values."""
     rng, refused = random.Random(11), 0
     for at in places:
@@ -879,7 +839,7 @@ def damage(library, hash_of, report, spec, message, places):
             bad[at] ^= rng.choice((1, 2, 128, rng.randrange(1, 256)))
             bad[-8:] = hash_of(bytes(bad[:-8])).to_bytes(8, "little")
             bad = bytes(bad)
-            theirs = library.decode(bad)
+            theirs = decode_in_library(bad)
             try:
                 if Frame(bad).n > 1 << 20:
                     continue  # the library was told to refuse so many
@@ -900,7 +860,7 @@ def damage(library, hash_of, report, spec, message, places):
     return refused
 
 
-def check_damage(library, hash_of, report):
+def check_damage(hash_of, report):
     x = np.random.default_rng(3).standard_normal(300).astype(np.float32)
     x[::3] = 0
     specs = ["identity", "fp16", "bf16", "range:bits=7", "qsgd:levels=5", "qsgd:coding=elias",
@@ -913,20 +873,20 @@ def check_damage(library, hash_of, report):
     specs += [name for name, _, _ in CODECS.values() if not any(spec.split(":")[0] == name for spec in specs)]
     refused = 0
     for spec in specs:
-        message = library.encode(spec, x)
-        refused += damage(library, hash_of, report, spec, message, range(len(message) - 8))
+        message = encode(spec, x)
+        refused += damage(hash_of, report, spec, message, range(len(message) - 8))
     # messages of little but positions; the second has a directory, with two entries
     for n, density in ((4000, 0.1), (90000, 0.1)):
         length = {}
         for index in ("varint", "golomb", "adaptive", "elias-fano", "block"):
             spec = f"sparse:select=one-sided,values=mean,p={density},index={index}"
-            message = library.encode(spec, clusters(n))
+            message = encode(spec, clusters(n))
             length[index] = len(message)
             places = list(range(min(len(message) - 8, 200)))
             places += list(range(200, len(message) - 8, 37 if n > 4000 else 5))
             if n > 4000:
                 places = places[::4]
-            refused += damage(library, hash_of, report, spec, message, places)
+            refused += damage(hash_of, report, spec, message, places)
         report.expect(length["adaptive"] < length["golomb"], f"{n}: adaptive has codes of its own")
     print(f"damaged messages: {refused} refused by both")
 
@@ -985,13 +945,13 @@ def check_container(command, sample, hash_of, report, folder):
 
 
 def main(argv):
-    library, command, sample, report, hash_of = Library(argv[1]), argv[2], argv[3], Report(), xxh3()
+    command, sample, report, hash_of = argv[1], argv[2], Report(), xxh3()
     methods = listed_methods(command)
     check_codecs(methods, report)
-    check_methods(library, [row for row in methods if row["wire_id"] in CODECS], report)
-    check_frames(library, hash_of, report)
+    check_methods([row for row in methods if row["wire_id"] in CODECS], report)
+    check_frames(hash_of, report)
     if hash_of:
-        check_damage(library, hash_of, report)
+        check_damage(hash_of, report)
     else:
         print("left out: damaged messages and checksums (no xxHash library)")
     try:

@@ -1,0 +1,100 @@
+"""Addresses of arrays that belong to others: anything with the buffer protocol, or DLPack on the CPU."""
+import array
+import ctypes
+import math
+from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint64, c_void_p
+from typing import Any, Optional
+
+try:
+    import numpy
+except ImportError:  # the package needs only the standard library
+    numpy = None  # type: ignore[assignment]
+
+
+class _Buffer(ctypes.Structure):  # Py_buffer
+    _fields_ = [("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t), ("readonly", c_int),
+                ("ndim", c_int), ("format", c_char_p), ("shape", c_void_p), ("strides", c_void_p),
+                ("suboffsets", c_void_p), ("internal", c_void_p)]
+
+
+class _Tensor(ctypes.Structure):  # DLTensor
+    _fields_ = [("data", c_void_p), ("device", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8),
+                ("bits", c_uint8), ("lanes", c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("offset", c_uint64)]
+
+
+_get = ctypes.pythonapi.PyObject_GetBuffer
+_get.argtypes = [ctypes.py_object, POINTER(_Buffer), c_int]
+_release = ctypes.pythonapi.PyBuffer_Release
+_release.argtypes, _release.restype = [POINTER(_Buffer)], None
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.argtypes, _pointer.restype = [ctypes.py_object, c_char_p], POINTER(_Tensor)
+_CONTIGUOUS, _WRITABLE = 0x3C, 1  # PyBUF_C_CONTIGUOUS | PyBUF_FORMAT, PyBUF_WRITABLE
+_FORMATS = {"f": "f32", "e": "f16", "d": "f64", "H": "u16", "h": "i16", "B": "u8", "b": "i8", "c": "u8"}
+_CODES = {0: "i", 1: "u", 2: "f", 4: "bf"}
+_HOST = (1, 3, 13)  # kDLCPU, kDLCUDAHost, kDLCUDAManaged
+
+
+class View:
+    """The memory of `x` until release(): its address, its bytes and the type of its elements ("f32", "u8", ...)."""
+    __slots__ = ("address", "bytes", "type", "_held")
+
+    def __init__(self, x: Any, writable: bool = False) -> None:
+        self._held: Any = None
+        if hasattr(x, "__dlpack__") and type(x).__module__ != "numpy":
+            self._take_tensor(x)
+            return
+        held = _Buffer()
+        _get(x, byref(held), _CONTIGUOUS | writable * _WRITABLE)
+        self._held = held
+        text = (held.format or b"B").decode().lstrip("@=<")
+        self.address, self.bytes, self.type = held.buf or 0, held.len, _FORMATS.get(text, text)
+
+    def _take_tensor(self, x: Any) -> None:
+        capsule = x.__dlpack__()
+        t = _pointer(capsule, b"dltensor").contents
+        if t.device not in _HOST:
+            raise BufferError("the tensor is not in host memory: copy it with .cpu()")
+        shape = t.shape[:t.ndim]
+        if t.strides:
+            step = 1
+            for extent, stride in zip(reversed(shape), reversed(t.strides[:t.ndim])):
+                if extent != 1 and stride != step:
+                    raise BufferError("the tensor is not contiguous: call .contiguous()")
+                step *= extent
+        self._held = capsule
+        self.address = (t.data or 0) + t.offset
+        self.bytes = math.prod(shape) * t.bits * t.lanes // 8
+        self.type = f"{_CODES.get(t.code, 'type ')}{t.bits}"
+
+    def release(self) -> None:
+        if isinstance(self._held, _Buffer):
+            _release(byref(self._held))
+        self._held = None
+
+    def __enter__(self) -> "View":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.release()
+
+    __del__ = release
+
+
+def tensor(x: Any, count: int, type_: str = "f32", writable: bool = False) -> View:
+    """A view of `count` elements. Raises TypeError or ValueError for another type or number."""
+    view = View(x, writable)
+    good = (type_, "u16") if type_ == "bf16" else (type_,)  # the buffer protocol has no bfloat16
+    if view.type not in good:
+        raise TypeError(f"the elements are {view.type}, not {type_}")
+    size = 2 if type_ in ("f16", "bf16") else 4
+    if view.bytes != size * count:
+        raise ValueError(f"the tensor has {view.bytes // size} elements, not {count}")
+    return view
+
+
+def new(count: int, out: Optional[Any] = None) -> Any:
+    """`out`, or a new array of floats: of NumPy if it is installed."""
+    if out is not None:
+        return out
+    return numpy.empty(count, numpy.float32) if numpy else array.array("f", bytes(4 * count))

@@ -1,0 +1,78 @@
+"""One worker's part in an exchange of tensors."""
+import ctypes
+from ctypes import byref
+from typing import Any, List, NamedTuple, Optional, Sequence
+
+from ._arrays import View, new, tensor
+from ._library import SCATTER, Round, check, lib
+from ._objects import Remembering, options
+
+
+class Sending(NamedTuple):
+    """What a worker sends in a round."""
+    kind: int  # GATHER, SCATTER or REDUCE
+    reduction: int  # of REDUCE: SUM_F32, ...
+    data: memoryview  # this worker's bytes, valid until the round's first receive()
+    parts: Optional[List[int]]  # of SCATTER: bytes for each worker, one after the other in `data`
+
+
+class Exchange(Remembering):
+    """Worker `worker` of `workers` that exchange tensors of n elements: all get the same weighted sum.
+
+        exchange.begin(step, x)
+        while (sending := exchange.next()):
+            ...move sending.data; for each array that arrives: exchange.receive(worker, data)
+        update = exchange.finish()
+
+    GATHER: every worker gets the bytes of all workers, its own too. SCATTER: the same, but each gets the part that is
+    meant for it. REDUCE: receive(0, values) once, with all workers' values combined (combine()). The method's
+    "collective" decides which rounds there are. The other arguments are those of Encoder; weights: a factor for each
+    worker, default: 1 / workers.
+    """
+    _kind = "exchange"
+
+    def __init__(self, spec: str, n: int, *, worker: int, workers: int, weights: Optional[Sequence[float]] = None,
+                 threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int = 0, path: str = "",
+                 nonfinite: str = "error", source: Optional[str] = None, checksum: bool = False) -> None:
+        super().__init__()
+        self.spec, self.n, self.workers = spec, n, workers
+        self._round, self._x = Round(), None
+        self._round_at = byref(self._round)
+        self._open("open", spec.encode(), n, options(threads, shape, seed, path, nonfinite, "f32", source, workers,
+                                                     checksum, worker=worker, weights=weights))
+
+    def begin(self, step: int, x: Any) -> None:
+        """Begins a step with this worker's tensor, which must stay unchanged until finish()."""
+        view = tensor(x, self.n)
+        self._call(lib.gcb_exchange_begin, step, view.address)
+        self._x: Any = (x, view)
+
+    def next(self) -> Optional[Sending]:
+        """What to send next; None if no round is left."""
+        r = self._round
+        if not self._call(lib.gcb_exchange_next, self._round_at):
+            return None
+        data = (ctypes.c_char * r.bytes).from_address(r.data) if r.bytes else b""
+        return Sending(r.kind, r.reduction, memoryview(data).cast("B"),
+                       r.parts[:self.workers] if r.kind == SCATTER else None)
+
+    def receive(self, worker: int, data: Any) -> None:
+        """Hands over what arrived from a worker; in REDUCE the combined values, with worker 0."""
+        with View(data) as d:
+            self._call(lib.gcb_exchange_receive, worker, d.address, d.bytes)
+
+    def finish(self, out: Optional[Any] = None) -> Any:
+        """Ends the step: writes the weighted sum to `out`, or to a new array, and returns it."""
+        out = new(self.n, out)
+        with tensor(out, self.n, writable=True) as to:
+            self._call(lib.gcb_exchange_finish, to.address)
+        self._x = None
+        return out
+
+
+def combine(reduction: int, into: Any, values: Any) -> None:
+    """into[i] = into[i] combined with values[i], for a caller that has no all-reduce of its own."""
+    with View(into, True) as a, View(values) as b:
+        if a.bytes != b.bytes or a.bytes % lib.gcb_reduction_size(reduction):
+            raise ValueError(f"cannot combine {a.bytes} bytes with {b.bytes} bytes")
+        lib.gcb_reduction_combine(reduction, a.address, b.address, a.bytes)

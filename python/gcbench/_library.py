@@ -1,0 +1,131 @@
+"""The C library: its structs and functions (src/gcbench.h), and where the library is found."""
+import ctypes
+import os
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+GATHER, SCATTER, REDUCE = range(3)
+SUM_F32, SUM_F16, SUM_BF16, SUM_I8, SUM_I16, MAX_F32 = range(6)
+DTYPES = {"f32": 0, "f16": 1, "bf16": 2, "f64": 3}
+NONFINITE = {"error": 0, "raw": 1, "trusted": 2}
+STATUS = {-1: "NOMEM", -2: "NOSPACE", -3: "INVALID", -4: "CORRUPT", -5: "IO", -6: "NONFINITE", -7: "BACKEND",
+          -8: "MISMATCH", -9: "UNSUPPORTED", -10: "INTERNAL", -11: "DEVICE", -12: "UNVERIFIED"}
+
+
+class Error(RuntimeError):
+    """The library refused a call. The text is the library's own; `status` names the reason, such as "INVALID"."""
+
+    def __init__(self, text: str, status: str) -> None:
+        super().__init__(text, status)
+        self.status = status
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class _Sized(ctypes.Structure):
+    """A public struct, whose first field is its size."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(size=ctypes.sizeof(self), **fields)
+
+
+class Diag(ctypes.Structure):
+    _fields_ = [("status", c_int), ("text", ctypes.c_char * 480)]
+
+
+class Options(_Sized):
+    _fields_ = [("size", c_size_t), ("threads", c_int), ("rank", c_uint), ("shape", POINTER(c_uint64)),
+                ("seed", c_uint64), ("path", c_char_p), ("nonfinite", c_int), ("input", c_int), ("source", c_int),
+                ("workers", c_uint), ("checksum", c_int), ("max_elements", c_uint64), ("worker", c_uint32),
+                ("weights", POINTER(c_float))]
+
+
+class MessageInfo(_Sized):
+    _fields_ = [("size", c_size_t), ("elements", c_uint64), ("payload_bytes", c_uint64), ("header_bytes", c_uint32),
+                ("source", c_int), ("stored", c_int), ("has_checksum", c_int), ("codec", c_uint)]
+
+
+class MethodInfo(_Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("summary", c_char_p), ("source", c_char_p),
+                ("promise", c_char_p), ("spec", ctypes.c_char * 512)]
+
+
+class MemoryState(_Sized):
+    """Both struct gcb_memory_state and struct gcb_memory_view."""
+    _fields_ = [("size", c_size_t), ("residual", c_void_p), ("momentum", c_void_p), ("counters", c_uint64 * 8),
+                ("kept", c_void_p), ("kept_bytes", c_size_t)]
+
+
+class Round(_Sized):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("reduction", c_int), ("data", c_void_p), ("bytes", c_size_t),
+                ("parts", POINTER(c_size_t))]
+
+
+_P, _DIAG = c_void_p, POINTER(Diag)
+_OPEN: List[Any] = [POINTER(_P), c_char_p, c_uint64, POINTER(Options), _DIAG]
+_LIKE: List[Any] = [POINTER(_P), _P, c_size_t, POINTER(Options), _DIAG]
+_FUNCTIONS: Dict[str, List[Any]] = {  # the result, then the arguments
+    "gcb_version": [c_char_p],
+    "gcb_encoder_open": [c_int, *_OPEN],
+    "gcb_encoder_bound": [c_size_t, _P],
+    "gcb_encoder_length": [c_size_t, _P],
+    "gcb_encode": [c_int, _P, c_uint64, c_uint32, _P, _P, c_size_t, POINTER(c_size_t), _DIAG],
+    "gcb_decoder_open": [c_int, *_OPEN],
+    "gcb_decoder_open_like": [c_int, *_LIKE],
+    "gcb_decoder_elements": [c_uint64, _P],
+    "gcb_decode": [c_int, _P, _P, c_size_t, _P, _DIAG],
+    "gcb_method_info": [c_int, POINTER(MethodInfo), c_size_t, _DIAG],
+    "gcb_message_info": [c_int, POINTER(MessageInfo), _P, c_size_t, _DIAG],
+    "gcb_sum_open": [c_int, *_OPEN[:3], _P, *_OPEN[3:]],
+    "gcb_sum_open_like": [c_int, *_LIKE[:3], _P, *_LIKE[3:]],
+    "gcb_sum_add": [c_int, _P, _P, c_size_t, c_float, _DIAG],
+    "gcb_sum_finish": [c_int, _P, _P, _DIAG],
+    "gcb_reduction_size": [c_size_t, c_int],
+    "gcb_reduction_combine": [None, c_int, _P, _P, c_size_t],
+    "gcb_exchange_open": [c_int, *_OPEN],
+    "gcb_exchange_begin": [c_int, _P, c_uint64, _P, _DIAG],
+    "gcb_exchange_next": [c_int, _P, POINTER(Round), _DIAG],
+    "gcb_exchange_receive": [c_int, _P, c_uint32, _P, c_size_t, _DIAG],
+    "gcb_exchange_finish": [c_int, _P, _P, _DIAG],
+}
+for _kind in ("encoder", "decoder", "sum", "exchange"):
+    _FUNCTIONS[f"gcb_{_kind}_close"] = [None, _P]
+for _kind in ("encoder", "exchange"):  # what has a memory
+    _FUNCTIONS[f"gcb_{_kind}_set"] = [c_int, _P, c_char_p, c_char_p, _DIAG]
+    _FUNCTIONS[f"gcb_{_kind}_set_norm"] = [c_int, _P, c_double, _DIAG]
+    _FUNCTIONS[f"gcb_{_kind}_kept_bytes"] = [c_size_t, _P]
+    _FUNCTIONS[f"gcb_{_kind}_save"] = [c_int, _P, POINTER(MemoryState), _DIAG]
+    _FUNCTIONS[f"gcb_{_kind}_restore"] = [c_int, _P, POINTER(MemoryState), _DIAG]
+
+
+def find() -> str:
+    """The library: $GCBENCH_LIBRARY, or the wheel's, or that of the build folder, or an installed one."""
+    here = Path(__file__).resolve().parent
+    near = [here / "libgcbench.so", here.parents[1] / "build" / "src" / "libgcbench.so.0"]
+    return os.environ.get("GCBENCH_LIBRARY") or next((str(p) for p in near if p.is_file()), "libgcbench.so.0")
+
+
+def load(path: Optional[str] = None) -> ctypes.CDLL:
+    """Opens the library and declares its functions."""
+    path = path or find()
+    try:
+        opened = ctypes.CDLL(path)
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(opened, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"cannot use the library {path}: {error}; install the wheel, build it (ninja -C build), or "
+                          "set GCBENCH_LIBRARY to its path") from None
+    return opened
+
+
+lib = load()
+
+
+def check(status: int, diag: Diag) -> int:
+    """Returns a result that is not negative. Raises Error for a failure."""
+    if status < 0:
+        raise Error(diag.text.decode(errors="replace"), STATUS.get(status, str(status)))
+    return status

@@ -1,0 +1,247 @@
+"""Encoders, decoders and sums of the C library."""
+import ctypes
+import threading
+from ctypes import byref, c_size_t, c_uint64, c_void_p
+from typing import Any, Dict, NamedTuple, Optional, Sequence
+
+from ._arrays import View, new, tensor
+from ._library import (DTYPES, NONFINITE, Diag, MemoryState, MessageInfo, Options, check, lib)
+
+
+def options(threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int = 0, path: str = "",
+            nonfinite: str = "error", input: str = "f32", source: Optional[str] = None, workers: int = 0,
+            checksum: bool = False, max_elements: int = 0, worker: int = 0,
+            weights: Optional[Sequence[float]] = None) -> Options:
+    for name, value, known in (("nonfinite", nonfinite, NONFINITE), ("input", input, DTYPES),
+                               ("source", source or input, DTYPES)):
+        if value not in known:
+            raise ValueError(f"{name}={value!r}: choose one of {', '.join(known)}")
+    made = Options(threads=threads, seed=seed, path=path.encode(), nonfinite=NONFINITE[nonfinite],
+                   input=DTYPES[input], source=DTYPES[source or input], workers=workers, checksum=int(checksum),
+                   max_elements=max_elements, worker=worker)
+    if shape is not None:
+        made.rank, made.shape = len(shape), (c_uint64 * len(shape))(*shape)
+    if weights is not None:
+        if len(weights) != workers:
+            raise ValueError(f"{len(weights)} weights for {workers} workers")
+        made.weights = (ctypes.c_float * len(weights))(*weights)
+    return made
+
+
+class Handle:
+    """An object of the library. A lock lets only one thread at a time use it; other objects work in parallel, because
+    the library runs without Python's global lock."""
+    _kind = ""
+
+    def __init__(self) -> None:
+        self._handle, self._diag, self._lock = c_void_p(), Diag(), threading.Lock()
+        self._diag_at = byref(self._diag)
+
+    def _open(self, function: str, *arguments: Any) -> None:
+        check(getattr(lib, f"gcb_{self._kind}_{function}")(byref(self._handle), *arguments, self._diag_at), self._diag)
+
+    def _call(self, function: Any, *arguments: Any) -> int:
+        with self._lock:
+            if not self._handle:
+                raise ValueError(f"this {self._kind} is closed")
+            return check(function(self._handle, *arguments, self._diag_at), self._diag)
+
+    def _ask(self, function: Any) -> int:
+        with self._lock:
+            if not self._handle:
+                raise ValueError(f"this {self._kind} is closed")
+            return int(function(self._handle))
+
+    def close(self) -> None:
+        """Frees the object. It is also freed when nothing refers to it any more."""
+        with self._lock:
+            getattr(lib, f"gcb_{self._kind}_close")(self._handle)
+            self._handle = c_void_p()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+
+class Remembering(Handle):
+    """What encoders and exchanges share: parameters that change between steps, and a memory."""
+    n: int
+
+    def set(self, key: str, value: Any) -> None:
+        """Changes a parameter of the method between two steps: set("theta", 0.99). The memory stays."""
+        self._call(getattr(lib, f"gcb_{self._kind}_set"), key.encode(), str(value).encode())
+
+    def set_norm(self, norm: float) -> None:
+        """Gives the L2 norm of all tensors of this worker for the next step; "clip-norm" then limits this norm."""
+        self._call(getattr(lib, f"gcb_{self._kind}_set_norm"), norm)
+
+    def save(self) -> Dict[str, Any]:
+        """What is kept from step to step, for a checkpoint: the arrays `residual` and `momentum`, `counters`, and
+        the bytes `kept`, which only the same version of the library can read."""
+        residual, momentum = new(self.n), new(self.n)
+        kept = bytearray(self._ask(getattr(lib, f"gcb_{self._kind}_kept_bytes")))
+        with View(residual, True) as r, View(momentum, True) as m, View(kept, True) as k:
+            state = MemoryState(residual=r.address, momentum=m.address, kept=k.address if kept else None,
+                                kept_bytes=len(kept))
+            self._call(getattr(lib, f"gcb_{self._kind}_save"), byref(state))
+        return {"residual": residual, "momentum": momentum, "counters": list(state.counters), "kept": bytes(kept)}
+
+    def restore(self, state: Dict[str, Any]) -> None:
+        """Puts back what save() gave, into an object of the same method, count and options."""
+        kept = state["kept"]
+        with tensor(state["residual"], self.n) as r, tensor(state["momentum"], self.n) as m, View(kept) as k:
+            view = MemoryState(residual=r.address, momentum=m.address, counters=(c_uint64 * 8)(*state["counters"]),
+                               kept=k.address if kept else None, kept_bytes=len(kept))
+            self._call(getattr(lib, f"gcb_{self._kind}_restore"), byref(view))
+
+
+class Encoder(Remembering):
+    """Encodes tensors of n elements by a method, such as "fft:theta=0.9".
+
+    threads     threads that work on one tensor
+    shape       the tensor's dimensions, for methods on matrices
+    seed, path  key of random draws; path is the tensor's name
+    nonfinite   a tensor with an infinity or NaN: "error", "raw" (is sent as it is) or "trusted" (is not looked for)
+    input       type of the elements: "f32", "f16" or "bf16"
+    source      the type that is recorded in the message; default: input
+    workers     workers that send a gradient in each step
+    checksum    append a checksum, which decoders check
+
+    A method with a memory ("topk:memory=ef") keeps what was not sent: each tensor of each worker needs its own encoder.
+    """
+    _kind = "encoder"
+
+    def __init__(self, spec: str, n: int, *, threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int = 0,
+                 path: str = "", nonfinite: str = "error", input: str = "f32", source: Optional[str] = None,
+                 workers: int = 0, checksum: bool = False) -> None:
+        super().__init__()
+        self.spec, self.n, self._input = spec, n, input
+        self._length, self._room = c_size_t(), b""
+        self._length_at = byref(self._length)
+        self._open("open", spec.encode(), n, options(threads, shape, seed, path, nonfinite, input, source, workers,
+                                                     checksum))
+        self._resize()
+
+    def _resize(self) -> None:
+        self.bound = self._ask(lib.gcb_encoder_bound)
+        self._own: Any = None
+
+    @property
+    def length(self) -> int:
+        """Bytes of a message if all have the same length, else 0."""
+        return self._ask(lib.gcb_encoder_length)
+
+    def set(self, key: str, value: Any) -> None:
+        super().set(key, value)
+        self._resize()
+
+    set.__doc__ = Remembering.set.__doc__
+
+    def encode(self, x: Any, step: int = 0, worker: int = 0) -> bytes:
+        """The message of x. It is empty in a step that sends nothing ("delay")."""
+        if self._own is None:
+            self._own = ctypes.create_string_buffer(self.bound)
+        with tensor(x, self.n, self._input) as data:
+            self._call(lib.gcb_encode, step, worker, data.address, self._own, self.bound, self._length_at)
+        return ctypes.string_at(self._own, self._length.value)
+
+    def encode_into(self, x: Any, out: Any, step: int = 0, worker: int = 0) -> int:
+        """Writes the message of x to `out`, which should have room for `bound` bytes, and returns its length."""
+        with tensor(x, self.n, self._input) as data, View(out, True) as to:
+            self._call(lib.gcb_encode, step, worker, data.address, to.address, to.bytes, self._length_at)
+        return self._length.value
+
+
+class Decoder(Handle):
+    """Decodes the messages of an encoder with this method and n elements. Decoder.like(message) takes both from a
+    message."""
+    _kind = "decoder"
+
+    def __init__(self, spec: str, n: int, *, threads: int = 0, shape: Optional[Sequence[int]] = None) -> None:
+        super().__init__()
+        self._open("open", spec.encode(), n, options(threads, shape))
+        self.n = n
+
+    @classmethod
+    def like(cls, message: Any, *, threads: int = 0, max_elements: int = 0) -> "Decoder":
+        """A decoder for messages like this one. A message with more than max_elements elements is refused."""
+        self = cls.__new__(cls)
+        Handle.__init__(self)
+        with View(message) as m:
+            self._open("open_like", m.address, m.bytes, options(threads, max_elements=max_elements))
+        self.n = self._ask(lib.gcb_decoder_elements)
+        return self
+
+    def decode(self, message: Any, out: Optional[Any] = None) -> Any:
+        """Decodes a message into `out` (n floats), or into a new array, and returns it."""
+        out = new(self.n, out)
+        with View(message) as m, tensor(out, self.n, writable=True) as to:
+            self._call(lib.gcb_decode, m.address, m.bytes, to.address)
+        return out
+
+
+class Sum(Handle):
+    """The weighted sum of messages. A sparse message costs time only for the elements that it keeps.
+
+    into    n floats, which the sum uses as its accumulator and may write until it is closed; default: its own
+    """
+    _kind = "sum"
+
+    def __init__(self, spec: str, n: int, *, into: Optional[Any] = None, threads: int = 0) -> None:
+        super().__init__()
+        self.n, self.into = n, into
+        self._view = tensor(into, n, writable=True) if into is not None else None
+        self._open("open", spec.encode(), n, self._view and self._view.address, options(threads))
+
+    @classmethod
+    def like(cls, message: Any, *, into: Optional[Any] = None, threads: int = 0, max_elements: int = 0) -> "Sum":
+        """A sum for messages like this one, which is not added."""
+        self = cls.__new__(cls)
+        Handle.__init__(self)
+        self.n, self.into = describe(message).elements, into
+        self._view = tensor(into, self.n, writable=True) if into is not None else None
+        with View(message) as m:
+            self._open("open_like", m.address, m.bytes, self._view and self._view.address,
+                       options(threads, max_elements=max_elements))
+        return self
+
+    def add(self, message: Any, weight: float = 1.0) -> None:
+        """Adds `weight` times the tensor of a message. After a failure the sum is as before."""
+        with View(message) as m:
+            self._call(lib.gcb_sum_add, m.address, m.bytes, weight)
+
+    def finish(self, out: Optional[Any] = None) -> Any:
+        """Writes the sum to `out`, else to `into`, else to a new array, and returns it. A new sum begins at zero."""
+        if out is None and self.into is not None:
+            self._call(lib.gcb_sum_finish, None)
+            return self.into
+        out = new(self.n, out)
+        with tensor(out, self.n, writable=True) as to:
+            self._call(lib.gcb_sum_finish, to.address)
+        return out
+
+
+class Message(NamedTuple):
+    """What the header of a message says."""
+    elements: int
+    payload_bytes: int
+    header_bytes: int
+    source: str  # the tensor's type
+    stored: bool  # the payload is the raw tensor
+    has_checksum: bool
+    codec: int  # wire id: docs/format.md
+
+
+def describe(message: Any) -> Message:
+    """Reads the header of a message."""
+    info, diag = MessageInfo(), Diag()
+    with View(message) as m:
+        check(lib.gcb_message_info(byref(info), m.address, m.bytes, byref(diag)), diag)
+    return Message(info.elements, info.payload_bytes, info.header_bytes, list(DTYPES)[info.source], bool(info.stored),
+                   bool(info.has_checksum), info.codec)

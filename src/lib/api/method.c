@@ -1,0 +1,24 @@
+#include "src/gcbench.h"
+
+#include "src/lib/base/diag.h"
+#include "src/lib/base/sized.h"
+#include "src/lib/codec/method.h"
+
+int gcb_method_info(struct gcb_method_info *info, size_t index, struct gcb_diag *diag)
+{
+    struct gcb_method_info known = {.size = info->size};
+    struct gcb_method method;
+    int err = gcb_struct_check_size(info->size, "gcb_method_info", diag);
+
+    if (err)
+        return err;
+    if (!gcb_method_at(&method, index))
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "there is no method %zu", index);
+    known.name = method.name;
+    known.summary = gcb_method_summary(&method);
+    known.source = gcb_method_source(&method);
+    known.promise = gcb_method_guarantee(&method);
+    gcb_method_spec(known.spec, sizeof(known.spec), &method, GCB_SPEC_FULL);
+    gcb_struct_fill(info, info->size, &known, sizeof(known));
+    return 0;
+}

@@ -1,0 +1,183 @@
+"""Encoder, Decoder, Sum and Exchange of the package, on arrays of several kinds."""
+import array
+import pickle
+import threading
+import time
+
+import pytest
+
+import gcbench
+
+np = pytest.importorskip("numpy")
+N = 5000
+
+
+def gradient(seed=0, n=N):
+    return np.random.default_rng(seed).laplace(size=n).astype(np.float32)
+
+
+def test_all_methods_decode_and_sum_alike():
+    x = gradient()
+    for method in gcbench.methods():
+        message = gcbench.Encoder(method.name, N).encode(x, 3, 1)
+        decoded = gcbench.Decoder(method.name, N).decode(message)
+        assert np.isfinite(decoded).all() and decoded.any(), method.name
+        total = gcbench.Sum(method.name, N)
+        total.add(message, 1.0)
+        np.testing.assert_allclose(total.finish(), decoded, atol=1e-5, err_msg=method.name)
+
+
+def test_a_memory_sends_later_what_it_kept():
+    x, encoder, decoder = gradient(), gcbench.Encoder("topk:theta=0.9,memory=ef", N), gcbench.Decoder("topk", N)
+    got = sum(decoder.decode(encoder.encode(x, step)).astype(np.float64) for step in range(40))
+    kept = encoder.save()["residual"]
+    np.testing.assert_allclose(got + kept, 40.0 * x, atol=1e-3)
+
+
+@pytest.mark.parametrize("spec", ["dgc:density=0.01", "powersgd:rank=2,memory=ef", "sbc:delay=3,momentum=0.5"])
+def test_a_restored_encoder_goes_on_alike(spec):
+    make = lambda: gcbench.Encoder(spec, N, shape=(50, 100))
+    one, other = make(), make()
+    for step in range(4):
+        one.encode(gradient(step), step)
+    other.restore(pickle.loads(pickle.dumps(one.save())))
+    for step in range(4, 8):
+        assert one.encode(gradient(step), step) == other.encode(gradient(step), step)
+
+
+def test_arrays_of_the_standard_library():
+    x = array.array("f", gradient())
+    message = gcbench.Encoder("qsgd", N).encode(x)
+    out = array.array("f", bytes(4 * N))
+    assert gcbench.Decoder("qsgd", N).decode(message, out) is out
+    assert np.array_equal(np.asarray(out), gcbench.Decoder.like(message).decode(message))
+
+
+def test_tensors():
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(gradient())
+    encoder, room = gcbench.Encoder("topk", N), torch.empty(8 * N, dtype=torch.uint8)
+    length = encoder.encode_into(x, room)
+    assert bytes(room[:length].numpy()) == encoder.encode(x.numpy())
+    into = torch.empty(N)
+    total = gcbench.Sum("topk", N, into=into)
+    total.add(room[:length], 2.0)
+    assert total.finish() is into and into.any()
+    for narrow, name in ((torch.float16, "f16"), (torch.bfloat16, "bf16")):
+        message = gcbench.Encoder("identity", N, input=name).encode(x.to(narrow))
+        assert np.array_equal(gcbench.Decoder.like(message).decode(message), x.to(narrow).float().numpy())
+    with pytest.raises(BufferError, match="contiguous"):
+        encoder.encode(torch.stack([x, x], 1)[:, 0])
+    with pytest.raises(BufferError, match="host memory"):
+        encoder.encode(Far())
+
+
+class Far:
+    """A tensor that says it is on a GPU."""
+
+    def __dlpack__(self):
+        import torch
+        from gcbench._arrays import _pointer
+        self.held = torch.empty(N)
+        capsule = self.held.__dlpack__()
+        _pointer(capsule, b"dltensor").contents.device = 2
+        return capsule
+
+
+def test_errors_have_the_text_of_the_library():
+    with pytest.raises(gcbench.Error, match="did you mean 'topk'") as caught:
+        gcbench.Encoder("tokp", N)
+    assert caught.value.status == "INVALID"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    with pytest.raises(gcbench.Error) as caught:
+        gcbench.Decoder("topk", N).decode(b"not a message")
+    assert caught.value.status == "CORRUPT"
+    with pytest.raises(gcbench.Error) as caught:
+        gcbench.Encoder("topk", 3).encode(np.float32([1, np.nan, 2]))
+    assert caught.value.status == "NONFINITE"
+    raw = gcbench.Encoder("topk", 3, nonfinite="raw").encode(np.float32([1, np.nan, 2]))
+    assert gcbench.describe(raw).stored
+
+
+def test_wrong_arrays_are_refused():
+    encoder = gcbench.Encoder("topk", N)
+    with pytest.raises(TypeError, match="f64"):
+        encoder.encode(gradient().astype(np.float64))
+    with pytest.raises(ValueError, match="10 elements, not 5000"):
+        encoder.encode(gradient(n=10))
+    with pytest.raises((BufferError, ValueError)):
+        encoder.encode(np.stack([gradient(), gradient()], 1)[:, 0])
+    with pytest.raises((BufferError, ValueError, TypeError)):
+        gcbench.Decoder("topk", N).decode(encoder.encode(gradient()), bytes(4 * N))  # read-only
+    with pytest.raises(ValueError, match="nonfinite"):
+        gcbench.Encoder("topk", N, nonfinite="maybe")
+    encoder.close()
+    with pytest.raises(ValueError, match="closed"):
+        encoder.encode(gradient())
+
+
+def test_a_parameter_changes_between_steps():
+    encoder = gcbench.Encoder("topk:theta=0.9,memory=ef", N)
+    long = len(encoder.encode(gradient()))
+    encoder.set("theta", 0.99)
+    short = encoder.encode(gradient(), 1)
+    assert len(short) < long / 5 and len(short) == encoder.length
+    with pytest.raises(gcbench.Error, match="theta"):
+        encoder.set("theta", 2)
+
+
+def test_an_exchange_gives_all_workers_the_mean():
+    workers = [gcbench.Exchange("identity", N, worker=w, workers=3) for w in range(3)]
+    for w, exchange in enumerate(workers):
+        exchange.begin(0, gradient(w))
+    while True:
+        rounds = [exchange.next() for exchange in workers]
+        if rounds[0] is None:
+            break
+        assert rounds[0].kind == gcbench.REDUCE
+        total = bytearray(rounds[0].data)
+        for other in rounds[1:]:
+            gcbench.combine(rounds[0].reduction, total, other.data)
+        for exchange in workers:
+            exchange.receive(0, total)
+    updates = [exchange.finish() for exchange in workers]
+    np.testing.assert_allclose(updates[0], sum(gradient(w) for w in range(3)) / 3, atol=1e-6)
+    assert all(np.array_equal(u, updates[0]) for u in updates)
+
+
+def test_other_threads_run_during_a_call():
+    """The call lasts tens of milliseconds; a thread that only counts must get on meanwhile."""
+    x, encoder, counted, stop = gradient(n=1 << 22), gcbench.Encoder("fft:theta=0.9", 1 << 22), [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        before = counted[0]
+        encoder.encode(x)
+        after = counted[0]
+    finally:
+        stop.set()
+        thread.join()
+    assert after - before > 100
+
+
+def test_a_call_costs_less_than_20_microseconds():
+    """An exchange of a bucket takes three calls: encode_into, add, finish. With 8 elements the library takes next to no
+    time. The fastest of many runs, because the machine may be busy."""
+    x, room = gradient(n=8), np.empty(1024, np.uint8)
+    encoder, total, out = gcbench.Encoder("identity", 8), gcbench.Sum("identity", 8), np.empty(8, np.float32)
+
+    def bucket():
+        begin = time.perf_counter()
+        length = encoder.encode_into(x, room)
+        total.add(room[:length], 0.5)
+        total.finish(out)
+        return time.perf_counter() - begin
+
+    fastest = min(bucket() for _ in range(2000))
+    print(f"{1e6 * fastest:.1f} us for a bucket")
+    assert fastest < 20e-6
