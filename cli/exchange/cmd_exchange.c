@@ -158,7 +158,7 @@ static void sample_link(struct exchange *c)
     struct gcb_diag diag;
 
     if (gcb_link_sample(&c->link, c->net, &diag))
-        gcb_net_abort(c->net, &diag);
+        gcb_net_abort(&diag);
 }
 
 static void on_progress(void *ctx, double done)
@@ -350,6 +350,16 @@ static int run_all(struct exchange *c, struct gcb_diag *diag)
     return err;
 }
 
+int exchange_agree(struct gcb_net *net, int status, bool measures, struct gcb_diag *diag)
+{
+    const int err = gcb_net_agree(net, status, diag);
+
+    if (err || gcb_net_same(net, measures))
+        return err;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "some ranks have --help or --version, others do not: all need the same");
+}
+
 static int exchange_run(const void *options, const struct opt_list *operands,
                         struct cmd_context *ctx)
 {
@@ -363,7 +373,7 @@ static int exchange_run(const void *options, const struct opt_list *operands,
     int err;
 
     place->agreed = true;
-    err = gcb_net_agree(c.net, resolve(&c, ctx->diag), ctx->diag);
+    err = exchange_agree(c.net, resolve(&c, ctx->diag), true, ctx->diag);
     if (!err)
         err = run_all(&c, ctx->diag);
     gcb_link_fini(&c.link);

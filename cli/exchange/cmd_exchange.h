@@ -13,4 +13,7 @@ struct exchange_place {
     bool agreed; /* the command has asked all ranks if they understood their options */
 };
 
+/* Have all ranks understood their options, and do either all or none measure? Called by all ranks. */
+int exchange_agree(struct gcb_net *net, int status, bool measures, struct gcb_diag *diag);
+
 #endif

@@ -155,7 +155,11 @@ static int read_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const char 
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--sizes: give the smallest size, the largest, and a factor from 2 on: "
                             "64K-64M/x4");
-    for (uint64_t bytes = from; *count < EXCHANGE_SIZES && bytes <= to; bytes *= factor) {
+    for (uint64_t bytes = from; bytes <= to; bytes *= factor) {
+        if (*count == EXCHANGE_SIZES)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--sizes %s: more than %d sizes; give a larger factor", text,
+                                EXCHANGE_SIZES);
         sizes[(*count)++] = bytes / 4;
         if (bytes > to / factor)
             break;

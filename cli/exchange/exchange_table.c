@@ -26,10 +26,11 @@ static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, unsig
     char text[256];
 
     gcb_method_exchange(&params, &lane->method);
-    gcb_table_cell(table, opt_method_label(text, sizeof(text), &lane->method));
-    snprintf(text, sizeof(text), "%s%s%s", gcb_collective_names[params.collective],
-             several ? " " : "", several ? gcb_net_algorithm_names[lane->algorithm] : "");
+    opt_method_label(text, sizeof(text), &lane->method);
+    if (several) /* beside the method, because text of the first column is never cut */
+        gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
     gcb_table_cell(table, text);
+    gcb_table_cell(table, gcb_collective_names[params.collective]);
     out_cell(table, GCB_FIELD_WIRE_BYTES, (double)lane->wire_bytes / ranks, 0);
     out_cell(table, GCB_FIELD_SECONDS, gcb_stats_make(lane->seconds, lane->repeats).median, 0);
     out_cell(table, GCB_FIELD_SECONDS,
@@ -112,14 +113,17 @@ void exchange_answer(FILE *out, const struct gcb_lane *lanes, size_t count, unsi
 int exchange_show_link(const struct out_report *report, const struct gcb_link *link,
                        struct gcb_diag *diag)
 {
-    static const struct gcb_table_column titles[] = {
-        {.title = "transfer"}, {.title = "time"}, {.title = "Gb/s"}};
-    struct gcb_table *table = gcb_table_create(titles, 3);
+    static const struct gcb_table_column titles[] = {{.title = "pattern", .text = true},
+                                                     {.title = "transfer"},
+                                                     {.title = "time"},
+                                                     {.title = "Gb/s"}};
+    struct gcb_table *table = gcb_table_create(titles, 4);
 
     for (size_t i = 0; i < link->count; i++) {
         const struct gcb_link_size *size = &link->sizes[i];
         const double seconds = gcb_stats_make(size->seconds, size->samples).median;
 
+        gcb_table_cell(table, gcb_net_pattern_names[size->pattern]);
         out_cell(table, GCB_FIELD_BYTES, size->bytes, 0);
         out_cell(table, GCB_FIELD_SECONDS, seconds, 0);
         out_cell(table, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * size->bytes / seconds, 0);

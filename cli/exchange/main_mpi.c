@@ -10,13 +10,12 @@ static int dispatch(struct cmd_context *ctx)
     struct exchange_place *place = ctx->own;
     int status;
 
-    if (ctx->argc == 2 && strcmp(ctx->argv[1], "--version") == 0) {
-        fprintf(ctx->out, "gcbench-mpi %s\n", gcb_version());
-        return 0;
-    }
-    status = cmd_run(&cmd_exchange, ctx, ctx->argc - 1, ctx->argv + 1);
-    /* a rank that could not read its options must not leave the others waiting */
-    return place->agreed ? status : gcb_net_agree(place->net, status, ctx->diag);
+    if (ctx->argc == 2 && strcmp(ctx->argv[1], "--version") == 0)
+        status = fprintf(ctx->out, "gcbench-mpi %s\n", gcb_version()) < 0 ? CMD_FAILED : 0;
+    else
+        status = cmd_run(&cmd_exchange, ctx, ctx->argc - 1, ctx->argv + 1);
+    /* a rank that could not read its options, or that only printed, must not leave the others waiting */
+    return place->agreed ? status : exchange_agree(place->net, status, false, ctx->diag);
 }
 
 int main(int argc, char **argv)
@@ -28,7 +27,7 @@ int main(int argc, char **argv)
     int status = gcb_net_open(&place.net, &argc, &argv, &diag);
 
     if (status)
-        gcb_net_abort(place.net, &diag);
+        gcb_net_abort(&diag);
     ctx = program_begin("gcbench-mpi", argc, argv, &diag);
     ctx.own = &place;
     if (gcb_net_rank(place.net)) {

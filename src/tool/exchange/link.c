@@ -9,24 +9,47 @@
 
 #define LEAST_BYTES 4
 #define MOST_BYTES (1 << 28)
-#define INNER_BYTES (1 << 16) /* smaller transfers are repeated in a sample */
-#define INNER 20
+
+/*
+ * Transfers in a sample follow each other at once, as the steps of an exchange do: over TCP a single transfer after a pause takes up
+ * to a third less, because it fits into the queues on its way. Small ones are also too short for the clock.
+ */
+static unsigned inner_of(uint64_t bytes)
+{
+    if (bytes < 1 << 16)
+        return 20;
+    return bytes < 1 << 20 ? 6 : 3;
+}
+
+/* Adds the sizes of one pattern. Returns the largest. */
+static size_t add_sizes(struct gcb_link *link, enum gcb_net_pattern pattern, uint64_t most)
+{
+    uint64_t bytes = LEAST_BYTES;
+
+    for (int i = 0; i < GCB_LINK_SIZES; i++, bytes *= 4) {
+        const bool last = bytes >= most || i + 1 == GCB_LINK_SIZES;
+
+        if (bytes > most && i > 0)
+            bytes = most;
+        link->sizes[link->count++] = (struct gcb_link_size){
+            .pattern = pattern,
+            .bytes = (int)bytes,
+            .inner = inner_of(bytes),
+        };
+        if (last)
+            break;
+    }
+    return bytes;
+}
 
 int gcb_link_init(struct gcb_link *link, uint64_t largest, struct gcb_diag *diag)
 {
     const uint64_t most = largest < MOST_BYTES ? largest : MOST_BYTES;
-    uint64_t bytes = LEAST_BYTES;
+    size_t bytes = 0;
 
     memset(link, 0, sizeof(*link));
-    for (; link->count < GCB_LINK_SIZES; bytes *= 4) {
-        struct gcb_link_size *size = &link->sizes[link->count++];
-
-        size->bytes = (int)(bytes < most || bytes == LEAST_BYTES ? bytes : most);
-        size->inner = bytes < INNER_BYTES ? INNER : 1;
-        if (bytes >= most)
-            break;
-    }
-    bytes = (uint64_t)link->sizes[link->count - 1].bytes;
+    for (int pattern = 0; pattern < GCB_NET_PATTERNS; pattern++)
+        bytes = add_sizes(link, (enum gcb_net_pattern)pattern, most);
     link->out = gcb_alloc_zero(bytes, 1);
     link->in = gcb_alloc_zero(bytes, 1);
     return link->out && link->in ? 0 : gcb_diag_nomem(diag, 2 * bytes, "a transfer");
@@ -49,11 +72,12 @@ int gcb_link_sample(struct gcb_link *link, struct gcb_net *net, struct gcb_diag 
         struct gcb_link_size *size = &link->sizes[i];
         double begin, seconds;
 
-        gcb_net_shift(net, link->out, link->in, size->bytes); /* connects, and waits for all */
+        gcb_net_transfer(net, size->pattern, link->out, link->in,
+                         size->bytes); /* connects, and waits for all */
         gcb_net_barrier(net);
         begin = gcb_clock();
         for (unsigned k = 0; k < size->inner; k++)
-            gcb_net_shift(net, link->out, link->in, size->bytes);
+            gcb_net_transfer(net, size->pattern, link->out, link->in, size->bytes);
         seconds = (gcb_clock() - begin) / size->inner;
         gcb_net_max(net, &seconds, 1);
         if (err || gcb_grow(&size->seconds, &size->cap, size->samples, sizeof(*size->seconds)))
@@ -70,6 +94,7 @@ void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net, const struct 
 
     gcb_row_init(row, GCB_RECORD_LINK);
     gcb_row_text(row, GCB_FIELD_MPI, gcb_net_library(net));
+    gcb_row_text(row, GCB_FIELD_PATTERN, gcb_net_pattern_names[size->pattern]);
     gcb_row_u64(row, GCB_FIELD_WORKERS, gcb_net_ranks(net));
     gcb_row_u64(row, GCB_FIELD_BYTES, (uint64_t)size->bytes);
     gcb_row_real(row, GCB_FIELD_SECONDS, stats.median);

@@ -4,24 +4,22 @@
 #include "src/tool/exchange/net.h"
 #include "src/tool/rows/row.h"
 
-/*
- * Measures the network with transfers of several sizes. All ranks send to the next rank and receive from the previous one,
- * at the same time, as in a ring.
- */
+/* Measures the network with transfers of several sizes, in both patterns of gcb_net_transfer. */
 #define GCB_LINK_SIZES 16
 
 struct gcb_link {
-    size_t count; /* sizes */
+    size_t count; /* of `sizes`: each size in the pattern `shift`, then in `pair` */
     struct gcb_link_size {
+        enum gcb_net_pattern pattern;
         int bytes;
         unsigned inner;  /* transfers in a sample; several if one is too short for the clock */
         double *seconds; /* samples: of one transfer, of the slowest rank */
         size_t samples, cap;
-    } sizes[GCB_LINK_SIZES];
+    } sizes[GCB_NET_PATTERNS * GCB_LINK_SIZES];
     uint8_t *out, *in;
 };
 
-/* Sizes from 4 bytes to `largest`, each four times the one before. GCB_E_NOMEM. Release with gcb_link_fini, also on
+/* Sizes from 4 bytes to `largest` (at most 256 MiB), each four times the one before. GCB_E_NOMEM. Release with gcb_link_fini, also on
  * failure. */
 int gcb_link_init(struct gcb_link *link, uint64_t largest, struct gcb_diag *diag);
 void gcb_link_fini(struct gcb_link *link); /* zeroed is fine */

@@ -11,6 +11,7 @@
 #include "src/tool/base/clock.h"
 
 const char *const gcb_net_algorithm_names[] = {"library", "ring", "doubling", NULL};
+const char *const gcb_net_pattern_names[] = {"shift", "pair", NULL};
 
 struct gcb_net {
     MPI_Comm comm;
@@ -86,13 +87,13 @@ static void name_library(struct gcb_net *net)
 
 int gcb_net_open(struct gcb_net **out, int *argc, char ***argv, struct gcb_diag *diag)
 {
-    struct gcb_net *net = gcb_alloc_zero(1, sizeof(*net));
+    struct gcb_net *net;
     size_t n;
 
     MPI_Init(argc, argv);
+    net = *out = gcb_alloc_zero(1, sizeof(*net));
     if (!net)
         return gcb_diag_nomem(diag, sizeof(*net), "the network");
-    *out = net;
     net->comm = MPI_COMM_WORLD;
     MPI_Comm_rank(net->comm, &net->rank);
     MPI_Comm_size(net->comm, &net->ranks);
@@ -162,11 +163,14 @@ int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag)
                                   : gcb_diag_set(diag, err, "rank %d: %s", first, told.text);
 }
 
-void gcb_net_abort(const struct gcb_net *net, const struct gcb_diag *diag)
+void gcb_net_abort(const struct gcb_diag *diag)
 {
-    fprintf(stderr, "gcbench-mpi: rank %d: %s\n", net->rank, diag->text);
+    int rank = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fprintf(stderr, "gcbench-mpi: rank %d: %s\n", rank, diag->text);
     fflush(stderr);
-    MPI_Abort(net->comm, 1);
+    MPI_Abort(MPI_COMM_WORLD, 1);
     __builtin_unreachable();
 }
 
@@ -222,9 +226,15 @@ static void swap(const struct gcb_net *net, int to, const void *data, uint64_t b
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-void gcb_net_shift(struct gcb_net *net, const void *data, void *to, int bytes)
+void gcb_net_transfer(struct gcb_net *net, enum gcb_net_pattern pattern, const void *data, void *to,
+                      int bytes)
 {
-    swap(net, ring_rank(net, 1), data, (uint64_t)bytes, ring_rank(net, -1), to, (uint64_t)bytes);
+    const bool pair = pattern == GCB_NET_PAIR;
+    const int next = pair ? net->rank ^ 1 : ring_rank(net, 1);
+
+    if (next < net->ranks)
+        swap(net, next, data, (uint64_t)bytes, pair ? next : ring_rank(net, -1), to,
+             (uint64_t)bytes);
 }
 
 /* ---- room for what arrives ---- */

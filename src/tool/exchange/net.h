@@ -42,8 +42,9 @@ const char *gcb_net_library(const struct gcb_net *net);
  * of the lowest rank that failed. Unless all failed, "rank N: " is put before the text.
  */
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag);
-/* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any time. */
-_Noreturn void gcb_net_abort(const struct gcb_net *net, const struct gcb_diag *diag);
+/* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any time after gcb_net_open,
+ * which may have failed. */
+_Noreturn void gcb_net_abort(const struct gcb_diag *diag);
 
 /* Have all ranks the same value? */
 bool gcb_net_same(struct gcb_net *net, uint64_t value);
@@ -71,7 +72,16 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  const struct gcb_round *round, bool fixed, const struct gcb_arrival **arrived,
                  double *sizes_seconds, struct gcb_diag *diag);
 
-/* Each rank sends `bytes` bytes to the next rank of the ring, and receives as many from the previous rank. */
-void gcb_net_shift(struct gcb_net *net, const void *data, void *to, int bytes);
+/*
+ * Two patterns of transfers, in which all ranks send and receive `bytes` bytes at the same time. They differ in speed: over
+ * TCP the two directions between one pair of ranks share a connection and delay each other.
+ *
+ *  shift  each rank sends to the next rank of the ring, and receives from the previous one
+ *  pair   ranks 0 and 1, 2 and 3, ... exchange bytes; the last of an odd number of ranks does nothing
+ */
+enum gcb_net_pattern { GCB_NET_SHIFT, GCB_NET_PAIR, GCB_NET_PATTERNS };
+extern const char *const gcb_net_pattern_names[]; /* ends with NULL */
+void gcb_net_transfer(struct gcb_net *net, enum gcb_net_pattern pattern, const void *data, void *to,
+                      int bytes);
 
 #endif

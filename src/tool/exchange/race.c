@@ -37,6 +37,7 @@ struct lap {
     bool phased; /* a barrier before each round */
     double phases[GCB_PHASES];
     double cpu;
+    struct gcb_traffic traffic; /* of this rank */
 };
 
 static double cpu_seconds(void)
@@ -117,7 +118,7 @@ void gcb_lane_fini(struct gcb_lane *lane, size_t messages)
 static void must(const struct race *r, int err)
 {
     if (err)
-        gcb_net_abort(r->net, r->diag);
+        gcb_net_abort(r->diag);
 }
 
 /* What the checked exchange records about its rounds. Timed exchanges do not use it. */
@@ -140,6 +141,15 @@ static uint64_t link_bytes(const struct race *r, const struct gcb_round *round)
     default:
         return r->rank ? 0 : 2 * others * round->bytes;
     }
+}
+
+static void count_traffic(struct lap *lap, const struct gcb_round *round, bool fixed)
+{
+    struct gcb_traffic *t = &lap->traffic;
+
+    t->rounds[round->kind]++;
+    t->bytes[round->kind] += link_bytes(lap->race, round);
+    t->sizes += round->kind == GCB_ROUND_SCATTER || (round->kind == GCB_ROUND_GATHER && !fixed);
 }
 
 static void observe(const struct race *r, struct watch *watch, const struct gcb_round *round,
@@ -172,6 +182,7 @@ static void run_round(struct lap *lap, const struct gcb_lane_message *m,
     moved = gcb_clock();
     lap->phases[GCB_PHASE_SIZES] += sizes;
     lap->phases[GCB_PHASE_WIRE] += moved - begin - sizes;
+    count_traffic(lap, round, m->fixed);
     if (watch)
         observe(r, watch, round, arrived);
     cpu = cpu_seconds();
@@ -354,6 +365,11 @@ static void time_lane(struct race *r, struct gcb_lane *lane, float *scratch)
     gcb_net_barrier(r->net);
     run_lap(&lap);
     compare_ranks(r, lane, scratch);
+    for (int k = 0; k < GCB_RACE_KINDS; k++) {
+        lane->traffic.rounds[k] += lap.traffic.rounds[k];
+        lane->traffic.bytes[k] += lap.traffic.bytes[k];
+    }
+    lane->traffic.sizes += lap.traffic.sizes;
     memcpy(most, lap.phases, sizeof(lap.phases));
     most[GCB_PHASES] = lap.cpu;
     gcb_net_max(r->net, most, GCB_PHASES + 2);
@@ -441,6 +457,13 @@ int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, s
     r.step = 1;
     if (!err)
         time_lanes(&r, lanes, count, scratch);
+    for (size_t i = 0; !err && i < count; i++) {
+        struct gcb_traffic *t = &lanes[i].traffic;
+
+        gcb_net_add(r.net, t->rounds, GCB_RACE_KINDS);
+        gcb_net_add(r.net, t->bytes, GCB_RACE_KINDS);
+        gcb_net_add(r.net, &t->sizes, 1);
+    }
     gcb_free(r.x);
     gcb_free(r.update);
     gcb_free(scratch);

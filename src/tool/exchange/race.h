@@ -18,6 +18,8 @@
  */
 enum gcb_phase { GCB_PHASE_ENCODE, GCB_PHASE_SIZES, GCB_PHASE_WIRE, GCB_PHASE_SUM, GCB_PHASES };
 
+#define GCB_RACE_KINDS 3 /* enum gcb_round_kind */
+
 /* A method that takes part, with one algorithm for all its rounds. */
 struct gcb_lane {
     struct gcb_method method;
@@ -33,8 +35,13 @@ struct gcb_lane {
     unsigned rounds;     /* the most that a message took */
     uint64_t wire_bytes; /* what all workers give in all rounds */
     uint64_t link_bytes; /* on all links together, if they travel in the best known way (local.h) */
-    bool verified;       /* the first update was compared with a serial one */
-    uint64_t wrong;      /* elements of updates that differ, also between ranks */
+    /* over the exchanges with times of phases, and over all ranks */
+    struct gcb_traffic {
+        uint64_t rounds[GCB_RACE_KINDS], bytes[GCB_RACE_KINDS]; /* bytes count as in link_bytes */
+        uint64_t sizes; /* rounds before which lengths were exchanged */
+    } traffic;
+    bool verified;  /* the first update was compared with a serial one */
+    uint64_t wrong; /* elements of updates that differ, also between ranks */
 
     struct gcb_lane_message *messages; /* private */
 };

@@ -32,6 +32,28 @@ static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
     gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_stats_make(lane->cpu, lane->repeats).median);
 }
 
+/* Means over the timed exchanges: of one rank. */
+static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsigned ranks)
+{
+    static const enum gcb_field rounds[GCB_RACE_KINDS] = {
+        [GCB_ROUND_GATHER] = GCB_FIELD_GATHER_ROUNDS,
+        [GCB_ROUND_SCATTER] = GCB_FIELD_SCATTER_ROUNDS,
+        [GCB_ROUND_REDUCE] = GCB_FIELD_REDUCE_ROUNDS,
+    };
+    static const enum gcb_field bytes[GCB_RACE_KINDS] = {
+        [GCB_ROUND_GATHER] = GCB_FIELD_GATHER_BYTES,
+        [GCB_ROUND_SCATTER] = GCB_FIELD_SCATTER_BYTES,
+        [GCB_ROUND_REDUCE] = GCB_FIELD_REDUCE_BYTES,
+    };
+    const double exchanges = (double)ranks * (double)lane->repeats;
+
+    for (int k = 0; k < GCB_RACE_KINDS; k++) {
+        gcb_row_real(row, rounds[k], (double)lane->traffic.rounds[k] / exchanges);
+        gcb_row_real(row, bytes[k], (double)lane->traffic.bytes[k] / exchanges);
+    }
+    gcb_row_real(row, GCB_FIELD_SIZE_ROUNDS, (double)lane->traffic.sizes / exchanges);
+}
+
 void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setting,
                        const struct gcb_net *net, const struct gcb_load *load,
                        const struct gcb_lane *lane, const char *file)
@@ -56,6 +78,7 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     gcb_row_u64(row, GCB_FIELD_WIRE_BYTES, lane->wire_bytes);
     gcb_row_u64(row, GCB_FIELD_ROUNDS, lane->rounds);
     gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, lane->link_bytes);
+    put_traffic(row, lane, ranks);
     put_times(row, lane);
     gcb_row_real(row, GCB_FIELD_ALGBW_GBPS, 1e-9 * (double)load->input_bytes / seconds);
     gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * (double)lane->link_bytes / ranks / wire);

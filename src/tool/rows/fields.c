@@ -15,6 +15,7 @@ enum {
     EXCHANGES = PAYOFF | EXCHANGE,
     FFTS = PAYOFF | FFT,
     REDSYNCS = PAYOFF | REDSYNC,
+    TRUTHS = PAYOFF | TRUTH,
 };
 
 /* The kinds of fields.def: type, unit, and how tables show the field. */
