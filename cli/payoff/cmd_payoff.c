@@ -18,6 +18,7 @@ struct payoff {
     struct gcb_bandwidth bandwidth; /* set only if payoff measures the times itself */
     struct progress progress;
     struct gcb_payoff_cases cases;
+    struct gcb_truths truths; /* measured exchanges */
     struct out_report report;
     struct gcb_payoff_point *points; /* points of one group of cases and one number of workers */
     struct gcb_payoff_place
@@ -109,7 +110,7 @@ static int find_cases(struct payoff *c, struct gcb_diag *diag)
 {
     const struct opt_list *specs = &c->o->methods.specs;
     struct gcb_payoff_reader *reader = NULL;
-    int err = gcb_payoff_reader_create(&reader, diag);
+    int err = gcb_payoff_reader_create(&reader, &c->truths, diag);
 
     if (!err && c->files->count == 0)
         err = measure_times(c, reader, diag);
@@ -125,8 +126,15 @@ static int find_cases(struct payoff *c, struct gcb_diag *diag)
                              "%s: %s has only a summary of several steps or workers, and does not "
                              "say of how many: give --model-bytes",
                              c->cases.items[i].path, c->cases.items[i].label);
-    if (!err && c->files->count && specs->count)
+    if (!err && c->cases.count && c->files->count && specs->count)
         err = gcb_payoff_select(&c->cases, specs->items, specs->count, diag);
+    if (!err && c->truths.count && specs->count)
+        err = gcb_truths_select(&c->truths, specs->items, specs->count, diag);
+    if (!err && c->truths.count && c->plan.bandwidths.count != 1)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "the results hold measured exchanges, and a prediction needs their "
+                           "network: give --link FILE (`gcbench-mpi --calibrate -o FILE` measures "
+                           "it) or one --bandwidth");
     return err;
 }
 
@@ -236,6 +244,26 @@ static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size
     return err;
 }
 
+/* Sends and prints the measured exchanges beside their predictions. */
+static int run_truths(struct payoff *c, struct gcb_diag *diag)
+{
+    struct gcb_link link = c->plan.link;
+    struct gcb_row row;
+    int err = 0;
+
+    link.bandwidth = c->plan.bandwidths.values[0];
+    gcb_truths_judge(&c->truths, &link);
+    for (size_t i = 0; !err && i < c->truths.count && out_wants_rows(&c->report); i++) {
+        gcb_truth_row(&row, &c->truths, &c->truths.items[i], &link);
+        err = out_put(&c->report, &row, diag);
+    }
+    if (err || !c->report.table)
+        return err;
+    if (c->cases.count)
+        fputc('\n', c->report.out);
+    return payoff_show_truths(&c->report, &c->truths, &link, diag);
+}
+
 /* Computes, sends and prints one group of cases after another. */
 static int run_exchange(struct payoff *c, struct gcb_diag *diag)
 {
@@ -261,12 +289,13 @@ static int run_exchange(struct payoff *c, struct gcb_diag *diag)
     }
     if (!err && c->stages_shown)
         payoff_show_symbols(&c->report);
-    if (err || !c->report.table || interrupt_seen())
-        return err;
-    if (!c->report.quiet)
-        payoff_show_left_out(&c->report, all->left_out);
-    payoff_show_answer(&c->report, c->places, c->place_count);
-    return 0;
+    if (!err && c->report.table && !interrupt_seen()) {
+        if (!c->report.quiet)
+            payoff_show_left_out(&c->report, all->left_out);
+        if (all->count)
+            payoff_show_answer(&c->report, c->places, c->place_count);
+    }
+    return err || c->truths.count == 0 || interrupt_seen() ? err : run_truths(c, diag);
 }
 
 static int run_fft(struct payoff *c, struct gcb_diag *diag)
@@ -345,6 +374,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
     gcb_free(c.points);
     gcb_free(c.places);
     gcb_payoff_cases_fini(&c.cases);
+    gcb_truths_fini(&c.truths);
     return err;
 }
 
@@ -370,6 +400,7 @@ const struct cmd cmd_payoff = {
                 "  gcbench payoff --bandwidth 10Gb --workers 8,64 --compute 80ms r.json\n"
                 "  gcbench payoff --model-bytes 250M --bandwidth 1Gb..99Gb/9 --format csv r.json\n"
                 "  gcbench payoff --model-bytes 100M --method fft --method qsgd\n"
+                "  gcbench payoff --link link.json exchanges.json\n"
                 "  gcbench payoff --stage-gbps transform=71,select=30,quantise=600,index=67\n"
                 "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
     .details =
@@ -381,6 +412,7 @@ const struct cmd cmd_payoff = {
         "exchange; add is the time of adding up messages, decoding and weighting. x bf16: speed-up "
         "over the fastest of fp32, fp16 and bf16. exposed: the part of the exchange that --compute "
         "does not hide.\n"
+        "If RESULTS hold exchanges that gcbench-mpi measured, they are compared with predictions.\n"
         "-v prints full verdicts with the ways of sending, and the FFT paper's condition with "
         "measured stages. Bandwidths "
         "are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it leaves out.\n",

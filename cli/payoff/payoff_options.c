@@ -17,9 +17,15 @@ const struct opt_row payoff_own_rows[] = {
     {.name = "latency", .type = OPT_DURATION, .offset = offsetof(struct payoff_own, latency),
      .initial = NAN,
      .help = "latency of one step of an exchange (default 20us)"},
+    {.name = "link", .metavar = "FILE", .type = OPT_TEXT, .offset = offsetof(struct payoff_own, link),
+     .help = "instead of --bandwidth and --latency: the network as `gcbench-mpi --calibrate -o FILE` measured it"},
+    {.name = "import", .metavar = "FILE", .type = OPT_LIST,
+     .offset = offsetof(struct payoff_own, imports),
+     .help = "the same from a log of osu_latency, osu_bw, osu_allreduce or osu_allgather, or of nccl-tests' "
+             "all_reduce_perf or all_gather_perf; repeatable"},
     {.name = "workers", .metavar = "N", .type = OPT_LIST,
      .offset = offsetof(struct payoff_own, workers),
-     .help = "number of workers, a list, or a range 2..128, which doubles; repeatable (default 8)"},
+     .help = "number of workers, a list, or a range 2..128, which doubles; repeatable (default 8, or those of --link)"},
     {.name = "nodes", .metavar = "NxP", .type = OPT_TEXT,
      .offset = offsetof(struct payoff_own, nodes),
      .help = "N nodes of P workers that share the node's link; instead of --workers"},
@@ -212,6 +218,10 @@ static int read_grids(struct payoff_plan *p, const struct payoff_own *own, struc
     static const char *const usual[] = {"1Gb,10Gb,25Gb,100Gb", "10Gb,25Gb,40Gb,56Gb", "10Gb"};
     int err = 0;
 
+    if (p->link.curve)
+        p->bandwidths.values[p->bandwidths.count++] = p->curve.bandwidth;
+    if (p->link.curve && p->curve.workers && own->workers.count == 0)
+        p->workers.values[p->workers.count++] = p->curve.workers;
     for (size_t i = 0; !err && i < own->bandwidth.count; i++)
         err = gcb_payoff_grid_bandwidths(&p->bandwidths, own->bandwidth.items[i], diag);
     for (size_t i = 0; !err && i < own->workers.count; i++)
@@ -220,6 +230,27 @@ static int read_grids(struct payoff_plan *p, const struct payoff_own *own, struc
         err = gcb_payoff_grid_bandwidths(&p->bandwidths, usual[p->mode], diag);
     if (!err && p->workers.count == 0)
         err = gcb_payoff_grid_workers(&p->workers, "8", diag);
+    return err;
+}
+
+/* Reads the measured network. */
+static int read_curve(struct payoff_plan *p, const struct payoff_own *own, struct gcb_diag *diag)
+{
+    struct gcb_payoff_grid workers = {.count = 0};
+    int err = 0;
+
+    if (own->link)
+        err = gcb_curve_read(&p->curve, own->link, diag);
+    for (size_t i = 0; !err && i < own->workers.count && own->imports.count; i++)
+        err = gcb_payoff_grid_workers(&workers, own->workers.items[i], diag);
+    if (!err && own->imports.count)
+        err = gcb_curve_import(&p->curve, own->imports.items, own->imports.count,
+                               workers.count == 1 ? (unsigned)workers.values[0] : 0, diag);
+    if (!err && (own->link || own->imports.count)) {
+        p->link.curve = &p->curve;
+        p->link.bandwidth = p->curve.bandwidth;
+        p->link.latency = gcb_curve_at(&p->curve, GCB_PATTERN_SHIFT, GCB_BOUND_MEDIAN, 0.0);
+    }
     return err;
 }
 
@@ -274,6 +305,7 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
     const struct payoff_papers *papers = &o->papers;
     const struct payoff_own *own = &o->own;
     const bool exchange = p->mode == PAYOFF_EXCHANGE, fft = p->mode == PAYOFF_FFT;
+    const bool network = own->link || own->imports.count;
     const bool exec =
         o->exec.device || o->exec.threads || o->exec.isa || o->exec.fft_plan || o->exec.seed;
     const struct {
@@ -293,6 +325,11 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
                        own->cores > 0.0 || own->host_copy),
          "--compute, --messages, --bucket-bytes, --buckets, --nodes, --inner-steps, --coding-gbps, "
          "--cores-per-worker and --host-copy have no meaning with --stage-gbps or --density"},
+        {own->link && own->imports.count, "--link and --import both give the network: give one"},
+        {network && (own->bandwidth.count || !isnan(own->latency)),
+         "--link and --import replace --bandwidth and --latency: leave these out"},
+        {network && (!exchange || own->nodes),
+         "--link and --import have no meaning with --nodes, --stage-gbps or --density"},
         {!own->nodes != !own->intra, "--nodes and --intra belong together"},
         {own->nodes && own->workers.count,
          "--nodes says how many workers there are: leave out --workers"},
@@ -348,6 +385,8 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
     err = check(out, o, operands, diag);
     if (!err)
         err = read_texts(out, &o->own, diag);
+    if (!err)
+        err = read_curve(out, &o->own, diag);
     out->redsync = (struct gcb_redsync){
         .bytes = out->model.bytes > 0.0 ? out->model.bytes : NAN,
         .density = o->papers.density,

@@ -2,6 +2,7 @@
 #define CLI_PAYOFF_PAYOFF_OPTIONS_H
 
 #include "cli/base/options.h"
+#include "src/tool/payoff/curve_import.h"
 #include "src/tool/payoff/payoff_grid.h"
 #include "src/tool/payoff/payoff_verdict.h"
 
@@ -12,6 +13,8 @@ struct payoff_own {
     int collective;          /* enum gcb_topology */
     int servers;             /* number of servers; 0: the default, 1 */
     uint64_t model_bytes, messages, bucket_bytes;
+    const char *link;
+    struct opt_list imports;
     const char *nodes, *intra, *params, *host_copy, *buckets;
     double coding_gbps, cores; /* 0: not given */
     int inner_steps;           /* 0: not given */
@@ -43,7 +46,8 @@ enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };
 struct payoff_plan {
     enum payoff_mode mode;
     struct gcb_payoff_grid bandwidths, workers;
-    struct gcb_link link; /* its bandwidth and workers are set for each point */
+    struct gcb_link link;   /* its bandwidth and workers are set for each point */
+    struct gcb_curve curve; /* of --link or --import: link.curve */
     struct gcb_payoff_model model;
     double shares[PAYOFF_BUCKETS]; /* for model.shares */
     struct gcb_fft_stages stages;  /* for PAYOFF_FFT */

@@ -132,7 +132,7 @@ static char *size_text(char *out, double bytes)
 static void describe_network(char *out, size_t size, const struct payoff_view *v)
 {
     const struct gcb_link *link = &v->points->link;
-    char latency[32], rate[32];
+    char latency[32], rate[32], name[48];
 
     gcb_append(out, size, ", %u workers", link->workers);
     if (link->per_node > 1)
@@ -140,7 +140,10 @@ static void describe_network(char *out, size_t size, const struct payoff_view *v
                    gcb_payoff_bandwidth_text(rate, link->intra));
     if (link->topology != GCB_TOPOLOGY_BEST)
         gcb_append(out, size, ", %s", gcb_topology_names[link->topology]);
-    gcb_append(out, size, ", %s latency", gcb_seconds(latency, link->latency));
+    if (link->curve)
+        gcb_append(out, size, ", network of %s", gcb_escape(name, sizeof(name), link->curve->path));
+    else
+        gcb_append(out, size, ", %s latency", gcb_seconds(latency, link->latency));
     if (v->bandwidths == 1)
         gcb_append(out, size, ", %s", gcb_payoff_bandwidth_text(rate, link->bandwidth));
 }

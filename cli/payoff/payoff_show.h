@@ -5,6 +5,7 @@
 #include "cli/payoff/payoff_options.h"
 #include "src/tool/payoff/payoff_answer.h"
 #include "src/tool/payoff/payoff_rows.h"
+#include "src/tool/payoff/truth.h"
 
 /*
  * Prints the results for people. Each group of cases and number of workers has a table. With one bandwidth, the table
@@ -35,6 +36,10 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
                         const struct gcb_payoff_grid *bandwidths);
 /* Explains the symbols of the FFT paper's condition. */
 void payoff_show_symbols(const struct out_report *report);
+
+/* Prints a table of measured exchanges and their predictions for each group, and what they say together. */
+int payoff_show_truths(const struct out_report *report, const struct gcb_truths *truths,
+                       const struct gcb_link *link, struct gcb_diag *diag);
 
 /* Print the papers' own models for the numbers that the options give. */
 int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages *stages,

@@ -645,6 +645,8 @@ timeout --foreground -s INT 1 "$GCBENCH" payoff --model-bytes 100M >"$out" 2>"$e
 says "gcbench: interrupted"
 tr -s '\n ' '  ' <"$err" >>"$tmp/said"
 
+. "$here/payoff_link.sh"
+
 # ---- every sentence was printed at least once above ----
 check "every sentence" python3 "$here/check_sentences.py" "$tmp/said" "$here"/../../src/tool/payoff/*.c \
     "$here"/../../cli/payoff/*.c

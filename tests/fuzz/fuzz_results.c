@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "src/tool/page/page.h"
-#include "src/tool/payoff/payoff_cases.h"
+#include "src/tool/payoff/truth.h"
 #include "src/tool/plot/plot.h"
 #include "src/tool/regress/compare.h"
 #include "tests/fuzz/fuzz.h"
@@ -38,8 +38,9 @@ static void read_for_payoff(const char *path)
 {
     struct gcb_payoff_reader *reader = NULL;
     struct gcb_payoff_cases cases = {.items = NULL};
+    struct gcb_truths truths = {.items = NULL};
     struct gcb_diag diag = {0};
-    int err = gcb_payoff_reader_create(&reader, &diag);
+    int err = gcb_payoff_reader_create(&reader, &truths, &diag);
 
     if (!err)
         err = gcb_payoff_reader_file(reader, path, &diag);
@@ -48,6 +49,7 @@ static void read_for_payoff(const char *path)
     fuzz_require_status(err, &diag, allowed);
     gcb_payoff_reader_destroy(reader);
     gcb_payoff_cases_fini(&cases);
+    gcb_truths_fini(&truths);
 }
 
 /* Everything of a plot except gnuplot. */

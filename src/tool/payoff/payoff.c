@@ -1,8 +1,7 @@
 #include "src/tool/payoff/payoff.h"
 
 #include <math.h>
-
-#include "src/lib/codec/method.h"
+#include <string.h>
 
 const char *const gcb_topology_names[] = {"best", "ring", "allgather", "ps", NULL};
 
@@ -20,6 +19,8 @@ struct way {
     /* how often one worker encodes, decodes, adds to sums of messages, finishes such sums, and adds values */
     double encodes, decodes, sums, finishes, adds;
     double averages; /* passes over the gradient that only scale it */
+    double pairs,
+        paired; /* steps in which two nodes send to each other, and the part of `bytes` in them */
 };
 #define WAYS 11
 
@@ -33,25 +34,58 @@ static void list_ways(struct way out[WAYS], double n, double servers)
                               twoshot = GCB_COLLECTIVE_TWOSHOT;
     const double shuffled = lg / 2.0 + part; /* bytes of a two-shot in 2 lg steps */
     const double pieces = 2.0 * (n - 1.0) - 2.0 * part;
+    /* steps of Bruck's algorithms go to one node and come from another, except the last step with a power of two nodes; those
+     * between all pairs of nodes, except the one to the opposite node */
+    const double last = exp2(lg) > n ? 0.0 : 1.0, opposite = fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
     /* clang-format off */
     const struct way ways[WAYS] = {
-        /* collective, topology, algorithm,  steps, bytes, headers, size_steps,  encodes, decodes, sums, finishes, adds, averages */
-        {gather, ring, "ring",               n - 1, n - 1, 0, lg,                1, 0, n, 1, 0, 0},
-        {gather, tree, "doubling",           lg, n - 1, 0, lg,                   1, 0, n, 1, 0, 0},
-        {reduce, ring, "ring",               2 * (n - 1), 2 * part, 0, 0,   1, 1, 0, 0, part, 0},
-        {reduce, tree, "halving",            2 * lg, 2 * part, 0, 0,             1, 1, 0, 0, part, 0},
-        {reduce, best, "doubling",           lg, lg, 0, 0,                       1, 1, 0, 0, lg, 0},
-        {twoshot, ring, "pairwise",          2 * (n - 1), 2 * part, pieces, 2 * lg, again, 1, 1, 1 / n, 0, again},
-        {twoshot, tree, "tree",              2 * lg, shuffled, shuffled * (n - 1), 2 * lg, again, 1, 1, 1 / n, 0, again},
-        {GCB_COLLECTIVE_OKTOPK, ring, "pairwise", 2 * (n + lg), 3 * part, 0, 2 * lg, 1, 0, 2, 1, 0, 0},
-        {GCB_COLLECTIVE_SPARDL, tree, "tree", 2 * lg, 2 * part, 0, 2 * lg,       1, 0, 2, 1, 0, 0},
-        {reduce, ps, "server",               2, 2 * n * s, 0, 0,                 1, 1, 0, 0, (n - 1) * s, 0},
-        {gather, ps, "server",               2, 2 * n * s, 0, 2,                 1 + s, 1, n * s, s, 0, 0},
+        /* collective, topology, algorithm,  steps, bytes, headers, size_steps,  encodes, decodes, sums, finishes, adds, averages, pairs, paired */
+        {gather, ring, "ring",               n - 1, n - 1, 0, lg,                1, 0, n, 1, 0, 0,                0, 0},
+        {gather, tree, "doubling",           lg, n - 1, 0, lg,                   1, 0, n, 1, 0, 0,                last, last * n / 2},
+        {reduce, ring, "ring",               2 * (n - 1), 2 * part, 0, 0,        1, 1, 0, 0, part, 0,             0, 0},
+        {reduce, tree, "halving",            2 * lg, 2 * part, 0, 0,             1, 1, 0, 0, part, 0,             2 * lg, 2 * part},
+        {reduce, best, "doubling",           lg, lg, 0, 0,                       1, 1, 0, 0, lg, 0,               lg, lg},
+        {twoshot, ring, "pairwise",          2 * (n - 1), 2 * part, pieces, 2 * lg, again, 1, 1, 1 / n, 0, again, opposite, opposite / n},
+        {twoshot, tree, "tree",              2 * lg, shuffled, shuffled * (n - 1), 2 * lg, again, 1, 1, 1 / n, 0, again, 2 * last, last},
+        {GCB_COLLECTIVE_OKTOPK, ring, "pairwise", 2 * (n + lg), 3 * part, 0, 2 * lg, 1, 0, 2, 1, 0, 0,            opposite, opposite * 1.5 / n},
+        {GCB_COLLECTIVE_SPARDL, tree, "tree", 2 * lg, 2 * part, 0, 2 * lg,       1, 0, 2, 1, 0, 0,                2 * last, last},
+        {reduce, ps, "server",               2, 2 * n * s, 0, 0,                 1, 1, 0, 0, (n - 1) * s, 0,      0, 0},
+        {gather, ps, "server",               2, 2 * n * s, 0, 2,                 1 + s, 1, n * s, s, 0, 0,        0, 0},
     };
     /* clang-format on */
 
     for (size_t i = 0; i < WAYS; i++)
         out[i] = ways[i];
+}
+
+/* The time of measured steps without the time for their bytes, which all steps share evenly. */
+static double steps_latency(const struct gcb_link *link, enum gcb_pattern pattern,
+                            enum gcb_bound bound, double steps, double bytes)
+{
+    if (!(steps > 0.0))
+        return 0.0;
+    return steps * gcb_curve_at(link->curve, pattern, bound, bytes / steps) -
+           bytes / link->curve->bandwidth;
+}
+
+/* The latency of all steps of a way, which moves `bytes` bytes through a node's link in `transfers` transfers. */
+static double way_latency(const struct way *way, const struct gcb_link *link, enum gcb_bound bound,
+                          double transfers, double bytes)
+{
+    const double paired = bytes * way->paired / way->bytes;
+
+    if (!link->curve)
+        return way->steps * transfers * link->latency;
+    return steps_latency(link, GCB_PATTERN_PAIR, bound, transfers * way->pairs, paired) +
+           steps_latency(link, GCB_PATTERN_SHIFT, bound, transfers * (way->steps - way->pairs),
+                         bytes - paired);
+}
+
+/* The time of steps that only exchange lengths. */
+static double size_latency(const struct gcb_link *link, enum gcb_bound bound, double steps)
+{
+    return steps *
+           (link->curve ? gcb_curve_at(link->curve, GCB_PATTERN_SHIFT, bound, 8.0) : link->latency);
 }
 
 /*
@@ -97,7 +131,9 @@ static void take_way(struct gcb_payoff_times *out, const struct way *way,
         .adds = way->sums + way->adds,
         .steps = way->steps * load->transfers,
         .link_bytes = way->bytes * load->bytes + way->headers * load->headers,
-        .sizes = load->sizes ? way->size_steps * load->transfers * link->latency : 0.0,
+        .sizes = load->sizes
+                     ? size_latency(link, GCB_BOUND_MEDIAN, way->size_steps * load->transfers)
+                     : 0.0,
         .step = NAN,
         .exposed = NAN,
     };
@@ -105,8 +141,9 @@ static void take_way(struct gcb_payoff_times *out, const struct way *way,
         out->add = (way->sums * load->sum + way->finishes * load->finish) / p;
     if (way->adds > 0.0)
         out->add = way->adds * load->add / p;
-    out->wire = out->steps * link->latency + out->link_bytes / link->bandwidth;
-    latency = out->steps * link->latency + out->sizes;
+    latency = way_latency(way, link, GCB_BOUND_MEDIAN, load->transfers, out->link_bytes);
+    out->wire = latency + out->link_bytes / link->bandwidth;
+    latency += out->sizes;
     if (p > 1.0) {
         out->add += others * (values ? load->add : load->add_gradient);
         out->inside = 2.0 * ceil(log2(p)) * load->transfers * link->latency +
@@ -158,6 +195,42 @@ bool gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *li
     take_best(out, ways, GCB_TOPOLOGY_BEST, link,
               load); /* such as a two-shot, which no server has */
     return false;
+}
+
+double gcb_payoff_wire(const struct gcb_link *link, const struct gcb_payoff_rounds *rounds,
+                       enum gcb_bound bound)
+{
+    const double n = (double)link->workers, part = (n - 1.0) / n;
+    const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
+    const double best = gather ? n - 1.0 : 2.0 * part; /* bytes of the best known way */
+    const double opposite = fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
+    /* an all-to-all between all pairs of nodes: one step to each */
+    const struct way pairwise = {
+        .steps = n - 1.0, .bytes = part, .pairs = opposite, .paired = opposite / n};
+    struct way ways[WAYS];
+    double least = INFINITY;
+
+    list_ways(ways, n, 1.0);
+    if (!(rounds->count > 0.0))
+        return 0.0;
+    if (rounds->collective == GCB_COLLECTIVE_TWOSHOT)
+        return way_latency(&pairwise, link, bound, rounds->count, rounds->bytes) +
+               rounds->bytes / link->bandwidth;
+    for (size_t i = 0; i < WAYS; i++) {
+        const double bytes = rounds->bytes * ways[i].bytes / best;
+
+        if (ways[i].collective != rounds->collective || ways[i].topology == GCB_TOPOLOGY_PS ||
+            (rounds->algorithm && strcmp(ways[i].algorithm, rounds->algorithm) != 0))
+            continue;
+        least = fmin(least, way_latency(&ways[i], link, bound, rounds->count, bytes) +
+                                bytes / link->bandwidth);
+    }
+    return least;
+}
+
+double gcb_payoff_sizes(const struct gcb_link *link, double rounds, enum gcb_bound bound)
+{
+    return size_latency(link, bound, rounds * ceil(log2((double)link->workers)));
 }
 
 /* ---- comparisons ---- */

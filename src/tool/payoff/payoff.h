@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/lib/codec/method.h"
+#include "src/tool/payoff/curve.h"
+
 /*
  * The time of one exchange of a gradient between workers, from measured times of coding and an assumed network.
  * docs/payoff.md explains the model, its sources and its limits. Everything is in seconds, bytes, and bytes per second.
@@ -20,8 +23,11 @@ extern const char *const gcb_topology_names[];
 
 struct gcb_link {
     enum gcb_topology topology;
-    double bandwidth;  /* of each node's link, in each direction */
-    double latency;    /* time of one step without the time for its bytes */
+    double bandwidth; /* of each node's link, in each direction */
+    double latency;   /* time of one step without the time for its bytes */
+    /* If not NULL, measured times replace the latency: a step takes what the curve says for its bytes. At another bandwidth than
+     * the curve's own, the time for the bytes changes, and the rest stays. */
+    const struct gcb_curve *curve;
     unsigned workers;  /* a multiple of per_node; more than one node */
     unsigned servers;  /* for GCB_TOPOLOGY_PS: servers that share the gradient; 1 or more */
     unsigned per_node; /* workers in a node, which share its link; 1 or more */
@@ -73,6 +79,21 @@ struct gcb_payoff_times {
  * the fastest of all. */
 bool gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *link,
                          const struct gcb_load *load);
+
+/* Rounds of one kind, in which all workers exchange bytes with a collective. */
+struct gcb_payoff_rounds {
+    enum gcb_collective
+        collective;        /* ALLGATHER; ALLREDUCE; TWOSHOT: only its first half, the all-to-all */
+    const char *algorithm; /* "ring", "doubling", or NULL: the fastest */
+    double count;
+    double
+        bytes; /* of all rounds, through one worker's link if they travel in the best known way */
+};
+/* Returns the time that the rounds take on the wire, without adding. */
+double gcb_payoff_wire(const struct gcb_link *link, const struct gcb_payoff_rounds *rounds,
+                       enum gcb_bound bound);
+/* Returns the time to exchange the lengths of messages before `rounds` rounds. */
+double gcb_payoff_sizes(const struct gcb_link *link, double rounds, enum gcb_bound bound);
 
 /* Loads that a method has to beat: the fastest counts. */
 struct gcb_rivals {

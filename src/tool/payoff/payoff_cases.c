@@ -8,6 +8,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/payoff/truth.h"
 #include "src/tool/rows/results.h"
 
 /* A case while its rows are read. */
@@ -27,9 +28,10 @@ struct builder {
 struct gcb_payoff_reader {
     struct builder *items;
     size_t count, cap;
-    json_t *case_index;  /* maps the key of a case to its index in items */
-    json_t *group_index; /* maps the key of a group to its number */
-    json_t *environment; /* the file's last environment row, or NULL */
+    json_t *case_index;        /* maps the key of a case to its index in items */
+    json_t *group_index;       /* maps the key of a group to its number */
+    json_t *environment;       /* the file's last environment row, or NULL */
+    struct gcb_truths *truths; /* may be NULL */
 };
 
 /* The texts of a case, cut to `size` bytes. All cases of a group have the same texts, except the first text (the spec)
@@ -59,12 +61,14 @@ void gcb_payoff_case_fini(struct gcb_payoff_case *c)
     gcb_free(c->path);
 }
 
-int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *diag)
+int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_truths *truths,
+                             struct gcb_diag *diag)
 {
     struct gcb_payoff_reader *r = gcb_alloc_zero(1, sizeof(*r));
 
     *out = r;
     if (r) {
+        r->truths = truths;
         r->case_index = json_object();
         r->group_index = json_object();
     }
@@ -341,6 +345,8 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
     if (row->kind == GCB_RECORD_ENVIRONMENT)
         keep_environment(r, row->json);
+    if (row->kind == GCB_RECORD_RACE && r->truths)
+        return gcb_truths_add(r->truths, row, diag);
     if (!result && row->kind != GCB_RECORD_SUMMARY)
         return 0;
     if (!method || !gcb_results_text(row->json, GCB_FIELD_SPEC))
@@ -519,13 +525,14 @@ int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_case
         if (!r->items[i].dropped)
             finish_case(&out->items[out->count++], &r->items[i]);
     gcb_payoff_label_cases(out);
-    if (out->count)
+    if (out->count || (r->truths && r->truths->count))
         return 0;
     if (*out->left_out)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "no method can be judged: %s", out->left_out);
     return gcb_diag_set(diag, GCB_E_CORRUPT,
                         "the results have no method with times; `bench --results` and "
-                        "`compress --results` write them");
+                        "`compress --results` write them, and `gcbench-mpi --results` of 2 or more "
+                        "ranks");
 }
 
 const struct gcb_payoff_case *gcb_payoff_find_baseline(const struct gcb_payoff_cases *cases,

@@ -74,7 +74,10 @@ struct gcb_payoff_cases {
 };
 
 struct gcb_payoff_reader;
-int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *diag);
+struct gcb_truths;
+/* `truths` gets the measured exchanges; NULL: they are not wanted. */
+int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_truths *truths,
+                             struct gcb_diag *diag);
 /* Reads a file; "-" is standard input. May return GCB_E_IO, GCB_E_CORRUPT or GCB_E_NOMEM. */
 int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag);
 /* Reads one row of any record, as if the row were in a file of the name `path`. */
@@ -82,7 +85,7 @@ int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const j
                           struct gcb_diag *diag);
 /* Moves the cases to *out, which is released with gcb_payoff_cases_fini. Leaves out methods with incomplete results, and
  * cases with warm caches that were also measured with cold ones. After that the reader can only be destroyed. Returns
- * GCB_E_CORRUPT if no method is left. */
+ * GCB_E_CORRUPT if no method is left and no exchange was read. */
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
                              struct gcb_diag *diag);
 void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r); /* the argument may be NULL */
@@ -95,6 +98,9 @@ void gcb_payoff_case_fini(struct gcb_payoff_case *c);        /* frees the texts 
  */
 int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size_t count,
                       struct gcb_diag *diag);
+
+/* Does a spec of --method name this method with this spec and label? */
+bool gcb_payoff_names(const char *wanted, const char *method, const char *spec, const char *label);
 
 /*
  * Sets the labels of all cases: the method, the parameters in which it differs from other cases of this method in the

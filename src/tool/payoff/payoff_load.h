@@ -37,14 +37,12 @@ struct gcb_payoff_scale {
 #define GCB_PAYOFF_BYTES_MISS 0.5
 #define GCB_PAYOFF_TIMES_MISS 0.75 /* larger than for bytes: large messages leave the caches */
 
-/* A load with the medians, and with the ends of their intervals. Fitted lines widen an interval by their error. */
-enum gcb_bound { GCB_BOUND_LOW, GCB_BOUND_MEDIAN, GCB_BOUND_HIGH, GCB_BOUNDS };
-
 enum gcb_baseline { GCB_BASELINE_FP32, GCB_BASELINE_FP16, GCB_BASELINE_BF16, GCB_BASELINES };
 extern const char *const gcb_baseline_names[]; /* "fp32", "fp16", "bf16" */
 
 /* The loads of a method and of the baselines for the same gradient. */
 struct gcb_payoff_loads {
+    /* with the medians, and with the ends of their intervals; fitted lines widen an interval by their error */
     struct gcb_load method[GCB_BOUNDS];
     struct gcb_load
         lossy; /* with medians, by collectives that compress sums again; without any if there is none */

@@ -32,6 +32,7 @@ static void put_link(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_text(row, GCB_FIELD_COLLECTIVE, t->collective);
     gcb_row_text(row, GCB_FIELD_ALGORITHM, t->algorithm);
     gcb_row_u64(row, GCB_FIELD_WORKERS, link->workers);
+    gcb_row_text(row, GCB_FIELD_LINK_FILE, link->curve ? link->curve->path : NULL);
     gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * link->bandwidth);
     gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, link->latency);
     gcb_row_u64(row, GCB_FIELD_WORKERS_PER_NODE, link->per_node);

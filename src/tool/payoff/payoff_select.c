@@ -4,26 +4,26 @@
 #include "src/lib/base/text.h"
 #include "src/tool/payoff/payoff_cases.h"
 
-/* Does the spec name the method of the case? */
-static bool has_method(const struct gcb_payoff_case *c, const char *spec)
+/* Does the spec name the method? */
+static bool is_method(const char *method, const char *spec)
 {
     const size_t name = strcspn(spec, ":");
 
-    return strlen(c->method) == name && strncmp(c->method, spec, name) == 0;
+    return strlen(method) == name && strncmp(method, spec, name) == 0;
 }
 
-static bool is_named(const char *wanted, const struct gcb_payoff_case *c)
+bool gcb_payoff_names(const char *wanted, const char *method, const char *spec, const char *label)
 {
     const char *at = wanted + strcspn(wanted, ":");
 
-    if (strcmp(wanted, c->label) == 0 || strcmp(wanted, c->spec) == 0)
+    if (strcmp(wanted, label) == 0 || strcmp(wanted, spec) == 0)
         return true;
-    if (!has_method(c, wanted))
+    if (!is_method(method, wanted))
         return false;
     while (*at) {
         const size_t length = strcspn(++at, ",");
 
-        if (length > 0 && !gcb_payoff_has_parameter(c->spec, at, length))
+        if (length > 0 && !gcb_payoff_has_parameter(spec, at, length))
             return false;
         at += length;
     }
@@ -38,13 +38,13 @@ static bool list_settings(char *out, size_t size, const struct gcb_payoff_cases 
     bool known = false;
 
     for (size_t i = 0; i < c->count; i++)
-        known |= has_method(&c->items[i], wanted);
+        known |= is_method(c->items[i].method, wanted);
     out[0] = '\0';
     for (size_t i = 0; i < c->count; i++) {
         const struct gcb_payoff_case *at = &c->items[i];
         const char *text = known ? at->label : at->method;
 
-        if (known && !has_method(at, wanted))
+        if (known && !is_method(at->method, wanted))
             continue;
         if (i > 0 && strcmp(text, known ? at[-1].label : at[-1].method) == 0)
             continue;
@@ -65,7 +65,7 @@ static int mark_wanted(bool *keep, const struct gcb_payoff_cases *c, const char 
     bool found = false, known;
 
     for (size_t i = 0; i < c->count; i++)
-        if (is_named(wanted, &c->items[i]))
+        if (gcb_payoff_names(wanted, c->items[i].method, c->items[i].spec, c->items[i].label))
             keep[i] = found = true;
     if (found)
         return 0;

@@ -1,0 +1,139 @@
+#include "src/tool/payoff/curve.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/rows/results.h"
+
+const char *const gcb_pattern_names[] = {"shift", "pair", NULL};
+
+/* ---- reading times off ---- */
+
+static double seconds_of(const struct gcb_curve_point *p, enum gcb_bound bound)
+{
+    if (!isnan(p->seconds[bound]))
+        return p->seconds[bound];
+    return bound == GCB_BOUND_LOW ? 0.0 : INFINITY;
+}
+
+double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, enum gcb_bound bound,
+                    double bytes)
+{
+    const struct gcb_curve_line *line = &curve->lines[pattern];
+    const struct gcb_curve_point *a, *b;
+    double s, t;
+    size_t i = 0;
+
+    if (line->count == 0)
+        line = &curve->lines[GCB_PATTERNS - 1 - pattern];
+    while (i < line->count && line->points[i].bytes < bytes)
+        i++;
+    if (i == 0)
+        return seconds_of(&line->points[0], bound);
+    a = &line->points[i - 1];
+    s = seconds_of(a, bound);
+    if (i == line->count)
+        return s * bytes / a->bytes;
+    b = &line->points[i];
+    t = seconds_of(b, bound);
+    return isinf(s) || isinf(t) ? INFINITY
+                                : s + (t - s) * (bytes - a->bytes) / (b->bytes - a->bytes);
+}
+
+/* ---- making a curve ---- */
+
+int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
+                  const struct gcb_curve_point *point, struct gcb_diag *diag)
+{
+    struct gcb_curve_line *line = &curve->lines[pattern];
+    const double seconds = point->seconds[GCB_BOUND_MEDIAN];
+    size_t i = line->count;
+
+    if (!(point->bytes > 0.0) || !(seconds > 0.0) || isinf(point->bytes) || isinf(seconds))
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "sizes and times must be above 0");
+    if (line->count == GCB_CURVE_POINTS)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "more than %d sizes", GCB_CURVE_POINTS);
+    for (; i > 0 && line->points[i - 1].bytes >= point->bytes; i--)
+        if (!(line->points[i - 1].bytes > point->bytes))
+            return gcb_diag_set(
+                diag, GCB_E_CORRUPT,
+                "transfers of %.0f bytes twice: give the measurement of one network", point->bytes);
+    memmove(&line->points[i + 1], &line->points[i], (line->count - i) * sizeof(*point));
+    line->points[i] = *point;
+    line->count++;
+    return 0;
+}
+
+void gcb_curve_finish(struct gcb_curve *curve)
+{
+    const struct gcb_curve_line *line = &curve->lines[GCB_PATTERN_SHIFT];
+    const struct gcb_curve_point *last;
+
+    if (line->count == 0)
+        line = &curve->lines[GCB_PATTERN_PAIR];
+    last = &line->points[line->count - 1];
+    curve->bandwidth = last->bytes / last->seconds[GCB_BOUND_MEDIAN];
+}
+
+/* ---- link rows ---- */
+
+/* Puts the file and line before the text of an error. Returns it. */
+static int locate(int err, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    const struct gcb_diag inner = *diag;
+    char shown[256];
+
+    return gcb_diag_set(diag, err, "%s: line %" PRIu64 ": %s",
+                        gcb_escape(shown, sizeof(shown), row->path), row->line, inner.text);
+}
+
+static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct gcb_curve *curve = ctx;
+    const char *name = gcb_results_text(row->json, GCB_FIELD_PATTERN);
+    const uint64_t workers = gcb_results_u64(row->json, GCB_FIELD_WORKERS);
+    const struct gcb_curve_point point = {
+        .bytes = gcb_results_real(row->json, GCB_FIELD_BYTES),
+        .seconds = {gcb_results_real(row->json, GCB_FIELD_SECONDS_LOW),
+                    gcb_results_real(row->json, GCB_FIELD_SECONDS),
+                    gcb_results_real(row->json, GCB_FIELD_SECONDS_HIGH)},
+    };
+    int pattern = 0, err = 0;
+
+    if (row->kind != GCB_RECORD_LINK) /* a record that this version does not know */
+        return 0;
+    while (gcb_pattern_names[pattern] && name && strcmp(gcb_pattern_names[pattern], name) != 0)
+        pattern++;
+    if (!name || pattern == GCB_PATTERNS)
+        err = gcb_diag_set(diag, GCB_E_CORRUPT, "a link without the pattern `shift` or `pair`");
+    else if (workers < 2 || workers > UINT32_MAX)
+        err = gcb_diag_set(diag, GCB_E_CORRUPT, "a link needs 2 or more workers");
+    else if (curve->workers && curve->workers != workers)
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "a link of %" PRIu64 " workers after one of %u: give the measurement of "
+                           "one network",
+                           workers, curve->workers);
+    else
+        err = gcb_curve_add(curve, (enum gcb_pattern)pattern, &point, diag);
+    curve->workers = (unsigned)workers;
+    return err ? locate(err, row, diag) : 0;
+}
+
+int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag)
+{
+    char shown[256];
+    int err;
+
+    *out = (struct gcb_curve){.path = path};
+    err = gcb_results_read(path, GCB_RECORD_BIT(GCB_RECORD_LINK), read_row, out, diag);
+    if (!err && out->workers == 0)
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "%s: there are no `link` rows in this file; `gcbench-mpi --calibrate -o "
+                           "FILE` writes them, and --import reads logs of other tools",
+                           gcb_escape(shown, sizeof(shown), path));
+    if (!err)
+        gcb_curve_finish(out);
+    return err;
+}

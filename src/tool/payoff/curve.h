@@ -1,0 +1,55 @@
+#ifndef SRC_TOOL_PAYOFF_CURVE_H
+#define SRC_TOOL_PAYOFF_CURVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/lib/base/diag.h"
+
+/* The value itself (a median), and the ends of its 95 % interval. */
+enum gcb_bound { GCB_BOUND_LOW, GCB_BOUND_MEDIAN, GCB_BOUND_HIGH, GCB_BOUNDS };
+
+/*
+ * Measured times of one transfer by its size, while all workers send and receive. Over TCP the two directions between two
+ * workers share a connection and delay each other, so there is a line for each pattern.
+ */
+enum gcb_pattern {
+    GCB_PATTERN_SHIFT, /* to one worker, from another */
+    GCB_PATTERN_PAIR,  /* to a worker and from the same */
+    GCB_PATTERNS
+};
+extern const char *const gcb_pattern_names[]; /* "shift", "pair", NULL */
+
+#define GCB_CURVE_POINTS 64
+struct gcb_curve {
+    struct gcb_curve_line {
+        size_t count;
+        struct gcb_curve_point {
+            double bytes, seconds[GCB_BOUNDS]; /* an end that is not known is NAN */
+        } points[GCB_CURVE_POINTS];            /* from small to large */
+    } lines[GCB_PATTERNS];                     /* one of them may be empty */
+    const char *path;                          /* of the file; borrowed */
+    double bandwidth;                          /* bytes per second of the largest shift */
+    unsigned workers;                          /* that were measured; 0: unknown */
+};
+
+/*
+ * The time of one transfer. Between two measured sizes the time is interpolated linearly; below the smallest it is that of the
+ * smallest; above the largest it grows in proportion. A pattern without a line has the times of the other. An unknown lower end
+ * is 0, an unknown upper end INFINITY.
+ */
+double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, enum gcb_bound bound,
+                    double bytes);
+
+/* Reads the `link` rows of a result file. GCB_E_IO; GCB_E_CORRUPT, with file and line: not a result file, no such row, a
+ * damaged row, a size twice, or rows of several numbers of workers. */
+int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag);
+
+/* Adds a point to a curve that was zeroed. GCB_E_CORRUPT: a time or size that is not positive, a size twice, or too many. Then
+ * says what is wrong, without file and line. */
+int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
+                  const struct gcb_curve_point *point, struct gcb_diag *diag);
+/* Computes the bandwidth. Call it once, after the last point; there must be at least one. */
+void gcb_curve_finish(struct gcb_curve *curve);
+
+#endif

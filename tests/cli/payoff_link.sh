@@ -1,0 +1,147 @@
+# Part of payoff.sh: measured networks and measured exchanges, logs of other tools, and damaged files of both.
+net=$here/../data/net
+
+run payoff --link "$net/link.json" --format json --results "$tmp/truth.json" "$net/exchanges.json"
+exits 0
+check "NumPy-free twin" python3 "$here/check_truth.py" "$net/link.json" "$net/exchanges.json" "$tmp/truth.json"
+run payoff --link "$net/link.json" "$net/exchanges.json"
+exits 0
+narrow
+prints "4 workers, each with 1.0 MB in 1 message, Open MPI v4.1.4, network of"
+prints "note: \`library\`: predicted for the fastest algorithm"
+prints "decide agree"
+run payoff --link "$net/link.json" --method qsgd "$net/exchanges.json"
+check "only qsgd and the baselines" sh -c "grep -q qsgd '$out' && ! grep -q topk '$out'"
+run payoff --link "$net/link.json" --method nosuch "$net/exchanges.json"
+exits 2
+says "--method nosuch: not in the measured exchanges"
+run payoff "$net/exchanges.json"
+exits 2
+says "give --link FILE"
+grep -v '"algorithm": "\(library\|doubling\)"' "$net/exchanges.json" >"$tmp/ring.json"
+run payoff --bandwidth 100Mb --latency 100us "$tmp/ring.json"
+exits 0
+prints "bytes moved by: ring"
+sed 's/"workers": 4/"workers": 2/' "$tmp/ring.json" >"$tmp/two.json"
+run payoff --link "$net/link.json" "$tmp/two.json"
+prints "note: the network was measured with 4 workers, and not all exchanges had"
+sed 's/"wire_seconds": [0-9.e-]*/"wire_seconds": 1e-9/;s/"sizes_seconds": [0-9.e-]*/"sizes_seconds": 0/' "$tmp/ring.json" >"$tmp/fast.json"
+run payoff --link "$net/link.json" "$tmp/fast.json"
+prints "in no exchange does the wire take half of the time"
+
+damaged() { # WORDS SED: exchanges with a changed first row
+    head -n 1 "$net/exchanges.json" | sed "$2" >"$tmp/damaged.json"
+    run payoff --link "$net/link.json" "$tmp/damaged.json"
+    exits 1
+    says "$tmp/damaged.json: line 1: an exchange without $1"
+}
+damaged "method and spec" 's/"method": "topk"/"method": ""/'
+damaged "a number of workers" 's/"workers": 4/"workers": 0/'
+damaged "an algorithm" 's/"algorithm": "[a-z]*"/"algorithm": "tree"/'
+damaged "a time and elements" 's/"elements": [0-9]*/"elements": 0/'
+damaged "the times of its phases" 's/"encode_seconds": /"encode_seconds": -/'
+damaged "\`gather_rounds\` to \`size_rounds\`" 's/"gather_rounds"/"gather"/'
+head -n 1 "$net/exchanges.json" | sed 's/"status": "ok"/"status": "failed"/' >"$tmp/damaged.json"
+run payoff --link "$net/link.json" "$tmp/damaged.json"
+exits 1
+says "the results have no method with times"
+
+broken() { # WORDS SED: a damaged link file
+    sed "$2" "$net/link.json" >"$tmp/broken.json"
+    run payoff --link "$tmp/broken.json" "$net/exchanges.json"
+    exits 1
+    says "$1"
+}
+broken "line 3: a link without the pattern" '3s/shift/shuffle/'
+broken "line 2: a link needs 2 or more workers" '2s/"workers": 4/"workers": 1/'
+broken "line 5: a link of 3 workers after one of 4" '5s/"workers": 4/"workers": 3/'
+broken "line 2: transfers of 4 bytes twice" '2s/"bytes": 16/"bytes": 4/'
+broken "line 1: sizes and times must be above 0" '1s/"seconds": /"seconds": -/'
+broken "there are no \`link\` rows in this file" 's/"record": "link"/"record": "links"/'
+for i in 0 1 2 3 4 5 6 7; do
+    sed -n "s/\"bytes\": \([0-9]*\)/\"bytes\": \1$i/p" "$net/link.json"
+done >"$tmp/many.json"
+run payoff --link "$tmp/many.json" "$net/exchanges.json"
+exits 1
+says "more than 64 sizes"
+
+for options in "--link x --import y" "--link x --bandwidth 1Gb" "--import x --latency 1us" \
+    "--link x --nodes 2x2 --intra 1Gb" "--link x --density 0.1"; do
+    # shellcheck disable=SC2086
+    run payoff $options $([ "${options#*density}" != "$options" ] || echo r.json)
+    exits 2
+done
+
+# ---- logs ----
+fp32() { # SECONDS ALGORITHM OPTIONS...: fp32 of 4 MiB takes so long on the wire of a log
+    wanted=$1 algorithm=$2
+    shift 2
+    run payoff --model-bytes 4M --method topk --format json "$@"
+    exits 0
+    check "fp32 takes $wanted by $algorithm" python3 -c "
+import json
+row = next(r for r in map(json.loads, open('$out')) if r['record'] == 'payoff')
+assert (row['method'], row['algorithm']) == ('fp32', '$algorithm'), row
+assert abs(row['wire_seconds'] / ($wanted) - 1) < 1e-6, row['wire_seconds']"
+}
+# 14 steps of 512 KiB each, beyond the largest size of the log: 64 KiB in 12.72 us
+fp32 14*8*12.72e-6 ring --import "$net/osu_latency.log"
+# halving: 6 steps of 1.75 / 6 of 4 MiB, between 1 MiB at 12244.5 and 4 MiB at 12254.16 MB/s
+fp32 "6*(2**20/12244.5e6+(7/6-1)/3*(2**22/12254.16e6-2**20/12244.5e6))" halving --import "$net/osu_latency.log" --import "$net/osu_bw.log"
+# a collective takes what was measured: an all-reduce of 1 MiB takes 2159.77 us
+fp32 4*2159.77e-6 ring --import "$net/osu_allreduce.log" --workers 8
+# an all-gather of 64 KiB takes 412.33 us: 3 steps, which move 7 x 64 KiB
+fp32 "1.75*64*412.33e-6/7" ring --import "$net/osu_allgather.log" --workers 8
+check "the all-reduce of a log of nccl-tests" python3 -c "
+import json, subprocess
+def wire(size):
+    out = subprocess.run(['$GCBENCH', 'payoff', '--import', '$net/all_reduce_perf.log', '--model-bytes', size, '--method',
+                          'topk', '--format', 'json', '--bucket-bytes', '128M'], text=True, capture_output=True, check=True).stdout
+    row = next(r for r in map(json.loads, out.splitlines()) if r['record'] == 'payoff')
+    assert row['workers'] == 4
+    return row['wire_seconds']
+assert abs(wire('512') / 18.95e-6 - 1) < 1e-6 and abs(wire('128M') / 1284.1e-6 - 1) < 1e-6, wire('128M')"
+fp32 "2*121.30e-6" ring --import "$net/all_gather_perf.log"
+run payoff --import "$net/osu_allgather.log" "$net/exchanges.json"
+exits 2
+says "the table does not say how many processes took part: give this number as --workers"
+run payoff --import "$tmp/nosuch.log" --workers 2 "$net/exchanges.json"
+exits 1
+says "--import: cannot open"
+
+spoiled() { # FILE WORDS SED: a damaged log
+    sed "$3" "$net/$1" >"$tmp/spoiled.log"
+    run payoff --workers 4 --import "$tmp/spoiled.log" "$net/exchanges.json"
+    exits 1
+    says "$tmp/spoiled.log: line $2"
+}
+spoiled osu_latency.log "3: the table of a test that payoff does not read" 's/MPI Latency/MPI Multi Latency/'
+spoiled osu_latency.log "8: not a size and a positive number" '8s/[0-9.]*$/fast/'
+spoiled osu_latency.log "9: sizes must rise" '9s/^8 /2 /'
+spoiled osu_latency.log "23: a second table" '$a # OSU MPI Latency Test v7.4'
+spoiled osu_latency.log "0: the file ends without a table" 'd'
+spoiled all_reduce_perf.log "21: the log is cut: nccl-tests end with" '/Avg bus/d;/Out of/d'
+spoiled all_reduce_perf.log "16: not a row of the table" '16s/18.95/-/'
+spoiled all_reduce_perf.log "13: not the columns of nccl-tests" '13s/time/duration/g'
+spoiled all_reduce_perf.log "8: ranks must be numbered" '8s/Rank  1/Rank  0/'
+spoiled all_reduce_perf.log "19: needs 2 or more ranks" '/Rank/d'
+spoiled all_reduce_perf.log "23: busbw / algbw is neither" '19s/156.78/104.52/'
+spoiled all_reduce_perf.log "14: a second table" '13{p}'
+head -c 400 "$net/osu_latency.log" >"$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "the log is cut: this line has no end"
+{ head -n 5 "$net/osu_latency.log"; head -c 5000 /dev/zero | tr '\0' 1; echo; } >"$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "this line is too long, or has a zero byte"
+{ head -n 5 "$net/osu_latency.log"; for i in $(seq 65); do echo "$i 1.5"; done; } >"$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "too many sizes"
+run payoff --import "$net/osu_latency.log" --import "$net/osu_latency.log" "$net/exchanges.json"
+exits 1
+says "transfers of 1 bytes twice"
+run payoff --import "$net/all_reduce_perf.log" --import "$net/all_gather_perf.log" "$net/exchanges.json"
+exits 1
+says "another number of workers than in the files before"
