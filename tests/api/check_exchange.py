@@ -39,14 +39,15 @@ def sequential_sum(x):
 
 def cumulative_errors(gradients, updates):
     """As docs/replay.md defines them, in the order of additions of `replay`: sums over workers in float32, over steps and
-    elements in float64. An update is the average over four workers: four times it is exact."""
-    drift = np.zeros(N)
-    owed = np.zeros(N)
-    for step in range(STEPS):
-        of_step = np.zeros(N, np.float32)
-        for worker in range(WORKERS):
+    elements in float64. An update is the average over two or four workers: times their number it is exact."""
+    steps, workers, n = gradients.shape
+    drift = np.zeros(n)
+    owed = np.zeros(n)
+    for step in range(steps):
+        of_step = np.zeros(n, np.float32)
+        for worker in range(workers):
             of_step += gradients[step, worker]
-        drift += (updates[step] * np.float32(WORKERS)).astype(np.float64) - of_step.astype(np.float64)
+        drift += (updates[step] * np.float32(workers)).astype(np.float64) - of_step.astype(np.float64)
         owed += of_step.astype(np.float64)
         yield math.sqrt(sequential_sum(drift * drift) / sequential_sum(owed * owed))
 
@@ -82,4 +83,5 @@ def main(gcbench, exchange, rounds, script, sanitizer):
     sys.exit(failed != 0)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,430 @@
+"""Compressed gradients for DistributedDataParallel.
+
+    ddp = DistributedDataParallel(model)
+    state = gcbench.torch.Compression("topk:theta=0.99,memory=ef", model=ddp)
+    ddp.register_comm_hook(state, gcbench.torch.hook)
+
+Nothing else in the training loop changes. docs/training.md says what to choose, and which traps there are.
+"""
+import fnmatch
+import math
+import queue
+import re
+import threading
+import time
+from collections import deque
+from datetime import timedelta
+from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from ._exchange import Exchange
+from ._transport import Transport
+
+__all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
+
+Policy = Union[None, Mapping[str, str], Callable[[str, torch.nn.Parameter], Optional[str]]]
+Schedule = Callable[[int], float]
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def stepwise(values: Mapping[int, float]) -> Schedule:
+    """A value from each given step on: stepwise({0: 0.75, 500: 0.99})."""
+    points = sorted(values.items())
+    return lambda step: [value for first, value in points if first <= max(step, points[0][0])][-1]
+
+
+def warm_up(theta: float, steps: int, stages: int = 4) -> Schedule:
+    """DGC's warm-up: in `steps` steps the share that is sent shrinks from 1/4 in equal factors to 1 - theta."""
+    def at(step: int) -> float:
+        stage = min(stages, step * stages // steps + 1) if step < steps else stages + 1
+        return theta if stage > stages else round(1 - 0.25 * ((1 - theta) / 0.25) ** ((stage - 1) / stages), 6)
+    return at
+
+
+def root_of_lr(optimizer: torch.optim.Optimizer, theta: float) -> Schedule:
+    """theta times the square root of the learning rate's share of its first value (theta * theta = L * lr), rounded to 3
+    digits."""
+    first = float(optimizer.param_groups[0].get("initial_lr", optimizer.param_groups[0]["lr"]))
+    return lambda step: min(0.9999, round(theta * math.sqrt(float(optimizer.param_groups[0]["lr"]) / first), 3))
+
+
+class _Piece(NamedTuple):
+    """A part of a bucket's buffer: the gradient of one parameter."""
+    name: str
+    flat: torch.Tensor
+
+
+class _Group:
+    """Parameters that share a message, and what this worker keeps of them."""
+
+    def __init__(self, names: Sequence[str], spec: str, exchange: Exchange) -> None:
+        self.names, self.spec, self.exchange = tuple(names), spec, exchange
+        self.set: Dict[str, float] = {}
+
+
+class _Job(NamedTuple):
+    """A bucket that waits to be exchanged."""
+    step: int
+    values: Dict[str, float]  # of the schedule, and the "scale" of the gradients
+    pieces: List[_Piece]
+    buffer: torch.Tensor
+    last: bool
+    future: torch.futures.Future
+
+
+class Compression:
+    """What one worker keeps for gcbench.torch.hook.
+
+    spec           a method, "name:key=value,..." (docs/codecs/index.md)
+    model          the DistributedDataParallel module
+    process_group  a gloo group of the same ranks, which nothing else uses; default: a new one
+    policy         other methods for some parameters: {"*.bias": "fp16"} (the first pattern that matches its name), or a
+                   function of name and parameter that returns a method or None
+    per            "bucket": a message for each of DDP's buckets; "tensor": for each parameter. Default: "bucket", but
+                   "tensor" for powersgd, which needs matrices
+    schedule       parameters of `spec` that change: {"theta": stepwise({0: 0.75, 500: 0.99})}. Step 0 is the first; all
+                   workers must get the same values
+    start          steps that are exchanged without compression before the others; DDP makes its buckets anew in the second
+    scaler         a GradScaler: residuals follow its scale
+    overlap        exchange in a thread while the backward pass goes on
+    threads, seed  as in gcbench.Encoder
+    timeout        seconds to wait for another worker; only for the default process_group
+    """
+
+    def __init__(self, spec: str, *, model: DistributedDataParallel, process_group: Any = None, policy: Policy = None,
+                 per: Optional[str] = None, schedule: Optional[Mapping[str, Schedule]] = None, start: int = 2,
+                 scaler: Any = None, overlap: bool = True, threads: int = 1, seed: int = 1, timeout: float = 600.0) -> None:
+        if not isinstance(model, DistributedDataParallel):
+            raise TypeError(f"model is a {type(model).__name__}: give the DistributedDataParallel module; FSDP and "
+                            "DeepSpeed shard gradients, which this hook cannot compress")
+        if per not in (None, "bucket", "tensor"):
+            raise ValueError(f"per={per!r}: choose bucket or tensor")
+        self.spec, self.start, self.step = spec, start, -1
+        self.steps: Deque[Dict[str, float]] = deque(maxlen=1000)
+        self._per, self._policy, self._schedule = per, policy, dict(schedule or {})
+        self._scaler, self._scale, self._values = scaler, 1.0, {"scale": 1.0}
+        self._options = {"threads": threads, "seed": seed, "nonfinite": "raw"}
+        self._names = {id(p): name for name, p in model.module.named_parameters()}
+        self._parameters = dict(model.module.named_parameters())
+        self._transport = Transport(_own_group(model, process_group, timeout))
+        self._groups: Dict[Tuple[str, ...], _Group] = {}
+        self._order: List[Tuple[str, ...]] = []  # the groups in the order of their exchange
+        self._saved: Dict[str, Any] = {}
+        self._waiting: List[_Job] = []
+        self._first = 0
+        self._scratch = torch.empty(0)
+        self._error: Optional[BaseException] = None
+        self._now: Dict[str, float] = {}
+        for one in {spec, *self._policy_specs()}:  # a wrong method fails here, not in the first backward pass
+            Exchange(one, 64, worker=0, workers=1).close()
+        self._jobs: Optional[queue.SimpleQueue] = queue.SimpleQueue() if overlap else None
+        if self._jobs is not None:
+            threading.Thread(target=_work, args=(self._jobs,), name="gcbench", daemon=True).start()
+
+    def __del__(self) -> None:
+        if getattr(self, "_jobs", None) is not None:
+            self._jobs.put(None)
+
+    # What is compressed how
+
+    def _policy_specs(self) -> List[str]:
+        chosen = [self._spec_of(name) for name in self._parameters]
+        return [spec for spec in chosen if spec]
+
+    def _spec_of(self, name: str) -> str:
+        policy, parameter = self._policy, self._parameters[name]
+        if callable(policy):
+            return policy(name, parameter) or self.spec
+        return next((spec for pattern, spec in (policy or {}).items() if fnmatch.fnmatchcase(name, pattern)), self.spec)
+
+    def _split(self, names: Sequence[str]) -> List[Tuple[str, ...]]:
+        """The groups of a bucket: parameters with the same method share a message, except those of matrix methods."""
+        groups: Dict[Any, List[str]] = {}
+        for name in names:
+            spec = self._spec_of(name)
+            alone = self._per == "tensor" or (self._per is None and spec.startswith("powersgd"))
+            groups.setdefault((spec, name if alone else None), []).append(name)
+        return [tuple(group) for group in groups.values()]
+
+    def _group(self, names: Tuple[str, ...]) -> _Group:
+        group = self._groups.get(names)
+        if group is None:
+            spec = self._spec_of(names[0])
+            count = sum(self._parameters[name].numel() for name in names)
+            shape = tuple(self._parameters[names[0]].shape) if len(names) == 1 else None
+            exchange = Exchange(spec, count, worker=self._transport.rank, workers=self._transport.world,
+                                path=names[0], shape=shape or None, **self._options)
+            group = self._groups[names] = _Group(names, spec, exchange)
+            self._restore(group)
+        return group
+
+    # One step
+
+    def _reduce(self, bucket: Any) -> torch.futures.Future:
+        """What the hook does: queues a bucket, or exchanges it."""
+        if bucket.index() == 0:
+            self.step += 1
+            self._values = {key: at(self.step) for key, at in self._schedule.items()}
+            self._values["scale"] = float(self._scaler.get_scale()) if self._scaler is not None else 1.0
+        buffer = bucket.buffer()
+        if buffer.dtype not in _FLOATS or buffer.device.type != "cpu":
+            raise TypeError(f"the gradients are {buffer.dtype} on {buffer.device}: only float32, float16 and bfloat16 on "
+                            "the CPU are supported")
+        pieces = [_Piece(self._names[id(p)], g.view(-1)) for p, g in zip(bucket.parameters(), bucket.gradients())]
+        future: torch.futures.Future = torch.futures.Future()
+        job = _Job(self.step, self._values, pieces, buffer, bucket.is_last(), future)
+        if self._jobs is not None:
+            self._jobs.put((self, job))
+        else:
+            self._do(job)
+        return future.then(_result)
+
+    def _do(self, job: _Job) -> None:
+        try:
+            if self._error is not None:
+                raise RuntimeError(f"the exchange ended earlier: {self._error}")
+            self._exchange_bucket(job)
+        except BaseException as error:  # every waiting backward pass must end
+            message = self._fail(error)
+            for waiting in {id(one): one for one in [*self._waiting, job]}.values():
+                if not waiting.future.done():
+                    waiting.future.set_result(message)
+            self._waiting = []
+
+    def _exchange_bucket(self, job: _Job) -> None:
+        if not self._now or self._now["step"] != job.step:
+            self._waiting = []
+            self._now = dict(step=job.step, bytes=0, dense_bytes=0, encode_seconds=0.0, exchange_seconds=0.0,
+                             sum_seconds=0.0, copy_seconds=0.0)
+        self._now["dense_bytes"] += job.buffer.numel() * job.buffer.element_size()
+        done = self._plain(job) if job.step < self.start else self._compressed(job)
+        if job.last:
+            self.steps.append(dict(self._now, ratio=self._now["dense_bytes"] / max(1, self._now["bytes"])))
+        for one in done:
+            one.future.set_result(one.buffer)
+
+    def _plain(self, job: _Job) -> List[_Job]:
+        values = job.buffer.float().div(self._transport.world)
+        dist.all_reduce(values, group=self._transport.group)
+        self._now["bytes"] += 4 * values.numel()
+        job.buffer.copy_(values)
+        return [job]
+
+    def _compressed(self, job: _Job) -> List[_Job]:
+        """Exchanges the groups that lie in this bucket, and returns the buckets that are done. If DDP's buckets are not
+        those of the groups (in the first step after a restart), the last bucket exchanges the rest, out of all buckets."""
+        names = {piece.name for piece in job.pieces}
+        if not self._saved and (not self._order or job.step == self._first):
+            self._first = job.step
+            self._order += self._split([piece.name for piece in job.pieces])
+        if job.values["scale"] != self._scale:
+            self._rescale(job.values["scale"] / self._scale)
+            self._scale = job.values["scale"]
+        inside = [group for group in self._order if names.issuperset(group)]
+        self._waiting.append(job)
+        for group in inside:
+            self._exchange(self._group(group), job, [job])
+        if {name for group in inside for name in group} == names:
+            self._waiting.pop()
+            if not job.last or not self._waiting:
+                return [job]
+        elif not job.last:
+            return []
+        here = {piece.name for one in self._waiting for piece in one.pieces}
+        known = {name for group in self._order for name in group}
+        if not known.issuperset(here):
+            raise RuntimeError(f"no message has the parameter {min(here - known)}: it had no gradient before")
+        inside = [group for one in self._waiting for group in self._order
+                  if {piece.name for piece in one.pieces}.issuperset(group)]
+        for group in self._order:
+            if group not in inside and here.intersection(group):
+                self._exchange(self._group(group), job, self._waiting)
+        done, self._waiting = [job, *self._waiting], []
+        return list({id(one): one for one in done}.values())
+
+    def _exchange(self, group: _Group, job: _Job, jobs: List[_Job]) -> None:
+        """Replaces the gradients of a group by the workers' mean."""
+        clock, now, n = time.perf_counter, self._now, group.exchange.n
+        begin = clock()
+        for key, value in job.values.items():
+            if key != "scale" and group.spec == self.spec and group.set.get(key) != value:
+                group.exchange.set(key, value)
+                group.set[key] = value
+        pieces = {piece.name: piece.flat for one in jobs for piece in one.pieces}
+        flats = [pieces[name] for name in group.names]
+        if self._scratch.numel() < n:
+            self._scratch = torch.empty(n)
+        whole = jobs[0].buffer if len(jobs) == 1 and tuple(pieces) == group.names else None
+        x = whole if whole is not None else flats[0] if len(flats) == 1 else torch.cat(flats)
+        x = x if x.dtype is torch.float32 else x.float()
+        copied = clock()
+        now["copy_seconds"] += copied - begin
+        group.exchange.begin(job.step, x)
+        number, encoded = 0, copied
+        while True:
+            sending = group.exchange.next()
+            now["encode_seconds"] += clock() - encoded
+            if sending is None:
+                break
+            now["bytes"] += len(sending.data)
+            moving = clock()
+            self._transport.move(group.exchange, sending, (group.names, number))
+            encoded, number = clock(), number + 1
+            now["exchange_seconds"] += encoded - moving
+        summed = clock()
+        update = group.exchange.finish(self._scratch[:n])
+        ended = clock()
+        now["sum_seconds"] += ended - summed
+        if whole is not None:
+            whole.copy_(update)
+        else:
+            for flat, part in zip(flats, update.split([flat.numel() for flat in flats])):
+                flat.copy_(part)
+        now["copy_seconds"] += clock() - ended
+
+    def _rescale(self, factor: float) -> None:
+        for group in self._groups.values():
+            state = group.exchange.save()
+            for key in ("residual", "momentum"):
+                torch.frombuffer(state[key], dtype=torch.float32).mul_(factor)
+            group.exchange.restore(state)
+
+    # Failures
+
+    def _fail(self, error: BaseException) -> RuntimeError:
+        """Ends the exchange on all workers: leaves a note for them, and closes the connections."""
+        if self._error is not None:
+            return RuntimeError(str(error))
+        transport, text = self._transport, f"{type(error).__name__}: {error}"
+        store = _store()
+        if isinstance(error, RuntimeError) and re.search("gloo|onnection|imed ?out|ocket", str(error)):
+            try:  # another worker may have failed first, and said why
+                store.wait(["gcbench/failed"], timedelta(seconds=1))
+                text = store.get("gcbench/failed").decode()
+            except Exception:
+                text = f"rank {transport.rank} lost another worker, which has ended or does not answer: {error}"
+        else:
+            text = f"rank {transport.rank} failed: {text}"
+            try:
+                store.set("gcbench/failed", text)
+            except Exception:
+                pass  # the others then see only that the connection was closed
+        self._error = RuntimeError(f"gcbench: {text}")
+        group, transport.group = transport.group, None
+        try:
+            dist.destroy_process_group(group)
+        except Exception:
+            pass
+        return self._error
+
+    # Checkpoints
+
+    def state_dict(self) -> Dict[str, Any]:
+        """What this worker keeps between steps: call it between two steps, on every worker, and keep one file for each.
+        `parameters` has the residual and the momentum of each parameter by name."""
+        parameters: Dict[str, Dict[str, torch.Tensor]] = {}
+        groups = []
+        for names in self._order:
+            group = self._group(names)
+            state = group.exchange.save()
+            sizes = [self._parameters[name].numel() for name in names]
+            for key in ("residual", "momentum"):
+                whole = torch.frombuffer(state[key], dtype=torch.float32)
+                for name, part in zip(names, whole.split(sizes)):
+                    parameters.setdefault(name, {})[key] = part.clone()
+            groups.append({"names": list(names), "spec": group.spec, "counters": state["counters"],
+                           "kept": state["kept"]})
+        return {"step": self.step, "scale": self._scale, "worker": self._transport.rank, "workers": self._transport.world,
+                "parameters": parameters, "groups": groups}
+
+    def load_state_dict(self, state: Union[Dict[str, Any], Sequence[Dict[str, Any]]]) -> None:
+        """Puts back what state_dict() gave, before the first backward pass: this worker's own, and the training goes on
+        as if it had not been interrupted. With another number of workers, give the states of all former workers in the
+        order of their ranks: worker w of W then gets the sum of the residuals of the former workers w, w + W, ..., scaled
+        so that the mean over the workers stays; what the method keeps besides begins anew."""
+        states = [state] if isinstance(state, dict) else list(state)
+        rank, world = self._transport.rank, self._transport.world
+        before = states[0]["workers"]
+        if before == world:
+            own, = [s for s in states if s["worker"] == rank] or [None]
+            if own is None:
+                raise ValueError(f"no state of worker {rank}: give each worker its own")
+            parameters = own["parameters"]
+            kept = {tuple(group["names"]): group for group in own["groups"]}
+        else:
+            if [s["worker"] for s in states] != list(range(before)):
+                raise ValueError(f"the state is of {before} workers, and there are {world} now: give a list of all "
+                                 f"{before} states, in the order of the ranks")
+            own, kept, parameters = states[0], {}, {}
+            for name, arrays in own["parameters"].items():
+                parameters[name] = {key: sum((s["parameters"][name][key] for s in states[rank::world]),
+                                             torch.zeros_like(array)) * (world / before)
+                                    for key, array in arrays.items()}
+        unknown = set(parameters) - set(self._parameters)
+        if unknown:
+            raise ValueError(f"the model has no parameter {min(unknown)}")
+        self.step, self._scale = own["step"], own["scale"]
+        self._order = [tuple(group["names"]) for group in own["groups"]]
+        self._groups, self._saved = {}, {"parameters": parameters, "groups": kept}
+
+    def _restore(self, group: _Group) -> None:
+        saved = self._saved.get("parameters", {})
+        if not all(name in saved for name in group.names):
+            return
+        state = {key: torch.cat([saved[name][key].flatten() for name in group.names])
+                 for key in ("residual", "momentum")}
+        rest = self._saved["groups"].get(group.names, {})
+        if rest and rest["spec"] != group.spec:
+            raise ValueError(f"the state of {group.names[0]} is of {rest['spec']}, not {group.spec}")
+        group.exchange.restore({**state, "counters": rest.get("counters", [0] * 8), "kept": rest.get("kept", b"")})
+
+    def residual_norm(self) -> float:
+        """The L2 norm of what this worker has not sent yet. It copies all residuals: do not ask in every step."""
+        state = self.state_dict()["parameters"]
+        return math.sqrt(sum(float(arrays["residual"].double().square().sum()) for arrays in state.values()))
+
+
+def hook(state: Compression, bucket: Any) -> torch.futures.Future:
+    """For DistributedDataParallel.register_comm_hook."""
+    return state._reduce(bucket)
+
+
+# DDP compares annotations with its own classes.
+hook.__annotations__ = {"bucket": dist.GradBucket, "return": torch.futures.Future[torch.Tensor]}
+
+
+def _result(future: torch.futures.Future) -> torch.Tensor:
+    """The buffer, or an error: only one that is raised here reaches DDP with its text."""
+    value = future.value()
+    if isinstance(value, BaseException):
+        raise value
+    return value
+
+
+def _work(jobs: "queue.SimpleQueue[Any]") -> None:
+    """The thread that exchanges buckets, in the order of the queue."""
+    while True:
+        entry = jobs.get()
+        if entry is None:
+            return
+        entry[0]._do(entry[1])
+        del entry
+
+
+def _own_group(model: DistributedDataParallel, given: Any, timeout: float) -> Any:
+    if given is not None:
+        return given
+    if model.process_group is not dist.group.WORLD:
+        raise ValueError("the DDP module has a process group of its own: give process_group=, a gloo group of the same "
+                         "ranks that nothing else uses")
+    return dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
+
+
+def _store() -> Any:
+    try:
+        return dist.distributed_c10d._get_default_store()
+    except Exception:
+        return None

@@ -1,0 +1,277 @@
+"""One rank of the tests in test_torch.py: torch_ranks.py SCENARIO RANK WORLD FOLDER. Prints "ok: ..." or fails."""
+import copy
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+import gcbench
+import gcbench.torch
+
+# Besides all methods with their defaults. A collective with its own rounds, each memory, and fixed and varying lengths.
+MORE = ["topk:theta=0.99,memory=ef", "topk:theta=0.95,memory=ef,index=golomb", "topk:theta=0.9,collective=oktopk,memory=ef",
+        "topk:theta=0.95,collective=spardl,memory=ef", "sbc:delay=3,momentum=0.5", "qsgd:collective=twoshot",
+        "qsgd:collective=allreduce", "signsgd:scale=mean,memory=ef", "topk:theta=0.95,memory=gmc,momentum=0.9",
+        "fft:chunk=64,memory=ef", "bf16:collective=allreduce", "powersgd:rank=2,memory=ef", "dgc:momentum=0", "redsync:memory=ef,dense-below=0",
+        "sbc:memory=delay,delay=3,momentum=0", "fp16:collective=allgather"]
+SPECS = [method.name for method in gcbench.methods()] + MORE
+
+
+class Net(nn.Module):
+    """Three layers, which are used in another order than they are declared in: DDP makes its buckets anew."""
+
+    def __init__(self):
+        super().__init__()
+        self.last, self.first, self.middle = nn.Linear(30, 4), nn.Linear(40, 50), nn.Linear(50, 30)
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.middle(torch.tanh(self.first(x)))))
+
+
+class Run:
+    def __init__(self, spec, seed=0, cap=0.004, **options):
+        torch.manual_seed(seed)
+        self.ddp = DistributedDataParallel(Net(), bucket_cap_mb=cap)
+        self.seen = {}
+        self.state = gcbench.torch.Compression(spec, model=self.ddp, **options) if spec else None
+        if self.state:
+            self.ddp.register_comm_hook(self.state, gcbench.torch.hook)
+        self.optimizer = torch.optim.SGD(self.ddp.parameters(), lr=0.1, momentum=0.5)
+
+    def loss(self, step, part=0):
+        generator = torch.Generator().manual_seed(1000 * step + 10 * dist.get_rank() + part)
+        x = torch.randn(8, 40, generator=generator)
+        return (self.ddp(x) - x[:, :4]).square().mean()
+
+    def steps(self, first, last, poison=None):
+        for step in range(first, last):
+            self.optimizer.zero_grad()
+            (self.loss(step) * (float("nan") if step == poison and dist.get_rank() == 1 else 1.0)).backward()
+            if all(bool(p.grad.isfinite().all()) for p in self.ddp.parameters()):
+                self.optimizer.step()
+
+    def values(self):
+        return torch.cat([p.detach().flatten() for p in self.ddp.parameters()])
+
+
+def equal_everywhere(x):
+    rows = [torch.empty_like(x) for _ in range(dist.get_world_size())]
+    dist.all_gather(rows, x)
+    return all(torch.equal(row, x) for row in rows)
+
+
+def all_methods(folder):
+    """Ranks are equal; what goes into the hook and what comes out is kept for test_torch.py, which asks replay."""
+    for number, spec in enumerate(SPECS):
+        run = Run(spec, overlap=number % 2 == 0)
+        kept, inner = {}, run.state._exchange
+
+        def record(group, job, jobs, inner=inner, kept=kept):
+            flats = {piece.name: piece.flat for one in jobs for piece in one.pieces}
+            join = lambda: np.concatenate([flats[name].numpy() for name in group.names])
+            before = join().copy()
+            inner(group, job, jobs)
+            kept[f"{group.names[0]}/{job.step}"] = np.stack([before, join()])
+
+        run.state._exchange = record
+        run.steps(0, 7)
+        assert equal_everywhere(run.values()), spec
+        assert set().union(*run.state._order) == set(dict(Net().named_parameters())), run.state._order
+        shapes = {f"shape/{g.names[0]}": run.state._parameters[g.names[0]].shape if len(g.names) == 1 else [g.exchange.n]
+                  for g in run.state._groups.values()}
+        np.savez(folder / f"{number}_{dist.get_rank()}.npz", **kept, **{k: np.array(v) for k, v in shapes.items()})
+        print("ok: ranks equal:", spec, flush=True)
+
+
+def resume(folder):
+    for spec in ("topk:theta=0.99,memory=ef", "powersgd:rank=2,memory=ef", "dgc:density=0.02", "sbc:delay=3", "redsync:memory=ef",
+                 "topk:theta=0.9,collective=oktopk,memory=ef"):
+        whole = Run(spec)
+        whole.steps(0, 5)
+        path = folder / f"checkpoint_{dist.get_rank()}"
+        torch.save([whole.ddp.module.state_dict(), whole.optimizer.state_dict(), whole.state.state_dict()], path)
+        whole.steps(5, 9)
+        parts, again = torch.load(path), Run(spec, seed=1)
+        again.ddp.module.load_state_dict(parts[0])
+        again.optimizer.load_state_dict(parts[1])
+        again.state.load_state_dict(parts[2])
+        again.steps(5, 9)
+        assert torch.equal(whole.values(), again.values()), spec
+        assert equal_everywhere(again.values()), spec
+        print("ok: resumed:", spec, flush=True)
+
+
+def other_workers(folder):
+    run, rank = Run("topk:theta=0.9,memory=ef"), dist.get_rank()
+    run.steps(0, 5)
+    states = []
+    for worker in range(4):  # as if four workers had been saved
+        states.append(copy.deepcopy(run.state.state_dict()))
+        states[-1].update(worker=worker, workers=4)
+        for arrays in states[-1]["parameters"].values():
+            arrays["residual"] = torch.full_like(arrays["residual"], float(worker + 1))
+    fresh = Run("topk:theta=0.9,memory=ef")
+    fresh.state.load_state_dict(states)
+    got = fresh.state.state_dict()["parameters"]["first.weight"]["residual"]
+    assert torch.equal(got, torch.full_like(got, (1 + 3 if rank == 0 else 2 + 4) / 2))
+    try:
+        fresh.state.load_state_dict(states[0])
+        raise SystemExit("one of four states was taken")
+    except ValueError as error:
+        assert "list of all 4 states" in str(error)
+    fresh.steps(5, 7)
+    print("ok: another number of workers")
+
+
+def nan(folder):
+    run = Run("topk:theta=0.99,memory=ef")
+    run.steps(0, 4)
+    before = run.values()
+    run.steps(4, 5, poison=4)
+    assert torch.equal(before, run.values())  # every rank saw it, and left the step out
+    run.steps(5, 8)
+    assert np.isfinite(run.state.residual_norm()) and equal_everywhere(run.values()) and bool(run.values().isfinite().all())
+    print("ok: NaN on one rank")
+
+
+def accumulate(folder):
+    mine, plain = Run("identity"), Run(None)
+    for step in range(6):
+        for run in (mine, plain):
+            run.optimizer.zero_grad()
+            with run.ddp.no_sync():
+                run.loss(step, 0).backward()
+            run.loss(step, 1).backward()
+            run.optimizer.step()
+    assert mine.state.step == 5
+    assert torch.allclose(mine.values(), plain.values(), atol=1e-6) and equal_everywhere(mine.values())
+    print("ok: no_sync")
+
+
+def settings(folder):
+    schedule = {"theta": gcbench.torch.stepwise({0: 0.5, 4: 0.9, 6: 0.99})}
+    run = Run("topk:memory=ef", schedule=schedule, policy={"*.bias": "fp16"})
+    run.steps(0, 8)
+    sent = [row["bytes"] for row in run.state.steps]
+    assert sent[0] == sent[1] == 4 * run.values().numel()  # the first two are not compressed
+    assert sent[2] == sent[3] > 2 * sent[4] and sent[5] > 3 * sent[6] == 3 * sent[7], sent
+    assert {g.spec for g in run.state._groups.values() if "bias" in g.names[0]} == {"fp16"}
+    assert all(("bias" in name) == (g.spec == "fp16") for g in run.state._groups.values() for name in g.names)
+    alone = Run("topk", per="tensor", policy=lambda name, p: "identity" if p.numel() < 100 else None)
+    alone.steps(0, 4)
+    assert all(len(names) == 1 for names in alone.state._order) and equal_everywhere(alone.values())
+    print("ok: schedule and policy")
+
+
+class Half(nn.Module):
+    def __init__(self, dtype):
+        super().__init__()
+        self.weight = nn.Parameter(torch.linspace(-1, 1, 1000).to(dtype))
+
+    def forward(self, x):
+        return (self.weight.float() * x).square().sum()
+
+
+class Bucket:
+    """A bucket of bfloat16: DDP of torch 1.13 makes none on the CPU."""
+
+    def __init__(self, parameter, values):
+        self.parameter, self.values = parameter, values
+
+    index = staticmethod(lambda: 0)
+    is_last = staticmethod(lambda: True)
+    buffer = lambda self: self.values
+    parameters = lambda self: [self.parameter]
+    gradients = lambda self: [self.values]
+
+
+def narrow(folder):
+    for dtype in (torch.float16, torch.bfloat16):
+        ddp = DistributedDataParallel(Half(dtype if dtype is torch.float16 else torch.float32))
+        state = gcbench.torch.Compression("topk:theta=0.9,memory=ef", model=ddp)
+        if dtype is torch.float16:
+            ddp.register_comm_hook(state, gcbench.torch.hook)
+        for step in range(5):
+            x = 0.1 * (step + 1 + dist.get_rank())
+            ddp.zero_grad()
+            if dtype is torch.float16:
+                ddp(torch.full((1000,), x)).backward()
+                grad = ddp.module.weight.grad
+            else:
+                grad = (2 * x * x * torch.linspace(-1, 1, 1000)).to(dtype)
+                gcbench.torch.hook(state, Bucket(ddp.module.weight, grad)).wait()
+            assert grad.dtype is dtype and equal_everywhere(grad.float())
+        assert int((grad == 0).sum()) >= 800 and bool(grad.any())
+        assert state.steps[-1]["dense_bytes"] == 2000 and state.steps[-1]["bytes"] < 1000
+    print("ok: 16-bit gradients")
+
+
+class Scaler:
+    scale = 1.0
+
+    def get_scale(self):
+        return self.scale
+
+
+def scaled(folder):
+    """With a scaler the updates are those without, times the scale (a power of two)."""
+    scaler, got = Scaler(), []
+    plain, run = Run("topk:theta=0.99,memory=ef"), Run("topk:theta=0.99,memory=ef", scaler=scaler)
+    for step in range(8):
+        scaler.scale = 64.0 if step >= 5 else 1024.0
+        for one, factor in ((plain, 1.0), (run, scaler.scale)):
+            one.optimizer.zero_grad()
+            (one.loss(step) * factor).backward()
+        for a, b in zip(plain.ddp.parameters(), run.ddp.parameters()):
+            assert torch.equal(a.grad * scaler.scale, b.grad), step
+    print("ok: the scale of the loss")
+
+
+def killed(folder):
+    run = Run("topk:theta=0.99,memory=ef")
+    run.steps(0, 4)
+    if dist.get_rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    _ends(run, "lost another worker")
+
+
+def failing(folder):
+    """Rank 1 cannot encode, and lives on: the others must not wait for it."""
+    bad = {"theta": lambda step: 2.0 if step == 4 and dist.get_rank() == 1 else 0.9}
+    run = Run("topk:memory=ef", schedule=bad)
+    run.steps(0, 4)
+    _ends(run, "rank 1 failed: Error")
+    time.sleep(8)
+
+
+def _ends(run, text):
+    begin = time.monotonic()
+    try:
+        run.steps(4, 6)
+    except RuntimeError as error:
+        print(f"ok: {time.monotonic() - begin:.1f} s: {error}" if text in str(error) else f"other text: {error}", flush=True)
+        took = time.monotonic() - begin
+        if took > 10:
+            print(f"too late: {took:.1f} s")
+        return
+    print("no error")
+
+
+def main(scenarios, rank, world, folder):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=int(rank), world_size=int(world))
+    for scenario in scenarios.split(","):
+        globals()[scenario](Path(folder))
+    sys.stdout.flush()
+    os._exit(0)  # the group's threads may wait for a rank that was killed
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
