@@ -192,7 +192,10 @@ static int resolve_options(struct verify *v, struct gcb_diag *diag)
     for (size_t i = 0; i < v->count; i++)
         gcb_method_forget(&v->methods[i]);
     v->checks = gcb_alloc_zero(v->count, sizeof(*v->checks));
-    return v->checks ? session_resolve(&v->s) : gcb_diag_nomem(diag, 0, "methods");
+    if (!v->checks)
+        return gcb_diag_nomem(diag, 0, "methods");
+    err = session_read_shard(&v->s, v->methods, v->count);
+    return err ? err : session_resolve(&v->s);
 }
 
 static void on_note(void *ctx, const struct gcb_verify_note *note)
@@ -243,6 +246,7 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .output_layers = {m->output_layer.items, m->output_layer.count},
         .all = v->o->own.all,
+        .shard = v->s.shard,
         .budget = v->o->own.budget,
         .backend = v->s.backend.gpu.module ? &device : NULL,
     };
@@ -279,6 +283,11 @@ static int show_results(const struct verify *v, struct gcb_diag *diag)
     return err;
 }
 
+static bool is_empty_shard(const struct verify *v)
+{
+    return v->s.shard.count && v->result.notes[GCB_VERIFY_CHOSEN] == 0;
+}
+
 static int judge_result(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_result *r = &v->result;
@@ -291,8 +300,9 @@ static int judge_result(struct verify *v, struct gcb_diag *diag)
     if (r->interrupted)
         return session_interrupted(&v->s, "the checks done so far are above");
     if (r->checks[GCB_PROMISE_KEPT] + r->checks[GCB_PROMISE_BROKEN] + r->checks[GCB_PROMISE_IDLE] +
-            r->notes[GCB_VERIFY_NOT_THERE] ==
-        0)
+                r->notes[GCB_VERIFY_NOT_THERE] ==
+            0 &&
+        !is_empty_shard(v))
         return gcb_diag_set(diag, r->notes[GCB_VERIFY_LEFT_OUT] ? GCB_E_NONFINITE : GCB_E_IO,
                             "nothing was verified: %s",
                             r->notes[GCB_VERIFY_UNREACHED]
@@ -334,6 +344,7 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct verify_options, methods),
     OPT_GROUP("Verification", own_rows, struct verify_options, own),
     SESSION_GROUPS(struct verify_options),
+    OPT_GROUP("Running", opt_shard_rows, struct verify_options, common.shard),
     SESSION_OUTPUT_GROUPS(struct verify_options),
     {.rows = NULL},
 };

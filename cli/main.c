@@ -83,11 +83,12 @@ static void print_choose(FILE *out)
           "What did my change make worse?         gcbench regress old.json new.json\n"
           "  or, run in turn with an old build?   gcbench regress --against GCBENCH\n"
           "Do the methods keep their promises?    gcbench verify grads.h5\n"
+          "A dump too large for one machine?      run with --shard I/8, merge *.json\n"
           "Show me pictures, or a page?           gcbench plot r.json -o pictures\n"
           "                                       gcbench report r.json -o report.html\n"
           "Write messages and read them back?     gcbench compress -o m.h5 ..., decompress\n"
           "No gradients at hand?                  gcbench generate --layout lstm -o g.h5\n"
-          "What machine and build is this?        gcbench info\n\n"
+          "What machine and build is this?        gcbench info\n"
           "To record gradients of a PyTorch training, copy this file next to your script;\n"
           "its first lines say how to call it:\n",
           out);

@@ -331,6 +331,7 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
         {"min-elements", o->common.message.min_elements},
         {"bucket-bytes", o->common.message.bucket_bytes},
         {"nonfinite", o->common.message.nonfinite},
+        {"shard", o->common.shard.text},
     };
 
     for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)

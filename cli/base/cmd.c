@@ -12,6 +12,7 @@ static const struct cmd *const commands[] = {
     &cmd_compress,
     &cmd_decompress,
     &cmd_bench,
+    &cmd_merge,
     &cmd_sweep,
     &cmd_verify,
     &cmd_replay,
@@ -75,6 +76,7 @@ int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *cons
 
     if (!options)
         return gcb_diag_nomem(ctx->diag, cmd->size, "options");
+    ctx->cmd = cmd;
     err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
     if (err == GCB_E_INVALID)
         gcb_append(ctx->diag->text, sizeof(ctx->diag->text),

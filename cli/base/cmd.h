@@ -23,7 +23,8 @@ struct cmd_context {
     char *const *argv;
     bool plain; /* NO_COLOR or TERM=dumb is set */
     struct gcb_diag *diag;
-    void *own; /* what the program's main function gives its command; NULL in gcbench */
+    const struct cmd *cmd; /* the command that runs */
+    void *own;             /* what the program's main function gives its command; NULL in gcbench */
 };
 
 /* The kind of operands that a command takes. Completions offer operands of this kind. */
@@ -55,6 +56,7 @@ extern const struct cmd cmd_demo;
 extern const struct cmd cmd_generate;
 extern const struct cmd cmd_info;
 extern const struct cmd cmd_inspect;
+extern const struct cmd cmd_merge;
 extern const struct cmd cmd_methods;
 extern const struct cmd cmd_payoff;
 extern const struct cmd cmd_plot;

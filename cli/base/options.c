@@ -60,6 +60,13 @@ const struct opt_row opt_scope_rows[] = {
     {.name = NULL},
 };
 
+const struct opt_row opt_shard_rows[] = {
+    {.name = "shard", .metavar = "I/N", .type = OPT_TEXT, .offset = offsetof(struct opt_shard, text),
+     .help = "run on one of N shards of the messages, I = 0 to N-1; `gcbench merge` joins their "
+             "results"},
+    {.name = NULL},
+};
+
 const struct opt_row opt_message_rows[] = {
     {.name = "bucket-bytes", .type = OPT_SIZE,
      .offset = offsetof(struct opt_message, bucket_bytes), .min = 1, .max = 0x1p63,

@@ -5,7 +5,7 @@
 #include "src/lib/base/queue.h"
 #include "src/lib/codec/method.h"
 #include "src/lib/device/load.h"
-#include "src/tool/dump/layout.h"
+#include "src/tool/dump/shard.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/timing/device_copy.h"
 #include "src/tool/trial/groups.h"
@@ -47,6 +47,11 @@ enum opt_nonfinite {
     OPT_NONFINITE_RAW
 };
 extern const struct opt_row opt_scope_rows[];
+/* The option --shard; gcb_shard_parse reads its text. */
+struct opt_shard {
+    const char *text; /* NULL: no shards */
+};
+extern const struct opt_row opt_shard_rows[];
 extern const struct opt_row opt_message_rows[];
 /* Checks the options on messages: GCB_E_INVALID if they contradict each other. */
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);

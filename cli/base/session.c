@@ -123,6 +123,7 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
     return (struct gcb_run_config){
         .source = s->source,
         .layout = &s->layout,
+        .sharded = s->shard.count > 0,
         .methods = methods,
         .method_count = count,
         .trial = {.kernels = &s->backend.kernels,
@@ -172,6 +173,8 @@ void session_describe(char *out, size_t size, const struct session *s, const cha
         gcb_append(out, size, ", order %s", opt_orders[s->o.input.order]);
     if (s->o.exec.isa)
         gcb_append(out, size, ", isa %s", s->backend.isa);
+    if (s->shard.count)
+        gcb_append(out, size, ", shard %" PRIu32 "/%" PRIu32, s->shard.index, s->shard.count);
     if (m->nonfinite)
         gcb_append(out, size, ", nonfinite %s", opt_nonfinites[m->nonfinite]);
     if (s->backend.seed != 1)

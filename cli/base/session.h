@@ -15,6 +15,7 @@
 struct session_options {
     struct opt_input input;
     struct opt_message message;
+    struct opt_shard shard;
     struct opt_exec exec;
     struct opt_save save;
     struct opt_show show;
@@ -43,6 +44,7 @@ struct session {
     struct opt_backend backend;
     struct gcb_bandwidth bandwidth; /* bandwidth of memory; zeroed until it is measured */
     struct gcb_source *source;      /* the open dump, which session_close closes */
+    struct gcb_shard shard;
     struct gcb_layout layout;
     struct out_report report;
     struct progress progress;
@@ -86,6 +88,18 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
  * taken `seconds` for each method; at least twice. Rows then leave out the samples. */
 void session_repeat(struct session *s, struct gcb_run_config *config,
                     const struct opt_timing *timing, double seconds);
+
+/* Reads --shard. GCB_E_INVALID also if a method is named twice, because rows of shards are told apart by `spec`. */
+int session_read_shard(struct session *s, const struct gcb_method *methods, size_t count);
+/* With --shard, sends the `shard` row after the last row of a run. `s->setting` describes the run. */
+struct session_shard {
+    const struct gcb_layout *layout;
+    const struct gcb_method *methods; /* method_count */
+    size_t method_count;
+    const struct gcb_run_result *result; /* NULL: the device cannot be used */
+    const char *files;                   /* name of the input */
+};
+int session_put_shard(struct session *s, const struct session_shard *shard);
 
 /* Starts `progress`; --quiet hides it. */
 void session_start_progress(struct session *s);

@@ -102,6 +102,9 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
     session_drop_memory(&c->s, "bench", c->methods, c->count);
     if (c->o->own.suite && c->o->methods.specs.count == 0)
         drop_repeated(c);
+    err = session_read_shard(&c->s, c->methods, c->count);
+    if (err)
+        return err;
     c->s.o.message.scope = (int)c->suite.scopes[0];
     for (size_t i = 1; i < c->suite.scope_count;
          i++) /* --bucket-bytes is right if any scope is bucket */
@@ -187,6 +190,7 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
     struct gcb_suite_config config = {
         .suite = &c->suite,
         .layout = opt_message_layout(&c->s.o.message),
+        .shard = c->s.shard,
         .sources = c->sources,
         .source_count = c->input_count,
         .run = session_run_config(&c->s, &c->o->timing, c->methods, c->count),
@@ -330,6 +334,8 @@ static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
                          const struct gcb_run_result *result)
 {
     char files[SESSION_FILES];
+    const struct session_shard shard = {at->layout, c->methods, c->count, result,
+                                        files_of(files, c)};
     int err = 0;
 
     for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
@@ -339,14 +345,14 @@ static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
         if (total && total->tally.messages == 0 && !total->failure.status)
             continue;
         if (total)
-            gcb_rows_summary(&row, &c->s.setting, &c->methods[i], total, files_of(files, c),
+            gcb_rows_summary(&row, &c->s.setting, &c->methods[i], total, shard.files,
                              result->interrupted);
         else
-            gcb_rows_unsupported(&row, &c->s.setting, &c->methods[i], files_of(files, c),
+            gcb_rows_unsupported(&row, &c->s.setting, &c->methods[i], shard.files,
                                  at->device->why.text);
         err = session_put(&c->s, &row);
     }
-    return err;
+    return err ? err : session_put_shard(&c->s, &shard);
 }
 
 static void describe_case(char *out, size_t size, const struct bench *c)
@@ -494,6 +500,7 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Input", opt_input_rows, struct bench_options, common.input),
     OPT_GROUP("Messages", opt_message_rows, struct bench_options, common.message),
     OPT_GROUP("Running", opt_exec_rows, struct bench_options, common.exec),
+    OPT_GROUP("Running", opt_shard_rows, struct bench_options, common.shard),
     OPT_GROUP("Timing", bench_repeat_rows, struct bench_options, timing),
     OPT_GROUP("Timing", bench_timing_rows, struct bench_options, own),
     OPT_GROUP("Kernels", bench_kernels_rows, struct bench_options, kernels),

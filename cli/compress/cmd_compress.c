@@ -111,7 +111,8 @@ static int resolve_options(struct compress *c, struct gcb_diag *diag)
     if (err)
         return err;
     session_drop_memory(&c->s, "compress", c->methods, c->count);
-    return session_resolve(&c->s);
+    err = session_read_shard(&c->s, c->methods, c->count);
+    return err ? err : session_resolve(&c->s);
 }
 
 static int open_output(struct compress *c, struct gcb_diag *diag)
@@ -213,6 +214,7 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
 static int put_summaries(struct compress *c)
 {
     char files[SESSION_FILES];
+    const struct session_shard shard = {&c->s.layout, c->methods, c->count, &c->result, files};
     int err = 0;
 
     if (!out_wants_rows(&c->s.report))
@@ -225,7 +227,7 @@ static int put_summaries(struct compress *c)
                          c->result.interrupted);
         err = session_put(&c->s, &row);
     }
-    return err;
+    return err ? err : session_put_shard(&c->s, &shard);
 }
 
 static int show_table(struct compress *c, struct gcb_diag *diag)
@@ -245,6 +247,10 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
 
     if (err || !c->s.report.table)
         return err;
+    if (c->s.layout.count == 0) {
+        fputs("this shard has no messages: there are more shards than messages\n", c->s.report.out);
+        return 0;
+    }
     if (c->sort && view.groups)
         gcb_groups_sort(&c->groups, c->sort);
     return compress_show(&view, &c->s.report, diag);
@@ -300,6 +306,8 @@ static int compress_run(const void *options, const struct opt_list *operands,
 
     if (!err)
         err = session_open_input(&c.s);
+    if (!err)
+        err = gcb_shard_layout(&c.s.layout, c.s.source, &c.s.shard, ctx->diag);
     interrupt_catch();
     if (!err)
         err = open_output(&c, ctx->diag);
@@ -317,6 +325,7 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct compress_options, methods),
     OPT_GROUP("Methods", opt_nearer_rows, struct compress_options, methods),
     SESSION_GROUPS(struct compress_options),
+    OPT_GROUP("Running", opt_shard_rows, struct compress_options, common.shard),
     OPT_GROUP("Running", opt_timing_rows, struct compress_options, timing),
     OPT_GROUP("Output", opt_make_rows, struct compress_options, make),
     OPT_GROUP("Output", own_rows, struct compress_options, own),

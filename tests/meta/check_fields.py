@@ -99,7 +99,8 @@ def check_rows(root, gcbench):
         saved = folder + "/r.json"
         commands = [
             ["info"], ["methods"],
-            ["compress", "--method", "fft", "--method", "qsgd", "--histogram", "--spectrum", "--results", saved, sample],
+            ["compress", "--method", "fft", "--method", "qsgd", "--histogram", "--spectrum", "--shard", "0/1", "--results",
+             saved, sample],
             ["sweep", "--method", "topk", "--match", "rel_l2=0.5", "--scope", "model", sample],
             ["bench", "--kernels", "reduce/*", "--size", "l1", "--repeat", "1"],
             ["inspect", "--histogram", sample],
@@ -118,7 +119,7 @@ def check_rows(root, gcbench):
                 problems.update(check_object(f"{words[0]}: {row['record']}", row, fields_of(row, tables), tables))
             yield from sorted(problems)
     missing = {"environment", "result", "summary", "kernel", "tensor", "histogram", "spectrum", "method", "replay_step",
-               "replay", "verdict", "regress", "payoff", "promise"} - seen
+               "replay", "verdict", "regress", "payoff", "promise", "shard"} - seen
     if missing:
         yield f"no command wrote a row of {', '.join(sorted(missing))}"
 

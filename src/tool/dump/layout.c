@@ -38,8 +38,9 @@ static struct gcb_message_plan *open_message(struct planner *p, const struct gcb
 
     if (gcb_grow(&out->messages, &p->cap, out->count, sizeof(*m)) != 0)
         return NULL;
-    m = &out->messages[out->count++];
+    m = &out->messages[out->count];
     *m = (struct gcb_message_plan){
+        .number = out->count++,
         .pieces = out->pieces + p->pieces,
         .step = t->step,
         .worker = t->worker,

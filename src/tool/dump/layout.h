@@ -18,6 +18,7 @@ struct gcb_piece {
 };
 
 struct gcb_message_plan {
+    size_t number;                  /* place among all messages of the dump, from 0 */
     const struct gcb_piece *pieces; /* array of piece_count pieces, owned by the layout */
     size_t piece_count;
     uint64_t step;
@@ -34,6 +35,10 @@ struct gcb_layout {
     size_t count;
     uint64_t largest; /* elements of the largest message */
     struct gcb_piece *pieces;
+    /* of a shard (src/tool/dump/shard.h), else 0: messages of all shards, and XXH3-64 of their steps, workers, tensors, sizes
+     * and types, by which the plans of two runs are compared */
+    size_t all_count;
+    uint64_t fingerprint;
 };
 
 struct gcb_layout_config {

@@ -16,6 +16,7 @@ struct reading {
     size_t cap;
     char *line;        /* the current line, in the buffer */
     size_t next, held; /* where the next line begins, and where the buffer's contents end */
+    uint64_t dropped;  /* bytes of the file in front of the buffer */
     uint64_t number;
     const struct gcb_results_needs *needs;
     struct gcb_members members;
@@ -35,6 +36,7 @@ static int read_more(struct reading *r, bool *end, struct gcb_diag *diag)
 
     if (r->next) {
         r->held -= r->next;
+        r->dropped += r->next;
         memmove(r->buffer, r->buffer + r->next, r->held);
         r->next = 0;
     }
@@ -150,6 +152,12 @@ static bool take_members(struct reading *r, size_t length, enum gcb_record kind,
     return true;
 }
 
+/* Where the current line begins in the file. */
+static uint64_t offset_of(const struct reading *r)
+{
+    return r->dropped + (uint64_t)(r->line - r->buffer);
+}
+
 static int parse_line(const struct reading *r, size_t length, const char *path,
                       gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
 {
@@ -165,6 +173,8 @@ static int parse_line(const struct reading *r, size_t length, const char *path,
             .kind = gcb_record_find(record),
             .path = path,
             .line = r->number,
+            .offset = offset_of(r),
+            .length = length,
         };
 
         if (row.kind == GCB_RECORDS || r->needs->records & GCB_RECORD_BIT(row.kind))
@@ -186,6 +196,8 @@ static int take_line(struct reading *r, size_t length, const char *path,
     if (!take_members(r, length, kind, &row))
         return parse_line(r, length, path, visit, ctx, diag);
     row.path = path;
+    row.offset = offset_of(r);
+    row.length = length;
     err = check_schema(r, gcb_results_row_u64(&row, GCB_FIELD_SCHEMA), diag);
     return err ? err : visit(ctx, &row, diag);
 }

@@ -27,6 +27,8 @@ struct gcb_results_row {
     enum gcb_record kind;              /* the record as an enum; GCB_RECORDS: unknown */
     const char *path;                  /* path of the file, as given */
     uint64_t line;                     /* line number, from 1 */
+    uint64_t offset;                   /* where the line begins in the file, in bytes */
+    size_t length;                     /* length of the line, without its newline */
 };
 
 /* Returns 0, or a negative status with a message in diag, which ends the reading. */

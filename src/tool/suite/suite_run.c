@@ -35,6 +35,8 @@ static int plan_layout(struct gcb_suite_run *r, size_t number, struct gcb_diag *
     c->layout.scope = c->suite->scopes[number % c->suite->scope_count];
     gcb_layout_fini(&r->layout);
     err = gcb_layout_init(&r->layout, c->run.source, &c->layout, diag);
+    if (!err)
+        err = gcb_shard_layout(&r->layout, c->run.source, &c->shard, diag);
     r->weight = 0.0;
     for (size_t i = 0; !err && i < r->layout.count; i++)
         r->weight += gcb_run_weight(&r->layout.messages[i]) * (double)c->run.method_count;
@@ -151,6 +153,7 @@ static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct pl
     struct gcb_run_config config = r->config.run;
 
     config.layout = &r->layout;
+    config.sharded = r->config.shard.count > 0;
     config.trial.queue = &r->queue;
     config.trial.timing = (struct gcb_timing){
         .warmup = s->warmup,

@@ -1,6 +1,7 @@
 #ifndef SRC_TOOL_SUITE_SUITE_RUN_H
 #define SRC_TOOL_SUITE_SUITE_RUN_H
 
+#include "src/tool/dump/shard.h"
 #include "src/tool/suite/suite.h"
 #include "src/tool/timing/bandwidth.h"
 #include "src/tool/timing/device_copy.h"
@@ -23,6 +24,7 @@ struct gcb_suite_device {
 struct gcb_suite_config {
     const struct gcb_suite *suite;     /* all its timings are set, none is 0 for a default */
     struct gcb_layout_config layout;   /* the scope is set for each case */
+    struct gcb_shard shard;            /* of each case's messages */
     struct gcb_source *const *sources; /* the inputs; source_count of them, at least 1 */
     size_t source_count;
     /* source, layout, timing, queue, device and budget are set for each case */

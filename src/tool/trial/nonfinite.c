@@ -53,16 +53,19 @@ static void name_tensor(struct gcb_nonfinite_scan *scan, const struct gcb_tensor
         snprintf(scan->text + used, sizeof(scan->text) - used, ", ...");
 }
 
-int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, float *buffer,
-                       const struct gcb_kernels *kernels, const struct gcb_nonfinite_watch *watch,
-                       struct gcb_diag *diag)
+int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
+                       float *buffer, const struct gcb_kernels *kernels,
+                       const struct gcb_nonfinite_watch *watch, struct gcb_diag *diag)
 {
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < gcb_source_count(source); i++) {
         const struct gcb_tensor *t = gcb_source_tensor(source, i);
-        int err = gcb_source_read(source, i, buffer, diag);
         uint64_t count;
+        int err;
 
+        if (only && !only[i])
+            continue;
+        err = gcb_source_read(source, i, buffer, diag);
         if (err)
             return err;
         count = gcb_nonfinite_count(buffer, t->count, kernels);

@@ -29,16 +29,16 @@ struct gcb_nonfinite_scan {
 };
 
 /*
- * Reads all tensors of the source. `buffer` has room for the largest. `watch` and its function may be NULL: progress() gets
+ * Reads the tensors of the source: only those with only[i], unless `only` is NULL. `buffer` has room for the largest. `watch` and its function may be NULL: progress() gets
  * the number of elements of each tensor, and returns false to end the scan early, without an error.
  */
 struct gcb_nonfinite_watch {
     bool (*progress)(void *ctx, uint64_t elements);
     void *ctx;
 };
-int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, float *buffer,
-                       const struct gcb_kernels *kernels, const struct gcb_nonfinite_watch *watch,
-                       struct gcb_diag *diag);
+int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
+                       float *buffer, const struct gcb_kernels *kernels,
+                       const struct gcb_nonfinite_watch *watch, struct gcb_diag *diag);
 /* GCB_E_NONFINITE with a message that names the first few tensors, or 0 if the scan found none. */
 int gcb_nonfinite_refuse(const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);
 void gcb_nonfinite_scan_fini(struct gcb_nonfinite_scan *scan); /* zeroed is fine */

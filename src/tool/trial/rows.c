@@ -108,13 +108,13 @@ static void put_stages(struct gcb_row *row, const struct gcb_times *t,
         gcb_row_real(row, fields[i], t->staged ? t->stage[i] : NAN);
 }
 
-static const enum gcb_field encode_stages[GCB_STAGES] = {
+const enum gcb_field gcb_rows_encode_stages[GCB_STAGES] = {
     [GCB_STAGE_TRANSFORM] = GCB_FIELD_TRANSFORM_SECONDS,
     [GCB_STAGE_SELECT] = GCB_FIELD_SELECT_SECONDS,
     [GCB_STAGE_QUANTISE] = GCB_FIELD_QUANTISE_SECONDS,
     [GCB_STAGE_INDEX] = GCB_FIELD_INDEX_SECONDS,
 };
-static const enum gcb_field decode_stages[GCB_STAGES] = {
+const enum gcb_field gcb_rows_decode_stages[GCB_STAGES] = {
     [GCB_STAGE_TRANSFORM] = GCB_FIELD_DECODE_TRANSFORM_SECONDS,
     [GCB_STAGE_SELECT] = GCB_FIELD_DECODE_SELECT_SECONDS,
     [GCB_STAGE_QUANTISE] = GCB_FIELD_DECODE_QUANTISE_SECONDS,
@@ -174,8 +174,8 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     put_sums(row, t, samples);
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
-    put_stages(row, &t->encode, encode_stages);
-    put_stages(row, &t->decode, decode_stages);
+    put_stages(row, &t->encode, gcb_rows_encode_stages);
+    put_stages(row, &t->decode, gcb_rows_decode_stages);
     put_device(row, e, &t->encode, on_device);
     put_device(row, d, &t->decode, on_device);
     gcb_row_known_u64(row, e->launches, on_device, t->encode.launches);
@@ -261,6 +261,8 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
     put_tally(row, setting, method, &trial->tally);
     put_times(row, setting, &trial->tally, &samples);
+    gcb_row_u64(row, GCB_FIELD_MESSAGE, trial->plan->number);
+    gcb_rows_put_sums(row, &trial->tally);
 }
 
 /* Starts a row for messages of several steps and workers. */
@@ -310,6 +312,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
     }
     put_tally(row, setting, method, &total->tally);
     put_times(row, setting, &total->tally, &samples);
+    gcb_rows_put_sums(row, &total->tally);
 }
 
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,

@@ -17,6 +17,9 @@ struct gcb_rows_setting { /* common to all rows of a run */
     const struct gcb_method *nearer_than; /* the reference of a run with `compare`; NULL: none */
 };
 
+/* The fields of the stages' times. */
+extern const enum gcb_field gcb_rows_encode_stages[GCB_STAGES], gcb_rows_decode_stages[GCB_STAGES];
+
 /* Write fields that other records have too: scope to isa, and wire_bytes to dense. */
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method);
@@ -30,6 +33,11 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
 void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted);
+
+/* Reads a row of record `result` back into the tally that it was made from; GCB_E_CORRUPT: the row has no sums. */
+int gcb_rows_tally(struct gcb_tally *out, const json_t *row, struct gcb_diag *diag);
+/* Writes the field `sums`, which gcb_rows_tally needs. */
+void gcb_rows_put_sums(struct gcb_row *row, const struct gcb_tally *tally);
 
 /* A summary without figures: the method does not run on this device, for the given reason. */
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,

@@ -29,7 +29,8 @@ struct run {
     struct gcb_run_result *result;
     struct gcb_trial_bench bench;
     struct gcb_nonfinite_scan scan;
-    float *input; /* elements of the current messages */
+    bool *to_scan; /* of a shard: the tensors to scan; NULL: all */
+    float *input;  /* elements of the current messages */
     float *
         reference; /* what methods[0] decoded from them, in the same places; NULL without config->compare */
     struct gcb_original original; /* for messages that are decoded in place */
@@ -81,10 +82,40 @@ static void plan_work(struct run *r)
     const double methods = (double)r->config->method_count;
 
     r->budget = r->config->budget;
-    for (size_t i = 0; i < layout->count; i++) {
+    for (size_t i = 0; i < layout->count; i++)
         r->work += methods * gcb_run_weight(&layout->messages[i]);
-        r->work += needs_scan(r) ? (double)layout->messages[i].count : 0.0;
+    for (size_t i = 0; needs_scan(r) && i < gcb_source_count(r->config->source); i++)
+        if (!r->to_scan || r->to_scan[i])
+            r->work += (double)gcb_source_tensor(r->config->source, i)->count;
+}
+
+/* Chooses the tensors that a shard scans: its own, or with GCB_POLICY_SKIP those of its steps, because an infinity in any of
+ * them skips the step. Raises *largest to the elements of the largest of them. */
+static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const size_t count = gcb_source_count(c->source);
+    size_t next = 0; /* the first tensor whose step no message has had yet */
+
+    if (!c->sharded)
+        return 0;
+    r->to_scan = gcb_alloc_zero(count, sizeof(*r->to_scan));
+    if (!r->to_scan)
+        return gcb_diag_nomem(diag, count, "a list of tensors");
+    for (size_t i = 0; i < c->layout->count; i++) {
+        const struct gcb_message_plan *m = &c->layout->messages[i];
+
+        for (size_t k = 0; k < m->piece_count; k++)
+            r->to_scan[m->pieces[k].tensor] = true;
+        for (; c->nonfinite == GCB_POLICY_SKIP && next < count &&
+               gcb_source_tensor(c->source, next)->step <= m->step;
+             next++)
+            r->to_scan[next] = gcb_source_tensor(c->source, next)->step == m->step;
     }
+    for (size_t i = 0; i < count; i++)
+        if (r->to_scan[i] && gcb_source_tensor(c->source, i)->count > *largest)
+            *largest = gcb_source_tensor(c->source, i)->count;
+    return 0;
 }
 
 static int scan(struct run *r, struct gcb_diag *diag)
@@ -94,8 +125,8 @@ static int scan(struct run *r, struct gcb_diag *diag)
 
     if (!needs_scan(r))
         return 0;
-    err = gcb_nonfinite_scan(&r->scan, r->config->source, r->input, r->config->trial.kernels,
-                             &watch, diag);
+    err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
+                             r->config->trial.kernels, &watch, diag);
     r->result->skipped_steps = r->scan.step_count;
     return err;
 }
@@ -103,7 +134,7 @@ static int scan(struct run *r, struct gcb_diag *diag)
 /* A message has infinities or NaNs: ends the run with an error that counts and names all tensors that have them. */
 static int refuse(struct run *r, struct gcb_diag *diag)
 {
-    const int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->input,
+    const int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
                                        r->config->trial.kernels, NULL, diag);
 
     return err ? err : gcb_nonfinite_refuse(&r->scan, diag);
@@ -159,14 +190,16 @@ static int take_input(struct run *r, float *data, struct gcb_trial_input *in, st
     return 0;
 }
 
-static int add_total(struct run *r, const struct gcb_run_trial *t, struct gcb_diag *diag)
+int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t,
+                      struct gcb_diag *diag)
 {
-    struct gcb_run_total *total = &r->result->totals[t->method];
+    const bool same = total->tally.messages && total->last_step == t->plan->step &&
+                      total->last_worker == t->plan->worker;
 
     gcb_tally_merge(&total->tally, &t->tally);
-    total->tally.exchanges += !total->last || total->last->step != t->plan->step ||
-                              total->last->worker != t->plan->worker;
-    total->last = t->plan;
+    total->tally.exchanges += !same;
+    total->last_step = t->plan->step;
+    total->last_worker = t->plan->worker;
     if (gcb_sample_sums_add(&total->encode, t->encode) ||
         gcb_sample_sums_add(&total->decode, t->decode) ||
         (t->sum && gcb_sample_sums_add(&total->sum, t->sum)) ||
@@ -187,6 +220,7 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
         return err;
     *failure = diag ? *diag : (struct gcb_diag){0};
     failure->status = err;
+    r->result->totals[r->method].failed_at = r->span->in[r->from + r->bench.at].plan->number;
     return 0;
 }
 
@@ -229,7 +263,7 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
 
     if (r->reference)
         compare(r, &t);
-    err = add_total(r, &t, diag);
+    err = gcb_run_total_add(&r->result->totals[t.method], &t, diag);
     if (!err)
         err = r->observer->trial ? r->observer->trial(r->observer->ctx, &t, diag) : 0;
     if (!err && c->keep && t.method == 0)
@@ -322,7 +356,7 @@ static int run_messages(struct run *r, struct gcb_diag *diag)
         err = run_span(r, i, diag);
         r->result->interrupted = stopped(r);
     }
-    if (!err && r->result->skipped_messages == layout->count)
+    if (!err && r->result->skipped_messages == layout->count && !r->config->sharded)
         err = gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs: %s",
                            r->scan.text);
     return err;
@@ -391,11 +425,12 @@ static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_d
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    const uint64_t largest = input_elements(c);
-    uint64_t largest_other;
+    uint64_t largest = input_elements(c), largest_other;
     struct gcb_trial_config trial = c->trial;
     int err = take_totals(r->result, c->method_count, diag);
 
+    if (!err)
+        err = choose_tensors_to_scan(r, &largest, diag);
     if (err)
         return err;
     trial.timing.stop = r->observer->stop;
@@ -437,6 +472,7 @@ out:
     gcb_free(r.input);
     gcb_free(r.reference);
     gcb_free(r.span);
+    gcb_free(r.to_scan);
     return err;
 }
 

@@ -14,6 +14,7 @@
 struct gcb_run_config {
     struct gcb_source *source;
     const struct gcb_layout *layout;
+    bool sharded; /* the layout is a shard, which may be empty (src/tool/dump/shard.h) */
     const struct gcb_method *methods; /* method_count */
     size_t method_count;
     struct gcb_trial_config trial; /* timing.stop is taken from the observer */
@@ -69,11 +70,17 @@ struct gcb_run_observer {
 /* The result of a method over all messages. */
 struct gcb_run_total {
     struct gcb_tally tally;
-    const struct gcb_message_plan *last; /* the last message; borrowed from the layout */
+    uint64_t last_step; /* step and worker of the last message */
+    uint32_t last_worker;
     struct gcb_sample_sums encode, decode, sum, sum16;
-    /* with carry_on: the error that ended the method early; status 0: none */
+    /* with carry_on: the error that ended the method early; status 0: none; and the number of the message */
     struct gcb_diag failure;
+    size_t failed_at;
 };
+
+/* Adds the result of the next message to the total of its method. Uses step and worker of t->plan, tally and samples. */
+int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t,
+                      struct gcb_diag *diag);
 
 /* Did the method end because it does not run here: because of its parameters, the message, the device or a missing
  * library? */
@@ -89,7 +96,7 @@ struct gcb_run_result {
 
 /*
  * GCB_E_NONFINITE: with GCB_POLICY_ERROR a tensor has infinities or NaNs: the run ends at its message, and diag names the
- * first few such tensors of the dump; with GCB_POLICY_SKIP no step is left. `out` must be released with gcb_run_result_fini on success and on
+ * first few such tensors of the dump, or of the shard; with GCB_POLICY_SKIP no step is left. `out` must be released with gcb_run_result_fini on success and on
  * failure.
  */
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,

@@ -62,7 +62,8 @@ static int choose_messages(struct verify *v, struct gcb_diag *diag)
         qsort(v->chosen, v->count, sizeof(*v->chosen), compare_sizes);
         v->count = pick_three(v->chosen, v->count);
     }
-    return 0;
+    v->result->chosen = v->count;
+    return gcb_shard_keep(v->chosen, &v->count, &v->config->shard, diag);
 }
 
 static void send_note(struct verify *v, enum gcb_verify_event event,

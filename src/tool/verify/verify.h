@@ -1,6 +1,7 @@
 #ifndef SRC_TOOL_VERIFY_VERIFY_H
 #define SRC_TOOL_VERIFY_VERIFY_H
 
+#include "src/tool/dump/shard.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/trial/nonfinite.h"
 #include "src/tool/trial/plan.h"
@@ -21,7 +22,8 @@ struct gcb_verify_config {
     struct gcb_output_layers output_layers;
     /* all messages; else the smallest, a middle and the largest of the first step and worker */
     bool all;
-    double budget; /* seconds after which no check starts; 0: no limit */
+    struct gcb_shard shard; /* of these messages; its run may have none */
+    double budget;          /* seconds after which no check starts; 0: no limit */
     const struct gcb_promise_backend *backend; /* NULL: the CPU's coders */
 };
 
@@ -60,6 +62,7 @@ struct gcb_verify_observer {
 
 struct gcb_verify_result {
     uint64_t messages;
+    uint64_t chosen;                       /* messages of all shards */
     uint64_t checks[GCB_PROMISE_STATUSES]; /* number of checks with each outcome */
     uint64_t notes[GCB_VERIFY_EVENTS];     /* number of notes of each kind */
     struct gcb_diag missing;               /* reason of the first GCB_VERIFY_NOT_THERE */

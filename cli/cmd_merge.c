@@ -1,0 +1,195 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/base/cmd.h"
+#include "cli/base/output.h"
+#include "src/lib/base/text.h"
+#include "src/tool/merge/merge.h"
+#include "src/tool/print/number.h"
+
+struct merge_options {
+    struct opt_save save;
+    struct opt_show show;
+};
+
+/* The state of the command. */
+struct merge {
+    struct gcb_merge *joined;
+    bool begun; /* a table was printed */
+    struct out_report report;
+};
+
+static const enum gcb_field figures[] = {GCB_FIELD_RATIO,       GCB_FIELD_BITS_PER_ELEMENT,
+                                         GCB_FIELD_REL_L2,      GCB_FIELD_COSINE,
+                                         GCB_FIELD_ENCODE_GBPS, GCB_FIELD_DECODE_GBPS};
+#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+
+static const struct gcb_table_column columns[1 + FIGURES] = {
+    {.title = "method", .elastic = true},
+    {.title = "ratio"},
+    {.title = "bits/el"},
+    {.title = "rel L2"},
+    {.title = "cosine"},
+    {.title = "enc GB/s"},
+    {.title = "dec GB/s"},
+};
+
+static void print_heading(const struct merge *c, const struct gcb_merge_case *at)
+{
+    const uint32_t shards = gcb_merge_shards(c->joined);
+    const struct gcb_rows_setting *s = &at->setting;
+    const char *slash = at->file ? strrchr(at->file, '/') : NULL;
+    char name[200], count[32];
+
+    gcb_escape(name, sizeof(name), slash ? slash + 1 : at->file ? at->file : "");
+    fprintf(c->report.out, "%s: %s message%s, %" PRIu32 " shard%s\n", name,
+            gcb_count(count, at->all_messages), at->all_messages == 1 ? "" : "s", shards,
+            shards == 1 ? "" : "s");
+    fprintf(c->report.out, "scope %s, %d thread%s, %s%s%s%s\n", s->scope ? s->scope : "?",
+            s->threads, s->threads == 1 ? "" : "s", s->device ? s->device : "?",
+            s->cache ? ", " : "", s->cache ? s->cache : "", s->cache ? " cache" : "");
+}
+
+/* Writes the method's name with the parameters that differ from their defaults. */
+static const char *label_of(char out[512], const struct gcb_method *method)
+{
+    struct gcb_method m = *method, plain;
+
+    if (gcb_method_read(&plain, m.name, NULL))
+        return m.name;
+    for (size_t i = 0; gcb_method_param(&m, i); i++)
+        m.given[i] = m.value[i] < plain.value[i] || m.value[i] > plain.value[i];
+    return gcb_method_spec(out, 512, &m, GCB_SPEC_LABEL);
+}
+
+static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
+{
+    char count[32];
+
+    for (size_t i = 0; i < at->result.method_count; i++) {
+        const struct gcb_run_total *total = &at->result.totals[i];
+
+        if (total->failure.status)
+            opt_wrapf(c->report.out, 0, 2, "%s: %s",
+                      gcb_run_unsupported(total) ? "unsupported" : "failed", total->failure.text);
+    }
+    if (at->result.skipped_messages)
+        opt_wrapf(c->report.out, 0, 2,
+                  "note: left out, because of infinities or NaNs: %s message%s",
+                  gcb_count(count, at->result.skipped_messages),
+                  at->result.skipped_messages == 1 ? "" : "s");
+}
+
+static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
+{
+    struct gcb_table *table = gcb_table_create(columns, 1 + FIGURES);
+    char label[512];
+    int err;
+
+    for (size_t i = 0; i < at->result.method_count; i++) {
+        const struct gcb_tally *t = &at->result.totals[i].tally;
+
+        if (t->messages == 0)
+            continue;
+        gcb_table_cell(table, label_of(label, &at->methods[i]));
+        for (size_t k = 0; k < FIGURES; k++)
+            out_cell(table, figures[k], gcb_tally_figure(t, figures[k]), 8);
+    }
+    if (c->begun)
+        fputc('\n', c->report.out);
+    c->begun = true;
+    print_heading(c, at);
+    err = out_table(&c->report, table, diag);
+    if (!err)
+        err = out_nearer(&c->report, at->methods, at->result.method_count, &at->result, diag);
+    if (!err)
+        note_rest(c, at);
+    return err;
+}
+
+static int on_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
+{
+    struct merge *c = ctx;
+
+    return out_put(&c->report, row, diag);
+}
+
+static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
+{
+    struct merge *c = ctx;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < at->result.method_count && out_wants_rows(&c->report); i++) {
+        const struct gcb_run_total *total = &at->result.totals[i];
+        struct gcb_row row;
+
+        if (total->tally.messages == 0 && !total->failure.status)
+            continue;
+        gcb_rows_summary(&row, &at->setting, &at->methods[i], total, at->file, false);
+        err = out_put(&c->report, &row, diag);
+    }
+    return err || !c->report.table ? err : show_case(c, at, diag);
+}
+
+static int put_environment(struct merge *c, const struct cmd_context *ctx)
+{
+    struct gcb_row row;
+
+    if (!out_wants_rows(&c->report))
+        return 0;
+    gcb_merge_environment(&row, c->joined, ctx->argc, ctx->argv);
+    return out_put(&c->report, &row, ctx->diag);
+}
+
+static int merge_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    const struct merge_options *o = options;
+    struct merge c = {.joined = NULL};
+    const struct gcb_merge_observer observer = {on_row, on_end, &c};
+    int err = 0;
+
+    if (operands->count == 0)
+        err = gcb_diag_set(ctx->diag, GCB_E_INVALID,
+                           "no results given: name the files that all shards saved with --results");
+    if (!err)
+        err = gcb_merge_open(&c.joined, operands->items, operands->count, ctx->diag);
+    if (!err)
+        err = out_open(&c.report, &o->show, &o->save, operands, GCB_RESULT_RECORDS, ctx);
+    if (!err)
+        err = put_environment(&c, ctx);
+    if (!err)
+        err = gcb_merge_run(c.joined, &observer, ctx->diag);
+    if (!err)
+        err = out_commit(&c.report, ctx->diag);
+    out_close(&c.report);
+    gcb_merge_close(c.joined);
+    return err;
+}
+
+static const struct opt_group groups[] = {
+    OPT_GROUP("Output", opt_force_rows, struct merge_options, save),
+    OPT_GROUP("Output", opt_save_rows, struct merge_options, save),
+    OPT_GROUP("Output", opt_show_rows, struct merge_options, show),
+    {.rows = NULL},
+};
+
+const struct cmd cmd_merge = {
+    .name = "merge",
+    .summary = "join the results of shards into those of one run",
+    .usage = "merge [options] RESULTS...",
+    .examples = "  gcbench compress --method fft --shard 0/2 --results 0.json gradients.h5\n"
+                "  gcbench compress --method fft --shard 1/2 --results 1.json gradients.h5\n"
+                "  gcbench merge 0.json 1.json --results all.json\n",
+    .details =
+        "Joins the results of `compress --shard I/N` or `bench --shard I/N`, in any order. Rows of "
+        "messages are added in the order of one run, so every count, sum and error equals that of "
+        "one run, bit for bit. Times are added too. Medians and intervals that need samples are "
+        "null unless the rows have samples (docs/scale.md).\n"
+        "All shards must be there, once. A shard of another build, input, method or option is "
+        "refused; the message names the file and the difference. In the row `environment`, fields "
+        "in which the machines differ are null. docs/scale.md shows how to run shards with GNU "
+        "parallel, Slurm and MPI.\n",
+    .spec = {.groups = groups},
+    .size = sizeof(struct merge_options),
+    .run = merge_run,
+};
