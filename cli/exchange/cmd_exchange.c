@@ -21,6 +21,7 @@ struct exchange {
     size_t size_count; /* 0: a dump */
     struct gcb_source_synthetic synthetic;
     struct gcb_load load;
+    struct gcb_coding *coding; /* NULL: without --coding */
     struct gcb_link link;
     struct out_report link_report;
     bool links, wrong;
@@ -151,6 +152,30 @@ static int check_tensors(const struct exchange *c, struct gcb_diag *diag)
                               "the same options");
 }
 
+/* ---- a simulated cluster ---- */
+
+static int open_coding(struct exchange *c, struct gcb_diag *diag)
+{
+    if (!c->o->own.coding)
+        return 0;
+    if (!gcb_net_simulated(c->net))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--coding is for simulated clusters (./dev simulate): here coding "
+                            "takes its own time");
+    return gcb_coding_open(&c->coding, c->o->own.coding, diag);
+}
+
+static int set_coding(struct exchange *c, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; c->coding && !err && i < c->count; i++)
+        err = gcb_coding_find(&c->lanes[i].coding, c->coding, &c->lanes[i].method,
+                              c->lanes[i].algorithm, gcb_net_ranks(c->net),
+                              4.0 * (double)c->load.elements, (double)c->load.messages, diag);
+    return err;
+}
+
 /* ---- measuring ---- */
 
 static void sample_link(struct exchange *c)
@@ -198,6 +223,10 @@ static void print_heading(const struct exchange *c)
               gcb_net_ranks(c->net),
               gcb_show_number(bytes, GCB_SHOW_SIZE, (double)c->load.input_bytes), c->load.messages,
               c->load.messages == 1 ? "" : "s", settings, gcb_net_library(c->net));
+    if (gcb_net_simulated(c->net))
+        opt_wrapf(c->s.report.out, 0, 0, "A simulated network; %s%s",
+                  c->coding ? "times of coding are those of " : "coding takes no time",
+                  c->coding ? c->o->own.coding : " (--coding RESULTS)");
 }
 
 static int show(struct exchange *c, struct gcb_diag *diag)
@@ -209,7 +238,7 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     print_heading(c);
     err = exchange_show(&c->s.report, c->lanes, c->count, gcb_net_ranks(c->net), diag);
     if (!err)
-        exchange_answer(c->s.report.out, c->lanes, c->count, gcb_net_ranks(c->net));
+        exchange_answer(c->s.report.out, c->lanes, c->count, c->net);
     return err;
 }
 
@@ -244,6 +273,8 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 
     if (!err)
         err = check_tensors(c, diag);
+    if (!err)
+        err = gcb_net_agree(c->net, set_coding(c, diag), diag);
     if (!err && c->o->own.calibrate) {
         gcb_link_fini(&c->link);
         err = gcb_net_agree(c->net, gcb_link_init(&c->link, 4 * c->load.elements, diag), diag);
@@ -335,6 +366,8 @@ static int run_all(struct exchange *c, struct gcb_diag *diag)
     int err = check_options(c, diag);
 
     if (!err)
+        err = gcb_net_agree(c->net, open_coding(c, diag), diag);
+    if (!err)
         err = gcb_net_agree(c->net, start_report(c), diag);
     for (size_t i = 0; !err && c->count && i < loads; i++)
         err = run_load(c, i, diag);
@@ -379,6 +412,7 @@ static int exchange_run(const void *options, const struct opt_list *operands,
     gcb_link_fini(&c.link);
     out_close(&c.link_report);
     session_close(&c.s);
+    gcb_coding_close(c.coding);
     gcb_free(c.lanes);
     return err;
 }

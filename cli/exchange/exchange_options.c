@@ -49,6 +49,10 @@ const struct opt_row exchange_link_rows[] = {
     {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
      .offset = offsetof(struct exchange_own, link),
      .help = "write the rows of --calibrate to FILE instead of the other results"},
+    {.name = "coding", .metavar = "RESULTS", .type = OPT_TEXT,
+     .offset = offsetof(struct exchange_own, coding),
+     .help = "in a simulated cluster: how long encoding, decoding and adding take (default: no "
+             "time); rows of `gcbench bench`"},
     {.name = NULL},
 };
 /* clang-format on */

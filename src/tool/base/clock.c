@@ -1,5 +1,6 @@
 #include "src/tool/base/clock.h"
 
+#include <math.h>
 #include <time.h>
 
 double gcb_clock(void)
@@ -8,4 +9,12 @@ double gcb_clock(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void gcb_clock_wait(double seconds)
+{
+    const double whole = floor(seconds);
+    const struct timespec t = {(time_t)whole, (long)(1e9 * (seconds - whole))};
+
+    nanosleep(&t, NULL);
 }

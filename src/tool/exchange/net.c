@@ -80,6 +80,8 @@ static void name_library(struct gcb_net *net)
 
     MPI_Get_library_version(text, &length);
     text[strcspn(text, ",\n")] = '\0';
+    for (char *end = strstr(text, ". "); end; end = NULL) /* SimGrid's is a text of two sentences */
+        *end = '\0';
     for (char *c = text; *c; c++)
         *c = *c == '\t' ? ' ' : *c;
     gcb_escape(net->library, sizeof(net->library), text);
@@ -141,6 +143,11 @@ unsigned gcb_net_ranks(const struct gcb_net *net)
 const char *gcb_net_library(const struct gcb_net *net)
 {
     return net->library;
+}
+
+bool gcb_net_simulated(const struct gcb_net *net)
+{
+    return strncmp(net->library, "SMPI ", 5) == 0;
 }
 
 /* ---- agreement between ranks ---- */
@@ -215,15 +222,19 @@ static int ring_rank(const struct gcb_net *net, int steps)
     return ((net->rank + steps) % net->ranks + net->ranks) % net->ranks;
 }
 
-/* Sends to one rank while receiving from another. */
+/* Sends to one rank while receiving from another. Nothing is sent for 0 bytes: both ranks know the lengths. */
 static void swap(const struct gcb_net *net, int to, const void *data, uint64_t bytes, int from,
                  void *into, uint64_t arriving)
 {
     MPI_Request requests[2];
+    int count = 0;
+    MPI_Status ignored[2]; /* gcc warns of MPI_STATUSES_IGNORE as MPICH defines it */
 
-    MPI_Irecv(into, (int)arriving, MPI_BYTE, from, 0, net->comm, &requests[0]);
-    MPI_Isend(data, (int)bytes, MPI_BYTE, to, 0, net->comm, &requests[1]);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    if (arriving)
+        MPI_Irecv(into, (int)arriving, MPI_BYTE, from, 0, net->comm, &requests[count++]);
+    if (bytes)
+        MPI_Isend(data, (int)bytes, MPI_BYTE, to, 0, net->comm, &requests[count++]);
+    MPI_Waitall(count, requests, ignored);
 }
 
 void gcb_net_transfer(struct gcb_net *net, enum gcb_net_pattern pattern, const void *data, void *to,

@@ -36,6 +36,8 @@ unsigned gcb_net_rank(const struct gcb_net *net);
 unsigned gcb_net_ranks(const struct gcb_net *net);
 /* Name and version of the MPI library. Owned by `net`. */
 const char *gcb_net_library(const struct gcb_net *net);
+/* Is it SimGrid, which simulates a network, and the clock too? Then computing takes no time. */
+bool gcb_net_simulated(const struct gcb_net *net);
 
 /*
  * Have all ranks succeeded? `err` and `diag` are this rank's. If any rank failed, all ranks return the status and the text

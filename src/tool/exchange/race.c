@@ -204,21 +204,34 @@ static int next_round(struct lap *lap, struct gcb_exchange *e, struct gcb_round 
     return more;
 }
 
-static int begin_step(struct lap *lap, struct gcb_exchange *e, const float *x)
+/* Lets the times of coding message j pass, in a simulated cluster. */
+static void compute(const struct lap *lap, double seconds, size_t j)
+{
+    const struct gcb_load *load = lap->race->load;
+
+    if (seconds > 0.0)
+        gcb_clock_wait(seconds * (double)gcb_load_message(load, 0, j)->count /
+                       (double)load->elements);
+}
+
+static int begin_step(struct lap *lap, size_t j, const float *x)
 {
     const double begin = gcb_clock(), cpu = cpu_seconds();
-    const int err = gcb_exchange_begin(e, lap->race->step, x, lap->race->diag);
+    const int err =
+        gcb_exchange_begin(lap->lane->messages[j].exchange, lap->race->step, x, lap->race->diag);
 
+    compute(lap, lap->lane->coding.encode, j);
     lap->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
     lap->cpu += cpu_seconds() - cpu;
     return err;
 }
 
-static void finish_step(struct lap *lap, struct gcb_exchange *e, float *update)
+static void finish_step(struct lap *lap, size_t j, float *update)
 {
     const double begin = gcb_clock(), cpu = cpu_seconds();
 
-    must(lap->race, gcb_exchange_finish(e, update, lap->race->diag));
+    must(lap->race, gcb_exchange_finish(lap->lane->messages[j].exchange, update, lap->race->diag));
+    compute(lap, lap->lane->coding.sum, j);
     lap->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
     lap->cpu += cpu_seconds() - cpu;
 }
@@ -234,11 +247,11 @@ static void run_lap(struct lap *lap)
         struct gcb_round round = {.size = sizeof(round)};
         int more;
 
-        must(r, begin_step(lap, m->exchange, r->x + at));
+        must(r, begin_step(lap, j, r->x + at));
         while ((more = next_round(lap, m->exchange, &round)) == 1)
             run_round(lap, m, &round, NULL);
         must(r, more);
-        finish_step(lap, m->exchange, r->update + at);
+        finish_step(lap, j, r->update + at);
         at += gcb_load_message(r->load, r->rank, j)->count;
     }
 }
@@ -300,7 +313,7 @@ static int check_message(struct lap *lap, struct gcb_check *check, size_t j, uin
     const bool serial = r->config->serial && r->rank == 0;
     struct gcb_round round = {.size = sizeof(round)};
     struct watch watch = {.check = serial ? check : NULL};
-    int more = 0, err = begin_step(lap, m->exchange, r->x + at);
+    int more = 0, err = begin_step(lap, j, r->x + at);
 
     if (!err)
         more = next_round(lap, m->exchange, &round);
@@ -310,7 +323,7 @@ static int check_message(struct lap *lap, struct gcb_check *check, size_t j, uin
     for (; more == 1; more = next_round(lap, m->exchange, &round))
         run_round(lap, m, &round, &watch);
     must(r, more);
-    finish_step(lap, m->exchange, r->update + at);
+    finish_step(lap, j, r->update + at);
     m->fixed = gcb_net_same(r->net, watch.sent[0]) && m->bytes && watch.sent[0] == m->bytes;
     gcb_net_add(r->net, watch.sent, 2);
     lap->lane->wire_bytes += watch.sent[0];

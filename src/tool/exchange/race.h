@@ -3,6 +3,7 @@
 
 #include "src/lib/codec/method.h"
 #include "src/lib/exchange/exchange.h"
+#include "src/tool/exchange/coding.h"
 #include "src/tool/exchange/load.h"
 #include "src/tool/exchange/net.h"
 #include "src/tool/rows/sink.h"
@@ -24,6 +25,7 @@ enum gcb_phase { GCB_PHASE_ENCODE, GCB_PHASE_SIZES, GCB_PHASE_WIRE, GCB_PHASE_SU
 struct gcb_lane {
     struct gcb_method method;
     enum gcb_net_algorithm algorithm;
+    struct gcb_coding_times coding; /* added to each exchange; 0 except in a simulated cluster */
 
     /* ---- results ---- */
 
