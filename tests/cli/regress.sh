@@ -369,6 +369,32 @@ says "incomplete"
 head -n 1 base.rows >none.rows
 run regress base.rows none.rows
 exits 1
-says "there are no \`summary\` or \`kernel\` rows"
+says "there are no \`summary\`, \`kernel\` or \`exchange\` rows"
+
+# ---- measured exchanges: sizes are exact, and times are compared if the machine is the same ----
+net=$(realpath "$(dirname "$0")/../data/net/exchanges.json")
+{ head -n 1 base.rows; cat "$net"; } >exchanges.rows
+run regress exchanges.rows exchanges.rows
+exits 0
+prints "0 regressions"
+sed '/"spec": "fft/s/"wire_bytes": \([0-9]*\)/"wire_bytes": \10/' exchanges.rows >larger.rows
+run regress exchanges.rows larger.rows
+exits 4
+prints "2 LARGER"
+python3 - exchanges.rows slower.rows <<'END'
+import json, sys
+with open(sys.argv[2], "w") as out:
+    for row in map(json.loads, open(sys.argv[1])):
+        if row.get("method") == "fft" and row["algorithm"] == "ring":
+            row.update({key: 3 * row[key] for key in row if key.startswith("seconds")})
+        out.write(json.dumps(row) + "\n")
+END
+run regress exchanges.rows slower.rows
+exits 4
+prints "1 SLOW"
+check "advice for exchanges" sh -c "tr -s '\n ' '  ' <'$out' | grep -qF 'measure both again on the same network'"
+run regress base.rows exchanges.rows
+exits 2
+says "exchanges"
 
 finish

@@ -101,7 +101,9 @@ enum property { KIND, FILES, METHOD, SETTING, SCOPE, DEVICE, CACHE, THREADS, PRO
 static const char *find_value(const struct gcb_case *c, enum property property)
 {
     const char *const texts[PROPERTIES] = {
-        [KIND] = c->kernel ? "kernels" : "methods",
+        [KIND] = c->kernel     ? "kernels"
+                 : c->exchange ? "exchanges"
+                               : "methods",
         [FILES] = c->text[GCB_CASE_FILES],
         [METHOD] = c->method[0] ? c->method : c->text[GCB_CASE_SPEC],
         [SETTING] = c->text[GCB_CASE_SPEC],

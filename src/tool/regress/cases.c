@@ -95,7 +95,7 @@ char *gcb_case_make_name(const struct gcb_case *c)
 
 int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c)
 {
-    char count[40] = "", threads[40], *files = gcb_strdup(c->text[GCB_CASE_FILE]);
+    char count[96] = "", threads[40], *files = gcb_strdup(c->text[GCB_CASE_FILE]);
     int err;
 
     if (!files)
@@ -103,6 +103,8 @@ int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c)
     gcb_case_remove_folders(files);
     if (c->kernel)
         snprintf(count, sizeof(count), "n=%" PRIu64, c->elements);
+    if (c->exchange) /* it has this text already */
+        snprintf(count, sizeof(count), "%s", c->text[GCB_CASE_SIZE]);
     snprintf(threads, sizeof(threads), "t%" PRIu64, c->threads);
     err = gcb_case_set(cases, &c->text[GCB_CASE_SIZE], count);
     if (!err)
@@ -163,7 +165,8 @@ static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
                       const struct gcb_results_row *row)
 {
     const char *family = gcb_results_row_text(row, GCB_FIELD_FAMILY),
-               *kernel = gcb_results_row_text(row, GCB_FIELD_KERNEL);
+               *kernel = gcb_results_row_text(row, GCB_FIELD_KERNEL),
+               *algorithm = gcb_results_row_text(row, GCB_FIELD_ALGORITHM);
     char spec[256];
     int err = 0;
 
@@ -173,6 +176,11 @@ static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
         snprintf(spec, sizeof(spec), "%s/%s", family ? family : "", kernel ? kernel : "");
         err = gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec);
     }
+    if (!err && c->exchange) {
+        snprintf(spec, sizeof(spec), "n=%" PRIu64 " workers=%" PRIu64 " %.20s", c->elements,
+                 gcb_results_row_u64(row, GCB_FIELD_WORKERS), algorithm ? algorithm : "");
+        err = gcb_case_set(cases, &c->text[GCB_CASE_SIZE], spec);
+    }
     if (!err)
         err = gcb_case_set(cases, &c->method, gcb_results_row_text(row, GCB_FIELD_METHOD));
     if (!err && gcb_results_row_text(row, GCB_FIELD_REASON))
@@ -180,8 +188,9 @@ static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
     return err;
 }
 
-static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row, bool kernel)
+static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
 {
+    const bool kernel = row->kind == GCB_RECORD_KERNEL, exchange = row->kind == GCB_RECORD_RACE;
     struct gcb_case *c = gcb_cases_add(cases);
     enum gcb_field errors[GCB_FIELDS];
     size_t count;
@@ -189,6 +198,7 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
     if (!c)
         return GCB_E_NOMEM;
     c->kernel = kernel;
+    c->exchange = exchange;
     c->line = row->line;
     c->threads = gcb_results_row_u64(row, GCB_FIELD_THREADS);
     c->elements = gcb_results_row_u64(row, GCB_FIELD_ELEMENTS);
@@ -200,8 +210,9 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
     for (size_t i = 0; i < count && i < GCB_CASE_ERRORS; i++)
         c->errors[i] = gcb_results_row_real(row, errors[i]);
     c->status = parse_status(gcb_results_row_text(row, GCB_FIELD_STATUS));
-    c->time[0] = read_time(row, kernel ? &gcb_kernel_fields : &gcb_encode_fields);
-    if (!kernel)
+    /* a kernel's time and that of a whole exchange have the same fields */
+    c->time[0] = read_time(row, kernel || exchange ? &gcb_kernel_fields : &gcb_encode_fields);
+    if (!kernel && !exchange)
         c->time[1] = read_time(row, &gcb_decode_fields);
     return read_texts(cases, c, row) || gcb_case_finish(cases, c) ? GCB_E_NOMEM : 0;
 }
@@ -210,9 +221,10 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
 static size_t list_fields(enum gcb_field out[GCB_FIELDS])
 {
     static const enum gcb_field own[] = {
-        GCB_FIELD_FAMILY,     GCB_FIELD_KERNEL,       GCB_FIELD_METHOD,   GCB_FIELD_REASON,
-        GCB_FIELD_THREADS,    GCB_FIELD_ELEMENTS,     GCB_FIELD_MESSAGES, GCB_FIELD_INPUT_BYTES,
-        GCB_FIELD_WIRE_BYTES, GCB_FIELD_HEADER_BYTES, GCB_FIELD_STATUS};
+        GCB_FIELD_FAMILY,   GCB_FIELD_KERNEL,      GCB_FIELD_METHOD,     GCB_FIELD_REASON,
+        GCB_FIELD_WORKERS,  GCB_FIELD_ALGORITHM,   GCB_FIELD_THREADS,    GCB_FIELD_ELEMENTS,
+        GCB_FIELD_MESSAGES, GCB_FIELD_INPUT_BYTES, GCB_FIELD_WIRE_BYTES, GCB_FIELD_HEADER_BYTES,
+        GCB_FIELD_STATUS};
     static const struct gcb_times_fields *const times[] = {&gcb_encode_fields, &gcb_decode_fields,
                                                            &gcb_kernel_fields};
     size_t n = gcb_field_gated(out, GCB_GATE_ERROR);
@@ -233,7 +245,6 @@ static size_t list_fields(enum gcb_field out[GCB_FIELDS])
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_cases *cases = ctx;
-    const bool kernel = row->kind == GCB_RECORD_KERNEL;
     const char *method = gcb_results_row_text(row, GCB_FIELD_METHOD);
     char shown[256];
 
@@ -246,11 +257,12 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         cases->environment = json_deep_copy(row->json);
         return cases->environment ? 0 : gcb_diag_nomem(diag, 0, "the environment row");
     }
-    if (!kernel && row->kind != GCB_RECORD_SUMMARY)
+    if (row->kind != GCB_RECORD_KERNEL && row->kind != GCB_RECORD_SUMMARY &&
+        row->kind != GCB_RECORD_RACE)
         return 0;
     if (method && strcmp(method, "memcpy") == 0) /* memcpy measures the machine, not the build */
         return 0;
-    return read_case(cases, row, kernel) ? gcb_diag_nomem(diag, 0, "a case") : 0;
+    return read_case(cases, row) ? gcb_diag_nomem(diag, 0, "a case") : 0;
 }
 
 /* Fails if a case appears twice, because such a case cannot be paired. */
@@ -279,7 +291,8 @@ static int check_duplicates(const struct gcb_cases *cases, const char *path, str
 
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag)
 {
-    const unsigned rows = GCB_RECORD_BIT(GCB_RECORD_SUMMARY) | GCB_RECORD_BIT(GCB_RECORD_KERNEL);
+    const unsigned rows = GCB_RECORD_BIT(GCB_RECORD_SUMMARY) | GCB_RECORD_BIT(GCB_RECORD_KERNEL) |
+                          GCB_RECORD_BIT(GCB_RECORD_RACE);
     enum gcb_field fields[GCB_FIELDS];
     const struct gcb_results_needs needs = {
         .records = rows | GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT),
@@ -293,11 +306,10 @@ int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct g
     memset(out, 0, sizeof(*out));
     err = gcb_results_read_fields(file, path, &needs, read_row, out, diag);
     if (!err && out->count == 0)
-        err =
-            gcb_diag_set(diag, GCB_E_CORRUPT,
-                         "%s: there are no `summary` or `kernel` rows in this file; `gcbench bench "
-                         "--results FILE` writes them",
-                         gcb_escape(shown, sizeof(shown), path));
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "%s: there are no `summary`, `kernel` or `exchange` rows in this file; "
+                           "`gcbench bench --results FILE` writes them",
+                           gcb_escape(shown, sizeof(shown), path));
     return err ? err : check_duplicates(out, path, diag);
 }
 

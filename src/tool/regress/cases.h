@@ -11,8 +11,8 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * The cases of a result file of `bench`: one for each summary row (a method on an input) and one for each kernel row. A
- * case keeps what a comparison needs.
+ * The cases of a result file of `bench` or gcbench-mpi: one for each summary row (a method on an input), each kernel row and each
+ * exchange row. A case keeps what a comparison needs.
  */
 
 /* The texts that identify a case; "" if the row lacks one. Escaped, without control characters. */
@@ -23,7 +23,7 @@ enum gcb_case_text {
     GCB_CASE_DEVICE,
     GCB_CASE_ISA,
     GCB_CASE_CACHE,
-    GCB_CASE_SIZE,    /* "n=4096" for a kernel, else "" */
+    GCB_CASE_SIZE,    /* "n=4096" for a kernel, "n=4096 workers=4 ring" for an exchange, else "" */
     GCB_CASE_THREADS, /* "t4" */
     GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
@@ -47,7 +47,7 @@ struct gcb_case_time {
 #define GCB_CASE_ERRORS 4
 
 struct gcb_case {
-    bool kernel;
+    bool kernel, exchange; /* of the row's kind; neither: a method */
     /* Strings belong to the list of cases; equal ones have equal pointers. */
     const char *text[GCB_CASE_TEXTS];
     const char *label;  /* short, set by gcb_cases_label; NULL before */
@@ -59,7 +59,7 @@ struct gcb_case {
     uint64_t wire_bytes, header_bytes;
     /* values of the fields with GCB_GATE_ERROR, first rel_l2; NAN for a field that the row lacks */
     double errors[GCB_CASE_ERRORS];
-    struct gcb_case_time time[2]; /* encode, decode; a kernel has only the first */
+    struct gcb_case_time time[2]; /* encode, decode; a kernel or an exchange has only the first */
     uint64_t line;                /* line number of the row */
 };
 

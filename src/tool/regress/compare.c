@@ -324,15 +324,16 @@ static void compare_times(struct gcb_verdicts *out, const struct gcb_case_pair *
                           const char *environments)
 {
     const char *const isa[] = {pair->base->text[GCB_CASE_ISA], pair->next->text[GCB_CASE_ISA]};
-    const bool kernel = pair->base->kernel;
+    const bool kernel = pair->base->kernel, exchange = pair->base->exchange;
     char obstacle[400];
 
     snprintf(obstacle, sizeof(obstacle), "%s", environments);
     if (!obstacle[0] && strcmp(isa[0], isa[1]) != 0)
         snprintf(obstacle, sizeof(obstacle), "isa differs: %.40s, was %.40s", isa[1], isa[0]);
-    for (int op = 0; op < (kernel ? 1 : 2); op++) {
-        const enum gcb_quantity quantity =
-            kernel ? GCB_QUANTITY_KERNEL : GCB_QUANTITY_ENCODE + (enum gcb_quantity)op;
+    for (int op = 0; op < (kernel || exchange ? 1 : 2); op++) {
+        const enum gcb_quantity quantity = kernel     ? GCB_QUANTITY_KERNEL
+                                           : exchange ? GCB_QUANTITY_EXCHANGE
+                                                      : GCB_QUANTITY_ENCODE + (enum gcb_quantity)op;
         struct gcb_verdict *v = gcb_verdicts_add(out, pair, quantity, GCB_NOT_COMPARED);
 
         v->delta = delta;

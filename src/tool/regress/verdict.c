@@ -81,6 +81,7 @@ const struct gcb_quantity_info gcb_quantities[GCB_QUANTITIES] = {
     [GCB_QUANTITY_ENCODE] = {"encode", "seconds", true},
     [GCB_QUANTITY_DECODE] = {"decode", "seconds", true},
     [GCB_QUANTITY_KERNEL] = {"kernel", "seconds", true},
+    [GCB_QUANTITY_EXCHANGE] = {"exchange", "seconds", true},
     [GCB_QUANTITY_ENCODE_COUNT] = {"encode count", "instructions", false},
     [GCB_QUANTITY_DECODE_COUNT] = {"decode count", "instructions", false},
 };
@@ -107,6 +108,8 @@ const char *gcb_verdict_advice(const struct gcb_verdict *v)
         return "callgrind_annotate names the functions that grew; if the change is wanted, "
                "--accept "
                "it";
+    if ((v->kind == GCB_SLOW || v->kind == GCB_AMBIGUOUS) && v->quantity == GCB_QUANTITY_EXCHANGE)
+        return "measure both again on the same network, with more repeats: `gcbench-mpi --repeat`";
     if ((v->kind == GCB_SLOW || v->kind == GCB_AMBIGUOUS) && !counted && v->pairs == 0)
         return "two runs one after the other prove little: `gcbench regress --against` alternates "
                "the builds";
