@@ -122,6 +122,25 @@ def check_exchange(name, axis, fixed):
 check_exchange("break-even", "bandwidth_gbit", "workers")
 check_exchange("scaling", "workers", "bandwidth_gbit")
 
+# ---- measured exchanges ----
+
+for script in pages("exchange"):
+    v = variables(script)
+    shown = [(numbers(row), row["spec"]) for row in blocks(script)[0]]
+    fastest = min(row["seconds"] for row, _ in shown if row["baseline"])
+    same(v["best"], fastest, "the best baseline")
+    assert [row["seconds"] for row, _ in shown] == sorted(row["seconds"] for row, _ in shown)
+    algorithm = re.search(r"each, (\w+), ", v["plot_title"])[1]
+    wanted = {r["spec"]: r for r in rows if r["record"] == "exchange" and r["algorithm"] == algorithm}
+    assert len(wanted) == len(shown) == len(v["label"]), (len(wanted), len(shown))
+    for row, spec in shown:
+        r = wanted[spec]
+        same(row["encode"], r["encode_seconds"], "encode")
+        same(row["wire"] - row["encode"], r["wire_seconds"] + r["sizes_seconds"], "wire")
+        same(row["sum"] - row["wire"], r["sum_seconds"], "sum")
+        same(row["seconds_high"], r["seconds_high"], "interval")
+        same(row["speedup"], fastest / r["seconds"], "speed-up")
+
 # ---- the papers' models ----
 
 for script in pages("k-min"):

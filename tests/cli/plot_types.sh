@@ -31,7 +31,8 @@ exits 0
 run sweep --method topk --method qsgd --match rel_l2=0.4 --step 100 --worker 0 --results "$tmp/match.json" "$sample"
 exits 0
 "$GCBENCH" regress --results "$tmp/regress.json" "$tmp/d.json" "$tmp/c.json" >/dev/null 2>&1 # whatever it finds
-cat "$tmp/replay.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" "$tmp/regress.json" >>"$tmp/all.json"
+cat "$tmp/replay.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" "$tmp/regress.json" \
+    "$(dirname "$0")/../data/net/exchanges.json" >>"$tmp/all.json"
 
 # Rows with known figures: an exact method and a very wrong one, methods that others beat, and equal ones.
 while read -r spec bits error speed; do

@@ -15,6 +15,8 @@ const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
     [PAGE_PAYOFF] = GCB_RECORD_PAYOFF,
     [PAGE_LINKS] = GCB_RECORD_PAYOFF,
     [PAGE_PAPER] = GCB_RECORD_PAYOFF,
+    [PAGE_TRUTH] = GCB_RECORD_PAYOFF,
+    [PAGE_RACE] = GCB_RECORD_RACE,
     [PAGE_SUMMARY] = GCB_RECORD_SUMMARY,
     [PAGE_KERNEL] = GCB_RECORD_KERNEL,
     [PAGE_REPLAY] = GCB_RECORD_REPLAY,
@@ -251,7 +253,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     if (i == PAGE_RECORDS)
         return 0;
     if (i == PAGE_PAYOFF && !page_says(row->json, GCB_FIELD_MODEL, "exchange"))
-        i = PAGE_PAPER;
+        i = page_says(row->json, GCB_FIELD_MODEL, "measured") ? PAGE_TRUTH : PAGE_PAPER;
     if (i == PAGE_PAYOFF)
         err = add_link(page, row, diag);
     if (err)

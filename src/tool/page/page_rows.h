@@ -15,6 +15,8 @@ enum page_record {
     PAGE_PAYOFF, /* payoff by the exchange model */
     PAGE_LINKS,  /* payoff by the exchange model: one row for all bandwidths of a method */
     PAGE_PAPER,  /* payoff by a paper's own model */
+    PAGE_TRUTH,  /* payoff's predictions of measured exchanges */
+    PAGE_RACE,   /* measured exchanges */
     PAGE_SUMMARY,
     PAGE_KERNEL,
     PAGE_REPLAY,
