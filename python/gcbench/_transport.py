@@ -5,7 +5,7 @@ import torch
 import torch.distributed as dist
 
 from ._arrays import View
-from ._exchange import Exchange, Sending
+from ._exchange import Sending
 from ._library import GATHER, SCATTER, lib
 
 
@@ -21,16 +21,15 @@ class Transport:
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
         self._rooms: Dict[Any, int] = {}
 
-    def move(self, exchange: Exchange, sending: Sending, key: Any) -> None:
-        """Does one round. `key` names the round; all workers give the same."""
+    def move(self, sending: Sending, key: Any) -> List[torch.Tensor]:
+        """Does one round, and returns what exchange.receive() takes from each worker, in their order. `key` names the
+        round; all workers give the same."""
+        data = _bytes(sending.data)
         if sending.kind == GATHER:
-            arrived = self.gather(_bytes(sending.data), key)
-        elif sending.kind == SCATTER:
-            arrived = self.scatter(_bytes(sending.data), sending.parts or [])
-        else:
-            arrived = [self.reduce(sending.reduction, _bytes(sending.data))]
-        for worker, data in enumerate(arrived):
-            exchange.receive(worker, data)
+            return self.gather(data, key)
+        if sending.kind == SCATTER:
+            return self.scatter(data, sending.parts or [])
+        return [self.reduce(sending.reduction, data)]
 
     def all_gather(self, mine: torch.Tensor) -> torch.Tensor:
         """The tensors of all workers, a row each."""

@@ -12,6 +12,7 @@ import queue
 import re
 import threading
 import time
+import weakref
 from collections import deque
 from datetime import timedelta
 from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
@@ -122,11 +123,9 @@ class Compression:
             Exchange(one, 64, worker=0, workers=1).close()
         self._jobs: Optional[queue.SimpleQueue] = queue.SimpleQueue() if overlap else None
         if self._jobs is not None:
-            threading.Thread(target=_work, args=(self._jobs,), name="gcbench", daemon=True).start()
-
-    def __del__(self) -> None:
-        if getattr(self, "_jobs", None) is not None:
-            self._jobs.put(None)
+            thread = threading.Thread(target=_work, args=(self._jobs,), name="gcbench", daemon=True)
+            thread.start()
+            weakref.finalize(self, _stop, self._jobs, thread)
 
     # What is compressed how
 
@@ -263,21 +262,24 @@ class Compression:
         copied = clock()
         now["copy_seconds"] += copied - begin
         group.exchange.begin(job.step, x)
-        number, encoded = 0, copied
+        number = 0
         while True:
             sending = group.exchange.next()
-            now["encode_seconds"] += clock() - encoded
+            encoded = clock()
+            now["encode_seconds"] += encoded - copied
             if sending is None:
                 break
             now["bytes"] += len(sending.data)
-            moving = clock()
-            self._transport.move(group.exchange, sending, (group.names, number))
-            encoded, number = clock(), number + 1
-            now["exchange_seconds"] += encoded - moving
-        summed = clock()
+            arrived = self._transport.move(sending, (group.names, number))
+            moved = clock()
+            now["exchange_seconds"] += moved - encoded
+            for worker, data in enumerate(arrived):
+                group.exchange.receive(worker, data)
+            copied, number = clock(), number + 1
+            now["sum_seconds"] += copied - moved
         update = group.exchange.finish(self._scratch[:n])
         ended = clock()
-        now["sum_seconds"] += ended - summed
+        now["sum_seconds"] += ended - encoded
         if whole is not None:
             whole.copy_(update)
         else:
@@ -412,6 +414,13 @@ def _work(jobs: "queue.SimpleQueue[Any]") -> None:
             return
         entry[0]._do(entry[1])
         del entry
+
+
+def _stop(jobs: "queue.SimpleQueue[Any]", thread: threading.Thread) -> None:
+    """Ends the thread. Python must not exit while it is inside torch."""
+    jobs.put(None)
+    if thread is not threading.current_thread():
+        thread.join(5.0)
 
 
 def _own_group(model: DistributedDataParallel, given: Any, timeout: float) -> Any:

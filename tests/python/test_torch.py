@@ -1,6 +1,8 @@
 """gcbench.torch: DistributedDataParallel with two and four ranks on this machine (torch_ranks.py)."""
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +92,22 @@ def test_one_failure_ends_all(scenario, tmp_path):
     said = run(scenario, 4, tmp_path, dead=(1,))
     for rank in (0, 2, 3):
         assert "ok: " in said[rank] and "too late" not in said[rank], said[rank]
+
+
+def test_the_readme_example_trains(tmp_path):
+    text = (HERE.parents[1] / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"^    import gcbench\.torch\n(?:(?:    .*)?\n)+?(?=\S)", text, re.M).group()
+    (tmp_path / "train.py").write_text(re.sub("^    ", "", code, flags=re.M))
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    there = {**os.environ, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    ranks = [subprocess.Popen([sys.executable, tmp_path / "train.py"], env={**there, "RANK": rank},
+                              stdout=subprocess.PIPE, text=True) for rank in "01"]
+    said = "".join(rank.communicate(timeout=200)[0] for rank in ranks)
+    assert [rank.returncode for rank in ranks] == [0, 0]
+    found = re.findall(r"loss (\S+), (\d+) times fewer", said)
+    assert len(found) == 2 and all(float(loss) < 4 and int(ratio) > 30 for loss, ratio in found), said
 
 
 def test_schedules():
