@@ -31,7 +31,7 @@ static const struct opt_row rows[] = {
      .offset = offsetof(struct report_options, title),
      .help = "title of the page (default: the names of the inputs)"},
     {.name = "no-plots", .type = OPT_FLAG, .offset = offsetof(struct report_options, no_plots),
-     .help = "write only tables"},
+     .help = "leave out the pictures that gnuplot draws"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -176,8 +176,10 @@ const struct cmd cmd_report = {
                 "  gcbench report --title \"Week 12\" bench.json replay.json -o report.html\n",
     .details =
         "RESULTS are files that were written with --results (`-` is standard input). The page "
-        "has a table for each kind of record in them. It is one file that loads nothing "
-        "and runs no script. Plots need gnuplot. If a plot cannot be drawn, the page is "
+        "begins with the answers of the commands. It has a table for each kind of record, which "
+        "can be sorted and filtered, and charts of the methods that you choose. Results of "
+        "several dates give a history. It is one file that loads nothing; without scripts it "
+        "still has all tables. Other pictures need gnuplot. If one cannot be drawn, the page is "
         "written without it, and the exit status is 1.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct report_options),

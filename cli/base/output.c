@@ -117,6 +117,17 @@ int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag)
     return out_put(report, row, diag);
 }
 
+int out_answer(struct out_report *r, const char *text, struct gcb_diag *diag)
+{
+    struct gcb_row row;
+
+    if (r->table)
+        opt_wrap(r->out, text, fprintf(r->out, "answer:"), 2);
+    gcb_row_init(&row, GCB_RECORD_ANSWER);
+    gcb_row_text(&row, GCB_FIELD_ANSWER, text);
+    return out_put(r, &row, diag);
+}
+
 int out_environment(struct out_report *r, const struct opt_backend *backend,
                     const struct opt_list *files, const struct out_bandwidths *bandwidths,
                     bool hash, const struct cmd_context *ctx)

@@ -33,6 +33,8 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* out_put as a callback: `report` is the struct out_report. */
 int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
+/* Prints the command's last line, "answer: TEXT", below a table, and sends it as a row. */
+int out_answer(struct out_report *r, const char *text, struct gcb_diag *diag);
 struct
     out_bandwidths { /* measured bandwidths; the first is for the backend's number of threads. count 0: none */
     const struct gcb_bandwidth *items;

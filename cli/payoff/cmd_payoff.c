@@ -229,10 +229,11 @@ static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size
 
         link.workers = (unsigned)c->plan.workers.values[w];
         err = put_points(c, first, &baselines, view.methods, link, diag);
-        if (!err && c->report.table && !interrupt_seen()) {
+        if (err || interrupt_seen())
+            continue;
+        err = put_places(c, &view, diag);
+        if (!err && c->report.table) {
             err = payoff_show(&c->report, &view, diag);
-            if (!err)
-                err = put_places(c, &view, diag);
             if (w + 1 < c->plan.workers.count)
                 fputc('\n', c->report.out);
         }
@@ -268,6 +269,7 @@ static int run_truths(struct payoff *c, struct gcb_diag *diag)
 static int run_exchange(struct payoff *c, struct gcb_diag *diag)
 {
     const struct gcb_payoff_cases *all = &c->cases;
+    char answer[GCB_PAYOFF_WORDS];
     size_t count;
     int err = 0;
 
@@ -289,13 +291,14 @@ static int run_exchange(struct payoff *c, struct gcb_diag *diag)
     }
     if (!err && c->stages_shown)
         payoff_show_symbols(&c->report);
-    if (!err && c->report.table && !interrupt_seen()) {
-        if (!c->report.quiet)
-            payoff_show_left_out(&c->report, all->left_out);
-        if (all->count)
-            payoff_show_answer(&c->report, c->places, c->place_count);
-    }
-    return err || c->truths.count == 0 || interrupt_seen() ? err : run_truths(c, diag);
+    if (err || interrupt_seen())
+        return err;
+    if (c->report.table && !c->report.quiet)
+        payoff_show_left_out(&c->report, all->left_out);
+    if (all->count)
+        err = out_answer(
+            &c->report, gcb_payoff_answer(answer, sizeof(answer), c->places, c->place_count), diag);
+    return err || c->truths.count == 0 ? err : run_truths(c, diag);
 }
 
 static int run_fft(struct payoff *c, struct gcb_diag *diag)

@@ -394,15 +394,6 @@ void payoff_show_left_out(const struct out_report *report, const char *left_out)
         note(report, "left out: %s", left_out);
 }
 
-void payoff_show_answer(const struct out_report *report, const struct gcb_payoff_place *places,
-                        size_t count)
-{
-    char text[GCB_PAYOFF_WORDS];
-
-    opt_wrap(report->out, gcb_payoff_answer(text, sizeof(text), places, count),
-             fprintf(report->out, "answer:"), 2);
-}
-
 /* ---- the papers' models ---- */
 
 void payoff_show_symbols(const struct out_report *report)

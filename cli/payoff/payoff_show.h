@@ -27,9 +27,6 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
                        bool halves_measured);
 /* Prints which methods were left out and why; "": none. */
 void payoff_show_left_out(const struct out_report *report, const char *left_out);
-/* Prints the last line: whether compression pays. */
-void payoff_show_answer(const struct out_report *report, const struct gcb_payoff_place *places,
-                        size_t count);
 /* Prints the FFT paper's condition with the measured stages of a case. */
 void payoff_show_stages(const struct out_report *report, const struct gcb_payoff_case *c,
                         const struct gcb_fft_stages *stages,

@@ -119,10 +119,15 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
         .pareto = c->pareto,
         .repeat = (unsigned)c->o->timing.repeat,
     };
-    const int err = session_print_heading(&c->s, "");
+    char answer[4000];
+    int err = session_print_heading(&c->s, "");
 
     c->s.report.width = opt_columns(c->s.report.out);
-    return err || !c->s.report.table ? err : sweep_show(&view, &c->s.report, diag);
+    if (!err && c->s.report.table)
+        err = sweep_show(&view, &c->s.report, diag);
+    if (!err && !c->result.interrupted)
+        err = out_answer(&c->s.report, sweep_answer(answer, sizeof(answer), &view), diag);
+    return err;
 }
 
 static int judge_outcome(const struct sweep *c, struct gcb_diag *diag)

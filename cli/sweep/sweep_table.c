@@ -203,23 +203,20 @@ static void answer_settings(char *out, size_t size, const struct sweep_view *v)
                    gcb_field_name(p->pareto[i].field));
 }
 
-/* An interrupted search has no answer. */
-static void print_answer(const struct sweep_view *v, FILE *out)
+char *sweep_answer(char *out, size_t size, const struct sweep_view *v)
 {
     const struct sweep_plan *p = v->plan;
-    char text[4000] = "";
 
-    if (v->result->interrupted)
-        return;
+    out[0] = '\0';
     for (size_t g = 0; g < p->goal_count; g++) {
-        answer_goal(text, sizeof(text), v, &p->goals[g]);
-        gcb_append(text, sizeof(text), "; ");
+        answer_goal(out, size, v, &p->goals[g]);
+        gcb_append(out, size, "; ");
     }
     if (p->goal_count)
-        gcb_append(text, sizeof(text), "training was not tested");
+        gcb_append(out, size, "training was not tested");
     else
-        answer_settings(text, sizeof(text), v);
-    opt_wrap(out, text, fprintf(out, "answer:"), 2);
+        answer_settings(out, size, v);
+    return out;
 }
 
 static void print_notes(const struct sweep_view *v, FILE *out)
@@ -272,6 +269,5 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
     print_failures(v, report->out);
     if (!report->quiet)
         print_notes(v, report->out);
-    print_answer(v, report->out);
     return 0;
 }

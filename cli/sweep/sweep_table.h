@@ -14,5 +14,7 @@ struct sweep_view {
 
 int sweep_show(const struct sweep_view *view, const struct out_report *report,
                struct gcb_diag *diag);
+/* Writes the answer of a search that was not interrupted, cut to `size`; returns out. */
+char *sweep_answer(char *out, size_t size, const struct sweep_view *view);
 
 #endif

@@ -146,7 +146,8 @@ check "quiet has no notes" sh -c "! grep -q note '$out'"
 run sweep --match rel_l2=0.05 --method terngrad --no-baselines --format json $one "$sample"
 check "and says so in its row" python3 -c "
 import json
-row = json.loads(open('$out').readlines()[-1])
+row, last = map(json.loads, open('$out').readlines()[-2:])
+assert last['record'] == 'answer' and last['answer'] == 'no method reaches rel_l2 0.05; training was not tested', last
 assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 1, row
 assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['match_note'], row"
 

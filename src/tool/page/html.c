@@ -98,20 +98,33 @@ void gcb_html_image(FILE *out, const char *type, const void *image, size_t size,
     fputs("\">", out);
 }
 
-void gcb_html_begin(FILE *out, const char *title, const char *style)
+static void print_lines(FILE *out, const char *element, const char *const *lines)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
-          "<meta name=\"referrer\" content=\"no-referrer\">\n"
+    fprintf(out, "<%s>", element);
+    for (; *lines; lines++)
+        fputs(*lines, out);
+    fprintf(out, "</%s>\n", element);
+}
+
+void gcb_html_begin(FILE *out, const char *title, const char *const *style, const char *hash)
+{
+    fprintf(out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+            "script-src '%s'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+            "form-action 'none'\">\n",
+            hash);
+    fputs("<meta name=\"referrer\" content=\"no-referrer\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n",
           out);
     gcb_html_element(out, "title", NULL, title);
-    fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", style);
+    print_lines(out, "style", style);
+    fputs("</head>\n<body>\n", out);
 }
 
-void gcb_html_end(FILE *out)
+void gcb_html_end(FILE *out, const char *const *script)
 {
+    print_lines(out, "script", script);
     fputs("</body>\n</html>\n", out);
 }

@@ -34,10 +34,11 @@ void gcb_html_end_table(FILE *out);
 void gcb_html_image(FILE *out, const char *type, const void *image, size_t size, const char *alt);
 
 /*
- * Print the head and the end of a document. The document loads nothing and runs nothing: its Content-Security-Policy
- * allows only inline styles and images inside the document.
+ * Print the head and the end of a document. The document loads nothing: its Content-Security-Policy allows only inline
+ * styles, images inside the document, and the one script that gcb_html_end prints. `hash` names this script, such as
+ * "sha256-47DE..."; a browser refuses every other script. `style` and `script` are lines that end with NULL.
  */
-void gcb_html_begin(FILE *out, const char *title, const char *style);
-void gcb_html_end(FILE *out);
+void gcb_html_begin(FILE *out, const char *title, const char *const *style, const char *hash);
+void gcb_html_end(FILE *out, const char *const *script);
 
 #endif

@@ -18,7 +18,7 @@ static void print_contents(FILE *out, const struct page *page, bool plots)
         if (page_table_shows(t, page))
             print_link(out, t->id, t->title);
         if (t->plots_follow && plots)
-            print_link(out, "plots", "Plots");
+            print_link(out, "plots", "Pictures");
         if (t->plots_follow && page->tensors.count)
             print_link(out, "tensors", "Error by tensor");
     }
@@ -29,12 +29,17 @@ static void print_contents(FILE *out, const struct page *page, bool plots)
 static void print_page(FILE *out, const struct page *page, const char *title,
                        const struct gcb_page_outcome *outcome, const char *figures)
 {
+    const struct page_table *unused;
+    const struct page_chart *first = page_first_chart(&unused, page);
+
     page_head(out, page, title);
-    print_contents(out, page, page_has_plots(outcome));
     fputs("<main>\n", out);
-    page_cards(out, page);
+    page_answer(out, page);
+    page_methods(out, page);
+    page_remarks(out, page);
+    print_contents(out, page, page_has_plots(outcome));
     for (const struct page_table *t = page_tables; t->title; t++) {
-        page_table(out, t, page);
+        page_table(out, t, page, first);
         if (t->plots_follow) {
             page_plots(out, outcome, figures);
             page_tensors_table(out, &page->tensors);
@@ -42,7 +47,7 @@ static void print_page(FILE *out, const struct page *page, const char *title,
     }
     page_environments(out, page);
     fputs("</main>\n", out);
-    gcb_html_end(out);
+    gcb_html_end(out, page_script);
 }
 
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
@@ -62,6 +67,8 @@ int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
         err = page_read(&page, config->files[i], diag);
     if (!err && !page.seen)
         err = gcb_diag_set(diag, GCB_E_CORRUPT, "these files have no rows that a report shows");
+    if (!err && page_add_history(&page))
+        err = gcb_diag_nomem(diag, 0, "a history");
     if (!err && !(drawn = open_memstream(&figures, &size)))
         err = gcb_diag_nomem(diag, 0, "plots");
     if (!err)

@@ -7,8 +7,8 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Result files as one page of HTML (docs/report.md): a table for each kind of record, and plots. The page loads
- * nothing, runs nothing, and shows texts of files as they are.
+ * Result files as one page of HTML (docs/report.md): an answer, charts, a table for each kind of record, and pictures.
+ * The page loads nothing, runs only its own script (page.js), and shows texts of files as they are.
  */
 struct gcb_page_config {
     const char *title; /* NULL: the title is made from the names of the inputs */

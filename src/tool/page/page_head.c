@@ -101,7 +101,7 @@ static void print_remark(FILE *out, size_t count, size_t runs, const char *words
     gcb_html_between(out, "", words, "</li>\n");
 }
 
-static void print_remarks(FILE *out, const struct page *page)
+void page_remarks(FILE *out, const struct page *page)
 {
     const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
     const size_t interrupted =
@@ -147,100 +147,10 @@ void page_head(FILE *out, const struct page *page, const char *title)
     char text[400];
 
     make_title(text, sizeof(text), page, title);
-    gcb_html_begin(out, text, page_style);
+    gcb_html_begin(out, text, page_style, page_script_hash);
     fputs("<header>\n", out);
     gcb_html_element(out, "h1", NULL, text);
     if (env)
         print_machine(out, env);
-    print_remarks(out, page);
     fputs("</header>\n", out);
-}
-
-/* Returns the row with the largest value of sign * field, among methods that are not baselines and whose ratio is
- * above 1. Returns NULL if there is no such row. */
-static const json_t *find_best(const struct page_rows *rows, enum gcb_field field, double sign)
-{
-    const json_t *found = NULL;
-
-    for (size_t i = 0; i < rows->count; i++) {
-        const double value = gcb_results_real(rows->items[i], field);
-
-        if (!isfinite(value) || page_is_baseline(rows->items[i]) ||
-            !(gcb_results_real(rows->items[i], GCB_FIELD_RATIO) > 1.0))
-            continue;
-        if (!found || sign * value > sign * gcb_results_real(found, field))
-            found = rows->items[i];
-    }
-    return found;
-}
-
-/* Prints a card with the best value of a field, the field's meaning and the method that has this value. */
-static void print_best(FILE *out, const struct page_rows *rows, enum gcb_field field, double sign,
-                       const char *words)
-{
-    const json_t *row = find_best(rows, field, sign);
-    char number[32], ratio[32], error[32], text[96];
-
-    if (!row)
-        return;
-    fputs("<li>", out);
-    gcb_html_element(out, "b", NULL, page_number(number, row, field));
-    gcb_html_element(out, "span", NULL, words);
-    fputs("<code>", out);
-    gcb_html_name(out, gcb_results_text(row, GCB_FIELD_PAGE_LABEL));
-    fputs("</code>\n", out);
-    snprintf(text, sizeof(text), "ratio %s, relative L2 error %s",
-             page_number(ratio, row, GCB_FIELD_RATIO), page_number(error, row, GCB_FIELD_REL_L2));
-    gcb_html_element(out, "span", NULL, text);
-    fputs("</li>\n", out);
-}
-
-/* Prints a card "2 of 18 WORDS"; nothing if `count` is 0. `attributes` is markup for the card's element. */
-static void print_share(FILE *out, const char *attributes, size_t part, size_t count,
-                        const char *words)
-{
-    char text[96];
-
-    if (!count)
-        return;
-    fprintf(out, "<li%s><b>%zu</b>\n", attributes, part);
-    snprintf(text, sizeof(text), "of %zu %s", count, words);
-    gcb_html_element(out, "span", NULL, text);
-    fputs("</li>\n", out);
-}
-
-static const char *colour_of(size_t failures)
-{
-    return failures ? " class=\"bad\"" : " class=\"good\"";
-}
-
-static void print_payoffs(FILE *out, const struct page_rows *rows)
-{
-    size_t pays = 0, count = 0;
-
-    for (size_t i = 0; i < rows->count; i++)
-        if (!gcb_results_bool(rows->items[i], GCB_FIELD_BASELINE)) {
-            count++;
-            pays += gcb_results_bool(rows->items[i], GCB_FIELD_PAYS);
-        }
-    print_share(out, "", pays, count, "cases are faster than fp32, fp16 and bf16");
-}
-
-void page_cards(FILE *out, const struct page *page)
-{
-    const struct page_rows *summaries = &page->rows[PAGE_SUMMARY],
-                           *verdicts = &page->rows[PAGE_VERDICT],
-                           *promises = &page->rows[PAGE_PROMISE];
-    const size_t fails = count_rows(verdicts, GCB_FIELD_FAILS, NULL),
-                 broken = count_rows(promises, GCB_FIELD_STATUS, "broken");
-
-    fputs("<ul class=\"cards\">\n", out);
-    print_share(out, colour_of(fails), fails, verdicts->count, "comparisons with the base fail");
-    print_share(out, colour_of(broken), broken, promises->count, "promises checked are broken");
-    print_payoffs(out, &page->rows[PAGE_PAYOFF]);
-    print_best(out, summaries, GCB_FIELD_RATIO, 1.0, "times smaller: the shortest messages");
-    print_best(out, summaries, GCB_FIELD_REL_L2, -1.0, "relative error: the smallest");
-    print_best(out, summaries, GCB_FIELD_ENCODE_GBPS, 1.0, "GB/s: the fastest to encode");
-    print_best(out, summaries, GCB_FIELD_DECODE_GBPS, 1.0, "GB/s: the fastest to decode");
-    fputs("</ul>\n", out);
 }

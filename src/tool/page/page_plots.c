@@ -35,6 +35,19 @@ static int draw_page(struct drawing *d, const struct gcb_plot *plot, size_t page
     return err;
 }
 
+/* The charts and tables of the page show these rows, and can be worked with. */
+static bool is_on_page(const struct gcb_plot *plot)
+{
+    static const char *const names[] = {"rate-distortion", "rate-cosine", "ratio-error", "pareto",
+                                        "throughput",      "match",       "break-even",  "scaling",
+                                        "heatmap",         "history"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(plot->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool is_stopped(struct drawing *d)
 {
     d->outcome->stopped = d->config->stop && d->config->stop(d->config->ctx);
@@ -51,9 +64,9 @@ int page_draw_figures(FILE *out, struct gcb_page_outcome *outcome, const struct 
     if (!page->plots)
         return 0;
     for (size_t i = 0; (plot = gcb_plot_at(i)); i++)
-        d.total += gcb_plot_pages(plot, d.data);
+        d.total += is_on_page(plot) ? 0 : gcb_plot_pages(plot, d.data);
     for (size_t i = 0; (plot = gcb_plot_at(i)); i++) {
-        const size_t pages = gcb_plot_pages(plot, d.data);
+        const size_t pages = is_on_page(plot) ? 0 : gcb_plot_pages(plot, d.data);
 
         for (size_t k = 0; k < pages && !is_stopped(&d); k++) {
             struct gcb_diag why = {.status = 0};
@@ -79,9 +92,12 @@ void page_plots(FILE *out, const struct gcb_page_outcome *outcome, const char *f
 {
     if (!page_has_plots(outcome))
         return;
-    fputs("<section id=\"plots\">\n<h2>Plots</h2>\n", out);
+    fputs("<section id=\"plots\">\n<h2>Pictures</h2>\n", out);
     if (outcome->plots)
-        fprintf(out, "<div class=\"plots\">\n%s</div>\n", figures);
+        fprintf(out,
+                "<details>\n<summary>%zu pictures of <code>gcbench plot</code></summary>\n"
+                "<div class=\"plots\">\n%s</div>\n</details>\n",
+                outcome->plots, figures);
     if (outcome->without[0]) {
         fputs("<p class=\"note\">", out);
         gcb_html_between(out, outcome->plots ? "Some plots are missing: " : "There are no plots: ",

@@ -20,6 +20,8 @@ const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
     [PAGE_SUMMARY] = GCB_RECORD_SUMMARY,
     [PAGE_KERNEL] = GCB_RECORD_KERNEL,
     [PAGE_REPLAY] = GCB_RECORD_REPLAY,
+    [PAGE_ANSWER] = GCB_RECORD_ANSWER,
+    [PAGE_HISTORY] = GCB_RECORD_SUMMARY,
 };
 
 /* If memory runs out here, an object is NULL, and adding to this object will fail. */
@@ -304,14 +306,22 @@ bool page_differs(const struct page_rows *rows, enum gcb_field field)
     return false;
 }
 
-/* Rank of a verdict or promise: 0 if it fails, 1 if it changed or is unclear, 2 if it is unchanged or as promised. */
-static int rank_of(const json_t *row)
+int page_verdict_rank(const json_t *row)
 {
+    static const struct {
+        enum gcb_field field;
+        const char *word;
+    } quiet[] = {{GCB_FIELD_VERDICT, "SAME"},
+                 {GCB_FIELD_VERDICT, "AMBIGUOUS"},
+                 {GCB_FIELD_VERDICT, "NOT-COMPARED"},
+                 {GCB_FIELD_STATUS, "kept"}};
+
     if (gcb_results_bool(row, GCB_FIELD_FAILS) || page_says(row, GCB_FIELD_STATUS, "broken"))
         return 0;
-    return page_says(row, GCB_FIELD_VERDICT, "SAME") || page_says(row, GCB_FIELD_STATUS, "kept")
-               ? 2
-               : 1;
+    for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
+        if (page_says(row, quiet[i].field, quiet[i].word))
+            return 2;
+    return 1;
 }
 
 static void sort_rows(struct page_rows *rows)
@@ -322,7 +332,7 @@ static void sort_rows(struct page_rows *rows)
         for (size_t i = sorted; i < rows->count; i++) {
             json_t *row = rows->items[i];
 
-            if (rank_of(row) != rank)
+            if (page_verdict_rank(row) != rank)
                 continue;
             memmove(&rows->items[sorted + 1], &rows->items[sorted],
                     (i - sorted) * sizeof(*rows->items));

@@ -20,6 +20,8 @@ enum page_record {
     PAGE_SUMMARY,
     PAGE_KERNEL,
     PAGE_REPLAY,
+    PAGE_ANSWER,
+    PAGE_HISTORY, /* summaries of cases that ran at several dates: copies, in the order of cases and dates */
     PAGE_RECORDS
 };
 extern const enum gcb_record page_record_kinds[PAGE_RECORDS];
@@ -62,7 +64,10 @@ void page_init(struct page *page);
 /* Adds the rows of a result file to the page. Fails as gcb_results_read does. */
 int page_read(struct page *page, const char *path, struct gcb_diag *diag);
 void page_fini(struct page *page);
-/* Orders verdicts and promises: failures first, then changed or unclear cases, then the rest. */
+/* Returns the rank of a verdict or promise: 0 if it fails, 1 if a case changed or a promise cannot be tested, 2 for all
+ * others: cases that are unchanged, inconclusive or not compared, and promises that are kept. */
+int page_verdict_rank(const json_t *row);
+/* Orders verdicts and promises by their rank. */
 void page_sort(struct page *page);
 
 /* Is the row about a baseline: identity, fp16, bf16 or memcpy, or a row that says so itself? */

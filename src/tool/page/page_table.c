@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
@@ -28,7 +29,32 @@ static enum gcb_field_show show_of(const struct page_column *c)
 
 static bool is_number(const struct page_column *c)
 {
-    return show_of(c) >= GCB_SHOW_COUNT;
+    return show_of(c) >= GCB_SHOW_COUNT || c->field == GCB_FIELD_DATE;
+}
+
+/* The unit of a chart's axis; "" if there is none. */
+static const char *unit_of(const struct page_column *c)
+{
+    if (c->field == GCB_FIELD_DATE)
+        return "date";
+    switch (show_of(c)) {
+    case GCB_SHOW_SECONDS:
+        return "s";
+    case GCB_SHOW_SIZE:
+        return "B";
+    default:
+        return "";
+    }
+}
+
+/* Returns a date such as "2026-11-23T12:47:04Z" in seconds since 1970; NAN if it is no date. */
+static double date_of(const json_t *row)
+{
+    const char *text = gcb_results_text(row, GCB_FIELD_DATE);
+    struct tm tm = {.tm_sec = 0};
+    const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+
+    return end ? (double)timegm(&tm) : NAN;
 }
 
 /* Shows any value in a text column. */
@@ -84,17 +110,29 @@ static void print_word(FILE *out, const char *word)
     gcb_html_between(out, "\">", word, "</span>");
 }
 
+/* Is the text a sentence, which needs several lines? */
+static bool is_sentence(const struct page_column *c, const json_t *row)
+{
+    const char *text = gcb_results_text(row, c->field);
+
+    return show_of(c) == GCB_SHOW_SENTENCE ||
+           (text && show_of(c) == GCB_SHOW_WORD && strchr(text, ' '));
+}
+
 static void print_value(FILE *out, const struct page_column *c, const json_t *row)
 {
     const json_t *value = page_value(row, c->field);
     const enum gcb_field_show show = show_of(c);
     char text[32];
 
-    if (show == GCB_SHOW_NAME && value) {
+    if (c->field == GCB_FIELD_GIT_REVISION && json_is_string(value)) {
+        snprintf(text, sizeof(text), "%.8s", json_string_value(value));
+        gcb_html_between(out, "<code>", text, "</code>");
+    } else if (show == GCB_SHOW_NAME && value) {
         fputs("<code>", out);
         print_text(out, value);
         fputs("</code>", out);
-    } else if (show == GCB_SHOW_WORD && json_is_string(value)) {
+    } else if (show == GCB_SHOW_WORD && json_is_string(value) && !is_sentence(c, row)) {
         print_word(out, json_string_value(value));
     } else if (show == GCB_SHOW_BELOW && !value) {
         fputs("any", out);
@@ -102,7 +140,7 @@ static void print_value(FILE *out, const struct page_column *c, const json_t *ro
         fputs("no", out);
     } else if (show == GCB_SHOW_YES) {
         fputs(json_is_true(value) ? "<b>yes</b>" : json_is_false(value) ? "no" : "-", out);
-    } else if (is_number(c)) {
+    } else if (is_number(c) && show >= GCB_SHOW_COUNT) {
         const double number = gcb_results_real(row, c->field);
 
         fputs(gcb_show_number(text, show_in(c, row), number), out);
@@ -112,19 +150,32 @@ static void print_value(FILE *out, const struct page_column *c, const json_t *ro
     }
 }
 
-static void print_row(FILE *out, const struct page_column *const *columns, const json_t *row)
+/* Begins a cell after the first. data-v is the number of a date. */
+static void begin_cell(FILE *out, const struct page_column *c, const json_t *row)
+{
+    if (c->field == GCB_FIELD_DATE && isfinite(date_of(row)))
+        fprintf(out, "<td data-v=\"%.0f\">", date_of(row));
+    else if (is_number(c))
+        fputs("<td>", out);
+    else
+        fputs(is_sentence(c, row) ? "<td class=\"x\">" : "<td class=\"t\">", out);
+}
+
+/* Prints row i. The setting is printed once: in the table of settings, which has the same data-i, or as the title. */
+static void print_row(FILE *out, const struct page_table *table,
+                      const struct page_column *const *columns, const json_t *row, size_t i)
 {
     fputs(page_is_baseline(row) ? "<tr class=\"baseline\"" : "<tr", out);
-    fputs("><th scope=\"row\"", out);
-    gcb_html_between(out, " title=\"", gcb_results_text(row, GCB_FIELD_SPEC), "\"");
-    fputs(">", out);
+    gcb_html_between(out, " data-m=\"", gcb_results_text(row, GCB_FIELD_METHOD), "\"");
+    if (table->record != PAGE_SUMMARY)
+        gcb_html_between(out, " title=\"", gcb_results_text(row, GCB_FIELD_SPEC), "\"");
+    else if (table->charts->caption || table->needs == GCB_FIELD_SPEC)
+        fprintf(out, " data-i=\"%zu\"", i);
+    fputs("><th scope=\"row\">", out);
     print_value(out, columns[0], row);
     fputs("</th>", out);
     for (size_t c = 1; columns[c]; c++) {
-        fputs(is_number(columns[c])                      ? "<td class=\"n\">"
-              : show_of(columns[c]) == GCB_SHOW_SENTENCE ? "<td class=\"t\">"
-                                                         : "<td>",
-              out);
+        begin_cell(out, columns[c], row);
         print_value(out, columns[c], row);
         fputs("</td>", out);
     }
@@ -199,18 +250,41 @@ bool page_table_shows(const struct page_table *table, const struct page *page)
     return table->needs ? page_has(rows, table->needs) : rows->count > 0;
 }
 
-static void print_columns(FILE *out, const struct page_column *const *columns)
+/* Prints the heads. data-f names the field, data-u its unit, for charts. */
+static void print_columns(FILE *out, const struct page_column *const *columns,
+                          enum page_record record)
 {
     for (size_t c = 0; columns[c]; c++) {
-        const bool number = is_number(columns[c]);
+        const struct page_column *at = columns[c];
+        const char *meaning = gcb_field_meaning(at->field, records_of(record));
 
-        gcb_html_between(out, number ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">",
-                         columns[c]->title, "</th>");
+        fprintf(out, "<th scope=\"col\" data-f=\"%s\"", gcb_field_name(at->field));
+        if (*unit_of(at))
+            fprintf(out, " data-u=\"%s\"", unit_of(at));
+        gcb_html_between(out, " title=\"", *meaning ? meaning : NULL, "\"");
+        gcb_html_between(out, is_number(at) ? " class=\"n\">" : ">", at->title, "</th>");
     }
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
 #define PLACES (sizeof(places) / sizeof(places[0]))
+
+/* Do all rows that have this text have the same one, at least three times? Then it is said once above the table. */
+static bool is_repeated(const struct page_rows *rows, const struct page_column *c)
+{
+    const json_t *seen = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; show_of(c) == GCB_SHOW_SENTENCE && i < rows->count; i++) {
+        const json_t *value = page_value(rows->items[i], c->field);
+
+        if (value && seen && !json_equal(value, seen))
+            return false;
+        seen = value ? value : seen;
+        n += value != NULL;
+    }
+    return n >= 3;
+}
 
 /* Chooses the columns to show: the first, places that differ between rows, and columns with a value in some row. `out`
  * ends with NULL. */
@@ -224,32 +298,122 @@ static void choose_columns(const struct page_column *out[PLACES + PAGE_COLUMNS],
         if (page_differs(rows, c->field))
             out[n++] = c;
     for (const struct page_column *c = table->columns + 1; c->title; c++)
-        if (page_has(rows, c->field))
+        if (page_has(rows, c->field) && !is_repeated(rows, c))
             out[n++] = c;
     out[n] = NULL;
 }
 
-void page_table(FILE *out, const struct page_table *table, const struct page *page)
+/* Prints the sentences that rows share, such as "reason, 13 rows: too few samples". */
+static void print_repeated(FILE *out, const struct page_table *table, const struct page_rows *rows)
+{
+    for (const struct page_column *c = table->columns + 1; c->title; c++) {
+        const json_t *text = NULL;
+        size_t n = 0;
+
+        if (!is_repeated(rows, c))
+            continue;
+        for (size_t i = 0; i < rows->count; i++)
+            if (page_value(rows->items[i], c->field)) {
+                text = page_value(rows->items[i], c->field);
+                n++;
+            }
+        fprintf(out, "<p class=\"common\">%s, %s%zu rows: ", c->title,
+                n == rows->count ? "all " : "", n);
+        print_text(out, text);
+        fputs("</p>\n", out);
+    }
+}
+
+/* ---- charts ---- */
+
+static bool has_chart(const struct page_chart *chart, const struct page_table *table,
+                      const struct page *page)
+{
+    const struct page_rows *rows = &page->rows[table->record];
+
+    return chart->caption && page_table_shows(table, page) && page_has(rows, chart->y) &&
+           page_differs(rows, chart->x);
+}
+
+const struct page_chart *page_first_chart(const struct page_table **table, const struct page *page)
+{
+    for (const struct page_table *t = page_tables; t->title; t++)
+        for (size_t i = 0; i < PAGE_CHARTS; i++)
+            if (has_chart(&t->charts[i], t, page)) {
+                *table = t;
+                return &t->charts[i];
+            }
+    return NULL;
+}
+
+void page_chart(FILE *out, const struct page_chart *chart, const struct page_table *table)
+{
+    fprintf(out,
+            "<figure class=\"chart\" data-of=\"%s-rows\" data-x=\"%s\" data-y=\"%s\" "
+            "data-hold=\"%s\"%s><figcaption>%s</figcaption></figure>\n",
+            table->id, gcb_field_name(chart->x), gcb_field_name(chart->y), chart->hold,
+            chart->lines ? " data-lines=\"\"" : "", chart->caption);
+}
+
+/* ---- the section ---- */
+
+/* Is the row a case that is unchanged, or of which nothing can be told? */
+static bool is_quiet(const json_t *row)
+{
+    return page_verdict_rank(row) == 2;
+}
+
+static void print_rows(FILE *out, const struct page_table *table,
+                       const struct page_column *const *columns, json_t **rows, size_t count,
+                       const char *part)
+{
+    char attributes[96];
+
+    snprintf(attributes, sizeof(attributes), " id=\"%s-%s\" data-rows=\"\"", table->id, part);
+    gcb_html_begin_table(out, table->title, attributes);
+    print_columns(out, columns, table->record);
+    for (size_t i = 0; i < count; i++)
+        if (!table->needs || page_value(rows[i], table->needs))
+            print_row(out, table, columns, rows[i], i);
+    gcb_html_end_table(out);
+}
+
+void page_table(FILE *out, const struct page_table *table, const struct page *page,
+                const struct page_chart *first)
 {
     const struct page_rows *rows = &page->rows[table->record];
     const struct page_column *columns[PLACES + PAGE_COLUMNS];
-    const bool folded = table->folds && rows->count > MANY_ROWS;
+    size_t loud = rows->count; /* the rest is quiet: page_sort put it last */
+    size_t shown = 0;
+    bool folded;
 
+    for (size_t i = 0; i < rows->count; i++)
+        shown += !table->needs || page_value(rows->items[i], table->needs);
     if (!page_table_shows(table, page))
         return;
+    folded = table->folds && (table->folded || shown > MANY_ROWS);
     choose_columns(columns, table, rows);
+    while (table->record == PAGE_VERDICT && loud > 0 && is_quiet(rows->items[loud - 1]))
+        loud--;
     fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", table->id, table->title);
     if (table->intro)
         gcb_html_element(out, "p", NULL, table->intro);
     if (table->where)
         print_common(out, rows);
+    print_repeated(out, table, rows);
+    for (size_t i = 0; i < PAGE_CHARTS; i++)
+        if (&table->charts[i] != first && has_chart(&table->charts[i], table, page))
+            page_chart(out, &table->charts[i], table);
     if (folded)
-        fprintf(out, "<details>\n<summary>%zu rows: %s</summary>\n", rows->count, table->folds);
-    gcb_html_begin_table(out, table->title, "");
-    print_columns(out, columns);
-    for (size_t i = 0; i < rows->count; i++)
-        print_row(out, columns, rows->items[i]);
-    gcb_html_end_table(out);
+        fprintf(out, "<details>\n<summary>%zu rows: %s</summary>\n", shown, table->folds);
+    if (loud)
+        print_rows(out, table, columns, rows->items, loud, "rows");
+    if (loud < rows->count) {
+        fprintf(out, "<details>\n<summary>%zu unchanged, inconclusive or not compared</summary>\n",
+                rows->count - loud);
+        print_rows(out, table, columns, rows->items + loud, rows->count - loud, "quiet");
+        fputs("</details>\n", out);
+    }
     print_meanings(out, columns, table->record);
     if (folded)
         fputs("</details>\n", out);

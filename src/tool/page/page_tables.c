@@ -1,12 +1,16 @@
 #include "src/tool/page/page_parts.h"
 
 /* The tables of the page. docs/rows.md explains the fields. */
+
+#define PLACES \
+    "page_run file scope device threads isa cache status" /* columns that say where a case ran */
+
 /* clang-format off */
 const struct page_table page_tables[] = {
     {
         .id = "verdicts",
         .title = "Against the base",
-        .intro = "Failures come first, then changes, then what did not change.",
+        .intro = "Failures come first, then changes. What did not change, or cannot be told, is folded.",
         .record = PAGE_VERDICT,
         .columns = {
             {.title = "case", .field = GCB_FIELD_LABEL},
@@ -42,6 +46,7 @@ const struct page_table page_tables[] = {
         .id = "links",
         .title = "Up to which bandwidth each method pays",
         .intro = "Each method over all links that were asked for. Doubtful methods are left out.",
+        .folds = "one for each method and number of workers",
         .needs = GCB_FIELD_PAGE_MANY_LINKS,
         .where = true,
         .record = PAGE_LINKS,
@@ -62,6 +67,7 @@ const struct page_table page_tables[] = {
         .intro =
             "The time of one exchange: measured encoding and adding, and a model of the link.",
         .folds = "one for each method and link",
+        .where = true,
         .record = PAGE_PAYOFF,
         .columns = {
             {.title = "method", .field = GCB_FIELD_LABEL},
@@ -75,13 +81,26 @@ const struct page_table page_tables[] = {
             {.title = "over fp32", .field = GCB_FIELD_SPEEDUP_FP32, .explained = true},
             {.title = "over the bar", .field = GCB_FIELD_SPEEDUP_BAR, .explained = true},
             {.title = "pays", .field = GCB_FIELD_PAYS},
+            {.title = "doubt", .field = GCB_FIELD_DOUBTFUL},
             {.title = "verdict", .field = GCB_FIELD_VERDICT},
+        },
+        .charts = {
+            {.caption = "Time of one exchange at each bandwidth. A method pays where its line is below those of "
+                        "fp16 and bf16.",
+             .x = GCB_FIELD_BANDWIDTH_GBIT, .y = GCB_FIELD_SECONDS, .hold = PLACES " workers", .lines = true},
+            {.caption = "Time of one exchange with each number of workers. A method pays where its line is below "
+                        "those of fp16 and bf16.",
+             .x = GCB_FIELD_WORKERS, .y = GCB_FIELD_SECONDS, .hold = PLACES " bandwidth_gbit", .lines = true},
         },
     },
     {
         .id = "papers",
-        .title = "Will compression pay, by the papers' own models",
+        .title = "The models of the papers",
+        .intro = "What the FFT paper's and RedSync's own formulas say. They leave out most of what an exchange costs, "
+                 "such as decoding and adding the messages of all workers, so a method that pays here may not pay "
+                 "above. The answer does not use them.",
         .folds = "one for each method and link",
+        .folded = true,
         .record = PAGE_PAPER,
         .columns = {
             {.title = "model", .field = GCB_FIELD_MODEL},
@@ -91,7 +110,7 @@ const struct page_table page_tables[] = {
             {.title = "density", .field = GCB_FIELD_DENSITY},
             {.title = "needed ratio", .field = GCB_FIELD_LEAST_RATIO, .explained = true},
             {.title = "its ratio", .field = GCB_FIELD_RATIO_VS_FP32},
-            {.title = "pays", .field = GCB_FIELD_PAYS},
+            {.title = "by this model", .field = GCB_FIELD_PAYS},
             {.title = "bandwidth ratio", .field = GCB_FIELD_BANDWIDTH_RATIO, .explained = true},
             {.title = "sparse", .field = GCB_FIELD_SPARSE_SECONDS},
             {.title = "dense", .field = GCB_FIELD_DENSE_SECONDS},
@@ -158,6 +177,7 @@ const struct page_table page_tables[] = {
             {.title = "bits/el", .field = GCB_FIELD_BITS_PER_ELEMENT},
             {.title = "rel L2", .field = GCB_FIELD_REL_L2, .explained = true},
             {.title = "cosine", .field = GCB_FIELD_COSINE, .explained = true},
+            {.title = "collective", .field = GCB_FIELD_COLLECTIVE, .explained = true},
             {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS,
              .low = GCB_FIELD_ENCODE_SECONDS_LOW, .high = GCB_FIELD_ENCODE_SECONDS_HIGH,
              .seconds = GCB_FIELD_ENCODE_SECONDS, .explained = true},
@@ -170,6 +190,10 @@ const struct page_table page_tables[] = {
             {.title = "reached", .field = GCB_FIELD_MATCH_REACHED},
             {.title = "remark", .field = GCB_FIELD_MATCH_NOTE},
             {.title = "reason", .field = GCB_FIELD_REASON},
+        },
+        .charts = {
+            {.caption = "Ratio and error of each method. Further up is smaller, further left is more accurate.",
+             .x = GCB_FIELD_REL_L2, .y = GCB_FIELD_RATIO, .hold = PLACES},
         },
     },
     {
@@ -196,7 +220,8 @@ const struct page_table page_tables[] = {
     },
     {
         .id = "stages",
-        .title = "Where encoding spends its time",
+        .title = "Where encoding and decoding spend their time",
+        .intro = "The columns after encode are its stages, and those after decode are the stages of decoding.",
         .needs = GCB_FIELD_SELECT_SECONDS,
         .where = true,
         .record = PAGE_SUMMARY,
@@ -209,6 +234,13 @@ const struct page_table page_tables[] = {
             {.title = "index", .field = GCB_FIELD_INDEX_SECONDS},
             {.title = "kernel", .field = GCB_FIELD_ENCODE_KERNEL_SECONDS},
             {.title = "transfer", .field = GCB_FIELD_ENCODE_TRANSFER_SECONDS},
+            {.title = "decode", .field = GCB_FIELD_DECODE_SECONDS},
+            {.title = "transform", .field = GCB_FIELD_DECODE_TRANSFORM_SECONDS},
+            {.title = "select", .field = GCB_FIELD_DECODE_SELECT_SECONDS},
+            {.title = "dequantise", .field = GCB_FIELD_DECODE_QUANTISE_SECONDS},
+            {.title = "index", .field = GCB_FIELD_DECODE_INDEX_SECONDS},
+            {.title = "kernel", .field = GCB_FIELD_DECODE_KERNEL_SECONDS},
+            {.title = "transfer", .field = GCB_FIELD_DECODE_TRANSFER_SECONDS},
         },
     },
     {
@@ -241,6 +273,7 @@ const struct page_table page_tables[] = {
         .record = PAGE_REPLAY,
         .columns = {
             {.title = "method", .field = GCB_FIELD_PAGE_LABEL},
+            {.title = "collective", .field = GCB_FIELD_COLLECTIVE},
             {.title = "steps", .field = GCB_FIELD_STEPS},
             {.title = "ratio", .field = GCB_FIELD_RATIO, .explained = true},
             {.title = "sent", .field = GCB_FIELD_WIRE_BYTES},
@@ -254,6 +287,40 @@ const struct page_table page_tables[] = {
             {.title = "p99", .field = GCB_FIELD_STALENESS_P99},
             {.title = "of bound", .field = GCB_FIELD_BOUND_RATIO},
             {.title = "bound holds", .field = GCB_FIELD_BOUND_HOLDS},
+        },
+        .charts = {
+            {.caption = "Error after all steps, and ratio. Further up is smaller, further left is more accurate.",
+             .x = GCB_FIELD_CUMULATIVE_ERROR, .y = GCB_FIELD_RATIO, .hold = PLACES},
+        },
+    },
+    {
+        .id = "history",
+        .title = "History",
+        .intro = "Cases that ran at several dates. Compare speeds only if the machine, its load and the threads were "
+                 "alike.",
+        .where = true,
+        .record = PAGE_HISTORY,
+        .folds = "one for each case and date",
+        .columns = {
+            {.title = "method", .field = GCB_FIELD_PAGE_LABEL},
+            {.title = "date", .field = GCB_FIELD_DATE},
+            {.title = "revision", .field = GCB_FIELD_GIT_REVISION},
+            {.title = "ratio", .field = GCB_FIELD_RATIO},
+            {.title = "times before", .field = GCB_FIELD_PAGE_RATIO_CHANGE, .explained = true},
+            {.title = "rel L2", .field = GCB_FIELD_REL_L2},
+            {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS,
+             .low = GCB_FIELD_ENCODE_SECONDS_LOW, .high = GCB_FIELD_ENCODE_SECONDS_HIGH,
+             .seconds = GCB_FIELD_ENCODE_SECONDS},
+            {.title = "times before", .field = GCB_FIELD_PAGE_SPEED_CHANGE, .explained = true},
+            {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS,
+             .low = GCB_FIELD_DECODE_SECONDS_LOW, .high = GCB_FIELD_DECODE_SECONDS_HIGH,
+             .seconds = GCB_FIELD_DECODE_SECONDS},
+        },
+        .charts = {
+            {.caption = "Speed of encoding at each date.", .x = GCB_FIELD_DATE, .y = GCB_FIELD_ENCODE_GBPS,
+             .hold = "file scope device threads isa cache", .lines = true},
+            {.caption = "Ratio at each date.", .x = GCB_FIELD_DATE, .y = GCB_FIELD_RATIO,
+             .hold = "file scope device threads isa cache", .lines = true},
         },
     },
     {

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""
+Works with pages of `gcbench report` in a browser, as a reader would: check_browser.py PART FOLDER
+
+FOLDER has the pages that report_browser.sh makes. Fails with the line that was not true, and where the browser wrote
+anything to its console: an error, a refused script or a request.
+"""
+import json
+import os
+import sys
+
+from browser import Browser
+
+FOLDER = sys.argv[2]
+SHOTS = os.environ.get("GCBENCH_SHOTS", FOLDER)
+
+
+def page(name):
+    return f"{FOLDER}/{name}.html"
+
+
+def column(b, table, field):
+    """The cells of a column in the rows that are shown."""
+    return b.run(f"(t => {{ const i = [...t.tHead.rows[0].cells].findIndex(h => h.dataset.f === '{field}'); "
+                 "return [...t.tBodies[0].rows].filter(r => r.offsetHeight).map(r => r.cells[i].textContent); }"
+                 f")(document.getElementById('{table}'))")
+
+
+def numbers(cells):
+    return [float(cell) for cell in cells if cell != "-"]
+
+
+def marks(b, at="#methods"):
+    return b.run(f"document.querySelectorAll('{at} svg .mark:not(.key)').length")
+
+
+def clicks(b):
+    b.open(page("page"))
+    head = "#methods-rows th[data-f=ratio] button"
+    before = numbers(column(b, "methods-rows", "ratio"))
+    b.click(head)
+    assert numbers(column(b, "methods-rows", "ratio")) == sorted(before, reverse=True), "largest first"
+    b.click(head)
+    assert numbers(column(b, "methods-rows", "ratio")) == sorted(before), "smallest first"
+    assert b.run("document.querySelector('#methods-rows th[data-f=ratio]').ariaSort") == "ascending"
+
+    b.click("#methods input[type=search]")
+    b.text("qsgd ratio>5")
+    shown = column(b, "methods-rows", "page_label")
+    assert shown and all("qsgd" in cell for cell in shown), shown
+    assert min(numbers(column(b, "methods-rows", "ratio"))) > 5
+    assert "rows" in b.run("document.querySelector('#methods .bar span').textContent")
+    b.run("(i => { i.value = ''; i.dispatchEvent(new Event('input')); })(document.querySelector('#methods input'))")
+    assert sorted(numbers(column(b, "methods-rows", "ratio"))) == sorted(before), "all rows are back"
+
+    lines = b.run("document.querySelectorAll('#answer svg .line').length")
+    points = marks(b)
+    b.click("#shown label[data-m=topk]")
+    assert not any("topk" in cell for cell in column(b, "methods-rows", "page_label")), "topk is hidden"
+    assert marks(b) < points and b.run("document.querySelectorAll('#answer svg .line').length") == lines - 1
+    b.click("#shown button[value=none]")
+    assert column(b, "methods-rows", "page_label") == [] and marks(b) == 0
+    b.click("#shown button[value=all]")
+    assert marks(b) == points
+
+
+def keys(b):
+    b.open(page("page"))
+    b.run("document.querySelector('#methods-rows th[data-f=rel_l2] button').focus()")
+    before = numbers(column(b, "methods-rows", "rel_l2"))
+    b.key("Enter")
+    assert numbers(column(b, "methods-rows", "rel_l2")) == sorted(before, reverse=True)
+    b.key(" ")
+    assert numbers(column(b, "methods-rows", "rel_l2")) == sorted(before)
+    b.key("Tab")
+    assert b.run("document.activeElement.parentNode.dataset.f") == "cosine", "Tab goes to the next column"
+    b.run("document.querySelector('#methods svg').focus()")
+    seen = set()
+    for _ in range(marks(b)):
+        b.key("ArrowRight")
+        seen.add(b.run("document.querySelector('#methods .tip:not([hidden]) b').textContent"))
+    assert seen >= set(b.run("[...document.querySelectorAll('#methods svg .label')].map(e => e.textContent)")), seen
+    b.key("Escape")
+    assert b.run("document.querySelectorAll('.tip:not([hidden])').length") == 0
+    b.run("document.querySelector('#shown input').focus()")
+    b.key(" ")
+    assert not b.run("document.querySelector('#shown input').checked"), "the space bar hides a method"
+
+
+def chart(b):
+    b.open(page("page"))
+    assert "above" not in b.run("document.querySelector('#answer').textContent")
+    assert b.run("document.querySelector('main').firstElementChild.id") == "answer", "the answer comes first"
+    answers = b.run("[...document.querySelectorAll('.answer')].map(p => p.textContent)")
+    rows = [json.loads(line) for name in ("payoff", "sweep") for line in open(f"{FOLDER}/{name}.json")]
+    for row in rows:
+        if row["record"] == "answer":
+            assert any(text.startswith(row["answer"] + ".") for text in answers), (row["answer"], answers)
+
+    # the point of fft: its name, its setting and its figures
+    b.run("document.querySelector('#methods svg').scrollIntoView({block: 'center'})")
+    places = b.run("[...document.querySelectorAll('#methods svg .mark')].map(e => { const r = e.getBoundingClientRect(); "
+                   "return [r.x + r.width / 2, r.y + r.height / 2]; })")
+    tips = []
+    for x, y in places:
+        b.mouse(x, y)
+        tips.append(b.run("document.querySelector('#methods .tip:not([hidden])')?.textContent || ''"))
+    row = next(row for row in map(json.loads, open(FOLDER + "/bench.json"))
+               if row["record"] == "summary" and row["method"] == "fft")
+    tip = next(tip for tip in tips if tip.startswith("fft"))
+    assert row["spec"] in tip and f'{row["ratio"]:.3g}' in tip and row["collective"] in tip, tip
+    b.mouse(5, 5)
+    assert b.run("document.querySelectorAll('.tip:not([hidden])').length") == 0
+
+    # other axes
+    b.run("(s => { s.value = [...s.options].find(o => o.text === 'enc GB/s').value; "
+          "s.dispatchEvent(new Event('change')); })(document.querySelector('#methods select'))")
+    assert b.run("[...document.querySelectorAll('#methods svg .name')].map(e => e.textContent)")[1] == "enc GB/s"
+
+
+def widths(b):
+    for width in (1400, 800, 390):
+        for dark in (False, True):
+            b.open(page("page"), width=width, dark=dark)
+            b.screenshot(f"{SHOTS}/page-{width}-{'dark' if dark else 'light'}.png")
+            assert b.run("document.documentElement.scrollWidth") <= width, f"{width}: the page scrolls sideways"
+            assert b.run("Math.min(...[...document.querySelectorAll('figure.chart')].map(f => f.querySelector('svg')"
+                         "?.getBoundingClientRect().width || 0))") > width * 0.8, f"{width}: a chart is missing"
+            outside = b.run(
+                "[...document.querySelectorAll('svg text')].filter(e => { const r = e.getBoundingClientRect(), "
+                "s = e.ownerSVGElement.getBoundingClientRect(); return r.left < s.left - 1 || r.right > s.right + 1; })"
+                ".map(e => e.textContent)")
+            assert outside == [], f"{width}: outside of the chart: {outside}"
+            back, text = b.run("[getComputedStyle(document.body).backgroundColor, "
+                               "getComputedStyle(document.querySelector('svg .label')).fill]")
+            assert (sum(map(int, back[4:-1].split(", "))) < 200) == dark, back
+            assert (sum(map(int, text[4:-1].split(", "))) > 500) == dark, text
+
+
+def hostile(b):
+    b.open(page("hostile"))
+    b.click("#methods-rows th[data-f=ratio] button")
+    b.run("document.querySelector('#methods svg').focus()")
+    b.key("ArrowRight")
+    assert "<script>alert(1)</script>" in b.run("document.querySelector('#methods .tip').textContent")
+    assert "<script>alert(5)</script>" in b.run("document.title")
+    assert b.run("document.querySelectorAll('script').length") == 1
+    assert b.run("document.querySelectorAll('img, [onload], [onerror]').length") == 0
+    b.screenshot(f"{SHOTS}/hostile.png")
+    # were a script in the page, its policy would refuse it
+    b.run("document.body.insertAdjacentHTML('beforeend', '<img src=\"data:,\" onerror=\"window.ran = 1\">'); "
+          "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 2'}))")
+    b.settle()
+    assert b.run("window.ran") is None and any("Content Security Policy" in m for m in b.messages), b.messages
+    b.messages.clear()
+
+
+def history(b):
+    b.open(page("history"))
+    label = next(text for text in column(b, "history-rows", "page_label") if text.startswith("topk"))
+    at = [i for i, text in enumerate(column(b, "history-rows", "page_label")) if text == label]
+    take = lambda field: [column(b, "history-rows", field)[i] for i in at]
+    assert [date[:10] for date in take("date")] == ["2026-01-01", "2026-01-02", "2026-01-03"]
+    assert take("git_revision") == ["000abcde", "111abcde", "222abcde"]
+    assert numbers(take("ratio")) == [3, 6, 12] and take("page_ratio_change") == ["-", "2.00", "2.00"]
+    assert take("page_speed_change") == ["-", "0.500", "0.500"]
+    shown = marks(b, "#history figure:nth-of-type(1)")
+    assert shown == len(column(b, "history-rows", "page_label")), (shown, column(b, "history-rows", "page_label"))
+    assert "2026-01-02 12:00" in b.run("document.querySelector('#history svg .axes').textContent")
+    b.run("document.querySelector('#history').scrollIntoView()")
+    b.screenshot(f"{SHOTS}/history.png", whole=False)
+
+
+def many(b):
+    b.open(page("many"))
+    assert b.run("document.querySelectorAll('#methods-rows tbody tr').length") == 1000
+    began = b.run("performance.now()")
+    b.click("#methods-rows th[data-f=ratio] button")
+    assert b.run("performance.now()") - began < 5000, "sorting 1000 rows is slow"
+    b.screenshot(f"{SHOTS}/many.png", whole=False)
+
+
+def print_page(b):
+    b.open(page("page"))
+    b.pdf(f"{SHOTS}/page.pdf")
+    assert os.path.getsize(f"{SHOTS}/page.pdf") > 20000
+    b.open(page("page"), media="print", dark=True, width=1000)
+    assert b.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is white"
+    assert b.run("getComputedStyle(document.getElementById('shown')).display") == "none"
+    folds = "document.querySelectorAll('details:not([open])').length"
+    assert b.run(folds) > 0
+    b.run("dispatchEvent(new Event('beforeprint'))")
+    assert b.run(folds) == 0, "what is folded is printed"
+    wide = b.run("[...document.querySelectorAll('table')].filter(t => t.scrollWidth > 1000).map(t => t.id)")
+    assert wide == [], f"columns are cut on paper: {wide}"
+    b.run("dispatchEvent(new Event('afterprint'))")
+    assert b.run(folds) > 0
+
+
+PARTS = {"clicks": clicks, "keys": keys, "chart": chart, "widths": widths, "hostile": hostile, "history": history,
+         "many": many, "print": print_page}
+
+with Browser() as browser:
+    PARTS[sys.argv[1]](browser)
+    assert browser.messages == [], browser.messages
