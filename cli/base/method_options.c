@@ -148,7 +148,8 @@ int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_
     gcb_free(*out);
     *out = NULL;
     for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
-        err = opt_list_add(&all.specs, m.name);
+        if (strcmp(m.name, "sparse") != 0) /* its defaults are those of topk */
+            err = opt_list_add(&all.specs, m.name);
     err =
         err ? gcb_diag_nomem(diag, 0, "the methods") : opt_methods_resolve(out, count, &all, diag);
     opt_list_fini(&all.specs);

@@ -193,6 +193,24 @@ void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_
     gcb_table_cell(table, gcb_field_number(text, field, value, width));
 }
 
+void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,
+                    const struct gcb_run_result *result)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_tally *t = &result->totals[i].tally;
+        const double asked = gcb_tally_density_asked(t), kept = gcb_tally_density(t);
+        char limit[32], shares[2][32];
+        double below;
+
+        if (gcb_method_value(&methods[i], "dense-below", &below) && kept > 2.0 * asked)
+            opt_wrapf(out, fprintf(out, "note:"), 2,
+                      "%s keeps %s of the elements instead of %s: it sends tensors below %s whole "
+                      "(dense-below); --scope model makes one message of all tensors",
+                      methods[i].name, gcb_percent(shares[0], kept), gcb_percent(shares[1], asked),
+                      gcb_bytes(limit, below));
+    }
+}
+
 bool out_speed(struct gcb_table *table, double gbps, const struct gcb_times *times)
 {
     const double half = isfinite(gbps) ? 50.0 * (times->high - times->low) / times->seconds : NAN;

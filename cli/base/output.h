@@ -68,6 +68,10 @@ int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_di
 int out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,
                const struct gcb_run_result *result, struct gcb_diag *diag);
 
+/* Prints a note for each method that keeps far more than its density, because it sends small tensors whole. */
+void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,
+                    const struct gcb_run_result *result);
+
 /* Adds a cell "1.23 ±2%": the speed, and half of the interval from `low` to `high` as a share of the median; "1.23 ±?" if the
  * interval is wider than twice the median, then returns false. Without an interval it adds only the speed. At most 11
  * columns. */

@@ -129,6 +129,8 @@ int bench_show(const struct bench_view *v, const struct out_report *report, stru
     err = out_table(report, table, diag);
     if (!err)
         err = out_nearer(report, v->methods, v->result->method_count, v->result, diag);
+    if (!err && !report->quiet)
+        out_note_dense(report->out, v->methods, v->result->method_count, v->result);
     if (!err)
         note_failures(v, report->out);
     return err;

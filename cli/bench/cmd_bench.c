@@ -1,6 +1,8 @@
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/answer.h"
 #include "cli/base/bench_options.h"
 #include "cli/base/bench_outcome.h"
 #include "cli/base/heading.h"
@@ -33,6 +35,9 @@ struct bench {
     struct gcb_suite_run *run;
     struct bench_marks marks; /* what occurred in any of the tables */
     double deadline;          /* the end of --time-budget, by gcb_clock; 0: none */
+    FILE *answers;            /* collects the last lines in `answer` */
+    char *answer;
+    size_t answer_size, answered; /* answered: the last input and scope that have an answer */
     bool interrupted;
     struct bench_outcome outcome;
 };
@@ -390,6 +395,26 @@ static int show_case(struct bench *c, const struct gcb_suite_case *at,
     return 0;
 }
 
+/* Keeps the answer of a case, unless it has the messages of an earlier case: sizes and errors do not depend on threads,
+ * caches and devices. */
+static int answer_case(struct bench *c, const struct gcb_suite_case *at,
+                       const struct gcb_run_result *result, struct gcb_diag *diag)
+{
+    const struct gcb_suite *s = &c->suite;
+    const size_t number = 8 * at->input + (size_t)at->scope + 1;
+    const bool several = c->input_count * s->scope_count > 1;
+    char where[200] = "";
+
+    if (!c->s.report.table || c->answered == number)
+        return 0;
+    c->answered = number;
+    if (several)
+        snprintf(where, sizeof(where), "%s%sscope %s", c->input ? c->input : "",
+                 c->input ? ", " : "", opt_scopes[at->scope]);
+    return answer_print(c->answers, where, c->methods, result,
+                        s->device_count * s->thread_count * s->cache_count == 1, diag);
+}
+
 static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
                   struct gcb_diag *diag)
 {
@@ -402,7 +427,9 @@ static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_r
         c->interrupted = result->interrupted;
     }
     err = put_summaries(c, at, result);
-    return err ? err : show_case(c, at, result, diag);
+    if (!err)
+        err = show_case(c, at, result, diag);
+    return err || !result || result->interrupted ? err : answer_case(c, at, result, diag);
 }
 
 /* ---- the command ---- */
@@ -432,6 +459,8 @@ static int finish(struct bench *c, struct gcb_diag *diag)
 
     if (c->s.report.table)
         bench_show_notes(&c->s.report, &c->marks);
+    if (c->s.report.table && fflush(c->answers) == 0 && c->answer)
+        fputs(c->answer, c->s.report.out);
     if (c->s.report.table && c->interrupted)
         opt_wrapf(
             c->s.report.out, 0, 2,
@@ -448,6 +477,9 @@ static int finish(struct bench *c, struct gcb_diag *diag)
 
 static void release(struct bench *c)
 {
+    if (c->answers)
+        fclose(c->answers);
+    free(c->answer);
     gcb_suite_run_close(c->run);
     c->s.source = NULL; /* one of c->sources */
     session_close(&c->s);
@@ -470,6 +502,10 @@ static int run_suite(const struct bench_options *o, const struct opt_list *opera
     interrupt_catch();
     if (!err)
         err = open_run(&c, ctx->diag);
+    if (!err) {
+        c.answers = open_memstream(&c.answer, &c.answer_size);
+        err = c.answers ? 0 : gcb_diag_nomem(ctx->diag, 0, "the answer");
+    }
     if (!err)
         err = open_report(&c, ctx->diag);
     if (!err)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/base/answer.h"
 #include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
@@ -232,6 +233,7 @@ static void print_notes(const struct compress_view *v, FILE *out)
         note_headers(v, m, out);
         note_exceptions(v, m, out);
     }
+    out_note_dense(out, v->methods, v->given, r);
     if (first->dense)
         fprintf(out,
                 "note: %" PRIu64 " of %" PRIu64 " messages were sent as fp32, as the options ask\n",
@@ -276,5 +278,7 @@ int compress_show(const struct compress_view *v, const struct out_report *report
         return err;
     if (!report->quiet)
         print_notes(v, report->out);
-    return 0;
+    if (v->result->interrupted)
+        return 0;
+    return answer_print(report->out, "", v->methods, v->result, true, diag);
 }

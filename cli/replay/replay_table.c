@@ -1,6 +1,9 @@
 #include "cli/replay/replay_table.h"
+
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
+#include "src/tool/search/answer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -206,4 +209,58 @@ void replay_show_notes(FILE *out, const struct gcb_method *method, const struct 
         show_sent(out, t, name);
     else if (!t->interrupted)
         show_nothing_sent(out, method, t);
+}
+
+/* Bytes that each worker sends in a step, on average; with one worker, the bytes of its messages. */
+static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
+{
+    const struct gcb_replay_figures *f = &t->figures;
+    const uint64_t bytes = plan->workers > 1 ? f->link_bytes : f->tally.wire_bytes;
+
+    return (double)bytes / ((double)t->steps * plan->workers);
+}
+
+/* The same for fp16 and a ring all-reduce. */
+static double fp16_bytes(const struct gcb_replay_plan *plan, const struct gcb_tally *t)
+{
+    const double n = plan->workers;
+    const double elements = (double)t->elements / (double)t->messages * (double)plan->messages;
+
+    return 2.0 * elements * (n > 1.0 ? 2.0 * (n - 1.0) / n : 1.0);
+}
+
+int replay_show_answer(FILE *out, const struct gcb_method *methods,
+                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *totals,
+                       size_t count, struct gcb_diag *diag)
+{
+    static const struct gcb_answer_words words = {
+        "an aggregate error", ": more steps (--loop) or a larger density may lower it"};
+    struct gcb_answer_method *items = gcb_alloc_zero(count, sizeof(*items));
+    char(*names)[256] = gcb_alloc_array(count, sizeof(*names));
+    double fp16 = 0.0;
+    char text[4000];
+    int used;
+
+    for (size_t i = 0; items && names && i < count; i++) {
+        const struct gcb_replay_total *t = &totals[i];
+
+        items[i].name = opt_method_label(names[i], sizeof(names[i]), &methods[i]);
+        items[i].error = t->figures.tally.messages ? t->figures.cumulative_error : NAN;
+        items[i].bytes = bytes_per_step(plan, t);
+        items[i].baseline = strcmp(methods[i].name, "identity") == 0 ||
+                            strcmp(methods[i].name, "fp16") == 0 ||
+                            strcmp(methods[i].name, "bf16") == 0;
+        if (t->figures.tally.messages)
+            fp16 = fp16_bytes(plan, &t->figures.tally);
+    }
+    if (items && names) {
+        used = snprintf(text, sizeof(text), "after %" PRIu64 " step%s of %" PRIu32 " worker%s, ",
+                        totals[0].steps, totals[0].steps == 1 ? "" : "s", plan->workers,
+                        plan->workers == 1 ? "" : "s");
+        gcb_answer(text + used, sizeof(text) - (size_t)used, items, count, fp16, false, &words);
+        opt_wrap(out, text, fprintf(out, "answer:"), 2);
+    }
+    gcb_free(items);
+    gcb_free(names);
+    return items && names ? 0 : gcb_diag_nomem(diag, 0, "an answer");
 }
