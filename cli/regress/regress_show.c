@@ -99,11 +99,23 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
 #define LABEL_TEXT 1100 /* longer than any label */
 #define CAUSE_TEXT (LABEL_TEXT + 800)
 
-/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width` columns. */
-static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t width)
+/* Returns the advice on a cause, unless an earlier cause has the same. */
+static const char *new_advice(const struct cause *causes, size_t i)
 {
+    const char *advice = causes[i].first->accepted ? NULL : gcb_verdict_advice(causes[i].first);
+
+    for (size_t k = 0; advice && k < i; k++)
+        if (!causes[k].first->accepted && gcb_verdict_advice(causes[k].first) == advice)
+            return NULL;
+    return advice;
+}
+
+/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width` columns. */
+static char *cause_text(char out[CAUSE_TEXT], const struct cause *causes, size_t i, size_t width)
+{
+    const struct cause *c = &causes[i];
     const struct gcb_verdict *v = c->first;
-    const char *advice = v->accepted ? NULL : gcb_verdict_advice(v);
+    const char *advice = new_advice(causes, i);
     char label[LABEL_TEXT], more[48] = "";
 
     if (c->count > 1)
@@ -199,7 +211,7 @@ static int show_causes(struct out_report *report, const struct gcb_verdicts *ver
     if (count)
         fputc('\n', report->out);
     for (size_t i = 0; i < count; i++)
-        opt_wrap(report->out, cause_text(line, &causes[i], 74), 0, 2);
+        opt_wrap(report->out, cause_text(line, causes, i, 74), 0, 2);
     gcb_free(causes);
     return 0;
 }
@@ -271,7 +283,7 @@ static void put_causes(FILE *f, const struct gcb_verdicts *verdicts)
         fputc('\n', f);
     for (size_t i = 0; i < count; i++) {
         fputs("- ", f);
-        put_text(f, cause_text(line, &causes[i], LABEL_TEXT));
+        put_text(f, cause_text(line, causes, i, LABEL_TEXT));
         fputc('\n', f);
     }
     gcb_free(causes);

@@ -114,6 +114,15 @@ compare base wide --strict
 exits 6
 compare base wide --strict --accept 'fp16*code'
 exits 0
+# one reason and one advice for all of them
+write wider "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\", \"encode_seconds\": 6e-4, \"decode_seconds\": 6e-4, \"width\": 0.1},
+    {\"spec\": \"fp16\", \"method\": \"fp16\", \"scope\": \"model\", \"decode_seconds\": 6e-4}]"
+write narrower "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\"},
+    {\"spec\": \"fp16\", \"method\": \"fp16\", \"scope\": \"model\"}]"
+run regress narrower.rows wider.rows
+exits 4
+check "the advice is printed once" sh -c "tr -s ' \n' '  ' <'$out' | grep -o 'two runs one after' | wc -l | grep -qx 1"
+check "AMBIGUOUS cases share a line" test "$(grep -c 'AMBIGUOUS: ' "$out")" -eq 1
 # the median changed, the best sample did not
 write best "[$topk, {\"spec\": \"fp16\", \"decode_seconds\": 6e-4, \"decode_seconds_min\": 4.95e-4}]"
 compare base best

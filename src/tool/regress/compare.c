@@ -314,7 +314,12 @@ static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
         return;
     }
     v->kind = judge_interval(v, best);
-    if (v->kind != GCB_SAME)
+    if (v->kind == GCB_AMBIGUOUS)
+        gcb_verdict_explain(out, v,
+                            "inconclusive: the interval contains the threshold of %.3g %%, or the "
+                            "fastest samples do not confirm it",
+                            100.0 * v->delta);
+    else if (v->kind != GCB_SAME)
         gcb_verdict_explain(out, v, "%+.1f %% (%+.1f to %+.1f %%); the fastest sample %+.1f %%",
                             100.0 * (v->ratio - 1.0), 100.0 * (v->low - 1.0),
                             100.0 * (v->high - 1.0), 100.0 * (best - 1.0));
