@@ -9,6 +9,7 @@ import math
 import pathlib
 import re
 import shlex
+import statistics
 import sys
 
 folder = pathlib.Path(sys.argv[1])
@@ -140,6 +141,21 @@ for script in pages("exchange"):
         same(row["sum"] - row["wire"], r["sum_seconds"], "sum")
         same(row["seconds_high"], r["seconds_high"], "interval")
         same(row["speedup"], fastest / r["seconds"], "speed-up")
+
+# ---- training ----
+
+for name, axis in (("accuracy-steps", "step"), ("accuracy-bytes", "link_bytes"), ("accuracy-time", "seconds")):
+    for script in pages(name):
+        v = variables(script)
+        linked = "links" in v["plot_file"]
+        assert v["label"][-1] == "identity!", "baselines come last"
+        for label, block in zip(v["label"], blocks(script)):
+            for row, step in zip(map(numbers, block), (10, 20)):
+                runs = [r for r in drawn("training", label=label, step=step) if not linked or "seconds" in r]
+                runs = [r for r in runs if linked or name != "accuracy-time" and "seconds" not in r]
+                same(row["place"], sum(r[axis] for r in runs) / len(runs), (name, "place"))
+                for key, of in (("quality", statistics.median), ("lowest", min), ("highest", max)):
+                    same(row[key], of(r["quality"] for r in runs), (name, label, key))
 
 # ---- the papers' models ----
 

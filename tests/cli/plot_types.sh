@@ -34,6 +34,18 @@ exits 0
 cat "$tmp/replay.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" "$tmp/regress.json" \
     "$(dirname "$0")/../data/net/exchanges.json" >>"$tmp/all.json"
 
+# Two seeds of two methods in training, with an even and an odd number of them, with and without a link.
+for run in 'identity 1 50 60' 'identity 2 55 70' 'qsgd 1 40 55' 'qsgd 2 30 65' 'qsgd 3 35 65'; do
+    set -- $run
+    for step in 10 20; do
+        for link in '' ',"bandwidth_gbit":1,"latency_seconds":5e-05,"seconds":'$((step * $2)); do
+            printf '{"record":"training","schema":1,"network":"net","label":"%s!","method":"%s","spec":"%s","workers":16,"seed":%s,"step":%s,"quality":%s,"link_bytes":%s%s}\n' \
+                "$1" "$1" "$1" "$2" $step "$3" $((step * 1000)) "$link"
+        done
+        set -- "$1" "$2" "$4"
+    done
+done >>"$tmp/all.json"
+
 # Rows with known figures: an exact method and a very wrong one, methods that others beat, and equal ones.
 while read -r spec bits error speed; do
     printf '{"record":"summary","schema":1,"file":"known.h5","scope":"tensor","status":"ok","method":"%s","spec":"%s","bits_per_element":%s,"ratio":%s,"rel_l2":%s,"cosine":0.5,"encode_gbps":%s,"decode_gbps":2}\n' \

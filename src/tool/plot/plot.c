@@ -7,12 +7,14 @@
 #include "src/tool/plot/plots.h"
 
 static const struct gcb_plot *const plots[] = {
-    &gcb_plot_rate_distortion, &gcb_plot_rate_cosine, &gcb_plot_ratio_error, &gcb_plot_throughput,
-    &gcb_plot_pareto,          &gcb_plot_match,       &gcb_plot_heatmap,     &gcb_plot_histogram,
-    &gcb_plot_histogram_log,   &gcb_plot_error_cdf,   &gcb_plot_spectrum,    &gcb_plot_range_codes,
-    &gcb_plot_alpha,           &gcb_plot_staleness,   &gcb_plot_break_even,  &gcb_plot_scaling,
-    &gcb_plot_exchange,        &gcb_plot_k_min,       &gcb_plot_t_sparse,    &gcb_plot_kernels,
-    &gcb_plot_forest,
+    &gcb_plot_rate_distortion, &gcb_plot_rate_cosine,    &gcb_plot_ratio_error,
+    &gcb_plot_throughput,      &gcb_plot_pareto,         &gcb_plot_match,
+    &gcb_plot_heatmap,         &gcb_plot_histogram,      &gcb_plot_histogram_log,
+    &gcb_plot_error_cdf,       &gcb_plot_spectrum,       &gcb_plot_range_codes,
+    &gcb_plot_alpha,           &gcb_plot_staleness,      &gcb_plot_break_even,
+    &gcb_plot_scaling,         &gcb_plot_exchange,       &gcb_plot_k_min,
+    &gcb_plot_t_sparse,        &gcb_plot_kernels,        &gcb_plot_forest,
+    &gcb_plot_accuracy_steps,  &gcb_plot_accuracy_bytes, &gcb_plot_accuracy_time,
 };
 #define PLOTS (sizeof(plots) / sizeof(plots[0]))
 _Static_assert(PLOTS <= GCB_PLOT_MAX, "raise GCB_PLOT_MAX");

@@ -10,7 +10,8 @@
 #define BIT(kind) GCB_RECORD_BIT(GCB_RECORD_##kind)
 #define KEPT \
     (BIT(ENVIRONMENT) | BIT(RESULT) | BIT(SUMMARY) | BIT(HISTOGRAM) | BIT(SPECTRUM) | \
-     BIT(REPLAY_STEP) | BIT(VERDICT) | BIT(KERNEL) | BIT(TENSOR) | BIT(PAYOFF) | BIT(RACE))
+     BIT(REPLAY_STEP) | BIT(VERDICT) | BIT(KERNEL) | BIT(TENSOR) | BIT(PAYOFF) | BIT(RACE) | \
+     BIT(TRAINING))
 
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag)
 {

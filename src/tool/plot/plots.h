@@ -16,6 +16,9 @@ extern const struct gcb_plot gcb_plot_break_even, gcb_plot_scaling; /* plot_exch
 extern const struct gcb_plot gcb_plot_exchange;                     /* plot_measured.c */
 extern const struct gcb_plot gcb_plot_k_min, gcb_plot_t_sparse;     /* plot_models.c */
 
+extern const struct gcb_plot gcb_plot_accuracy_steps, gcb_plot_accuracy_bytes,
+    gcb_plot_accuracy_time; /* plot_training.c */
+
 #define GCB_PLOT_NEEDS_SUMMARY "summary rows: `bench`, `sweep` or `compress`, with --results FILE"
 
 #endif
