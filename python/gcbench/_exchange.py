@@ -36,7 +36,8 @@ class Exchange(Remembering):
                  nonfinite: str = "error", source: Optional[str] = None, checksum: bool = False) -> None:
         super().__init__()
         self.spec, self.n, self.workers = spec, n, workers
-        self._round, self._x = Round(), None
+        self._round = Round()
+        self._x: Any = None
         self._round_at = byref(self._round)
         self._open("open", spec.encode(), n, options(threads, shape, seed, path, nonfinite, "f32", source, workers,
                                                      checksum, worker=worker, weights=weights))
@@ -45,7 +46,7 @@ class Exchange(Remembering):
         """Begins a step with this worker's tensor, which must stay unchanged until finish()."""
         view = tensor(x, self.n)
         self._call(lib.gcb_exchange_begin, step, view.address)
-        self._x: Any = (x, view)
+        self._x = (x, view)
 
     def next(self) -> Optional[Sending]:
         """What to send next; None if no round is left."""

@@ -17,14 +17,15 @@ class Method(NamedTuple):
 
 def methods() -> List[Method]:
     """All methods of the library. `gcbench methods NAME` explains their parameters."""
-    found, info, diag = [], MethodInfo(), Diag()
+    found: List[Method] = []
+    info, diag = MethodInfo(), Diag()
     while True:
-        status = lib.gcb_method_info(byref(info), len(found), byref(diag))
+        status: int = lib.gcb_method_info(byref(info), len(found), byref(diag))
         if STATUS.get(status) == "UNSUPPORTED":
             return found
         check(status, diag)
         pairs = info.spec.decode().partition(":")[2]
-        found.append(Method(*(getattr(info, key).decode() for key in ("name", "summary", "source", "promise")),
+        found.append(Method(info.name.decode(), info.summary.decode(), info.source.decode(), info.promise.decode(),
                             dict(pair.split("=", 1) for pair in pairs.split(",") if pair)))
 
 

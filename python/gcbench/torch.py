@@ -107,7 +107,7 @@ class Compression:
         self.steps: Deque[Dict[str, float]] = deque(maxlen=1000)
         self._per, self._policy, self._schedule = per, policy, dict(schedule or {})
         self._scaler, self._scale, self._values = scaler, 1.0, {"scale": 1.0}
-        self._options = {"threads": threads, "seed": seed, "nonfinite": "raw"}
+        self._options: Dict[str, Any] = {"threads": threads, "seed": seed, "nonfinite": "raw"}
         self._names = {id(p): name for name, p in model.module.named_parameters()}
         self._parameters = dict(model.module.named_parameters())
         self._transport = Transport(_own_group(model, process_group, timeout))
@@ -351,8 +351,8 @@ class Compression:
         rank, world = self._transport.rank, self._transport.world
         before = states[0]["workers"]
         if before == world:
-            own, = [s for s in states if s["worker"] == rank] or [None]
-            if own is None:
+            own = next((s for s in states if s["worker"] == rank), {})
+            if not own:
                 raise ValueError(f"no state of worker {rank}: give each worker its own")
             parameters = own["parameters"]
             kept = {tuple(group["names"]): group for group in own["groups"]}
