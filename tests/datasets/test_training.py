@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Training with logical workers: it equals gloo ranks bit for bit, and local SGD with H = 1 equals plain SGD."""
+
+import functools
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+RECIPES = Path(__file__).resolve().parents[2] / "datasets" / "recipes"
+sys.path.insert(0, str(RECIPES))
+
+try:
+    import torch
+    import torch.distributed as dist
+    import torch.multiprocessing as multiprocessing
+    import train_workers
+    from _side_by_side import NETWORKS
+except ImportError as error:
+    print(f"SKIP: {error}")
+    sys.exit(77)
+
+for network in NETWORKS.values():
+    network.task.load = functools.lru_cache(None)(network.task.load)  # the same data for all runs
+    if not Path(network.task.folder).is_dir():
+        print(f"SKIP: {network.task.folder} does not exist")
+        sys.exit(77)
+
+# A gather, a reduce with and without a memory, a scatter, and one exchange for each matrix.
+SPECS = ["topk:theta=0.99,memory=ef", "identity", "qsgd:collective=twoshot", "powersgd:rank=2,memory=ef"]
+
+
+def arguments(*words):
+    return train_workers.parse_args([*words, "--batch-size", "2", "--seed", "3"])
+
+
+def trained(steps, *words, **options):
+    """The weights after some steps, and the bytes that a worker has sent."""
+    training = train_workers.Training(arguments(*words, "--steps", str(steps)), **options)
+    for step in range(steps):
+        training.step(step)
+    return training.weights.detach().clone(), training.party
+
+
+def all_specs(workers, **options):
+    network = "gpt" if workers == 4 else "resnet8"
+    return {(spec, inner): trained(4, network, spec, "--workers", str(workers), *inner, **options)[0]
+            for spec in SPECS for inner in ((), ("--inner-steps", "2"))}
+
+
+def rank_main(rank, workers, folder):
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=workers)
+
+    def move(sent):
+        arrived = [None] * workers
+        dist.all_gather_object(arrived, sent[0])
+        return arrived
+
+    torch.save(all_specs(workers, mine=[rank], move=move), f"{folder}/{rank}.pt")
+    dist.destroy_process_group()
+
+
+class Training(unittest.TestCase):
+    def compare(self, workers):
+        with tempfile.TemporaryDirectory() as folder:
+            multiprocessing.spawn(rank_main, (workers, folder), workers)
+            ranks = [torch.load(f"{folder}/{rank}.pt") for rank in range(workers)]
+        for case, weights in all_specs(workers, together=1).items():
+            for rank in ranks:
+                self.assertTrue(torch.equal(weights, rank[case]), case)
+
+    def test_two_ranks(self):
+        self.compare(2)
+
+    def test_four_ranks(self):
+        self.compare(4)
+
+    def test_side_by_side(self):
+        """Workers that are computed together have the gradients of workers that are computed in turn."""
+        for network in NETWORKS:
+            found = []
+            for together in (4, 1):
+                training = train_workers.Training(arguments(network, "identity", "--workers", "4"), together=together)
+                training._backward()
+                found.append(torch.cat([n.take_gradients() for n in training.networks]))
+            self.assertLess(float((found[0] - found[1]).norm() / found[1].norm()), 1e-5)
+            self.assertGreater(float((found[1][0] - found[1][1]).norm() / found[1][0].norm()), 0.1)
+
+    def test_local_sgd_of_one_step(self):
+        plain = ("resnet8", "identity", "--workers", "4", "--momentum", "0", "--weight-decay", "0")
+        local = ("--inner-steps", "1", "--outer-lr", "1", "--outer-momentum", "0")
+        before = train_workers.Training(arguments(*plain)).weights.detach()
+        a, b = trained(4, *plain)[0], trained(4, *plain, *local)[0]
+        self.assertLess(float((a - b).norm() / (a - before).norm()), 1e-4)
+
+    def test_bytes(self):
+        """Workers put on their links what the formulas of docs/exchange.md say."""
+        weights, party = trained(2, "resnet8", "identity", "--workers", "4")
+        self.assertEqual(party.wire_bytes, 2 * 4 * weights.numel())
+        self.assertEqual(party.link_bytes, 2 * 3 / 4 * party.wire_bytes)
+        weights, party = trained(2, "resnet8", "topk:theta=0.99", "--workers", "4")
+        self.assertEqual(party.link_bytes, 3 * party.wire_bytes)
+        self.assertLess(party.wire_bytes, 2 * 0.021 * 4 * weights.numel())
+
+    def test_repeats(self):
+        words = ("gpt", "qsgd", "--workers", "2")
+        self.assertTrue(torch.equal(trained(2, *words)[0], trained(2, *words)[0]))
+
+
+if __name__ == "__main__":
+    unittest.main()
