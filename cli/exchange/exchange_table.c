@@ -6,7 +6,6 @@
 
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
-#include "src/tool/timing/stats.h"
 
 static const struct gcb_table_column columns[] = {
     {.title = "method", .elastic = true},
@@ -77,16 +76,6 @@ static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count
     return best;
 }
 
-/* The statistics of a lane's times. Simulated times are exact. */
-static struct gcb_stats stats_of(const struct gcb_lane *lane, const struct gcb_net *net)
-{
-    struct gcb_stats s = gcb_stats_make(lane->seconds, lane->repeats);
-
-    if (gcb_net_simulated(net))
-        s.low = s.high = s.median;
-    return s;
-}
-
 void exchange_answer(FILE *out, const struct gcb_lane *lanes, size_t count,
                      const struct gcb_net *net)
 {
@@ -98,8 +87,8 @@ void exchange_answer(FILE *out, const struct gcb_lane *lanes, size_t count,
 
     if (!method || !bar)
         return;
-    a = stats_of(method, net);
-    b = stats_of(bar, net);
+    a = gcb_lane_stats(net, method, method->seconds);
+    b = gcb_lane_stats(net, bar, bar->seconds);
     opt_method_label(name, sizeof(name), &method->method);
     gcb_number(ratio, b.median / a.median, 2);
     if (a.high < b.low)

@@ -147,7 +147,10 @@ static void count_traffic(struct lap *lap, const struct gcb_round *round, bool f
 {
     struct gcb_traffic *t = &lap->traffic;
 
-    t->rounds[round->kind]++;
+    if (round->kind != GCB_ROUND_SCATTER)
+        t->rounds[round->kind]++;
+    for (unsigned w = 0; round->kind == GCB_ROUND_SCATTER && w < lap->race->ranks; w++)
+        t->rounds[round->kind] += w != lap->race->rank && round->parts[w];
     t->bytes[round->kind] += link_bytes(lap->race, round);
     t->sizes += round->kind == GCB_ROUND_SCATTER || (round->kind == GCB_ROUND_GATHER && !fixed);
 }

@@ -7,6 +7,7 @@
 #include "src/tool/exchange/load.h"
 #include "src/tool/exchange/net.h"
 #include "src/tool/rows/sink.h"
+#include "src/tool/timing/stats.h"
 #include "src/tool/trial/rows.h"
 
 /*
@@ -39,7 +40,8 @@ struct gcb_lane {
     uint64_t link_bytes; /* on all links together, if they travel in the best known way (local.h) */
     /* over the exchanges with times of phases, and over all ranks */
     struct gcb_traffic {
-        uint64_t rounds[GCB_RACE_KINDS], bytes[GCB_RACE_KINDS]; /* bytes count as in link_bytes */
+        /* GCB_ROUND_SCATTER: transfers of a rank to others; bytes count as in link_bytes */
+        uint64_t rounds[GCB_RACE_KINDS], bytes[GCB_RACE_KINDS];
         uint64_t sizes; /* rounds before which lengths were exchanged */
     } traffic;
     bool verified;  /* the first update was compared with a serial one */
@@ -68,6 +70,10 @@ struct gcb_race_config {
 int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, size_t count,
                  struct gcb_diag *diag);
 void gcb_lane_fini(struct gcb_lane *lane, size_t messages);
+
+/* The statistics of a lane's repeats. Simulated times are exact: their interval is the median. */
+struct gcb_stats gcb_lane_stats(const struct gcb_net *net, const struct gcb_lane *lane,
+                                const double *samples);
 
 /* Row `exchange` (docs/rows.md). Release it with gcb_row_fini. */
 void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setting,

@@ -1,7 +1,16 @@
 #include <math.h>
 
 #include "src/tool/exchange/race.h"
-#include "src/tool/timing/stats.h"
+
+struct gcb_stats gcb_lane_stats(const struct gcb_net *net, const struct gcb_lane *lane,
+                                const double *samples)
+{
+    struct gcb_stats s = gcb_stats_make(samples, lane->repeats);
+
+    if (gcb_net_simulated(net))
+        s.low = s.high = s.median;
+    return s;
+}
 
 static void put_interval(struct gcb_row *row, const struct gcb_stats *stats, enum gcb_field seconds,
                          enum gcb_field low, enum gcb_field high)
@@ -11,12 +20,12 @@ static void put_interval(struct gcb_row *row, const struct gcb_stats *stats, enu
     gcb_row_real(row, high, stats->high);
 }
 
-static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
+static void put_times(struct gcb_row *row, const struct gcb_net *net, const struct gcb_lane *lane)
 {
-    const struct gcb_stats whole = gcb_stats_make(lane->seconds, lane->repeats);
-    const struct gcb_stats encode = gcb_stats_make(lane->phases[GCB_PHASE_ENCODE], lane->repeats);
-    const struct gcb_stats wire = gcb_stats_make(lane->phases[GCB_PHASE_WIRE], lane->repeats);
-    const struct gcb_stats sum = gcb_stats_make(lane->phases[GCB_PHASE_SUM], lane->repeats);
+    const struct gcb_stats whole = gcb_lane_stats(net, lane, lane->seconds);
+    const struct gcb_stats encode = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_ENCODE]);
+    const struct gcb_stats wire = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_WIRE]);
+    const struct gcb_stats sum = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_SUM]);
 
     gcb_row_real(row, GCB_FIELD_SECONDS_MIN, whole.min);
     gcb_row_real(row, GCB_FIELD_SECONDS_MAX, whole.max);
@@ -28,8 +37,8 @@ static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
     put_interval(row, &sum, GCB_FIELD_SUM_SECONDS, GCB_FIELD_SUM_SECONDS_LOW,
                  GCB_FIELD_SUM_SECONDS_HIGH);
     gcb_row_real(row, GCB_FIELD_SIZES_SECONDS,
-                 gcb_stats_make(lane->phases[GCB_PHASE_SIZES], lane->repeats).median);
-    gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_stats_make(lane->cpu, lane->repeats).median);
+                 gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_SIZES]).median);
+    gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_lane_stats(net, lane, lane->cpu).median);
 }
 
 /* Means over the timed exchanges: of one rank. */
@@ -46,9 +55,12 @@ static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsign
         [GCB_ROUND_REDUCE] = GCB_FIELD_REDUCE_BYTES,
     };
     const double exchanges = (double)ranks * (double)lane->repeats;
+    const double others = ranks > 1 ? ranks - 1 : 1;
 
     for (int k = 0; k < GCB_RACE_KINDS; k++) {
-        gcb_row_real(row, rounds[k], (double)lane->traffic.rounds[k] / exchanges);
+        const double parts = k == GCB_ROUND_SCATTER ? others : 1.0;
+
+        gcb_row_real(row, rounds[k], (double)lane->traffic.rounds[k] / exchanges / parts);
         gcb_row_real(row, bytes[k], (double)lane->traffic.bytes[k] / exchanges);
     }
     gcb_row_real(row, GCB_FIELD_SIZE_ROUNDS, (double)lane->traffic.sizes / exchanges);
@@ -59,8 +71,8 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
                        const struct gcb_lane *lane, const char *file)
 {
     const unsigned ranks = gcb_net_ranks(net);
-    const double seconds = gcb_stats_make(lane->seconds, lane->repeats).median;
-    const double wire = gcb_stats_make(lane->phases[GCB_PHASE_WIRE], lane->repeats).median;
+    const double seconds = gcb_lane_stats(net, lane, lane->seconds).median;
+    const double wire = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_WIRE]).median;
     struct gcb_exchange_params params;
 
     gcb_method_exchange(&params, &lane->method);
@@ -79,7 +91,7 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     gcb_row_u64(row, GCB_FIELD_ROUNDS, lane->rounds);
     gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, lane->link_bytes);
     put_traffic(row, lane, ranks);
-    put_times(row, lane);
+    put_times(row, net, lane);
     gcb_row_real(row, GCB_FIELD_ALGBW_GBPS, 1e-9 * (double)load->input_bytes / seconds);
     gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * (double)lane->link_bytes / ranks / wire);
     gcb_row_bool(row, GCB_FIELD_VERIFIED, lane->verified);
