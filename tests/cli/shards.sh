@@ -80,6 +80,126 @@ exits 0
 prints "scope model, 1 thread, shard 8/9"
 prints "this shard has no messages"
 
+# --- a method that fails at a message ends there, as in one run
+cat >fail.py <<'PY'
+"""Changes a shard as if topk had failed at its first message from number 100 on. Then checks the summary of the merge."""
+import json, sys
+
+rows = [json.loads(line) for line in open(sys.argv[1])]
+if sys.argv[2] != "check":
+    at = min(r["message"] for r in rows if r["record"] == "result" and r["message"] >= 100)
+    with open(sys.argv[2], "w") as out:
+        for r in rows:
+            if r["record"] == "result" and r["method"] == "topk" and r["message"] >= at:
+                continue
+            if r["record"] == "summary" and r["method"] == "topk":
+                r.update(status="failed", reason="no luck")
+            if r["record"] == "shard":
+                r["failed_at"][0] = at
+            print(json.dumps(r), file=out)
+else:
+    results = [r for r in rows if r["record"] == "result" and r["method"] == "topk"]
+    at = max(r["message"] for r in results) + 1
+    assert [r["message"] for r in results] == list(range(at)) and 100 <= at < 120, at
+    summary = next(r for r in rows if r["record"] == "summary")
+    assert summary["status"] == "failed" and summary["reason"] == "no luck" and summary["messages"] == at
+    total = 0.0
+    for r in results:
+        total += r["sums"]["error_squares"]
+    assert summary["sums"]["error_squares"] == total
+PY
+for i in 0 1 2; do
+    run bench --method topk --repeat 1 --no-bandwidth --no-sums --shard $i/3 --results part$i.json --force plain.h5
+    exits 0
+done
+check "a failure" python3 fail.py part1.json failed.json
+run merge part0.json failed.json part2.json --results all.json --force
+exits 0
+prints "failed: no luck"
+check "the summary of the messages in front of it" python3 fail.py all.json check
+
+# --- memory: 25 tensors of 40 MB, which were never written, so that the file takes no room on the disk
+cat >sparse.py <<'PY'
+import h5py, sys
+
+with h5py.File(sys.argv[1], "w") as f:
+    for i in range(25):
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        space = h5py.h5s.create_simple((10 << 20,))
+        h5py.h5d.create(f.id, b"layer%d" % i, h5py.h5t.IEEE_F32LE, space, plist)
+PY
+cat >memory.py <<'PY'
+import resource, subprocess, sys
+
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+assert peak < 200 << 10, f"{peak} KiB"
+PY
+check "a file of 1 GB" python3 sparse.py sparse.h5
+"$GCBENCH" info | grep -q 'with sanitizers' ||
+    check "1 GB is read within 200 MB" python3 memory.py "$GCBENCH" compress --method qsgd --no-baselines --repeat 1 \
+        --warmup 0 sparse.h5
+
+# --- verify: the shards check the messages that one run checks
+for all in --all ""; do
+    run verify $all --method topk --method qsgd --seed 3 --dataset '*t00?' --budget 0 --results one.json --force plain.h5
+    exits 0
+    for i in 0 1 2 3; do
+        run verify $all --method topk --method qsgd --seed 3 --dataset '*t00?' --budget 0 --shard $i/4 \
+            --results part$i.json --force plain.h5
+        exits 0
+    done
+    check "verify $all: the same checks" python3 - one.json part0.json part1.json part2.json part3.json <<'PY'
+import json, sys
+runs = [sorted(json.dumps({**r, "seconds": 0}) for r in map(json.loads, open(p)) if r["record"] == "promise")
+        for p in sys.argv[1:]]
+assert runs[0] == sorted(sum(runs[1:], [])) and len(runs[0]) > 20
+assert all(runs[1:4]), "an empty shard"
+PY
+done
+
+# --- the recipes of docs/scale.md
+mkdir -p bin
+ln -s "$GCBENCH" bin/gcbench
+run generate --elements 20000 --steps 4 --workers 3 -o grads.h5
+exits 0
+page=$here/../../docs/scale.md
+recipe() { # TEXT FILE: writes the code block of the page that has the text
+    awk -v text="$1" '/^    /{block = block substr($0, 5) "\n"; next}
+        {if (index(block, text)) printf "%s", block; block = ""}' "$page" >"$2"
+    check "docs/scale.md has $1" test -s "$2"
+}
+joined() { # NAME: part*.json are the shards of a run
+    run merge part*.json --format json
+    exits 0
+    check "$1: joins" grep -q '"record": "summary"' "$out"
+}
+recipe '#SBATCH' array.sbatch
+check "the Slurm script is a script" bash -n array.sbatch
+rm -f part*.json
+for i in 0 1 2; do
+    last="task $i of the Slurm script"
+    check "runs" env PATH="$tmp/bin:$PATH" SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=3 bash array.sbatch
+done
+joined "Slurm"
+if command -v parallel >/dev/null; then
+    recipe 'parallel --halt' parallel.sh
+    rm -f part*.json all.json
+    last="GNU parallel"
+    check "runs" env PATH="$tmp/bin:$PATH" sh parallel.sh
+    joined "GNU parallel"
+fi
+if command -v mpirun >/dev/null && mpirun --version | grep -q 'Open MPI'; then
+    recipe 'OMPI_COMM_WORLD_RANK' mpi.sh
+    rm -f part*.json all.json
+    last="mpirun"
+    check "runs" env PATH="$tmp/bin:$PATH" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        OMPI_MCA_rmaps_base_oversubscribe=1 sh mpi.sh
+    joined "MPI"
+fi
+
 # --- shards of wrong options
 refused() { # EXIT TEXT ARGS...
     status=$1

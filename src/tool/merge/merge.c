@@ -147,11 +147,11 @@ static int take_environment(struct gcb_merge *m, const struct gcb_results_row *r
 static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
                        struct gcb_diag *diag)
 {
-    const double message = gcb_results_row_real(row, GCB_FIELD_MESSAGE);
+    const bool numbered = !isnan(gcb_results_row_real(row, GCB_FIELD_MESSAGE));
     const char *spec = gcb_results_row_text(row, GCB_FIELD_SPEC);
     char name[NAME];
 
-    if (!spec || !(message >= 0.0) || row->length > UINT32_MAX)
+    if (!spec || !numbered || row->length > UINT32_MAX)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "%s: line %" PRIu64 ": the row has no number of its message: it comes "
                             "from another version of gcbench",
@@ -161,7 +161,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     m->items[m->item_count] = (struct gcb_merge_item){
         .file = m->file,
         .length = (uint32_t)row->length,
-        .message = (uint64_t)message,
+        .message = gcb_results_row_u64(row, GCB_FIELD_MESSAGE),
         .offset = row->offset,
         .line = row->line,
         .spec = gcb_strings_keep(&m->texts, spec),
@@ -219,8 +219,8 @@ static void note_failure(struct gcb_merge *m, struct gcb_merge_failure *f, const
         }
 }
 
-/* Gives the items of a shard's case their method, and checks that a method which did not fail has all messages. */
-static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
+/* Gives the items of a shard's case their method, adds their number to *known, and checks that a method which did not fail has all messages. */
+static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method, size_t *known,
                         struct gcb_diag *diag)
 {
     const struct gcb_merge_shard *s = last_shard(m);
@@ -243,6 +243,7 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
             m->items[i].method = method;
             count++;
         }
+    *known += count;
     if (json_is_integer(failed))
         note_failure(m, &c->failures[method], spec, (uint64_t)json_integer_value(failed));
     else if (count != messages)
@@ -283,12 +284,15 @@ static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, st
     struct gcb_merge_shard *s = last_shard(m);
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
     struct gcb_merge_common *c;
+    size_t known = 0;
     int err = 0;
 
     s->index = (uint32_t)gcb_results_u64(row->json, GCB_FIELD_SHARD_INDEX);
     s->count = (uint32_t)gcb_results_u64(row->json, GCB_FIELD_SHARDS);
     if (!status || strcmp(status, "ok") != 0)
         return refuse_shard(m, s, "was interrupted: run it again", diag);
+    if (s->index >= s->count)
+        return refuse_shard(m, s, "does not exist: the file was changed", diag);
     if (m->shard_count == 1)
         err = add_case(m, row->json, diag);
     else if (s->cases == m->case_count)
@@ -301,7 +305,9 @@ static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, st
         return err;
     c = &m->cases[s->cases];
     for (uint32_t i = 0; !err && i < c->method_count; i++)
-        err = check_method(m, row->json, i, diag);
+        err = check_method(m, row->json, i, &known, diag);
+    if (!err && known != m->item_count - s->first_item)
+        err = refuse_shard(m, s, "has rows of a method that its run does not have", diag);
     c->messages += gcb_results_u64(row->json, GCB_FIELD_MESSAGES);
     c->skipped += gcb_results_u64(row->json, GCB_FIELD_SKIPPED_MESSAGES);
     s->cases++;
