@@ -86,6 +86,7 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
     r->quiet = show->quiet;
     r->verbose = show->verbose;
     r->out = ctx->out;
+    r->width = opt_columns(ctx->out);
     if (save && save->results) {
         if (save->force)
             out_note_links(save->results, r->quiet, ctx->err);

@@ -32,7 +32,7 @@ static double seconds_left(const struct progress *p, double now, double share)
     const double left =
         done > 0.0 ? (now - (first ? p->started : p->since)) * (1.0 - share) / done : 0.0;
 
-    return p->deadline > 0.0 ? fmin(left, fmax(p->deadline - now, 0.0)) : left;
+    return p->deadline > now ? fmin(left, p->deadline - now) : left;
 }
 
 /* Prints " 1:05 left", always in the same width. */

@@ -146,7 +146,6 @@ static int open_report(struct payoff *c)
     const int err = out_open(&c->report, &c->o->show, &c->o->save, c->files,
                              GCB_RECORD_BIT(GCB_RECORD_PAYOFF), c->ctx);
 
-    c->report.width = opt_columns(c->ctx->out);
     return err ? err
                : out_environment(&c->report, &c->backend, c->files, &bandwidths, false, c->ctx);
 }

@@ -122,7 +122,6 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
     char answer[4000];
     int err = session_print_heading(&c->s, "");
 
-    c->s.report.width = opt_columns(c->s.report.out);
     if (!err && c->s.report.table)
         err = sweep_show(&view, &c->s.report, diag);
     if (!err && !c->result.interrupted)
