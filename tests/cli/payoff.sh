@@ -147,7 +147,7 @@ prints "fewer than 1000 workers"
 narrow
 
 # ---- result files ----
-run compress --method fft --method topk --method qsgd --method bf16 --method sbc --step 400 --results "$tmp/r.json" "$sample"
+run compress --repeat 3 --method fft --method topk --method qsgd --method bf16 --method sbc --step 400 --results "$tmp/r.json" "$sample"
 exits 0
 run payoff "$tmp/r.json"
 exits 0
@@ -390,7 +390,7 @@ command -v gnuplot >/dev/null && {
     run plot --force --only throughput --type svg -o "$tmp/speeds" "$tmp/nine.json"
     check "intervals" grep -q 'medians and 95 % intervals' "$tmp"/speeds/throughput*.svg
     run plot --terminal --only throughput "$tmp/one.json"
-    prints "medians of 2 to 5 runs"
+    prints "medians"
 }
 
 # ---- stages that were timed ----
