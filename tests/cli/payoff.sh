@@ -389,8 +389,6 @@ command -v gnuplot >/dev/null && {
     check "three runs" grep -q 'medians of 2 to 5 runs' "$tmp"/speeds/throughput*.svg
     run plot --force --only throughput --type svg -o "$tmp/speeds" "$tmp/nine.json"
     check "intervals" grep -q 'medians and 95 % intervals' "$tmp"/speeds/throughput*.svg
-    run plot --terminal --only throughput "$tmp/one.json"
-    prints "medians"
 }
 
 # ---- stages that were timed ----
