@@ -20,6 +20,10 @@ if (!is_text) {
     set xtics font small
     set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead front linecolor rgb '#000000' linewidth 1
     width = (plot_width - 85.0 - 20) / 6
+    # the name, and below it the parameters, each cut to the width of its panel
+    most = int((width - 14) / 6.2)
+    fitted(text) = strlen(text) > most ? text[1:most - 1].'…' : text
+    panel_title(text) = strstrt(text, ':') ? fitted(text[1:strstrt(text, ':') - 1])."\n".fitted(text[strstrt(text, ':') + 1:*]) : fitted(text)
     do for [k = 1:4] {
         set object k rectangle from screen (k * 170.0 - 85) / plot_width, screen 16.0 / plot_height to screen (k * 170.0 - 65) / plot_width, screen 28.0 / plot_height fillcolor rgb word(part_colours, k)
         set label 10 + k word(part_names, k) at screen (k * 170.0 - 58) / plot_width, screen 22.0 / plot_height left
@@ -30,7 +34,7 @@ if (!is_text) {
         set rmargin at screen (85.0 + p * width - 14) / plot_width
         set bmargin at screen 92.0 / plot_height
         set tmargin at screen 242.0 / plot_height
-        set label 2 label[s] at graph 0, graph 1.08 left font small textcolor rgb ink[s]
+        set label 2 panel_title(label[s]) at graph 0, graph 1.18 left font small textcolor rgb ink[s]
         if (p == 1) { set ylabel 'time / best baseline' } else { unset ylabel; set format y '' }
         plot plot_data index s - 1 using "place":(0):(column("place") / 1.28):(column("place") * 1.28):(0):(part("coding")) with boxxyerror linecolor rgb word(part_colours, 1), \
             '' index s - 1 using "place":(0):(column("place") / 1.28):(column("place") * 1.28):(part("coding")):(part("coding") + part("wire")) with boxxyerror linecolor rgb word(part_colours, 2), \
