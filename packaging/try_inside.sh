@@ -42,14 +42,18 @@ use() { # WHAT SHARE README EXAMPLE_C
 }
 
 export DEBIAN_FRONTEND=noninteractive
-check 'apt installs the packages' apt-get -qq install -y --no-install-recommends /tmp/try/*.deb
+check 'apt installs the packages' apt-get -qq install -y --no-install-recommends /tmp/try/{gcbench,libgcbench0,libgcbench-dev}_*.deb
+check 'gcbench brings no MPI' bash -c '! dpkg-query -W | grep -i mpi | grep -v -e libmpc -e libmpfr'
 use packages /usr/share /usr/share/doc/gcbench/README.md /usr/share/doc/libgcbench-dev/examples/example.c
 check 'a low-rank method names the library that it lacks' grep -q libopenblas0 \
     <(gcbench compress --method powersgd /usr/share/gcbench/datasets/sample.h5 2>&1)
 check 'the packages link only what they depend on' bash -c \
     '! ldd /usr/bin/gcbench /usr/lib/*/libgcbench.so.0 | grep "not found"'
+check 'apt installs gcbench-mpi' apt-get -qq install -y --no-install-recommends /tmp/try/gcbench-mpi_*.deb
+check 'gcbench-mpi: two ranks' env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=/bin/false \
+    mpirun --oversubscribe -n 2 gcbench-mpi --method topk /usr/share/gcbench/datasets/sample.h5
 cp /usr/share/doc/gcbench/README.md /usr/share/doc/libgcbench-dev/examples/example.c /tmp
-check 'apt removes them' apt-get -qq purge -y gcbench libgcbench0 libgcbench-dev
+check 'apt removes them' apt-get -qq purge -y gcbench gcbench-mpi libgcbench0 libgcbench-dev
 check 'and leaves nothing' bash -c '! find /usr /etc -iname "*gcbench*" | grep .'
 
 check 'this root has no dpkg-dev' bash -c '! command -v dpkg-architecture'

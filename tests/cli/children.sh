@@ -12,7 +12,7 @@ END
 chmod +x "$tmp/bin/gnuplot"
 run generate --elements 1000 -o "$tmp/g.h5"
 exits 0
-run compress --method topk --method fft --results "$tmp/r.json" "$tmp/g.h5"
+run compress --histogram --method topk --method fft --results "$tmp/r.json" "$tmp/g.h5"
 exits 0
 
 # Sends a signal to gcbench once its child runs, and prints how gcbench ended. Python, because background jobs of a shell ignore
