@@ -277,7 +277,9 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
         err = gcb_net_agree(c->net, set_coding(c, diag), diag);
     if (!err && c->o->own.calibrate) {
         gcb_link_fini(&c->link);
-        err = gcb_net_agree(c->net, gcb_link_init(&c->link, 4 * c->load.elements, diag), diag);
+        err = gcb_net_agree(
+            c->net, gcb_link_init(&c->link, 4 * c->load.elements, gcb_net_ranks(c->net), diag),
+            diag);
         c->links = !err;
     }
     if (err)
@@ -299,7 +301,7 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 static int measure_link(struct exchange *c, struct gcb_diag *diag)
 {
     const double begin = gcb_clock();
-    int err = gcb_link_init(&c->link, UINT64_C(64) << 20, diag);
+    int err = gcb_link_init(&c->link, UINT64_C(64) << 20, gcb_net_ranks(c->net), diag);
 
     err = gcb_net_agree(c->net, err, diag);
     for (uint64_t k = 0; !err && k < c->o->own.repeats; k++) {

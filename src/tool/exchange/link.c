@@ -11,18 +11,22 @@
 #define MOST_BYTES (1 << 28)
 
 /*
- * Transfers in a sample follow each other at once, as the steps of an exchange do: over TCP a single transfer after a pause takes up
- * to a third less, because it fits into the queues on its way. Small ones are also too short for the clock.
+ * Transfers in a sample follow each other at once, as many as an all-reduce by a ring has, but at most 6: over TCP a single transfer
+ * after a pause takes up to a third less time than the next ones, because it fits into the queues on its way. Small ones are repeated
+ * more often, because they are too short for the clock.
  */
-static unsigned inner_of(uint64_t bytes)
+static unsigned inner_of(uint64_t bytes, unsigned ranks)
 {
+    const unsigned most = bytes < 1 << 20 ? 6 : 3, steps = 2 * (ranks - 1);
+
     if (bytes < 1 << 16)
         return 20;
-    return bytes < 1 << 20 ? 6 : 3;
+    return steps < 1 ? 1 : steps < most ? steps : most;
 }
 
 /* Adds the sizes of one pattern. Returns the largest. */
-static size_t add_sizes(struct gcb_link *link, enum gcb_net_pattern pattern, uint64_t most)
+static size_t add_sizes(struct gcb_link *link, enum gcb_net_pattern pattern, uint64_t most,
+                        unsigned ranks)
 {
     uint64_t bytes = LEAST_BYTES;
 
@@ -34,7 +38,7 @@ static size_t add_sizes(struct gcb_link *link, enum gcb_net_pattern pattern, uin
         link->sizes[link->count++] = (struct gcb_link_size){
             .pattern = pattern,
             .bytes = (int)bytes,
-            .inner = inner_of(bytes),
+            .inner = inner_of(bytes, ranks),
         };
         if (last)
             break;
@@ -42,14 +46,14 @@ static size_t add_sizes(struct gcb_link *link, enum gcb_net_pattern pattern, uin
     return bytes;
 }
 
-int gcb_link_init(struct gcb_link *link, uint64_t largest, struct gcb_diag *diag)
+int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, struct gcb_diag *diag)
 {
     const uint64_t most = largest < MOST_BYTES ? largest : MOST_BYTES;
     size_t bytes = 0;
 
     memset(link, 0, sizeof(*link));
     for (int pattern = 0; pattern < GCB_NET_PATTERNS; pattern++)
-        bytes = add_sizes(link, (enum gcb_net_pattern)pattern, most);
+        bytes = add_sizes(link, (enum gcb_net_pattern)pattern, most, ranks);
     link->out = gcb_alloc_zero(bytes, 1);
     link->in = gcb_alloc_zero(bytes, 1);
     return link->out && link->in ? 0 : gcb_diag_nomem(diag, 2 * bytes, "a transfer");
