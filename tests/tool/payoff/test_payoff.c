@@ -556,7 +556,8 @@ static void test_curve(void **state)
     gcb_payoff_exchange(&plain, &link, &dense);
     gcb_payoff_exchange(&curved, &measured, &dense);
     assert_true(near(plain.wire, curved.wire) && near(plain.cost, curved.cost));
-    measured.bandwidth = link.bandwidth = 2e9; /* another bandwidth: only the time for the bytes changes */
+    measured.bandwidth = link.bandwidth =
+        2e9; /* another bandwidth: only the time for the bytes changes */
     gcb_payoff_exchange(&plain, &link, &dense);
     gcb_payoff_exchange(&curved, &measured, &dense);
     assert_true(near(plain.wire, curved.wire));
