@@ -215,6 +215,7 @@ struct gcb_preset {
     const char *guarantee;          /* what the method promises, in words */
     /* set if the preset's paper counts bits in another way than the codec; NULL: the codec's function is used */
     double (*nominal_bits)(const void *state);
+    bool found; /* not published: a composition that `sweep --match` has found */
 };
 
 struct gcb_codec {
