@@ -50,35 +50,33 @@ static void on_progress(void *ctx, double done)
 static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
 {
     const struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, NULL, 0);
-    const int err = gcb_match_run(c->plan.searches, c->plan.given, &config, observer,
-                                  &c->result.interrupted, diag);
+    const int err =
+        gcb_choose_run(&c->plan.choice, &config, observer, &c->result.interrupted, diag);
 
-    for (size_t i = 0; !err && i < c->plan.given; i++)
-        c->plan.methods[i] = c->plan.searches[i].method;
-    return err;
+    return err ? err : sweep_take_choice(&c->plan, c->o, diag);
 }
 
 static int run_settings(struct sweep *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
-    struct gcb_run_config config =
-        session_run_config(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
+    struct gcb_run_config config;
     int err = 0;
 
+    session_start_progress(&c->s);
+    if (c->plan.matching)
+        err = search(c, &observer, diag);
+    config = session_run_config(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
     config.carry_on = true;
     /* payoff needs the times of sums; a single run would not decide anything */
-    config.trial.sums = c->plan.searches && !config.trial.device &&
+    config.trial.sums = c->plan.matching && !config.trial.device &&
                         (config.trial.timing.repeat > 1 || config.trial.timing.min_time > 0.0);
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
-    session_start_progress(&c->s);
-    if (c->plan.searches)
-        err = search(c, &observer, diag);
     if (!err && !c->result.interrupted)
         err = gcb_run(&c->result, &config, &observer, diag);
-    if (!err && c->plan.searches && c->result.interrupted)
-        err =
-            gcb_match_fill_totals(&c->result, c->plan.count, c->plan.searches, c->plan.given, diag);
+    if (!err && c->plan.matching && c->result.interrupted)
+        err = gcb_match_fill_totals(&c->result, c->plan.count, c->plan.choice.searches,
+                                    c->plan.given, diag);
     progress_end(&c->s.progress);
     return err;
 }
@@ -92,12 +90,12 @@ static int put_summaries(struct sweep *c)
     session_name_files(files, &c->s);
     for (size_t i = 0; !err && i < c->plan.count && out_wants_rows(&c->s.report); i++) {
         const struct gcb_run_total *total = &c->result.totals[i];
-        const bool searched = c->plan.searches && i < c->plan.given;
+        const bool searched = c->plan.matching && i < c->plan.given;
         const struct gcb_sweep_row sweep = {
             .compared = whole,
             .pareto = c->pareto[i],
-            .matching = c->plan.searches,
-            .match = searched ? &c->plan.searches[i] : NULL,
+            .matching = c->plan.matching,
+            .match = searched ? &c->plan.choice.searches[i] : NULL,
             .total = total,
         };
         struct gcb_row row;
@@ -106,6 +104,8 @@ static int put_summaries(struct sweep *c)
             continue;
         gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], total, files, !whole);
         gcb_sweep_put(&row, &sweep);
+        if (c->plan.matching)
+            gcb_choice_put(&row, &c->plan.choice, i);
         err = session_put(&c->s, &row);
     }
     return err;
@@ -148,8 +148,8 @@ static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
     if (c->result.interrupted)
         return 0;
     missed = c->pareto + c->plan.count;
-    for (size_t i = 0; c->plan.searches && i < c->plan.given; i++)
-        missed[i] = !gcb_match_reached(&c->plan.searches[i], &c->result.totals[i].tally);
+    for (size_t i = 0; c->plan.matching && i < c->plan.given; i++)
+        missed[i] = !gcb_match_reached(&c->plan.choice.searches[i], &c->result.totals[i].tally);
     return gcb_pareto_totals(c->pareto, &c->result, missed, c->plan.pareto, c->plan.pareto_count,
                              diag);
 }
@@ -166,7 +166,7 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)
         return err ? err : judge_outcome(c, diag);
-    return session_interrupted(&c->s, c->plan.searches ? "the best settings so far are kept"
+    return session_interrupted(&c->s, c->plan.matching ? "the best settings so far are kept"
                                                        : "the results so far are kept");
 }
 
@@ -225,7 +225,11 @@ const struct cmd cmd_sweep = {
         "  gcbench sweep --vary theta=0.5..0.999/12log --vary bits=4,6,8 gradients.h5\n"
         "  gcbench sweep --method fft --vary index=u32,golomb --match bits=2 gradients.h5\n",
     .details =
-        "Without --method, all sparsifiers and quantisers are run. A KEY of --vary applies to the "
+        "Without --method, all sparsifiers and quantisers are run, and --match also searches the "
+        "sparse codec's stages (transform and chunk, selection, values and bits, index coder) for "
+        "the composition that is best; it shows what each stage earns. An input of more than a "
+        "million elements is searched on a sample first; of a very large one, methods that are "
+        "far behind on the sample are left out. A KEY of --vary applies to the "
         "methods that have this parameter.\n"
         "--match searches along the parameter that trades a method's bytes for its error, such as "
         "theta or bits. For a limit on the error it reports the setting with the smallest "

@@ -23,6 +23,10 @@ const struct opt_row sweep_own_rows[] = {
      .offset = offsetof(struct sweep_own, over),
      .help = "with --match: search along this parameter (levels, bits, ...); a method that lacks it "
              "is searched along its own"},
+    {.name = "published-only", .type = OPT_FLAG,
+     .offset = offsetof(struct sweep_own, published_only),
+     .help = "with --match: run the methods as they are published, and search no composition of "
+             "the sparse codec's stages"},
     {.name = NULL},
 };
 
@@ -38,13 +42,14 @@ const struct opt_row sweep_show_rows[] = {
 };
 /* clang-format on */
 
-static int name_defaults(struct opt_list *specs)
+/* With --match, `sweep` searches the compositions itself, so it leaves out those that are presets. */
+static int name_defaults(struct opt_list *specs, bool matching)
 {
     struct gcb_method m;
     int err = 0;
 
     for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
-        if (gcb_sweep_default(&m))
+        if (gcb_sweep_default(&m) && !(matching && m.preset && m.preset->found))
             err = opt_list_add(specs, m.name);
     return err;
 }
@@ -59,7 +64,7 @@ int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct
                             "nothing to sweep: give --vary theta=0.5..0.999/12log or --match "
                             "rel_l2=0.4, for example");
     if (o->methods.specs.count == 0)
-        err = name_defaults(&all.specs);
+        err = name_defaults(&all.specs, o->own.match.count > 0);
     if (err)
         gcb_diag_nomem(diag, 0, "the methods");
     else
@@ -98,26 +103,41 @@ static int check_over(const struct sweep_plan *plan, const char *key, struct gcb
         gcb_escape(shown, sizeof(shown), key));
 }
 
+/* Are compositions searched for? The methods must be the default ones, with their default values. */
+static bool composes(const struct sweep_options *o)
+{
+    return o->methods.specs.count == 0 && o->methods.overrides.count == 0 &&
+           o->own.vary.count == 0 && !o->own.over && !o->own.published_only;
+}
+
 /* Makes a search for every setting with every goal. Each search counts as a method. */
-static int plan_searches(struct sweep_plan *plan, const char *over, struct gcb_diag *diag)
+static int plan_searches(struct sweep_plan *plan, const struct sweep_options *o,
+                         struct gcb_diag *diag)
 {
     const size_t n = plan->given * plan->goal_count;
-    int err = check_over(plan, over, diag);
+    struct gcb_choice *c = &plan->choice;
+    int err = check_over(plan, o->own.over, diag);
 
     if (err)
         return err;
-    plan->searches = gcb_alloc_zero(n, sizeof(*plan->searches));
-    if (!plan->searches)
-        return gcb_diag_nomem(diag, n * sizeof(*plan->searches), "searches");
-    for (size_t g = 0, i = 0; !err && g < plan->goal_count; g++)
+    *c = (struct gcb_choice){
+        .goals = plan->goals,
+        .goal_count = plan->goal_count,
+        .compose = composes(o),
+        .narrow = o->methods.specs.count == 0,
+        .searches = gcb_alloc_zero(n + plan->goal_count, sizeof(*c->searches)),
+    };
+    if (!c->searches)
+        return gcb_diag_nomem(diag, n * sizeof(*c->searches), "searches");
+    for (size_t g = 0; !err && g < plan->goal_count; g++)
         for (size_t m = 0; !err && m < plan->given; m++)
-            err = gcb_match_search_init(&plan->searches[i++], &plan->methods[m], &plan->goals[g],
-                                        over, diag);
-    plan->given = n;
+            err = gcb_match_search_init(&c->searches[c->count++], &plan->methods[m],
+                                        &plan->goals[g], o->own.over, diag);
+    plan->matching = true;
     return err;
 }
 
-/* Makes room for the settings that the searches find, and for a baseline at the end. */
+/* Makes room for a baseline at the end of the settings. */
 static int add_baseline(struct sweep_plan *plan, bool baseline, struct gcb_diag *diag)
 {
     struct gcb_method *grown = gcb_alloc_zero(plan->given + 1, sizeof(*grown));
@@ -125,13 +145,19 @@ static int add_baseline(struct sweep_plan *plan, bool baseline, struct gcb_diag 
     if (!grown)
         return gcb_diag_nomem(diag, 0, "the methods");
     for (size_t i = 0; i < plan->given; i++) {
-        grown[i] = plan->searches ? plan->searches[i].method : plan->methods[i];
+        grown[i] = plan->matching ? plan->choice.searches[i].method : plan->methods[i];
         baseline &= strcmp(grown[i].name, "fp16") != 0;
     }
     gcb_free(plan->methods);
     plan->methods = grown;
     plan->count = plan->given + baseline;
     return baseline ? gcb_method_parse(&grown[plan->given], "fp16", diag) : 0;
+}
+
+int sweep_take_choice(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag)
+{
+    plan->given = plan->choice.count;
+    return add_baseline(plan, !o->lines.no_baselines, diag);
 }
 
 int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag)
@@ -148,8 +174,8 @@ int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct 
     plan->methods = settings;
     err = parse_goals(plan, own, diag);
     if (!err && plan->goal_count)
-        err = plan_searches(plan, own->over, diag);
-    if (!err)
+        err = plan_searches(plan, o, diag);
+    else if (!err)
         err = add_baseline(plan, !o->lines.no_baselines, diag);
     if (!err)
         err = gcb_pareto_parse(plan->pareto, &plan->pareto_count, fields, diag);
@@ -159,6 +185,6 @@ int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct 
 void sweep_plan_fini(struct sweep_plan *plan)
 {
     gcb_free(plan->methods);
-    gcb_free(plan->searches);
+    gcb_choice_fini(&plan->choice);
     memset(plan, 0, sizeof(*plan));
 }

@@ -2,7 +2,7 @@
 #define CLI_SWEEP_SWEEP_OPTIONS_H
 
 #include "cli/base/session.h"
-#include "src/tool/search/match.h"
+#include "src/tool/search/choose.h"
 #include "src/tool/search/pareto.h"
 
 /* The options of `sweep`, and the plan that follows from them before any file is opened. */
@@ -13,6 +13,7 @@ struct sweep_own {
     const char *over;   /* parameter to search along; NULL: each method's own */
     const char *pareto; /* fields to compare; NULL: rel_l2,bits_per_element */
     int per;            /* enum sweep_per */
+    bool published_only;
 };
 
 struct sweep_options {
@@ -34,8 +35,9 @@ struct sweep_plan {
     size_t given, count;
     struct gcb_match_goal goals[SWEEP_GOALS];
     size_t goal_count;
-    /* one search for each of the `given` settings; NULL without --match */
-    struct gcb_match_search *searches;
+    bool
+        matching; /* --match is given: choice.searches has a search for each of the `given` settings */
+    struct gcb_choice choice;
     struct gcb_pareto_field pareto[GCB_PARETO_FIELDS];
     size_t pareto_count;
     enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */
@@ -45,6 +47,9 @@ struct sweep_plan {
 int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag);
 /* Makes the rest of the plan from the methods that sweep_methods found. */
 int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag);
+/* Makes the settings of the plan from those that the searches have found. */
+int sweep_take_choice(struct sweep_plan *plan, const struct sweep_options *o,
+                      struct gcb_diag *diag);
 void sweep_plan_fini(struct sweep_plan *plan); /* the plan may be zeroed */
 
 #endif

@@ -19,12 +19,6 @@ static const struct gcb_tally *tally_of(const struct sweep_view *v, size_t i)
     return &v->result->totals[i].tally;
 }
 
-/* Is the goal a limit on the error? Otherwise it limits the size. */
-static bool limits_error(const struct gcb_match_goal *goal)
-{
-    return goal->at_most != goal->rises;
-}
-
 /* Returns the place of a setting in the order: by goal, settings that meet the goal first; baselines come last. */
 static size_t rank(const struct sweep_view *v, size_t i)
 {
@@ -33,18 +27,19 @@ static size_t rank(const struct sweep_view *v, size_t i)
 
     if (i >= p->given)
         return 2 * p->goal_count;
-    if (!p->searches)
+    if (!p->matching)
         return 0;
-    goal = p->searches[i].goal;
-    return 2 * (size_t)(goal - p->goals) + !gcb_match_reached(&p->searches[i], tally_of(v, i));
+    goal = p->choice.searches[i].goal;
+    return 2 * (size_t)(goal - p->goals) +
+           !gcb_match_reached(&p->choice.searches[i], tally_of(v, i));
 }
 
 /* Returns the figure to sort by: the size after a search for an error, the error after a search for a size. */
 static enum gcb_field choose_figure(const struct sweep_plan *p)
 {
-    if (p->sort || !p->searches)
+    if (p->sort || !p->matching)
         return p->sort;
-    return limits_error(&p->goals[0]) ? GCB_FIELD_RATIO : GCB_FIELD_SNR_DB;
+    return gcb_match_limits_error(&p->goals[0]) ? GCB_FIELD_RATIO : GCB_FIELD_SNR_DB;
 }
 
 static void sort_settings(size_t *order, const struct sweep_view *v)
@@ -103,16 +98,42 @@ static void print_failures(const struct sweep_view *v, FILE *out)
     }
 }
 
-/* ---- the last line ---- */
+/* ---- the stages of the best compositions ---- */
 
-/* The figure by which settings that meet the goal are ranked; more is better. */
-static double merit(const struct sweep_view *v, size_t i, const struct gcb_match_goal *goal)
+static void print_stage(const struct sweep_view *v, const struct gcb_match_search *best, size_t k,
+                        FILE *out)
 {
-    const struct gcb_tally *t = tally_of(v, i);
+    const struct gcb_choice *c = &v->plan->choice;
+    const double earns = gcb_choice_earns(c, k);
+    char with[64], plain[64];
 
-    return limits_error(goal) ? gcb_tally_figure(t, GCB_FIELD_RATIO)
-                              : -gcb_tally_figure(t, GCB_FIELD_REL_L2);
+    gcb_compose_stage(with, sizeof(with), &best->method, c->stages[k].stage);
+    gcb_compose_stage(plain, sizeof(plain), &c->without[k].method, c->stages[k].stage);
+    if (earns > 0.0)
+        fprintf(out, "  %-26s  %.3g times the %s with %s\n", with, earns,
+                gcb_match_limits_error(best->goal) ? "bytes" : "error", plain);
+    else
+        fprintf(out, "  %-26s  the target is missed with %s\n", with, plain);
 }
+
+/* Prints what each stage of the compositions earns: how much worse the plain stage is. */
+static void print_stages(const struct sweep_view *v, FILE *out)
+{
+    const struct gcb_choice *c = &v->plan->choice;
+    char target[32];
+
+    for (size_t i = c->count - c->composed; i < c->count && !v->result->interrupted; i++) {
+        const struct gcb_match_search *best = &c->searches[i];
+
+        fprintf(out, "what each stage of the best composition earns at %s %s:\n",
+                gcb_field_name(best->goal->field), gcb_real_text(target, best->goal->target));
+        for (size_t k = 0; k < c->without_count; k++)
+            if (c->stages[k].goal == best->goal)
+                print_stage(v, best, k, out);
+    }
+}
+
+/* ---- the last line ---- */
 
 /* Finds the best setting that meets the goal, except `other` (SIZE_MAX: none). SIZE_MAX: there is none. */
 static size_t find_best(const struct sweep_view *v, const struct gcb_match_goal *goal, size_t other)
@@ -120,12 +141,13 @@ static size_t find_best(const struct sweep_view *v, const struct gcb_match_goal 
     size_t best = SIZE_MAX;
 
     for (size_t i = 0; i < v->plan->given; i++) {
-        const struct gcb_match_search *s = &v->plan->searches[i];
+        const struct gcb_match_search *s = &v->plan->choice.searches[i];
 
         if (i == other || s->goal != goal || v->result->totals[i].failure.status ||
             !gcb_match_reached(s, tally_of(v, i)))
             continue;
-        if (best == SIZE_MAX || merit(v, i, goal) > merit(v, best, goal))
+        if (best == SIZE_MAX ||
+            gcb_match_merit(goal, tally_of(v, i)) > gcb_match_merit(goal, tally_of(v, best)))
             best = i;
     }
     return best;
@@ -144,6 +166,8 @@ static void say_fewer(char *out, size_t size, const struct sweep_view *v, size_t
     char name[256];
 
     setting_name(name, v, other);
+    if (gcb_choice_composed(&v->plan->choice, best) && other < v->plan->given)
+        gcb_append(name, sizeof(name), ", the best published method");
     if (times >= 1.005)
         gcb_append(out, size, ", %.3g times fewer than %s", times, name);
     else if (times > 0.995)
@@ -165,7 +189,7 @@ static void answer_goal(char *out, size_t size, const struct sweep_view *v,
         return;
     }
     setting_name(name, v, best);
-    if (!limits_error(goal)) {
+    if (!gcb_match_limits_error(goal)) {
         gcb_field_number(error, GCB_FIELD_REL_L2,
                          gcb_tally_figure(tally_of(v, best), GCB_FIELD_REL_L2), 0);
         gcb_append(out, size, "at %s %s, %s has the smallest error: %s", field, target, name,
@@ -219,13 +243,38 @@ char *sweep_answer(char *out, size_t size, const struct sweep_view *v)
     return out;
 }
 
+/* How the compositions were searched for, and which methods were left out. */
+static void print_search(const struct gcb_choice *c, FILE *out)
+{
+    char tried[80] = "";
+
+    if (c->tried)
+        snprintf(tried, sizeof(tried), "%zu compositions were searched with %zu settings", c->tried,
+                 c->evaluations);
+    if (c->sampled)
+        opt_wrapf(out, 0, 0,
+                  "note: %s on a sample of %.3g of %.3g million elements, and the best of them on "
+                  "all",
+                  tried[0] ? tried : "settings were searched for", (double)c->sampled * 1e-6,
+                  (double)c->elements * 1e-6);
+    else if (tried[0])
+        fprintf(out, "note: %s\n", tried);
+    if (c->left_out[0])
+        opt_wrapf(out, 0, 0,
+                  "note: left out, because they missed the target on the sample or were more than "
+                  "%g times worse than the best: %s (--method runs them)",
+                  GCB_CHOOSE_FAR, c->left_out);
+}
+
 static void print_notes(const struct sweep_view *v, FILE *out)
 {
     const struct gcb_run_result *r = v->result;
     char words[200], name[256];
 
-    for (size_t i = 0; v->plan->searches && i < v->plan->given && !r->interrupted; i++) {
-        const struct gcb_match_search *s = &v->plan->searches[i];
+    if (!r->interrupted)
+        print_search(&v->plan->choice, out);
+    for (size_t i = 0; v->plan->matching && i < v->plan->given && !r->interrupted; i++) {
+        const struct gcb_match_search *s = &v->plan->choice.searches[i];
 
         if (r->totals[i].failure.status || tally_of(v, i)->messages == 0)
             continue;
@@ -243,7 +292,7 @@ static void print_notes(const struct sweep_view *v, FILE *out)
     heading_note_load(out, v->repeat);
     if (r->interrupted)
         fprintf(out, "interrupted: %s\n",
-                v->plan->searches ? "these are the best settings measured by then, without times; "
+                v->plan->matching ? "these are the best settings measured by then, without times; "
                                     "searches may not have ended"
                                   : "this is what was measured by then");
 }
@@ -267,6 +316,7 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
     if (err)
         return err;
     print_failures(v, report->out);
+    print_stages(v, report->out);
     if (!report->quiet)
         print_notes(v, report->out);
     return 0;

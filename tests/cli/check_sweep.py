@@ -4,11 +4,14 @@ Compares the rows of a sweep with `gcbench compress` at the same settings.
 
     check_sweep.py GCBENCH ROWS [compress options...] FILE
     check_sweep.py --answer ROWS TEXT
+    check_sweep.py --stages GCBENCH ROWS [sweep options...] FILE
 
 Sizes and errors equal those of compress. The Pareto set is that of a comparison of all pairs of rows that meet their targets.
 --answer checks the last line of TEXT, the table of the same run. A row that reached its target
 meets it and is at the edge: either the figure is within a thousandth of the target, or the method no longer meets the target
 when its parameter changes by one step, or by a thousandth.
+
+--stages searches the compositions in ROWS again with each stage plain, from the grid on, and compares what the stages earn.
 """
 import json
 import re
@@ -17,9 +20,9 @@ import sys
 
 SAME = ("rel_l2", "cosine", "wire_bytes", "bits_per_element", "ratio", "density")
 CHEAPER = {"theta": lambda v: 1 - (1 - v) * 0.999, "bits": lambda v: v - 1, "levels": lambda v: v - 1,
-           "rank": lambda v: v - 1, "cells": lambda v: v * 0.999}
+           "threshold": lambda v: v * 1.001, "rank": lambda v: v - 1, "cells": lambda v: v * 0.999}
 DEARER = {"theta": lambda v: 1 - (1 - v) * 1.001, "bits": lambda v: v + 1, "levels": lambda v: v + 1,
-          "rank": lambda v: v + 1, "cells": lambda v: v * 1.001}
+          "threshold": lambda v: v / 1.001, "rank": lambda v: v + 1, "cells": lambda v: v * 1.001}
 
 
 def summaries(command):
@@ -52,7 +55,7 @@ def beyond(row):
         return None
     value = (CHEAPER if field in ("rel_l2", "cosine") else DEARER)[by](row["params"][by])
     low, high = {"theta": (0, 1), "bits": (2, 16), "levels": (1, 32767), "rank": (1, 1024),
-                 "cells": (1e-6, 1)}[by]
+                 "cells": (1e-6, 1), "threshold": (1e-12, 1e6)}[by]
     return spec_of(row, **{by: value}) if low <= value <= high else None
 
 
@@ -104,7 +107,9 @@ def answer_to(goal, rows, text):
         said += f" has the smallest error: {error_text(able[0]['rel_l2'])}"
         return said + (f", against {error_text(able[1]['rel_l2'])} of {label_in(text, able[1])}" if able[1:] else "")
     baselines = [row for row in rows if not row.get("match_field")]
-    return said + " sends the fewest bytes" + "".join(against(able[0], other, text) for other in able[1:2] + baselines)
+    published = ", the best published method" if able[0]["match_composed"] else ""
+    return (said + " sends the fewest bytes" + "".join(against(able[0], other, text) + published for other in able[1:2]) +
+            "".join(against(able[0], other, text) for other in baselines))
 
 
 def check_answer(path, printed):
@@ -118,6 +123,45 @@ def check_answer(path, printed):
     assert got == "answer: " + want, (got, want)
     stars = len(re.findall(r" \*$", text, flags=re.M))
     assert stars == sum(bool(row["pareto"]) for row in rows), stars
+
+
+PLAIN = {"transform": "none", "select": "topk", "values": "fp32", "index": "u32"}
+
+
+def without(row, stage):
+    """The composition with the plain stage, without the parameter that is searched; None if the stage is plain."""
+    params = {key: row["params"][key] for key in ("transform", "chunk", "select", "values", "bits", "index") if key in row["params"]}
+    if params[stage] == PLAIN[stage]:
+        return None
+    params[stage] = PLAIN[stage]
+    if params["transform"] == "none" and params["select"] != "chunk":
+        params.pop("chunk", None)
+    if params["values"] not in ("range", "uniform"):
+        params.pop("bits", None)
+    return "sparse:" + ",".join(f"{key}={value}" for key, value in params.items())
+
+
+def check_stages(gcbench, path, *options):
+    rows = [row for row in map(json.loads, open(path)) if row["record"] == "summary"]
+    composed = [row for row in rows if row.get("match_composed")]
+    goals = {(row["match_field"], row["match_target"]) for row in rows if row["match_field"]}
+    assert len(composed) == len(goals), (composed, goals)
+    for row in composed:
+        limits_error = row["match_field"] in ("rel_l2", "cosine")
+        best = max if limits_error else min
+        rivals = [r["ratio"] if limits_error else r["rel_l2"] for r in rows if r["match_reached"] and
+                  (r["match_field"], r["match_target"]) == (row["match_field"], row["match_target"])]
+        assert best(rivals) == row["ratio" if limits_error else "rel_l2"], row["spec"]
+        for stage in PLAIN:
+            spec, earns = without(row, stage), row["without_" + stage]
+            if not spec:
+                assert earns is None, (row["spec"], stage)
+                continue
+            again, = summaries([gcbench, "sweep", "--no-baselines", "--format", "json", "--match",
+                                f"{row['match_field']}={row['match_target']}", "--method", spec] + list(options))
+            want = again["wire_bytes"] / row["wire_bytes"] if limits_error else again["rel_l2"] / row["rel_l2"]
+            assert (earns is None) if not again["match_reached"] else abs(earns / want - 1) < 0.01, (spec, earns, want)
+    print(len(composed), "compositions")
 
 
 def main(gcbench, path, *options):
@@ -139,4 +183,5 @@ def main(gcbench, path, *options):
 
 
 if __name__ == "__main__":
-    (check_answer if sys.argv[1] == "--answer" else main)(*sys.argv[2 if sys.argv[1] == "--answer" else 1:])
+    what = {"--answer": check_answer, "--stages": check_stages}.get(sys.argv[1])
+    what(*sys.argv[2:]) if what else main(*sys.argv[1:])

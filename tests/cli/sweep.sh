@@ -114,7 +114,7 @@ check "varied rows equal those of compress" python3 "$here/check_sweep.py" "$GCB
 
 # ---- targets ----
 for target in rel_l2=0.4 cosine=0.9 bits=6 wire_bytes=8K; do
-    run sweep --match "$target" --format json $one "$sample"
+    run sweep --published-only --match "$target" --format json $one "$sample"
     exits 0
     quiet
     check "matched rows equal those of compress, and are at the edge" \
@@ -162,6 +162,18 @@ for args in "--match rel_l2=0.4" "--match rel_l2=0.05 --method terngrad --method
     narrow
     check "the answer follows from the rows" python3 "$here/check_sweep.py" --answer "$tmp/answer.json" "$out"
 done
+
+# ---- compositions ----
+run sweep --match rel_l2=0.4 --match bits=2 $one --results "$tmp/composed.json" "$sample"
+exits 0
+prints "what each stage of the best composition earns at rel_l2 0.4:"
+prints published
+check "the stages earn what other searches find" python3 "$here/check_sweep.py" --stages "$GCBENCH" "$tmp/composed.json" \
+    $one "$sample"
+run sweep --match rel_l2=0.4 --published-only --format json $one "$sample"
+exits 0
+check "no composition with --published-only" sh -c "! grep -q '\"match_composed\": *true' '$out'"
+check "and no preset that is one" sh -c "! grep -q '\"method\": *\"dct-range\"' '$out'"
 run sweep --match rel_l2=0.05 --method terngrad --repeat 2 --no-baselines --format json $one "$sample"
 check "sums are timed too if runs are repeated" sh -c "grep -q '\"sum_seconds\": *[0-9]' '$out'"
 run sweep --match rel_l2=0.05 --method terngrad --no-baselines --format json $one "$sample"

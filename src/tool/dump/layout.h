@@ -28,6 +28,7 @@ struct gcb_message_plan {
     uint64_t input_bytes; /* size of the tensors in their own types */
     enum gcb_dtype dtype; /* the type of the tensors if all have the same type, else GCB_F32 */
     bool dense;           /* the message is sent as fp32 */
+    const float *data; /* the elements, if they are in memory (src/tool/dump/sample.h); or NULL */
 };
 
 struct gcb_layout {

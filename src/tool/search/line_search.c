@@ -25,6 +25,8 @@ static const struct kind {
 
 /* the search for a minimum stops at this share of the line, 1 / END_SHARE, from an end */
 #define END_SHARE 64
+/* a search that starts near a position makes its first step over this share of the line, 1 / FIRST_SHARE */
+#define FIRST_SHARE 2048
 /* a gap of at most this many positions is searched even if the values at both ends are equal */
 #define SHORT_GAP 16
 
@@ -138,24 +140,67 @@ static uint64_t midpoint(const struct gcb_line_point *low, const struct gcb_line
     return low->at + (high->at - low->at) / 2;
 }
 
+static bool was_seen(const struct gcb_line_search *s, uint64_t rank)
+{
+    for (size_t i = 0; i < s->seen_count; i++)
+        if (s->seen[i].at == rank)
+            return true;
+    return false;
+}
+
 static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
 {
     const uint64_t n = s->count < GCB_LINE_ASKS ? s->count : GCB_LINE_ASKS;
+    size_t asked = 0;
 
-    for (uint64_t i = 0; i < n; i++)
-        out[i] =
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at =
             n > 1 ? i * ((s->count - 1) / (n - 1)) + i * ((s->count - 1) % (n - 1)) / (n - 1) : 0;
-    return n;
+
+        if (!was_seen(s, at))
+            out[asked++] = at;
+    }
+    return asked;
 }
 
-/* Bisects between the first point that meets the goal and the point before it. */
+/* Steps away from the start, towards smaller messages while all points meet the goal, else towards larger ones. 0: the end of
+ * the line was reached. */
+static size_t ask_step(const struct gcb_line_search *s, bool smaller, uint64_t *out)
+{
+    const uint64_t last = s->count - 1, at = s->seen[smaller ? 0 : s->seen_count - 1].at;
+    const uint64_t left = smaller ? at : last - at;
+    uint64_t step = s->count / FIRST_SHARE + 1;
+
+    for (size_t i = 1; i < s->seen_count && step < left; i++)
+        step *= 4;
+    if (step > left)
+        step = left;
+    out[0] = smaller ? at - step : at + step;
+    return step > 0;
+}
+
+/* The rank between two points whose value, by a straight line, is just within the target. */
+static uint64_t interpolate(const struct gcb_line_search *s, const struct gcb_line_point *low,
+                            const struct gcb_line_point *high)
+{
+    const double within =
+        high->value < low->value ? 1.0 - GCB_LINE_NEAR / 2.0 : 1.0 + GCB_LINE_NEAR / 2.0;
+    const double part = (s->goal->target * within - low->value) / (high->value - low->value);
+    const uint64_t gap = high->at - low->at;
+    const uint64_t step = part > 0.0 && part < 1.0 ? (uint64_t)(part * (double)gap) : gap / 2;
+
+    return low->at + (step < 1 ? 1 : step > gap - 1 ? gap - 1 : step);
+}
+
+/* Divides the gap between the first point that meets the goal and the point before it: into halves, or by a straight line if
+ * the search started near its end. Every third time it takes halves anyway, because the line may be bent. */
 static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t *out)
 {
     const struct gcb_line_point *high = &s->seen[met], *low = high - 1;
 
     if (met == 0 || high->at - low->at == 1 || is_near(s, high->value, s->goal->target))
         return 0;
-    out[0] = midpoint(low, high);
+    out[0] = s->near && s->seen_count % 3 ? interpolate(s, low, high) : midpoint(low, high);
     return 1;
 }
 
@@ -194,15 +239,40 @@ static size_t ask_around(const struct gcb_line_search *s, uint64_t *out)
     return n + ask_beside(s, best, s->seen[best + 1].value, out + n);
 }
 
-size_t gcb_line_search_ask(const struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS])
+void gcb_line_search_start(struct gcb_line_search *s, uint64_t position)
+{
+    s->near = true;
+    s->start = convert_rank(s, position < s->count ? position : s->count - 1);
+}
+
+/* The next points of a search that started near a position and has not seen both sides of the goal. */
+static size_t ask_near(struct gcb_line_search *s, size_t met, uint64_t *out)
+{
+    if (s->seen_count == 0) {
+        out[0] = s->start;
+        return 1;
+    }
+    if (met == 0 && is_near(s, s->seen[0].value, s->goal->target))
+        return 0;
+    if (ask_step(s, met == 0, out))
+        return 1;
+    if (met == 0)
+        return 0;
+    s->near = false;
+    return ask_grid(s, out);
+}
+
+size_t gcb_line_search_ask(struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS])
 {
     const size_t met = first_met(s);
     size_t n;
 
-    if (s->seen_count == 0)
-        n = ask_grid(s, position);
-    else if (s->seen_count + 2 > GCB_LINE_SEEN)
+    if (s->seen_count + 2 > GCB_LINE_SEEN)
         n = 0;
+    else if (s->near && (met == 0 || met == s->seen_count))
+        n = ask_near(s, met, position);
+    else if (s->seen_count == 0)
+        n = ask_grid(s, position);
     else
         n = met < s->seen_count ? ask_between(s, met, position) : ask_around(s, position);
     for (size_t i = 0; i < n; i++)

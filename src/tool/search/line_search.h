@@ -31,6 +31,10 @@ bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
  * has seen are monotonic; if not, there may be better settings. If nothing meets the goal, it follows the nearest value
  * down to a minimum inside the line, and also looks for a minimum near an end.
  *
+ * A search that starts near a setting expected to be best (gcb_line_search_start) skips the grid: it steps away from that
+ * setting, each time four times as far, until one setting meets the goal and another does not. If none meets the goal up to
+ * the end of the line, it goes on with the grid.
+ *
  * The caller measures: it asks for positions, measures them and tells their values, until no position is left to
  * measure.
  */
@@ -49,12 +53,16 @@ struct gcb_line_search {
     uint64_t count;                            /* positions of the line */
     struct gcb_line_point seen[GCB_LINE_SEEN]; /* sorted by rank */
     size_t seen_count;
+    bool near;      /* no grid yet: the search started near `start` */
+    uint64_t start; /* rank */
 };
 
 void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal *goal,
                           uint64_t count);
+/* Lets a search that has not begun start near a position. */
+void gcb_line_search_start(struct gcb_line_search *s, uint64_t position);
 /* Writes the positions to measure next and returns how many; 0: the search has ended. */
-size_t gcb_line_search_ask(const struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS]);
+size_t gcb_line_search_ask(struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS]);
 /* Stores the figure and the error of a position; NAN: the setting failed. Call this once for each position. */
 void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position, double value, double error);
 

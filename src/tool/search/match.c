@@ -41,6 +41,28 @@ int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *m
     return err;
 }
 
+void gcb_match_search_near(struct gcb_match_search *s, const struct gcb_match_search *other)
+{
+    if (s->axis.param && s->axis.param == other->axis.param && s->axis.count == other->axis.count &&
+        s->axis.param->type == GCB_PARAM_REAL && other->line.seen_count && other->found.reached)
+        gcb_line_search_start(&s->line, other->found.position);
+}
+
+int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_search *other,
+                           struct gcb_diag *diag)
+{
+    struct gcb_method method = other->method;
+    int err;
+
+    if (other->axis.param)
+        method.given[other->axis.row] = false;
+    err = gcb_match_search_init(s, &method, other->goal,
+                                other->axis.param ? other->axis.param->name : NULL, diag);
+    if (!err)
+        gcb_match_search_near(s, other);
+    return err;
+}
+
 /* Collects the settings that the searches ask for. */
 static int ask_all(struct rounds *r, struct gcb_diag *diag)
 {
@@ -49,7 +71,7 @@ static int ask_all(struct rounds *r, struct gcb_diag *diag)
 
     r->asked = 0;
     for (size_t i = 0; i < r->count; i++) {
-        const struct gcb_match_search *s = &r->searches[i];
+        struct gcb_match_search *s = &r->searches[i];
         const size_t n = gcb_line_search_ask(&s->line, position);
 
         for (size_t k = 0; !err && k < n; k++, r->asked++) {
@@ -230,6 +252,17 @@ bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally 
     return tally->messages && gcb_match_meets(s->goal, gcb_tally_figure(tally, s->goal->field));
 }
 
+bool gcb_match_limits_error(const struct gcb_match_goal *goal)
+{
+    return goal->at_most != goal->rises;
+}
+
+double gcb_match_merit(const struct gcb_match_goal *goal, const struct gcb_tally *tally)
+{
+    return gcb_match_limits_error(goal) ? gcb_tally_figure(tally, GCB_FIELD_RATIO)
+                                        : -gcb_tally_figure(tally, GCB_FIELD_REL_L2);
+}
+
 static const char *note_missed(char *out, const struct gcb_match_search *s, double value)
 {
     const char *field = gcb_field_name(s->goal->field);
@@ -252,7 +285,6 @@ const char *gcb_match_note(char *out, const struct gcb_match_search *s,
 {
     const double value = gcb_tally_figure(tally, s->goal->field),
                  error = gcb_tally_figure(tally, GCB_FIELD_REL_L2);
-    const bool limits_size = s->goal->at_most == s->goal->rises;
 
     if (!gcb_match_meets(s->goal, value))
         return note_missed(out, s, value);
@@ -261,7 +293,7 @@ const char *gcb_match_note(char *out, const struct gcb_match_search *s,
                  gcb_field_name(s->goal->field), s->axis.param->name);
         return out;
     }
-    if (!limits_size || !(error > s->found.least * 1.01))
+    if (gcb_match_limits_error(s->goal) || !(error > s->found.least * 1.01))
         return NULL;
     snprintf(out, 200, "smaller messages have a smaller error, down to rel_l2 %.4g",
              s->found.least);

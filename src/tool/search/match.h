@@ -26,6 +26,14 @@ int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *m
                           const struct gcb_match_goal *goal, const char *key,
                           struct gcb_diag *diag);
 
+/* Lets a search start near the setting that a search of a similar method, or over other messages, has found. Does nothing if
+ * that search has not met its goal, or searched along another line, or along whole numbers. */
+void gcb_match_search_near(struct gcb_match_search *s, const struct gcb_match_search *other);
+
+/* Makes a search like one that has ended, over other messages, which starts near the setting found. */
+int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_search *other,
+                           struct gcb_diag *diag);
+
 /*
  * Runs all searches. `config` gives everything except methods and timing. Only `progress` and `stop` of `observer` are
  * called. A setting that fails does not meet the goal. A device that fails or gives wrong results ends the run
@@ -50,6 +58,11 @@ int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
 
 /* Does the setting, measured as `tally`, meet the goal? A setting without messages does not. */
 bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally);
+
+/* By what settings that meet the goal are ranked: the ratio if it limits the error, else the error with a minus sign. */
+double gcb_match_merit(const struct gcb_match_goal *goal, const struct gcb_tally *tally);
+/* Is the goal a limit on the error? Otherwise it limits the size. */
+bool gcb_match_limits_error(const struct gcb_match_goal *goal);
 
 /* A note on the setting found, measured as `tally`: why the goal is not met, or how far the answer can be trusted. NULL:
  * there is nothing to say. `out` has at least 200 bytes. */

@@ -20,8 +20,8 @@ void gcb_plan_env(struct gcb_codec_env *env, char buffer[40], const struct gcb_s
     const bool alone = plan->piece_count == 1;
 
     env->count = plan->count;
-    env->shape = alone ? first->dims : NULL;
-    env->rank = alone ? first->rank : 0;
+    env->shape = alone && !plan->data ? first->dims : NULL;
+    env->rank = env->shape ? first->rank : 0;
     env->role = alone ? role_of(layers, first->path) : GCB_ROLE_HIDDEN;
     env->path = gcb_plan_name(buffer, plan, source);
 }

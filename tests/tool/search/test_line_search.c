@@ -72,6 +72,8 @@ static const struct gcb_match_goal bits = {
 
 static struct gcb_line_search last;
 
+static uint64_t start = UINT64_MAX; /* where searches start; UINT64_MAX: with the grid */
+
 /* Runs a search. No position is asked for twice, and all are on the line. */
 static struct gcb_line_found search(const struct gcb_match_goal *kind, double target, figure *f,
                                     uint64_t count)
@@ -83,6 +85,8 @@ static struct gcb_line_found search(const struct gcb_match_goal *kind, double ta
 
     goal.target = target;
     gcb_line_search_init(&last, &goal, count);
+    if (start != UINT64_MAX)
+        gcb_line_search_start(&last, start);
     while ((n = gcb_line_search_ask(&last, position)) > 0)
         for (size_t i = 0; i < n; i++) {
             assert_true(position[i] < count);
@@ -268,9 +272,52 @@ static void test_goals(void **state)
     assert_false(gcb_match_meets(&goal, (double)NAN));
 }
 
+/* From any start, a search finds what the search from the grid finds; from a near one with few measurements. */
+static void test_starts_anywhere(void **state)
+{
+    static figure *const figures[] = {straight, curved, plateaus, flat, mostly_nan};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+        for (double target = 0.05; target < 1.2; target += 0.1) {
+            const struct gcb_line_found want = search(&error, target, figures[i], LINE);
+
+            for (start = 0; start < LINE; start += LINE / 9) {
+                const struct gcb_line_found found = search(&error, target, figures[i], LINE);
+
+                assert_int_equal(found.reached, want.reached);
+                if (found.reached)
+                    assert_true(fabs(figures[i](found.position, LINE) -
+                                     figures[i](want.position, LINE)) <= 2e-3 * target);
+            }
+            start = UINT64_MAX;
+        }
+    for (double target = 0.1; target < 0.9; target += 0.01) {
+        start = first(target, curved, LINE) * 1003 / 1000;
+        assert_true(search(&error, target, curved, LINE).reached);
+        assert_in_range(last.seen_count, 1, 6);
+    }
+    start = UINT64_MAX;
+}
+
+/* A size that grows with the position: the search starts from the other end. */
+static void test_starts_with_a_limit_on_size(void **state)
+{
+    (void)state;
+    for (start = 0; start < LINE; start += LINE / 9) {
+        const struct gcb_line_found found = search(&bits, 0.3, share, LINE);
+
+        assert_true(found.reached && share(found.position, LINE) <= 0.3);
+        assert_true(share(found.position, LINE) >= 0.3 * (1.0 - 2e-3));
+    }
+    start = UINT64_MAX;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_starts_anywhere),
+        cmocka_unit_test(test_starts_with_a_limit_on_size),
         cmocka_unit_test(test_short_lines_are_exact),
         cmocka_unit_test(test_long_lines_are_near),
         cmocka_unit_test(test_a_plateau_is_entered_at_its_edge),
