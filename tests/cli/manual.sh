@@ -49,7 +49,7 @@ sed -n 's/.*"record": *"method".*"method": *"\([^"]*\)".*/\1/p' "$out" >"$tmp/me
 check "methods are listed" test -s "$tmp/methods"
 while read -r method; do
     check "explains $method" grep -qxF ".SS \"$method\"" "$tmp/page"
-    check "compress names $method" grep -qxF ".B $method" "$pages/gcbench-compress.1"
+    check "compress names $method" grep -qxF ".B $(echo "$method" | sed 's/-/\\-/g')" "$pages/gcbench-compress.1"
 done <"$tmp/methods"
 check "parameters with their defaults" grep -qxF 'theta=0.85' "$tmp/page"
 

@@ -343,19 +343,13 @@ static bool ignores_weight_0(const struct exchange_fns *f, const struct team_cas
     return holds;
 }
 
-/* Codes with a fixed largest value do not double with their values: a sum that is sent on may be beyond it. */
-static bool has_fixed_range(const struct gcb_method *m)
-{
-    double max = 0.0;
-
-    return gcb_method_value(m, "max", &max) && max > 0.0;
-}
-
 static bool weights_count(const struct exchange_fns *f, const struct team_case *c)
 {
     float *update = floats(c->n);
-    const bool holds = update_of(update, NULL, f, c) &&
-                       (has_fixed_range(c->method) || doubles(f, c, update)) &&
+    double max = 0.0;
+    /* a code with a fixed largest value does not double with a sum that is sent on */
+    const bool fixed = gcb_method_value(c->method, "max", &max) && max > 0.0;
+    const bool holds = update_of(update, NULL, f, c) && (fixed || doubles(f, c, update)) &&
                        (c->workers == 1 || ignores_weight_0(f, c));
 
     free(update);
