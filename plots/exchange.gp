@@ -14,7 +14,7 @@ if (is_text) {
     unset bmargin
     set key below
 }
-if (best == best) set arrow 1 from 1000 * best, graph 0 to 1000 * best, graph 1 nohead front dashtype 2 linecolor rgb '#000000' linewidth 1.2
+if (best == best) set arrow 1 from 1000 * best, graph 0 to 1000 * best, graph 1 nohead front dashtype 2 linecolor rgb '#808080' linewidth 1
 ms(name) = 1000 * column(name)
 row(x) = column("row")
 shaded(x) = column("baseline") == 1 ? x : NaN

@@ -526,62 +526,6 @@ static void test_doubt(void **state)
     assert_string_equal(gcb_payoff_here(words, sizeof(words), &v, &link), want);
 }
 
-/* A curve without latency beyond its first point: with it every way takes as long as with the bandwidth alone. With slower pairs,
- * halving and doubling take longer, and rings do not. */
-static void test_curve(void **state)
-{
-    struct gcb_link link = make_link(GCB_TOPOLOGY_BEST, 1e9, 0.0, 8), measured;
-    struct gcb_payoff_times plain, curved;
-    struct gcb_curve curve = {.path = "link.json"};
-    struct gcb_payoff_rounds rounds = {
-        .collective = GCB_COLLECTIVE_ALLREDUCE, .count = 2, .bytes = 14e6};
-    struct gcb_diag diag;
-
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        const double bytes = i ? 1e6 : 1e3, t = bytes / 1e9;
-        const struct gcb_curve_point point = {bytes, {t, t, t}}, slow = {bytes, {t, 3 * t, NAN}};
-
-        assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_SHIFT, &point, &diag), 0);
-        assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_PAIR, &slow, &diag), 0);
-    }
-    gcb_curve_finish(&curve);
-    assert_true(near(curve.bandwidth, 1e9));
-    assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_SHIFT, GCB_BOUND_MEDIAN, 2e6), 2e-3));
-    assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_SHIFT, GCB_BOUND_LOW, 10), 1e-6));
-    assert_true(isinf(gcb_curve_at(&curve, GCB_PATTERN_PAIR, GCB_BOUND_HIGH, 5e5)));
-    measured = link;
-    measured.curve = &curve;
-    link.topology = measured.topology = GCB_TOPOLOGY_RING;
-    gcb_payoff_exchange(&plain, &link, &dense);
-    gcb_payoff_exchange(&curved, &measured, &dense);
-    assert_true(near(plain.wire, curved.wire) && near(plain.cost, curved.cost));
-    measured.bandwidth = link.bandwidth =
-        2e9; /* another bandwidth: only the time for the bytes changes */
-    gcb_payoff_exchange(&plain, &link, &dense);
-    gcb_payoff_exchange(&curved, &measured, &dense);
-    assert_true(near(plain.wire, curved.wire));
-    measured.bandwidth = link.bandwidth = 1e9;
-    link.topology = measured.topology = GCB_TOPOLOGY_TREE;
-    gcb_payoff_exchange(&plain, &link, &dense);
-    gcb_payoff_exchange(&curved, &measured, &dense);
-    assert_true(near(3 * plain.wire, curved.wire));
-    /* two all-reduces of 4 MB: 14 MB by a ring, 24 MB by doubling; halving has as many bytes as the ring */
-    rounds.algorithm = "ring";
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 14e-3));
-    rounds.algorithm = "doubling";
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 3 * 24e-3));
-    rounds.algorithm = NULL;
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 14e-3));
-    /* an all-to-all: one of seven steps is between opposite ranks */
-    rounds.collective = GCB_COLLECTIVE_TWOSHOT;
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 12e-3 + 3 * 2e-3));
-    /* Bruck: the last of three steps moves 4 of 7 messages, to one rank and from the same */
-    rounds = (struct gcb_payoff_rounds){GCB_COLLECTIVE_ALLGATHER, "doubling", 1, 14e6};
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 6e-3 + 3 * 8e-3));
-    assert_true(near(gcb_payoff_sizes(&measured, 2, GCB_BOUND_MEDIAN), 6e-6));
-}
-
 static void test_bandwidth_text(void **state)
 {
     char text[32];
@@ -603,7 +547,7 @@ int main(void)
         cmocka_unit_test(test_workers),        cmocka_unit_test(test_many_workers),
         cmocka_unit_test(test_words),          cmocka_unit_test(test_undecided),
         cmocka_unit_test(test_lossy),          cmocka_unit_test(test_doubt),
-        cmocka_unit_test(test_bandwidth_text), cmocka_unit_test(test_curve),
+        cmocka_unit_test(test_bandwidth_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
