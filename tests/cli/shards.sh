@@ -44,12 +44,12 @@ same() { # N ARGS...
     check "$n shards of $*" python3 "$here/check_shards.py" one.json all.json
 }
 
-same 7 compress --method fft --method topk --method qsgd --method sbc --method range --repeat 2 plain.h5
+same 7 compress --method fft:chunk=4096 --method topk --method qsgd --repeat 1 plain.h5
 prints "plain.h5: 2000 messages, 7 shards"
 check "the table fits into 80 columns" sh -c "! grep -q '.\{81\}' '$out'"
 cp part3.json kept3.json
 cp all.json once.json
-run compress --method fft --method topk --method qsgd --method sbc --method range --repeat 2 plain.h5 --shard 3/7 \
+run compress --method fft:chunk=4096 --method topk --method qsgd --repeat 1 plain.h5 --shard 3/7 \
     --results again3.json
 check "the same shard has the same messages" python3 - kept3.json again3.json <<'PY'
 import json, sys
@@ -62,7 +62,7 @@ sizes = [sum(r["elements"] for r in map(json.loads, open(p)) if r["record"] == "
 assert max(sizes) < 1.01 * min(sizes), sizes
 PY
 
-same 3 compress --method topk --repeat 6 --step 1 --scope bucket --bucket-bytes 20K --dense '*t00?' plain.h5
+same 3 compress --method sbc --repeat 6 --step 1 --scope bucket --bucket-bytes 20K --dense '*t00?' plain.h5
 same 5 compress --method topk --repeat 1 --nearer-than qsgd --step 0 --worker 0 --min-elements 100 plain.h5
 same 4 compress --method topk --repeat 1 --nonfinite skip nan.h5
 prints "left out, because of infinities or NaNs: 1000 messages"
