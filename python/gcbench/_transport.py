@@ -19,17 +19,32 @@ class Transport:
     def __init__(self, group: Any) -> None:
         self.group = group
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
+        self.wire_bytes = self.link_bytes = 0.0  # of this worker's messages so far; what it put on its link
         self._rooms: Dict[Any, int] = {}
 
     def move(self, sending: Sending, key: Any) -> List[torch.Tensor]:
         """Does one round, and returns what exchange.receive() takes from each worker, in their order. `key` names the
         round; all workers give the same."""
-        data = _bytes(sending.data)
+        data, length = _bytes(sending.data), len(sending.data)
         if sending.kind == GATHER:
+            self._count(length, (self.world - 1) * length)
             return self.gather(data, key)
         if sending.kind == SCATTER:
-            return self.scatter(data, sending.parts or [])
+            parts = sending.parts or []
+            self._count(length, length - parts[self.rank])
+            return self.scatter(data, parts)
+        self._count(length, 2 * (self.world - 1) * length / self.world)
         return [self.reduce(sending.reduction, data)]
+
+    def sum_plainly(self, values: torch.Tensor) -> None:
+        """Replaces float32 values by their sum over the workers."""
+        length = 4 * values.numel()
+        self._count(length, 2 * (self.world - 1) * length / self.world)
+        dist.all_reduce(values, group=self.group)
+
+    def _count(self, wire: int, link: float) -> None:
+        self.wire_bytes += wire
+        self.link_bytes += link
 
     def all_gather(self, mine: torch.Tensor) -> torch.Tensor:
         """The tensors of all workers, a row each."""

@@ -207,7 +207,7 @@ class Compression:
 
     def _plain(self, job: _Job) -> List[_Job]:
         values = job.buffer.float().div(self._transport.world)
-        dist.all_reduce(values, group=self._transport.group)
+        self._transport.sum_plainly(values)
         self._now["bytes"] += 4 * values.numel()
         job.buffer.copy_(values)
         return [job]
@@ -340,7 +340,7 @@ class Compression:
             groups.append({"names": list(names), "spec": group.spec, "counters": state["counters"],
                            "kept": state["kept"]})
         return {"step": self.step, "scale": self._scale, "worker": self._transport.rank, "workers": self._transport.world,
-                "parameters": parameters, "groups": groups}
+                "wire_bytes": self._transport.wire_bytes, "link_bytes": self._transport.link_bytes, "parameters": parameters, "groups": groups}
 
     def load_state_dict(self, state: Union[Dict[str, Any], Sequence[Dict[str, Any]]]) -> None:
         """Puts back what state_dict() gave, before the first backward pass: this worker's own, and the training goes on
@@ -369,6 +369,7 @@ class Compression:
         if unknown:
             raise ValueError(f"the model has no parameter {min(unknown)}")
         self.step, self._scale = own["step"], own["scale"]
+        self._transport.wire_bytes, self._transport.link_bytes = own["wire_bytes"], own["link_bytes"]
         self._order = [tuple(group["names"]) for group in own["groups"]]
         self._groups, self._saved = {}, {"parameters": parameters, "groups": kept}
 
@@ -382,6 +383,15 @@ class Compression:
         if rest and rest["spec"] != group.spec:
             raise ValueError(f"the state of {group.names[0]} is of {rest['spec']}, not {group.spec}")
         group.exchange.restore({**state, "counters": rest.get("counters", [0] * 8), "kept": rest.get("kept", b"")})
+
+    def row(self, network: str, quality: float, *, seed: int = 1, label: Optional[str] = None,
+            **more: Any) -> Dict[str, Any]:
+        """A row `training` (docs/rows.md) with the bytes of this worker so far. Write it as a line of json: `gcbench plot`
+        and `gcbench report` draw it. `quality` is in per cent; `more` are other fields of the row."""
+        return {"record": "training", "schema": 1, "network": network, "label": label or self.spec,
+                "method": self.spec.partition(":")[0], "spec": self.spec, "workers": self._transport.world, "seed": seed,
+                "status": "ok", "step": self.step + 1, "quality": quality, "wire_bytes": self._transport.wire_bytes,
+                "link_bytes": self._transport.link_bytes, **more}
 
     def residual_norm(self) -> float:
         """The L2 norm of what this worker has not sent yet. It copies all residuals: do not ask in every step."""

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -85,6 +86,12 @@ def test_training_goes_on(tmp_path):
     scenarios = ["resume", "other_workers", "nan", "accumulate", "settings", "narrow", "scaled"]
     for text in run(",".join(scenarios), 2, tmp_path):
         assert text.count("ok: ") == 5 + len(scenarios), text
+    rows = gcbench.read(tmp_path / "training.json", record="training")
+    assert [row["step"] for row in rows] == [8, 9]
+    if shutil.which("gnuplot"):
+        subprocess.run([COMMAND, "plot", tmp_path / "training.json", "--only", "accuracy-steps,accuracy-bytes", "-o",
+                        tmp_path / "plots"], check=True)
+        assert len(list((tmp_path / "plots").glob("*.png"))) == 2
 
 
 @pytest.mark.parametrize("scenario", ["killed", "failing"])

@@ -1,5 +1,6 @@
 """One rank of the tests in test_torch.py: torch_ranks.py SCENARIO RANK WORLD FOLDER. Prints "ok: ..." or fails."""
 import copy
+import json
 import os
 import signal
 import sys
@@ -167,6 +168,11 @@ def settings(folder):
     alone = Run("topk", per="tensor", policy=lambda name, p: "identity" if p.numel() < 100 else None)
     alone.steps(0, 4)
     assert all(len(names) == 1 for names in alone.state._order) and equal_everywhere(alone.values())
+    assert run.state._transport.wire_bytes == sum(sent) == run.state._transport.link_bytes  # with two workers
+    with open(folder / "training.json", "w", encoding="utf-8") as file:
+        for quality in (50.0, 60.0):
+            file.write(json.dumps(run.state.row("net", quality, loss=1.0)) + "\n")
+            run.steps(8, 9)
     print("ok: schedule and policy")
 
 
