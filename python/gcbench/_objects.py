@@ -97,7 +97,7 @@ class Remembering(Handle):
         kept = state["kept"]
         with tensor(state["residual"], self.n) as r, tensor(state["momentum"], self.n) as m, View(kept) as k:
             view = MemoryState(residual=r.address, momentum=m.address, counters=(c_uint64 * 8)(*state["counters"]),
-                               kept=k.address if kept else None, kept_bytes=len(kept))
+                               kept=k.address if len(kept) else None, kept_bytes=len(kept))
             self._call(getattr(lib, f"gcb_{self._kind}_restore"), byref(view))
 
 

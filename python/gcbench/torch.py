@@ -337,8 +337,10 @@ class Compression:
                 whole = torch.frombuffer(state[key], dtype=torch.float32)
                 for name, part in zip(names, whole.split(sizes)):
                     parameters.setdefault(name, {})[key] = part.clone()
-            groups.append({"names": list(names), "spec": group.spec, "counters": state["counters"],
-                           "kept": state["kept"]})
+            kept = torch.empty(0, dtype=torch.uint8)  # a tensor, because torch.load takes no bytes
+            if state["kept"]:
+                kept = torch.frombuffer(bytearray(state["kept"]), dtype=torch.uint8)
+            groups.append({"names": list(names), "spec": group.spec, "counters": state["counters"], "kept": kept})
         return {"step": self.step, "scale": self._scale, "worker": self._transport.rank, "workers": self._transport.world,
                 "wire_bytes": self._transport.wire_bytes, "link_bytes": self._transport.link_bytes, "parameters": parameters, "groups": groups}
 
