@@ -4,7 +4,7 @@
 
 here=$(dirname "$0")
 sample=$(realpath "$here/../../datasets/sample.h5")
-methods=$("$GCBENCH" methods --format csv | cut -d, -f2 | tail -n +2)
+methods=$("$GCBENCH" methods --format csv | cut -d, -f2 | tail -n +2 | grep -vx sparse) # by default it is topk
 pairs=$((3 * $(echo "$methods" | wc -w))) # three messages and every method
 broken=$2
 

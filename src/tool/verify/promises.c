@@ -47,15 +47,31 @@ const struct gcb_promise_backend gcb_promise_cpu = {.encode = coders_encode,
 
 /* ---- a tensor and a method ---- */
 
-static int find_max_message(struct gcb_promise_case *c, struct gcb_diag *diag)
+/* Sets *max to the longest message that the job's coder promises. */
+static int find_max_message(const struct gcb_promise_job *job, uint64_t *max, struct gcb_diag *diag)
 {
     struct gcb_coder *coder = NULL;
-    const int err = gcb_coder_create(&coder, c->job.method, &c->job.config, diag);
+    const int err = gcb_coder_create(&coder, job->method, &job->config, diag);
 
     if (!err)
-        c->max_message = gcb_coder_bound(coder);
+        *max = gcb_coder_bound(coder);
     gcb_coder_destroy(coder);
     return err;
+}
+
+/* Gives a buffer room for `max` bytes, and for a message that is too long, which breaks a promise. */
+static int take_room(struct gcb_wbuf *message, uint64_t max, struct gcb_diag *diag)
+{
+    const uint64_t bytes = max + 4096;
+
+    if (message->cap >= bytes)
+        return 0;
+    gcb_free(message->data);
+    *message = (struct gcb_wbuf){.data = gcb_alloc(bytes)};
+    if (!message->data)
+        return gcb_diag_nomem(diag, bytes, "a check");
+    message->cap = bytes;
+    return 0;
 }
 
 int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *method,
@@ -70,17 +86,16 @@ int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *m
     c->job = (struct gcb_promise_job){method, *config, *at, x, 1};
     c->backend = backend ? backend : &gcb_promise_cpu;
     c->energy = gcb_promise_energy(x, n);
-    err = find_max_message(c, diag);
+    err = find_max_message(&c->job, &c->max_message, diag);
+    if (!err)
+        err = take_room(&c->message, c->max_message, diag);
+    if (!err)
+        err = take_room(&c->other, c->max_message, diag);
     if (err)
         return err;
-    /* room for a message that is too long, which breaks a promise */
-    c->message.cap = c->other.cap = c->max_message + 4096;
-    c->bytes = gcb_alloc_array(2, c->message.cap);
     c->floats = gcb_alloc_array(2 * ((room + 15) / 16 * 16), sizeof(float));
-    if (!c->bytes || !c->floats)
-        return gcb_diag_nomem(diag, 2 * c->message.cap + 2 * room * sizeof(float), "a check");
-    c->message.data = c->bytes;
-    c->other.data = c->bytes + c->message.cap;
+    if (!c->floats)
+        return gcb_diag_nomem(diag, 2 * room * sizeof(float), "a check");
     c->y = c->floats + GCB_PROMISE_GUARD;
     c->z = c->y + (room + 15) / 16 * 16;
     return 0;
@@ -88,7 +103,8 @@ int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *m
 
 void gcb_promise_case_fini(struct gcb_promise_case *c)
 {
-    gcb_free(c->bytes);
+    gcb_free(c->message.data);
+    gcb_free(c->other.data);
     gcb_free(c->floats);
     memset(c, 0, sizeof(*c));
 }
@@ -180,6 +196,14 @@ bool gcb_promise_send(struct gcb_promise_case *c)
 
 bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job)
 {
+    struct gcb_diag diag = {.status = 0};
+    uint64_t max;
+    int err = find_max_message(job, &max, &diag);
+
+    if (!err)
+        err = take_room(&c->other, max, &diag);
+    if (err)
+        return report_failure(c, err, "preparing fails", &diag);
     return send_to(c, job, &c->other, c->z);
 }
 

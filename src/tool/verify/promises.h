@@ -62,7 +62,6 @@ struct gcb_promise_case {
     struct gcb_wbuf message, other;
     float *y, *z; /* decoded tensors, each between two guards of GCB_PROMISE_GUARD floats */
     float *floats;
-    uint8_t *bytes;
     /* of the last message sent: its parts, and whether it was sent raw */
     struct gcb_message_parts parts;
     bool stored;
