@@ -19,7 +19,7 @@ VOID = {"meta", "br", "wbr", "img", "input"}
 KNOWN = VOID | {
     "html", "head", "title", "style", "body", "header", "nav", "main", "section", "h1", "h2", "p", "ul", "li", "a",
     "b", "span", "code", "div", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption", "details", "summary",
-    "script", "small", "fieldset", "legend", "label", "button"}
+    "script", "small", "i", "fieldset", "legend", "label", "button"}
 IMAGE = "data:image/svg+xml;base64,"
 
 

@@ -96,7 +96,7 @@ static void print_interval(FILE *out, const struct page_column *c, const json_t 
         low = work / longest;
     }
     if (isfinite(low) && isfinite(high))
-        fprintf(out, " <span class=\"i\">[%s, %s]</span>", gcb_show_number(a, show_of(c), low),
+        fprintf(out, " <i>[%s, %s]</i>", gcb_show_number(a, show_of(c), low),
                 gcb_show_number(b, show_of(c), high));
 }
 
@@ -158,7 +158,7 @@ static void begin_cell(FILE *out, const struct page_column *c, const json_t *row
     else if (is_number(c))
         fputs("<td>", out);
     else
-        fputs(is_sentence(c, row) ? "<td class=\"x\">" : "<td class=\"t\">", out);
+        fputs(is_sentence(c, row) ? "<td class=x>" : "<td class=t>", out);
 }
 
 /* Prints row i. The setting is printed once: in the table of settings, which has the same data-i, or as the title. */
@@ -171,7 +171,7 @@ static void print_row(FILE *out, const struct page_table *table,
         gcb_html_between(out, " title=\"", gcb_results_text(row, GCB_FIELD_SPEC), "\"");
     else if (table->charts->caption || table->needs == GCB_FIELD_SPEC)
         fprintf(out, " data-i=\"%zu\"", i);
-    fputs("><th scope=\"row\">", out);
+    fputs("><th scope=row>", out);
     print_value(out, columns[0], row);
     fputs("</th>", out);
     for (size_t c = 1; columns[c]; c++) {
