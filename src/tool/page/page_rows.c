@@ -250,6 +250,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         page->seen++;
         return add_error(&page->tensors, row->json, diag);
     }
+    page->seen += page->plots && row->kind == GCB_RECORD_TRAINING; /* only plots show these */
     while (i < PAGE_RECORDS && row->kind != page_record_kinds[i])
         i++;
     if (i == PAGE_RECORDS)
