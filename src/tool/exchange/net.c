@@ -222,19 +222,35 @@ static int ring_rank(const struct gcb_net *net, int steps)
     return ((net->rank + steps) % net->ranks + net->ranks) % net->ranks;
 }
 
+/* The most bytes in one message of MPI, whose counts have type int. A test has a smaller piece. */
+#ifndef GCB_NET_PIECE
+#define GCB_NET_PIECE (1 << 30)
+#endif
+
+static int piece_length(uint64_t left)
+{
+    return left < GCB_NET_PIECE ? (int)left : GCB_NET_PIECE;
+}
+
 /* Sends to one rank while receiving from another. Nothing is sent for 0 bytes: both ranks know the lengths. */
 static void swap(const struct gcb_net *net, int to, const void *data, uint64_t bytes, int from,
                  void *into, uint64_t arriving)
 {
+    const uint64_t longest = bytes > arriving ? bytes : arriving;
     MPI_Request requests[2];
-    int count = 0;
     MPI_Status ignored[2]; /* gcc warns of MPI_STATUSES_IGNORE as MPICH defines it */
 
-    if (arriving)
-        MPI_Irecv(into, (int)arriving, MPI_BYTE, from, 0, net->comm, &requests[count++]);
-    if (bytes)
-        MPI_Isend(data, (int)bytes, MPI_BYTE, to, 0, net->comm, &requests[count++]);
-    MPI_Waitall(count, requests, ignored);
+    for (uint64_t at = 0; at < longest; at += GCB_NET_PIECE) {
+        int count = 0;
+
+        if (at < arriving)
+            MPI_Irecv((uint8_t *)into + at, piece_length(arriving - at), MPI_BYTE, from, 0,
+                      net->comm, &requests[count++]);
+        if (at < bytes)
+            MPI_Isend((const uint8_t *)data + at, piece_length(bytes - at), MPI_BYTE, to, 0,
+                      net->comm, &requests[count++]);
+        MPI_Waitall(count, requests, ignored);
+    }
 }
 
 void gcb_net_transfer(struct gcb_net *net, enum gcb_net_pattern pattern, const void *data, void *to,
@@ -263,21 +279,23 @@ static int grow(uint8_t **array, size_t *capacity, size_t bytes, struct gcb_diag
     return 0;
 }
 
-/* The counts of MPI's functions are of type int. */
-static int check_count(uint64_t bytes, struct gcb_diag *diag)
+/* The counts of MPI's collectives are of type int. */
+static int check_count(enum gcb_net_algorithm algorithm, uint64_t count, struct gcb_diag *diag)
 {
-    return bytes <= INT_MAX ? 0
-                            : gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                                           "%llu bytes in one transfer are more than MPI counts; "
-                                           "use smaller messages (--scope bucket)",
-                                           (unsigned long long)bytes);
+    if (algorithm != GCB_NET_LIBRARY || count <= INT_MAX)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                        "%llu bytes or values in one collective are more than MPI counts; use "
+                        "--algorithm ring, or smaller messages (--scope bucket)",
+                        (unsigned long long)count);
 }
 
 /*
  * Puts the bytes of all ranks one after the other into the buffer, in the order of ranks, but beginning with rank
  * `first`. Sets offsets and arrivals.
  */
-static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
+static int place(struct gcb_net *net, enum gcb_net_algorithm algorithm, int first,
+                 struct gcb_diag *diag)
 {
     uint64_t total = 0;
     int err;
@@ -288,7 +306,7 @@ static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
         net->offsets[r] = total;
         total += net->lengths[r];
     }
-    err = check_count(total, diag);
+    err = check_count(algorithm, total, diag);
     if (!err)
         err = grow(&net->buffer, &net->capacity, total, diag);
     for (int r = 0; !err && r < net->ranks; r++)
@@ -348,7 +366,7 @@ static void gather_bruck(struct gcb_net *net)
 static int gather(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                   const struct gcb_round *round, struct gcb_diag *diag)
 {
-    const int err = place(net, algorithm == GCB_NET_DOUBLING ? net->rank : 0, diag);
+    const int err = place(net, algorithm, algorithm == GCB_NET_DOUBLING ? net->rank : 0, diag);
 
     if (err)
         return err;
@@ -395,10 +413,10 @@ static const uint8_t *part_of(const struct gcb_net *net, const struct gcb_round 
 static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                    const struct gcb_round *round, struct gcb_diag *diag)
 {
-    int err = check_count(round->bytes, diag);
+    int err = check_count(algorithm, round->bytes, diag);
 
     if (!err)
-        err = place(net, 0, diag);
+        err = place(net, algorithm, 0, diag);
     if (err)
         return err;
     if (algorithm == GCB_NET_LIBRARY) {
@@ -449,35 +467,35 @@ static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
  * of them first, and gets the result at the end. */
 static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
 {
-    const int bytes = (int)round->bytes;
+    const uint64_t bytes = round->bytes;
     int even = 1;
 
     while (2 * even <= net->ranks)
         even *= 2;
     if (net->rank >= even) {
-        MPI_Send(net->buffer, bytes, MPI_BYTE, net->rank - even, 0, net->comm);
-        MPI_Recv(net->buffer, bytes, MPI_BYTE, net->rank - even, 0, net->comm, MPI_STATUS_IGNORE);
+        swap(net, net->rank - even, net->buffer, bytes, 0, NULL, 0);
+        swap(net, 0, NULL, 0, net->rank - even, net->buffer, bytes);
         return;
     }
     if (net->rank + even < net->ranks) {
-        MPI_Recv(net->scratch, bytes, MPI_BYTE, net->rank + even, 0, net->comm, MPI_STATUS_IGNORE);
-        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, round->bytes);
+        swap(net, 0, NULL, 0, net->rank + even, net->scratch, bytes);
+        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, bytes);
     }
     for (int step = 1; step < even; step *= 2) {
         const int other = net->rank ^ step;
 
-        swap(net, other, net->buffer, round->bytes, other, net->scratch, round->bytes);
-        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, round->bytes);
+        swap(net, other, net->buffer, bytes, other, net->scratch, bytes);
+        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, bytes);
     }
     if (net->rank + even < net->ranks)
-        MPI_Send(net->buffer, bytes, MPI_BYTE, net->rank + even, 0, net->comm);
+        swap(net, net->rank + even, net->buffer, bytes, 0, NULL, 0);
 }
 
 static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                   const struct gcb_round *round, struct gcb_diag *diag)
 {
     const size_t value = gcb_reduction_size(round->reduction);
-    int err = check_count(round->bytes, diag);
+    int err = check_count(algorithm, round->bytes / value, diag);
 
     if (!err)
         err = grow(&net->buffer, &net->capacity, round->bytes, diag);
