@@ -168,6 +168,9 @@ char *gcb_answer(char *out, size_t size, const struct gcb_answer_method methods[
         only = i;
         compared++;
     }
+    if (compared == 0)
+        return gcb_append(out, size,
+                          "no method ran but baselines, so there is nothing to recommend");
     if (compared == 1 && !lost)
         say_only(&a, only);
     for (size_t i = 0; i < LEVELS && compared > 1; i++)

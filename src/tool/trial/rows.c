@@ -285,6 +285,7 @@ static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *sett
     for (size_t i = 0; i < count; i++)
         if (columns[i] != GCB_FIELD_TENSOR && !gcb_results_json(row->json, columns[i]))
             gcb_row_null(row, columns[i]);
+    gcb_row_null(row, GCB_FIELD_SUMS);
 }
 
 void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
