@@ -119,8 +119,7 @@ class Compression:
         self._scratch = torch.empty(0)
         self._error: Optional[BaseException] = None
         self._now: Dict[str, float] = {}
-        for one in {spec, *self._policy_specs()}:  # a wrong method fails here, not in the first backward pass
-            Exchange(one, 64, worker=0, workers=1).close()
+        self._check_settings()
         self._jobs: Optional[queue.SimpleQueue] = queue.SimpleQueue() if overlap else None
         if self._jobs is not None:
             thread = threading.Thread(target=_work, args=(self._jobs,), name="gcbench", daemon=True)
@@ -129,9 +128,31 @@ class Compression:
 
     # What is compressed how
 
-    def _policy_specs(self) -> List[str]:
-        chosen = [self._spec_of(name) for name in self._parameters]
-        return [spec for spec in chosen if spec]
+    def _check_settings(self) -> None:
+        """A wrong method, or another one on another rank, fails here and on all ranks: in the backward pass ranks whose
+        rounds differ would wait for each other, or read each other's bytes."""
+        mine: Dict[str, Any] = {"start": self.start, "per": self._per, "seed": self._options["seed"],
+                                "schedule": sorted(self._schedule)}
+        failed: Optional[Exception] = None
+        try:
+            specs = {name: self._spec_of(name) for name in self._parameters}
+            for one in {self.spec, *specs.values()}:
+                Exchange(one, 64, worker=0, workers=1).close()
+            mine.update({"spec": self.spec, **{f"method of {name}": spec for name, spec in specs.items()}})
+        except Exception as error:
+            failed, mine = error, {"failure": f"{type(error).__name__}: {error}"}
+        ranks: List[Dict[str, Any]] = [{}] * self._transport.world
+        dist.all_gather_object(ranks, mine, group=self._transport.group)
+        if failed is not None:
+            raise failed
+        for rank, theirs in enumerate(ranks):
+            if "failure" in theirs:
+                raise RuntimeError(f"rank {rank} failed: {theirs['failure']}")
+        for rank, theirs in enumerate(ranks):
+            for key, value in ranks[0].items():
+                if theirs.get(key) != value:
+                    raise ValueError(f"all ranks need the same settings: the {key} is {value!r} on rank 0, and "
+                                     f"{theirs.get(key)!r} on rank {rank}")
 
     def _spec_of(self, name: str) -> str:
         policy, parameter = self._policy, self._parameters[name]

@@ -83,7 +83,7 @@ def test_ranks_are_equal_and_as_replay_says(world, tmp_path):
 
 
 def test_training_goes_on(tmp_path):
-    scenarios = ["resume", "other_workers", "nan", "accumulate", "settings", "narrow", "scaled"]
+    scenarios = ["resume", "other_workers", "nan", "accumulate", "settings", "narrow", "scaled", "others"]
     for text in run(",".join(scenarios), 2, tmp_path):
         assert text.count("ok: ") == 5 + len(scenarios), text
     rows = gcbench.read(tmp_path / "training.json", record="training")

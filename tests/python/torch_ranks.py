@@ -240,6 +240,21 @@ def scaled(folder):
     print("ok: the scale of the loss")
 
 
+def others(folder):
+    """What one rank has otherwise, or lacks, is refused on all ranks at once: most of it would hang or crash later."""
+    for mine, wrong, text in [({}, {"spec": "identity"}, "the spec is"), ({}, {"spec": "qsgd:collective=twoshot"}, "the spec is"),
+                              ({}, {"spec": "nosuch"}, "unknown method 'nosuch'"),
+                              ({}, {"start": 0}, "the start is"), ({"policy": {"*.bias": "fp16"}}, {}, "the method of last.bias is")]:
+        begin = time.monotonic()
+        try:
+            Run(**{"spec": "topk", **(wrong if dist.get_rank() == 1 else mine)})
+            raise SystemExit(f"taken: {mine} and {wrong}")
+        except (RuntimeError, ValueError) as error:
+            assert text in str(error), error
+        assert time.monotonic() - begin < 10
+    print("ok: other settings")
+
+
 def killed(folder):
     run = Run("topk:theta=0.99,memory=ef")
     run.steps(0, 4)
