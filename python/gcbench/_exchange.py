@@ -4,7 +4,7 @@ from ctypes import byref
 from typing import Any, List, NamedTuple, Optional, Sequence
 
 from ._arrays import View, new, tensor
-from ._library import SCATTER, Round, check, lib
+from ._library import MAX_F32, SCATTER, SUM_F32, Round, check, lib
 from ._objects import Remembering, options
 
 
@@ -53,7 +53,10 @@ class Exchange(Remembering):
         r = self._round
         if not self._call(lib.gcb_exchange_next, self._round_at):
             return None
-        data = (ctypes.c_char * r.bytes).from_address(r.data) if r.bytes else b""
+        data: Any = b""
+        if r.bytes:
+            data = (ctypes.c_char * r.bytes).from_address(r.data)
+            data.owner = self  # the bytes are the exchange's, which must live as long as they
         return Sending(r.kind, r.reduction, memoryview(data).cast("B"),
                        r.parts[:self.workers] if r.kind == SCATTER else None)
 
@@ -74,6 +77,8 @@ class Exchange(Remembering):
 def combine(reduction: int, into: Any, values: Any) -> None:
     """into[i] = into[i] combined with values[i], for a caller that has no all-reduce of its own."""
     with View(into, True) as a, View(values) as b:
+        if reduction not in range(SUM_F32, MAX_F32 + 1):
+            raise ValueError(f"there is no reduction {reduction}")
         if a.bytes != b.bytes or a.bytes % lib.gcb_reduction_size(reduction):
             raise ValueError(f"cannot combine {a.bytes} bytes with {b.bytes} bytes")
         lib.gcb_reduction_combine(reduction, a.address, b.address, a.bytes)

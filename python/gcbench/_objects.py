@@ -19,6 +19,9 @@ def options(threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int =
     made = Options(threads=threads, seed=seed, path=path.encode(), nonfinite=NONFINITE[nonfinite],
                    input=DTYPES[input], source=DTYPES[source or input], workers=workers, checksum=int(checksum),
                    max_elements=max_elements, worker=worker)
+    for name, number in (("seed", seed), ("workers", workers), ("worker", worker), ("max_elements", max_elements)):
+        if getattr(made, name) != number:  # ctypes takes the low bits
+            raise ValueError(f"{name}={number} is out of range")
     if shape is not None:
         made.rank, made.shape = len(shape), (c_uint64 * len(shape))(*shape)
     if weights is not None:
@@ -34,7 +37,7 @@ class Handle:
     _kind = ""
 
     def __init__(self) -> None:
-        self._handle, self._diag, self._lock = c_void_p(), Diag(), threading.Lock()
+        self._handle, self._diag, self._lock = c_void_p(), Diag(), threading.RLock()
         self._diag_at = byref(self._diag)
 
     def _open(self, function: str, *arguments: Any) -> None:
@@ -138,24 +141,25 @@ class Encoder(Remembering):
         return self._ask(lib.gcb_encoder_length)
 
     def set(self, key: str, value: Any) -> None:
-        super().set(key, value)
-        self._resize()
+        with self._lock:  # no other thread encodes with the room of before
+            super().set(key, value)
+            self._resize()
 
     set.__doc__ = Remembering.set.__doc__
 
     def encode(self, x: Any, step: int = 0, worker: int = 0) -> bytes:
         """The message of x. It is empty in a step that sends nothing ("delay")."""
-        if self._own is None:
-            self._own = ctypes.create_string_buffer(self.bound)
-        with tensor(x, self.n, self._input) as data:
+        with self._lock, tensor(x, self.n, self._input) as data:
+            if self._own is None:
+                self._own = ctypes.create_string_buffer(self.bound)
             self._call(lib.gcb_encode, step, worker, data.address, self._own, self.bound, self._length_at)
-        return ctypes.string_at(self._own, self._length.value)
+            return ctypes.string_at(self._own, self._length.value)
 
     def encode_into(self, x: Any, out: Any, step: int = 0, worker: int = 0) -> int:
         """Writes the message of x to `out`, which should have room for `bound` bytes, and returns its length."""
-        with tensor(x, self.n, self._input) as data, View(out, True) as to:
+        with self._lock, tensor(x, self.n, self._input) as data, View(out, True) as to:
             self._call(lib.gcb_encode, step, worker, data.address, to.address, to.bytes, self._length_at)
-        return self._length.value
+            return self._length.value
 
 
 class Decoder(Handle):

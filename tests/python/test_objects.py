@@ -1,8 +1,12 @@
 """Encoder, Decoder, Sum and Exchange of the package, on arrays of several kinds."""
 import array
+import gc
 import pickle
+import subprocess
+import sys
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -143,6 +147,64 @@ def test_an_exchange_gives_all_workers_the_mean():
     updates = [exchange.finish() for exchange in workers]
     np.testing.assert_allclose(updates[0], sum(gradient(w) for w in range(3)) / 3, atol=1e-6)
     assert all(np.array_equal(u, updates[0]) for u in updates)
+
+
+def test_bytes_to_send_keep_their_exchange_alive():
+    exchange = gcbench.Exchange("topk", N, worker=0, workers=2)
+    exchange.begin(0, gradient())
+    data, alive = exchange.next().data, weakref.ref(exchange)
+    del exchange
+    gc.collect()
+    assert alive() is not None and bytes(data[:3]) == b"GCB"
+    del data
+    gc.collect()
+    assert alive() is None
+
+
+def test_numbers_that_do_not_fit_are_refused():
+    for wrong in ({"workers": 2**32 + 2}, {"workers": -1}, {"worker": 2**32}, {"seed": -1}):
+        with pytest.raises(ValueError, match="out of range"):
+            gcbench.Exchange("topk", N, **{"worker": 0, "workers": 2, **wrong})
+    with pytest.raises(ValueError, match="no reduction 6"):
+        gcbench.combine(6, bytearray(8), bytes(8))
+
+
+THREADS = """
+import sys, threading, numpy, gcbench
+n, failed = 20000, []
+x = [numpy.random.default_rng(0).laplace(size=n).astype("f4") * factor for factor in (1, 2, 3)]
+encoder = gcbench.Encoder("topk:theta=0.99", n)
+whole = [encoder.encode(one) for one in x]
+sys.setswitchinterval(1e-6)
+
+def encode(i):
+    for _ in range(1000):
+        if encoder.encode(x[i]) != whole[i]:
+            failed.append("a message of another thread")
+
+def change():
+    for i in range(1000):
+        encoder.set("theta", (0.5, 0.999)[i % 2])
+
+def grow():
+    for _ in range(1000):
+        try:
+            encoder.encode(x[0])
+        except gcbench.Error as error:
+            failed.append(str(error))
+
+for works in ([(encode, 0), (encode, 1), (encode, 2)], [(change,), (grow,), (grow,)]):
+    threads = [threading.Thread(target=work[0], args=work[1:]) for work in works]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+sys.exit(failed[0] if failed else 0)
+"""
+
+
+def test_threads_share_an_encoder():
+    """In a process of its own: with a mistake this ends in a crash."""
+    done = subprocess.run([sys.executable, "-c", THREADS], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_other_threads_run_during_a_call():
