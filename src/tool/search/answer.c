@@ -106,7 +106,7 @@ static void say_fastest(const struct answer *a)
 /* Does only error feedback make the method useful? */
 static bool is_lost(const struct gcb_answer_method *m)
 {
-    return !m->baseline && (m->feedback || m->error > GCB_ANSWER_WORST);
+    return !m->baseline && !isnan(m->error) && (m->feedback || m->error > GCB_ANSWER_WORST);
 }
 
 /* Appends which methods are not recommended, and why. */

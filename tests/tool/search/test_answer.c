@@ -83,13 +83,23 @@ static void test_feedback(void **state)
         " training was not tested");
 }
 
+/* A method that failed is not named, even if it lives on error feedback. */
+static void test_failed(void **state)
+{
+    const struct gcb_answer_method m[] = {{"dgc", NAN, 0.0, false, true, NAN, NAN, NAN},
+                                          {"redsync", 0.4, 0.1, false, true, 9.0, 8.0, 10.0}};
+
+    (void)state;
+    assert_string_equal(answer(m, 2, true),
+                        "redsync lives on error feedback: see replay; training was not tested");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_speeds),
-        cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_feedback),
+        cmocka_unit_test(test_levels),   cmocka_unit_test(test_speeds),
+        cmocka_unit_test(test_extremes), cmocka_unit_test(test_feedback),
+        cmocka_unit_test(test_failed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
