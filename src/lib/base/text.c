@@ -250,6 +250,19 @@ static bool one_matches(const char *p, char c, const char **next)
     return *p == c;
 }
 
+bool gcb_lists(const char *names, const char *name)
+{
+    const size_t length = strlen(name);
+
+    while (strncmp(names, name, length) != 0 || (names[length] && names[length] != ',')) {
+        names = strstr(names, ", ");
+        if (!names)
+            return false;
+        names += 2;
+    }
+    return true;
+}
+
 bool gcb_glob(const char *pattern, const char *name)
 {
     const char *star = NULL, *retry = NULL, *next;

@@ -31,6 +31,9 @@ bool gcb_parse_size(const char *s, uint64_t *out);
  * to suggest. */
 const char *gcb_suggest(const char *word, const char *const *names, size_t count);
 
+/* Is `name` one of the names in "a, b"? */
+bool gcb_lists(const char *names, const char *name);
+
 /* Does `name` match the glob pattern? * matches any bytes, also '/'; ? matches one byte; [..] is a class; \ makes the
  * next character literal. */
 bool gcb_glob(const char *pattern, const char *name);

@@ -111,18 +111,6 @@ static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pai
     }
 }
 
-/* Is `name` one of the names in "a, b"? */
-static bool is_listed(const char *names, const char *name)
-{
-    const size_t n = strlen(name);
-
-    for (const char *at = names; (at = strstr(at, name)); at++)
-        if ((at == names || (at >= names + 2 && strncmp(at - 2, ", ", 2) == 0)) &&
-            (at[n] == '\0' || at[n] == ','))
-            return true;
-    return false;
-}
-
 static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -155,7 +143,7 @@ static bool contents_differ(const json_t *base, const json_t *next, const char *
                    *a = gcb_results_text(item, GCB_FIELD_XXH3);
         const char *b = file && a ? find_hash(next, file_name(file)) : NULL;
 
-        differ |= b && strcmp(a, b) != 0 && is_listed(names, file_name(file));
+        differ |= b && strcmp(a, b) != 0 && gcb_lists(names, file_name(file));
     }
     return differ;
 }

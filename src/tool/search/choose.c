@@ -51,11 +51,13 @@ static int take_sample(struct chooser *h)
     const int err =
         gcb_sample_init(&h->sample, h->config.source, h->config.layout, GCB_CHOOSE_SAMPLE, h->diag);
 
+    h->c->sampled = gcb_layout_elements(&h->sample.layout);
+    if (err || !h->c->sampled) /* all messages are dense */
+        return err;
     h->sampled.layout = &h->sample.layout;
     h->sampled.nonfinite = GCB_POLICY_ZERO;
     h->sampled.in_place = 0;
-    h->c->sampled = gcb_layout_elements(&h->sample.layout);
-    return err;
+    return 0;
 }
 
 /* The best merit for the goal among the methods that met it. */
@@ -82,7 +84,7 @@ static bool is_far(const struct gcb_match_search *s, double best)
 
 static void leave_out(struct gcb_choice *c, const struct gcb_match_search *s)
 {
-    if (!strstr(c->left_out, s->method.name))
+    if (!gcb_lists(c->left_out, s->method.name))
         gcb_append(c->left_out, sizeof(c->left_out), "%s%s", c->left_out[0] ? ", " : "",
                    s->method.name);
 }
@@ -184,6 +186,8 @@ static int take_away(struct chooser *h)
             if (!gcb_compose_without(&m, &c->searches[i].method, stage))
                 continue;
             err = gcb_match_search_init(s, &m, c->searches[i].goal, NULL, h->diag);
+            if (err)
+                break;
             gcb_match_search_near(s, &c->searches[i]);
             c->stages[c->without_count++] = (struct gcb_choice_stage){c->searches[i].goal, stage};
         }
@@ -211,7 +215,7 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
     large = c->elements > GCB_CHOOSE_LARGE;
     if (large || (c->compose && c->elements > GCB_CHOOSE_SAMPLE))
         err = take_sample(&h);
-    if (!err && large)
+    if (!err && large && c->sampled)
         err = prepare_large(&h);
     if (!err && !*interrupted)
         err = run(&h, c->searches, c->count, &h.config);

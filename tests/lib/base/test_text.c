@@ -196,6 +196,16 @@ static void test_suggest(void **state)
     }
 }
 
+static void test_lists(void **state)
+{
+    (void)state;
+    assert_true(gcb_lists("topk", "topk"));
+    assert_true(gcb_lists("qsgd, topk, fft", "topk"));
+    assert_true(gcb_lists("qsgd, topk", "topk"));
+    assert_false(gcb_lists("topk-range, stopk, x topk", "topk"));
+    assert_false(gcb_lists("", "topk"));
+}
+
 static void test_glob(void **state)
 {
     (void)state;
@@ -277,11 +287,17 @@ static void test_other_locale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escape),    cmocka_unit_test(test_escape_cut),
-        cmocka_unit_test(test_real),      cmocka_unit_test(test_u64),
-        cmocka_unit_test(test_size),      cmocka_unit_test(test_suggest),
-        cmocka_unit_test(test_glob),      cmocka_unit_test(test_glob_is_not_exponential),
-        cmocka_unit_test(test_real_text), cmocka_unit_test(test_other_locale),
+        cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_escape_cut),
+        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_u64),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_suggest),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_glob),
+        cmocka_unit_test(test_glob_is_not_exponential),
+        cmocka_unit_test(test_real_text),
+        cmocka_unit_test(test_other_locale),
     };
 
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
