@@ -11,10 +11,10 @@ const char *const gcb_pattern_names[] = {"shift", "pair", NULL};
 
 /* ---- reading times off ---- */
 
-static double seconds_of(const struct gcb_curve_point *p, enum gcb_bound bound)
+double gcb_bound_of(const double times[GCB_BOUNDS], enum gcb_bound bound)
 {
-    if (!isnan(p->seconds[bound]))
-        return p->seconds[bound];
+    if (!isnan(times[bound]))
+        return times[bound];
     return bound == GCB_BOUND_LOW ? 0.0 : INFINITY;
 }
 
@@ -31,13 +31,13 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, enu
     while (i < line->count && line->points[i].bytes < bytes)
         i++;
     if (i == 0)
-        return seconds_of(&line->points[0], bound);
+        return gcb_bound_of(line->points[0].seconds, bound);
     a = &line->points[i - 1];
-    s = seconds_of(a, bound);
+    s = gcb_bound_of(a->seconds, bound);
     if (i == line->count)
         return s * bytes / a->bytes;
     b = &line->points[i];
-    t = seconds_of(b, bound);
+    t = gcb_bound_of(b->seconds, bound);
     return isinf(s) || isinf(t) ? INFINITY
                                 : s + (t - s) * (bytes - a->bytes) / (b->bytes - a->bytes);
 }

@@ -8,6 +8,8 @@
 
 /* The value itself (a median), and the ends of its 95 % interval. */
 enum gcb_bound { GCB_BOUND_LOW, GCB_BOUND_MEDIAN, GCB_BOUND_HIGH, GCB_BOUNDS };
+/* Returns the time at a bound. An end that is not known (NAN) is 0 or INFINITY, so that the interval is the widest. */
+double gcb_bound_of(const double times[GCB_BOUNDS], enum gcb_bound bound);
 
 /*
  * Measured times of one transfer by its size, while all workers send and receive. Over TCP the two directions between two
@@ -35,8 +37,8 @@ struct gcb_curve {
 
 /*
  * The time of one transfer. Between two measured sizes the time is interpolated linearly; below the smallest it is that of the
- * smallest; above the largest it grows in proportion. A pattern without a line has the times of the other. An unknown lower end
- * is 0, an unknown upper end INFINITY.
+ * smallest; above the largest it grows in proportion. A pattern without a line has the times of the other. Unknown ends
+ * are those of gcb_bound_of.
  */
 double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, enum gcb_bound bound,
                     double bytes);

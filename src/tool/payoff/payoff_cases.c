@@ -165,7 +165,7 @@ static int read_identity(struct gcb_payoff_case *c, const struct gcb_results_row
     return c->path ? 0 : GCB_E_NOMEM;
 }
 
-static bool is_baseline(const char *method)
+bool gcb_payoff_is_baseline(const char *method)
 {
     return strcmp(method, "identity") == 0 || strcmp(method, "fp16") == 0 ||
            strcmp(method, "bf16") == 0;
@@ -183,7 +183,7 @@ static int add_case(struct gcb_payoff_reader *r, const struct gcb_payoff_case *i
     c = &r->items[r->count++].c;
     make_key(key, c, 1);
     c->group = find_number(r->group_index, key, json_object_size(r->group_index));
-    c->baseline = is_baseline(c->method);
+    c->baseline = gcb_payoff_is_baseline(c->method);
     c->copy = find_copy(r->environment, c->threads);
     c->load1 = gcb_results_real(r->environment, GCB_FIELD_LOAD1);
     c->cpus = gcb_results_real(r->environment, GCB_FIELD_CPUS);

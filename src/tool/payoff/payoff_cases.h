@@ -99,6 +99,9 @@ void gcb_payoff_case_fini(struct gcb_payoff_case *c);        /* frees the texts 
 int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size_t count,
                       struct gcb_diag *diag);
 
+/* Is the method identity, fp16 or bf16? */
+bool gcb_payoff_is_baseline(const char *method);
+
 /* Does a spec of --method name this method with this spec and label? */
 bool gcb_payoff_names(const char *wanted, const char *method, const char *spec, const char *label);
 

@@ -77,9 +77,7 @@ static void read_numbers(struct gcb_truth *x, const json_t *row)
     x->reduce = (struct gcb_truth_rounds){gcb_results_real(row, GCB_FIELD_REDUCE_ROUNDS),
                                           gcb_results_real(row, GCB_FIELD_REDUCE_BYTES)};
     x->size_rounds = gcb_results_real(row, GCB_FIELD_SIZE_ROUNDS);
-    x->baseline = strcmp(x->collective, "allreduce") == 0 &&
-                  (strcmp(x->method, "identity") == 0 || strcmp(x->method, "fp16") == 0 ||
-                   strcmp(x->method, "bf16") == 0);
+    x->baseline = strcmp(x->collective, "allreduce") == 0 && gcb_payoff_is_baseline(x->method);
 }
 
 /* Returns what a usable row must have and this one lacks; NULL: nothing. */
@@ -203,20 +201,12 @@ static double wire_of(const struct gcb_truth *x, const struct gcb_link *link, en
     return seconds;
 }
 
-/* A measured time, or the widest end if the interval is not known. */
-static double end_of(const double times[GCB_BOUNDS], enum gcb_bound bound)
-{
-    if (!isnan(times[bound]))
-        return times[bound];
-    return bound == GCB_BOUND_LOW ? 0.0 : INFINITY;
-}
-
 static void predict(struct gcb_truth *x, struct gcb_link link)
 {
     link.workers = (unsigned)x->workers;
     for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
-        x->predicted[b] = end_of(x->encode, b) + end_of(x->sum, b) + wire_of(x, &link, b) +
-                          gcb_payoff_sizes(&link, x->size_rounds, b);
+        x->predicted[b] = gcb_bound_of(x->encode, b) + gcb_bound_of(x->sum, b) +
+                          wire_of(x, &link, b) + gcb_payoff_sizes(&link, x->size_rounds, b);
     x->predicted_wire = wire_of(x, &link, GCB_BOUND_MEDIAN);
     x->predicted_sizes = gcb_payoff_sizes(&link, x->size_rounds, GCB_BOUND_MEDIAN);
 }
@@ -224,10 +214,11 @@ static void predict(struct gcb_truth *x, struct gcb_link link)
 /* Does an exchange beat a baseline? Both times have intervals. */
 static enum gcb_payoff_answer beats(const double mine[GCB_BOUNDS], const double bar[GCB_BOUNDS])
 {
-    if (end_of(mine, GCB_BOUND_HIGH) < end_of(bar, GCB_BOUND_LOW))
+    if (gcb_bound_of(mine, GCB_BOUND_HIGH) < gcb_bound_of(bar, GCB_BOUND_LOW))
         return GCB_PAYOFF_YES;
-    return end_of(mine, GCB_BOUND_LOW) >= end_of(bar, GCB_BOUND_HIGH) ? GCB_PAYOFF_NO
-                                                                      : GCB_PAYOFF_UNDECIDED;
+    return gcb_bound_of(mine, GCB_BOUND_LOW) >= gcb_bound_of(bar, GCB_BOUND_HIGH)
+               ? GCB_PAYOFF_NO
+               : GCB_PAYOFF_UNDECIDED;
 }
 
 static void judge(struct gcb_truths *t, struct gcb_truth *x)
