@@ -13,14 +13,10 @@
 /* Returns the command, such as "sweep", of the run that a row belongs to; NULL if it is not known. */
 static const char *command_of(const struct page *page, const json_t *row)
 {
-    const uint64_t run = gcb_results_u64(row, GCB_FIELD_PAGE_RUN);
-    const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
+    const json_t *run = page_run_of(page, row);
 
-    for (size_t i = 0; i < runs->count; i++)
-        if (gcb_results_u64(runs->items[i], GCB_FIELD_PAGE_RUN) == run)
-            return json_string_value(
-                json_array_get(gcb_results_json(runs->items[i], GCB_FIELD_COMMAND), 1));
-    return NULL;
+    return run ? json_string_value(json_array_get(gcb_results_json(run, GCB_FIELD_COMMAND), 1))
+               : NULL;
 }
 
 static void print_answers(FILE *out, const struct page *page)

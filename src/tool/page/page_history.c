@@ -86,15 +86,6 @@ static int add_row(struct page_rows *rows, const struct dated *at, const json_t 
     return bad ? -1 : 0;
 }
 
-static const json_t *find_run(const struct page *page, const json_t *row)
-{
-    const uint64_t run = gcb_results_u64(row, GCB_FIELD_PAGE_RUN);
-    const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
-
-    /* run numbers count all environment rows from 1, and the first PAGE_MAX_ROWS are kept in order */
-    return run > 0 && run <= runs->count ? runs->items[run - 1] : NULL;
-}
-
 /* Lists the summary rows with a date. Returns how many. */
 static size_t list_rows(struct dated *out, const struct page *page)
 {
@@ -102,7 +93,7 @@ static size_t list_rows(struct dated *out, const struct page *page)
     size_t n = 0;
 
     for (size_t i = 0; i < rows->count; i++) {
-        const json_t *env = find_run(page, rows->items[i]);
+        const json_t *env = page_run_of(page, rows->items[i]);
         const char *date = env ? gcb_results_text(env, GCB_FIELD_DATE) : NULL;
 
         if (date && page_value(rows->items[i], GCB_FIELD_SPEC))

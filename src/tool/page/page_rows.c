@@ -51,6 +51,15 @@ bool page_is_baseline(const json_t *row)
     return gcb_results_bool(row, GCB_FIELD_BASELINE);
 }
 
+const json_t *page_run_of(const struct page *page, const json_t *row)
+{
+    const uint64_t run = gcb_results_u64(row, GCB_FIELD_PAGE_RUN);
+    const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
+
+    /* run numbers count all environment rows from 1, and the first PAGE_MAX_ROWS are kept in order */
+    return run > 0 && run <= runs->count ? runs->items[run - 1] : NULL;
+}
+
 /* Writes a label such as "fft:theta=0.85,bits=10": the main parameters, and all parameters that are not the default. */
 static char *make_label(char *out, size_t size, const json_t *row)
 {

@@ -74,6 +74,8 @@ void page_sort(struct page *page);
 bool page_is_baseline(const json_t *row);
 /* Does the field have this text? */
 bool page_says(const json_t *row, enum gcb_field field, const char *word);
+/* Returns the environment row of a row's run; NULL if it has none, or the page has not kept it. */
+const json_t *page_run_of(const struct page *page, const json_t *row);
 /* Returns the value of a field; NULL if the field is absent or null. */
 const json_t *page_value(const json_t *row, enum gcb_field field);
 /* Writes a number of the row as tables show it. `out` has at least 32 bytes. */
