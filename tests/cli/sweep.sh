@@ -164,7 +164,7 @@ for args in "--match rel_l2=0.4" "--match rel_l2=0.05 --method terngrad --method
 done
 
 # ---- compositions ----
-run sweep --match rel_l2=0.4 --match bits=2 $one --results "$tmp/composed.json" "$sample"
+run sweep --match rel_l2=0.05 --match rel_l2=0.4 --match bits=2 $one --results "$tmp/composed.json" "$sample"
 exits 0
 prints "what each stage of the best composition earns at rel_l2 0.4:"
 prints published

@@ -129,7 +129,9 @@ static int add(struct composer *c, struct composition is, size_t parent)
     return 0;
 }
 
-static int add_seeds(struct composer *c)
+/* Adds each transform with some chunks. Their searches start where those of the selections by themselves ended: `alone` is
+ * the node of top-k, and a threshold follows it. */
+static int add_seeds(struct composer *c, size_t alone, unsigned bits)
 {
     static const uint64_t chunks[] = {16, 64, 256, 1024, 4096};
     static const int selects[] = {GCB_SELECT_TOPK, GCB_SELECT_THRESHOLD};
@@ -144,10 +146,10 @@ static int add_seeds(struct composer *c)
                               .chunk = chunks[k],
                               .select = selects[s],
                               .values = GCB_VALUES_RANGE,
-                              .bits = 5,
+                              .bits = bits,
                               .index = GCB_INDEX_ADAPTIVE,
                           },
-                          s);
+                          alone + s);
     return err;
 }
 
@@ -314,34 +316,57 @@ static void report(struct gcb_compose_result *out, const struct composer *c)
         out->evaluations += c->searches[i].line.seen_count;
 }
 
+/* Searches the first compositions, with range floats of 5 bits. If none meets the target, more bits may. */
+static int run_seeds(struct composer *c, const struct gcb_run_config *config,
+                     const struct gcb_run_observer *observer, bool *interrupted)
+{
+    static const unsigned bits[] = {5, 8, 12};
+    size_t best[GCB_COMPOSE_BEST];
+    int err = 0;
+
+    for (size_t i = 0; !err && !*interrupted && i < sizeof(bits) / sizeof(bits[0]); i++) {
+        struct composition first = {
+            .values = GCB_VALUES_RANGE, .bits = bits[i], .index = GCB_INDEX_ADAPTIVE};
+        const size_t alone = c->count;
+        size_t from;
+
+        err = add(c, first, SIZE_MAX);
+        first.select = GCB_SELECT_THRESHOLD;
+        if (!err && c->several)
+            err = add(c, first, SIZE_MAX);
+        if (!err)
+            err = run(c, alone, config, observer, interrupted);
+        from = c->count;
+        if (!err && !*interrupted)
+            err = add_seeds(c, alone, bits[i]);
+        if (!err && !*interrupted)
+            err = run(c, from, config, observer, interrupted);
+        if (rank(c, best) > 0)
+            break;
+    }
+    return err;
+}
+
 int gcb_compose_run(struct gcb_compose_result *out, const struct gcb_match_goal *goal,
                     const struct gcb_run_config *config, const struct gcb_run_observer *observer,
                     bool *interrupted, struct gcb_diag *diag)
 {
     struct composer c = {.goal = goal, .several = config->layout->count > 1, .diag = diag};
-    struct composition first = {.values = GCB_VALUES_RANGE, .bits = 5, .index = GCB_INDEX_ADAPTIVE};
-    size_t best[GCB_COMPOSE_BEST], from;
-    int err = add(&c, first, SIZE_MAX);
+    size_t best[GCB_COMPOSE_BEST];
+    int err;
 
     memset(out, 0, sizeof(*out));
-    /* the two selections by themselves: the searches of the seeds start where theirs end */
-    first.select = GCB_SELECT_THRESHOLD;
-    if (!err && c.several)
-        err = add(&c, first, SIZE_MAX);
-    if (!err)
-        err = run(&c, 0, config, observer, interrupted);
-    from = c.count;
-    if (!err)
-        err = add_seeds(&c);
-    for (size_t round = 0; !err && !*interrupted && from < c.count && round < ROUNDS; round++) {
-        size_t n;
+    err = run_seeds(&c, config, observer, interrupted);
+    for (size_t round = 1; !err && !*interrupted && round < ROUNDS; round++) {
+        const size_t n = rank(&c, best), from = c.count;
 
-        err = run(&c, from, config, observer, interrupted);
-        from = c.count;
-        n = rank(&c, best);
         for (size_t i = 0; !err && i < n; i++)
             if (!c.nodes[best[i]].changed)
                 err = add_neighbours(&c, best[i]);
+        if (from == c.count)
+            break;
+        if (!err)
+            err = run(&c, from, config, observer, interrupted);
     }
     if (!err)
         report(out, &c);
