@@ -61,8 +61,9 @@ static FILE *open_file(struct joining *j, uint32_t file)
     return j->open[file];
 }
 
-/* Reads the row of an item. NULL: it is not there any more. */
-static json_t *load(struct joining *j, const struct gcb_merge_item *item)
+/* Reads the row of an item again. */
+static int load(json_t **out, struct joining *j, const struct gcb_merge_item *item,
+                struct gcb_diag *diag)
 {
     FILE *file = open_file(j, item->file);
 
@@ -70,11 +71,14 @@ static json_t *load(struct joining *j, const struct gcb_merge_item *item)
         gcb_free(j->line);
         j->line = gcb_alloc(item->length);
         j->line_cap = j->line ? item->length : 0;
+        if (!j->line)
+            return gcb_diag_nomem(diag, item->length, "a row");
     }
-    if (!file || !j->line || fseeko(file, (off_t)item->offset, SEEK_SET) ||
-        fread(j->line, 1, item->length, file) != item->length)
-        return NULL;
-    return json_loadb(j->line, item->length, 0, NULL);
+    *out = NULL;
+    if (file && !fseeko(file, (off_t)item->offset, SEEK_SET) &&
+        fread(j->line, 1, item->length, file) == item->length)
+        *out = json_loadb(j->line, item->length, 0, NULL);
+    return *out ? 0 : changed(j, item, diag);
 }
 
 /* Reads the samples of a field; none if it is null. */
@@ -132,15 +136,14 @@ static int add_row(struct joining *j, const struct gcb_merge_item *item, const j
 static int join_row(struct joining *j, const struct gcb_merge_item *item, struct gcb_diag *diag)
 {
     const struct gcb_merge_failure *f = &j->m->cases[item->run_case].failures[item->method];
-    struct gcb_row row;
+    struct gcb_row row = {.json = NULL};
     int err;
 
     if (f->failed && item->message >= f->at) /* one run would have ended the method before */
         return 0;
-    row = (struct gcb_row){.json = load(j, item)};
-    if (!row.json)
-        return changed(j, item, diag);
-    err = add_row(j, item, row.json, diag);
+    err = load(&row.json, j, item, diag);
+    if (!err)
+        err = add_row(j, item, row.json, diag);
     if (!err)
         return j->observer->row(j->observer->ctx, &row, diag);
     gcb_row_fini(&row);
