@@ -8,7 +8,7 @@
 #include "src/tool/search/answer.h"
 #include "src/tool/trial/copy.h"
 
-static bool is_baseline(const struct gcb_method *m)
+bool answer_is_baseline(const struct gcb_method *m)
 {
     return m->codec == gcb_copy_method.codec || strcmp(m->name, "identity") == 0 ||
            strcmp(m->name, "fp16") == 0 || strcmp(m->name, "bf16") == 0;
@@ -36,7 +36,7 @@ static struct gcb_answer_method describe(const struct gcb_method *m, const char 
         .name = name,
         .error = ran ? gcb_tally_figure(t, GCB_FIELD_REL_L2) : NAN,
         .bytes = (double)t->wire_bytes,
-        .baseline = is_baseline(m),
+        .baseline = answer_is_baseline(m),
         .feedback = has_memory(m->name),
         .speed = gcb_tally_gbps(t, &t->encode),
         .slow = gb / t->encode.high,
@@ -59,7 +59,7 @@ int answer_print(FILE *out, const char *where, const struct gcb_method *methods,
 
         gcb_method_spec(names[i], sizeof(names[i]), &methods[i], GCB_SPEC_LABEL);
         items[i] = describe(&methods[i], names[i], total);
-        if (fp16 <= 0.0)
+        if (fp16 <= 0.0 && !isnan(items[i].error)) /* others have not had all messages */
             fp16 = 2.0 * (double)total->tally.elements;
         if (strcmp(methods[i].name, "fp16") == 0 && !isnan(items[i].error))
             fp16 = items[i].bytes;

@@ -1,13 +1,14 @@
 #include "cli/replay/replay_table.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/answer.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
 #include "src/tool/search/answer.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #define FIGURES 9
 
@@ -247,9 +248,7 @@ int replay_show_answer(FILE *out, const struct gcb_method *methods,
         items[i].name = opt_method_label(names[i], sizeof(names[i]), &methods[i]);
         items[i].error = t->figures.tally.messages ? t->figures.cumulative_error : NAN;
         items[i].bytes = bytes_per_step(plan, t);
-        items[i].baseline = strcmp(methods[i].name, "identity") == 0 ||
-                            strcmp(methods[i].name, "fp16") == 0 ||
-                            strcmp(methods[i].name, "bf16") == 0;
+        items[i].baseline = answer_is_baseline(&methods[i]);
         if (t->figures.tally.messages)
             fp16 = fp16_bytes(plan, &t->figures.tally);
     }
