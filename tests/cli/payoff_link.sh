@@ -40,6 +40,7 @@ damaged "a number of workers" 's/"workers": 4/"workers": 0/'
 damaged "an algorithm" 's/"algorithm": "[a-z]*"/"algorithm": "tree"/'
 damaged "a time and elements" 's/"elements": [0-9]*/"elements": 0/'
 damaged "the times of its phases" 's/"encode_seconds": /"encode_seconds": -/'
+damaged "intervals whose ends are in order" 's/"encode_seconds_low": [^,]*/"encode_seconds_low": 9/'
 damaged "\`gather_rounds\` to \`size_rounds\`" 's/"gather_rounds"/"gather"/'
 head -n 1 "$net/exchanges.json" | sed 's/"status": "ok"/"status": "failed"/' >"$tmp/damaged.json"
 run payoff --link "$net/link.json" "$tmp/damaged.json"
@@ -57,6 +58,8 @@ broken "line 2: a link needs 2 or more workers" '2s/"workers": 4/"workers": 1/'
 broken "line 5: a link of 3 workers after one of 4" '5s/"workers": 4/"workers": 3/'
 broken "line 2: transfers of 4 bytes twice" '2s/"bytes": 16/"bytes": 4/'
 broken "line 1: sizes and times must be above 0" '1s/"seconds": /"seconds": -/'
+broken "line 2: \`seconds_low\` is negative or above" '2s/"seconds_low": /"seconds_low": -/'
+broken "line 2: \`seconds_low\` is negative or above" '2s/"seconds_low": [^,]*/"seconds_low": 9/'
 broken "there are no \`link\` rows in this file" 's/"record": "link"/"record": "links"/'
 for i in 0 1 2 3 4 5 6 7; do
     sed -n "s/\"bytes\": \([0-9]*\)/\"bytes\": \1$i/p" "$net/link.json"
@@ -108,6 +111,9 @@ says "the table does not say how many processes took part: give this number as -
 run payoff --import "$tmp/nosuch.log" --workers 2 "$net/exchanges.json"
 exits 1
 says "--import: cannot open"
+run payoff --import "$tmp" --workers 2 "$net/exchanges.json"
+exits 1
+says "--import: cannot read '$tmp': Is a directory"
 
 spoiled() { # FILE WORDS SED: a damaged log
     sed "$3" "$net/$1" >"$tmp/spoiled.log"

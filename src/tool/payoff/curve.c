@@ -9,6 +9,11 @@
 
 const char *const gcb_pattern_names[] = {"shift", "pair", NULL};
 
+bool gcb_bounds_hold(const double values[GCB_BOUNDS])
+{
+    return !(values[GCB_BOUND_LOW] < 0.0) && !(values[GCB_BOUND_LOW] > values[GCB_BOUND_HIGH]);
+}
+
 /* ---- reading times off ---- */
 
 double gcb_bound_of(const double times[GCB_BOUNDS], enum gcb_bound bound)
@@ -53,6 +58,9 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
 
     if (!(point->bytes > 0.0) || !(seconds > 0.0) || isinf(point->bytes) || isinf(seconds))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "sizes and times must be above 0");
+    if (!gcb_bounds_hold(point->seconds))
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "`seconds_low` is negative or above `seconds_high`");
     if (line->count == GCB_CURVE_POINTS)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "more than %d sizes", GCB_CURVE_POINTS);
     for (; i > 0 && line->points[i - 1].bytes >= point->bytes; i--)

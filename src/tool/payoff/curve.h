@@ -10,6 +10,8 @@
 enum gcb_bound { GCB_BOUND_LOW, GCB_BOUND_MEDIAN, GCB_BOUND_HIGH, GCB_BOUNDS };
 /* Returns the time at a bound. An end that is not known (NAN) is 0 or INFINITY, so that the interval is the widest. */
 double gcb_bound_of(const double times[GCB_BOUNDS], enum gcb_bound bound);
+/* Are the ends that are known (not NAN) in order and not negative? */
+bool gcb_bounds_hold(const double values[GCB_BOUNDS]);
 
 /*
  * Measured times of one transfer by its size, while all workers send and receive. Over TCP the two directions between two
@@ -47,7 +49,7 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, enu
  * damaged row, a size twice, or rows of several numbers of workers. */
 int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag);
 
-/* Adds a point to a curve that was zeroed. GCB_E_CORRUPT: a time or size that is not positive, a size twice, or too many. Then
+/* Adds a point to a curve that was zeroed. GCB_E_CORRUPT: a time or size that is not positive, ends of an interval in wrong order, a size twice, or too many. Then
  * says what is wrong, without file and line. */
 int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
                   const struct gcb_curve_point *point, struct gcb_diag *diag);

@@ -1,5 +1,6 @@
 #include "src/tool/payoff/curve_import.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -247,6 +248,9 @@ static int read_log(struct log *log, const char *path, struct gcb_diag *diag)
     while (!err && next_line(log, &err, diag))
         if (!over || begins(log->line, OSU))
             err = read_line(log, &over, diag);
+    if (!err && ferror(log->file))
+        err = gcb_diag_set(diag, GCB_E_IO, "--import: cannot read '%s': %s",
+                           gcb_escape(shown, sizeof(shown), path), strerror(errno));
     fclose(log->file);
     if (!err && log->nccl && !over)
         err = refuse(log, diag, "the log is cut: nccl-tests end with `# Avg bus bandwidth`");

@@ -100,6 +100,8 @@ static const char *find_gap(const struct gcb_truth *x)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (!(numbers[i] >= 0.0))
             return "the times of its phases";
+    if (!gcb_bounds_hold(x->seconds) || !gcb_bounds_hold(x->encode) || !gcb_bounds_hold(x->sum))
+        return "intervals whose ends are in order";
     for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++)
         if (!(rounds[i] >= 0.0))
             return "`gather_rounds` to `size_rounds`; measure again with this version";
