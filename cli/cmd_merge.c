@@ -1,8 +1,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/base/answer.h"
 #include "cli/base/cmd.h"
 #include "cli/base/output.h"
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/merge/merge.h"
 #include "src/tool/print/number.h"
@@ -15,7 +17,8 @@ struct merge_options {
 /* The state of the command. */
 struct merge {
     struct gcb_merge *joined;
-    bool begun; /* a table was printed */
+    bool begun;      /* a table was printed */
+    char scope[160]; /* the last input and scope that have an answer */
     struct out_report report;
 };
 
@@ -34,31 +37,44 @@ static const struct gcb_table_column columns[1 + FIGURES] = {
     {.title = "dec GB/s"},
 };
 
+static const char *name_of(char *out, size_t size, const struct gcb_merge_case *at)
+{
+    const char *slash = at->file ? strrchr(at->file, '/') : NULL;
+
+    return gcb_escape(out, size, slash ? slash + 1 : at->file ? at->file : "");
+}
+
 static void print_heading(const struct merge *c, const struct gcb_merge_case *at)
 {
     const uint32_t shards = gcb_merge_shards(c->joined);
     const struct gcb_rows_setting *s = &at->setting;
-    const char *slash = at->file ? strrchr(at->file, '/') : NULL;
     char name[200], count[32];
 
-    gcb_escape(name, sizeof(name), slash ? slash + 1 : at->file ? at->file : "");
-    fprintf(c->report.out, "%s: %s message%s, %" PRIu32 " shard%s\n", name,
-            gcb_count(count, at->all_messages), at->all_messages == 1 ? "" : "s", shards,
-            shards == 1 ? "" : "s");
+    fprintf(c->report.out, "%s: %s message%s, %" PRIu32 " shard%s\n",
+            name_of(name, sizeof(name), at), gcb_count(count, at->all_messages),
+            at->all_messages == 1 ? "" : "s", shards, shards == 1 ? "" : "s");
     fprintf(c->report.out, "scope %s, %d thread%s, %s%s%s%s\n", s->scope ? s->scope : "?",
             s->threads, s->threads == 1 ? "" : "s", s->device ? s->device : "?",
             s->cache ? ", " : "", s->cache ? s->cache : "", s->cache ? " cache" : "");
 }
 
+/* Marks the parameters that differ from their defaults as given, so that labels show them: rows name all parameters. */
+static void find_given(struct gcb_method *m)
+{
+    struct gcb_method plain;
+
+    if (gcb_method_read(&plain, m->name, NULL))
+        return;
+    for (size_t i = 0; gcb_method_param(m, i); i++)
+        m->given[i] = m->value[i] < plain.value[i] || m->value[i] > plain.value[i];
+}
+
 /* Writes the method's name with the parameters that differ from their defaults. */
 static const char *label_of(char out[512], const struct gcb_method *method)
 {
-    struct gcb_method m = *method, plain;
+    struct gcb_method m = *method;
 
-    if (gcb_method_read(&plain, m.name, NULL))
-        return m.name;
-    for (size_t i = 0; gcb_method_param(&m, i); i++)
-        m.given[i] = m.value[i] < plain.value[i] || m.value[i] > plain.value[i];
+    find_given(&m);
     return gcb_method_spec(out, 512, &m, GCB_SPEC_LABEL);
 }
 
@@ -114,6 +130,30 @@ static int on_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
     return out_put(&c->report, row, diag);
 }
 
+/* Gives the answer of a case, unless it has the messages of the case before: then other threads, caches or devices ran it. */
+static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
+{
+    char scope[sizeof(c->scope)], name[120], text[ANSWER_SIZE];
+    struct gcb_method *methods;
+    int err;
+
+    snprintf(scope, sizeof(scope), "%s, scope %s", name_of(name, sizeof(name), at),
+             at->setting.scope ? at->setting.scope : "?");
+    if (strcmp(scope, c->scope) == 0)
+        return 0;
+    memcpy(c->scope, scope, sizeof(scope));
+    methods = gcb_alloc_array(at->result.method_count, sizeof(*methods));
+    if (!methods)
+        return gcb_diag_nomem(diag, 0, "an answer");
+    for (size_t i = 0; i < at->result.method_count; i++) {
+        methods[i] = at->methods[i];
+        find_given(&methods[i]);
+    }
+    err = answer_write(text, scope, methods, &at->result, false, diag);
+    gcb_free(methods);
+    return err ? err : out_answer(&c->report, text, diag);
+}
+
 static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
     struct merge *c = ctx;
@@ -128,7 +168,9 @@ static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *d
         gcb_rows_summary(&row, &at->setting, &at->methods[i], total, at->file, false);
         err = out_put(&c->report, &row, diag);
     }
-    return err || !c->report.table ? err : show_case(c, at, diag);
+    if (!err && c->report.table)
+        err = show_case(c, at, diag);
+    return err ? err : put_answer(c, at, diag);
 }
 
 static int put_environment(struct merge *c, const struct cmd_context *ctx)

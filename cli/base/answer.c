@@ -1,9 +1,9 @@
 #include "cli/base/answer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "cli/base/optparse.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/search/answer.h"
 #include "src/tool/trial/copy.h"
@@ -44,7 +44,7 @@ static struct gcb_answer_method describe(const struct gcb_method *m, const char 
     };
 }
 
-int answer_print(FILE *out, const char *where, const struct gcb_method *methods,
+int answer_write(char out[ANSWER_SIZE], const char *where, const struct gcb_method *methods,
                  const struct gcb_run_result *result, bool speeds, struct gcb_diag *diag)
 {
     static const struct gcb_answer_words words = {"an error", ": see `gcbench replay`"};
@@ -52,7 +52,7 @@ int answer_print(FILE *out, const char *where, const struct gcb_method *methods,
     struct gcb_answer_method *items = gcb_alloc_array(count, sizeof(*items));
     char(*names)[256] = gcb_alloc_array(count, sizeof(*names));
     double fp16 = 0.0;
-    char text[4000];
+    int used;
 
     for (size_t i = 0; items && names && i < count; i++) {
         const struct gcb_run_total *total = &result->totals[i];
@@ -65,8 +65,9 @@ int answer_print(FILE *out, const char *where, const struct gcb_method *methods,
             fp16 = items[i].bytes;
     }
     if (items && names) {
-        gcb_answer(text, sizeof(text), items, count, fp16, speeds, &words);
-        opt_wrap(out, text, fprintf(out, "answer%s%s:", *where ? " for " : "", where), 2);
+        used = snprintf(out, ANSWER_SIZE / 2, "%s%s%s", *where ? "for " : "", where,
+                        *where ? ", " : "");
+        gcb_answer(out + used, ANSWER_SIZE - (size_t)used, items, count, fp16, speeds, &words);
     }
     gcb_free(items);
     gcb_free(names);

@@ -35,7 +35,7 @@ struct bench {
     struct gcb_suite_run *run;
     struct bench_marks marks; /* what occurred in any of the tables */
     double deadline;          /* the end of --time-budget, by gcb_clock; 0: none */
-    FILE *answers;            /* collects the last lines in `answer` */
+    FILE *answers;            /* collects the answers in `answer`, a line each */
     char *answer;
     size_t answer_size, answered; /* answered: the last input and scope that have an answer */
     bool interrupted;
@@ -396,23 +396,26 @@ static int show_case(struct bench *c, const struct gcb_suite_case *at,
 }
 
 /* Keeps the answer of a case, unless it has the messages of an earlier case: sizes and errors do not depend on threads,
- * caches and devices. */
+ * caches and devices. A shard has no answer: only `merge` knows all messages. */
 static int answer_case(struct bench *c, const struct gcb_suite_case *at,
                        const struct gcb_run_result *result, struct gcb_diag *diag)
 {
     const struct gcb_suite *s = &c->suite;
     const size_t number = 8 * at->input + (size_t)at->scope + 1;
     const bool several = c->input_count * s->scope_count > 1;
-    char where[200] = "";
+    char where[200] = "", text[ANSWER_SIZE];
+    int err;
 
-    if (!c->s.report.table || c->answered == number)
+    if (c->s.shard.count || c->answered == number)
         return 0;
     c->answered = number;
     if (several)
         snprintf(where, sizeof(where), "%s%sscope %s", c->input ? c->input : "",
                  c->input ? ", " : "", opt_scopes[at->scope]);
-    return answer_print(c->answers, where, c->methods, result,
-                        s->device_count * s->thread_count * s->cache_count == 1, diag);
+    err = answer_write(text, where, c->methods, result,
+                       s->device_count * s->thread_count * s->cache_count == 1, diag);
+    return err || fprintf(c->answers, "%s\n", text) > 0 ? err
+                                                        : gcb_diag_nomem(diag, 0, "an answer");
 }
 
 static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
@@ -455,18 +458,21 @@ static int run_cases(struct bench *c, struct gcb_diag *diag)
 
 static int finish(struct bench *c, struct gcb_diag *diag)
 {
-    int err, interrupted = 0;
+    int err = 0, interrupted = 0;
 
     if (c->s.report.table)
         bench_show_notes(&c->s.report, &c->marks);
-    if (c->s.report.table && fflush(c->answers) == 0 && c->answer)
-        fputs(c->answer, c->s.report.out);
-    if (c->s.report.table && c->interrupted)
+    if (fflush(c->answers) != 0)
+        return gcb_diag_nomem(diag, 0, "an answer");
+    for (char *rest = c->answer, *text; !err && (text = strsep(&rest, "\n")) && *text;)
+        err = out_answer(&c->s.report, text, diag);
+    if (!err && c->s.report.table && c->interrupted)
         opt_wrapf(
             c->s.report.out, 0, 2,
             "interrupted: the last table covers only the messages measured by then, and other "
             "cases may be missing");
-    err = out_commit(&c->s.report, diag);
+    if (!err)
+        err = out_commit(&c->s.report, diag);
     if (err)
         return err;
     if (c->interrupted)

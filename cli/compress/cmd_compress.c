@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "cli/base/answer.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"
 #include "cli/compress/compress_table.h"
@@ -256,6 +257,18 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
     return compress_show(&view, &c->s.report, diag);
 }
 
+/* Gives the answer, but not of a shard: only `merge` knows all messages. */
+static int put_answer(struct compress *c, struct gcb_diag *diag)
+{
+    char text[ANSWER_SIZE];
+    int err;
+
+    if (c->result.interrupted || c->s.shard.count)
+        return 0;
+    err = answer_write(text, "", c->methods, &c->result, true, diag);
+    return err ? err : out_answer(&c->s.report, text, diag);
+}
+
 static int put_shapes(struct compress *c, struct gcb_diag *diag)
 {
     const struct gcb_shapes_sink sink = {out_put_row, &c->s.report};
@@ -274,6 +287,8 @@ static int put_results(struct compress *c, struct gcb_diag *diag)
         err = gcb_container_commit(c->keep, diag);
     if (!err)
         err = show_table(c, diag);
+    if (!err)
+        err = put_answer(c, diag);
     if (!err)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/answer.h"
 #include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
@@ -274,11 +273,7 @@ int compress_show(const struct compress_view *v, const struct out_report *report
     for (size_t m = 0; v->losses && m < v->given; m++)
         print_loss(v, m, report->out);
     err = out_nearer(report, v->methods, v->given, v->result, diag);
-    if (err)
-        return err;
-    if (!report->quiet)
+    if (!err && !report->quiet)
         print_notes(v, report->out);
-    if (v->result->interrupted)
-        return 0;
-    return answer_print(report->out, "", v->methods, v->result, true, diag);
+    return err;
 }

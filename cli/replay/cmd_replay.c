@@ -224,9 +224,9 @@ static int finish(struct replay *c, struct gcb_diag *diag)
     if (!err && c->s.report.table && skipped && !c->s.report.quiet)
         fprintf(c->s.report.out, "note: %llu step%s with infinities or NaNs left out\n",
                 (unsigned long long)skipped, skipped == 1 ? "" : "s");
-    if (!err && c->s.report.table && c->done == c->count && !c->totals[c->done - 1].interrupted)
-        err = replay_show_answer(c->s.report.out, c->methods, gcb_replay_plan_of(c->replay),
-                                 c->totals, c->done, diag);
+    if (!err && c->done == c->count && !c->totals[c->done - 1].interrupted)
+        err = replay_answer(&c->s.report, c->methods, gcb_replay_plan_of(c->replay), c->totals,
+                            c->done, diag);
     if (!err)
         err = out_commit(&c->s.report, diag);
     if (err || c->done == 0 || !c->totals[c->done - 1].interrupted)

@@ -230,9 +230,9 @@ static double fp16_bytes(const struct gcb_replay_plan *plan, const struct gcb_ta
     return 2.0 * elements * (n > 1.0 ? 2.0 * (n - 1.0) / n : 1.0);
 }
 
-int replay_show_answer(FILE *out, const struct gcb_method *methods,
-                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *totals,
-                       size_t count, struct gcb_diag *diag)
+int replay_answer(struct out_report *report, const struct gcb_method *methods,
+                  const struct gcb_replay_plan *plan, const struct gcb_replay_total *totals,
+                  size_t count, struct gcb_diag *diag)
 {
     static const struct gcb_answer_words words = {
         "an aggregate error", ": more steps (--loop) or a larger density may lower it"};
@@ -240,7 +240,7 @@ int replay_show_answer(FILE *out, const struct gcb_method *methods,
     char(*names)[256] = gcb_alloc_array(count, sizeof(*names));
     double fp16 = 0.0;
     char text[4000];
-    int used;
+    int used, err = 0;
 
     for (size_t i = 0; items && names && i < count; i++) {
         const struct gcb_replay_total *t = &totals[i];
@@ -257,9 +257,11 @@ int replay_show_answer(FILE *out, const struct gcb_method *methods,
                         totals[0].steps, totals[0].steps == 1 ? "" : "s", plan->workers,
                         plan->workers == 1 ? "" : "s");
         gcb_answer(text + used, sizeof(text) - (size_t)used, items, count, fp16, false, &words);
-        opt_wrap(out, text, fprintf(out, "answer:"), 2);
+        err = out_answer(report, text, diag);
+    } else {
+        err = gcb_diag_nomem(diag, 0, "an answer");
     }
     gcb_free(items);
     gcb_free(names);
-    return items && names ? 0 : gcb_diag_nomem(diag, 0, "an answer");
+    return err;
 }

@@ -68,6 +68,8 @@ def cases():
     for s in summaries:
         assert math.isclose(s["encode_bandwidth_share"], s["encode_gbps"] / read[s["threads"]])
     assert {(s["scope"], s["messages"]) for s in summaries} == {("tensor", 2), ("model", 1)}
+    answers = [r["answer"] for r in rows if r["record"] == "answer"]
+    assert [a.split(",")[0] for a in answers] == ["for scope tensor", "for scope model"] and rows[-1]["record"] == "answer", answers
 
 
 def missing():

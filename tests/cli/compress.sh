@@ -64,7 +64,7 @@ assert kinds[0] == "environment" and kinds.count("environment") == 1, kinds[0]
 results = [r for r in rows if r["record"] == "result"]
 summaries = {r["method"]: r for r in rows if r["record"] == "summary"}
 assert len(summaries) == 3 and list(summaries) == ["fft", "qsgd", "fp16"], list(summaries)
-assert kinds[-3:] == ["summary"] * 3
+assert kinds[-4:] == ["summary"] * 3 + ["answer"]
 for method, s in summaries.items():
     own = [r for r in results if r["method"] == method]
     assert len(own) == s["messages"] > 1
@@ -120,7 +120,7 @@ check "--results has the rows too" python3 "$tmp/rows.py" "$tmp/dir/saved.json"
 run compress --method topk --format csv "$sample"
 check "csv begins with the record" sh -c "head -n 1 '$out' | grep -q '^record,file,step'"
 run compress --method topk --format json --per none "$sample"
-check "totals alone" test "$(wc -l <"$out")" -eq 3
+check "only totals and the answer" test "$(wc -l <"$out")" -eq 4
 rm "$tmp/dir/saved.json"
 
 # --- the last line answers, also with --quiet; extremes are not praised

@@ -11,11 +11,12 @@ narrow() {
     check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
 }
 
-# The last row, a total, has this value: has KEY VALUE
+# The last row before the answer, a total, has this value: has KEY VALUE
 has() {
     check "$1 is $2" python3 -c "
 import json, sys
-row = json.loads(open('$out').readlines()[-1])
+row, last = map(json.loads, open('$out').readlines()[-2:])
+assert last['record'] == 'answer' and last['answer'].startswith('after '), last
 assert row['record'] == 'replay', row
 assert row['$1'] == $2, row['$1']"
 }
@@ -25,7 +26,7 @@ run replay --suite paper-sbc --loop 50 --allow-gaps --scope model --format json 
 exits 0
 check "five methods, the last with its delay" python3 -c "
 import json
-rows = [json.loads(line) for line in open('$out')][1:]
+rows = [json.loads(line) for line in open('$out')][1:-1]
 assert [row['method'] for row in rows] == ['topk', 'identity'] + 3 * ['sbc'], rows
 assert rows[1]['ratio'] > 99 and rows[4]['params']['delay'] == 100 and rows[4]['ratio'] > 30000, rows[4]"
 run replay --suite quick --method topk --allow-gaps "$sample"
@@ -148,7 +149,7 @@ check "a share was clamped" python3 -c "
 import json
 rows = [json.loads(line) for line in open('$out')]
 assert [r['clamped_share'] for r in rows if r['record'] == 'replay_step'][0] is None
-assert 0 <= rows[-1]['clamped_share'] < 0.2"
+assert 0 <= rows[-2]['clamped_share'] < 0.2"
 run replay --method topk --theta-schedule sqrt-lr --lipschitz 2 --lr 0.32 --allow-gaps --format json "$sample"
 exits 0
 check "theta is the root of L lr" grep -q '"theta": 0.8,.*"lr": 0.32' "$out"

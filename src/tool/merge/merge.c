@@ -336,6 +336,8 @@ static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         return take_summary(m, row, diag);
     case GCB_RECORD_SHARD:
         return take_shard(m, row, diag);
+    case GCB_RECORD_ANSWER: /* of a run without --shard, which end_shard refuses */
+        return 0;
     default:
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "%s: line %" PRIu64
