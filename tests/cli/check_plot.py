@@ -157,6 +157,18 @@ for name, axis in (("accuracy-steps", "step"), ("accuracy-bytes", "link_bytes"),
                 for key, of in (("quality", statistics.median), ("lowest", min), ("highest", max)):
                     same(row[key], of(r["quality"] for r in runs), (name, label, key))
 
+# ---- runs at several dates ----
+
+(script,) = [script for script in pages("history") if "old.h5" in variables(script)["plot_file"]]
+assert variables(script)["run_name"] == ["26-01-31 12:00 4012345", "26-03-01 12:00 1012345", "26-12-01 12:00 2012345"]
+assert variables(script)["label"] == ["qsgd: ratio 4, 2 GB/s", "topk: ratio 3, 2 GB/s"], "fft ran once"
+found = [[[row[key] for key in ("run", "ratio_change", "speed_change", "ratio", "encode_gbps")] for row in map(numbers, block)]
+         for block in blocks(script)]
+for got, want in zip(sum(found, []), ([1, 1, 1, 5, 3], [2, 0.8, 2 / 3, 4, 2], [1, 1, 1, 3, 4], [2, 1, 0.25, 3, 1], [3, 1, 0.5, 3, 2]), strict=True):
+    for a, b in zip(got, want):
+        assert abs(a - b) < 1e-3, (got, want)
+        checks += 1
+
 # ---- the papers' models ----
 
 for script in pages("k-min"):

@@ -64,6 +64,20 @@ signsgd 1.1 281 5
 fp16 16 0.0002 20
 END
 
+# Three runs: the ratio of one method changes, and one method comes later.
+while read -r date method ratio speed; do
+    [ "$method" = topk ] && printf '{"record":"environment","schema":1,"date":"2026-%sT12:00:00Z","git_revision":"%s0123456"}\n' "$date" "$speed"
+    printf '{"record":"summary","schema":1,"file":"%s/old.h5","scope":"model","status":"ok","method":"%s","spec":"%s","ratio":%s,"encode_gbps":%s}\n' \
+        "$date" "$method" "$method" "$ratio" "$speed"
+done >>"$tmp/all.json" <<'END'
+03-01 topk 3 1
+03-01 qsgd 4 2
+01-31 topk 3 4
+01-31 qsgd 5 3
+12-01 topk 3 2
+12-01 fft 8 1
+END
+
 for type in png svg pdf; do
     run plot --type $type -o "$tmp/dir" --force "$tmp/all.json"
     exits 0

@@ -15,6 +15,7 @@ static const struct gcb_plot *const plots[] = {
     &gcb_plot_scaling,         &gcb_plot_exchange,       &gcb_plot_k_min,
     &gcb_plot_t_sparse,        &gcb_plot_kernels,        &gcb_plot_forest,
     &gcb_plot_accuracy_steps,  &gcb_plot_accuracy_bytes, &gcb_plot_accuracy_time,
+    &gcb_plot_history,
 };
 #define PLOTS (sizeof(plots) / sizeof(plots[0]))
 _Static_assert(PLOTS <= GCB_PLOT_MAX, "raise GCB_PLOT_MAX");

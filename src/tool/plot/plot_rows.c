@@ -140,6 +140,8 @@ int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *
     item->env = data->env;
     if (!fill_record(item, row->json, data) || (is_env && !name_file(item, row->json, data)))
         return gcb_diag_nomem(diag, 0, "rows of results");
+    if (!is_env)
+        item->date = gcb_plot_env_of(data, data->env)->date;
     kind->count++;
     return 0;
 }

@@ -11,7 +11,7 @@ extern const struct gcb_plot gcb_plot_histogram, gcb_plot_histogram_log,
 extern const struct gcb_plot gcb_plot_alpha, gcb_plot_staleness; /* plot_replay.c */
 /* each of these is in its own plot_NAME.c */
 extern const struct gcb_plot gcb_plot_throughput, gcb_plot_pareto, gcb_plot_match, gcb_plot_heatmap,
-    gcb_plot_kernels, gcb_plot_forest, gcb_plot_spectrum, gcb_plot_range_codes;
+    gcb_plot_kernels, gcb_plot_forest, gcb_plot_spectrum, gcb_plot_range_codes, gcb_plot_history;
 extern const struct gcb_plot gcb_plot_break_even, gcb_plot_scaling; /* plot_exchange.c */
 extern const struct gcb_plot gcb_plot_exchange;                     /* plot_measured.c */
 extern const struct gcb_plot gcb_plot_k_min, gcb_plot_t_sparse;     /* plot_models.c */
