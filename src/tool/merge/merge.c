@@ -392,7 +392,9 @@ static int check_missing(const struct gcb_merge *m, struct gcb_diag *diag)
     }
     if (missing == 0)
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID, "missing: shard%s %s%s of %" PRIu32 " (from 0)",
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "missing: shard%s %s%s of %" PRIu32
+                        ", numbered from 0: give their results too",
                         missing > 1 ? "s" : "", list, missing > 8 ? ", ..." : "", count);
 }
 
