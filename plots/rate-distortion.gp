@@ -3,7 +3,7 @@ set xlabel 'bits per element, all bytes counted'
 set logscale xy
 set xrange [x_low:x_high]
 set xtics (@x_tics)
-set ylabel 'relative L2 error'
+set ylabel 'relative L2 error' offset (is_text ? 0 : 1), 0
 set yrange [y_low:y_high]
 set format '%g'
 set ytics (@error_tics)
