@@ -6,8 +6,8 @@ here=$(dirname "$0")
 sample=$(realpath "$here/../../datasets/sample.h5")
 traj=${GCBENCH_SHARED:-$here/../../../shared}/data/resnet20_traj.h5
 
-PYTHONPATH=$here/../api python3 -c 'import h5py, draws; draws.xxhash()' || {
-    echo "skipped: needs h5py, NumPy and the xxHash library"
+PYTHONPATH=$here/../api${PYTHONPATH:+:$PYTHONPATH} python3 -c 'import h5py, draws; draws.xxhash()' || {
+    echo "skipped: needs h5py, NumPy, the xxHash library, and a library without sanitizers"
     exit 77
 }
 check "NumPy finds the same" python3 "$here/check_replay_rounds.py" "$GCBENCH" "$sample" --allow-gaps

@@ -17,6 +17,7 @@ cat >same.py <<'PY'
 import json, sys
 def rows(name):
     all = [json.loads(line) for line in open(name)]
+    assert all.pop()["record"] == "answer"
     return all[0], all[1:]
 (_, cpu), (environment, cuda) = rows(sys.argv[1]), rows(sys.argv[2])
 near = len(sys.argv) > 3
