@@ -35,7 +35,7 @@ sed -n '/^    sample.h5: /,/^$/s/^    //p' "$root/README.md" | sed '/^$/d' >show
 check "README shows an example" test "$(wc -l <shown)" -ge 10
 sed '/^note:/d' example >printed
 for f in shown printed; do
-    sed '/^answer:/q' $f | sed 's/ *[0-9.]* ±[0-9?]*%* *[0-9.]* ±[0-9?]*%*$//' >$f.same
+    sed '/^answer:/q' $f | sed 's/ *[-0-9.e]* *±*[0-9?]*%* *[-0-9.e]* ±[0-9?]*%*$//;s/  */ /g' >$f.same
 done
 check "the example is what is printed" diff shown.same printed.same
 finish
