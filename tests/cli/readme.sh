@@ -34,7 +34,7 @@ done <commands
 sed -n '/^    sample.h5: /,/^$/s/^    //p' "$root/README.md" | sed '/^$/d' >shown
 check "README shows an example" test "$(wc -l <shown)" -ge 10
 sed '/^note:/d' example >printed
-for f in shown printed; do
+for f in shown printed; do # up to the first line of the answer, without speeds "11.0 ±2%" and widths of columns
     sed '/^answer:/q' $f | sed 's/ *[-0-9.e]* *±*[0-9?]*%* *[-0-9.e]* ±[0-9?]*%*$//;s/  */ /g' >$f.same
 done
 check "the example is what is printed" diff shown.same printed.same

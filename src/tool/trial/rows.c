@@ -150,7 +150,7 @@ struct all_samples {
     struct samples encode, decode, sum, sum16;
 };
 
-static void put_sums(struct gcb_row *row, const struct gcb_tally *t,
+static void put_sum_times(struct gcb_row *row, const struct gcb_tally *t,
                      const struct all_samples *samples)
 {
     const struct gcb_times sum = gcb_tally_sum(t), sum16 = gcb_tally_sum16(t);
@@ -171,7 +171,7 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
 
     put_seconds(row, e, &t->encode, &samples->encode);
     put_seconds(row, d, &t->decode, &samples->decode);
-    put_sums(row, t, samples);
+    put_sum_times(row, t, samples);
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
     put_stages(row, &t->encode, gcb_rows_encode_stages);
