@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/tool/payoff/payoff_cases.h"
 #include "src/tool/search/answer.h"
 #include "src/tool/trial/copy.h"
 
 bool answer_is_baseline(const struct gcb_method *m)
 {
-    return m->codec == gcb_copy_method.codec || strcmp(m->name, "identity") == 0 ||
-           strcmp(m->name, "fp16") == 0 || strcmp(m->name, "bf16") == 0;
+    return m->codec == gcb_copy_method.codec || gcb_baseline_of(m->name) < GCB_BASELINES;
 }
 
 /* Does the method have a memory unless the user removes it? */

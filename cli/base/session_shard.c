@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/base/session.h"
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
 int session_read_shard(struct session *s, const struct gcb_method *methods, size_t count)
@@ -29,8 +30,13 @@ static bool is_named(const char *option, const char *name, size_t length)
 /* Adds an option to the list, which is sorted by name; options of the same name keep their order. */
 static int add_option(json_t *list, const char *name, size_t length, const char *value)
 {
-    char text[512];
+    const size_t size = length + (value ? strlen(value) : 0) + sizeof("--=");
+    char *text = gcb_alloc(size);
     size_t at = json_array_size(list);
+    int err;
+
+    if (!text)
+        return -1;
 
     for (; at > 0; at--) {
         const char *before = json_string_value(json_array_get(list, at - 1)) + 2;
@@ -38,9 +44,10 @@ static int add_option(json_t *list, const char *name, size_t length, const char 
         if (is_named(before, name, length) || strncmp(before, name, length) < 0)
             break;
     }
-    snprintf(text, sizeof(text), "--%.*s%s%s", (int)length, name, value ? "=" : "",
-             value ? value : "");
-    return json_array_insert_new(list, at, gcb_row_make_text(text));
+    snprintf(text, size, "--%.*s%s%s", (int)length, name, value ? "=" : "", value ? value : "");
+    err = json_array_insert_new(list, at, gcb_row_make_text(text));
+    gcb_free(text);
+    return err;
 }
 
 /* Lists the options of the command line, except --shard and those that only change how results are shown. */

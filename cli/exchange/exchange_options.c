@@ -1,10 +1,9 @@
 #include "cli/exchange/exchange_options.h"
 
-#include <string.h>
-
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
+#include "src/tool/payoff/payoff_cases.h"
 
 static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
                                     "sparse:zeros=0.9", "ar:rho=0.9", NULL};
@@ -57,37 +56,32 @@ const struct opt_row exchange_link_rows[] = {
 };
 /* clang-format on */
 
-static const char *const baselines[] = {"identity", "fp16", "bf16"}; /* sent by all-reduce */
-#define BASELINES (sizeof(baselines) / sizeof(baselines[0]))
-
-/* The place of a method in `baselines`; BASELINES: it is none. */
-static size_t baseline_of(const struct gcb_method *method)
+/* The baseline that a method is; GCB_BASELINES: none. Baselines are sent by all-reduce. */
+static enum gcb_baseline baseline_of(const struct gcb_method *method)
 {
     struct gcb_exchange_params params;
-    size_t i = 0;
 
     gcb_method_exchange(&params, method);
-    while (i < BASELINES && strcmp(baselines[i], method->name) != 0)
-        i++;
-    return params.collective == GCB_COLLECTIVE_ALLREDUCE ? i : BASELINES;
+    return params.collective == GCB_COLLECTIVE_ALLREDUCE ? gcb_baseline_of(method->name)
+                                                         : GCB_BASELINES;
 }
 
 bool exchange_is_baseline(const struct gcb_lane *lane)
 {
-    return baseline_of(&lane->method) < BASELINES;
+    return baseline_of(&lane->method) < GCB_BASELINES;
 }
 
 /* Appends the baselines that are not among the methods. */
 static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
 {
-    bool there[BASELINES + 1] = {false};
+    bool there[GCB_BASELINES + 1] = {false};
     char spec[64];
     int err = 0;
 
     for (size_t i = 0; i < *count; i++)
         there[baseline_of(&(*methods)[i])] = true;
-    for (size_t b = 0; !err && b < BASELINES; b++) {
-        snprintf(spec, sizeof(spec), "%s:collective=allreduce", baselines[b]);
+    for (enum gcb_baseline b = 0; !err && b < GCB_BASELINES; b++) {
+        snprintf(spec, sizeof(spec), "%s:collective=allreduce", gcb_baseline_methods[b]);
         if (!there[b])
             err = opt_methods_append(methods, count, spec, diag);
     }

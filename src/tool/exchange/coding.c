@@ -1,7 +1,6 @@
 #include "src/tool/exchange/coding.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
@@ -54,12 +53,7 @@ static bool same_codec(const struct gcb_method *a, const struct gcb_method *b)
 /* The baseline that the method is when an all-reduce carries it; GCB_BASELINES: none. */
 static enum gcb_baseline baseline_of(const struct gcb_method *method, int collective)
 {
-    static const char *const names[GCB_BASELINES] = {"identity", "fp16", "bf16"};
-    enum gcb_baseline b = 0;
-
-    while (b < GCB_BASELINES && strcmp(names[b], method->name) != 0)
-        b++;
-    return collective == GCB_COLLECTIVE_ALLREDUCE ? b : GCB_BASELINES;
+    return collective == GCB_COLLECTIVE_ALLREDUCE ? gcb_baseline_of(method->name) : GCB_BASELINES;
 }
 
 static const struct gcb_payoff_case *find_case(const struct gcb_coding *c,

@@ -6,6 +6,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/payoff/payoff_cases.h"
 #include "src/tool/rows/row.h"
 
 const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
@@ -43,12 +44,10 @@ bool page_says(const json_t *row, enum gcb_field field, const char *word)
 
 bool page_is_baseline(const json_t *row)
 {
-    static const char *const names[] = {"identity", "fp16", "bf16", "memcpy"};
+    const char *method = gcb_results_text(row, GCB_FIELD_METHOD);
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (page_says(row, GCB_FIELD_METHOD, names[i]))
-            return true;
-    return gcb_results_bool(row, GCB_FIELD_BASELINE);
+    return (method && (gcb_baseline_of(method) < GCB_BASELINES || strcmp(method, "memcpy") == 0)) ||
+           gcb_results_bool(row, GCB_FIELD_BASELINE);
 }
 
 const json_t *page_run_of(const struct page *page, const json_t *row)

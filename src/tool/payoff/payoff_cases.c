@@ -165,10 +165,16 @@ static int read_identity(struct gcb_payoff_case *c, const struct gcb_results_row
     return c->path ? 0 : GCB_E_NOMEM;
 }
 
-bool gcb_payoff_is_baseline(const char *method)
+const char *const gcb_baseline_names[] = {"fp32", "fp16", "bf16"};
+const char *const gcb_baseline_methods[] = {"identity", "fp16", "bf16"};
+
+enum gcb_baseline gcb_baseline_of(const char *method)
 {
-    return strcmp(method, "identity") == 0 || strcmp(method, "fp16") == 0 ||
-           strcmp(method, "bf16") == 0;
+    enum gcb_baseline b = 0;
+
+    while (b < GCB_BASELINES && strcmp(gcb_baseline_methods[b], method) != 0)
+        b++;
+    return b;
 }
 
 /* Adds a case and takes over its texts. Returns GCB_E_NOMEM if memory runs out. */
@@ -183,7 +189,7 @@ static int add_case(struct gcb_payoff_reader *r, const struct gcb_payoff_case *i
     c = &r->items[r->count++].c;
     make_key(key, c, 1);
     c->group = find_number(r->group_index, key, json_object_size(r->group_index));
-    c->baseline = gcb_payoff_is_baseline(c->method);
+    c->baseline = gcb_baseline_of(c->method) < GCB_BASELINES;
     c->copy = find_copy(r->environment, c->threads);
     c->load1 = gcb_results_real(r->environment, GCB_FIELD_LOAD1);
     c->cpus = gcb_results_real(r->environment, GCB_FIELD_CPUS);

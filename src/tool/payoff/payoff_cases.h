@@ -99,8 +99,12 @@ void gcb_payoff_case_fini(struct gcb_payoff_case *c);        /* frees the texts 
 int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size_t count,
                       struct gcb_diag *diag);
 
-/* Is the method identity, fp16 or bf16? */
-bool gcb_payoff_is_baseline(const char *method);
+/* What every method is compared with. */
+enum gcb_baseline { GCB_BASELINE_FP32, GCB_BASELINE_FP16, GCB_BASELINE_BF16, GCB_BASELINES };
+extern const char *const gcb_baseline_names[];   /* "fp32", "fp16", "bf16" */
+extern const char *const gcb_baseline_methods[]; /* "identity", "fp16", "bf16" */
+/* Returns the baseline that a method of this name is; GCB_BASELINES: none. */
+enum gcb_baseline gcb_baseline_of(const char *method);
 
 /* Does a spec of --method name this method with this spec and label? */
 bool gcb_payoff_names(const char *wanted, const char *method, const char *spec, const char *label);

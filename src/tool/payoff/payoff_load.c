@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *const gcb_baseline_names[] = {"fp32", "fp16", "bf16"};
-
 bool gcb_payoff_adding_measured(const struct gcb_payoff_case *c)
 {
     return c->total.value[GCB_PAYOFF_SUM] >= 0.0;

@@ -37,9 +37,6 @@ struct gcb_payoff_scale {
 #define GCB_PAYOFF_BYTES_MISS 0.5
 #define GCB_PAYOFF_TIMES_MISS 0.75 /* larger than for bytes: large messages leave the caches */
 
-enum gcb_baseline { GCB_BASELINE_FP32, GCB_BASELINE_FP16, GCB_BASELINE_BF16, GCB_BASELINES };
-extern const char *const gcb_baseline_names[]; /* "fp32", "fp16", "bf16" */
-
 /* The loads of a method and of the baselines for the same gradient. */
 struct gcb_payoff_loads {
     /* with the medians, and with the ends of their intervals; fitted lines widen an interval by their error */

@@ -77,7 +77,8 @@ static void read_numbers(struct gcb_truth *x, const json_t *row)
     x->reduce = (struct gcb_truth_rounds){gcb_results_real(row, GCB_FIELD_REDUCE_ROUNDS),
                                           gcb_results_real(row, GCB_FIELD_REDUCE_BYTES)};
     x->size_rounds = gcb_results_real(row, GCB_FIELD_SIZE_ROUNDS);
-    x->baseline = strcmp(x->collective, "allreduce") == 0 && gcb_payoff_is_baseline(x->method);
+    x->baseline =
+        strcmp(x->collective, "allreduce") == 0 && gcb_baseline_of(x->method) < GCB_BASELINES;
 }
 
 /* Returns what a usable row must have and this one lacks; NULL: nothing. */

@@ -151,7 +151,7 @@ struct all_samples {
 };
 
 static void put_sum_times(struct gcb_row *row, const struct gcb_tally *t,
-                     const struct all_samples *samples)
+                          const struct all_samples *samples)
 {
     const struct gcb_times sum = gcb_tally_sum(t), sum16 = gcb_tally_sum16(t);
 
