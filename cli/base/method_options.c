@@ -16,6 +16,15 @@ const struct opt_row opt_methods_rows[] = {
     {.name = NULL},
 };
 
+const struct opt_row opt_policy_rows[] = {
+    {.name = "method-for", .metavar = "GLOB=SPEC", .type = OPT_LIST,
+     .offset = offsetof(struct opt_methods, rules),
+     .help = "the method for tensors whose path matches, '*' also matches '/'; repeatable: the first "
+             "glob that matches counts, and --method is for the rest. The results are those of one "
+             "method, called policy"},
+    {.name = NULL},
+};
+
 const struct opt_row opt_nearer_rows[] = {
     {.name = "nearer-than", .metavar = "SPEC", .type = OPT_TEXT,
      .offset = offsetof(struct opt_methods, nearer_than),
@@ -134,6 +143,66 @@ int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt
     }
     *out = methods;
     return 0;
+}
+
+static int check_policy(const struct opt_methods *in, struct gcb_diag *diag)
+{
+    if (in->specs.count > 1)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--method-for makes one policy, and --method is for the rest of its "
+                            "tensors: name one method, not %zu",
+                            in->specs.count);
+    if (in->nearer_than)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--nearer-than compares methods, and --method-for makes a policy of "
+                            "several: leave one out");
+    return 0;
+}
+
+/* Adds the rule of one GLOB=SPEC. */
+static int add_rule(struct gcb_policy *out, const char *text, const struct opt_list *overrides,
+                    bool *used, struct gcb_diag *diag)
+{
+    const size_t n = strcspn(text, "=");
+    struct gcb_method method;
+    char shown[96];
+    char *glob;
+    int err;
+
+    if (n == 0 || !text[n])
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--method-for takes GLOB=SPEC, such as '*bias=fp16', not '%s'",
+                            gcb_escape(shown, sizeof(shown), text));
+    err = resolve_one(&method, text + n + 1, overrides, used, diag);
+    glob = err ? NULL : gcb_strndup(text, n);
+    if (err || !glob)
+        return err ? err : gcb_diag_nomem(diag, n, "a glob");
+    err = gcb_policy_add(out, glob, &method, diag);
+    gcb_free(glob);
+    return err;
+}
+
+int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag)
+{
+    bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
+    int err = used ? check_policy(in, diag) : gcb_diag_nomem(diag, 0, "the methods");
+    struct gcb_method rest;
+
+    for (size_t i = 0; !err && i < in->rules.count; i++)
+        err = add_rule(out, in->rules.items[i], &in->overrides, used, diag);
+    if (!err && in->specs.count) {
+        err = resolve_one(&rest, in->specs.items[0], &in->overrides, used, diag);
+        if (!err)
+            err = gcb_policy_add(out, NULL, &rest, diag);
+    }
+    for (size_t i = 0; !err && 2 * i < in->overrides.count; i++)
+        if (!used[i])
+            err = gcb_diag_set(diag, GCB_E_INVALID,
+                               "--%s: no method of the policy has this parameter, or it has no "
+                               "effect with the method's other values",
+                               in->overrides.items[2 * i]);
+    gcb_free(used);
+    return err;
 }
 
 int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,

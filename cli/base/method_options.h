@@ -3,15 +3,18 @@
 
 #include "cli/base/optparse.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/trial/policy.h"
 
 /* Options that name methods or set their parameters. */
 struct opt_methods {
     struct opt_list specs;
     struct opt_list overrides; /* in turn a key and its value */
+    struct opt_list rules;     /* of --method-for */
     const char *nearer_than;   /* the method that the others are compared with; NULL: none */
 };
 extern const struct opt_row opt_methods_rows[];
 extern const struct opt_row opt_nearer_rows[]; /* --nearer-than */
+extern const struct opt_row opt_policy_rows[]; /* --method-for */
 /* Names of all parameters and complements, of every method and of the memory: name_at of a command's opt_extra.
  * NULL past the end; a name may occur more than once. */
 const char *opt_methods_key_at(size_t i);
@@ -22,6 +25,9 @@ const char *opt_methods_key_at(size_t i);
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         struct gcb_diag *diag);
+/* Makes the policy of --method-for, whose last rule is --method. Call gcb_policy_bind when the source is open, and release
+ * with gcb_policy_fini, also on failure. */
+int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag);
 /* Like opt_methods_resolve, but if no method is named, *out has all methods with their default parameters. */
 int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                        struct gcb_diag *diag);

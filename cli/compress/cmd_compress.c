@@ -47,6 +47,7 @@ static const struct opt_row own_rows[] = {
 struct compress {
     const struct compress_options *o;
     struct session s;
+    struct gcb_policy policy; /* with --method-for: methods[0] stands for it */
     struct gcb_method *methods;
     size_t given, count; /* methods that the user named; all methods, with the baseline */
     enum gcb_field sort;
@@ -65,7 +66,7 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
     int err;
 
     *sort = GCB_FIELD_NONE;
-    if (o->methods.specs.count == 0)
+    if (o->methods.specs.count == 0 && o->methods.rules.count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no method given: add --method fft, for example; "
                             "`gcbench methods` lists them");
@@ -86,21 +87,53 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
     return err || !o->make.output ? err : opt_make_check(&o->make, diag);
 }
 
-/*
- * Finds the methods: the `given` ones that the user named (the one of --nearer-than first), then fp16, unless it was named or --no-baselines is given.
- * `count` counts all of them.
- * Release *out with gcb_free, also on failure.
- */
-static int find_methods(struct gcb_method **out, size_t *given, size_t *count,
-                        const struct compress_options *o, struct gcb_diag *diag)
+/* Refuses options that contradict --method-for. */
+static int check_policy(const struct compress_options *o, struct gcb_diag *diag)
 {
-    const int err = opt_methods_resolve(out, given, &o->methods, diag);
+    if (o->common.message.scope != GCB_SCOPE_TENSOR)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--method-for chooses the method of each tensor, so a message cannot "
+                            "have several: leave out --scope %s",
+                            opt_scopes[o->common.message.scope]);
+    if (o->common.shard.text)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "`gcbench merge` cannot join the results of --method-for: leave out "
+                            "--shard");
+    return 0;
+}
 
-    *count = *given;
-    for (size_t i = 0; !err && i < *given; i++)
-        if (strcmp((*out)[i].name, "fp16") == 0)
+/* Makes the policy of --method-for, which is the only method then. */
+static int make_policy(struct compress *c, struct gcb_diag *diag)
+{
+    int err = check_policy(c->o, diag);
+
+    if (!err)
+        err = opt_policy_resolve(&c->policy, &c->o->methods, diag);
+    for (size_t i = 0; !err && i < c->policy.count; i++)
+        session_drop_memory(&c->s, "compress", &c->policy.rules[i].method, 1);
+    if (err)
+        return err;
+    c->methods = gcb_alloc_array(1, sizeof(*c->methods));
+    c->given = 1;
+    return c->methods ? gcb_policy_method(&c->methods[0], &c->policy, diag)
+                      : gcb_diag_nomem(diag, sizeof(*c->methods), "the methods");
+}
+
+/* Finds the methods: the `given` ones that the user named (the one of --nearer-than first), then fp16, unless it was named or
+ * --no-baselines is given. `count` counts all of them. */
+static int find_methods(struct compress *c, struct gcb_diag *diag)
+{
+    const struct opt_methods *named = &c->o->methods;
+    const int err = named->rules.count ? make_policy(c, diag)
+                                       : opt_methods_resolve(&c->methods, &c->given, named, diag);
+
+    c->count = c->given;
+    for (size_t i = 0; !err && i < c->given; i++)
+        if (strcmp(c->methods[i].name, "fp16") == 0)
             return 0;
-    return err || o->lines.no_baselines ? err : opt_methods_append(out, count, "fp16", diag);
+    return err || c->o->lines.no_baselines
+               ? err
+               : opt_methods_append(&c->methods, &c->count, "fp16", diag);
 }
 
 static int resolve_options(struct compress *c, struct gcb_diag *diag)
@@ -108,7 +141,7 @@ static int resolve_options(struct compress *c, struct gcb_diag *diag)
     int err = check_options(&c->sort, c->o, diag);
 
     if (!err)
-        err = find_methods(&c->methods, &c->given, &c->count, c->o, diag);
+        err = find_methods(c, diag);
     if (err)
         return err;
     session_drop_memory(&c->s, "compress", c->methods, c->count);
@@ -131,9 +164,11 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
     if (!err)
         err = gcb_container_note(c->keep, "gcbench_version", gcb_version(), diag);
     if (!err)
-        err = gcb_container_note(c->keep, "method",
-                                 gcb_method_spec(spec, sizeof(spec), &c->methods[0], GCB_SPEC_FULL),
-                                 diag);
+        err = gcb_container_note(
+            c->keep, "method",
+            c->policy.text ? c->policy.text
+                           : gcb_method_spec(spec, sizeof(spec), &c->methods[0], GCB_SPEC_FULL),
+            diag);
     return err;
 }
 
@@ -193,10 +228,12 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
     struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
+    const struct gcb_method *const *by_tensor[2] = {c->policy.by_tensor}; /* the policy and fp16 */
     int err = create_results(c, diag);
 
     if (err)
         return err;
+    config.by_tensor = c->policy.count ? by_tensor : NULL;
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
     config.keep = c->keep;
     config.trial.check_sums = true;
@@ -237,6 +274,7 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
         .methods = c->methods,
         .given = c->given,
         .result = &c->result,
+        .policy = c->policy.count ? &c->policy : NULL,
         .groups = wants_groups(c) ? &c->groups : NULL,
         .losses = wants_losses(c) ? c->losses : NULL,
         .sort = c->sort,
@@ -304,6 +342,7 @@ static void release_all(struct compress *c)
     gcb_groups_fini(&c->groups);
     gcb_container_destroy(c->keep);
     session_close(&c->s);
+    gcb_policy_fini(&c->policy);
     gcb_free(c->methods);
 }
 
@@ -323,11 +362,14 @@ static int compress_run(const void *options, const struct opt_list *operands,
         err = session_open_input(&c.s);
     if (!err)
         err = gcb_shard_layout(&c.s.layout, c.s.source, &c.s.shard, ctx->diag);
+    if (!err && c.policy.count)
+        err = gcb_policy_bind(&c.policy, c.s.source, ctx->diag);
     interrupt_catch();
     if (!err)
         err = open_output(&c, ctx->diag);
     if (!err)
         err = session_start_measured_report(&c.s, GCB_RESULT_RECORDS);
+    c.s.setting.policy = c.policy.count ? &c.policy : NULL;
     if (!err)
         err = run_methods(&c, ctx->diag);
     if (!err)
@@ -338,6 +380,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
 
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct compress_options, methods),
+    OPT_GROUP("Methods", opt_policy_rows, struct compress_options, methods),
     OPT_GROUP("Methods", opt_nearer_rows, struct compress_options, methods),
     SESSION_GROUPS(struct compress_options),
     OPT_GROUP("Running", opt_shard_rows, struct compress_options, common.shard),
@@ -360,7 +403,8 @@ const struct cmd cmd_compress = {
                 "  gcbench compress --method fft --theta 0.9 --scope model gradients.h5\n"
                 "  gcbench compress --method qsgd:bits=4 -o messages.h5 gradients.h5\n"
                 "  gcbench compress --method qsgd --device cuda -o messages.h5 gradients.h5\n"
-                "  gcbench compress --method topk --per tensor --sort rel_l2 gradients.h5\n",
+                "  gcbench compress --method topk --per tensor --sort rel_l2 gradients.h5\n"
+                "  gcbench compress --method topk-range --method-for '*bias=fp16' gradients.h5\n",
     .details =
         "Each message is encoded, decoded from its own bytes, and compared with the input.\n"
         "It is timed after one run to warm up, at least twice: until the medians are known to 10 "

@@ -101,6 +101,12 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
     return out_table(report, table, diag);
 }
 
+/* Does each line name the method that a policy has for its tensor? */
+static bool names_rules(const struct compress_view *v)
+{
+    return v->policy && (v->groups->per == GCB_PER_TENSOR || v->groups->per == GCB_PER_MESSAGE);
+}
+
 /* Adds the columns that identify a line's group; returns how many. */
 static size_t group_columns(struct gcb_table_column *columns, const struct compress_view *v)
 {
@@ -113,7 +119,7 @@ static size_t group_columns(struct gcb_table_column *columns, const struct compr
         columns[n++] = (struct gcb_table_column){.title = "worker"};
     if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
         columns[n++] = (struct gcb_table_column){.title = "tensor", .elastic = true};
-    if (v->given > 1)
+    if (v->given > 1 || names_rules(v))
         columns[n++] = (struct gcb_table_column){.title = "method", .elastic = true};
     return n;
 }
@@ -132,7 +138,11 @@ static void add_group(struct gcb_table *table, const struct compress_view *v,
         gcb_table_cell(table, text);
     if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
         gcb_table_cell(table, gcb_escape(text, sizeof(text), g->name));
-    if (v->given > 1)
+    if (names_rules(v))
+        gcb_table_cell(table, gcb_method_spec(text, sizeof(text),
+                                              &gcb_policy_rule(v->policy, g->name)->method,
+                                              GCB_SPEC_LABEL));
+    else if (v->given > 1)
         gcb_table_cell(table, short_label(text, sizeof(text), v, method));
 }
 
@@ -270,6 +280,8 @@ int compress_show(const struct compress_view *v, const struct out_report *report
         err = show_totals(v, report, diag);
     if (err)
         return err;
+    if (v->policy)
+        opt_wrap(report->out, v->policy->text, fprintf(report->out, "policy:"), 2);
     for (size_t m = 0; v->losses && m < v->given; m++)
         print_loss(v, m, report->out);
     err = out_nearer(report, v->methods, v->given, v->result, diag);

@@ -4,12 +4,14 @@
 #include "cli/base/output.h"
 #include "src/tool/trial/groups.h"
 #include "src/tool/trial/losses.h"
+#include "src/tool/trial/policy.h"
 
 /* The results of a run that `compress` prints as tables and notes, below the heading. */
 struct compress_view {
     const struct gcb_method *methods; /* in the order of `result` */
     size_t given; /* number of methods that the user named; the others are baselines */
     const struct gcb_run_result *result;
+    const struct gcb_policy *policy; /* of methods[0]; NULL: none */
     const struct gcb_groups *groups; /* results by group; NULL without --per */
     const struct gcb_losses *losses; /* NULL: losses are not shown */
     enum gcb_field sort;             /* field to sort by; GCB_FIELD_NONE: keep the order given */

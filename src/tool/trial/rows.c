@@ -242,6 +242,23 @@ static struct samples summed_samples(const struct gcb_sample_sums *s,
                             s->count};
 }
 
+/* Writes the options that give the policy; of a result only the rule for its tensor. */
+static void put_policy(struct gcb_row *row, const struct gcb_rows_setting *s,
+                       const struct gcb_method *method, const struct gcb_run_trial *trial)
+{
+    const bool applies = s->policy && gcb_policy_is(method);
+    char rule[2048];
+
+    if (!applies || (trial && trial->plan->dense))
+        gcb_row_null(row, GCB_FIELD_POLICY);
+    else if (!trial)
+        gcb_row_text(row, GCB_FIELD_POLICY, s->policy->text);
+    else
+        gcb_row_text(row, GCB_FIELD_POLICY,
+                     gcb_policy_rule_text(rule, sizeof(rule),
+                                          gcb_policy_rule(s->policy, trial->first->path)));
+}
+
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial)
 {
@@ -261,6 +278,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
     put_tally(row, setting, method, &trial->tally);
     put_times(row, setting, &trial->tally, &samples);
+    put_policy(row, setting, method, trial);
     gcb_row_u64(row, GCB_FIELD_MESSAGE, trial->plan->number);
     gcb_rows_put_sums(row, &trial->tally);
 }
@@ -313,6 +331,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
     }
     put_tally(row, setting, method, &total->tally);
     put_times(row, setting, &total->tally, &samples);
+    put_policy(row, setting, method, NULL);
     gcb_rows_put_sums(row, &total->tally);
 }
 

@@ -2,6 +2,7 @@
 #define SRC_TOOL_TRIAL_ROWS_H
 
 #include "src/tool/rows/row.h"
+#include "src/tool/trial/policy.h"
 #include "src/tool/trial/run.h"
 
 /* Makes rows of results (docs/rows.md) from tallies. A row has all fields of its record; those that do not apply or were
@@ -14,6 +15,7 @@ struct gcb_rows_setting { /* common to all rows of a run */
     const char *suite;                    /* NULL: none */
     const char *cache;                    /* "warm" or "cold"; NULL: not controlled */
     bool without_samples;                 /* leave out the samples */
+    const struct gcb_policy *policy;      /* that of the run's gcb_policy_method; NULL: none */
     const struct gcb_method *nearer_than; /* the reference of a run with `compare`; NULL: none */
 };
 

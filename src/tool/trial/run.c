@@ -208,19 +208,29 @@ int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t
     return 0;
 }
 
+/* The method that encodes a message for methods[r->method]. */
+static const struct gcb_method *method_for(const struct run *r, const struct gcb_message_plan *plan)
+{
+    const struct gcb_run_config *c = r->config;
+
+    if (!c->by_tensor || !c->by_tensor[r->method])
+        return &c->methods[r->method];
+    return c->by_tensor[r->method][plan->pieces[0].tensor];
+}
+
 /* Adds the names of method and message to an error. The error ends the run, or with carry_on only the method. */
 static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
     struct gcb_diag *failure = &r->result->totals[r->method].failure;
+    const struct gcb_message_plan *plan = r->span->in[r->from + r->bench.at].plan;
 
-    gcb_plan_explain(err, c->methods[r->method].name, r->span->in[r->from + r->bench.at].plan,
-                     c->source, diag);
+    gcb_plan_explain(err, method_for(r, plan)->name, plan, c->source, diag);
     if (!c->carry_on)
         return err;
     *failure = diag ? *diag : (struct gcb_diag){0};
     failure->status = err;
-    r->result->totals[r->method].failed_at = r->span->in[r->from + r->bench.at].plan->number;
+    r->result->totals[r->method].failed_at = plan->number;
     return 0;
 }
 
@@ -277,13 +287,15 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
 static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    const struct gcb_method *method = &c->methods[r->method];
     const struct gcb_trial_input *in = &r->span->in[r->from];
+    const struct gcb_method *method = method_for(r, in->plan);
     const struct gcb_trial_taker taker = {on_trial, r};
     double weight = 0.0;
     int err;
 
-    *count = gcb_trial_group(&r->bench, method, in, r->span->count - r->from);
+    for (*count = 1; *count < r->span->count - r->from && method_for(r, in[*count].plan) == method;)
+        ++*count;
+    *count = gcb_trial_group(&r->bench, method, in, *count);
     for (size_t i = 0; i < *count; i++)
         weight += gcb_run_weight(in[i].plan);
     if (r->budget) /* encode and decode each get half, except what sums get */

@@ -17,6 +17,9 @@ struct gcb_run_config {
     bool sharded; /* the layout is a shard, which may be empty (src/tool/dump/shard.h) */
     const struct gcb_method *methods; /* method_count */
     size_t method_count;
+    /* NULL: none. If by_tensor[i] is not NULL, it has the method of each tensor of the source, which encodes instead of
+     * methods[i] (gcb_policy.by_tensor). Messages must then cover one tensor each. */
+    const struct gcb_method *const *const *by_tensor;
     struct gcb_trial_config trial; /* timing.stop is taken from the observer */
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;

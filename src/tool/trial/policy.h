@@ -1,0 +1,42 @@
+#ifndef SRC_TOOL_TRIAL_POLICY_H
+#define SRC_TOOL_TRIAL_POLICY_H
+
+#include "src/lib/codec/method.h"
+#include "src/tool/dump/source.h"
+
+/*
+ * A policy chooses the method of each tensor by its path: that of the first rule whose glob matches. Messages must cover one
+ * tensor each.
+ */
+struct gcb_rule {
+    char *glob; /* owned; NULL: all tensors, as --method means it */
+    struct gcb_method method;
+};
+
+struct gcb_policy {
+    struct gcb_rule *rules; /* `count`; owned */
+    size_t count, cap;
+    char *text; /* set by gcb_policy_method: "--method-for 'GLOB=SPEC' --method SPEC" */
+    const struct gcb_method **by_tensor; /* set by gcb_policy_bind: the method of each tensor of the
+                                            source */
+};
+
+/* Adds a rule, with a copy of the glob. */
+int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_method *method,
+                   struct gcb_diag *diag);
+
+/* After the last rule: writes the text, and makes a method that names the policy in rows and tables: "policy:rules=3". Its
+ * full spec also has a hash of the rules. It cannot encode. */
+int gcb_policy_method(struct gcb_method *out, struct gcb_policy *p, struct gcb_diag *diag);
+bool gcb_policy_is(const struct gcb_method *m);
+
+/* Finds the method of each tensor, after the last rule. GCB_E_INVALID: a glob matches no tensor, or no rule matches a tensor. */
+int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struct gcb_diag *diag);
+void gcb_policy_fini(struct gcb_policy *p); /* zeroed is fine */
+
+/* The rule for the tensor with this path, or NULL. */
+const struct gcb_rule *gcb_policy_rule(const struct gcb_policy *p, const char *path);
+/* Writes a rule as "GLOB=SPEC", cut to `size` bytes. Returns out. */
+char *gcb_policy_rule_text(char *out, size_t size, const struct gcb_rule *rule);
+
+#endif

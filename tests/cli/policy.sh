@@ -1,0 +1,107 @@
+#!/bin/sh
+# --method-for: a method for each tensor.
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$(realpath "$0")")
+sample=$(realpath "$here/../../datasets/sample.h5")
+one="--step 400 --worker 0"
+set -f # options have globs
+
+# ---- each tensor's message is that of its method ----
+rows() { # FILE OPTIONS...
+    to=$1
+    shift
+    run compress --no-baselines --repeat 2 --format json "$@" $one "$sample"
+    exits 0
+    cp "$out" "$tmp/$to"
+}
+rows policy.json --method-for '*bias=fp16' --method-for 'layers.1*=dct-range:bits=6' --method topk --theta 0.9
+rows bias.json --method fp16
+rows one.json --method dct-range:bits=6,theta=0.9
+rows rest.json --method topk:theta=0.9
+check "bytes and errors of every tensor and in all" python3 -c "
+import fnmatch, json
+def read(name):
+    rows = [json.loads(line) for line in open('$tmp/' + name)]
+    return ({row['tensor']: row for row in rows if row['record'] == 'result'},
+            [row for row in rows if row['record'] == 'summary'])
+rules = [('*bias', 'bias.json', '*bias=fp16'), ('layers.1*', 'one.json', 'layers.1*=dct-range:theta=0.9,bits=6'),
+         ('*', 'rest.json', '*=topk:theta=0.9')]
+alone = {name: read(name)[0] for _, name, _ in rules}
+rows, (total,) = read('policy.json')
+used, errors, squares = set(), 0.0, 0.0
+for tensor, row in rows.items():
+    glob, name, text = next(rule for rule in rules if fnmatch.fnmatchcase(tensor, rule[0]))
+    other = alone[name][tensor]
+    used.add(glob)
+    assert row['policy'] == text and other['policy'] is None, (tensor, row['policy'])
+    assert row['method'] == 'policy' and row['spec'] == total['spec'], row['spec']
+    assert all(row[key] == other[key] for key in ('wire_bytes', 'index_bytes', 'rel_l2', 'kept')), tensor
+    errors += other['sums']['error_squares']
+    squares += other['sums']['input_squares']
+assert len(used) == 3 and len(rows) == total['messages'] > 20, used
+assert total['wire_bytes'] == sum(row['wire_bytes'] for row in rows.values())
+assert abs(total['rel_l2'] - (errors / squares) ** 0.5) < 1e-12, total['rel_l2']
+assert total['policy'] == \"--method-for '*bias=fp16' --method-for 'layers.1*=dct-range:theta=0.9,bits=6' --method topk:theta=0.9\"
+assert total['params']['rules'] == 3 and total['collectives'] == ['allgather'], total['params']"
+rows other.json --method-for '*bias=bf16' --method-for 'layers.1*=dct-range:bits=6' --method topk --theta 0.9
+check "another policy has another spec" sh -c "
+    ! grep -q \"\$(grep -o 'policy:rules=3,id=[0-9]*' '$tmp/policy.json' | head -1)\" '$tmp/other.json'"
+
+# ---- the table ----
+run compress --method-for '*bias=fp16' --method topk --per tensor $one "$sample"
+exits 0
+prints 'policy:rules=2'
+prints "policy: --method-for '*bias=fp16' --method topk:theta=0.85"
+check "which method each tensor has" sh -c "
+    grep -q '^bn.bias  *fp16 ' '$out' && grep -q 'topk:theta=0.85 ' '$out' && ! grep -qE '.{81}' '$out'"
+
+# ---- messages ----
+run compress --method-for '*bias=identity' --method fp16 -o "$tmp/messages.h5" $one "$sample"
+exits 0
+run decompress "$tmp/messages.h5" -o "$tmp/back.h5"
+exits 0
+check "decompressed" python3 -c "
+import h5py, numpy
+kept = {}
+def compare(name, item):
+    if isinstance(item, h5py.Dataset):
+        want = h5py.File('$sample')[name][:]
+        kept[name.endswith('bias')] = kept.get(name.endswith('bias'), True) and (item[:] == want).all()
+        assert numpy.allclose(item[:], want, rtol=1e-3, atol=1e-7), name
+h5py.File('$tmp/back.h5').visititems(compare)
+assert kept == {True: True, False: False}, kept
+assert '--method fp16' in h5py.File('$tmp/messages.h5').attrs['method'].decode()"
+
+# ---- called wrongly ----
+run compress --method-for '*bias=fp16' --method-for 'convv*=topk' --method fft "$sample"
+exits 2
+says "--method-for convv*: no tensor matches"
+run compress --method-for '*bias=fp16' "$sample"
+exits 2
+says "no --method-for matches the tensor bn.weight: add --method"
+for bad in '*bias' '=fp16' ''; do
+    run compress --method-for "$bad" --method fft "$sample"
+    exits 2
+    says "--method-for takes GLOB=SPEC"
+done
+run compress --method-for '*bias=fp17' "$sample"
+exits 2
+says "did you mean 'fp16'?"
+run compress --method-for '*=fp16' --scope model "$sample"
+exits 2
+says "leave out --scope model"
+run compress --method-for '*=fp16' --shard 0/2 "$sample"
+exits 2
+says "--shard"
+run compress --method-for '*=fp16' --method topk --method fft "$sample"
+exits 2
+says "name one method, not 2"
+run compress --method-for '*=fp16' --nearer-than topk "$sample"
+exits 2
+says "--nearer-than"
+run compress --method-for '*=fp16' --theta 0.5 "$sample"
+exits 2
+says "--theta: no method of the policy has this parameter"
+
+finish
