@@ -25,6 +25,12 @@ compile_example() { # README EXAMPLE_C
     [[ -n $line ]] && cd /tmp && eval "${line/tests\/api\/example.c/$2}"
 }
 
+# README's example on NumPy arrays.
+python_example() { # README
+    sed -n '/^    import gcbench$/,/^[^ ]/s/^    //p' "$1" >/tmp/example.py
+    python3 /tmp/example.py
+}
+
 use() { # WHAT SHARE README EXAMPLE_C
     local what=$1 share=$2 readme=$3 example=$4
     hash -r
@@ -52,8 +58,12 @@ check 'the packages link only what they depend on' bash -c \
 check 'apt installs gcbench-mpi' apt-get -qq install -y --no-install-recommends /tmp/try/gcbench-mpi_*.deb
 check 'gcbench-mpi: two ranks' env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=/bin/false \
     mpirun --oversubscribe -n 2 gcbench-mpi --method topk /usr/share/gcbench/datasets/sample.h5
+check 'apt installs python3-gcbench' apt-get -qq install -y --no-install-recommends python3-numpy /tmp/try/python3-gcbench_*.deb
+check "README's Python example" python_example /usr/share/doc/gcbench/README.md
+check 'the example encoded, added and decoded' grep -q 'bytes; norm of the mean' /tmp/said
+check 'Python uses the library of libgcbench0' python3 -c 'import gcbench; assert gcbench.lib._name == "libgcbench.so.0"'
 cp /usr/share/doc/gcbench/README.md /usr/share/doc/libgcbench-dev/examples/example.c /tmp
-check 'apt removes them' apt-get -qq purge -y gcbench gcbench-mpi libgcbench0 libgcbench-dev
+check 'apt removes them' apt-get -qq purge -y gcbench gcbench-mpi libgcbench0 libgcbench-dev python3-gcbench
 check 'and leaves nothing' bash -c '! find /usr /etc -iname "*gcbench*" | grep .'
 
 check 'this root has no dpkg-dev' bash -c '! command -v dpkg-architecture'
