@@ -1,0 +1,152 @@
+"""Local SGD with compressed messages: workers train by themselves, and exchange what changed every H steps (DiLoCo).
+
+    outer = gcbench.outer.Outer("qgz:bits=4", model=model, inner_steps=10)
+    for batch in batches:
+        loss_of(model, batch).backward()
+        optimizer.step()                # this worker's own
+        optimizer.zero_grad()
+        outer.step()                    # in each tenth call: the exchange
+
+The model is not a DistributedDataParallel module. docs/training.md says more.
+"""
+from datetime import timedelta
+from typing import Any, Callable, Dict, List, Optional
+
+import torch
+import torch.distributed as dist
+
+from ._exchange import Exchange
+from ._transport import Transport
+
+__all__ = ["Outer", "nesterov"]
+
+
+def nesterov(anchor: List[torch.Tensor]) -> torch.optim.Optimizer:
+    """DiLoCo's outer optimizer."""
+    return torch.optim.SGD(anchor, 0.7, momentum=0.9, nesterov=True)
+
+
+class Outer:
+    """What one worker keeps for local SGD. All workers get the same weights after each exchange.
+
+    spec           a method, "name:key=value,..." (docs/codecs/index.md)
+    model          the module that this worker trains; all workers begin with the weights of rank 0
+    inner_steps    H: calls of step() for each exchange
+    optimizer      makes the outer optimizer of a list of tensors, whose .grad is the workers' mean pseudo-gradient: the
+                   weights before the inner steps minus those after them
+    per            "model": one message; "tensor": one for each parameter. Default: "model", but "tensor" for powersgd
+    dumper         a gcbench.dump.GradientDumper of the model: records this worker's pseudo-gradients, step n is exchange n
+    process_group  a gloo group that nothing else uses; default: a new one of all ranks
+    threads, seed  as in gcbench.Encoder
+    timeout        seconds to wait for another worker; only for the default process_group
+
+    Only float32 parameters on the CPU. Buffers, such as batch norm's statistics, stay each worker's own.
+    """
+
+    def __init__(self, spec: str, *, model: torch.nn.Module, inner_steps: int,
+                 optimizer: Callable[[List[torch.Tensor]], torch.optim.Optimizer] = nesterov, per: Optional[str] = None,
+                 dumper: Any = None, process_group: Any = None, threads: int = 1, seed: int = 1,
+                 timeout: float = 600.0) -> None:
+        if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+            raise TypeError("model is a DistributedDataParallel module, which exchanges gradients in each step: give the "
+                            "module itself")
+        if per not in (None, "model", "tensor"):
+            raise ValueError(f"per={per!r}: choose model or tensor")
+        if inner_steps < 1:
+            raise ValueError(f"inner_steps={inner_steps}: at least 1")
+        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        for name, p in named:
+            if p.dtype is not torch.float32 or p.device.type != "cpu":
+                raise TypeError(f"{name} is {p.dtype} on {p.device}: only float32 on the CPU is supported")
+        self.inner_steps, self.calls, self.exchanges = inner_steps, 0, 0
+        self._dumper, self._weights = dumper, [p for _, p in named]
+        self._transport = Transport(process_group or dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout)))
+        for p in self._weights:
+            dist.broadcast(p.detach(), 0, group=self._transport.group)
+        self._anchor = [p.detach().clone().requires_grad_() for p in self._weights]
+        self._optimizer = optimizer(self._anchor)
+        self._sizes = [p.numel() for p in self._weights]
+        alone = per == "tensor" or (per is None and spec.startswith("powersgd"))
+        shapes = [tuple(p.shape) or (1,) for p in self._weights] if alone else [(sum(self._sizes),)]
+        paths = [name for name, _ in named] if alone else ["model"]
+        self._messages = [Exchange(spec, torch.Size(shape).numel(), worker=self._transport.rank,
+                                   workers=self._transport.world, path=path, shape=shape, threads=threads, seed=seed,
+                                   nonfinite="raw") for path, shape in zip(paths, shapes)]
+
+    @property
+    def wire_bytes(self) -> float:
+        """Bytes of this worker's messages so far."""
+        return self._transport.wire_bytes
+
+    @property
+    def link_bytes(self) -> float:
+        """Bytes that this worker has put on its link so far."""
+        return self._transport.link_bytes
+
+    def step(self) -> bool:
+        """Call it after each step of the inner optimizer. Returns whether the workers exchanged."""
+        self.calls += 1
+        if self.calls % self.inner_steps:
+            return False
+        with torch.no_grad():
+            changes = [anchor - p for anchor, p in zip(self._anchor, self._weights)]
+        if self._dumper is not None:
+            self._dump(changes)
+        mean = self._exchange(torch.cat([change.flatten() for change in changes]))
+        for anchor, part in zip(self._anchor, mean.split(self._sizes)):
+            anchor.grad = part.view_as(anchor)
+        self._optimizer.step()
+        with torch.no_grad():
+            for anchor, p in zip(self._anchor, self._weights):
+                p.copy_(anchor)
+        self.exchanges += 1
+        return True
+
+    def _exchange(self, x: torch.Tensor) -> torch.Tensor:
+        """The workers' mean."""
+        mean = torch.empty_like(x)
+        sizes = [message.n for message in self._messages]
+        for number, (message, part, out) in enumerate(zip(self._messages, x.split(sizes), mean.split(sizes))):
+            message.begin(self.exchanges, part)
+            round_ = 0
+            while True:
+                sending = message.next()
+                if sending is None:
+                    break
+                for worker, data in enumerate(self._transport.move(sending, (number, round_))):
+                    message.receive(worker, data)
+                round_ += 1
+            message.finish(out)
+        return mean
+
+    def _dump(self, changes: List[torch.Tensor]) -> None:
+        """The dumper records .grad."""
+        kept = [p.grad for p in self._weights]
+        for p, change in zip(self._weights, changes):
+            p.grad = change
+        self._dumper.step()
+        for p, grad in zip(self._weights, kept):
+            p.grad = grad
+
+    def state_dict(self) -> Dict[str, Any]:
+        """What this worker keeps: save it on every worker, between two calls of step(), beside the model's weights and the
+        inner optimizer."""
+        states = []
+        for message in self._messages:
+            state = message.save()
+            kept = torch.frombuffer(bytearray(state["kept"]), dtype=torch.uint8) if state["kept"] else \
+                torch.empty(0, dtype=torch.uint8)  # tensors, because torch.load takes no bytes
+            states.append({**{key: torch.frombuffer(state[key], dtype=torch.float32) for key in ("residual", "momentum")},
+                           "counters": state["counters"], "kept": kept})
+        return {"calls": self.calls, "exchanges": self.exchanges, "anchor": [a.detach().clone() for a in self._anchor],
+                "optimizer": self._optimizer.state_dict(), "messages": states}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Puts back what this worker's state_dict() gave; the model needs its own weights too."""
+        self.calls, self.exchanges = state["calls"], state["exchanges"]
+        with torch.no_grad():
+            for anchor, saved in zip(self._anchor, state["anchor"]):
+                anchor.copy_(saved)
+        self._optimizer.load_state_dict(state["optimizer"])
+        for message, saved in zip(self._messages, state["messages"]):
+            message.restore(saved)

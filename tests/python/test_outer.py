@@ -1,0 +1,125 @@
+"""gcbench.outer: local SGD with two ranks on this machine (this file is also the program of a rank)."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+np = pytest.importorskip("numpy")
+torch = pytest.importorskip("torch")
+h5py = pytest.importorskip("h5py")
+if not torch.distributed.is_available():
+    pytest.skip("torch has no torch.distributed", allow_module_level=True)
+
+import torch.distributed as dist
+from torch import nn
+
+import gcbench.outer
+from gcbench.dump import GradientDumper
+
+WORLD = 2
+PLAIN = {"optimizer": lambda anchor: torch.optim.SGD(anchor, 1.0)}
+
+
+class Run:
+    """Workers whose first weights differ."""
+
+    def __init__(self, spec, inner_steps, **options):
+        torch.manual_seed(5 + dist.get_rank())
+        self.model = nn.Sequential(nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 4))
+        self.outer = gcbench.outer.Outer(spec, model=self.model, inner_steps=inner_steps, **options) if spec else None
+        self.wrapped = self.model if spec else nn.parallel.DistributedDataParallel(self.model)
+        self.inner = torch.optim.SGD(self.model.parameters(), 0.1)
+
+    def steps(self, first, last):
+        for step in range(first, last):
+            x = torch.randn(8, 40, generator=torch.Generator().manual_seed(10 * step + dist.get_rank()))
+            self.inner.zero_grad()
+            (self.wrapped(x) - x[:, :4]).square().mean().backward()
+            self.inner.step()
+            if self.outer:
+                self.outer.step()
+        return self
+
+    def values(self):
+        return torch.cat([p.detach().flatten() for p in self.model.parameters()])
+
+
+def gathered(x):
+    rows = [torch.empty_like(x) for _ in range(WORLD)]
+    dist.all_gather(rows, x)
+    return rows
+
+
+def as_ddp(folder):
+    """H = 1 and plain SGD outside is DistributedDataParallel; with H = 2 it is not, and workers differ in between."""
+    begin, ddp = Run(None, 0).values(), Run(None, 0).steps(0, 6).values()
+    far = lambda run: float((run.values() - ddp).norm() / (ddp - begin).norm())
+    one = Run("identity", 1, **PLAIN).steps(0, 6)
+    assert far(one) < 1e-5, far(one)
+    assert far(Run("identity", 1).steps(0, 6)) > 1e-2  # DiLoCo's outer optimizer
+    two = Run("identity", 2, **PLAIN).steps(0, 6)
+    assert far(two) > 1e-4 and torch.equal(*gathered(two.values())), far(two)
+    assert not torch.equal(*gathered(two.steps(6, 7).values()))
+    assert two.outer.exchanges == 3 and two.outer.wire_bytes == 3 * 4 * len(ddp) == two.outer.link_bytes
+    print("ok: as DDP")
+
+
+def methods(folder):
+    for spec, options in (("topk:theta=0.9,memory=ef", {}), ("qgz:bits=4,memory=ef", {}), ("powersgd:rank=2,memory=ef", {}),
+                          ("qsgd:collective=allreduce", {"per": "tensor"})):
+        whole = Run(spec, 2, **options).steps(0, 5)
+        path = folder / f"checkpoint_{dist.get_rank()}"
+        torch.save([whole.model.state_dict(), whole.outer.state_dict()], path)
+        again = Run(spec, 2, **options).steps(0, 1)
+        saved = torch.load(path)
+        again.model.load_state_dict(saved[0])
+        again.outer.load_state_dict(saved[1])
+        assert torch.equal(whole.steps(5, 8).values(), again.steps(5, 8).values()), spec
+        assert torch.equal(*gathered(whole.values())), spec
+        assert whole.outer.wire_bytes < 0.6 * 4 * 4 * len(whole.values()), spec
+        print("ok: resumed:", spec)
+
+
+def dump(folder):
+    run = Run("identity", 3, **PLAIN)
+    run.outer._dumper = GradientDumper(run.model, str(folder / "changes"), steps="0-1", worker=dist.get_rank(), workers=WORLD)
+    before = run.values()
+    run.steps(0, 3)
+    own = h5py.File(folder / f"changes_step000000_rank{dist.get_rank()}.h5")[f"step_000000/worker_{dist.get_rank()}"]
+    change = torch.cat([torch.from_numpy(own[name][()]).flatten() for name, _ in run.model.named_parameters()])
+    dist.all_reduce(change)
+    assert torch.allclose(before - change / WORLD, run.values(), atol=1e-6)
+    run.steps(3, 6)
+    assert (folder / f"changes_step000001_rank{dist.get_rank()}.h5").exists()
+    print("ok: dumped")
+
+
+def refusals(folder):
+    model = nn.Linear(2, 2)
+    for error, text, options in ((TypeError, "DistributedDataParallel", {"model": nn.parallel.DistributedDataParallel(model)}),
+                                 (ValueError, "at least 1", {"model": model, "inner_steps": 0}),
+                                 (ValueError, "choose model or tensor", {"model": model, "per": "bucket"}),
+                                 (TypeError, "only float32", {"model": nn.Linear(2, 2).double()}),
+                                 (gcbench.Error, "nosuch", {"model": model, "spec": "nosuch"})):
+        with pytest.raises(error, match=text):
+            gcbench.outer.Outer(**{"spec": "identity", "inner_steps": 1, **options})
+    print("ok: refused")
+
+
+def test_two_ranks(tmp_path):
+    ranks = [subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) for rank in range(WORLD)]
+    said = [rank.communicate(timeout=200)[0] for rank in ranks]
+    for rank, text in zip(ranks, said):
+        assert rank.returncode == 0, text
+        assert text.count("ok: ") == 7, text
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}/meeting", rank=int(sys.argv[1]), world_size=WORLD)
+    for scenario in (as_ddp, methods, dump, refusals):
+        scenario(Path(sys.argv[2]))
