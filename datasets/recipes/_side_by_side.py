@@ -24,6 +24,8 @@ class Network:
 
     task: Task
     shapes: Shapes = {}
+    adam = False  # trained with AdamW, not with SGD
+    clip = False  # gradients are clipped at norm 1
 
     def __init__(self, workers: int, seed: int = 0) -> None:
         self.workers = workers
@@ -143,6 +145,7 @@ class ResNet8(Network):
 class ByteGPT(Network):
     """GPT-2's blocks on bytes of text: 2 blocks, width 64, 4 heads, 133,440 parameters."""
 
+    adam = clip = True
     width, heads, length, vocabulary = 64, 4, 32, 256
     task = Bytes(length, vocabulary)
     shapes: Shapes = {"wte": (vocabulary, width), "wpe": (length, width), "head": (width, vocabulary),
@@ -180,4 +183,39 @@ class ByteGPT(Network):
         return torch.bmm(norm("last", x), of["head"]).view(workers, batch, length, self.vocabulary)
 
 
-NETWORKS = {"resnet8": ResNet8, "gpt": ByteGPT}
+class ByteLSTM(Network):
+    """Two layers on bytes of text, width 64: 98,816 parameters."""
+
+    adam = clip = True
+    width, length, vocabulary = 64, 32, 256
+    task = Bytes(length, vocabulary)
+    shapes: Shapes = {"embedding": (vocabulary, width), "head": (width, vocabulary), "head.shift": (vocabulary,)}
+    for i in range(2):
+        shapes.update({f"{i}.input": (width, 4 * width), f"{i}.state": (width, 4 * width), f"{i}.shift": (4 * width,)})
+
+    def initial(self, name: str, shape: Tuple[int, ...], random: torch.Generator) -> torch.Tensor:
+        if len(shape) == 1:
+            return torch.zeros(1, *shape)
+        return (torch.rand(1, *shape, generator=random) * 2 - 1) * (1.0 if name == "embedding" else self.width ** -0.5)
+
+    def __call__(self, inputs: torch.Tensor, training: bool = True) -> torch.Tensor:
+        of, (workers, batch, length) = self.weights, inputs.shape
+        first = torch.arange(workers)[:, None, None] * self.vocabulary
+        x = F.embedding((inputs + first).transpose(1, 2), of["embedding"].flatten(0, 1))  # [worker, place, example, width]
+        for i in range(2):
+            sums = torch.baddbmm(of[f"{i}.shift"][:, None], x.flatten(1, 2), of[f"{i}.input"])
+            sums = sums.view(workers, length, batch, -1).unbind(1)
+            h = c = x.new_zeros(workers, batch, self.width)
+            places = []
+            for at in sums:
+                gates = torch.baddbmm(at, h, of[f"{i}.state"])
+                begin, keep, end = torch.sigmoid(gates[..., :3 * self.width]).chunk(3, -1)
+                c = keep * c + begin * torch.tanh(gates[..., 3 * self.width:])
+                h = end * torch.tanh(c)
+                places.append(h)
+            x = torch.stack(places, 1)
+        logits = torch.baddbmm(of["head.shift"][:, None], x.flatten(1, 2), of["head"])
+        return logits.view(workers, length, batch, self.vocabulary).transpose(1, 2)
+
+
+NETWORKS = {"resnet8": ResNet8, "gpt": ByteGPT, "lstm": ByteLSTM}

@@ -3,6 +3,7 @@
 
     python3 datasets/recipes/train_workers.py resnet8 topk:theta=0.99,memory=ef --seed 1 -o row.jsonl
     python3 datasets/recipes/train_workers.py gpt qsgd --inner-steps 10
+    python3 datasets/recipes/train_workers.py resnet8 fft:theta=0.9 --theta-schedule sqrt-lr
 
 Momentum, weight decay and clipping act after the exchange, on the mean gradient, as under DistributedDataParallel; a
 method with `memory=dgc` has the momentum itself. With --inner-steps (local SGD) they act in each worker, and the outer
@@ -22,9 +23,10 @@ import torch
 
 from _party import Move, Party, gcbench
 from _side_by_side import NETWORKS, Network
+from gcbench.torch import Schedule, root_of_lr, stepwise, warm_up
 
 # For each network: learning rate, examples per worker and step, steps, and examples of the test.
-DEFAULTS = {"resnet8": (0.1, 8, 600, 4000), "gpt": (6e-3, 4, 600, 400)}
+DEFAULTS = {"resnet8": (0.1, 8, 600, 4000), "gpt": (6e-3, 4, 600, 400), "lstm": (2e-2, 4, 600, 400)}
 
 
 def parse_args(words: Optional[List[str]] = None) -> argparse.Namespace:
@@ -45,9 +47,11 @@ def parse_args(words: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("--outer-momentum", type=float, default=0.9)
     parser.add_argument("--momentum", type=float, default=0.9, help="of SGD (resnet8)")
     parser.add_argument("--weight-decay", type=float, default=5e-4)
-    parser.add_argument("--theta-schedule", choices=["constant", "sqrt-lr"], default="constant",
-                        help="sqrt-lr: theta is proportional to the root of the learning rate")
-    parser.add_argument("--dump", metavar="STEPS", help="dump the workers' gradients of these steps, as 200-215")
+    parser.add_argument("--theta-schedule", choices=["constant", "sqrt-lr", "drop", "warm-up"], default="constant",
+                        help="sqrt-lr: theta is proportional to the root of the learning rate; drop: 0 in the second half; "
+                        "warm-up: DGC's, in the first tenth")
+    parser.add_argument("--dump", metavar="STEPS", help="dump what the workers send in these steps, as 200-215: gradients, or "
+                        "changes of the weights (--inner-steps)")
     parser.add_argument("--dump-to", default="dumps/study", help="prefix of the dump's files")
     parser.add_argument("--data", help="folder of the data; default: where the Debian package puts it")
     args = parser.parse_args(words)
@@ -57,6 +61,8 @@ def parse_args(words: Optional[List[str]] = None) -> argparse.Namespace:
     args.data = args.data or args.task.folder
     if min(args.workers, args.steps, args.evaluations, args.inner_steps or 1) < 1:
         parser.error("--workers, --steps, --evaluations and --inner-steps must be at least 1")
+    if args.theta_schedule != "constant" and "theta" not in parameters(args.spec):
+        parser.error(f"--theta-schedule needs a theta to begin with: give {method_of(args.spec)}:theta=...")
     return args
 
 
@@ -68,6 +74,10 @@ def schedule(step: int, steps: int) -> float:
 
 def method_of(spec: str) -> str:
     return spec.partition(":")[0]
+
+
+def parameters(spec: str) -> Dict[str, str]:
+    return dict(pair.split("=", 1) for pair in spec.partition(":")[2].split(",") if "=" in pair)
 
 
 class Training:
@@ -90,15 +100,27 @@ class Training:
         self.inner = [self._optimizer(list(n.weights.values())) for n in self.networks] if args.inner_steps else []
         self.outer = torch.optim.SGD([self.weights], args.outer_lr, args.outer_momentum,
                                      nesterov=args.outer_momentum > 0) if self.inner else self._optimizer([self.weights])
-        self.theta = dict(pair.split("=") for pair in args.spec.partition(":")[2].split(",") if "=" in pair).get("theta")
+        self.theta = self._theta()
         self.compute_seconds, self.exchanges, self.epoch = 0.0, 0, 0
 
     def _optimizer(self, weights: List[torch.Tensor]) -> torch.optim.Optimizer:
         args = self.args
-        if args.network == "gpt":
+        if NETWORKS[args.network].adam:
             return torch.optim.AdamW(weights, args.lr, (0.9, 0.95), weight_decay=args.weight_decay)
         inside = "memory=dgc" in args.spec
         return torch.optim.SGD(weights, args.lr, 0.0 if inside else args.momentum, weight_decay=args.weight_decay)
+
+    def _theta(self) -> Optional[Schedule]:
+        """theta in each step; None: it stays as it is."""
+        args = self.args
+        if args.theta_schedule == "constant":
+            return None
+        theta = float(parameters(args.spec)["theta"])
+        if args.theta_schedule == "sqrt-lr":
+            return root_of_lr((self.inner or [self.outer])[0], theta)
+        if args.theta_schedule == "warm-up":
+            return warm_up(theta, max(1, args.steps // 10))
+        return stepwise({0: theta, args.steps // 2: 0.0})
 
     def _backward(self) -> float:
         """Computes the gradients of all workers; returns their mean loss."""
@@ -123,7 +145,7 @@ class Training:
 
     def step(self, step: int) -> float:
         """One optimizer step of each worker, and the exchange if it is due. Returns the loss."""
-        args, clip = self.args, self.args.network == "gpt"
+        args, clip = self.args, NETWORKS[self.args.network].clip
         rate = args.lr * schedule(step, args.steps)
         loss = self._backward()
         for optimizer in self.inner or [self.outer]:
@@ -139,10 +161,9 @@ class Training:
             vectors = self.weights.detach() - torch.cat([network.read() for network in self.networks])
         else:
             vectors = torch.cat([network.take_gradients() for network in self.networks])
-            self._dump(step, vectors)
-        if args.theta_schedule != "constant":
-            theta = float(self.theta) * math.sqrt(schedule(step, args.steps))
-            self.party.set("theta", round(math.floor(theta * 50) / 50, 2))
+        self._dump(step, vectors)
+        if self.theta:
+            self.party.set("theta", self.theta(step))
         self.weights.grad = torch.from_numpy(self.party.step(self.exchanges, vectors.numpy()))
         self.exchanges += 1
         if clip and not self.inner:
@@ -153,7 +174,7 @@ class Training:
         return loss
 
     def _dump(self, step: int, vectors: torch.Tensor) -> None:
-        """Writes the workers' gradients in the schema of docs/dataset.md."""
+        """Writes what the workers send in the schema of docs/dataset.md."""
         args = self.args
         first, _, last = (args.dump or "0").partition("-")
         if not args.dump or not int(first) <= step <= int(last or first):

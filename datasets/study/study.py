@@ -5,54 +5,23 @@ import argparse
 import concurrent.futures
 import functools
 import json
-import math
-import random
 import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "recipes"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "recipes")]
 
-COMPOSITION = "sparse:theta=0.97,values=uniform,bits=2,index=adaptive,memory=ef"
-METHODS = {  # label: method, and options of train_workers.py
-    "fp32": "identity",
-    "bf16": "bf16",
-    "fft": "fft:chunk=4096",
-    "top-k 1 %, feedback": "topk:theta=0.99,memory=ef",
-    "qsgd": "qsgd",
-    "qsgd by shares": "qsgd:collective=twoshot",
-    "terngrad": "terngrad",
-    "sbc, feedback": "sbc:memory=ef",
-    "powersgd, feedback": "powersgd:rank=2,memory=ef",
-    "3 % x 2 bits, feedback": COMPOSITION,
-    "local 10": "identity --inner-steps 10",
-    "local 10, 3 % x 2 bits": COMPOSITION + " --inner-steps 10",
-}
-NETWORKS = ("resnet8", "gpt")
+import claims  # noqa: E402
+from figures import (LATENCY, LINKS, Row, Runs, bytes_table, correlation_table, main_table, pilot_table, seconds,  # noqa: E402
+                     time_table)
+from methods import FULL, METHODS, NETWORKS, QUICK, Case, Plan, has_feedback, words_of  # noqa: E402
+
 FACTORS = (0.5, 1.0, 2.0)
-LINKS = (0.1, 1.0, 10.0)  # Gb/s
-LATENCY = 50e-6
-BUDGETS = (10, 100)  # fp32's bytes divided by this
-POINTS = 0.5  # the target is fp32's median final quality minus this
-
-
-class Plan(NamedTuple):
-    labels: Sequence[str]
-    seeds: Sequence[int]
-    pilots: Sequence[int]  # seeds of the choice of the learning rate
-    words: Sequence[str]
-    dump: str
-
-
-FULL = Plan(tuple(METHODS), range(1, 11), (101,), (), "200-207")
-QUICK = Plan(("fp32", "bf16", "qsgd", "top-k 1 %, feedback", "sbc, feedback", "local 10, 3 % x 2 bits"), (1, 2), (101,),
-             ("--steps", "30", "--evaluations", "3", "--batch-size", "4"), "20-21")
-Row = Dict[str, Any]
-Runs = Dict[str, Dict[int, List[Row]]]  # label, seed
+Rows = Dict[Case, List[Row]]
 
 
 # ---- running ----
@@ -76,6 +45,9 @@ def run_one(path: Path, words: Sequence[str]) -> str:
 
 
 def read(path: Path) -> List[Row]:
+    """The rows of a file; none if it does not exist."""
+    if not path.exists():
+        return []
     return [row for row in map(json.loads, path.read_text().splitlines()) if row["record"] == "training"]
 
 
@@ -89,11 +61,138 @@ def run_all(jobs: Dict[Path, Sequence[str]]) -> None:
             print(f"{i}/{len(left)} {done.result()}", file=sys.stderr, flush=True)
 
 
-def job(folder: Path, network: str, label: str, seed: int, factor: float, plan: Plan) -> Tuple[Path, Sequence[str]]:
-    words = [network, *METHODS[label].split(), "--label", label, "--seed", str(seed), "--lr-factor", str(factor),
-             *plan.words]
-    name = "".join(c if c.isalnum() else "-" for c in f"{network}-{label}")
-    return folder / f"{name}-{seed}-{factor:g}.jsonl", words
+class Study:
+    """A plan, and the folder of its runs. folder: for runs, dumps and plots; rows_at: for the rows that are kept."""
+
+    def __init__(self, plan: Plan, folder: Path, rows_at: Path, gcbench: str) -> None:
+        self.plan, self.folder, self.rows_at, self.gcbench = plan, folder, rows_at, gcbench
+        self.runs = folder / "runs"
+
+    def job(self, case: Case, seed: int, factor: float) -> Tuple[Path, Sequence[str]]:
+        network, label = case
+        words = [network, *words_of(network, label).split(), "--label", label, "--seed", str(seed), "--lr-factor",
+                 str(factor), *self.plan.words]
+        name = "".join(c if c.isalnum() else "-" for c in f"{network}-{label}")
+        return self.runs / f"{name}-{seed}-{factor:g}.jsonl", words
+
+    def pilots(self, case: Case) -> Dict[Path, Sequence[str]]:
+        return dict(self.job(case, seed, factor) for factor in FACTORS for seed in self.plan.pilots)
+
+    def main_runs(self, case: Case) -> Dict[Path, Sequence[str]]:
+        """With the learning rate that the pilots chose; none if they are not finished."""
+        if not all(path.exists() for path in self.pilots(case)):
+            return {}
+        factor = best_factor([read(path)[-1] for path in self.pilots(case)])
+        return dict(self.job(case, seed, factor) for seed in self.plan.seeds)
+
+    def run(self, only: Sequence[str]) -> None:
+        """Runs the stages one after the other, and keeps the rows after each. only: labels and networks; none: all."""
+        self.runs.mkdir(parents=True, exist_ok=True)
+        for stage in self.plan.stages:
+            cases = [case for case in stage if not only or set(case) & set(only)]
+            run_all({path: words for case in cases for path, words in self.pilots(case).items()})
+            run_all({path: words for case in cases for path, words in self.main_runs(case).items()})
+            self.keep()
+            for network in dict.fromkeys(network for network, _ in cases):
+                self.offline(network)
+
+    # ---- rows that are kept ----
+
+    def keep(self) -> None:
+        """Adds the rows of finished runs to those that are kept. A method counts when all its seeds have run."""
+        pilots = by_case(read(self.rows_at / "pilots.jsonl"))
+        rows = by_case([row for network in NETWORKS for row in read(self.rows_at / f"{network}.jsonl")])
+        for case in self.plan.cases():
+            if all(path.exists() for path in self.pilots(case)):
+                pilots[case] = [read(path)[-1] for path in self.pilots(case)]
+                main = self.main_runs(case)
+                if all(path.exists() for path in main):
+                    rows[case] = [row for path in main for row in read(path)]
+        self._write("pilots", [row for case in self.plan.cases() for row in pilots.get(case, [])])
+        for network in NETWORKS:
+            self._write(network, [row for case in self.plan.cases(network) for row in rows.get(case, [])])
+
+    def _write(self, name: str, rows: Sequence[Row]) -> None:
+        if rows:
+            environment = subprocess.run([self.gcbench, "info", "--format", "json"], check=True, text=True,
+                                         stdout=subprocess.PIPE).stdout.splitlines()[0] + "\n"
+            write(self.rows_at / f"{name}.jsonl", environment, rows)
+
+    def figures(self, network: str) -> Dict[str, Row]:
+        path = self.rows_at / f"offline-{network}.json"
+        known = json.loads(path.read_text()) if path.exists() else {}
+        return {label: dict(of, feedback=has_feedback(network, label)) for label, of in known.items()}
+
+    # ---- offline figures ----
+
+    def dump(self, network: str) -> List[str]:
+        """The files of a dump of a training with fp32."""
+        dumps = self.folder / "dumps"
+        if not list(dumps.glob(f"{network}_step*.h5")):
+            dumps.mkdir(exist_ok=True)
+            train = recipe()
+            train.run(train.parse_args([network, "identity", "--seed", "201", *self.plan.words, "--dump", self.plan.dump,
+                                        "--dump-to", str(dumps / network)]))
+        return sorted(map(str, dumps.glob(f"{network}_step*.h5")))
+
+    def offline(self, network: str) -> None:
+        """What gcbench says of the methods on gradients of a training with fp32; for those that have run, and whose
+        options do not change what is sent."""
+        path, figures = self.rows_at / f"offline-{network}.json", self.figures(network)
+        have_run = {row["label"] for row in read(self.rows_at / f"{network}.jsonl")}
+        left = [label for _, label in self.plan.cases(network) if label in have_run and label not in figures
+                and " --" not in words_of(network, label) and label != "fp32"]
+        if not left:
+            return
+        files = self.dump(network)
+        for label in left:
+            spec = words_of(network, label)
+            name, _, pairs = spec.partition(":")
+            bare = name + ":" + ",".join(p for p in pairs.split(",") if p and not p.startswith(("memory=", "momentum=")))
+            scope = ["--scope", "tensor" if name == "powersgd" else "model"]
+            replay = self._row("replay", "replay", "--method", spec, *scope, *files)
+            summary = self._row("summary", "compress", "--method", bare.rstrip(":"), *scope, "--per", "none", *files)
+            figures[label] = {"rel_l2": summary["rel_l2"], "alpha": replay["alpha"],
+                              "cumulative_error": replay["cumulative_error"]}
+        path.write_text(json.dumps({label: {key: of[key] for key in of if key != "feedback"}
+                                    for label, of in figures.items()}, indent=1) + "\n")
+
+    def _row(self, record: str, *words: str) -> Row:
+        results = self.folder / "offline.json"
+        results.unlink(missing_ok=True)
+        subprocess.run([self.gcbench, *words, "--results", str(results)], check=True, stdout=subprocess.DEVNULL)
+        return [row for row in map(json.loads, results.read_text().splitlines()) if row["record"] == record][0]
+
+    # ---- tables ----
+
+    def tables(self) -> str:
+        """Tables of the rows that are kept, and plots. Writes the tables of docs/claims.md too."""
+        parts = ["# Learning rates: final quality, %\n\n" + pilot_table(read(self.rows_at / "pilots.jsonl"))]
+        results: claims.Results = {}
+        for network in dict.fromkeys(network for network, _ in self.plan.cases()):
+            path, runs = self.rows_at / f"{network}.jsonl", defaultdict(dict)  # type: Any
+            for row in read(path):
+                runs[row["label"]].setdefault(row["seed"], []).append(row)
+            left = [label for _, label in self.plan.cases(network) if label not in runs]
+            parts.append(f"# {network}\n" + (f"\nNot run yet: {'; '.join(left)}.\n" if left else ""))
+            if "fp32" in runs:
+                results[network] = runs, self.figures(network)
+                parts += self._tables_of(network, *results[network])
+        page = HERE.parents[1] / "docs" / "claims.md"
+        claims.write(page, results, page if self.rows_at == HERE else self.folder / "claims.md")
+        return "\n".join(parts)
+
+    def _tables_of(self, network: str, runs: Runs, figures: Dict[str, Row]) -> List[str]:
+        path, timed = self.rows_at / f"{network}.jsonl", self.folder / f"time-{network}.jsonl"
+        write(timed, path.read_text().splitlines()[0] + "\n",
+              [{**row, "bandwidth_gbit": link, "latency_seconds": LATENCY, "seconds": seconds(row, link)}
+               for link in LINKS for row in read(path)])
+        for only, results in (("accuracy-steps,accuracy-bytes", path), ("accuracy-time", timed)):
+            subprocess.run([self.gcbench, "plot", "-q", "--force", "--type", "svg", "--only", only, str(results), "-o",
+                            str(self.folder / f"plots-{network}")], check=True, stdout=subprocess.DEVNULL)
+        return [main_table(runs), "Time to the target, and how much faster than fp32 [95 %]:\n\n" + time_table(runs),
+                "At equal bytes, % [95 %]:\n\n" + bytes_table(runs),
+                "Rank correlation of offline figures with final quality [95 %]:\n\n" + correlation_table(runs, figures)]
 
 
 def best_factor(rows: Sequence[Row]) -> float:
@@ -104,249 +203,35 @@ def best_factor(rows: Sequence[Row]) -> float:
     return max(sorted(found), key=lambda factor: median(found[factor]))
 
 
-def run_plan(folder: Path, rows_to: Path, plan: Plan, gcbench: str) -> None:
-    runs = folder / "runs"
-    runs.mkdir(parents=True, exist_ok=True)
-    cases = [(network, label) for network in NETWORKS for label in plan.labels]
-    pilots = {case: [job(runs, *case, seed, f, plan) for f in FACTORS for seed in plan.pilots] for case in cases}
-    run_all(dict(one for of in pilots.values() for one in of))
-    last = {case: [read(path)[-1] for path, _ in of] for case, of in pilots.items()}
-    chosen = {case: best_factor(rows) for case, rows in last.items()}
-    main = {case: [job(runs, *case, seed, chosen[case], plan) for seed in plan.seeds] for case in cases}
-    run_all(dict(one for of in main.values() for one in of))
-    environment = subprocess.run([gcbench, "info", "--format", "json"], check=True, text=True,
-                                 stdout=subprocess.PIPE).stdout.splitlines()[0] + "\n"
-    write(rows_to / "pilots.jsonl", environment, [row for rows in last.values() for row in rows])
-    for network in NETWORKS:
-        write(rows_to / f"{network}.jsonl", environment,
-              [row for case in cases if case[0] == network for path, _ in main[case] for row in read(path)])
-        if not (rows_to / f"offline-{network}.json").exists():
-            figures = offline(folder, network, plan, gcbench)
-            (rows_to / f"offline-{network}.json").write_text(json.dumps(figures, indent=1) + "\n")
+def by_case(rows: Sequence[Row]) -> Rows:
+    found: Rows = {}
+    for row in rows:
+        found.setdefault((row["network"], row["label"]), []).append(row)
+    return found
 
 
 def write(path: Path, environment: str, rows: Sequence[Row]) -> None:
     path.write_text(environment + "".join(json.dumps(row) + "\n" for row in rows))
 
 
-def offline(folder: Path, network: str, plan: Plan, gcbench: str) -> Dict[str, Row]:
-    """What gcbench says of the methods on gradients of a training with fp32."""
-    dumps = folder / "dumps"
-    dumps.mkdir(exist_ok=True)
-    train = recipe()
-    train.run(train.parse_args([network, "identity", "--seed", "201", *plan.words, "--dump", plan.dump,
-                                "--dump-to", str(dumps / network)]))
-    files = sorted(map(str, dumps.glob(f"{network}_step*.h5")))
-    figures = {}
-    for label in plan.labels:
-        if "--inner-steps" in METHODS[label] or label == "fp32":
-            continue
-        spec, results = METHODS[label], folder / "offline.json"
-        scope = ["--scope", "tensor" if spec.startswith("powersgd") else "model"]
-        subprocess.run([gcbench, "replay", "--method", spec, *scope, "--results", str(results), *files], check=True,
-                       stdout=subprocess.DEVNULL)
-        replay = [row for row in map(json.loads, results.read_text().splitlines()) if row["record"] == "replay"][0]
-        results.unlink()
-        bare = spec.replace(",memory=ef", "").replace(":memory=ef", "")
-        subprocess.run([gcbench, "compress", "--method", bare, *scope, "--per", "none", "--results", str(results),
-                        *files], check=True, stdout=subprocess.DEVNULL)
-        summary = [row for row in map(json.loads, results.read_text().splitlines()) if row["record"] == "summary"][0]
-        results.unlink()
-        figures[label] = {"rel_l2": summary["rel_l2"], "alpha": replay["alpha"],
-                          "cumulative_error": replay["cumulative_error"]}
-    return figures
-
-
-# ---- figures of a run ----
-
-def seconds(row: Row, link: float) -> float:
-    return row["compute_seconds"] + row["coding_seconds"] + row["latency_steps"] * LATENCY \
-        + 8 * row["link_bytes"] / (link * 1e9)
-
-
-def at_target(rows: Sequence[Row], target: float, axis: Callable[[Row], float]) -> float:
-    """Where a run first reaches the target, on a straight line between two tests; infinite if it does not."""
-    before: Tuple[float, float] = (0.0, 0.0)
-    for row in rows:
-        here = axis(row), row["quality"]
-        if here[1] >= target:
-            if here[1] == before[1]:
-                return here[0]
-            share = (target - before[1]) / (here[1] - before[1])
-            return before[0] + share * (here[0] - before[0]) if before[0] else here[0]
-        before = here
-    return math.inf
-
-
-def quality_at(rows: Sequence[Row], budget: float) -> Optional[float]:
-    """The quality when a worker has sent so many bytes: that of the last test before. None: no test before."""
-    found = [row["quality"] for row in rows if row["link_bytes"] <= budget]
-    return found[-1] if found else None
-
-
-def interval(values: Sequence[float]) -> Optional[Tuple[float, float]]:
-    """A 95 % interval of the median: order statistics, exact for any distribution. None: too few values."""
-    n, sorted_ = len(values), sorted(values)
-    below, k = 0.0, 0
-    while k < n and below + math.comb(n, k) / 2 ** n <= 0.025:
-        below += math.comb(n, k) / 2 ** n
-        k += 1
-    return (sorted_[k - 1], sorted_[n - k]) if k else None
-
-
-def verdict(values: Sequence[float], zero: float, words: Tuple[str, str]) -> str:
-    ends = interval(values)
-    if not ends or ends[0] <= zero <= ends[1]:
-        return "undecided"
-    return words[ends[0] > zero]
-
-
-def show(value: float, digits: int = 3, lost: str = "missed") -> str:
-    if math.isinf(value):
-        return lost
-    return f"{value:.{digits}g}" if abs(value) < 10 ** digits else f"{value:.0f}"
-
-
-def show_interval(values: Sequence[float]) -> str:
-    ends = interval(values)
-    return f"[{show(ends[0])}, {show(ends[1])}]" if ends else "[too few]"
-
-
-# ---- tables ----
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
-
-
-def ratios(runs: Runs, label: str, target: float, axis: Callable[[Row], float]) -> List[float]:
-    """fp32's value divided by the method's, for each seed; 0 if only the method misses the target, 1 if both do."""
-    pairs = [(at_target(runs["fp32"][s], target, axis), at_target(runs[label][s], target, axis)) for s in runs[label]]
-    return [1.0 if math.isinf(a) and math.isinf(b) else a / b for a, b in pairs]
-
-
-def main_table(runs: Runs) -> str:
-    final = {label: {seed: rows[-1]["quality"] for seed, rows in of.items()} for label, of in runs.items()}
-    target = median(final["fp32"].values()) - POINTS
-    lines = []
-    for label, of in runs.items():
-        rows = list(of.values())
-        lost = [final[label][seed] - final["fp32"][seed] for seed in of]
-        steps = [at_target(r, target, lambda row: row["step"]) for r in rows]
-        sent = [at_target(r, target, lambda row: row["link_bytes"]) for r in rows]
-        lines.append([label, f"{rows[0][0]['lr_factor']:g}", f"{median(final[label].values()):.2f}",
-                      *(["", ""] if label == "fp32" else
-                        [f"{median(lost):+.2f} {show_interval(lost)}", verdict(lost, 0, ("worse", "better"))]),
-                      f"{sum(map(math.isinf, steps))}/{len(steps)}", show(median(steps)), show(median(sent) / 1e6)])
-    return (f"Target: {target:.2f} %\n\n" + table(["method", "lr", "final, %", "against fp32, points [95 %]", "",
-                                                    "missed", "steps to target", "MB to target"], lines))
-
-
-def time_table(runs: Runs) -> str:
-    target = median(rows[-1]["quality"] for rows in runs["fp32"].values()) - POINTS
-    lines = []
-    for label in runs:
-        cells = []
-        for link in LINKS:
-            taken = median(at_target(rows, target, lambda row: seconds(row, link)) for rows in runs[label].values())
-            gain = ratios(runs, label, target, lambda row: seconds(row, link))
-            cells.append("missed" if math.isinf(taken) else f"{show(taken)} s" if label == "fp32" else
-                         f"{show(taken)} s: {show(median(gain), lost='any')} x {show_interval(gain)} "
-                         + verdict(gain, 1, ("slower", "faster")))
-        lines.append([label, *cells])
-    return table(["method", *(f"{link:g} Gb/s" for link in LINKS)], lines)
-
-
-def bytes_table(runs: Runs) -> str:
-    total = median(rows[-1]["link_bytes"] for rows in runs["fp32"].values())
-    lines = []
-    for label, of in runs.items():
-        cells = []
-        for share in BUDGETS:
-            found = [quality_at(rows, total / share) for rows in of.values()]
-            known = [quality for quality in found if quality is not None]
-            cells.append(f"{median(known):.2f} {show_interval(known)}" if len(known) == len(found) else "no test yet")
-        lines.append([label, *cells])
-    return table(["method", *(f"quality at {total / share / 1e6:.3g} MB (fp32's / {share})" for share in BUDGETS)], lines)
-
-
-def pilot_table(rows: Sequence[Row]) -> str:
-    found: Dict[Any, Any] = defaultdict(dict)
-    for row in rows:
-        found[row["network"], row["label"]][row["lr_factor"]] = row["quality"]
-    return table(["network", "method", *(f"{f:g} x" for f in FACTORS)],
-                 [[*case, *(f"{of[f]:.2f}" for f in FACTORS)] for case, of in found.items()])
-
-
-def ranks(values: Sequence[float]) -> List[float]:
-    return [sum(v < x for v in values) + (sum(v == x for v in values) + 1) / 2 for x in values]
-
-
-def spearman(pairs: Sequence[Tuple[float, float]]) -> float:
-    a, b = (ranks(side) for side in zip(*pairs))
-    mean = (len(pairs) + 1) / 2
-    top = sum((x - mean) * (y - mean) for x, y in zip(a, b))
-    below = math.sqrt(sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b))
-    return top / below if below else math.nan
-
-
-def bootstrap(pairs: Sequence[Tuple[float, float]], draws: int = 2000) -> Optional[Tuple[float, float]]:
-    """A 95 % interval: percentiles over methods drawn with replacement. None below five methods."""
-    if len(pairs) < 5:
-        return None
-    draw = random.Random(1)
-    found = sorted(r for r in (spearman([draw.choice(pairs) for _ in pairs]) for _ in range(draws)) if r == r)
-    return found[len(found) * 25 // 1000], found[len(found) * 975 // 1000 - 1]
-
-
-def correlation_table(runs: Runs, figures: Dict[str, Row]) -> str:
-    lines = []
-    for figure in ("rel_l2", "alpha", "cumulative_error"):
-        cells = []
-        for feedback in (False, True):
-            pairs = [(-figures[label][figure], median(rows[-1]["quality"] for rows in runs[label].values()))
-                     for label in figures if ("memory=" in METHODS[label]) == feedback and label in runs]
-            ends = bootstrap(pairs)
-            cells.append(f"{spearman(pairs):.2f} " + (f"[{ends[0]:.2f}, {ends[1]:.2f}]" if ends else "[too few]")
-                         + f", {len(pairs)} methods" if len(pairs) > 1 else "too few methods")
-        lines.append([figure, *cells])
-    return table(["smaller is better", "without feedback", "with feedback"], lines)
-
-
-def make_tables(folder: Path, rows_from: Path, gcbench: str) -> str:
-    parts = ["# Learning rates: final quality, %\n\n" + pilot_table(read(rows_from / "pilots.jsonl"))]
-    for network in NETWORKS:
-        path, runs = rows_from / f"{network}.jsonl", defaultdict(dict)  # type: Any
-        for row in read(path):
-            runs[row["label"]].setdefault(row["seed"], []).append(row)
-        figures = json.loads((rows_from / f"offline-{network}.json").read_text())
-        parts += [f"# {network}\n\n" + main_table(runs), "Time to the target, and how much faster than fp32 [95 %]:\n\n"
-                  + time_table(runs), "At equal bytes, % [95 %]:\n\n" + bytes_table(runs),
-                  "Rank correlation of offline figures with final quality [95 %]:\n\n"
-                  + correlation_table(runs, figures)]
-        timed = folder / f"time-{network}.jsonl"
-        write(timed, path.read_text().splitlines()[0] + "\n",
-              [{**row, "bandwidth_gbit": link, "latency_seconds": LATENCY, "seconds": seconds(row, link)}
-               for link in LINKS for row in read(path)])
-        for only, results in (("accuracy-steps,accuracy-bytes", path), ("accuracy-time", timed)):
-            subprocess.run([gcbench, "plot", "-q", "--force", "--type", "svg", "--only", only, str(results), "-o",
-                            str(folder / f"plots-{network}")], check=True, stdout=subprocess.DEVNULL)
-    return "\n".join(parts)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few short runs: small versions of all tables and plots")
-    parser.add_argument("--tables", action="store_true", help="no runs: tables and plots from the rows that are there")
+    parser.add_argument("--only", nargs="+", default=[], metavar="LABEL", choices=[*METHODS, *NETWORKS],
+                        help="run only these methods or networks: " + "; ".join([*METHODS, *NETWORKS]).replace("%", "%%"))
+    parser.add_argument("--tables", action="store_true",
+                        help="no runs: tables and plots from the rows that are there and the runs that are finished")
     parser.add_argument("--gcbench", default="build/cli/gcbench", help="the command")
-    parser.add_argument("-o", "--output", help="folder (default: build/study, or build/study-quick)")
+    parser.add_argument("-o", "--output", help="folder of runs and plots (default: build/study, or build/study-quick)")
     args = parser.parse_args()
     folder = Path(args.output or "build/study" + "-quick" * args.quick)
     folder.mkdir(parents=True, exist_ok=True)
-    rows = folder if args.quick else HERE
+    study = Study(QUICK if args.quick else FULL, folder, folder if args.quick else HERE, args.gcbench)
     if not args.tables:
-        run_plan(folder, rows, QUICK if args.quick else FULL, args.gcbench)
-    text = make_tables(folder, rows, args.gcbench)
+        study.run(args.only)
+    elif study.runs.exists():
+        study.keep()
+    text = study.tables()
     (folder / "tables.md").write_text(text)
     print(text)
 

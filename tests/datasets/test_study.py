@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """The statistics of the study, on numbers whose answers are known."""
 
+import json
 import math
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "datasets" / "study"))
+import claims  # noqa: E402
+import figures  # noqa: E402
+import methods  # noqa: E402
 import study  # noqa: E402
 
 
@@ -16,37 +21,97 @@ def run(*qualities):
 
 class Study(unittest.TestCase):
     def test_interval(self):
-        self.assertIsNone(study.interval([1, 2, 3, 4, 5]))
-        self.assertEqual(study.interval([6, 5, 4, 3, 2, 1]), (1, 6))
-        self.assertEqual(study.interval([9, 8, 7, 6, 5, 4, 3, 2, 1, math.inf]), (2, 9))
+        self.assertIsNone(figures.interval([1, 2, 3, 4, 5]))
+        self.assertEqual(figures.interval([6, 5, 4, 3, 2, 1]), (1, 6))
+        self.assertEqual(figures.interval([9, 8, 7, 6, 5, 4, 3, 2, 1, math.inf]), (2, 9))
 
     def test_verdict(self):
         words = ("worse", "better")
-        self.assertEqual(study.verdict([1, 2, 3, 4, 5], 0, words), "undecided")
-        self.assertEqual(study.verdict([1, 2, 3, 4, 5, 6], 0, words), "better")
-        self.assertEqual(study.verdict([-1, -2, -3, -4, -5, -6], 0, words), "worse")
-        self.assertEqual(study.verdict([-1, 2, 3, 4, 5, 6], 0, words), "undecided")
+        self.assertEqual(figures.verdict([1, 2, 3, 4, 5], 0, words), "undecided")
+        self.assertEqual(figures.verdict([1, 2, 3, 4, 5, 6], 0, words), "better")
+        self.assertEqual(figures.verdict([-1, -2, -3, -4, -5, -6], 0, words), "worse")
+        self.assertEqual(figures.verdict([-1, 2, 3, 4, 5, 6], 0, words), "undecided")
 
     def test_target(self):
         step = lambda row: row["step"]
-        self.assertEqual(study.at_target(run(50, 60, 70), 65, step), 25)
-        self.assertEqual(study.at_target(run(50, 60, 70), 40, step), 10)
-        self.assertEqual(study.at_target(run(50, 60, 70), 71, step), math.inf)
-        self.assertEqual(study.quality_at(run(50, 60, 70), 250), 60)
-        self.assertIsNone(study.quality_at(run(50), 99))
+        self.assertEqual(figures.at_target(run(50, 60, 70), 65, step), 25)
+        self.assertEqual(figures.at_target(run(50, 60, 70), 40, step), 10)
+        self.assertEqual(figures.at_target(run(50, 60, 70), 71, step), math.inf)
+        self.assertEqual(figures.quality_at(run(50, 60, 70), 250), 60)
+        self.assertIsNone(figures.quality_at(run(50), 99))
 
     def test_ratio_of_missed_targets(self):
         runs = {"fp32": {1: run(60), 2: run(60), 3: run(10), 4: run(10)},
                 "a": {1: run(50, 60), 2: run(10), 3: run(60), 4: run(10)}}
-        self.assertEqual(study.ratios(runs, "a", 60, lambda row: row["step"]), [0.5, 0, math.inf, 1])
+        self.assertEqual(figures.ratios(runs, "a", 60, lambda row: row["step"]), [0.5, 0, math.inf, 1])
 
     def test_spearman(self):
-        self.assertAlmostEqual(study.spearman([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5)]), 0.8)
-        self.assertAlmostEqual(study.spearman([(1, 1), (1, 2), (2, 3)]), 0.8660254)
-        self.assertIsNone(study.bootstrap([(1, 1)] * 4))
-        low, high = study.bootstrap([(i, i) for i in range(6)])
+        self.assertAlmostEqual(figures.spearman([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5)]), 0.8)
+        self.assertAlmostEqual(figures.spearman([(1, 1), (1, 2), (2, 3)]), 0.8660254)
+        self.assertIsNone(figures.bootstrap([(1, 1)] * 4))
+        low, high = figures.bootstrap([(i, i) for i in range(6)])
         self.assertAlmostEqual(low, 1)
         self.assertAlmostEqual(high, 1)
+
+    def test_level(self):
+        """A method is like fp32 if all of the interval is above -0.5 points."""
+        self.assertIn("too few", claims.is_level([0.0] * 5))
+        self.assertEqual(claims.is_level([-0.4] * 10), "yes, within 0.5 points")
+        self.assertEqual(claims.is_level([-2.0] * 10), "no: it loses 2.0 points")
+        self.assertEqual(claims.is_level([-2.0] * 5 + [0.0] * 5), "undecided")
+
+    def test_methods(self):
+        """Every case has options that train_workers takes, and files of its own. The first stage is the first protocol's."""
+        cases = methods.FULL.cases()
+        plan = study.Study(methods.FULL, Path("folder"), Path("rows"), "gcbench")
+        paths = {path for case in cases for path, _ in plan.pilots(case).items()}
+        self.assertEqual(len(paths), 3 * len(cases))
+        self.assertEqual(len(methods.FULL.stages[0]), 24)
+        self.assertIn("folder/runs/resnet8-top-k-1----feedback-101-0.5.jsonl", map(str, paths))
+        for case in cases:
+            for _, words in plan.pilots(case).items():
+                plan_args = study.recipe().parse_args(list(words))
+                self.assertEqual((plan_args.network, plan_args.label), case)
+
+    def test_finished_runs_count(self):
+        """Rows of a method are kept when all its seeds have run, beside those of runs whose files are gone."""
+        with tempfile.TemporaryDirectory() as folder:
+            plan = methods.QUICK._replace(stages=[[("gpt", "fp32"), ("gpt", "qsgd")]])
+            command = Path(folder) / "gcbench"
+            command.write_text("#!/bin/sh\necho '{\"record\": \"environment\"}'\n")
+            command.chmod(0o755)
+            one = study.Study(plan, Path(folder), Path(folder), str(command))
+            one.runs.mkdir()
+            done = lambda case, seed, factor, path, q: path.write_text(json.dumps(
+                {"record": "training", "network": case[0], "label": case[1], "seed": seed, "lr_factor": factor, "quality": q}) + "\n")
+            for case in plan.cases():
+                for factor in study.FACTORS:
+                    done(case, 101, factor, one.job(case, 101, factor)[0], 10 + factor)
+                done(case, 1, 2.0, one.job(case, 1, 2.0)[0], 50)
+            done(plan.cases()[0], 2, 2.0, one.job(plan.cases()[0], 2, 2.0)[0], 51)
+            one.keep()
+            self.assertEqual([(r["label"], r["seed"]) for r in study.read(Path(folder) / "gpt.jsonl")], [("fp32", 1), ("fp32", 2)])
+            self.assertEqual(len(study.read(Path(folder) / "pilots.jsonl")), 6)
+            for path in one.runs.iterdir():
+                path.unlink()
+            one.keep()
+            self.assertEqual(len(study.read(Path(folder) / "gpt.jsonl")), 2)
+
+    def test_page(self):
+        """Each block of docs/claims.md is written, also without rows; text outside the marks stays."""
+        page = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
+        with tempfile.TemporaryDirectory() as folder:
+            to = Path(folder) / "claims.md"
+            claims.write(page, {}, to)
+            self.assertEqual(to.read_text().count("<!-- end of study -->"), len(claims.BLOCKS))
+            self.assertEqual(to.read_text().split("<!-- study")[0], page.read_text().split("<!-- study")[0])
+            seeds = range(1, 7)
+            runs = {label: {seed: [dict(run(60 + seed)[0], wire_bytes=5.0, lr_factor=1, compute_seconds=1.0, coding_seconds=0.1,
+                                        latency_steps=2)] for seed in seeds} for label in ("fp32", "fft", "qsgd", "sbc, feedback")}
+            of = {"rel_l2": 0.5, "alpha": 0.25, "cumulative_error": 0.1, "feedback": False}
+            claims.write(page, {"gpt": (runs, {"fft": of, "qsgd": of})}, to)
+            self.assertIn("| gpt | fft | qsgd | 1 x [1, 1] undecided |", to.read_text())
+            self.assertIn("| gpt | fft | 63.50 | +0.00 [0, 0] | yes, within 0.5 points | 1 |", to.read_text())
 
     def test_learning_rate(self):
         rows = [{"lr_factor": f, "quality": q} for f, q in ((0.5, 80), (1, 82), (2, 82), (2, 10), (1, 70))]

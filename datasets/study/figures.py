@@ -1,0 +1,200 @@
+"""Figures of the study's runs: where a run reaches a target, intervals, verdicts, rank correlations, and tables of these."""
+
+import math
+import random
+from statistics import median
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+LINKS = (0.1, 1.0, 10.0)  # Gb/s
+LATENCY = 50e-6
+BUDGETS = (10, 100)  # fp32's bytes divided by this
+POINTS = 0.5  # the target is fp32's median final quality minus this
+FIGURES = ("rel_l2", "alpha", "cumulative_error")
+
+Row = Dict[str, Any]
+Runs = Dict[str, Dict[int, List[Row]]]  # label, seed
+Axis = Callable[[Row], float]
+
+
+# ---- figures of a run ----
+
+def seconds(row: Row, link: float) -> float:
+    return row["compute_seconds"] + row["coding_seconds"] + row["latency_steps"] * LATENCY \
+        + 8 * row["link_bytes"] / (link * 1e9)
+
+
+def at_target(rows: Sequence[Row], target: float, axis: Axis) -> float:
+    """Where a run first reaches the target, on a straight line between two tests; infinite if it does not."""
+    before: Tuple[float, float] = (0.0, 0.0)
+    for row in rows:
+        here = axis(row), row["quality"]
+        if here[1] >= target:
+            if here[1] == before[1]:
+                return here[0]
+            share = (target - before[1]) / (here[1] - before[1])
+            return before[0] + share * (here[0] - before[0]) if before[0] else here[0]
+        before = here
+    return math.inf
+
+
+def quality_at(rows: Sequence[Row], budget: float) -> Optional[float]:
+    """The quality when a worker has sent so many bytes: that of the last test before. None: no test before."""
+    found = [row["quality"] for row in rows if row["link_bytes"] <= budget]
+    return found[-1] if found else None
+
+
+def final(runs: Runs, label: str) -> float:
+    return median(rows[-1]["quality"] for rows in runs[label].values())
+
+
+def against_fp32(runs: Runs, label: str) -> List[float]:
+    """Points of final quality more than fp32, for each seed."""
+    return [rows[-1]["quality"] - runs["fp32"][seed][-1]["quality"] for seed, rows in runs[label].items()]
+
+
+def ratios(runs: Runs, label: str, target: float, axis: Axis, base: str = "fp32") -> List[float]:
+    """The base's value divided by the method's, for each seed; 0 if only the method misses the target, 1 if both do."""
+    pairs = [(at_target(runs[base][s], target, axis), at_target(runs[label][s], target, axis)) for s in runs[label]]
+    return [1.0 if math.isinf(a) and math.isinf(b) else a / b for a, b in pairs]
+
+
+# ---- statistics ----
+
+def interval(values: Sequence[float]) -> Optional[Tuple[float, float]]:
+    """A 95 % interval of the median: order statistics, exact for any distribution. None: too few values."""
+    n, sorted_ = len(values), sorted(values)
+    below, k = 0.0, 0
+    while k < n and below + math.comb(n, k) / 2 ** n <= 0.025:
+        below += math.comb(n, k) / 2 ** n
+        k += 1
+    return (sorted_[k - 1], sorted_[n - k]) if k else None
+
+
+def verdict(values: Sequence[float], zero: float, words: Tuple[str, str]) -> str:
+    ends = interval(values)
+    if not ends or ends[0] <= zero <= ends[1]:
+        return "undecided"
+    return words[ends[0] > zero]
+
+
+def ranks(values: Sequence[float]) -> List[float]:
+    return [sum(v < x for v in values) + (sum(v == x for v in values) + 1) / 2 for x in values]
+
+
+def spearman(pairs: Sequence[Tuple[float, float]]) -> float:
+    a, b = (ranks(side) for side in zip(*pairs))
+    mean = (len(pairs) + 1) / 2
+    top = sum((x - mean) * (y - mean) for x, y in zip(a, b))
+    below = math.sqrt(sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b))
+    return top / below if below else math.nan
+
+
+def bootstrap(pairs: Sequence[Tuple[float, float]], draws: int = 2000) -> Optional[Tuple[float, float]]:
+    """A 95 % interval: percentiles over methods drawn with replacement. None below five methods."""
+    if len(pairs) < 5:
+        return None
+    draw = random.Random(1)
+    found = sorted(r for r in (spearman([draw.choice(pairs) for _ in pairs]) for _ in range(draws)) if r == r)
+    return found[len(found) * 25 // 1000], found[len(found) * 975 // 1000 - 1]
+
+
+# ---- text ----
+
+def show(value: float, digits: int = 3, lost: str = "missed") -> str:
+    if math.isinf(value):
+        return lost
+    return f"{value:.{digits}g}" if abs(value) < 10 ** digits else f"{value:.0f}"
+
+
+def show_interval(values: Sequence[float]) -> str:
+    ends = interval(values)
+    return f"[{show(ends[0])}, {show(ends[1])}]" if ends else "[too few]"
+
+
+def show_points(values: Sequence[float]) -> str:
+    return f"{median(values):+.2f} {show_interval(values)}"
+
+
+def show_faster(gain: Sequence[float]) -> str:
+    return f"{show(median(gain), lost='any')} x {show_interval(gain)} " + verdict(gain, 1, ("slower", "faster"))
+
+
+def show_correlation(pairs: Sequence[Tuple[float, float]]) -> str:
+    if len(pairs) < 2:
+        return "too few methods"
+    ends = bootstrap(pairs)
+    return f"{spearman(pairs):.2f} " + (f"[{ends[0]:.2f}, {ends[1]:.2f}]" if ends else "[too few]") \
+        + f", {len(pairs)} methods"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+# ---- tables ----
+
+def target_of(runs: Runs) -> float:
+    return final(runs, "fp32") - POINTS
+
+
+def main_table(runs: Runs) -> str:
+    target = target_of(runs)
+    lines = []
+    for label, of in runs.items():
+        rows, lost = list(of.values()), against_fp32(runs, label)
+        steps = [at_target(r, target, lambda row: row["step"]) for r in rows]
+        sent = [at_target(r, target, lambda row: row["link_bytes"]) for r in rows]
+        lines.append([label, f"{rows[0][0]['lr_factor']:g}", f"{final(runs, label):.2f}",
+                      *(["", ""] if label == "fp32" else [show_points(lost), verdict(lost, 0, ("worse", "better"))]),
+                      f"{sum(map(math.isinf, steps))}/{len(steps)}", show(median(steps)), show(median(sent) / 1e6)])
+    return (f"Target: {target:.2f} %\n\n" + table(["method", "lr", "final, %", "against fp32, points [95 %]", "",
+                                                    "missed", "steps to target", "MB to target"], lines))
+
+
+def time_table(runs: Runs) -> str:
+    target = target_of(runs)
+    lines = []
+    for label in runs:
+        cells = []
+        for link in LINKS:
+            taken = median(at_target(rows, target, lambda row: seconds(row, link)) for rows in runs[label].values())
+            gain = ratios(runs, label, target, lambda row: seconds(row, link))
+            cells.append("missed" if math.isinf(taken) else f"{show(taken)} s" if label == "fp32" else
+                         f"{show(taken)} s: {show_faster(gain)}")
+        lines.append([label, *cells])
+    return table(["method", *(f"{link:g} Gb/s" for link in LINKS)], lines)
+
+
+def bytes_table(runs: Runs) -> str:
+    total = median(rows[-1]["link_bytes"] for rows in runs["fp32"].values())
+    lines = []
+    for label, of in runs.items():
+        cells = []
+        for share in BUDGETS:
+            found = [quality_at(rows, total / share) for rows in of.values()]
+            known = [quality for quality in found if quality is not None]
+            cells.append(f"{median(known):.2f} {show_interval(known)}" if len(known) == len(found) else "no test yet")
+        lines.append([label, *cells])
+    return table(["method", *(f"quality at {total / share / 1e6:.3g} MB (fp32's / {share})" for share in BUDGETS)], lines)
+
+
+def pilot_table(rows: Sequence[Row]) -> str:
+    found: Dict[Any, Dict[float, float]] = {}
+    for row in rows:
+        found.setdefault((row["network"], row["label"]), {})[row["lr_factor"]] = row["quality"]
+    factors = sorted({row["lr_factor"] for row in rows})
+    return table(["network", "method", *(f"{f:g} x" for f in factors)],
+                 [[*case, *(f"{of[f]:.2f}" for f in factors)] for case, of in found.items()])
+
+
+def correlation_pairs(runs: Runs, figures: Dict[str, Row], figure: str, feedback: bool) -> List[Tuple[float, float]]:
+    """For each method with or without feedback: a figure, so that more is better, and the final quality."""
+    return [(-of[figure], final(runs, label)) for label, of in figures.items()
+            if of["feedback"] == feedback and label in runs]
+
+
+def correlation_table(runs: Runs, figures: Dict[str, Row]) -> str:
+    return table(["smaller is better", "without feedback", "with feedback"],
+                 [[figure, *(show_correlation(correlation_pairs(runs, figures, figure, feedback))
+                             for feedback in (False, True))] for figure in FIGURES])

@@ -1,0 +1,80 @@
+"""What the study compares: networks, methods, and which runs belong to a method."""
+
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+Case = Tuple[str, str]  # network, label
+
+COMPOSITION = "sparse:theta=0.97,values=uniform,bits=2,index=adaptive,memory=ef"
+NETWORKS = ("resnet8", "gpt", "lstm")
+
+# Label: method, and options of train_workers.py; or these for each network.
+MINIMUM: Dict[str, str] = {
+    "fp32": "identity",
+    "bf16": "bf16",
+    "fft": "fft:chunk=4096",
+    "top-k 1 %, feedback": "topk:theta=0.99,memory=ef",
+    "qsgd": "qsgd",
+    "qsgd by shares": "qsgd:collective=twoshot",
+    "terngrad": "terngrad",
+    "sbc, feedback": "sbc:memory=ef",
+    "powersgd, feedback": "powersgd:rank=2,memory=ef",
+    "3 % x 2 bits, feedback": COMPOSITION,
+    "local 10": "identity --inner-steps 10",
+    "local 10, 3 % x 2 bits": COMPOSITION + " --inner-steps 10",
+}
+# Added later, for resnet8 and gpt. AdamW has momentum of its own, so the memories of dgc and redsync have none there.
+MORE: Dict[str, Union[str, Dict[str, str]]] = {
+    "fp16": "fp16",
+    "fft whole": "fft",
+    "fft whole 0.9": "fft:theta=0.9",
+    "fft whole 0.9, then 0": "fft:theta=0.9 --theta-schedule drop",
+    "fft whole 0.9, falling": "fft:theta=0.9 --theta-schedule sqrt-lr",
+    "fft, falling": "fft:chunk=4096,theta=0.85 --theta-schedule sqrt-lr",
+    "fft, feedback": "fft:chunk=4096,memory=ef",
+    "top-k 15 %": "topk:theta=0.85",
+    "top-k 1 %": "topk:theta=0.99",
+    "redsync 0.1 %": {"resnet8": "redsync:memory=dgc", "gpt": "redsync:memory=dgc,momentum=0"},
+    "dgc 0.1 %, warm-up": {"resnet8": "dgc:theta=0.999,memory=dgc --theta-schedule warm-up",
+                           "gpt": "dgc:theta=0.999,memory=dgc,momentum=0 --theta-schedule warm-up"},
+    "demo": "demo:memory=demo",
+    "sbc, delay 10": "sbc:memory=ef --inner-steps 10 --outer-lr 1 --outer-momentum 0",
+    "local 50": "identity --inner-steps 50",
+    "local 50, 3 % x 2 bits": COMPOSITION + " --inner-steps 50",
+    "local 10, 8 bits": "qgz:bits=8 --inner-steps 10",
+    "local 10, 4 bits": "qgz:bits=4 --inner-steps 10",
+    "local 10, 2 bits, feedback": "qgz:bits=2,memory=ef --inner-steps 10",
+}
+METHODS: Dict[str, Union[str, Dict[str, str]]] = {**MINIMUM, **MORE}
+
+
+def words_of(network: str, label: str) -> str:
+    """The method and the options of a case."""
+    words = METHODS[label]
+    return words if isinstance(words, str) else words[network]
+
+
+def has_feedback(network: str, label: str) -> bool:
+    return "memory=" in words_of(network, label)
+
+
+class Plan(NamedTuple):
+    stages: Sequence[Sequence[Case]]  # run one after the other
+    seeds: Sequence[int]
+    pilots: Sequence[int]  # seeds of the choice of the learning rate
+    words: Sequence[str]
+    dump: str
+
+    def cases(self, network: Optional[str] = None) -> List[Case]:
+        return [case for stage in self.stages for case in stage if network in (None, case[0])]
+
+
+def pairs(networks: Sequence[str], labels: Sequence[str]) -> List[Case]:
+    return [(network, label) for network in networks for label in labels]
+
+
+FULL = Plan((pairs(("resnet8", "gpt"), tuple(MINIMUM)), pairs(("lstm",), tuple(MINIMUM)),
+             pairs(("resnet8", "gpt"), tuple(MORE))), range(1, 11), (101,), (), "200-207")
+QUICK = Plan((pairs(("resnet8", "gpt"), ("fp32", "bf16", "fft", "qsgd", "terngrad", "top-k 1 %, feedback", "sbc, feedback",
+                                         "local 10, 3 % x 2 bits")),
+              pairs(("resnet8",), ("fft whole 0.9", "fft whole 0.9, falling", "sbc, delay 10"))), (1, 2), (101,),
+             ("--steps", "30", "--evaluations", "3", "--batch-size", "4"), "20-21")
