@@ -219,7 +219,7 @@ static int read_grids(struct payoff_plan *p, const struct payoff_own *own, struc
     int err = 0;
 
     if (p->link.curve)
-        p->bandwidths.values[p->bandwidths.count++] = p->curve.bandwidth;
+        p->bandwidths.values[p->bandwidths.count++] = p->curve.bandwidth[GCB_BOUND_MEDIAN];
     if (p->link.curve && p->curve.workers && own->workers.count == 0)
         p->workers.values[p->workers.count++] = p->curve.workers;
     for (size_t i = 0; !err && i < own->bandwidth.count; i++)
@@ -248,7 +248,7 @@ static int read_curve(struct payoff_plan *p, const struct payoff_own *own, struc
                                workers.count == 1 ? (unsigned)workers.values[0] : 0, diag);
     if (!err && (own->link || own->imports.count)) {
         p->link.curve = &p->curve;
-        p->link.bandwidth = p->curve.bandwidth;
+        p->link.bandwidth = p->curve.bandwidth[GCB_BOUND_MEDIAN];
         p->link.latency = gcb_curve_at(&p->curve, GCB_PATTERN_SHIFT, GCB_BOUND_MEDIAN, 0.0);
     }
     return err;

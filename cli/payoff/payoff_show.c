@@ -293,6 +293,7 @@ static bool has_intervals(const struct gcb_payoff_case *c)
 /* Notes that times without intervals leave verdicts undecided. */
 static void note_runs(const struct out_report *report, const struct payoff_view *v)
 {
+    const struct gcb_curve *curve = v->points->link.curve;
     size_t methods = 0, without = 0;
 
     for (size_t i = 0; i < v->methods; i++) {
@@ -306,6 +307,10 @@ static void note_runs(const struct out_report *report, const struct payoff_view 
              "times of %zu of %zu methods have no interval, because some messages were timed fewer "
              "than 6 times: --repeat 9 of sweep, bench or compress gives intervals",
              without, methods);
+    if (curve && isinf(gcb_curve_at(curve, GCB_PATTERN_SHIFT, GCB_BOUND_HIGH, 0.0)))
+        note(report,
+             "the network's times have no interval, because they were measured fewer than 6 "
+             "times: `gcbench-mpi --calibrate --repeat 9` gives intervals");
 }
 
 /* Notes which methods have no times of adding, and that some ways of sending enlarge the error. */

@@ -82,7 +82,10 @@ void gcb_curve_finish(struct gcb_curve *curve)
     if (line->count == 0)
         line = &curve->lines[GCB_PATTERN_PAIR];
     last = &line->points[line->count - 1];
-    curve->bandwidth = last->bytes / last->seconds[GCB_BOUND_MEDIAN];
+    for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
+        curve->bandwidth[b] =
+            last->bytes /
+            (last->seconds[b] > 0.0 ? last->seconds[b] : last->seconds[GCB_BOUND_MEDIAN]);
 }
 
 /* ---- link rows ---- */

@@ -33,8 +33,10 @@ struct gcb_curve {
         } points[GCB_CURVE_POINTS];            /* from small to large */
     } lines[GCB_PATTERNS];                     /* one of them may be empty */
     const char *path;                          /* of the file; borrowed */
-    double bandwidth;                          /* bytes per second of the largest shift */
-    unsigned workers;                          /* that were measured; 0: unknown */
+    /* bytes per second of the largest shift, by its median time and by the ends of the interval, which are the median if
+     * they are not known */
+    double bandwidth[GCB_BOUNDS];
+    unsigned workers; /* that were measured; 0: unknown */
 };
 
 /*

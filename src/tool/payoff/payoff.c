@@ -58,27 +58,37 @@ static void list_ways(struct way out[WAYS], double n, double servers)
         out[i] = ways[i];
 }
 
-/* The time of measured steps without the time for their bytes, which all steps share evenly. */
-static double steps_latency(const struct gcb_link *link, enum gcb_pattern pattern,
-                            enum gcb_bound bound, double steps, double bytes)
+/* The bandwidth of a node's link. That of a curve is uncertain by as much as its largest transfer. */
+static double rate_of(const struct gcb_link *link, enum gcb_bound bound)
 {
-    if (!(steps > 0.0))
-        return 0.0;
-    return steps * gcb_curve_at(link->curve, pattern, bound, bytes / steps) -
-           bytes / link->curve->bandwidth;
+    const double *measured = link->curve ? link->curve->bandwidth : NULL;
+
+    return measured ? link->bandwidth * measured[bound] / measured[GCB_BOUND_MEDIAN]
+                    : link->bandwidth;
 }
 
-/* The latency of all steps of a way, which moves `bytes` bytes through a node's link in `transfers` transfers. */
+/* The time of measured steps, which share the bytes evenly. */
+static double steps_time(const struct gcb_link *link, enum gcb_pattern pattern,
+                         enum gcb_bound bound, double steps, double bytes)
+{
+    return steps > 0.0 ? steps * gcb_curve_at(link->curve, pattern, bound, bytes / steps) : 0.0;
+}
+
+/* The time of all steps of a way, which moves `bytes` bytes through a node's link in `transfers` transfers, without the time
+ * for these bytes. */
 static double way_latency(const struct way *way, const struct gcb_link *link, enum gcb_bound bound,
                           double transfers, double bytes)
 {
     const double paired = bytes * way->paired / way->bytes;
+    double seconds;
 
     if (!link->curve)
         return way->steps * transfers * link->latency;
-    return steps_latency(link, GCB_PATTERN_PAIR, bound, transfers * way->pairs, paired) +
-           steps_latency(link, GCB_PATTERN_SHIFT, bound, transfers * (way->steps - way->pairs),
+    seconds = steps_time(link, GCB_PATTERN_PAIR, bound, transfers * way->pairs, paired) +
+              steps_time(link, GCB_PATTERN_SHIFT, bound, transfers * (way->steps - way->pairs),
                          bytes - paired);
+    /* at no bandwidth are the bytes sent in less than no time */
+    return fmax(seconds - bytes / link->curve->bandwidth[bound], -bytes / rate_of(link, bound));
 }
 
 /* The time of steps that only exchange lengths. */
@@ -119,6 +129,7 @@ static void take_way(struct gcb_payoff_times *out, const struct way *way,
     const double p = (double)link->per_node, others = (p - 1.0) / p;
     const bool values = way->collective == GCB_COLLECTIVE_ALLREDUCE;
     const double coded = values ? 1.0 : 1.0 / p; /* share of the gradient that a worker codes */
+    const double rate = rate_of(link, load->bound);
     double coding, latency, sending;
 
     *out = (struct gcb_payoff_times){
@@ -131,9 +142,8 @@ static void take_way(struct gcb_payoff_times *out, const struct way *way,
         .adds = way->sums + way->adds,
         .steps = way->steps * load->transfers,
         .link_bytes = way->bytes * load->bytes + way->headers * load->headers,
-        .sizes = load->sizes
-                     ? size_latency(link, GCB_BOUND_MEDIAN, way->size_steps * load->transfers)
-                     : 0.0,
+        .sizes =
+            load->sizes ? size_latency(link, load->bound, way->size_steps * load->transfers) : 0.0,
         .step = NAN,
         .exposed = NAN,
     };
@@ -141,8 +151,8 @@ static void take_way(struct gcb_payoff_times *out, const struct way *way,
         out->add = (way->sums * load->sum + way->finishes * load->finish) / p;
     if (way->adds > 0.0)
         out->add = way->adds * load->add / p;
-    latency = way_latency(way, link, GCB_BOUND_MEDIAN, load->transfers, out->link_bytes);
-    out->wire = latency + out->link_bytes / link->bandwidth;
+    latency = way_latency(way, link, load->bound, load->transfers, out->link_bytes);
+    out->wire = latency + out->link_bytes / rate;
     latency += out->sizes;
     if (p > 1.0) {
         out->add += others * (values ? load->add : load->add_gradient);
@@ -154,7 +164,7 @@ static void take_way(struct gcb_payoff_times *out, const struct way *way,
     out->cost = out->seconds / load->inner_steps;
     if (isnan(load->compute))
         return;
-    sending = out->link_bytes / link->bandwidth + out->inside;
+    sending = out->link_bytes / rate + out->inside;
     if (load->inner_steps > 1.0)
         out->step = load->compute + out->cost;
     else
@@ -215,7 +225,7 @@ double gcb_payoff_wire(const struct gcb_link *link, const struct gcb_payoff_roun
         return 0.0;
     if (rounds->collective == GCB_COLLECTIVE_TWOSHOT)
         return way_latency(&pairwise, link, bound, rounds->count, rounds->bytes) +
-               rounds->bytes / link->bandwidth;
+               rounds->bytes / rate_of(link, bound);
     for (size_t i = 0; i < WAYS; i++) {
         const double bytes = rounds->bytes * ways[i].bytes / best;
 
@@ -223,7 +233,7 @@ double gcb_payoff_wire(const struct gcb_link *link, const struct gcb_payoff_roun
             (rounds->algorithm && strcmp(ways[i].algorithm, rounds->algorithm) != 0))
             continue;
         least = fmin(least, way_latency(&ways[i], link, bound, rounds->count, bytes) +
-                                bytes / link->bandwidth);
+                                bytes / rate_of(link, bound));
     }
     return least;
 }

@@ -26,7 +26,8 @@ struct gcb_link {
     double bandwidth; /* of each node's link, in each direction */
     double latency;   /* time of one step without the time for its bytes */
     /* If not NULL, measured times replace the latency: a step takes what the curve says for its bytes. At another bandwidth than
-     * the curve's own, the time for the bytes changes, and the rest stays. */
+     * the curve's own, the time for the bytes changes, and the rest stays. A load says which ends of the curve's intervals
+     * count. */
     const struct gcb_curve *curve;
     unsigned workers;  /* a multiple of per_node; more than one node */
     unsigned servers;  /* for GCB_TOPOLOGY_PS: servers that share the gradient; 1 or more */
@@ -39,6 +40,8 @@ struct gcb_link {
  * INFINITY: unknown.
  */
 struct gcb_load {
+    enum gcb_bound
+        bound; /* at which ends of the intervals the times are; those of a link's curve too */
     unsigned collectives; /* those that can carry the messages: GCB_COLLECTIVE_BITs */
     bool sizes;           /* lengths vary, so that workers exchange them first */
     double transfers;     /* number of transfers; each carries a bucket of messages */

@@ -185,9 +185,10 @@ static void set_machine(struct gcb_load *l, const struct gcb_payoff_case *c,
 }
 
 static struct gcb_load begin_load(const struct gcb_payoff_case *c, const struct gcb_payoff_scale *s,
-                                  const struct gcb_payoff_model *model)
+                                  const struct gcb_payoff_model *model, enum gcb_bound bound)
 {
     return (struct gcb_load){
+        .bound = bound,
         .transfers = s->transfers,
         .shares = model->shares,
         .gradient = s->bytes,
@@ -202,7 +203,7 @@ static struct gcb_load load_method(const struct gcb_payoff_case *c,
                                    const struct gcb_payoff_scale *s,
                                    const struct gcb_payoff_model *model, enum gcb_bound bound)
 {
-    struct gcb_load l = begin_load(c, s, model);
+    struct gcb_load l = begin_load(c, s, model, bound);
 
     l.collectives = c->collectives;
     l.sizes = c->sizes;
@@ -224,7 +225,7 @@ static struct gcb_load load_baseline(enum gcb_baseline which, const struct gcb_p
                                      const struct gcb_payoff_scale *scale,
                                      const struct gcb_payoff_model *model, enum gcb_bound bound)
 {
-    struct gcb_load l = begin_load(c, scale, model);
+    struct gcb_load l = begin_load(c, scale, model, bound);
     struct gcb_payoff_scale own;
 
     l.collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE);

@@ -15,6 +15,7 @@ static bool near(double a, double b)
 }
 
 static const struct gcb_load dense = {
+    .bound = GCB_BOUND_MEDIAN,
     .collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE),
     .transfers = 4,
     .bytes = 1e8,
@@ -49,7 +50,7 @@ static void test_curve(void **state)
         assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_PAIR, &slow, &diag), 0);
     }
     gcb_curve_finish(&curve);
-    assert_true(near(curve.bandwidth, 1e9));
+    assert_true(near(curve.bandwidth[GCB_BOUND_MEDIAN], 1e9));
     assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_SHIFT, GCB_BOUND_MEDIAN, 2e6), 2e-3));
     assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_SHIFT, GCB_BOUND_LOW, 10), 1e-6));
     assert_true(isinf(gcb_curve_at(&curve, GCB_PATTERN_PAIR, GCB_BOUND_HIGH, 5e5)));
@@ -85,9 +86,52 @@ static void test_curve(void **state)
     assert_true(near(gcb_payoff_sizes(&measured, 2, GCB_BOUND_MEDIAN), 6e-6));
 }
 
+/* Loads at the ends of intervals take the ends of the link's times, at any bandwidth. An end that is not known is 0 or
+ * infinite, but no wire takes less than no time. */
+static void test_bounds(void **state)
+{
+    struct gcb_curve curve = {.path = "link.json"}, unknown = {.path = "few.json"};
+    struct gcb_link link = {.topology = GCB_TOPOLOGY_RING,
+                            .bandwidth = 1e9,
+                            .curve = &curve,
+                            .workers = 8,
+                            .servers = 1,
+                            .per_node = 1};
+    struct gcb_payoff_times low, median, high;
+    struct gcb_load load = dense;
+    struct gcb_diag diag;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const double bytes = i ? 1e6 : 1e3, t = bytes / 1e9;
+        const struct gcb_curve_point point = {bytes, {t / 2, t, 4 * t}},
+                                     few = {bytes, {NAN, t, NAN}};
+
+        assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_SHIFT, &point, &diag), 0);
+        assert_int_equal(gcb_curve_add(&unknown, GCB_PATTERN_SHIFT, &few, &diag), 0);
+    }
+    gcb_curve_finish(&curve);
+    gcb_curve_finish(&unknown);
+    for (int i = 0; i < 2; i++, link.bandwidth *= 10) {
+        struct gcb_payoff_times *const times[GCB_BOUNDS] = {&low, &median, &high};
+
+        for (load.bound = 0; load.bound < GCB_BOUNDS; load.bound++)
+            gcb_payoff_exchange(times[load.bound], &link, &load);
+        assert_true(near(low.wire, median.wire / 2) && near(high.wire, median.wire * 4));
+        assert_true(near(median.wire, 1.75e8 / link.bandwidth));
+    }
+    link.curve = &unknown;
+    load.bound = GCB_BOUND_LOW;
+    gcb_payoff_exchange(&low, &link, &load);
+    assert_true(fabs(low.wire) < 1e-12);
+    load.bound = GCB_BOUND_HIGH;
+    gcb_payoff_exchange(&high, &link, &load);
+    assert_true(isinf(high.wire) && isinf(high.cost));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_curve)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_curve), cmocka_unit_test(test_bounds)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,7 +376,7 @@ static void test_many_workers(void **state)
 static struct gcb_payoff_loads make_loads(struct gcb_load method)
 {
     const struct gcb_load plain = LOAD(.collectives = ALLREDUCE, .transfers = 1, .bytes = 1e8);
-    struct gcb_payoff_loads l;
+    struct gcb_payoff_loads l = {.lossy = {.collectives = 0}};
 
     for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++) {
         l.method[b] = method;
