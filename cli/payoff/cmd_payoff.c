@@ -130,6 +130,8 @@ static int find_cases(struct payoff *c, struct gcb_diag *diag)
         err = gcb_payoff_select(&c->cases, specs->items, specs->count, diag);
     if (!err && c->truths.count && specs->count)
         err = gcb_truths_select(&c->truths, specs->items, specs->count, diag);
+    if (!err && c->truths.count)
+        err = gcb_truths_take_coding(&c->truths, &c->cases, diag);
     if (!err && c->truths.count && c->plan.bandwidths.count != 1)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "the results hold measured exchanges, and a prediction needs their "

@@ -29,6 +29,62 @@ sed 's/"wire_seconds": [0-9.e-]*/"wire_seconds": 1e-9/;s/"sizes_seconds": [0-9.e
 run payoff --link "$net/link.json" "$tmp/fast.json"
 prints "in no exchange does the wire take half of the time"
 
+
+# ---- results of bench beside exchanges ----
+# top-k and fp16 on one message of 1 MiB, from `bench`; a sum of n messages takes 3 us n + 6 us
+python3 -c "
+import json
+for method, spec, times, ways, size in (
+        ('topk', 'topk:theta=0.99,transform=none,select=topk,values=fp32,index=u32', (9e-5, 1e-5, 3e-6, 54e-6), ['allgather'], 21004),
+        ('fp16', 'fp16', (3e-5, 2e-5, 1e-5, 16e-5), ['allgather', 'allreduce'], 524320)):
+    row = dict(record='result', schema=1, method=method, spec=spec, scope='tensor', device='cpu', threads=1, isa='avx512', cache='warm',
+               collectives=ways, collective=ways[-1], rounds=1, status='ok', messages=1, fixed_length=True, elements=262144, step=0,
+               worker=0, wire_bytes=size, header_bytes=32, rel_l2=0.5)
+    for name, t in zip(('encode', 'decode', 'sum', 'sum16'), times):
+        row.update({name + '_seconds': t, name + '_seconds_low': 0.9 * t, name + '_seconds_high': 1.1 * t})
+    print(json.dumps(row))" >"$tmp/bench.json"
+run payoff --link "$net/link.json" "$tmp/bench.json" "$net/exchanges.json"
+exits 0
+narrow
+prints "\`bench\` encodes one tensor again and again"
+run payoff --link "$net/link.json" --format json "$tmp/bench.json" "$net/exchanges.json"
+cp "$out" "$tmp/both.json"
+benched() { # bench rows tell the coding of top-k without a memory: encode 90 us, add 4 messages in 4 x 3 us + 6 us
+    check "coding times are those of bench: $1" python3 -c "
+import json, math
+rows = [r for r in map(json.loads, open('$tmp/both.json')) if r.get('model') == 'measured']
+assert len(rows) == 19, len(rows)
+for r in rows:
+    own = r['method'] in ('topk', 'fp16') and 'memory' not in r['spec'] and $2
+    assert r['coding'] == ('bench' if own else 'ranks'), (r['spec'], r['coding'])
+    if own and r['method'] == 'topk':
+        assert math.isclose(r['encode_seconds'], 90e-6) and math.isclose(r['sum_seconds'], 18e-6), r
+    whole = r['encode_seconds'] + r['sum_seconds'] + r['wire_seconds'] + r['sizes_seconds']
+    assert math.isclose(r['seconds'], whole, rel_tol=1e-9), (r['spec'], whole)"
+}
+benched "of the same length" True
+for change in 's/"threads": 1/"threads": 2/' 's/"elements": 262144/"elements": 262145/' 's/"isa": "avx512"/"isa": "avx2"/'; do
+    sed "$change" "$tmp/bench.json" >"$tmp/other.json"
+    run payoff --link "$net/link.json" --format json "$tmp/other.json" "$net/exchanges.json"
+    exits 0
+    cp "$out" "$tmp/both.json"
+    benched "not with $change" False
+done
+
+# the intervals of a measured network widen verdicts
+pays_over() { # WORDS SED: of bench's top-k over a changed network
+    sed "$2" "$net/link.json" >"$tmp/changed.json"
+    run payoff --link "$tmp/changed.json" "$tmp/bench.json"
+    exits 0
+    prints "$1"
+}
+pays_over "  topk:theta=0.99  pays with " ''
+pays_over "  topk:theta=0.99  undecided: " 's/"seconds_high": /&1000/'
+pays_over "undecided at " 's/"seconds_high": [^,]*/"seconds_high": null/'
+prints "note: the network's times have no interval"
+run payoff --import "$net/osu_latency.log" --workers 4 "$tmp/bench.json"
+prints "  topk:theta=0.99  pays with " # a log has no intervals: its times count as exact
+
 damaged() { # WORDS SED: exchanges with a changed first row
     head -n 1 "$net/exchanges.json" | sed "$2" >"$tmp/damaged.json"
     run payoff --link "$net/link.json" "$tmp/damaged.json"

@@ -144,7 +144,7 @@ const struct page_table page_tables[] = {
     {
         .id = "truth",
         .title = "Measured exchanges and their predictions",
-        .intro = "Only the network is predicted: encoding and summing times are those of the exchange.",
+        .intro = "Times of encoding and summing are those of `bench` rows of the same gradient, or what the ranks of the exchange measured.",
         .record = PAGE_TRUTH,
         .columns = {
             {.title = "method", .field = GCB_FIELD_LABEL},
@@ -156,6 +156,7 @@ const struct page_table page_tables[] = {
              .low = GCB_FIELD_MEASURED_SECONDS_LOW, .high = GCB_FIELD_MEASURED_SECONDS_HIGH},
             {.title = "predicted", .field = GCB_FIELD_SECONDS,
              .low = GCB_FIELD_SECONDS_LOW, .high = GCB_FIELD_SECONDS_HIGH},
+            {.title = "coding", .field = GCB_FIELD_CODING, .explained = true},
             {.title = "ratio", .field = GCB_FIELD_MEASURED_RATIO, .explained = true},
             {.title = "of the wire", .field = GCB_FIELD_MEASURED_WIRE_RATIO, .explained = true},
             {.title = "share", .field = GCB_FIELD_WIRE_SHARE, .explained = true},

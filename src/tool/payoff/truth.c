@@ -1,10 +1,12 @@
 #include "src/tool/payoff/truth.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/payoff/payoff_coding.h"
 
 /* ---- rows ---- */
 
@@ -25,7 +27,7 @@ static int read_texts(struct gcb_truths *t, struct gcb_truth *x, const struct gc
     } texts[] = {
         {&x->file, GCB_FIELD_FILE},
         {&x->scope, GCB_FIELD_SCOPE},
-        {&x->order, GCB_FIELD_ORDER},
+        {&x->order_name, GCB_FIELD_ORDER},
         {&x->device, GCB_FIELD_DEVICE},
         {&x->isa, GCB_FIELD_ISA},
         {&x->mpi, GCB_FIELD_MPI},
@@ -109,18 +111,10 @@ static const char *find_gap(const struct gcb_truth *x)
     return NULL;
 }
 
-static bool same_group(const struct gcb_truth *a, const struct gcb_truth *b)
-{
-    return a->path == b->path && a->file == b->file && a->scope == b->scope &&
-           a->order == b->order && a->device == b->device && a->isa == b->isa && a->mpi == b->mpi &&
-           a->threads == b->threads && a->workers == b->workers && a->elements == b->elements &&
-           a->messages == b->messages && a->input_bytes == b->input_bytes;
-}
-
 int gcb_truths_add(struct gcb_truths *t, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS), *gap;
-    struct gcb_truth x = {.bar = SIZE_MAX};
+    struct gcb_truth x = {.bar = SIZE_MAX, .order = t->count};
     char path[256];
 
     if (!status || strcmp(status, "ok") != 0)
@@ -133,11 +127,6 @@ int gcb_truths_add(struct gcb_truths *t, const struct gcb_results_row *row, stru
         return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %llu: an exchange without %s",
                             gcb_escape(path, sizeof(path), row->path),
                             (unsigned long long)row->line, gap);
-    x.group = t->groups;
-    for (size_t i = 0; i < t->count && x.group == t->groups; i++)
-        if (same_group(&t->items[i], &x))
-            x.group = t->items[i].group;
-    t->groups += x.group == t->groups;
     if (x.workers > 1) /* one rank has no network */
         t->items[t->count++] = x;
     return 0;
@@ -176,6 +165,66 @@ int gcb_truths_select(struct gcb_truths *t, const char *const *specs, size_t cou
             t->items[kept++] = t->items[i];
     }
     t->count = kept;
+    return 0;
+}
+
+/* ---- times of coding ---- */
+
+/* Has the case the gradient, the threads and a collective of the exchange? Of `bench` are messages without a memory. */
+static bool fits(const struct gcb_truth *x, const struct gcb_payoff_case *c,
+                 const struct gcb_method *exchanged)
+{
+    struct gcb_exchange_params params;
+    struct gcb_memory_params memory;
+
+    gcb_method_exchange(&params, exchanged);
+    gcb_method_memory(&memory, exchanged);
+    return memory.kind == GCB_MEMORY_NONE &&
+           (x->baseline ||
+            (c->collectives | c->lossy) & GCB_COLLECTIVE_BIT((unsigned)params.collective)) &&
+           c->threads == x->threads && strcmp(c->isa, x->isa) == 0 &&
+           strcmp(c->device, x->device) == 0 && c->exchanges > 0.0 &&
+           c->total.elements == (double)x->elements * c->exchanges &&
+           c->total.messages == (double)x->messages * c->exchanges;
+}
+
+static void take_coding(struct gcb_truth *x, const struct gcb_payoff_cases *cases,
+                        const struct gcb_method *methods)
+{
+    struct gcb_payoff_exchanged exchanged = {.algorithm = x->algorithm,
+                                             .workers = (unsigned)x->workers,
+                                             .bytes = x->gradient,
+                                             .messages = (double)x->messages};
+    struct gcb_payoff_coding coding;
+
+    if (gcb_method_parse(&exchanged.method, x->spec, NULL))
+        return;
+    for (size_t i = 0; i < cases->count && !x->benched; i++) {
+        if (!methods[i].codec || !gcb_payoff_same_codec(&exchanged.method, &methods[i]) ||
+            !fits(x, &cases->items[i], &exchanged.method))
+            continue;
+        gcb_payoff_coding(&coding, cases, &cases->items[i], &exchanged);
+        if (!isfinite(coding.encode[GCB_BOUND_MEDIAN] + coding.sum[GCB_BOUND_MEDIAN]))
+            continue;
+        memcpy(x->encode, coding.encode, sizeof(x->encode));
+        memcpy(x->sum, coding.sum, sizeof(x->sum));
+        x->benched = true;
+    }
+}
+
+int gcb_truths_take_coding(struct gcb_truths *t, const struct gcb_payoff_cases *cases,
+                           struct gcb_diag *diag)
+{
+    struct gcb_method *methods = gcb_alloc_zero(cases->count, sizeof(*methods));
+
+    if (!methods)
+        return gcb_diag_nomem(diag, cases->count * sizeof(*methods), "methods");
+    for (size_t i = 0; i < cases->count; i++)
+        if (gcb_method_parse(&methods[i], cases->items[i].spec, NULL))
+            methods[i].codec = NULL; /* of another build */
+    for (size_t i = 0; i < t->count; i++)
+        take_coding(&t->items[i], cases, methods);
+    gcb_free(methods);
     return 0;
 }
 
@@ -224,35 +273,104 @@ static enum gcb_payoff_answer beats(const double mine[GCB_BOUNDS], const double 
                : GCB_PAYOFF_UNDECIDED;
 }
 
-static void judge(struct gcb_truths *t, struct gcb_truth *x)
+#define KEY 12
+
+/* What all exchanges of a group have in common. Equal texts have equal pointers. */
+static void make_key(uint64_t out[KEY], const struct gcb_truth *x)
+{
+    const uint64_t key[KEY] = {
+        (uintptr_t)x->path,   (uintptr_t)x->file, (uintptr_t)x->scope, (uintptr_t)x->order_name,
+        (uintptr_t)x->device, (uintptr_t)x->isa,  (uintptr_t)x->mpi,   x->threads,
+        x->workers,           x->elements,        x->messages,         x->input_bytes,
+    };
+
+    memcpy(out, key, sizeof(key));
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct gcb_truth *x = a, *y = b;
+    uint64_t first[KEY], second[KEY];
+    int order;
+
+    make_key(first, x);
+    make_key(second, y);
+    order = memcmp(first, second, sizeof(first));
+    return order ? order : (x->order > y->order) - (x->order < y->order);
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const struct gcb_truth *x = a, *y = b;
+
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Orders the exchanges by groups. The number of a group is the place of its first row. */
+static void group(struct gcb_truths *t)
+{
+    uint64_t last[KEY] = {0}, key[KEY];
+
+    if (t->count)
+        qsort(t->items, t->count, sizeof(*t->items), by_key);
+    for (size_t i = 0; i < t->count; i++) {
+        make_key(key, &t->items[i]);
+        t->items[i].group =
+            i && memcmp(key, last, sizeof(key)) == 0 ? t->items[i - 1].group : t->items[i].order;
+        memcpy(last, key, sizeof(key));
+    }
+    if (t->count)
+        qsort(t->items, t->count, sizeof(*t->items), by_group);
+}
+
+/* Judges the exchanges of a group, which are those from `begin` to before `end`. */
+static void judge(struct gcb_truths *t, size_t begin, size_t end)
 {
     const struct gcb_truth *bar = NULL, *predicted = NULL;
 
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = begin; i < end; i++) {
         const struct gcb_truth *o = &t->items[i];
 
-        if (!o->baseline || o->group != x->group)
+        if (!o->baseline)
             continue;
         if (!bar || o->seconds[GCB_BOUND_MEDIAN] < bar->seconds[GCB_BOUND_MEDIAN])
             bar = o;
         if (!predicted || o->predicted[GCB_BOUND_MEDIAN] < predicted->predicted[GCB_BOUND_MEDIAN])
             predicted = o;
     }
-    x->bar = bar ? (size_t)(bar - t->items) : SIZE_MAX;
-    x->predicted_bar = bar ? (size_t)(predicted - t->items) : SIZE_MAX;
-    x->answer = x->predicted_answer = GCB_PAYOFF_UNDECIDED;
-    if (!bar || x->baseline)
-        return;
-    x->answer = beats(x->seconds, bar->seconds);
-    x->predicted_answer = beats(x->predicted, predicted->predicted);
+    for (size_t i = begin; i < end; i++) {
+        struct gcb_truth *x = &t->items[i];
+
+        x->bar = bar ? (size_t)(bar - t->items) : SIZE_MAX;
+        x->predicted_bar = bar ? (size_t)(predicted - t->items) : SIZE_MAX;
+        x->answer = x->predicted_answer = GCB_PAYOFF_UNDECIDED;
+        if (!bar || x->baseline)
+            continue;
+        x->answer = beats(x->seconds, bar->seconds);
+        x->predicted_answer = beats(x->predicted, predicted->predicted);
+    }
+}
+
+size_t gcb_truths_group_end(const struct gcb_truths *t, size_t begin)
+{
+    size_t end = begin + 1;
+
+    while (end < t->count && t->items[end].group == t->items[begin].group)
+        end++;
+    return end;
 }
 
 void gcb_truths_judge(struct gcb_truths *t, const struct gcb_link *link)
 {
+    group(t);
     for (size_t i = 0; i < t->count; i++)
         predict(&t->items[i], *link);
-    for (size_t i = 0; i < t->count; i++)
-        judge(t, &t->items[i]);
+    for (size_t i = 0, end; i < t->count; i = end) {
+        end = gcb_truths_group_end(t, i);
+        judge(t, i, end);
+    }
 }
 
 double gcb_truth_share(const struct gcb_truth *x)
@@ -333,6 +451,7 @@ void gcb_truth_row(struct gcb_row *row, const struct gcb_truths *t, const struct
     gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, link->latency);
     gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, x->gradient);
     gcb_row_real(row, GCB_FIELD_EXCHANGE_MESSAGES, (double)x->messages);
+    gcb_row_text(row, GCB_FIELD_CODING, x->benched ? "bench" : "ranks");
     gcb_row_real(row, GCB_FIELD_ENCODE_SECONDS, x->encode[GCB_BOUND_MEDIAN]);
     gcb_row_real(row, GCB_FIELD_SUM_SECONDS, x->sum[GCB_BOUND_MEDIAN]);
     gcb_row_real(row, GCB_FIELD_WIRE_SECONDS, x->predicted_wire);

@@ -9,30 +9,34 @@
 #include "src/tool/rows/row.h"
 
 /*
- * Holds the model of the network against measured exchanges (rows `exchange` of gcbench-mpi). The prediction is
+ * Holds the model against measured exchanges (rows `exchange` of gcbench-mpi). The prediction is
  *
- *     encoding + sum, as the same ranks measured them + the model's time on the wire and for exchanging lengths
+ *     encoding + sum + the model's time on the wire and for exchanging lengths
  *
- * so that only the network is predicted: how fast the ranks' processors are is not the model's claim. The wire part follows from
- * the number of rounds, their bytes and the link alone.
+ * Encoding and sum follow from the results of `bench`, if it ran the method, without a memory, on a gradient of the same
+ * length and with as many threads. Otherwise they are what the ranks themselves measured, so that only the network is
+ * predicted. The wire part follows from the number of rounds, their bytes and the link alone.
  */
 struct gcb_truth {
     /* texts are kept in gcb_truths, so equal texts have equal pointers */
-    const char *path, *file, *scope, *order, *device, *isa, *mpi, *method, *spec, *label;
+    const char *path, *file, *scope, *order_name, *device, *isa, *mpi, *method, *spec, *label;
     const char *collective, *algorithm;
     bool baseline; /* identity, fp16 or bf16 by all-reduce */
     uint64_t threads, workers, elements, messages, input_bytes;
     double gradient; /* bytes as fp32 */
-    /* as measured; times are medians and ends of intervals (NAN: too few repeats) */
+    /* as measured; times are medians and ends of intervals (NAN: too few repeats). gcb_truths_take_coding replaces
+     * `encode` and `sum` */
     double seconds[GCB_BOUNDS], encode[GCB_BOUNDS], sum[GCB_BOUNDS], wire, sizes;
     struct gcb_truth_rounds {
         double count, bytes;
     } gather, scatter, reduce;
     double size_rounds;
-    size_t group; /* of exchanges that can be compared: the same gradients, ranks and settings */
+    bool benched; /* encode and sum are those of `bench` */
+    size_t order; /* among the rows */
 
     /* ---- of gcb_truths_judge ---- */
 
+    size_t group; /* of exchanges that can be compared: the same gradients, ranks and settings */
     double predicted[GCB_BOUNDS], predicted_wire, predicted_sizes;
     size_t bar, predicted_bar; /* the fastest baselines; SIZE_MAX: the group has none */
     enum gcb_payoff_answer answer, predicted_answer; /* not for baselines */
@@ -40,7 +44,7 @@ struct gcb_truth {
 
 struct gcb_truths {
     struct gcb_truth *items;
-    size_t count, cap, groups;
+    size_t count, cap;
     struct gcb_strings strings;
 };
 
@@ -53,8 +57,15 @@ void gcb_truths_fini(struct gcb_truths *t); /* zeroed is fine */
 int gcb_truths_select(struct gcb_truths *t, const char *const *specs, size_t count,
                       struct gcb_diag *diag);
 
-/* Predicts all exchanges and judges them. `link` has everything but the number of workers. */
+/* Takes the times of coding from the cases that measured them. GCB_E_NOMEM. */
+int gcb_truths_take_coding(struct gcb_truths *t, const struct gcb_payoff_cases *cases,
+                           struct gcb_diag *diag);
+
+/* Predicts all exchanges, judges them, and orders them by groups. `link` has everything but the number of workers. */
 void gcb_truths_judge(struct gcb_truths *t, const struct gcb_link *link);
+
+/* The place after the last exchange of the group that begins at `begin`. After gcb_truths_judge. */
+size_t gcb_truths_group_end(const struct gcb_truths *t, size_t begin);
 
 /* Share of the measured time that the wire takes, with the exchange of lengths. */
 double gcb_truth_share(const struct gcb_truth *x);
