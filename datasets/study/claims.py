@@ -41,7 +41,7 @@ def falling_theta(results: Results) -> str:
                 said.append(f"{network}: {is_level(lost)}")
     text = table(["network", "method", "final, %", "against fp32, points [95 %]", "like fp32?", "bytes / fp32's"], lines)
     return text + "\nDoes the FFT of the whole network with a falling theta (0.9 times the root of the learning rate's share) " \
-        f"train like fp32? **{'; '.join(said) or 'not run yet'}.**\n"
+        f"train like fp32? {'**' + '; '.join(said) + '.**' if said else 'Not run yet.'}\n"
 
 
 def wall_time(results: Results) -> str:
@@ -55,7 +55,7 @@ def wall_time(results: Results) -> str:
                 words += [verdict(gain, 1, ("slower", "faster")) for gain in gains]
     text = table(["network", "method", "compared with", *(f"{link:g} Gb/s" for link in LINKS)], lines)
     if not words:
-        return text + "\n**Not run yet.**\n"
+        return "Not run yet.\n"
     return text + "\n**" + ", ".join(f"{word} in {words.count(word)}" for word in ("faster", "slower", "undecided")) \
         + f" of {len(words)} comparisons.**\n"
 
@@ -97,5 +97,6 @@ def write(page: Path, results: Results, to: Path) -> None:
         mark = re.compile(rf"(<!-- study: {name} -->\n).*?(<!-- end of study -->\n)", re.S)
         if not mark.search(text):
             raise ValueError(f"{page} has no mark <!-- study: {name} -->")
-        text = mark.sub(lambda found: f"{found[1]}\n{block(results)}\n{found[2]}", text)
+        new = block(results) if results else "Not run yet.\n"
+        text = mark.sub(lambda found, new=new: f"{found[1]}\n{new}\n{found[2]}", text)
     to.write_text(text, encoding="utf-8")
