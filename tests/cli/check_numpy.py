@@ -88,7 +88,7 @@ def check_sizes(row, where):
 
 def check_method(gcbench, path, folder, scope, method):
     packed, restored = os.path.join(folder, "messages.h5"), os.path.join(folder, "restored.h5")
-    rows = call(gcbench, "compress", "--method", method, "--scope", scope, "--no-baselines", "--force",
+    rows = call(gcbench, "compress", "--method", method, "--scope", scope, "--no-baselines", "--repeat", "1", "--force",
                 "-o", packed, "--format", "json", path)
     call(gcbench, "decompress", "--force", "-o", restored, packed)
     results = [r for r in rows if r["record"] == "result"]

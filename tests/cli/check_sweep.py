@@ -38,7 +38,7 @@ def spec_of(row, **other):
 def compress(gcbench, options, specs):
     """The summaries of all these methods."""
     words = [word for spec in specs for word in ("--method", spec)]
-    return summaries([gcbench, "compress", "--no-baselines", "--per", "none", "--format", "json"] + words +
+    return summaries([gcbench, "compress", "--no-baselines", "--repeat", "1", "--per", "none", "--format", "json"] + words +
                      options) if specs else []
 
 

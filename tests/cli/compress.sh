@@ -41,7 +41,7 @@ check "no baseline" sh -c "! grep -q '^fp16' '$out'"
 run compress --method fp16 "$sample"
 check "one fp16 line" test "$(grep -c fp16 "$out")" -eq 1
 for per in message tensor step worker none; do
-    run compress --method fft --method topk --method qsgd --method terngrad --per $per "$sample"
+    run compress --repeat 1 --method fft --method topk --method qsgd --method terngrad --per $per "$sample"
     exits 0
     check "--per $per fits into 80 columns" test "$(LC_ALL=C.UTF-8 wc -L <"$out")" -le 80
 done
@@ -165,7 +165,7 @@ assert 0.75 * most <= summaries["topk"]["max_abs_error"] <= most, (most, summari
 lost = 1 - energy["decoded", "topk"] / energy["input", None]  # topk loses exactly what it drops
 assert math.isclose(lost, summaries["topk"]["rel_l2"] ** 2, rel_tol=1e-4), (lost, summaries["topk"]["rel_l2"])
 PY
-run compress --method topk --histogram --spectrum --per none --format json "$sample"
+run compress --repeat 1 --method topk --histogram --spectrum --per none --format json "$sample"
 exits 0
 cp "$out" "$tmp/shapes.json"
 check "histograms and spectra" python3 "$tmp/shapes.py" "$tmp/shapes.json"
@@ -188,16 +188,16 @@ assert a and a.keys() == b.keys()
 assert all(a[n] == b[n] for n in a), [n for n in a if a[n] != b[n]]
 PY
 for method in fft:chunk=4096 topk topk:index=golomb range qsgd qsgd:coding=elias terngrad fp16 bf16; do
-    run compress --method $method -o "$tmp/one.h5" --force "$sample"
+    run compress --repeat 1 --method $method -o "$tmp/one.h5" --force "$sample"
     exits 0
-    for other in "--threads 2" "--isa c" "--threads 3 --repeat 2 --warmup 0"; do
+    for other in "--repeat 1 --threads 2" "--repeat 1 --isa c" "--threads 3 --repeat 2 --warmup 0"; do
         run compress --method $method -o "$tmp/two.h5" --force $other "$sample"
         exits 0
         check "$method: the same bytes with $other" python3 "$tmp/same.py" "$tmp/one.h5" "$tmp/two.h5"
     done
 done
-run compress --method qsgd --seed 2 -o "$tmp/two.h5" --force "$sample"
-run compress --method qsgd -o "$tmp/one.h5" --force "$sample"
+run compress --repeat 1 --method qsgd --seed 2 -o "$tmp/two.h5" --force "$sample"
+run compress --repeat 1 --method qsgd -o "$tmp/one.h5" --force "$sample"
 check "another seed gives other bytes" sh -c "! '$PYTHON' '$tmp/same.py' '$tmp/one.h5' '$tmp/two.h5'"
 
 # --- infinities and NaNs

@@ -4,7 +4,7 @@
 
 "$GCBENCH" info | grep -q 'with sanitizers' && skip "sanitizers reserve more address space"
 h5=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
-all="--threads 256 --scope model --step last --worker 0 --no-baselines"
+all="--threads 256 --scope model --step last --worker 0 --no-baselines --repeat 1"
 
 run compress --threads 257 "$h5"
 exits 2

@@ -20,16 +20,16 @@ counts "$tmp/ar.h5" model fft:theta=0.85 topk:theta=0.85 fft:chunk=64,input=fp16
 
 # ---- the order of methods, and the table ----
 
-run compress --theta 0.9 --method fft --method topk --nearer-than topk "$tmp/ar.h5"
+run compress --repeat 1 --theta 0.9 --method fft --method topk --nearer-than topk "$tmp/ar.h5"
 exits 0
 prints 'elements that are nearer to the input than with topk:theta=0.9:'
 prints 'method                 nearer  farther  equal'
 check "topk comes first, once" sh -c "grep -c '^topk:theta=0.9 ' '$out' | grep -qx 1 && \
     sed -n 3p '$out' | grep -q '^topk:theta=0.9 '"
-run compress --method fft "$tmp/ar.h5"
+run compress --repeat 1 --method fft "$tmp/ar.h5"
 exits 0
 check "no table without the option" sh -c "! grep -q nearer '$out'"
-run compress --method fft --nearer-than topk --format csv "$tmp/ar.h5"
+run compress --repeat 1 --method fft --nearer-than topk --format csv "$tmp/ar.h5"
 exits 0
 check "columns" sh -c "head -1 '$out' | grep -q ',nearer_than,nearer_share,farther_share,'"
 
@@ -53,13 +53,13 @@ says "mine.json: nearer_than must be a method"
 
 # ---- mistakes ----
 
-run compress --nearer-than topk "$tmp/ar.h5"
+run compress --repeat 1 --nearer-than topk "$tmp/ar.h5"
 exits 2
 says "no method given"
-run compress --method fft --nearer-than tokp "$tmp/ar.h5"
+run compress --repeat 1 --method fft --nearer-than tokp "$tmp/ar.h5"
 exits 2
 says "unknown method 'tokp'; did you mean 'topk'?"
-run compress --method fft --nearer-than topk -o "$tmp/m.h5" "$tmp/ar.h5"
+run compress --repeat 1 --method fft --nearer-than topk -o "$tmp/m.h5" "$tmp/ar.h5"
 exits 2
 says "-o keeps the messages of one method, and --nearer-than runs another: leave one out"
 

@@ -36,13 +36,13 @@ scan() { # FILE ARGS...: runs with rising limits, from too little to load the pr
 }
 for method in fft sparse:transform=dct,chunk=0; do
     for file in in.h5 prime.h5 twice.h5; do
-        scan $file compress --method $method --no-baselines --warmup 0 --per none --format json
+        scan $file compress --method $method --no-baselines --warmup 0 --repeat 1 --per none --format json
     done
 done
 step=14 # threads need stacks and memory of their own
 for method in fft fft:chunk=65537 sparse:transform=dct,chunk=131101; do
     step=$([ $method = fft:chunk=65537 ] && echo 5 || echo 14)
-    scan prime.h5 compress --method $method --threads 4 --no-baselines --warmup 0 --per none --format json
+    scan prime.h5 compress --method $method --threads 4 --no-baselines --warmup 0 --repeat 1 --per none --format json
 done
 scan prime.h5 inspect --spectrum --format json
 check "some had too little for the transform" test $refused -gt 0

@@ -40,7 +40,7 @@ PY
 check "input" python3 "$tmp/make.py" "$tmp/in.h5"
 for scope in tensor bucket model; do
     for method in identity fft topk qsgd; do
-        run compress --method $method --scope $scope -o "$tmp/m.h5" --force "$tmp/in.h5"
+        run compress --repeat 1 --method $method --scope $scope -o "$tmp/m.h5" --force "$tmp/in.h5"
         exits 0
         rm -f "$tmp/dir/back.h5"
         run decompress -o "$tmp/dir/back.h5" "$tmp/m.h5"
@@ -87,8 +87,8 @@ says "cut.h5"
 only
 
 # restores two files of messages into one; the same file twice is refused
-run compress --method fp16 --step 0 -o "$tmp/s0.h5" "$tmp/in.h5"
-run compress --method bf16 --step 1 -o "$tmp/s1.h5" "$tmp/in.h5"
+run compress --repeat 1 --method fp16 --step 0 -o "$tmp/s0.h5" "$tmp/in.h5"
+run compress --repeat 1 --method bf16 --step 1 -o "$tmp/s1.h5" "$tmp/in.h5"
 run decompress -o "$tmp/both.h5" "$tmp/s0.h5" "$tmp/s1.h5"
 exits 0
 check "both steps are there" python3 "$tmp/same.py" "$tmp/in.h5" "$tmp/both.h5" lossy

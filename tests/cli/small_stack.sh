@@ -28,7 +28,7 @@ done_by verify --scope model --results v.json $few "$h5"
 done_by sweep --match rel_l2=0.4 --threads 3 --scope model --results s.json $few "$h5"
 done_by replay --method dgc --method redsync --method qsgd:memory=ef --allow-gaps --results y.json "$h5"
 for method in fft topk:index=adaptive sparse:transform=dct,chunk=512,values=means qsgd; do
-    done_by compress --method $method --threads 3 --scope model -o m.h5 --force "$h5"
+    done_by compress --repeat 1 --method $method --threads 3 --scope model -o m.h5 --force "$h5"
     done_by decompress m.h5 -o d.h5 --force
 done
 done_by inspect --histogram --spectrum "$h5"

@@ -11,9 +11,9 @@ few="--dataset stem.weight --dataset layers.6.sc.weight --dataset layers.0.b1.* 
 
 pair() { # ARGS...: device and CPU write the same messages and restore the same tensors
     rm -f cpu.h5 cuda.h5 by-cpu.h5 by-cuda.h5
-    run compress -q --no-baselines "$@" -o cpu.h5
+    run compress --repeat 1 -q --no-baselines "$@" -o cpu.h5
     exits 0
-    run compress -q --no-baselines "$@" -o cuda.h5 --device cuda
+    run compress --repeat 1 -q --no-baselines "$@" -o cuda.h5 --device cuda
     exits 0
     quiet
     check "the device's file of messages is the CPU's" cmp cpu.h5 cuda.h5
@@ -70,7 +70,7 @@ for method in demo sparse:transform=dct fft; do
         GCB_HOST_FFT=$mode
         export GCB_HOST_FFT
         rm -f cuda.h5 by-cpu.h5 by-cuda.h5
-        run compress -q --no-baselines --method "$method" $few --device cuda -o cuda.h5 "$sample"
+        run compress --repeat 1 -q --no-baselines --method "$method" $few --device cuda -o cuda.h5 "$sample"
         exits 0
         run decompress cuda.h5 -o by-cpu.h5
         exits 0
@@ -84,18 +84,18 @@ done
 # A failed command leaves no file.
 GCB_HOST_FFT=missing
 export GCB_HOST_FFT
-run compress -q --method fft $few --device cuda -o made/x.h5 --results made/x.json "$sample"
+run compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 --results made/x.json "$sample"
 exits 3
 says "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor libcufft.so.11 was found"
 run decompress --device cuda cuda.h5 -o made/x.h5
 exits 3
 says "cuFFT"
 GCB_HOST_FFT=no-plan
-run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
+run compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 "$sample"
 exits 3
 says "cuFFT has no plan"
 GCB_HOST_FFT=far # the device is wrong; no file of it is kept
-run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
+run compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 "$sample"
 exits 5
 says "the device and the CPU decode the message to different values"
 unset GCB_HOST_FFT
@@ -103,7 +103,7 @@ check "no output is written" made_nothing
 
 # A changed byte anywhere is found, by the host or by the device.
 rm -f cpu.h5
-run compress -q --no-baselines --method topk --dataset stem.weight --step last --worker 0 -o cpu.h5 "$sample"
+run compress --repeat 1 -q --no-baselines --method topk --dataset stem.weight --step last --worker 0 -o cpu.h5 "$sample"
 exits 0
 cat >damage.py <<'PY'
 import h5py, shutil, sys
@@ -176,7 +176,7 @@ both 12 compress $few --method qsgd --method topk --repeat 2 --histogram --per m
 both 5 sweep $few --method topk --method qsgd --vary theta=0.9,0.99 --vary bits=2,4
 both 2 sweep $few --method topk --match rel_l2=0.5
 
-run compress $few --device cuda --method topk --threads 2 "$sample"
+run compress --repeat 1 $few --device cuda --method topk --threads 2 "$sample"
 exits 0
 prints "2 threads, cuda:0"
 finish

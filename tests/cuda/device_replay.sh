@@ -30,7 +30,7 @@ for a, b in zip(cpu, cuda):
         if near and isinstance(a[key], float):
             assert abs(a[key] - b[key]) <= 1e-3 * abs(a[key]) + 1e-3, (key, a[key], b[key])
         elif not near or "bytes" not in key:
-            assert a[key] == b[key], (key, a[key], b[key])
+            assert a[key] == b[key], (a.get("spec"), key, a[key], b[key])
 PY
 pair() { # ARGS...: device and CPU give the same rows
     run replay -q "$@" --force --results cpu.json
@@ -41,21 +41,17 @@ pair() { # ARGS...: device and CPU give the same rows
     check "the device's rows are the CPU's" python3 same.py cpu.json cuda.json
 }
 
-# Every method whose messages are the same on all devices, with its own memory and with feedback. New methods are
-# included
-# automatically.
+# Every method whose messages are the same on all devices, with its own memory and with feedback, all in one process. New
+# methods are included automatically.
 exact=$(device_methods library-math)
 check "methods are listed" test -n "$exact"
-for method in $exact; do
-    pair --method "$method:collective=allgather" $few "$sample"
-    pair --method "$method:memory=ef,decay=0.75,collective=allgather" $few --loop 2 "$sample"
-done
+pair $(printf -- '--method %s:collective=allgather ' $exact) $few "$sample"
+pair $(printf -- '--method %s:memory=ef,decay=0.75,collective=allgather ' $exact) $few --loop 2 "$sample"
 # Every kind of memory with its parameters, over more steps than a message covers.
-for method in sparse:transform=hadamard,memory=demo,momentum=0.9 dgc:masking=no dgc:nesterov=yes dgc:clip-norm=0.01 \
-    dgc:nesterov=redsync dgc:values=fp16,residual=clear redsync:dense-below=100,density=0.05,quant=asq \
-    qsgd:memory=dgc,momentum=0.5 sbc:delay=3,momentum=0.5 sbc:delay=100; do
-    pair --method "$method" $few --loop 3 "$sample"
-done
+pair $(printf -- '--method %s ' sparse:transform=hadamard,memory=demo,momentum=0.9 dgc:masking=no dgc:nesterov=yes \
+    dgc:clip-norm=0.01 dgc:nesterov=redsync dgc:values=fp16,residual=clear \
+    redsync:dense-below=100,density=0.05,quant=asq qsgd:memory=dgc,momentum=0.5 sbc:delay=3,momentum=0.5 \
+    sbc:delay=100) $few --loop 3 "$sample"
 # All workers, other scopes, schedules and tuning.
 pair --method dgc --method redsync --scope model --dataset 'layers.0.b*' --allow-gaps "$sample"
 pair --method topk:memory=ef --theta-schedule 0.9@0,0.5@2 --loop 2 $few "$sample"
@@ -74,11 +70,9 @@ import json, sys
 for m in map(json.loads, sys.stdin):
     if not m["cpu_only"] and "allreduce" in m["collectives"]: print(m["method"])')
 check "methods have all-reduces" test "$(echo $reducing)" = "identity fp16 bf16 qsgd qgz terngrad randomk"
-for method in $reducing; do
-    pair --method "$method:collective=allreduce" $few --loop 2 "$sample"
-    pair --method "$method:memory=ef,decay=0.75,collective=allreduce" $few --loop 2 "$sample"
-    pair --method "$method:memory=delay,delay=3,momentum=0.5,collective=allreduce" $few --loop 3 "$sample"
-done
+pair $(printf -- '--method %s:collective=allreduce ' $reducing) $few --loop 2 "$sample"
+pair $(printf -- '--method %s:memory=ef,decay=0.75,collective=allreduce ' $reducing) $few --loop 2 "$sample"
+pair $(printf -- '--method %s:memory=delay,delay=3,momentum=0.5,collective=allreduce ' $reducing) $few --loop 3 "$sample"
 pair --method qsgd:bits=8,memory=dgc,clip-norm=0.01,collective=allreduce --scope model --allow-gaps "$sample"
 pair --method fp16 --dense 'layers.0.b1.weight' $few "$sample"
 

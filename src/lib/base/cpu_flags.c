@@ -16,9 +16,11 @@ void gcb_cpu_relax(void)
     __builtin_ia32_pause();
 }
 
-unsigned gcb_cpu_detect(void)
+#define LOOKED (1u << 31)
+
+static unsigned look(void)
 {
-    unsigned flags = 0, a, b, c, d;
+    unsigned flags = LOOKED, a, b, c, d;
 
     __builtin_cpu_init();
     /* F16C and LZCNT are not tested, because not all compilers can ask for them. Every processor
@@ -26,12 +28,23 @@ unsigned gcb_cpu_detect(void)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
         flags |= GCB_CPU_AVX2;
-    if (flags && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (flags & GCB_CPU_AVX2 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
         flags |= GCB_CPU_AVX512;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && b & CLFLUSHOPT)
         flags |= GCB_CPU_FLUSH;
     return flags;
+}
+
+/* A virtual machine leaves to its host for each CPUID, so the processor is asked only once. */
+unsigned gcb_cpu_detect(void)
+{
+    static _Atomic unsigned found;
+
+    if (!found)
+        found = look();
+    return found & ~LOOKED;
 }
 #elif defined(__aarch64__)
 void gcb_cpu_relax(void)

@@ -232,8 +232,8 @@ static void test_budget(void **state)
 
     (void)state;
     write_builds(TOPK, TOPK,
-                 "\"call\": 0.006, \"slowed\": 10"); /* 4 times what is timed; later 40 times */
-    t.config.budget = 24.0;
+                 "\"call\": 0.003, \"slowed\": 10"); /* 4 times what is timed; later 40 times */
+    t.config.budget = 12.0;
     go(&t);
     assert_int_equal(t.err, 0);
     if (t.result.pairs != 20 || t.result.seconds > 1.4 * t.config.budget)
@@ -290,7 +290,7 @@ static void fails(const char *what, int status, const char *words)
     snprintf(rest, sizeof(rest), "\"do\": \"%s\"", what);
     write_builds(TOPK, TOPK, rest);
     write_build(0, TOPK, "");
-    t.config.timeout = strcmp(what, "hang") == 0 ? 5.0 : 120.0; /* Python may be slow to start */
+    t.config.timeout = strcmp(what, "hang") == 0 ? 3.0 : 120.0; /* Python may be slow to start */
     go(&t);
     assert_int_equal(t.err, status);
     if (!strstr(t.diag.text, words) || !strstr(t.diag.text, "new"))
@@ -303,7 +303,7 @@ static void test_failures(void **state)
     struct trial t = trial();
 
     (void)state;
-    fails("hang", GCB_E_IO, "did not end within 5 s");
+    fails("hang", GCB_E_IO, "did not end within 3 s");
     fails("exit", GCB_E_IO, "exit status 1: gcbench: out of \\x1b[31mluck");
     fails("stop-after:9", GCB_E_IO, "exit status 1");
     fails("no-bench", GCB_E_IO, "unknown command 'bench'");
