@@ -116,9 +116,10 @@ int exchange_show_link(const struct out_report *report, const struct gcb_link *l
 {
     static const struct gcb_table_column titles[] = {{.title = "pattern", .text = true},
                                                      {.title = "transfer"},
-                                                     {.title = "time"},
+                                                     {.title = "first"},
+                                                     {.title = "next"},
                                                      {.title = "Gb/s"}};
-    struct gcb_table *table = gcb_table_create(titles, 4);
+    struct gcb_table *table = gcb_table_create(titles, 5);
 
     for (size_t i = 0; i < link->count; i++) {
         const struct gcb_link_size *size = &link->sizes[i];
@@ -126,6 +127,8 @@ int exchange_show_link(const struct out_report *report, const struct gcb_link *l
 
         gcb_table_cell(table, gcb_net_pattern_names[size->pattern]);
         out_cell(table, GCB_FIELD_BYTES, size->bytes, 0);
+        out_cell(table, GCB_FIELD_FIRST_SECONDS, gcb_stats_make(size->first, size->samples).median,
+                 0);
         out_cell(table, GCB_FIELD_SECONDS, seconds, 0);
         out_cell(table, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * size->bytes / seconds, 0);
     }

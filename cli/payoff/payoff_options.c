@@ -249,7 +249,7 @@ static int read_curve(struct payoff_plan *p, const struct payoff_own *own, struc
     if (!err && (own->link || own->imports.count)) {
         p->link.curve = &p->curve;
         p->link.bandwidth = p->curve.bandwidth[GCB_BOUND_MEDIAN];
-        p->link.latency = gcb_curve_at(&p->curve, GCB_PATTERN_SHIFT, GCB_BOUND_MEDIAN, 0.0);
+        p->link.latency = gcb_curve_at(&p->curve, GCB_PATTERN_SHIFT, false, GCB_BOUND_MEDIAN, 0.0);
     }
     return err;
 }

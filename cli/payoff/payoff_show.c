@@ -307,7 +307,7 @@ static void note_runs(const struct out_report *report, const struct payoff_view 
              "times of %zu of %zu methods have no interval, because some messages were timed fewer "
              "than 6 times: --repeat 9 of sweep, bench or compress gives intervals",
              without, methods);
-    if (curve && isinf(gcb_curve_at(curve, GCB_PATTERN_SHIFT, GCB_BOUND_HIGH, 0.0)))
+    if (curve && isinf(gcb_curve_at(curve, GCB_PATTERN_SHIFT, false, GCB_BOUND_HIGH, 0.0)))
         note(report,
              "the network's times have no interval, because they were measured fewer than 6 "
              "times: `gcbench-mpi --calibrate --repeat 9` gives intervals");

@@ -20,12 +20,16 @@ def known(value, end):
     return value if value is not None else {"_low": 0.0, "_high": math.inf}[end]
 
 
-CURVE = {pattern: sorted((row["bytes"], [known(row["seconds" + end], end) for end in ENDS])
+def bounds(row, first):
+    return [known(row[first + "seconds" + end], end) for end in ENDS] if row.get(first + "seconds") else None
+
+
+CURVE = {pattern: sorted((row["bytes"], bounds(row, ""), bounds(row, "first_") or bounds(row, ""))
                          for row in rows(LINK, "link") if row["pattern"] == pattern) for pattern in ("shift", "pair")}
 
 
-def transfer(pattern, size, end):
-    points = [(b, s[end]) for b, s in CURVE[pattern]]
+def transfer(pattern, size, end, first=False):
+    points = [(b, (f if first else s)[end]) for b, s, f in CURVE[pattern]]
     if size <= points[0][0]:
         return points[0][1]
     for (b0, s0), (b1, s1) in zip(points, points[1:]):
@@ -34,9 +38,15 @@ def transfer(pattern, size, end):
     return points[-1][1] * size / points[-1][0]
 
 
-def steps(pattern, count, size, rounds, end):
-    """So many equal steps in each round, which move `size` bytes in all."""
-    return rounds * count * transfer(pattern, size / rounds / count, end) if count else 0.0
+def steps(count, paired, size, paired_size, rounds, end):
+    """So many steps in each round, the last `paired` of them between pairs; `paired_size` of `size` bytes are theirs."""
+    seconds = 0.0
+    for pattern, of, moved in (("shift", count - paired, size - paired_size), ("pair", paired, paired_size)):
+        if of:
+            first = pattern == "shift" or count == paired
+            each = moved / rounds / of
+            seconds += rounds * (transfer(pattern, each, end, first) + (of - 1) * transfer(pattern, each, end))
+    return seconds
 
 
 def wire(row, end):
@@ -45,18 +55,17 @@ def wire(row, end):
     power, even = 2 ** lg == n, n % 2 == 0
     rounds, size = row["gather_rounds"], row["gather_bytes"]
     if rounds:  # Bruck's last step is between pairs of ranks, with n/2 of the n - 1 messages
-        paired = size * n / 2 / (n - 1) if power else 0.0
-        ways = {"ring": steps("shift", n - 1, size, rounds, end),
-                "doubling": steps("shift", lg - power, size - paired, rounds, end) + steps("pair", power, paired, rounds, end)}
+        ways = {"ring": steps(n - 1, 0, size, 0.0, rounds, end),
+                "doubling": steps(lg, int(power), size, size * n / 2 / (n - 1) * power, rounds, end)}
         seconds += ways.get(algorithm, min(ways.values()))
     rounds, size = row["scatter_rounds"], row["scatter_bytes"]
     if rounds:
-        paired = size / (n - 1) if even else 0.0
-        seconds += (steps("shift", n - 1 - even, size - paired, rounds, end) + steps("pair", int(even), paired, rounds, end))
+        seconds += steps(n - 1, int(even), size, size / (n - 1) * even, rounds, end)
     rounds, size = row["reduce_rounds"], row["reduce_bytes"]
     if rounds:
-        ways = {"ring": steps("shift", 2 * (n - 1), size, rounds, end), "halving": steps("pair", 2 * lg, size, rounds, end),
-                "doubling": steps("pair", lg, size * n / (2 * (n - 1)) * lg, rounds, end)}
+        whole = size * n / (2 * (n - 1)) * lg
+        ways = {"ring": steps(2 * (n - 1), 0, size, 0.0, rounds, end),
+                "halving": steps(2 * lg, 2 * lg, size, size, rounds, end), "doubling": steps(lg, lg, whole, whole, rounds, end)}
         seconds += ways.get(algorithm, min(ways.values()))
     return seconds
 

@@ -4,6 +4,10 @@ net=$here/../data/net
 run payoff --link "$net/link.json" --format json --results "$tmp/truth.json" "$net/exchanges.json"
 exits 0
 check "NumPy-free twin" python3 "$here/check_truth.py" "$net/link.json" "$net/exchanges.json" "$tmp/truth.json"
+sed 's/"seconds": \([0-9.e-]*\)/"first_seconds": 0.5e-3, "first_seconds_low": 1e-5, "first_seconds_high": null, &/' "$net/link.json" >"$tmp/first.json"
+run payoff --link "$tmp/first.json" --format json --force --results "$tmp/truth.json" "$net/exchanges.json"
+exits 0
+check "NumPy-free twin, first transfers" python3 "$here/check_truth.py" "$tmp/first.json" "$net/exchanges.json" "$tmp/truth.json"
 run payoff --link "$net/link.json" "$net/exchanges.json"
 exits 0
 narrow
@@ -114,8 +118,8 @@ broken "line 2: a link needs 2 or more workers" '2s/"workers": 4/"workers": 1/'
 broken "line 5: a link of 3 workers after one of 4" '5s/"workers": 4/"workers": 3/'
 broken "line 2: transfers of 4 bytes twice" '2s/"bytes": 16/"bytes": 4/'
 broken "line 1: sizes and times must be above 0" '1s/"seconds": /"seconds": -/'
-broken "line 2: \`seconds_low\` is negative or above" '2s/"seconds_low": /"seconds_low": -/'
-broken "line 2: \`seconds_low\` is negative or above" '2s/"seconds_low": [^,]*/"seconds_low": 9/'
+broken "line 2: the lower end of an interval is negative or above the upper end" '2s/"seconds_low": /"seconds_low": -/'
+broken "line 2: the lower end of an interval is negative or above the upper end" '2s/"seconds_low": [^,]*/"seconds_low": 9/'
 broken "there are no \`link\` rows in this file" 's/"record": "link"/"record": "links"/'
 for i in 0 1 2 3 4 5 6 7; do
     sed -n "s/\"bytes\": \([0-9]*\)/\"bytes\": \1$i/p" "$net/link.json"

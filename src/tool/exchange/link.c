@@ -11,9 +11,8 @@
 #define MOST_BYTES (1 << 28)
 
 /*
- * Transfers in a sample follow each other at once, as many as an all-reduce by a ring has, but at most 6: over TCP a single transfer
- * after a pause takes up to a third less time than the next ones, because it fits into the queues on its way. Small ones are repeated
- * more often, because they are too short for the clock.
+ * The first transfer of a sample is timed by itself. The others follow it at once, as many as an all-reduce by a ring has, but at
+ * most 6 in all. Small ones are repeated more often, because they are too short for the clock.
  */
 static unsigned inner_of(uint64_t bytes, unsigned ranks)
 {
@@ -21,7 +20,7 @@ static unsigned inner_of(uint64_t bytes, unsigned ranks)
 
     if (bytes < 1 << 16)
         return 20;
-    return steps < 1 ? 1 : steps < most ? steps : most;
+    return steps < 2 ? 2 : steps < most ? steps : most;
 }
 
 /* Adds the sizes of one pattern. Returns the largest. */
@@ -61,11 +60,32 @@ int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, struc
 
 void gcb_link_fini(struct gcb_link *link)
 {
-    for (size_t i = 0; i < link->count; i++)
+    for (size_t i = 0; i < link->count; i++) {
+        gcb_free(link->sizes[i].first);
         gcb_free(link->sizes[i].seconds);
+    }
     gcb_free(link->out);
     gcb_free(link->in);
     memset(link, 0, sizeof(*link));
+}
+
+/* Takes one sample: times[0] is of the first transfer, times[1] of one that follows. */
+static void take_sample(struct gcb_link *link, const struct gcb_link_size *size,
+                        struct gcb_net *net, double times[2])
+{
+    double begin;
+
+    gcb_net_transfer(net, size->pattern, link->out, link->in,
+                     size->bytes); /* connects, and waits for all */
+    gcb_net_barrier(net);
+    begin = gcb_clock();
+    gcb_net_transfer(net, size->pattern, link->out, link->in, size->bytes);
+    times[0] = gcb_clock() - begin;
+    begin = gcb_clock();
+    for (unsigned k = 1; k < size->inner; k++)
+        gcb_net_transfer(net, size->pattern, link->out, link->in, size->bytes);
+    times[1] = (gcb_clock() - begin) / (size->inner - 1);
+    gcb_net_max(net, times, 2);
 }
 
 int gcb_link_sample(struct gcb_link *link, struct gcb_net *net, struct gcb_diag *diag)
@@ -74,26 +94,23 @@ int gcb_link_sample(struct gcb_link *link, struct gcb_net *net, struct gcb_diag 
 
     for (size_t i = 0; i < link->count; i++) {
         struct gcb_link_size *size = &link->sizes[i];
-        double begin, seconds;
+        double times[2];
 
-        gcb_net_transfer(net, size->pattern, link->out, link->in,
-                         size->bytes); /* connects, and waits for all */
-        gcb_net_barrier(net);
-        begin = gcb_clock();
-        for (unsigned k = 0; k < size->inner; k++)
-            gcb_net_transfer(net, size->pattern, link->out, link->in, size->bytes);
-        seconds = (gcb_clock() - begin) / size->inner;
-        gcb_net_max(net, &seconds, 1);
-        if (err || gcb_grow(&size->seconds, &size->cap, size->samples, sizeof(*size->seconds)))
+        take_sample(link, size, net, times);
+        if (err || gcb_grow(&size->first, &size->first_cap, size->samples, sizeof(*size->first)) ||
+            gcb_grow(&size->seconds, &size->cap, size->samples, sizeof(*size->seconds))) {
             err = gcb_diag_nomem(diag, 0, "samples");
-        else
-            size->seconds[size->samples++] = seconds;
+            continue;
+        }
+        size->first[size->samples] = times[0];
+        size->seconds[size->samples++] = times[1];
     }
     return err;
 }
 
 void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net, const struct gcb_link_size *size)
 {
+    const struct gcb_stats first = gcb_stats_make(size->first, size->samples);
     const struct gcb_stats stats = gcb_stats_make(size->seconds, size->samples);
 
     gcb_row_init(row, GCB_RECORD_LINK);
@@ -106,6 +123,9 @@ void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net, const struct 
     gcb_row_real(row, GCB_FIELD_SECONDS_MAX, stats.max);
     gcb_row_real(row, GCB_FIELD_SECONDS_LOW, stats.low);
     gcb_row_real(row, GCB_FIELD_SECONDS_HIGH, stats.high);
+    gcb_row_real(row, GCB_FIELD_FIRST_SECONDS, first.median);
+    gcb_row_real(row, GCB_FIELD_FIRST_SECONDS_LOW, first.low);
+    gcb_row_real(row, GCB_FIELD_FIRST_SECONDS_HIGH, first.high);
     gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * size->bytes / stats.median);
     gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, size->seconds, size->samples);
 }

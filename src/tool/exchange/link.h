@@ -12,9 +12,10 @@ struct gcb_link {
     struct gcb_link_size {
         enum gcb_net_pattern pattern;
         int bytes;
-        unsigned inner;  /* transfers in a sample; several if one is too short for the clock */
-        double *seconds; /* samples: of one transfer, of the slowest rank */
-        size_t samples, cap;
+        unsigned inner; /* transfers in a sample: the first, and those that follow it at once */
+        /* samples, of the slowest rank: of the first transfer, and of one that follows */
+        double *first, *seconds;
+        size_t samples, first_cap, cap;
     } sizes[GCB_NET_PATTERNS * GCB_LINK_SIZES];
     uint8_t *out, *in;
 };

@@ -23,8 +23,13 @@ double gcb_bound_of(const double times[GCB_BOUNDS], enum gcb_bound bound)
     return bound == GCB_BOUND_LOW ? 0.0 : INFINITY;
 }
 
-double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, enum gcb_bound bound,
-                    double bytes)
+static double time_of(const struct gcb_curve_point *point, bool first, enum gcb_bound bound)
+{
+    return gcb_bound_of(first ? point->first : point->seconds, bound);
+}
+
+double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, bool first,
+                    enum gcb_bound bound, double bytes)
 {
     const struct gcb_curve_line *line = &curve->lines[pattern];
     const struct gcb_curve_point *a, *b;
@@ -36,13 +41,13 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, enu
     while (i < line->count && line->points[i].bytes < bytes)
         i++;
     if (i == 0)
-        return gcb_bound_of(line->points[0].seconds, bound);
+        return time_of(&line->points[0], first, bound);
     a = &line->points[i - 1];
-    s = gcb_bound_of(a->seconds, bound);
+    s = time_of(a, first, bound);
     if (i == line->count)
         return s * bytes / a->bytes;
     b = &line->points[i];
-    t = gcb_bound_of(b->seconds, bound);
+    t = time_of(b, first, bound);
     return isinf(s) || isinf(t) ? INFINITY
                                 : s + (t - s) * (bytes - a->bytes) / (b->bytes - a->bytes);
 }
@@ -53,14 +58,16 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
                   const struct gcb_curve_point *point, struct gcb_diag *diag)
 {
     struct gcb_curve_line *line = &curve->lines[pattern];
-    const double seconds = point->seconds[GCB_BOUND_MEDIAN];
+    const double numbers[] = {point->bytes, point->first[GCB_BOUND_MEDIAN],
+                              point->seconds[GCB_BOUND_MEDIAN]};
     size_t i = line->count;
 
-    if (!(point->bytes > 0.0) || !(seconds > 0.0) || isinf(point->bytes) || isinf(seconds))
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "sizes and times must be above 0");
-    if (!gcb_bounds_hold(point->seconds))
+    for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+        if (!(numbers[k] > 0.0) || isinf(numbers[k]))
+            return gcb_diag_set(diag, GCB_E_CORRUPT, "sizes and times must be above 0");
+    if (!gcb_bounds_hold(point->first) || !gcb_bounds_hold(point->seconds))
         return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "`seconds_low` is negative or above `seconds_high`");
+                            "the lower end of an interval is negative or above the upper end");
     if (line->count == GCB_CURVE_POINTS)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "more than %d sizes", GCB_CURVE_POINTS);
     for (; i > 0 && line->points[i - 1].bytes >= point->bytes; i--)
@@ -84,8 +91,7 @@ void gcb_curve_finish(struct gcb_curve *curve)
     last = &line->points[line->count - 1];
     for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
         curve->bandwidth[b] =
-            last->bytes /
-            (last->seconds[b] > 0.0 ? last->seconds[b] : last->seconds[GCB_BOUND_MEDIAN]);
+            last->bytes / (last->first[b] > 0.0 ? last->first[b] : last->first[GCB_BOUND_MEDIAN]);
 }
 
 /* ---- link rows ---- */
@@ -105,8 +111,11 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     struct gcb_curve *curve = ctx;
     const char *name = gcb_results_text(row->json, GCB_FIELD_PATTERN);
     const uint64_t workers = gcb_results_u64(row->json, GCB_FIELD_WORKERS);
-    const struct gcb_curve_point point = {
+    struct gcb_curve_point point = {
         .bytes = gcb_results_real(row->json, GCB_FIELD_BYTES),
+        .first = {gcb_results_real(row->json, GCB_FIELD_FIRST_SECONDS_LOW),
+                  gcb_results_real(row->json, GCB_FIELD_FIRST_SECONDS),
+                  gcb_results_real(row->json, GCB_FIELD_FIRST_SECONDS_HIGH)},
         .seconds = {gcb_results_real(row->json, GCB_FIELD_SECONDS_LOW),
                     gcb_results_real(row->json, GCB_FIELD_SECONDS),
                     gcb_results_real(row->json, GCB_FIELD_SECONDS_HIGH)},
@@ -115,6 +124,8 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
     if (row->kind != GCB_RECORD_LINK) /* a record that this version does not know */
         return 0;
+    if (isnan(point.first[GCB_BOUND_MEDIAN])) /* unknown: as long as the others */
+        memcpy(point.first, point.seconds, sizeof(point.first));
     while (gcb_pattern_names[pattern] && name && strcmp(gcb_pattern_names[pattern], name) != 0)
         pattern++;
     if (!name || pattern == GCB_PATTERNS)

@@ -15,7 +15,8 @@ bool gcb_bounds_hold(const double values[GCB_BOUNDS]);
 
 /*
  * Measured times of one transfer by its size, while all workers send and receive. Over TCP the two directions between two
- * workers share a connection and delay each other, so there is a line for each pattern.
+ * workers share a connection and delay each other, so there is a line for each pattern. Workers begin the first transfer of an
+ * exchange together; in the next ones some are late, and others wait for them, so these take longer.
  */
 enum gcb_pattern {
     GCB_PATTERN_SHIFT, /* to one worker, from another */
@@ -29,23 +30,25 @@ struct gcb_curve {
     struct gcb_curve_line {
         size_t count;
         struct gcb_curve_point {
-            double bytes, seconds[GCB_BOUNDS]; /* an end that is not known is NAN */
-        } points[GCB_CURVE_POINTS];            /* from small to large */
-    } lines[GCB_PATTERNS];                     /* one of them may be empty */
-    const char *path;                          /* of the file; borrowed */
-    /* bytes per second of the largest shift, by its median time and by the ends of the interval, which are the median if
+            double bytes;
+            double first[GCB_BOUNDS];   /* of the first transfer of an exchange */
+            double seconds[GCB_BOUNDS]; /* of one that follows another at once */
+        } points[GCB_CURVE_POINTS];     /* from small to large; an end that is not known is NAN */
+    } lines[GCB_PATTERNS];              /* one of them may be empty */
+    const char *path;                   /* of the file; borrowed */
+    /* bytes per second of the largest first shift, by its median time and by the ends of the interval, which are the median if
      * they are not known */
     double bandwidth[GCB_BOUNDS];
     unsigned workers; /* that were measured; 0: unknown */
 };
 
 /*
- * The time of one transfer. Between two measured sizes the time is interpolated linearly; below the smallest it is that of the
+ * The time of one transfer; `first`: of the first in an exchange. Between two measured sizes the time is interpolated linearly; below the smallest it is that of the
  * smallest; above the largest it grows in proportion. A pattern without a line has the times of the other. Unknown ends
  * are those of gcb_bound_of.
  */
-double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, enum gcb_bound bound,
-                    double bytes);
+double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, bool first,
+                    enum gcb_bound bound, double bytes);
 
 /* Reads the `link` rows of a result file. GCB_E_IO; GCB_E_CORRUPT, with file and line: not a result file, no such row, a
  * damaged row, a size twice, or rows of several numbers of workers. */

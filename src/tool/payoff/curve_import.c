@@ -266,7 +266,8 @@ static int read_log(struct log *log, const char *path, struct gcb_diag *diag)
 static int add_point(struct gcb_curve *out, enum gcb_pattern pattern, const struct log *log,
                      double bytes, double seconds, struct gcb_diag *diag)
 {
-    const struct gcb_curve_point point = {bytes, {seconds, seconds, seconds}}; /* a log is exact */
+    const struct gcb_curve_point point = {
+        bytes, {seconds, seconds, seconds}, {seconds, seconds, seconds}}; /* a log is exact */
     struct gcb_diag why;
 
     return gcb_curve_add(out, pattern, &point, &why) ? refuse(log, diag, why.text) : 0;

@@ -67,11 +67,17 @@ static double rate_of(const struct gcb_link *link, enum gcb_bound bound)
                     : link->bandwidth;
 }
 
-/* The time of measured steps, which share the bytes evenly. */
+/* The time of measured steps, which share the bytes evenly. The first step of each of `transfers` begins after a pause. */
 static double steps_time(const struct gcb_link *link, enum gcb_pattern pattern,
-                         enum gcb_bound bound, double steps, double bytes)
+                         enum gcb_bound bound, double steps, double transfers, double bytes)
 {
-    return steps > 0.0 ? steps * gcb_curve_at(link->curve, pattern, bound, bytes / steps) : 0.0;
+    double next, first;
+
+    if (!(steps > 0.0))
+        return 0.0;
+    next = gcb_curve_at(link->curve, pattern, false, bound, bytes / steps);
+    first = gcb_curve_at(link->curve, pattern, true, bound, bytes / steps);
+    return isinf(next) || isinf(first) ? INFINITY : steps * next + transfers * (first - next);
 }
 
 /* The time of all steps of a way, which moves `bytes` bytes through a node's link in `transfers` transfers, without the time
@@ -79,14 +85,15 @@ static double steps_time(const struct gcb_link *link, enum gcb_pattern pattern,
 static double way_latency(const struct way *way, const struct gcb_link *link, enum gcb_bound bound,
                           double transfers, double bytes)
 {
-    const double paired = bytes * way->paired / way->bytes;
+    const double paired = bytes * way->paired / way->bytes, shifts = way->steps - way->pairs;
     double seconds;
 
     if (!link->curve)
         return way->steps * transfers * link->latency;
-    seconds = steps_time(link, GCB_PATTERN_PAIR, bound, transfers * way->pairs, paired) +
-              steps_time(link, GCB_PATTERN_SHIFT, bound, transfers * (way->steps - way->pairs),
-                         bytes - paired);
+    seconds =
+        steps_time(link, GCB_PATTERN_SHIFT, bound, transfers * shifts, transfers, bytes - paired) +
+        steps_time(link, GCB_PATTERN_PAIR, bound, transfers * way->pairs,
+                   shifts > 0.0 ? 0.0 : transfers, paired);
     /* at no bandwidth are the bytes sent in less than no time */
     return fmax(seconds - bytes / link->curve->bandwidth[bound], -bytes / rate_of(link, bound));
 }
@@ -94,8 +101,8 @@ static double way_latency(const struct way *way, const struct gcb_link *link, en
 /* The time of steps that only exchange lengths. */
 static double size_latency(const struct gcb_link *link, enum gcb_bound bound, double steps)
 {
-    return steps *
-           (link->curve ? gcb_curve_at(link->curve, GCB_PATTERN_SHIFT, bound, 8.0) : link->latency);
+    return steps * (link->curve ? gcb_curve_at(link->curve, GCB_PATTERN_SHIFT, false, bound, 8.0)
+                                : link->latency);
 }
 
 /*

@@ -44,16 +44,17 @@ static void test_curve(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         const double bytes = i ? 1e6 : 1e3, t = bytes / 1e9;
-        const struct gcb_curve_point point = {bytes, {t, t, t}}, slow = {bytes, {t, 3 * t, NAN}};
+        const struct gcb_curve_point point = {bytes, {t, t, t}, {t, t, t}},
+                                     slow = {bytes, {t, 3 * t, NAN}, {t, 3 * t, NAN}};
 
         assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_SHIFT, &point, &diag), 0);
         assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_PAIR, &slow, &diag), 0);
     }
     gcb_curve_finish(&curve);
     assert_true(near(curve.bandwidth[GCB_BOUND_MEDIAN], 1e9));
-    assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_SHIFT, GCB_BOUND_MEDIAN, 2e6), 2e-3));
-    assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_SHIFT, GCB_BOUND_LOW, 10), 1e-6));
-    assert_true(isinf(gcb_curve_at(&curve, GCB_PATTERN_PAIR, GCB_BOUND_HIGH, 5e5)));
+    assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_SHIFT, false, GCB_BOUND_MEDIAN, 2e6), 2e-3));
+    assert_true(near(gcb_curve_at(&curve, GCB_PATTERN_SHIFT, false, GCB_BOUND_LOW, 10), 1e-6));
+    assert_true(isinf(gcb_curve_at(&curve, GCB_PATTERN_PAIR, false, GCB_BOUND_HIGH, 5e5)));
     measured = link;
     measured.curve = &curve;
     link.topology = measured.topology = GCB_TOPOLOGY_RING;
@@ -104,8 +105,8 @@ static void test_bounds(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         const double bytes = i ? 1e6 : 1e3, t = bytes / 1e9;
-        const struct gcb_curve_point point = {bytes, {t / 2, t, 4 * t}},
-                                     few = {bytes, {NAN, t, NAN}};
+        const struct gcb_curve_point point = {bytes, {t / 2, t, 4 * t}, {t / 2, t, 4 * t}},
+                                     few = {bytes, {NAN, t, NAN}, {NAN, t, NAN}};
 
         assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_SHIFT, &point, &diag), 0);
         assert_int_equal(gcb_curve_add(&unknown, GCB_PATTERN_SHIFT, &few, &diag), 0);
@@ -129,9 +130,36 @@ static void test_bounds(void **state)
     assert_true(isinf(high.wire) && isinf(high.cost));
 }
 
+/* The first of the steps of each exchange takes half as long as those that follow at once. */
+static void test_first(void **state)
+{
+    struct gcb_curve curve = {.path = "link.json"};
+    const struct gcb_link link = {.bandwidth = 1e9, .workers = 4, .curve = &curve};
+    struct gcb_payoff_rounds rounds = {GCB_COLLECTIVE_ALLGATHER, "ring", 2, 6e6};
+    struct gcb_diag diag;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const double bytes = i ? 1e6 : 1e3, t = bytes / 1e9;
+        const struct gcb_curve_point point = {bytes, {t, t, t}, {2 * t, 2 * t, 2 * t}};
+
+        assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_SHIFT, &point, &diag), 0);
+    }
+    gcb_curve_finish(&curve);
+    assert_true(near(curve.bandwidth[GCB_BOUND_MEDIAN], 1e9));
+    /* two rounds of three steps with 1 MB */
+    assert_true(near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN), 2 * (1e-3 + 2 * 2e-3)));
+    /* two steps; only the last one, with twice the bytes, is between pairs */
+    rounds.algorithm = "doubling";
+    assert_true(near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN), 2 * (1e-3 + 2 * 2e-3)));
+    rounds = (struct gcb_payoff_rounds){GCB_COLLECTIVE_ALLREDUCE, "ring", 1, 6e6};
+    assert_true(near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN), 1e-3 + 5 * 2e-3));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_curve), cmocka_unit_test(test_bounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_curve), cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_first)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
