@@ -5,6 +5,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 Case = Tuple[str, str]  # network, label
 
 COMPOSITION = "sparse:theta=0.97,values=uniform,bits=2,index=adaptive,memory=ef"
+PLAIN = " --outer-lr 1 --outer-momentum 0"
 NETWORKS = ("resnet8", "gpt", "lstm")
 
 # Label: method, and options of train_workers.py; or these for each network.
@@ -37,12 +38,18 @@ MORE: Dict[str, Union[str, Dict[str, str]]] = {
     "dgc 0.1 %, warm-up": {"resnet8": "dgc:theta=0.999,memory=dgc --theta-schedule warm-up",
                            "gpt": "dgc:theta=0.999,memory=dgc,momentum=0 --theta-schedule warm-up"},
     "demo": "demo:memory=demo",
-    "sbc, delay 10": "sbc:memory=ef --inner-steps 10 --outer-lr 1 --outer-momentum 0",
+    "found by sweep, feedback": {
+        "resnet8": "dct-range:chunk=32,select=threshold,threshold=0.20086,bits=4,memory=ef",
+        "gpt": "topk-range:select=threshold,threshold=0.0097125,bits=4,memory=ef"},
+    "sbc, delay 10": "sbc:memory=ef --inner-steps 10" + PLAIN,
     "local 50": "identity --inner-steps 50",
     "local 50, 3 % x 2 bits": COMPOSITION + " --inner-steps 50",
     "local 10, 8 bits": "qgz:bits=8 --inner-steps 10",
     "local 10, 4 bits": "qgz:bits=4 --inner-steps 10",
     "local 10, 2 bits, feedback": "qgz:bits=2,memory=ef --inner-steps 10",
+    "local 10, plain": "identity --inner-steps 10" + PLAIN,
+    "local 10, plain, 2 bits, feedback": "qgz:bits=2,bucket=64,memory=ef --inner-steps 10" + PLAIN,
+    "local 10, plain, 3 % x 2 bits": COMPOSITION + " --inner-steps 10" + PLAIN,
 }
 METHODS: Dict[str, Union[str, Dict[str, str]]] = {**MINIMUM, **MORE}
 
