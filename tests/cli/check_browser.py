@@ -162,13 +162,34 @@ def history(b):
     take = lambda field: [column(b, "history-rows", field)[i] for i in at]
     assert [date[:10] for date in take("date")] == ["2026-01-01", "2026-01-02", "2026-01-03"]
     assert take("git_revision") == ["000abcde", "111abcde", "222abcde"]
-    assert numbers(take("ratio")) == [3, 6, 12] and take("page_ratio_change") == ["-", "2.00", "2.00"]
-    assert take("page_speed_change") == ["-", "0.500", "0.500"]
+    assert numbers(take("ratio")) == [3, 6, 12] and take("page_ratio_change") == ["1.00", "2.00", "4.00"]
+    assert take("page_speed_change") == ["1.00", "0.500", "0.250"]
     shown = marks(b, "#history figure:nth-of-type(1)")
     assert shown == len(column(b, "history-rows", "page_label")), (shown, column(b, "history-rows", "page_label"))
-    assert "2026-01-02 12:00" in b.run("document.querySelector('#history svg .axes').textContent")
-    b.run("document.querySelector('#history').scrollIntoView()")
-    b.screenshot(f"{SHOTS}/history.png", whole=False)
+    axes = b.run("document.querySelector('#history svg .axes').textContent")
+    assert all(text in axes for text in ("2026-01-02 12:00", "111abcde", "enc / first")), axes
+
+    # the newest answer is open, and the earlier ones are folded with their dates
+    assert [p[-10:] for p in b.run("[...document.querySelectorAll('.answer')].map(p => p.textContent)")] == ["2026-01-03"]
+    fold = "document.querySelector('#answer details')"
+    assert not b.run(fold + ".open") and "2 earlier answers" in b.run(fold + ".firstElementChild.textContent")
+    earlier = b.run(f"[...{fold}.querySelectorAll('li')].map(e => e.textContent)")
+    assert [text[-10:] for text in earlier] == ["2026-01-02", "2026-01-01"], earlier
+    assert "the answer of day 1" in earlier[0] and "the answer of day 0" in earlier[1], earlier
+
+    # so are the rows of the newest run and of the earlier ones
+    assert numbers(column(b, "methods-rows", "ratio")).count(12) == 1, "the newest run alone"
+    quiet = "document.getElementById('methods-quiet')"
+    assert b.run(f"{quiet}.closest('details').open") is False
+    assert b.run(f"{quiet}.tBodies[0].rows.length") == 2 * b.run("document.getElementById('methods-rows').tBodies[0].rows.length")
+    assert "2026-01-03" in b.run("document.querySelector('.lede').textContent"), "the newest run is named at the top"
+    for width in (1400, 800, 390):
+        for dark in (False, True):
+            b.open(page("history"), width=width, dark=dark)
+            assert b.run("document.documentElement.scrollWidth") <= width, f"{width}: the page scrolls sideways"
+            names = b.run("[...document.querySelectorAll('#history figure:nth-of-type(1) svg .label')].map(e => e.textContent)")
+            assert any(name.startswith("topk") for name in names), f"{width}: lines without names: {names}"
+            b.screenshot(f"{SHOTS}/history-{width}-{'dark' if dark else 'light'}.png")
 
 
 def many(b):

@@ -29,6 +29,8 @@ for i in range(3):
                 row |= {"date": f"2026-01-0{i + 1}T12:00:00Z", "git_revision": f"{i}{i}{i}abcdef0123"}
             if row["record"] == "summary" and row["method"] == "topk":
                 row |= {"ratio": 3.0 * 2 ** i, "encode_gbps": 8.0 / 2 ** i}
+            if row["record"] == "answer":
+                row["answer"] = f"the answer of day {i}"
             print(json.dumps(row), file=out)
 END
 run report "$tmp/day2.json" "$tmp/day0.json" "$tmp/day1.json" --no-plots -o "$tmp/history.html"

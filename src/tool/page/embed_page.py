@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the style and the script of the report page into a C file: embed_page.py OUT page.css page.js
+"""Writes the style and the script of the report page into a C file: embed_page.py OUT STYLE SCRIPT...
 
 The page allows only the script with this hash (docs/report.md), so the hash is made from the same bytes.
 """
@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-out, style, script = (pathlib.Path(name) for name in sys.argv[1:])
+out, style, *scripts = (pathlib.Path(name) for name in sys.argv[1:])
 
 
 def shorten(path):
@@ -23,9 +23,9 @@ def c_lines(text):
     return "\n".join(f'    {json.dumps(line + chr(10))},' for line in text.splitlines())  # JSON's quoting is C's
 
 
-code = shorten(script)
+code = "".join(map(shorten, scripts))
 digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-out.write_text(f"""/* Made by src/tool/page/embed_page.py from page.css and page.js. */
+out.write_text(f"""/* Made by src/tool/page/embed_page.py from page.css, page_chart.js and page.js. */
 #include "src/tool/page/page_parts.h"
 
 const char *const page_style[] = {{

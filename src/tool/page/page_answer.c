@@ -1,7 +1,9 @@
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
 #include "src/tool/plot/plot_style.h"
@@ -19,23 +21,115 @@ static const char *command_of(const struct page *page, const json_t *row)
                : NULL;
 }
 
+/* An answer, and what was asked. */
+struct asked {
+    const json_t *row;
+    const char *date; /* "": not known */
+    char *question;   /* from jansson; NULL: not known */
+    size_t order;     /* place in the files */
+    bool printed;
+};
+
+/* Returns the words of a command that ask something: without the program, the name of the results, and folders, because
+ * each run may have its own. Release the text with free. */
+static char *question_of(const json_t *run)
+{
+    const json_t *command = run ? gcb_results_json(run, GCB_FIELD_COMMAND) : NULL, *word;
+    json_t *words = json_array();
+    char *text = NULL;
+    size_t i;
+
+    json_array_foreach(command, i, word)
+    {
+        const char *at = json_string_value(word), *slash = at ? strrchr(at, '/') : NULL;
+
+        if (at && strcmp(at, "--results") == 0)
+            i++;
+        else if (i > 0 && at && strncmp(at, "--results=", strlen("--results=")) != 0)
+            json_array_append_new(words, json_string(slash ? slash + 1 : at));
+    }
+    if (json_array_size(words))
+        text = json_dumps(words, JSON_COMPACT);
+    json_decref(words);
+    return text;
+}
+
+static bool same_question(const struct asked *a, const struct asked *b)
+{
+    return a->question && b->question && strcmp(a->question, b->question) == 0;
+}
+
+static int later(const void *x, const void *y)
+{
+    const struct asked *a = x, *b = y;
+    const int order = strcmp(b->date, a->date);
+
+    return order ? order : (a->order < b->order) - (a->order > b->order);
+}
+
+static void print_text(FILE *out, const struct page *page, const struct asked *a, bool dated)
+{
+    gcb_html_text(out, gcb_results_text(a->row, GCB_FIELD_ANSWER));
+    fputs(".", out);
+    if (page->rows[PAGE_ANSWER].count > 1) {
+        gcb_html_between(out, " <small>", command_of(page, a->row), ", ");
+        gcb_html_text(out, gcb_results_text(a->row, GCB_FIELD_PAGE_RESULTS));
+        if (dated && *a->date)
+            fprintf(out, ", %.10s", a->date);
+        fputs("</small>", out);
+    }
+}
+
+/* Prints the first of `count` answers, and folds the others to the same question. */
+static void print_question(FILE *out, const struct page *page, struct asked *all, size_t count)
+{
+    const struct asked *oldest = NULL;
+    size_t older = 0;
+
+    for (size_t i = 1; i < count; i++)
+        if (same_question(&all[0], &all[i])) {
+            oldest = &all[i];
+            older++;
+        }
+    fputs("<p class=\"answer\">", out);
+    print_text(out, page, &all[0], oldest);
+    fputs("</p>\n", out);
+    if (!oldest)
+        return;
+    fprintf(out, "<details>\n<summary>%zu earlier answer%s, since %.10s</summary>\n<ul>\n", older,
+            older > 1 ? "s" : "", oldest->date);
+    for (size_t i = 1; i < count; i++) {
+        if (!same_question(&all[0], &all[i]))
+            continue;
+        all[i].printed = true;
+        fputs("<li>", out);
+        print_text(out, page, &all[i], true);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>\n</details>\n", out);
+}
+
+/* Prints the answers, the newest first. */
 static void print_answers(FILE *out, const struct page *page)
 {
-    const struct page_rows *answers = &page->rows[PAGE_ANSWER];
+    const struct page_rows *rows = &page->rows[PAGE_ANSWER];
+    struct asked *all = gcb_alloc_array(rows->count + 1, sizeof(*all));
 
-    for (size_t i = 0; i < answers->count; i++) {
-        const json_t *row = answers->items[i];
+    for (size_t i = 0; all && i < rows->count; i++) {
+        const json_t *run = page_run_of(page, rows->items[i]);
 
-        fputs("<p class=\"answer\">", out);
-        gcb_html_text(out, gcb_results_text(row, GCB_FIELD_ANSWER));
-        fputs(".", out);
-        if (answers->count > 1) {
-            gcb_html_between(out, " <small>", command_of(page, row), ", ");
-            gcb_html_text(out, gcb_results_text(row, GCB_FIELD_PAGE_RESULTS));
-            fputs("</small>", out);
-        }
-        fputs("</p>\n", out);
+        all[i] = (struct asked){rows->items[i], page_date_of(run), question_of(run), i, false};
     }
+    if (all)
+        qsort(all, rows->count, sizeof(*all), later);
+    else
+        fputs("<p class=\"answer\">Memory ran out: the answers are missing.</p>\n", out);
+    for (size_t i = 0; all && i < rows->count; i++)
+        if (!all[i].printed)
+            print_question(out, page, &all[i], rows->count - i);
+    for (size_t i = 0; all && i < rows->count; i++)
+        free(all[i].question);
+    gcb_free(all);
 }
 
 /* ---- what the rows of methods say ---- */
@@ -114,6 +208,11 @@ static void print_shortest(FILE *out, const struct page_rows *rows, const json_t
           out);
 }
 
+static bool is_older(const json_t *row)
+{
+    return gcb_results_bool(row, GCB_FIELD_PAGE_OLDER);
+}
+
 #define PLACES 4 /* most places that are summed up */
 
 static void print_methods(FILE *out, const struct page_rows *rows)
@@ -121,9 +220,9 @@ static void print_methods(FILE *out, const struct page_rows *rows)
     size_t places = 0;
 
     for (size_t i = 0; i < rows->count && places <= PLACES; i++)
-        places += is_first_of_place(rows, i);
+        places += !is_older(rows->items[i]) && is_first_of_place(rows, i);
     for (size_t i = 0, n = 0; i < rows->count && n < PLACES; i++) {
-        if (!is_first_of_place(rows, i))
+        if (is_older(rows->items[i]) || !is_first_of_place(rows, i))
             continue;
         print_shortest(out, rows, rows->items[i], places > 1);
         n++;

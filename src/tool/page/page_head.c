@@ -130,15 +130,18 @@ void page_remarks(FILE *out, const struct page *page)
     fputs("</ul>\n", out);
 }
 
-/* Returns the first run that has times. If no run has times, returns the first run; NULL if there is no run. */
+/* Returns the newest run that has times. If no run has times, returns the first run; NULL if there is no run. */
 static const json_t *find_main_run(const struct page *page)
 {
     const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
 
+    const json_t *newest = NULL;
+
     for (size_t i = 0; i < runs->count; i++)
-        if (has_times(page, runs->items[i]))
-            return runs->items[i];
-    return runs->count ? runs->items[0] : NULL;
+        if (has_times(page, runs->items[i]) &&
+            (!newest || strcmp(page_date_of(runs->items[i]), page_date_of(newest)) > 0))
+            newest = runs->items[i];
+    return newest || !runs->count ? newest : runs->items[0];
 }
 
 void page_head(FILE *out, const struct page *page, const char *title)

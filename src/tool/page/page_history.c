@@ -52,16 +52,16 @@ static int by_case_and_date(const void *x, const void *y)
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-/* Sets how a figure changed since the row before. */
-static int set_change(json_t *row, enum gcb_field to, const json_t *before, enum gcb_field field)
+/* Sets how a figure changed since the first row of the case. */
+static int set_change(json_t *row, enum gcb_field to, const json_t *first, enum gcb_field field)
 {
-    const double change = gcb_results_real(row, field) / gcb_results_real(before, field);
+    const double change = gcb_results_real(row, field) / gcb_results_real(first, field);
 
     return isfinite(change) ? json_object_set_new(row, gcb_field_name(to), json_real(change)) : 0;
 }
 
 /* Adds a copy of the row, with the date and the revision of its run. */
-static int add_row(struct page_rows *rows, const struct dated *at, const json_t *before)
+static int add_row(struct page_rows *rows, const struct dated *at, const json_t *first)
 {
     static const enum gcb_field of_run[] = {GCB_FIELD_DATE, GCB_FIELD_GIT_REVISION};
     json_t *copy;
@@ -79,10 +79,8 @@ static int add_row(struct page_rows *rows, const struct dated *at, const json_t 
         if (page_value(at->env, of_run[i]))
             bad |= json_object_set(copy, gcb_field_name(of_run[i]),
                                    gcb_results_json(at->env, of_run[i]));
-    if (before) {
-        bad |= set_change(copy, GCB_FIELD_PAGE_RATIO_CHANGE, before, GCB_FIELD_RATIO);
-        bad |= set_change(copy, GCB_FIELD_PAGE_SPEED_CHANGE, before, GCB_FIELD_ENCODE_GBPS);
-    }
+    bad |= set_change(copy, GCB_FIELD_PAGE_RATIO_CHANGE, first, GCB_FIELD_RATIO);
+    bad |= set_change(copy, GCB_FIELD_PAGE_SPEED_CHANGE, first, GCB_FIELD_ENCODE_GBPS);
     return bad ? -1 : 0;
 }
 
@@ -94,9 +92,9 @@ static size_t list_rows(struct dated *out, const struct page *page)
 
     for (size_t i = 0; i < rows->count; i++) {
         const json_t *env = page_run_of(page, rows->items[i]);
-        const char *date = env ? gcb_results_text(env, GCB_FIELD_DATE) : NULL;
+        const char *date = page_date_of(env);
 
-        if (date && page_value(rows->items[i], GCB_FIELD_SPEC))
+        if (*date && page_value(rows->items[i], GCB_FIELD_SPEC))
             out[n++] = (struct dated){rows->items[i], env, date, i};
     }
     return n;
@@ -117,8 +115,12 @@ int page_add_history(struct page *page)
             next++;
         if (strcmp(all[i].date, all[next - 1].date) == 0)
             continue;
-        for (size_t k = i; !err && k < next; k++)
-            err = add_row(&page->rows[PAGE_HISTORY], &all[k], k > i ? all[k - 1].row : NULL);
+        for (size_t k = i; !err && k < next; k++) {
+            err = add_row(&page->rows[PAGE_HISTORY], &all[k], all[i].row);
+            if (strcmp(all[k].date, all[next - 1].date) != 0)
+                err |= json_object_set_new(all[k].row, gcb_field_name(GCB_FIELD_PAGE_OLDER),
+                                           json_true());
+        }
     }
     gcb_free(all);
     return err;

@@ -33,7 +33,9 @@ struct page_table {
     /* Only rows with a value in this field are shown, and the table only if there are such rows. GCB_FIELD_NONE: all. */
     enum gcb_field needs;
     const char *folds; /* text of the line under which many rows are folded; NULL: never fold */
-    bool folded;       /* fold few rows too */
+    const char *
+        quiet; /* text of the line under which rows of rank 2 (page_row_rank) are folded; NULL: they are not */
+    bool folded; /* fold few rows too */
     bool where; /* show where cases ran: in columns, or in a line above if it is the same for all */
     bool plots_follow; /* the plots and the table of tensors come after this table */
     /* The first column names the row. A column without a title ends the list. */
@@ -60,7 +62,8 @@ void page_remarks(FILE *out, const struct page *page);
 void page_answer(FILE *out, const struct page *page);
 void page_methods(FILE *out, const struct page *page);
 
-/* page_history.c: adds the rows PAGE_HISTORY of cases that ran at several dates. 0, or -1 if memory runs out. */
+/* page_history.c: adds the rows PAGE_HISTORY of cases that ran at several dates, and marks all summary rows of these cases
+ * except the newest as older. 0, or -1 if memory runs out. */
 int page_add_history(struct page *page);
 
 /* page_source.c: the machine, the build and the command of each run. */

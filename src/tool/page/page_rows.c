@@ -6,7 +6,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/method.h"
-#include "src/tool/payoff/payoff_cases.h"
+#include "src/tool/plot/plot_style.h"
 #include "src/tool/rows/row.h"
 
 const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
@@ -46,8 +46,7 @@ bool page_is_baseline(const json_t *row)
 {
     const char *method = gcb_results_text(row, GCB_FIELD_METHOD);
 
-    return (method && (gcb_baseline_of(method) < GCB_BASELINES || strcmp(method, "memcpy") == 0)) ||
-           gcb_results_bool(row, GCB_FIELD_BASELINE);
+    return (method && gcb_plot_baseline(method)) || gcb_results_bool(row, GCB_FIELD_BASELINE);
 }
 
 const json_t *page_run_of(const struct page *page, const json_t *row)
@@ -57,6 +56,13 @@ const json_t *page_run_of(const struct page *page, const json_t *row)
 
     /* run numbers count all environment rows from 1, and the first PAGE_MAX_ROWS are kept in order */
     return run > 0 && run <= runs->count ? runs->items[run - 1] : NULL;
+}
+
+const char *page_date_of(const json_t *run)
+{
+    const char *date = run ? gcb_results_text(run, GCB_FIELD_DATE) : NULL;
+
+    return date ? date : "";
 }
 
 /* Writes a label such as "fft:theta=0.85,bits=10": the main parameters, and all parameters that are not the default. */
@@ -315,7 +321,7 @@ bool page_differs(const struct page_rows *rows, enum gcb_field field)
     return false;
 }
 
-int page_verdict_rank(const json_t *row)
+int page_row_rank(const json_t *row)
 {
     static const struct {
         enum gcb_field field;
@@ -327,6 +333,8 @@ int page_verdict_rank(const json_t *row)
 
     if (gcb_results_bool(row, GCB_FIELD_FAILS) || page_says(row, GCB_FIELD_STATUS, "broken"))
         return 0;
+    if (gcb_results_bool(row, GCB_FIELD_PAGE_OLDER))
+        return 2;
     for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
         if (page_says(row, quiet[i].field, quiet[i].word))
             return 2;
@@ -341,7 +349,7 @@ static void sort_rows(struct page_rows *rows)
         for (size_t i = sorted; i < rows->count; i++) {
             json_t *row = rows->items[i];
 
-            if (page_verdict_rank(row) != rank)
+            if (page_row_rank(row) != rank)
                 continue;
             memmove(&rows->items[sorted + 1], &rows->items[sorted],
                     (i - sorted) * sizeof(*rows->items));
@@ -354,6 +362,7 @@ void page_sort(struct page *page)
 {
     sort_rows(&page->rows[PAGE_VERDICT]);
     sort_rows(&page->rows[PAGE_PROMISE]);
+    sort_rows(&page->rows[PAGE_SUMMARY]);
 }
 
 void page_fini(struct page *page)

@@ -64,10 +64,10 @@ void page_init(struct page *page);
 /* Adds the rows of a result file to the page. Fails as gcb_results_read does. */
 int page_read(struct page *page, const char *path, struct gcb_diag *diag);
 void page_fini(struct page *page);
-/* Returns the rank of a verdict or promise: 0 if it fails, 1 if a case changed or a promise cannot be tested, 2 for all
- * others: cases that are unchanged, inconclusive or not compared, and promises that are kept. */
-int page_verdict_rank(const json_t *row);
-/* Orders verdicts and promises by their rank. */
+/* Returns the rank of a row: 0 if a comparison or promise fails; 2 for cases that are unchanged, inconclusive or not compared,
+ * promises that are kept, and summaries of cases that ran again later; 1 for all others. */
+int page_row_rank(const json_t *row);
+/* Orders verdicts, promises and summaries by their rank. */
 void page_sort(struct page *page);
 
 /* Is the row about a baseline: identity, fp16, bf16 or memcpy, or a row that says so itself? */
@@ -76,6 +76,8 @@ bool page_is_baseline(const json_t *row);
 bool page_says(const json_t *row, enum gcb_field field, const char *word);
 /* Returns the environment row of a row's run; NULL if it has none, or the page has not kept it. */
 const json_t *page_run_of(const struct page *page, const json_t *row);
+/* Returns the date of a run; "" if `run` is NULL or has no date. */
+const char *page_date_of(const json_t *run);
 /* Returns the value of a field; NULL if the field is absent or null. */
 const json_t *page_value(const json_t *row, enum gcb_field field);
 /* Writes a number of the row as tables show it. `out` has at least 32 bytes. */

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
@@ -103,26 +104,48 @@ static void print_fact(FILE *out, enum gcb_field field, json_t *value)
     fputs(show == GCB_SHOW_NAME ? "</code></td>" : "</td>", out);
 }
 
+/* Chooses the newest runs and sorts them, the newest first; those of one date stay in order. Returns how many. */
+static size_t choose_runs(size_t out[MAX_RUNS], const struct page_rows *runs)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < runs->count; i++) {
+        size_t at = count;
+
+        while (at > 0 &&
+               strcmp(page_date_of(runs->items[i]), page_date_of(runs->items[out[at - 1]])) > 0)
+            at--;
+        if (at == MAX_RUNS)
+            continue;
+        count += count < MAX_RUNS;
+        memmove(&out[at + 1], &out[at], (count - at - 1) * sizeof(*out));
+        out[at] = i;
+    }
+    return count;
+}
+
 static void print_runs(FILE *out, const struct page_rows *runs)
 {
-    const size_t count = runs->count < MAX_RUNS ? runs->count : MAX_RUNS;
+    size_t shown[MAX_RUNS];
+    const size_t count = choose_runs(shown, runs);
 
     gcb_html_begin_table(out, "Runs", " class=\"facts\"");
     fputs("<td></td>", out);
     for (size_t i = 0; i < count; i++)
-        fprintf(out, "<th scope=\"col\">run %zu</th>", i + 1);
+        fprintf(out, "<th scope=\"col\">run %zu</th>", shown[i] + 1);
     fputs("</tr></thead>\n<tbody>\n", out);
     for (size_t f = 0; f < sizeof(facts) / sizeof(facts[0]); f++) {
         if (!page_has(runs, facts[f].field))
             continue;
         fprintf(out, "<tr><th scope=\"row\">%s</th>", facts[f].title);
         for (size_t i = 0; i < count; i++)
-            print_fact(out, facts[f].field, gcb_results_json(runs->items[i], facts[f].field));
+            print_fact(out, facts[f].field,
+                       gcb_results_json(runs->items[shown[i]], facts[f].field));
         fputs("</tr>\n", out);
     }
     gcb_html_end_table(out);
     if (runs->count > count)
-        fprintf(out, "<p class=\"note\">%zu more runs are in the files.</p>\n",
+        fprintf(out, "<p class=\"note\">%zu older runs are in the files.</p>\n",
                 runs->count - count);
 }
 

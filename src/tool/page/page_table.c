@@ -357,25 +357,32 @@ void page_chart(FILE *out, const struct page_chart *chart, const struct page_tab
 
 /* ---- the section ---- */
 
-/* Is the row a case that is unchanged, or of which nothing can be told? */
-static bool is_quiet(const json_t *row)
+/* Prints the rows from `first` to before `end` as a table. */
+static void print_rows(FILE *out, const struct page_table *table, const struct page_rows *rows,
+                       size_t first, size_t end, const char *part)
 {
-    return page_verdict_rank(row) == 2;
-}
-
-static void print_rows(FILE *out, const struct page_table *table,
-                       const struct page_column *const *columns, json_t **rows, size_t count,
-                       const char *part)
-{
+    const struct page_rows shown = {.items = rows->items + first, .count = end - first};
+    const struct page_column *columns[PLACES + PAGE_COLUMNS];
     char attributes[96];
 
+    choose_columns(columns, table, &shown);
     snprintf(attributes, sizeof(attributes), " id=\"%s-%s\" data-rows=\"\"", table->id, part);
     gcb_html_begin_table(out, table->title, attributes);
     print_columns(out, columns, table->record);
-    for (size_t i = 0; i < count; i++)
-        if (!table->needs || page_value(rows[i], table->needs))
-            print_row(out, table, columns, rows[i], i);
+    for (size_t i = first; i < end; i++)
+        if (!table->needs || page_value(rows->items[i], table->needs))
+            print_row(out, table, columns, rows->items[i], i);
     gcb_html_end_table(out);
+}
+
+static size_t count_shown(const struct page_table *table, const struct page_rows *rows,
+                          size_t first, size_t end)
+{
+    size_t n = 0;
+
+    for (size_t i = first; i < end; i++)
+        n += !table->needs || page_value(rows->items[i], table->needs);
+    return n;
 }
 
 void page_table(FILE *out, const struct page_table *table, const struct page *page,
@@ -383,17 +390,14 @@ void page_table(FILE *out, const struct page_table *table, const struct page *pa
 {
     const struct page_rows *rows = &page->rows[table->record];
     const struct page_column *columns[PLACES + PAGE_COLUMNS];
+    const size_t shown = count_shown(table, rows, 0, rows->count);
+    const bool folded = table->folds && (table->folded || shown > MANY_ROWS);
     size_t loud = rows->count; /* the rest is quiet: page_sort put it last */
-    size_t shown = 0;
-    bool folded;
 
-    for (size_t i = 0; i < rows->count; i++)
-        shown += !table->needs || page_value(rows->items[i], table->needs);
     if (!page_table_shows(table, page))
         return;
-    folded = table->folds && (table->folded || shown > MANY_ROWS);
     choose_columns(columns, table, rows);
-    while (table->record == PAGE_VERDICT && loud > 0 && is_quiet(rows->items[loud - 1]))
+    while (table->quiet && loud > 0 && page_row_rank(rows->items[loud - 1]) == 2)
         loud--;
     fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", table->id, table->title);
     if (table->intro)
@@ -406,12 +410,12 @@ void page_table(FILE *out, const struct page_table *table, const struct page *pa
             page_chart(out, &table->charts[i], table);
     if (folded)
         fprintf(out, "<details>\n<summary>%zu rows: %s</summary>\n", shown, table->folds);
-    if (loud)
-        print_rows(out, table, columns, rows->items, loud, "rows");
-    if (loud < rows->count) {
-        fprintf(out, "<details>\n<summary>%zu unchanged, inconclusive or not compared</summary>\n",
-                rows->count - loud);
-        print_rows(out, table, columns, rows->items + loud, rows->count - loud, "quiet");
+    if (count_shown(table, rows, 0, loud))
+        print_rows(out, table, rows, 0, loud, "rows");
+    if (count_shown(table, rows, loud, rows->count)) {
+        fprintf(out, "<details>\n<summary>%zu %s</summary>\n",
+                count_shown(table, rows, loud, rows->count), table->quiet);
+        print_rows(out, table, rows, loud, rows->count, "quiet");
         fputs("</details>\n", out);
     }
     print_meanings(out, columns, table->record);

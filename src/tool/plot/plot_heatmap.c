@@ -12,7 +12,7 @@
 static bool is_wanted(const struct gcb_plot_record *c)
 {
     return strcmp(c->status, "ok") == 0 && isfinite(c->rel_l2) && *c->tensor &&
-           strcmp(c->method, "memcpy") != 0 && !gcb_plot_baseline(c->method);
+           !gcb_plot_baseline(c->method);
 }
 
 static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)

@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "src/tool/payoff/payoff_cases.h"
+
 /* Six colours that people with any colour vision can tell apart (Okabe and Ito, 2008; without yellow, which is too pale
  * on white), and six marks: together 36 looks. */
 #define COLOURS 6u
@@ -56,17 +58,17 @@ static struct gcb_plot_style style_of_look(unsigned look, unsigned variant)
 
 unsigned gcb_plot_baseline(const char *method)
 {
-    static const char *const names[] = {"fp16", "bf16", "identity", "fp32"};
+    static const unsigned marks_of[GCB_BASELINES + 1] = {
+        [GCB_BASELINE_FP16] = 1, [GCB_BASELINE_BF16] = 2, [GCB_BASELINE_FP32] = 3};
 
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(method, names[i]) == 0)
-            return i < 3 ? i + 1 : 3;
-    return 0;
+    if (strcmp(method, "memcpy") == 0)
+        return 4;
+    return marks_of[strcmp(method, "fp32") == 0 ? GCB_BASELINE_FP32 : gcb_baseline_of(method)];
 }
 
 struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant)
 {
-    const unsigned baseline = gcb_plot_baseline(method); /* its marks: +, x and * */
+    const unsigned baseline = gcb_plot_baseline(method); /* its marks: +, x, * and a square */
 
     if (baseline)
         return (struct gcb_plot_style){"#000000", "#000000", baseline, 1 + baseline};

@@ -6,7 +6,7 @@
 /*
  * The look of a series. Colour and mark come from the method's name alone, so a method looks the same in every plot.
  * Further settings of the method on one page, which are variants 1, 2 and so on, have open marks and dashed lines.
- * fp32 (identity), fp16 and bf16 are black.
+ * fp32 (identity), fp16, bf16 and memcpy are black.
  */
 struct gcb_plot_style {
     const char *colour; /* of marks and lines, such as "#0072B2" */
@@ -19,7 +19,7 @@ struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant);
 /* Returns the style of series `i`, from 0, in a plot whose series are not methods. */
 struct gcb_plot_style gcb_plot_style_at(unsigned i);
 
-/* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, and 0 for any other method. */
+/* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, 4 for memcpy, and 0 for any method. */
 unsigned gcb_plot_baseline(const char *method);
 
 #endif
