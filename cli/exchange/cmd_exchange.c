@@ -55,10 +55,14 @@ static int check_input(const struct exchange *c, struct gcb_diag *diag)
 {
     const struct exchange_own *own = &c->o->own;
     const bool files = c->s.files->count, synthetic = c->size_count;
+    char shown[128];
 
     if (synthetic && files)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "synthetic gradients and FILE contradict each other");
+                            "%s makes synthetic gradients and %s holds others: give one of both; "
+                            "a method needs --method",
+                            own->sizes ? "--sizes" : "--elements",
+                            gcb_escape(shown, sizeof(shown), c->s.files->items[0]));
     if (c->count && !synthetic && !files)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no gradients: give a FILE, --elements or --sizes");
@@ -231,15 +235,18 @@ static void print_heading(const struct exchange *c)
 
 static int show(struct exchange *c, struct gcb_diag *diag)
 {
-    int err;
+    char answer[EXCHANGE_ANSWER];
+    int err = 0;
 
-    if (!c->s.report.table || !is_first(c))
+    if (!is_first(c))
         return 0;
-    print_heading(c);
-    err = exchange_show(&c->s.report, c->lanes, c->count, gcb_net_ranks(c->net), diag);
-    if (!err)
-        exchange_answer(c->s.report.out, c->lanes, c->count, c->net);
-    return err;
+    if (c->s.report.table) {
+        print_heading(c);
+        err = exchange_show(&c->s.report, c->lanes, c->count, gcb_net_ranks(c->net), diag);
+    }
+    if (err || !exchange_answer(answer, sizeof(answer), c->lanes, c->count, &c->load, c->net))
+        return err;
+    return out_answer(&c->s.report, answer, diag);
 }
 
 static void clear_lanes(struct exchange *c)

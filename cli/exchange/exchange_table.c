@@ -76,39 +76,37 @@ static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count
     return best;
 }
 
-void exchange_answer(FILE *out, const struct gcb_lane *lanes, size_t count,
-                     const struct gcb_net *net)
+bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_t count,
+                     const struct gcb_load *load, const struct gcb_net *net)
 {
     const struct gcb_lane *method = fastest(lanes, count, false);
     const struct gcb_lane *bar = fastest(lanes, count, true);
-    const unsigned ranks = gcb_net_ranks(net);
     struct gcb_stats a, b;
-    char name[256], ratio[32];
+    char name[256], ratio[32], bytes[32];
 
     if (!method || !bar)
-        return;
+        return false;
     a = gcb_lane_stats(net, method, method->seconds);
     b = gcb_lane_stats(net, bar, bar->seconds);
     opt_method_label(name, sizeof(name), &method->method);
     gcb_number(ratio, b.median / a.median, 2);
+    snprintf(out, size, "with %u workers and %s each on this network ", gcb_net_ranks(net),
+             gcb_show_number(bytes, GCB_SHOW_SIZE, (double)load->input_bytes));
     if (a.high < b.low)
-        opt_wrapf(
-            out, 0, 0,
-            "With these %u workers on this network the fastest is %s: %s times as fast as %s, "
-            "the best without compression.",
-            ranks, name, ratio, bar->method.name);
+        gcb_append(out, size,
+                   "the fastest is %s: %s times as fast as %s, the best without compression", name,
+                   ratio, bar->method.name);
     else if (a.low >= b.high)
-        opt_wrapf(out, 0, 0,
-                  "With these %u workers on this network nothing beats %s; the fastest method, %s, "
-                  "has %s times its speed.",
-                  ranks, bar->method.name, name, ratio);
+        gcb_append(out, size, "nothing beats %s; the fastest method, %s, has %s times its speed",
+                   bar->method.name, name, ratio);
     else
-        opt_wrapf(out, 0, 0,
-                  "With these %u workers on this network it is undecided if %s beats %s: %s. More "
-                  "repeats (--repeat, --time-limit) may decide.",
-                  ranks, name, bar->method.name,
-                  isnan(a.low) || isnan(b.low) ? "so few repeats give no intervals"
-                                               : "their intervals overlap");
+        gcb_append(out, size,
+                   "it is undecided if %s beats %s: %s. More repeats (--repeat, --time-limit) may "
+                   "decide",
+                   name, bar->method.name,
+                   isnan(a.low) || isnan(b.low) ? "so few repeats give no intervals"
+                                                : "their intervals overlap");
+    return true;
 }
 
 int exchange_show_link(const struct out_report *report, const struct gcb_link *link,

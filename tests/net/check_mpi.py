@@ -36,14 +36,14 @@ def check(right, what):
         print(f"FAILED: {what}")
 
 
-def mpirun(*ranks, seconds=120, program=PROGRAM):
+def mpirun(*ranks, seconds=120, program=PROGRAM, **env):
     """Runs (count, arguments), ... as one program. Returns exit status, stdout, our lines of stderr, and seconds."""
     command = [MPIRUN]
     for count, args in ranks:
         command += [":"] * (len(command) > 1) + ["-n", str(count), program, *args]
     begin = time.monotonic()
     try:
-        done = subprocess.run(command, env=ENV, text=True, capture_output=True, timeout=seconds)
+        done = subprocess.run(command, env={**ENV, **env}, text=True, capture_output=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return -1, "", [f"not finished after {seconds} s"], seconds
     lines = [line for line in done.stderr.splitlines() if line.startswith(("gcbench-mpi:", "gcbench:"))]
@@ -72,7 +72,22 @@ def loopback():
             check(row["seconds_min"] <= row["seconds"] <= row["seconds_max"], f"{name}: times out of order")
             link = row["link_bytes"] / ranks / row["wire_seconds"] / 1e9
             check(ranks == 1 or abs(row["busbw_gbps"] / link - 1) < 1e-12, f"{name}: busbw_gbps is not {link}")
+        answers = [row["answer"] for row in rows_of(out, "answer")]
+        check(len(answers) == 1 and answers[0].startswith(f"with {ranks} workers and "), f"{ranks} ranks: answers {answers}")
         compare_bytes(args, rows, ranks)
+    page()
+
+
+def page():
+    """The page of `report` shows the answer of each size."""
+    with tempfile.TemporaryDirectory() as folder:
+        results, html = os.path.join(folder, "r.json"), os.path.join(folder, "r.html")
+        status, out, _, _ = mpirun((2, ["--method", "qsgd", "--sizes", "4K-16K/x4", "--repeat", "7", "--results", results]))
+        check(status == 0 and out.count("answer: with 2 workers") == 2, f"two answers: status {status}, {out}")
+        subprocess.run([GCBENCH, "report", results, "-o", html], check=True, capture_output=True)
+        shown = Path(html).read_text()
+        for row in rows_of(Path(results).read_text(), "answer"):
+            check(row["answer"] in shown, f"the page lacks the answer {row['answer']}")
 
 
 def compare_bytes(args, rows, ranks):
@@ -102,10 +117,15 @@ def failures():
         good = dump("good.h5", a=np.ones(1000))
         other = dump("other.h5", a=np.ones(1001))
         nan = dump("nan.h5", a=np.stack([np.ones(1000), np.full(1000, np.nan)]))
+        cut = os.path.join(folder, "cut.h5")
+        Path(cut).write_bytes(Path(good).read_bytes()[:-3000])
         topk = ["--method", "topk"]
         cases = [
             ("other files", [(1, [*topk, good]), (1, [*topk, other])], 2, "other tensors"),
             ("a missing file", [(1, [*topk, good]), (1, [*topk, good + ".x"])], 1, "rank 1"),
+            ("a file that only rank 1 can read", [(1, [*topk, good + ".x"]), (1, [*topk, good])], 1, "rank 0"),
+            ("a file that is cut on one rank", [(1, [*topk, good]), (1, [*topk, cut])], 1, "rank 1"),
+            ("a file without tensors on one rank", [(1, [*topk, good]), (1, [*topk, dump("empty.h5")])], 1, "rank 1"),
             ("another method", [(1, [*topk, good]), (1, ["--method", "qsgd", good])], 2, "other methods"),
             ("an unknown method", [(1, [*topk, good]), (1, ["--method", "nosuch", good])], 2, "rank 1: unknown method"),
             ("an unknown option", [(1, [*topk, good]), (1, ["--metho", "topk", good])], 2, "rank 1: unknown option"),
@@ -123,6 +143,8 @@ def failures():
             ("gradients that nobody exchanges", [(2, ["--calibrate", good])], 2, "--method"),
             ("a NaN", [(2, [*topk, nan])], 1, "rank 1"),
             ("no gradients", [(2, topk)], 2, "no gradients"),
+            ("two inputs", [(2, [*topk, "--elements", "64K", good])], 2, f"--elements makes synthetic gradients and {good} holds"),
+            ("no --method", [(2, ["--sizes", "4-8/x2", "topk"])], 2, "--sizes makes synthetic gradients and topk holds"),
             ("times of coding in a real network", [(2, [*topk, "--coding", good, good])], 2, "simulate"),
             ("a full disk", [(2, [*topk, "--repeat", "1", "--results", "/dev/full", "--force", good])], 2, "/dev/full"),
         ]
@@ -138,7 +160,28 @@ def failures():
     check(status == 5 and len(said) == 1 and "differ" in said[0], f"a wrong bit: status {status}, {said}")
     # one element, in the exchange that is checked and in two of each repeat
     check([row["wrong"] for row in rows_of(out)] == [7] * 12, "a wrong bit is not counted")
+    pieces()
+    poor()
     killed()
+
+
+def pieces():
+    """In WRONG a round of more than 1000 bytes is a large one. Only the wrong bit of rank 1 differs."""
+    methods = ["sbc", "qsgd:collective=twoshot", "topk:theta=0.9,memory=ef,collective=oktopk",
+               "topk:theta=0.9,memory=ef,collective=spardl", "qsgd:collective=allreduce"]
+    status, out, said, _ = mpirun((3, [*(word for m in methods for word in ("--method", m)), "--elements", "10007", "--repeat",
+                                       "1", "--format", "json"]), program=WRONG)
+    check(status == 5 and len(said) == 1, f"large rounds: status {status}, {said}")
+    check([row["wrong"] for row in rows_of(out)] == [3] * (len(methods) + 3), "large rounds: more or less than one bit is wrong")
+
+
+def poor():
+    """Rank 1 runs out of memory: while it opens the network, reads its options and tensors, and prepares or times exchanges."""
+    for at in (1, 6, 7, 20, 60, 100):
+        status, _, said, seconds = mpirun((2, ["--method", "fft", "--elements", "10K", "--repeat", "1"]), seconds=30,
+                                          program=WRONG, FAIL_AT=str(at))
+        check(status == 1 and len(said) == 1 and "rank 1: " in said[0] and "memory" in said[0] and seconds < 10,
+              f"no memory in allocation {at}: status {status}, {said}, {seconds:.1f} s")
 
 
 def children(pid):
@@ -259,7 +302,8 @@ def platforms():
     # four workers of a node share its link, so whole vectors between nodes take longer than between hosts of a star
     check(seconds["star"] < seconds["nodes"] < seconds["slow"] and seconds["star"] < seconds["fattree"], str(seconds))
     for options, words in [(["--hosts", "10", "--platform", "fattree"], "multiple of 4"), (["nosuch"], "unknown method"),
-                           (["--nodes", "4x4"], "--intra"), (["--bandwidth", "10"], "10Gb"), (["--latency"], "value")]:
+                           (["--nodes", "4x4"], "--intra"), (["--elements", "4K", "topk"], "a method needs --method"),
+                           (["topk", "--repeat", "1", "--hosts", "8"], "--hosts before --repeat"), (["--bandwidth", "10"], "10Gb"), (["--latency"], "value")]:
         status, _, said = simulate(*options)
         check(status == 2 and words in said and "\n" not in said, f"{options}: status {status}, {said}")
 

@@ -24,7 +24,7 @@ while (($#)); do
         declare "${1#--}=$2"
         shift 2
         ;;
-    -*) break ;; # from here on, options of gcbench-mpi
+    -*) break ;; # from here on, options of gcbench-mpi, after all methods and options of the platform
     *)
         own+=(--method "$1")
         shift
@@ -32,6 +32,11 @@ while (($#)); do
     esac
 done
 rest=("$@")
+for word in "${rest[@]}"; do
+    case $word in
+    --hosts | --bandwidth | --latency | --platform | --nodes | --intra) die "give $word before ${rest[0]}, an option of gcbench-mpi" ;;
+    esac
+done
 
 # A rate of gcbench in SimGrid's words: 10Gb or 10Gbit/s are 10Gbps, 1.25GB/s is 1.25GBps.
 rate() { # NAME RATE

@@ -7,7 +7,7 @@
 
 /*
  * The ranks of an MPI program, and the collectives with which they exchange the rounds of src/gcbench.h. Each rank is a
- * worker. Only net.c sees MPI.
+ * worker. Only net.c and net_move.c see MPI.
  *
  * All ranks must call these functions in the same order, except where a comment says otherwise. MPI itself ends the
  * program if a rank dies or a transfer fails.
@@ -68,7 +68,7 @@ struct gcb_arrival {
  * Moves the bytes of a round. *arrived points to an array of one arrival for each rank, or of one for GCB_ROUND_REDUCE.
  * It and its bytes stay valid until the next call. `fixed`: all ranks send the same number of bytes in a
  * GCB_ROUND_GATHER; otherwise ranks tell each other the lengths first, and *sizes_seconds becomes the time that this took.
- * GCB_E_NOMEM; GCB_E_UNSUPPORTED: more bytes than the collectives of MPI count.
+ * GCB_E_NOMEM.
  */
 int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  const struct gcb_round *round, bool fixed, const struct gcb_arrival **arrived,

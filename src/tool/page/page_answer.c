@@ -12,13 +12,17 @@
 
 /* ---- answers of commands ---- */
 
-/* Returns the command, such as "sweep", of the run that a row belongs to; NULL if it is not known. */
+/* Returns the command, such as "sweep" or "gcbench-mpi", of the run that a row belongs to; NULL if it is not known. */
 static const char *command_of(const struct page *page, const json_t *row)
 {
     const json_t *run = page_run_of(page, row);
+    const json_t *words = run ? gcb_results_json(run, GCB_FIELD_COMMAND) : NULL;
+    const char *program = json_string_value(json_array_get(words, 0));
+    const char *first = json_string_value(json_array_get(words, 1));
 
-    return run ? json_string_value(json_array_get(gcb_results_json(run, GCB_FIELD_COMMAND), 1))
-               : NULL;
+    if (first && *first != '-')
+        return first;
+    return program && strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
 }
 
 /* An answer, and what was asked. */
