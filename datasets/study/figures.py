@@ -185,7 +185,7 @@ def pilot_table(rows: Sequence[Row]) -> str:
         found.setdefault((row["network"], row["label"]), {})[row["lr_factor"]] = row["quality"]
     factors = sorted({row["lr_factor"] for row in rows})
     return table(["network", "method", *(f"{f:g} x" for f in factors)],
-                 [[*case, *(f"{of[f]:.2f}" for f in factors)] for case, of in found.items()])
+                 [[*case, *(f"{of[f]:.2f}" if f in of else "" for f in factors)] for case, of in found.items()])
 
 
 def correlation_pairs(runs: Runs, figures: Dict[str, Row], figure: str, feedback: bool) -> List[Tuple[float, float]]:

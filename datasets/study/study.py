@@ -21,7 +21,6 @@ from figures import (LATENCY, LINKS, Row, Runs, bytes_table, correlation_table, 
 from methods import FULL, METHODS, NETWORKS, QUICK, Case, Plan, has_feedback, words_of  # noqa: E402
 
 FACTORS = (0.5, 1.0, 2.0)
-Rows = Dict[Case, List[Row]]
 
 
 # ---- running ----
@@ -91,26 +90,25 @@ class Study:
         for stage in self.plan.stages:
             cases = [case for case in stage if not only or set(case) & set(only)]
             run_all({path: words for case in cases for path, words in self.pilots(case).items()})
-            run_all({path: words for case in cases for path, words in self.main_runs(case).items()})
             self.keep()
-            for network in dict.fromkeys(network for network, _ in cases):
-                self.offline(network)
+            self.offline(cases)
+            main = [list(self.main_runs(case).items()) for case in cases]
+            run_all(dict(job for of_a_seed in zip(*main) for job in of_a_seed))  # so that all methods have the same seeds
+            self.keep()
 
     # ---- rows that are kept ----
 
     def keep(self) -> None:
-        """Adds the rows of finished runs to those that are kept. A method counts when all its seeds have run."""
-        pilots = by_case(read(self.rows_at / "pilots.jsonl"))
-        rows = by_case([row for network in NETWORKS for row in read(self.rows_at / f"{network}.jsonl")])
+        """Adds the rows of finished runs to those that are kept."""
+        pilots = by_run(read(self.rows_at / "pilots.jsonl"), "lr_factor")
+        rows = by_run([row for network in NETWORKS for row in read(self.rows_at / f"{network}.jsonl")], "seed")
         for case in self.plan.cases():
-            if all(path.exists() for path in self.pilots(case)):
-                pilots[case] = [read(path)[-1] for path in self.pilots(case)]
-                main = self.main_runs(case)
-                if all(path.exists() for path in main):
-                    rows[case] = [row for path in main for row in read(path)]
-        self._write("pilots", [row for case in self.plan.cases() for row in pilots.get(case, [])])
+            pilots.update(by_run([read(path)[-1] for path in self.pilots(case) if path.exists()], "lr_factor"))
+            rows.update(by_run([row for path in self.main_runs(case) for row in read(path)], "seed"))
+        self._write("pilots", [row for case in self.plan.cases() for f in FACTORS for row in pilots.get((*case, f), [])])
         for network in NETWORKS:
-            self._write(network, [row for case in self.plan.cases(network) for row in rows.get(case, [])])
+            self._write(network, [row for case in self.plan.cases(network) for seed in self.plan.seeds
+                                  for row in rows.get((*case, seed), [])])
 
     def _write(self, name: str, rows: Sequence[Row]) -> None:
         if rows:
@@ -135,15 +133,17 @@ class Study:
                                         "--dump-to", str(dumps / network)]))
         return sorted(map(str, dumps.glob(f"{network}_step*.h5")))
 
-    def offline(self, network: str) -> None:
-        """What gcbench says of the methods on gradients of a training with fp32; for those that have run, and whose
-        options do not change what is sent."""
-        path, figures = self.rows_at / f"offline-{network}.json", self.figures(network)
-        have_run = {row["label"] for row in read(self.rows_at / f"{network}.jsonl")}
-        left = [label for _, label in self.plan.cases(network) if label in have_run and label not in figures
-                and " --" not in words_of(network, label) and label != "fp32"]
-        if not left:
-            return
+    def offline(self, cases: Sequence[Case]) -> None:
+        """What gcbench says of the methods on gradients of a training with fp32; for those whose options do not change what
+        is sent."""
+        for network in dict.fromkeys(network for network, _ in cases):
+            figures = self.figures(network)
+            left = [label for of, label in cases if of == network and label not in figures
+                    and " --" not in words_of(network, label) and label != "fp32"]
+            if left:
+                self._offline_of(network, left, figures)
+
+    def _offline_of(self, network: str, left: Sequence[str], figures: Dict[str, Row]) -> None:
         files = self.dump(network)
         for label in left:
             spec = words_of(network, label)
@@ -154,6 +154,7 @@ class Study:
             summary = self._row("summary", "compress", "--method", bare.rstrip(":"), *scope, "--per", "none", *files)
             figures[label] = {"rel_l2": summary["rel_l2"], "alpha": replay["alpha"],
                               "cumulative_error": replay["cumulative_error"]}
+        path = self.rows_at / f"offline-{network}.json"
         path.write_text(json.dumps({label: {key: of[key] for key in of if key != "feedback"}
                                     for label, of in figures.items()}, indent=1) + "\n")
 
@@ -170,17 +171,25 @@ class Study:
         parts = ["# Learning rates: final quality, %\n\n" + pilot_table(read(self.rows_at / "pilots.jsonl"))]
         results: claims.Results = {}
         for network in dict.fromkeys(network for network, _ in self.plan.cases()):
-            path, runs = self.rows_at / f"{network}.jsonl", defaultdict(dict)  # type: Any
-            for row in read(path):
-                runs[row["label"]].setdefault(row["seed"], []).append(row)
-            left = [label for _, label in self.plan.cases(network) if label not in runs]
-            parts.append(f"# {network}\n" + (f"\nNot run yet: {'; '.join(left)}.\n" if left else ""))
-            if "fp32" in runs:
+            runs: Any = defaultdict(dict)
+            for (_, label, seed), rows in by_run(read(self.rows_at / f"{network}.jsonl"), "seed").items():
+                runs[label][seed] = rows
+            runs = {label: {seed: rows for seed, rows in of.items() if seed in runs.get("fp32", {})} for label, of in runs.items()}
+            runs = {label: of for label, of in runs.items() if of}
+            parts.append(f"# {network}\n" + self._missing(network, runs))
+            if runs:
                 results[network] = runs, self.figures(network)
                 parts += self._tables_of(network, *results[network])
         page = HERE.parents[1] / "docs" / "claims.md"
         claims.write(page, results, page if self.rows_at == HERE else self.folder / "claims.md")
         return "\n".join(parts)
+
+    def _missing(self, network: str, runs: Runs) -> str:
+        labels, seeds = [label for _, label in self.plan.cases(network)], len(self.plan.seeds)
+        left = [label for label in labels if label not in runs]
+        part = [f"{label} ({len(runs[label])} of {seeds})" for label in labels if 0 < len(runs.get(label, ())) < seeds]
+        return (f"\nNot run yet: {'; '.join(left)}.\n" if left else "") \
+            + (f"\nOnly some seeds have run: {'; '.join(part)}.\n" if part else "")
 
     def _tables_of(self, network: str, runs: Runs, figures: Dict[str, Row]) -> List[str]:
         path, timed = self.rows_at / f"{network}.jsonl", self.folder / f"time-{network}.jsonl"
@@ -203,10 +212,11 @@ def best_factor(rows: Sequence[Row]) -> float:
     return max(sorted(found), key=lambda factor: median(found[factor]))
 
 
-def by_case(rows: Sequence[Row]) -> Rows:
-    found: Rows = {}
+def by_run(rows: Sequence[Row], key: str) -> Dict[Any, List[Row]]:
+    """The rows of each network, label, and seed or factor."""
+    found: Dict[Any, List[Row]] = {}
     for row in rows:
-        found.setdefault((row["network"], row["label"]), []).append(row)
+        found.setdefault((row["network"], row["label"], row[key]), []).append(row)
     return found
 
 

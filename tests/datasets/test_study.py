@@ -74,7 +74,7 @@ class Study(unittest.TestCase):
                 self.assertEqual((plan_args.network, plan_args.label), case)
 
     def test_finished_runs_count(self):
-        """Rows of a method are kept when all its seeds have run, beside those of runs whose files are gone."""
+        """Rows of finished runs are kept beside those of runs whose files are gone, and the tables say which are missing."""
         with tempfile.TemporaryDirectory() as folder:
             plan = methods.QUICK._replace(stages=[[("gpt", "fp32"), ("gpt", "qsgd")]])
             command = Path(folder) / "gcbench"
@@ -89,13 +89,20 @@ class Study(unittest.TestCase):
                     done(case, 101, factor, one.job(case, 101, factor)[0], 10 + factor)
                 done(case, 1, 2.0, one.job(case, 1, 2.0)[0], 50)
             done(plan.cases()[0], 2, 2.0, one.job(plan.cases()[0], 2, 2.0)[0], 51)
+            done(("gpt", "qsgd"), 3, 2.0, Path(one.job(("gpt", "qsgd"), 3, 2.0)[0]), 51)  # the plan has no such seed
             one.keep()
-            self.assertEqual([(r["label"], r["seed"]) for r in study.read(Path(folder) / "gpt.jsonl")], [("fp32", 1), ("fp32", 2)])
+            kept = [(r["label"], r["seed"]) for r in study.read(Path(folder) / "gpt.jsonl")]
+            self.assertEqual(kept, [("fp32", 1), ("fp32", 2), ("qsgd", 1)])
             self.assertEqual(len(study.read(Path(folder) / "pilots.jsonl")), 6)
             for path in one.runs.iterdir():
                 path.unlink()
+            done(("gpt", "fp32"), 101, 2.0, one.job(("gpt", "fp32"), 101, 2.0)[0], 60)
             one.keep()
-            self.assertEqual(len(study.read(Path(folder) / "gpt.jsonl")), 2)
+            self.assertEqual(len(study.read(Path(folder) / "gpt.jsonl")), 3)
+            self.assertEqual([r["quality"] for r in study.read(Path(folder) / "pilots.jsonl")][:3], [10.5, 11, 60])
+            said = one._missing("gpt", {"fp32": {1: [], 2: []}, "qsgd": {1: []}})
+            self.assertEqual(said, "\nOnly some seeds have run: qsgd (1 of 2).\n")
+            self.assertEqual(one._missing("gpt", {}), "\nNot run yet: fp32; qsgd.\n")
 
     def test_page(self):
         """Each block of docs/claims.md is written, also without rows; text outside the marks stays."""
@@ -112,6 +119,10 @@ class Study(unittest.TestCase):
             claims.write(page, {"gpt": (runs, {"fft": of, "qsgd": of})}, to)
             self.assertIn("| gpt | fft | qsgd | 1 x [1, 1] undecided |", to.read_text())
             self.assertIn("| gpt | fft | 63.50 | +0.00 [0, 0] | yes, within 0.5 points | 1 |", to.read_text())
+
+    def test_pilots_in_part(self):
+        rows = [dict(network="gpt", label="a", lr_factor=1.0, quality=50), dict(network="gpt", label="b", lr_factor=2.0, quality=60)]
+        self.assertIn("| gpt | b |  | 60.00 |", figures.pilot_table(rows))
 
     def test_learning_rate(self):
         rows = [{"lr_factor": f, "quality": q} for f, q in ((0.5, 80), (1, 82), (2, 82), (2, 10), (1, 70))]
