@@ -24,6 +24,7 @@
 struct gcb_fft {
     enum gcb_fft_kind kind;
     uint64_t n;
+    uint64_t given;  /* elements of x: n without the zeros */
     uint64_t chunk;  /* 0 < chunk <= n, unless n is 0 */
     uint64_t chunks; /* the last one may be shorter */
     int workers;     /* threads that share the chunks */
@@ -57,15 +58,17 @@ static void dct_twiddles(float *twiddle, size_t n, double scale)
     }
 }
 
-/* Turns elements x into the input v of the forward FFT. Two loops instead of one, because compilers vectorise each. */
-static void dct_fold(float *restrict v, const float *restrict x, size_t n)
+/* Turns elements x, the first `given` of n, into the input v of the forward FFT. Two loops instead of one, because
+ * compilers vectorise each. */
+static void dct_fold(float *restrict v, const float *restrict x, size_t given, size_t n)
 {
-    for (size_t j = 0; j < n / 2; j++)
+    for (size_t j = 0; j < given / 2; j++)
         v[j] = x[2 * j];
-    for (size_t j = 0; j < n / 2; j++)
+    for (size_t j = 0; j < given / 2; j++)
         v[n - 1 - j] = x[2 * j + 1];
-    if (n % 2)
-        v[n / 2] = x[n - 1];
+    if (given % 2)
+        v[given / 2] = x[given - 1];
+    memset(v + (given + 1) / 2, 0, (n - given) * sizeof(*v));
 }
 
 /* Turns the bins of the forward FFT into coefficients y. */
@@ -97,15 +100,15 @@ static void dct_unrotate(float *restrict bins, const float *restrict y,
     }
 }
 
-/* Turns the output v of the inverse FFT into elements x. */
-static void dct_unfold(float *restrict x, const float *restrict v, size_t n)
+/* Turns the output v of the inverse FFT, n floats, into elements x, the first `given` of them. */
+static void dct_unfold(float *restrict x, const float *restrict v, size_t given, size_t n)
 {
-    for (size_t j = 0; j < n / 2; j++) {
+    for (size_t j = 0; j < given / 2; j++) {
         x[2 * j] = v[j];
         x[2 * j + 1] = v[n - 1 - j];
     }
-    if (n % 2)
-        x[n - 1] = v[n / 2];
+    if (given % 2)
+        x[given - 1] = v[given / 2];
 }
 
 /* ---- sizes ---- */
@@ -127,6 +130,31 @@ static uint64_t padded_floats(uint64_t floats)
     const uint64_t line = GCB_ALIGN / sizeof(float);
 
     return (floats + line - 1) / line * line;
+}
+
+uint64_t gcb_fft_smooth(uint64_t n)
+{
+    uint64_t best = 2;
+
+    while (best < n)
+        best *= 2;
+    for (uint64_t seven = 2; n && seven < best; seven *= 7)
+        for (uint64_t five = seven; five < best; five *= 5)
+            for (uint64_t three = five; three < best; three *= 3) {
+                uint64_t length = three;
+
+                while (length < n)
+                    length *= 2;
+                best = length < best ? length : best;
+            }
+    return n ? best : 0;
+}
+
+uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk)
+{
+    const uint64_t last = chunk ? n % chunk : n, smooth = gcb_fft_smooth(last);
+
+    return (chunk && smooth > chunk ? chunk : smooth) - last;
 }
 
 static uint64_t largest_prime(uint64_t n)
@@ -346,6 +374,7 @@ static void set_sizes(struct gcb_fft *fft, const struct gcb_fft_config *config)
 {
     fft->kind = config->kind;
     fft->n = config->n;
+    fft->given = config->n - config->zeros;
     fft->chunk = config->chunk == 0 || config->chunk > config->n ? config->n : config->chunk;
     fft->chunks = fft->n / fft->chunk + (fft->n % fft->chunk != 0);
     fft->workers = useful_workers(fft, config->threads);
@@ -404,6 +433,19 @@ static void from_bins(fftwf_plan plan, float *buffer)
     fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
 }
 
+/* The number of elements of a chunk that x has: its length without the zeros. `from` is the first one. */
+static size_t given_of(const struct gcb_fft *fft, uint64_t from, size_t length)
+{
+    return fft->given - from < length ? (size_t)(fft->given - from) : length;
+}
+
+/* Writes `given` elements, and zeros up to `length`. */
+static void copy_padded(float *to, const float *x, size_t given, size_t length)
+{
+    memcpy(to, x, given * sizeof(*to));
+    memset(to + given, 0, (length - given) * sizeof(*to));
+}
+
 /* Transforms one chunk in a worker's scratch. The caller's bins would not be aligned as planned. */
 static void forward_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch, const float *x,
                           float *bins)
@@ -411,12 +453,13 @@ static void forward_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     const uint64_t from = c * fft->chunk;
     const bool whole = fft->n - from >= fft->chunk;
     const size_t length = (size_t)(whole ? fft->chunk : fft->n - from);
+    const size_t given = given_of(fft, from, length);
     float *to = bins + c * floats_of(fft->kind, fft->chunk);
 
     if (fft->kind == GCB_FFT_DCT)
-        dct_fold(scratch, x + from, length);
+        dct_fold(scratch, x + from, given, length);
     else
-        memcpy(scratch, x + from, length * sizeof(*x));
+        copy_padded(scratch, x + from, given, length);
     to_bins(whole ? fft->plan : fft->last, scratch);
     if (fft->kind == GCB_FFT_DCT)
         dct_rotate(to, scratch, whole ? fft->twiddle : fft->last_twiddle, length);
@@ -430,6 +473,7 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     const uint64_t from = c * fft->chunk;
     const bool whole = fft->n - from >= fft->chunk;
     const size_t length = (size_t)(whole ? fft->chunk : fft->n - from);
+    const size_t given = given_of(fft, from, length);
     const float *in = bins + c * floats_of(fft->kind, fft->chunk);
 
     if (fft->kind == GCB_FFT_DCT)
@@ -438,9 +482,9 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
         memcpy(scratch, in, floats_of(fft->kind, length) * sizeof(*bins));
     from_bins(whole ? fft->plan : fft->last, scratch);
     if (fft->kind == GCB_FFT_DCT)
-        dct_unfold(x + from, scratch, length);
+        dct_unfold(x + from, scratch, given, length);
     else
-        memcpy(x + from, scratch, length * sizeof(*x));
+        memcpy(x + from, scratch, given * sizeof(*x));
 }
 
 /* The first chunk of a worker. If `worker` is the number of workers, returns the number of chunks. */
@@ -476,7 +520,7 @@ void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins)
     if (fft->n == 0)
         return;
     if (!fft->scratch) {
-        memcpy(bins, x, (size_t)fft->n * sizeof(*x));
+        copy_padded(bins, x, (size_t)fft->given, (size_t)fft->n);
         to_bins(fft->plan, bins);
         return;
     }
@@ -489,7 +533,7 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
         return;
     if (!fft->scratch) {
         from_bins(fft->plan, bins);
-        memcpy(x, bins, (size_t)fft->n * sizeof(*x));
+        memcpy(x, bins, (size_t)fft->given * sizeof(*x));
         return;
     }
     parallel(fft, transform_share, &(struct call){fft, inverse_chunk, bins, x});

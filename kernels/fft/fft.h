@@ -15,6 +15,9 @@
  * n or more, means one chunk of n. The transforms are unscaled: inverse(forward(x)) = L * x. The
  * inverse ignores the imaginary parts of a chunk's first bin and, for even L, of its last.
  *
+ * FFTW is slow at odd lengths and at those with large prime factors. So the last of the n elements
+ * may be zeros that x does not have (gcb_fft_zeros): forward adds them, inverse drops them.
+ *
  * Chunks are distributed over threads; one thread transforms a chunk. With GCB_FFT_ESTIMATE the
  * bytes are the same for any number of threads, on one CPU model and library build. A whole-message
  * transform (chunk = 0) uses threads inside FFTW and promises a tolerance only (docs/method.md); so
@@ -49,6 +52,8 @@ enum gcb_fft_rigor { GCB_FFT_ESTIMATE, GCB_FFT_MEASURE };
 struct gcb_fft_config {
     enum gcb_fft_kind kind;
     uint64_t n;
+    uint64_t
+        zeros; /* the last of the n elements, which x does not have: fewer than the last chunk has */
     uint64_t chunk; /* 0: one chunk of n */
     int threads;
     enum gcb_fft_rigor rigor;
@@ -66,12 +71,20 @@ static inline uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
     return n / chunk * (chunk / 2 + 1) + (n % chunk ? n % chunk / 2 + 1 : 0);
 }
 
+/* The next even number of at least n whose prime factors are 2, 3, 5 and 7; 0 for n = 0. n is at
+ * most 2^62. */
+uint64_t gcb_fft_smooth(uint64_t n);
+
+/* The zeros after n elements that make the last chunk as long as gcb_fft_smooth says, but not
+ * longer than `chunk`. So a last chunk that is as long as the others gets none. */
+uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk);
+
 /* Makes plans and per-thread scratch. threads below 1 count as 1. Thread-safe. Returns 0, or
  * GCB_E_NOMEM with *out = NULL. */
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config);
 void gcb_fft_destroy(struct gcb_fft *fft); /* NULL does nothing */
 
-/* x: n floats, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), aligned to 64. They must not
+/* x: n floats without the zeros, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), aligned to 64. They must not
  * overlap. `fft` was made with inverse = 0. A call uses the scratch of `fft`, so only one call at a
  * time per object. */
 void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);

@@ -149,6 +149,20 @@ int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const flo
                        tuning::threads, 0, s, left, p, n);
 }
 
+int gcb_cuda_memory_copy(struct gcb_device_stream *s, float *to, const float *x, uint64_t n)
+{
+    return GCB_CUDA(&s->fault,
+                    cudaMemcpyAsync(to, x, n * sizeof(*to), cudaMemcpyDeviceToDevice, s->handle));
+}
+
+int gcb_cuda_memory_pad(struct gcb_device_stream *s, float *to, const float *x, uint64_t n,
+                        uint64_t length)
+{
+    const int err = gcb_cuda_memory_copy(s, to, x, n);
+
+    return err ? err : gcb::clear(s, to + n, (length - n) * sizeof(*to));
+}
+
 int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                                  const float *gradient)
 {

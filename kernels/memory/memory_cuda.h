@@ -21,6 +21,13 @@ int gcb_cuda_memory_compensate(struct gcb_device_stream *s, const struct gcb_dev
 /* left = p - left for n floats: the residual of p, if `left` holds what was sent. Moves 12 bytes per element. */
 int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const float *p, uint64_t n);
 
+/* ---- tensors that a transform takes with zeros after them ---- */
+
+/* Writes n floats, and zeros up to `length`, which is more. Moves 8 bytes per element. */
+int gcb_cuda_memory_pad(struct gcb_device_stream *s, float *to, const float *x, uint64_t n,
+                        uint64_t length);
+int gcb_cuda_memory_copy(struct gcb_device_stream *s, float *to, const float *x, uint64_t n);
+
 /* ---- all kinds of memory, not fused ---- */
 
 /* The memory of one worker, of n elements. */

@@ -25,13 +25,25 @@ static void add_case(const struct gcb_method *m, bool brief)
     contract_cases[contract_count++] = (struct contract_case){.method = *m, .brief = brief};
 }
 
-/* All combinations of the choices from row `row` on. */
+/* With zeros after the elements there are other positions, but their values are coded as without. So that is combined with
+ * selections and index coders, and not with everything. */
+static bool repeats(const struct gcb_method *m)
+{
+    double pad, values, input;
+
+    return gcb_method_value(m, "pad", &pad) && pad != 0.0 &&
+           gcb_method_value(m, "values", &values) && gcb_method_value(m, "input", &input) &&
+           (values != 0.0 || input != 0.0);
+}
+
+/* All combinations of the choices from row `row` on, except repetitions. */
 static void add_choices(const struct gcb_method *m, size_t row)
 {
     const struct gcb_param *p = m->codec->params ? &m->codec->params[row] : NULL;
 
     if (!p || !p->name) {
-        add_case(m, true);
+        if (!repeats(m))
+            add_case(m, true);
         return;
     }
     if (p->type != GCB_PARAM_CHOICE) {

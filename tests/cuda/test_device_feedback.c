@@ -85,6 +85,8 @@ static void dct(void **state)
         {"sparse:transform=dct,density=0.2,values=fp16", 60},
         {"sparse:transform=dct,chunk=100,density=0.1,values=sign-mean", 950}, /* by cuFFT */
         {"sparse:transform=dct,density=0.1,values=means", 4099},
+        {"sparse:transform=dct,pad=smooth,density=0.1", 4097},
+        {"demo:pad=smooth,density=0.02", 4503},
     };
 
     (void)state;
@@ -111,6 +113,10 @@ static void fft(void **state)
         {"sparse:transform=fft,chunk=4096,select=chunk,density=0.02,values=fp16", 5000, true},
         {"sparse:transform=fft,chunk=4096,density=0.05", 8192, true},
         {"sparse:transform=fft,chunk=256,density=0.05", 4100, true},
+        {"fft:pad=smooth", 1094, false},
+        {"fft:pad=smooth,chunk=100,values=fp32", 291, false},
+        {"fft:pad=smooth", 4090, true},
+        {"fft:pad=smooth,chunk=4096,select=chunk", 5001, true},
     };
 
     (void)state;

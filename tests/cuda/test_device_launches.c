@@ -139,6 +139,7 @@ enum {
 
 #define FFT_CHOSEN "sparse: transform=fft, chunks of 4096, select=chunk"
 #define FFT_SHORT "sparse: transform=fft, chunks of 8 to 4096, a power of two"
+#define PADDED "sparse: pad=smooth, if the length changes"
 #define FFT_OTHER "sparse: transform=fft, otherwise"
 
 static const struct promise codecs[] = {
@@ -236,6 +237,8 @@ static const struct promise codecs[] = {
     {FFT_SHORT, TO_DECODE, 1, "sparse:transform=fft,chunk=64", "topk", SMALL},
     {FFT_OTHER, TO_ENCODE, 0, "sparse:transform=fft", "topk", SMALL},
     {FFT_OTHER, TO_DECODE, 0, "sparse:transform=fft,chunk=500", "topk", SMALL},
+    {PADDED, TO_ENCODE, 0, "sparse:transform=fft,pad=smooth", "sparse:transform=fft", SMALL + 1},
+    {PADDED, TO_DECODE, 0, "sparse:transform=fft,pad=smooth", "sparse:transform=fft", SMALL + 1},
 };
 
 static const struct promise values[] = {

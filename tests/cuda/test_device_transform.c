@@ -115,6 +115,11 @@ static void fft_of_the_cpus_spectra(void **state)
         {"sparse:transform=fft,chunk=4095,select=chunk,density=0.02,values=fp16", 10001},
         {"sparse:transform=fft,chunk=63,values=sign-mean,index=bitmap", 1000},
         {"sparse:transform=fft,chunk=7,select=threshold,threshold=0.2", 333},
+        {"fft:pad=smooth", 0},
+        {"fft:pad=smooth", 1},
+        {"fft:pad=smooth", 1094},
+        {"fft:pad=smooth", 4096 + 3},
+        {"fft:pad=smooth,chunk=100,select=chunk,values=fp16", 291},
     };
     const struct device_setting setting = {.seed = 1, .same_spectra = true};
     float *x = malloc(20000 * sizeof(float));
@@ -137,8 +142,10 @@ static void fft_of_other_spectra(void **state)
     static const char *const specs[] = {
         "fft",
         "sparse:transform=fft,chunk=64,select=chunk,density=0.1",
+        "sparse:transform=fft,chunk=64,pad=smooth,select=chunk,density=0.1",
+        "sparse:transform=fft,chunk=4096,pad=smooth,select=chunk,density=0.1",
     };
-    static const uint64_t sizes[] = {0, 1, 33, 1000, END};
+    static const uint64_t sizes[] = {0, 1, 33, 1000, 4099, END};
 
     (void)state;
     gcb_host_fft(GCB_HOST_FFT_NEAR);
@@ -153,6 +160,8 @@ static void dct(void **state)
         "sparse:transform=dct,chunk=64,density=0.2", /* several chunks per block */
         "sparse:transform=dct,chunk=48,select=chunk,density=0.1",  /* by sums */
         "sparse:transform=dct,chunk=100,density=0.1,values=range", /* by cuFFT */
+        "sparse:transform=dct,pad=smooth,density=0.1",
+        "demo:pad=smooth,chunk=60,density=0.05",
     };
     static const uint64_t sizes[] = {0, 100, 4500, END};
 

@@ -160,6 +160,98 @@ static void check_round_trip(size_t n, size_t chunk, int threads)
     free(bins);
 }
 
+/* Is n even, with the prime factors 2, 3, 5 and 7? */
+static bool is_smooth(uint64_t n)
+{
+    static const uint64_t primes[] = {2, 3, 5, 7};
+
+    if (n == 0 || n % 2)
+        return false;
+    for (size_t i = 0; i < 4; i++)
+        while (n % primes[i] == 0)
+            n /= primes[i];
+    return n == 1;
+}
+
+static void check_smooth(void)
+{
+    static const uint64_t pairs[][2] = {{0, 0},
+                                        {1, 2},
+                                        {1094, 1120},
+                                        {262147, 262440},
+                                        {270218, 272160},
+                                        {1000003, 1000188},
+                                        {1u << 30, 1u << 30},
+                                        {(UINT64_C(1) << 62) - 1, UINT64_C(1) << 62},
+                                        {UINT64_C(1) << 62, UINT64_C(1) << 62}};
+
+    for (uint64_t n = 1; n <= 5000; n++) {
+        uint64_t want = n;
+
+        while (!is_smooth(want))
+            want++;
+        check_that(gcb_fft_smooth(n) == want, "%zu becomes %zu, not %zu", (size_t)n,
+                   (size_t)gcb_fft_smooth(n), (size_t)want);
+    }
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+        check_that(gcb_fft_smooth(pairs[i][0]) == pairs[i][1], "%zu becomes %zu",
+                   (size_t)pairs[i][0], (size_t)gcb_fft_smooth(pairs[i][0]));
+    check_that(gcb_fft_zeros(0, 0) == 0 && gcb_fft_zeros(0, 7) == 0, "zeros after nothing");
+    check_that(gcb_fft_zeros(1094, 0) == 26 && gcb_fft_zeros(1094, 4096) == 26, "whole");
+    check_that(gcb_fft_zeros(1094, 1094) == 0 && gcb_fft_zeros(1094, 1100) == 6, "full chunks");
+    check_that(gcb_fft_zeros(4096 + 1094, 4096) == 26, "a short last chunk");
+}
+
+/* Zeros that the transform adds are worth as much as zeros in x, bit for bit, and are dropped by the inverse. */
+static void check_zeros(enum gcb_fft_kind kind, size_t n, size_t chunk, int threads)
+{
+    const uint64_t length = n + gcb_fft_zeros(n, chunk), zeros = length - n;
+    const size_t floats = kind == GCB_FFT_DCT ? length : 2 * gcb_fft_bins(length, chunk);
+    float *x = alloc_guarded(length), *back = alloc_guarded(n), *full = alloc_guarded(length);
+    float *bins = alloc_guarded(floats), *want = alloc_guarded(floats);
+    struct gcb_fft *fft[4];
+
+    for (int i = 0; i < 4; i++)
+        check_that(gcb_fft_create(&fft[i], &(struct gcb_fft_config){.kind = kind,
+                                                                    .n = length,
+                                                                    .zeros = i < 2 ? zeros : 0,
+                                                                    .chunk = chunk,
+                                                                    .threads = threads,
+                                                                    .inverse = i % 2}) == 0,
+                   "no plan");
+    check_fill(x, n, FILL_NOISE, n);
+    memset(x + n, 0, zeros * sizeof(*x));
+    gcb_fft_forward(fft[2], x, want);
+    memset(x + n, GUARD, zeros * sizeof(*x));
+    gcb_fft_forward(fft[0], x, bins);
+    check_that(memcmp(bins, want, floats * sizeof(*bins)) == 0,
+               "n %zu, chunk %zu: added zeros are not zeros", n, chunk);
+    gcb_fft_inverse(fft[1], bins, back);
+    gcb_fft_inverse(fft[3], want, full);
+    check_that(memcmp(back, full, n * sizeof(*back)) == 0, "n %zu, chunk %zu: inverse", n, chunk);
+    check_that(guards_intact(bins + floats) && guards_intact(back + n),
+               "n %zu, chunk %zu: wrote too far", n, chunk);
+    for (int i = 0; i < 4; i++)
+        gcb_fft_destroy(fft[i]);
+    free(x);
+    free(back);
+    free(full);
+    free(bins);
+    free(want);
+}
+
+static void check_padded(void)
+{
+    static const size_t lengths[] = {1, 2, 11, 13, 143, 1094, 2003}, chunks[] = {0, 1, 12, 13, 143};
+
+    for (int kind = GCB_FFT_REAL; kind <= GCB_FFT_DCT; kind++)
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+            for (size_t c = 0; c < sizeof(chunks) / sizeof(*chunks); c++)
+                check_zeros((enum gcb_fft_kind)kind, lengths[i], chunks[c], 2);
+    check_zeros(GCB_FFT_REAL, 100019, 33333, 2);
+    check_zeros(GCB_FFT_DCT, 100019, 33333, 2);
+}
+
 static void nothing(void *ctx, uint64_t i)
 {
     (void)ctx;
@@ -378,6 +470,8 @@ static void check_bins(void)
 static void body(void)
 {
     check_bins();
+    check_smooth();
+    check_padded();
     check_lengths();
     check_dct();
     check_long();

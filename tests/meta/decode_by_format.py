@@ -306,13 +306,29 @@ def decode_powersgd(params, n, source):
 SEGMENT = 2 ** 31
 
 
-def chunks_of(n, chunk):
+def smooth(n):
+    """The next even number whose prime factors are 2, 3, 5 and 7."""
+    while True:
+        rest = n
+        for prime in (2, 3, 5, 7):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1 and n % 2 == 0:
+            return n
+        n += 1
+
+
+def chunks_of(n, chunk, pad=0):
     """Lengths of the transforms."""
     if n == 0:
         return []
     if chunk == 0 or chunk >= n:
-        return [n]
-    return [chunk] * (n // chunk) + ([n % chunk] if n % chunk else [])
+        lengths = [n]
+    else:
+        lengths = [chunk] * (n // chunk) + ([n % chunk] if n % chunk else [])
+    if pad:
+        lengths[-1] = min(smooth(lengths[-1]), chunk or math.inf)
+    return lengths
 
 
 def read_varint(stream, at, end):
@@ -572,10 +588,11 @@ def read_values(kind, bits, source, n):
 def decode_sparse(params, n, source):
     transform = params["transform"]
     fft = transform == FFT
-    lengths = chunks_of(n, params["chunk"]) if transform in (FFT, DCT) else []
+    lengths = chunks_of(n, params["chunk"], params.get("pad", 0)) if transform in (FFT, DCT) else []
+    need("pad" not in params or transform in (FFT, DCT), "padding without such a transform")
     if transform == HADAMARD:
         common, lengths = hadamard_lengths(n, params["chunk"])
-    positions = sum(length // 2 + 1 for length in lengths) if fft else n
+    positions = sum(length // 2 + 1 if fft else length for length in lengths) if lengths else n
     width = 2 if fft else 1
     segments = [min(SEGMENT, positions - at) for at in range(0, positions, SEGMENT)]
     kept = [source.number(4) for _ in segments]
@@ -591,18 +608,18 @@ def decode_sparse(params, n, source):
     if transform == HADAMARD:
         return inverse_hadamard(values, position, n, lengths, common, key)
     if not fft:
-        out = np.zeros(n, np.float32)
+        out = np.zeros(positions, np.float32)
         out[position] = values
-        return inverse_dct(out, lengths) if transform == DCT else out
+        return inverse_dct(out, lengths)[:n] if transform == DCT else out
     each = [np.full(length // 2 + 1, 1 / math.sqrt(length)).astype(np.float32) for length in lengths]
     unit = np.concatenate(each + [np.zeros(0, np.float32)])
     part = values.reshape(-1, 2) * unit[position][:, None]
     bins = np.zeros(positions, np.complex64)
     bins[position] = part[:, 0] + 1j * part[:, 1]
-    return inverse_fft(bins, lengths)
+    return inverse_fft(bins, lengths)[:n]
 
 
-# wire id: codec, parameters (name, bytes, least, most), decoder
+# wire id: codec, parameters (name, bytes, least, most), decoder. ADDED: parameters that may be absent, at the end
 CODECS = {
     1: ("identity", [], decode_identity),
     2: ("fp16", [], decode_fp16),
@@ -619,6 +636,8 @@ CODECS = {
     16: ("sparse", [("transform", 1, 0, 3), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6),
                     ("bits", 1, 2, 16), ("index", 1, 0, 6)], decode_sparse),
 }
+
+ADDED = {16: [("pad", 1, 1, 1)]}
 
 STORED, CHECKSUM, WIDE = 1, 2, 4
 
@@ -647,6 +666,9 @@ def decode(message):
     else:
         need(frame.codec in CODECS, "an unknown codec")
         _, fields, decoder = CODECS[frame.codec]
+        added = ADDED.get(frame.codec, [])
+        if added and frame.param_bytes == sum(width for _, width, _, _ in fields + added):
+            fields = fields + added
         need(frame.param_bytes == sum(width for _, width, _, _ in fields), "other parameters")
         params = {name: frame.params.number(width) for name, width, _, _ in fields}
         need(all(least <= params[name] <= most for name, _, least, most in fields),
@@ -865,7 +887,7 @@ def check_damage(hash_of, report):
     x[::3] = 0
     specs = ["identity", "fp16", "bf16", "range:bits=7", "qsgd:levels=5", "qsgd:coding=elias",
              "qsgd:coding=elias-sparse,bits=3", "terngrad", "terngrad:packing=base3",
-             "fft:chunk=64", "topk:transform=dct,chunk=100", "topk:transform=hadamard,chunk=64"]
+             "fft:chunk=64", "fft:chunk=64,pad=smooth", "topk:transform=dct,chunk=100", "topk:transform=hadamard,chunk=64"]
     specs += [f"sparse:theta=0.6,values={v},index={i}"
               for v in ("fp32", "fp16", "range", "uniform", "sign-mean", "means",
                         "mean,select=one-sided")

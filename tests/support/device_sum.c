@@ -22,6 +22,8 @@ const char *const device_sums[] = {
     "sparse:transform=hadamard,chunk=4096",
     "sparse:transform=dct,chunk=64",
     "sparse:transform=fft,chunk=4096",
+    "fft:pad=smooth",
+    "sparse:transform=dct,chunk=60,pad=smooth",
     NULL,
 };
 

@@ -59,11 +59,26 @@ int gcb_framing_method(struct gcb_framing *f, const struct gcb_method *method,
     return bind(f, config, diag);
 }
 
+/* A message has an added parameter only if it has a meaning with the others. */
+static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
+{
+    const struct gcb_param *table = m->codec->params;
+
+    for (size_t row = 0; table && table[row].name; row++)
+        if (table[row].flags & GCB_PARAM_ADDED && m->value[row] > table[row].def &&
+            !gcb_method_applies(m, row))
+            return gcb_diag_set(diag, GCB_E_CORRUPT,
+                                "message header: '%s' has a meaning only with %s", table[row].name,
+                                table[row].needs);
+    return 0;
+}
+
 /* Finds the method that the frame names, with the frame's parameters. */
 static int find_method(struct gcb_framing *f, struct gcb_diag *diag)
 {
     struct gcb_rbuf params = {.data = f->frame.params, .len = f->frame.param_bytes};
     struct gcb_method *m = &f->method;
+    int err;
 
     m->codec = gcb_codec_by_wire_id(f->frame.codec);
     if (!m->codec)
@@ -72,7 +87,8 @@ static int find_method(struct gcb_framing *f, struct gcb_diag *diag)
     m->name = m->codec->name;
     f->env.wire_id = f->frame.codec;
     f->from_message = true;
-    return gcb_param_read(m->codec->params, m->value, &params, diag);
+    err = gcb_param_read(m->codec->params, m->value, &params, diag);
+    return err ? err : check_added(m, diag);
 }
 
 int gcb_framing_learn(struct gcb_framing *f, const struct gcb_frame *frame, struct gcb_diag *diag)

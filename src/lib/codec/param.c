@@ -151,20 +151,30 @@ static unsigned wire_width(const struct gcb_param *p)
     return p->max <= UINT16_MAX ? 2 : p->max <= UINT32_MAX ? 4 : 8;
 }
 
+static void write_value(const struct gcb_param *p, double value, struct gcb_wbuf *out)
+{
+    const unsigned width = wire_width(p);
+    uint64_t bits = (uint64_t)value;
+
+    if (p->type == GCB_PARAM_REAL)
+        memcpy(&bits, &value, sizeof(bits));
+    for (unsigned i = 0; i < width; i++)
+        gcb_put_u8(out, (uint8_t)(bits >> 8 * i));
+}
+
+static bool is_added(const struct gcb_param *p)
+{
+    return p->flags & GCB_PARAM_ADDED;
+}
+
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out)
 {
-    for (const struct gcb_param *p = table; p && p->name; p++) {
-        const double value = load(p, state);
-        const unsigned width = wire_width(p);
-        uint64_t bits = (uint64_t)value;
-
-        if (!(p->flags & GCB_PARAM_WIRE))
-            continue;
-        if (p->type == GCB_PARAM_REAL)
-            memcpy(&bits, &value, sizeof(bits));
-        for (unsigned i = 0; i < width; i++)
-            gcb_put_u8(out, (uint8_t)(bits >> 8 * i));
-    }
+    for (const struct gcb_param *p = table; p && p->name; p++)
+        if (p->flags & GCB_PARAM_WIRE && !is_added(p))
+            write_value(p, load(p, state), out);
+    for (const struct gcb_param *p = table; p && p->name; p++)
+        if (is_added(p) && (load(p, state) < p->def || load(p, state) > p->def))
+            write_value(p, load(p, state), out);
 }
 
 static double read_value(const struct gcb_param *p, struct gcb_rbuf *in)
@@ -180,22 +190,35 @@ static double read_value(const struct gcb_param *p, struct gcb_rbuf *in)
     return value;
 }
 
+static int read_checked(const struct gcb_param *p, double *value, struct gcb_rbuf *in,
+                        struct gcb_diag *diag)
+{
+    bool sound;
+
+    *value = read_value(p, in);
+    sound = p->type == GCB_PARAM_CHOICE ? *value < (double)choice_count(p) : in_range(p, *value);
+    if (is_added(p))
+        sound &= *value < p->def || *value > p->def;
+    if (in->failed || !sound)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message header: bad value of '%s'", p->name);
+    return 0;
+}
+
 int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf *in,
                    struct gcb_diag *diag)
 {
-    for (size_t i = 0; table && table[i].name; i++) {
-        const struct gcb_param *p = &table[i];
-        bool sound;
+    int err = 0;
 
-        value[i] = p->def;
-        if (!(p->flags & GCB_PARAM_WIRE))
-            continue;
-        value[i] = read_value(p, in);
-        sound = p->type == GCB_PARAM_CHOICE ? value[i] < (double)choice_count(p)
-                                            : in_range(p, value[i]);
-        if (in->failed || !sound)
-            return gcb_diag_set(diag, GCB_E_CORRUPT, "message header: bad value of '%s'", p->name);
+    for (size_t i = 0; !err && table && table[i].name; i++) {
+        value[i] = table[i].def;
+        if (table[i].flags & GCB_PARAM_WIRE && !is_added(&table[i]))
+            err = read_checked(&table[i], &value[i], in, diag);
     }
+    for (size_t i = 0; !err && gcb_rbuf_left(in) && table && table[i].name; i++)
+        if (is_added(&table[i]))
+            err = read_checked(&table[i], &value[i], in, diag);
+    if (err)
+        return err;
     if (gcb_rbuf_left(in))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "message header: too many parameters");
     return 0;

@@ -22,6 +22,9 @@ enum gcb_param_flags {
     GCB_PARAM_WIRE = 1,     /* the decoder needs it, so it is in the message's header */
     GCB_PARAM_LABEL = 2,    /* always shown in a short label */
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
+    /* with WIRE: in the header only if it is not the default, after all others. The messages of encoders that did not have
+     * the parameter stay valid, and decoders that do not know it refuse the others */
+    GCB_PARAM_ADDED = 8,
 };
 
 /* How a larger value changes a message. NONE: unknown. UP: the message becomes longer and more accurate. DOWN: it
@@ -63,9 +66,9 @@ char *gcb_param_text(char *out, const struct gcb_param *p, double value);
 void gcb_param_store(const struct gcb_param *table, const double *value, void *state);
 
 /*
- * Write and read the rows with GCB_PARAM_WIRE, in the order of the table. REAL takes 8 bytes (double), CHOICE 1, INT and
- * SIZE 1, 2, 4 or 8: the least that holds the row's max. Reading sets the other rows to their defaults. GCB_E_CORRUPT: a
- * value is out of its range.
+ * Write and read the rows with GCB_PARAM_WIRE, in the order of the table, at most one of them GCB_PARAM_ADDED. REAL takes
+ * 8 bytes (double), CHOICE 1, INT and SIZE 1, 2, 4 or 8: the least that holds the row's max. Reading sets the other rows
+ * to their defaults. GCB_E_CORRUPT: a value is out of its range, or an added one is the default.
  */
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out);
 int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf *in,

@@ -70,7 +70,8 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "largest bins of the real FFT as range floats, with a bitmap",
         .source = "Wang et al., HPDC'20 (SuperNeurons), section 3",
         .defaults = "transform=fft,select=topk,values=range,bits=10,index=bitmap",
-        .guarantee = "the squared error is the dropped energy of the spectrum, and the range "
+        .guarantee = "the squared error is the dropped energy of the spectrum (pad=smooth: at "
+                     "most), and the range "
                      "float's error on what is kept; input=fp16 also rounds each element first, by "
                      "at most 2^-11 of it or 2^-25",
     },

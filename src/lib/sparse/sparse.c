@@ -21,6 +21,14 @@ static void bind_selection(struct gcb_sparse *s)
         s->selector_ops->max_kept ? s->selector_ops->max_kept(p, s->t.positions, s->k) : s->k;
 }
 
+/* The number of elements that the transform takes. */
+static uint64_t transformed(const struct gcb_sparse *s, uint64_t count)
+{
+    return s->pad == GCB_TRANSFORM_PAD_SMOOTH && gcb_transforms[s->transform]->pads
+               ? count + gcb_fft_zeros(count, s->chunk)
+               : count;
+}
+
 void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
     if (gcb_redsync_quantises(&s->selection.p, env)) {
@@ -32,8 +40,10 @@ void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
     s->values_ops = gcb_value_coders[s->values];
     s->index_ops = gcb_indices[s->index];
     s->t.chunk = s->chunk;
-    s->t.positions = s->transform_ops->positions ? s->transform_ops->positions(env->count, s->chunk)
-                                                 : env->count;
+    s->t.length = transformed(s, env->count);
+    s->t.positions = s->transform_ops->positions
+                         ? s->transform_ops->positions(s->t.length, s->chunk)
+                         : s->t.length;
     s->v.kernels = env->kernels;
     s->t.env = *env;
     bind_selection(s);
@@ -68,13 +78,14 @@ static void sparse_fini(void *state)
     gcb_free(s->listed);
 }
 
-/* Selection and coding of values and positions can change, but not transform, chunk or input. Scratch is for all positions,
- * so any number may be kept. */
+/* Selection and coding of values and positions can change, but not transform, chunk, padded length or input. Scratch is
+ * for all positions, so any number may be kept. */
 static int sparse_rebind(void *state, const struct gcb_codec_env *env)
 {
     struct gcb_sparse *s = state;
 
     if (s->transform_ops != gcb_transforms[s->transform] || s->t.chunk != s->chunk ||
+        s->t.length != transformed(s, env->count) ||
         (!env->decoding && (s->input == GCB_TRANSFORM_FP16) != (s->t.rounded != NULL)))
         return GCB_E_MISMATCH;
     gcb_sparse_bind(s, env);

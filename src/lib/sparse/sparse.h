@@ -16,6 +16,7 @@ struct gcb_sparse {
     double theta;
     int transform, select, values, index; /* ids of the stages (enum gcb_transform_id, ...) */
     uint64_t chunk;
+    int pad;   /* enum gcb_transform_pad */
     int input; /* enum gcb_transform_input; not in messages: a decoder does not need it */
     struct gcb_transform_state t;
     struct gcb_selection selection;

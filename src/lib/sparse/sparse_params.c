@@ -1,6 +1,7 @@
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/sparse.h"
 
+static const char *const pad_names[] = {"none", "smooth", NULL};
 static const char *const input_names[] = {"fp32", "fp16", NULL};
 static const char *const quant_names[] = {"none", "asq", NULL};
 
@@ -8,6 +9,7 @@ enum row {
     ROW_THETA,
     ROW_TRANSFORM,
     ROW_CHUNK,
+    ROW_PAD,
     ROW_INPUT,
     ROW_SELECT,
     ROW_THRESHOLD,
@@ -50,6 +52,14 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
          .max = 4294967295.0,
          .flags = GCB_PARAM_WIRE,
          .needs = "transform=fft|dct|hadamard;select=chunk"},
+    [ROW_PAD] = {.name = "pad",
+                 .help = "smooth: zeros make the last chunk a length that FFTs are fast at (even; "
+                         "factors 2, 3, 5, 7)",
+                 .type = GCB_PARAM_CHOICE,
+                 .offset = offsetof(struct gcb_sparse, pad),
+                 .flags = GCB_PARAM_WIRE | GCB_PARAM_ADDED,
+                 .choices = pad_names,
+                 .needs = "transform=fft|dct"},
     [ROW_INPUT] = {.name = "input",
                    .help =
                        "precision of the elements before the transform; the FFT paper uses fp16",

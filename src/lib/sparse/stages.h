@@ -28,8 +28,12 @@ enum gcb_transform_id {
 /* The precision to which an encoder rounds the elements before the transform. */
 enum gcb_transform_input { GCB_TRANSFORM_FP32, GCB_TRANSFORM_FP16 };
 
+/* Zeros after the elements that make the last chunk, or the only one, longer (gcb_fft_zeros). */
+enum gcb_transform_pad { GCB_TRANSFORM_PAD_NONE, GCB_TRANSFORM_PAD_SMOOTH };
+
 struct gcb_transform_state {
     struct gcb_codec_env env;
+    uint64_t length; /* elements that are transformed: those of the tensor, and zeros */
     uint64_t chunk, positions;
     float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
     uint64_t saturated; /* number of elements that were too large for float16 */
@@ -44,8 +48,9 @@ struct gcb_transform_state {
 struct gcb_transform {
     const char *name;
     unsigned width; /* floats per position */
-    /* number of positions; NULL: one per element */
-    uint64_t (*positions)(uint64_t count, uint64_t chunk);
+    bool pads;      /* takes zeros after the elements */
+    /* number of positions; NULL: one per transformed element */
+    uint64_t (*positions)(uint64_t length, uint64_t chunk);
     int (*init)(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                 struct gcb_diag *diag);
     void (*fini)(struct gcb_transform_state *t);

@@ -11,7 +11,7 @@ const struct gcb_transform gcb_transform_none = {
 
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t)
 {
-    return t->chunk == 0 || t->chunk > t->env.count ? t->env.count : t->chunk;
+    return t->chunk == 0 || t->chunk > t->length ? t->length : t->chunk;
 }
 
 void gcb_transform_fini(struct gcb_transform_state *t)
@@ -66,7 +66,8 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
     const unsigned width = kind == GCB_FFT_DCT ? 1 : 2;
     const struct gcb_fft_config config = {
         .kind = kind,
-        .n = t->env.count,
+        .n = t->length,
+        .zeros = t->length - t->env.count,
         .chunk = t->chunk,
         .threads = t->env.queue->threads,
         .rigor = t->env.fft_rigor,
@@ -78,8 +79,7 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
         return gcb_diag_nomem(diag, t->positions * width * sizeof(float), "a spectrum");
     if (gcb_fft_create(&t->fft, &config))
         return gcb_diag_set(diag, GCB_E_NOMEM,
-                            "out of memory (for a transform of %" PRIu64 " elements)",
-                            t->env.count);
+                            "out of memory (for a transform of %" PRIu64 " elements)", t->length);
     return 0;
 }
 
@@ -90,7 +90,7 @@ bool gcb_transform_has_room(const struct gcb_transform_state *t)
 
 const float *gcb_transform_order(struct gcb_transform_state *t, const float *coef)
 {
-    return t->env.kernels->reduce.max_bits(coef, t->env.count) < GCB_INF_BITS ? coef : NULL;
+    return t->env.kernels->reduce.max_bits(coef, t->length) < GCB_INF_BITS ? coef : NULL;
 }
 
 void gcb_transform_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,

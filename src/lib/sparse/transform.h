@@ -5,7 +5,7 @@
 
 /* Functions that several transforms share. They are in transform.c. */
 
-/* The number of elements in a whole chunk. */
+/* The number of elements in a whole chunk, with zeros. */
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
 
 /* Frees all memory that a transform of any kind may have. */

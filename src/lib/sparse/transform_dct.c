@@ -20,14 +20,14 @@ static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
 /* Multiplies the first coefficient of each chunk by `first`, and a shorter last chunk by its scale. */
 static void correct_scale(struct gcb_transform_state *t, float first)
 {
-    const uint64_t length = gcb_transform_chunk(t), rest = t->env.count % length;
+    const uint64_t length = gcb_transform_chunk(t), rest = t->length % length;
 
-    for (uint64_t c = 0; c < t->env.count; c += length)
+    for (uint64_t c = 0; c < t->length; c += length)
         t->coef[c] *= first;
     if (rest) {
         const float scale = (float)sqrt((double)length / (double)rest);
 
-        for (uint64_t i = t->env.count - rest; i < t->env.count; i++)
+        for (uint64_t i = t->length - rest; i < t->length; i++)
             t->coef[i] *= scale;
     }
 }
@@ -54,6 +54,7 @@ static void dct_inverse(struct gcb_transform_state *t, float *out)
 const struct gcb_transform gcb_transform_dct = {
     .name = "dct",
     .width = 1,
+    .pads = true,
     .init = dct_init,
     .fini = gcb_transform_fini,
     .has_room = gcb_transform_has_room,

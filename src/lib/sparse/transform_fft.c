@@ -29,9 +29,9 @@ static const float *fft_forward(struct gcb_transform_state *t, const struct gcb_
 /* First bin of a shorter last chunk, or the number of bins if all chunks have the same length. */
 static uint64_t tail_bin(const struct gcb_transform_state *t)
 {
-    if (t->chunk == 0 || t->chunk >= t->env.count || t->env.count % t->chunk == 0)
+    if (t->chunk == 0 || t->chunk >= t->length || t->length % t->chunk == 0)
         return t->positions;
-    return t->env.count / t->chunk * (t->chunk / 2 + 1);
+    return t->length / t->chunk * (t->chunk / 2 + 1);
 }
 
 struct power_job {
@@ -68,7 +68,7 @@ static const float *fft_order(struct gcb_transform_state *t, const float *coef)
         return NULL;
     job.scale = gcb_select_power_scale(top);
     if (job.tail < t->positions)
-        job.weight = (float)t->chunk / (float)(t->env.count % t->chunk);
+        job.weight = (float)t->chunk / (float)(t->length % t->chunk);
     gcb_parallel(t->env.queue, gcb_span_count(t->positions), power_span, &job);
     return t->magnitude;
 }
@@ -85,7 +85,7 @@ static void fft_scale(const struct gcb_transform_state *t, float *values, const 
     for (size_t j = 0; j < 2 * split; j++)
         values[j] *= whole;
     if (split < n) {
-        const float last = (float)(1.0 / sqrt((double)(t->env.count % t->chunk)));
+        const float last = (float)(1.0 / sqrt((double)(t->length % t->chunk)));
 
         for (size_t j = 2 * split; j < 2 * n; j++)
             values[j] *= last;
@@ -101,6 +101,7 @@ static void fft_inverse(struct gcb_transform_state *t, float *out)
 const struct gcb_transform gcb_transform_fft = {
     .name = "fft",
     .width = 2,
+    .pads = true,
     .positions = gcb_fft_bins,
     .init = fft_init,
     .fini = gcb_transform_fini,

@@ -272,12 +272,16 @@ double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_m
 {
     const double n = (double)c->job.config.env.count;
     const char *transform = gcb_promise_choice(m, "transform");
-    double length = 0.0;
+    double length = 0.0, chunk = 0.0;
 
     if (!transform[0] || strcmp(transform, "none") == 0)
         length = 1.0;
-    else if (!gcb_method_value(m, "chunk", &length) || length == 0.0 || length > n)
-        length = n;
+    else if (!gcb_method_value(m, "chunk", &chunk) || chunk == 0.0 || chunk > n)
+        length = strcmp(gcb_promise_choice(m, "pad"), "smooth") == 0
+                     ? (double)gcb_fft_smooth(c->job.config.env.count)
+                     : n;
+    else
+        length = chunk;
     return 2.0 * GCB_PROMISE_STEP * sqrt(n * length / c->energy);
 }
 

@@ -63,6 +63,8 @@ static const struct {
     {"fft:theta=0.5,values=fp32,index=u32,chunk=20", 48},
     {"fft:theta=0.7,values=fp16,index=golomb", 37},
     {"sparse:theta=0.6,transform=dct,chunk=20,values=fp32,index=bitmap", 48},
+    {"fft:theta=0.6,pad=smooth", 47},
+    {"sparse:theta=0.6,transform=dct,chunk=20,pad=smooth,values=fp32,index=bitmap", 53},
     {"sparse:theta=0.6,transform=hadamard,chunk=16,values=fp32,index=bitmap", 48},
     {"sparse:theta=0.6,values=uniform,index=bitmap", 64},
     {"sbc:p=0.1", 64},

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "kernels/convert/convert_elem.h"
+#include "src/lib/sparse/stages.h"
+#include "src/lib/wire/message.h"
 #include "tests/support/trip.h"
 
 #define TAU 6.283185307179586476925
@@ -321,6 +323,124 @@ static void input_is_rounded_first(void **state)
     free(x);
 }
 
+/* ---- pad=smooth ---- */
+
+static const uint8_t *payload_of(const struct trip *t, struct gcb_frame *frame)
+{
+    struct gcb_rbuf payload;
+
+    assert_int_equal(gcb_frame_parse(frame, &payload, t->message, t->length, NULL), 0);
+    return payload.data;
+}
+
+/* The message of a padded tensor has the payload of the tensor with zeros after it, is decoded to its beginning, and
+ * loses at most as much. */
+static void pads_like(const char *given, uint64_t n, uint64_t length)
+{
+    float *x = trip_tensor(length, TRIP_LAPLACE, n);
+    struct trip padded = {0}, longer = {0};
+    struct gcb_frame frame[2];
+    const uint8_t *payload[2];
+    char spec[128];
+
+    memset(x + n, 0, (length - n) * sizeof(*x));
+    snprintf(spec, sizeof(spec), "%s,pad=smooth", given);
+    trip_run(&padded, spec, x, n, &(struct trip_options){.source = GCB_F64});
+    trip_run(&longer, given, x, length, &(struct trip_options){.source = GCB_F64});
+    payload[0] = payload_of(&padded, &frame[0]);
+    payload[1] = payload_of(&longer, &frame[1]);
+    assert_int_equal(frame[0].param_bytes, frame[1].param_bytes + 1);
+    assert_false(frame[0].flags & GCB_WIRE_STORED);
+    assert_int_equal(frame[0].payload_bytes, frame[1].payload_bytes);
+    assert_memory_equal(payload[0], payload[1], frame[0].payload_bytes);
+    assert_memory_equal(padded.back, longer.back, n * sizeof(*x));
+    assert_true(trip_distance(x, padded.back, n) <= trip_distance(x, longer.back, length));
+    trip_free(&padded);
+    trip_free(&longer);
+    free(x);
+}
+
+static void padding_is_zeros_after_the_tensor(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint64_t n, length;
+    } cases[] = {
+        {"fft:theta=0.9", 1094, 1120},
+        {"fft:theta=0.5,values=fp32,index=varint", 33, 36},
+        {"fft:theta=0.9,chunk=64", 64 * 5 + 17, 64 * 5 + 18},
+        {"fft:theta=0.9,chunk=100,select=chunk", 2097, 2098},
+        {"fft:theta=0.9,chunk=95", 281, 285}, /* not beyond the chunk */
+        {"fft:theta=0.9,chunk=512", 1024, 1024},
+        {"fft:theta=0.9,input=fp16", 2003, 2016},
+        {"fft:theta=0.99", 270218, 272160},
+        {"fft:theta=0.99,values=fp16,index=golomb", 1000003, 1000188},
+        {"sparse:transform=dct,theta=0.8", 1093, 1120},
+        {"sparse:transform=dct,theta=0.9,chunk=100,values=range", 2011, 2012},
+        {"sparse:transform=dct,select=threshold,threshold=2000", 100003, 100352},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        pads_like(cases[i].spec, cases[i].n, cases[i].length);
+}
+
+/* All coefficients kept: only the range floats lose anything, whatever the length. */
+static void padded_tensors_come_back(void **state)
+{
+    static const uint64_t sizes[] = {1, 2, 11, 97, 1094, 4099, 270218, 1000003};
+    float *x = trip_tensor(1000003, TRIP_STUDENT3, 11);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const double most = 1e-6 * log2((double)sizes[i] + 2.0) + 1e-3;
+
+        assert_true(sqrt(trip_error("fft:theta=0,bits=16,pad=smooth", x, sizes[i], NULL)) < most);
+        assert_true(sqrt(trip_error("sparse:transform=dct,theta=0,values=range,bits=16,pad=smooth,"
+                                    "index=bitmap",
+                                    x, sizes[i], NULL)) < most);
+    }
+    free(x);
+}
+
+/* The parameter is in the header only if it is `smooth`, and only with a transform that takes zeros. */
+static void damaged_padding_is_refused(void **state)
+{
+    enum { TRANSFORM = 16, PAD = TRANSFORM + 8 };
+    static const struct {
+        size_t at;
+        uint8_t value;
+    } damage[] = {{PAD, 0},
+                  {PAD, 2},
+                  {PAD, 255},
+                  {TRANSFORM, GCB_TRANSFORM_NONE},
+                  {TRANSFORM, GCB_TRANSFORM_HADAMARD}};
+    struct trip t = {0};
+    struct gcb_queue queue;
+    struct gcb_kernels kernels;
+    struct gcb_coder_config config;
+    float *x = trip_tensor(1094, TRIP_GAUSS, 12);
+
+    (void)state;
+    trip_run(&t, "fft:theta=0.9,pad=smooth", x, 1094, NULL);
+    trip_configure(&config, &queue, &kernels, &(struct trip_options){0}, 1094);
+    assert_int_equal(t.message[PAD], 1);
+    for (size_t i = 0; i < sizeof(damage) / sizeof(*damage); i++) {
+        const uint8_t before = t.message[damage[i].at];
+        struct gcb_coder *c = NULL;
+        struct gcb_diag diag = {0};
+
+        t.message[damage[i].at] = damage[i].value;
+        assert_int_equal(gcb_coder_create_decoder(&c, t.message, t.length, &config, &diag),
+                         GCB_E_CORRUPT);
+        assert_non_null(strstr(diag.text, "'pad'"));
+        gcb_coder_destroy(c);
+        t.message[damage[i].at] = before;
+    }
+    trip_free(&t);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +455,9 @@ int main(void)
         cmocka_unit_test(tiny_values),
         cmocka_unit_test(chunks_spread_over_threads),
         cmocka_unit_test(input_is_rounded_first),
+        cmocka_unit_test(padding_is_zeros_after_the_tensor),
+        cmocka_unit_test(padded_tensors_come_back),
+        cmocka_unit_test(damaged_padding_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

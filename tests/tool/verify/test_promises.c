@@ -128,6 +128,7 @@ static const struct {
     {"projection", "stc", SHRINKS},
     {"projection", "demo", SHRINKS},
     {"kept-energy", "fft", SHRINKS},
+    {"kept-energy", "fft:pad=smooth", NEGATES},
     {"largest", "topk", DROPS_LARGEST},
     {"largest", "stc", FEWER_KEPT},
     {"largest-bins", "fft", NEGATES},

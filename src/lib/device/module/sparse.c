@@ -2,6 +2,7 @@
 
 #include "kernels/accumulate/accumulate_cuda.h"
 #include "kernels/cuda/align.h"
+#include "kernels/memory/memory_cuda.h"
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/table.h"
 
@@ -79,14 +80,44 @@ static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
            gcb_cuda_align256(index->put_scratch ? index->put_scratch(n, s->p.max_kept) : 0);
 }
 
+static bool is_padded(const struct gcb_device_sparse *s)
+{
+    return s->p.t.length > s->p.t.env.count;
+}
+
+/* Where the elements and the zeros after them are; used only if there are zeros. */
+static uint64_t padded_at(const struct gcb_device_sparse *s)
+{
+    return transform_scratch_at(s) +
+           gcb_cuda_align256(s->transform->scratch ? s->transform->scratch(s) : 0);
+}
+
 static uint64_t sparse_scratch(const void *state)
 {
     const struct gcb_device_sparse *s = state;
 
-    return transform_scratch_at(s) + (s->transform->scratch ? s->transform->scratch(s) : 0);
+    return padded_at(s) + (is_padded(s) ? s->p.t.length * sizeof(float) : 0);
 }
 
 /* ---- encoding and decoding ---- */
+
+static float *padded(const struct gcb_device_sparse *s, const struct gcb_device_call *call)
+{
+    return (float *)(void *)((uint8_t *)call->scratch_dev + padded_at(s));
+}
+
+/* Makes *in the tensor with error feedback and with the zeros after it. */
+static int pad(const struct gcb_device_sparse *s, struct gcb_device_input *in,
+               const struct gcb_device_call *call)
+{
+    float *to = padded(s, call);
+    int err = gcb_cuda_memory_compensate(call->stream, in);
+
+    if (!err)
+        err = gcb_cuda_memory_pad(call->stream, to, in->x, in->n, s->p.t.length);
+    *in = gcb_device_plain(to, s->p.t.length);
+    return err;
+}
 
 /* Transforms and selects. The chosen coefficients are at unitary scale. */
 static int choose(const struct gcb_device_sparse *s, const struct gcb_device_input *x,
@@ -95,19 +126,36 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_device_inp
     const struct gcb_device_transform *t = s->transform;
     struct gcb_device_input in = *x;
     const float *order = x->x;
-    int err = 0;
+    int err = is_padded(s) ? pad(s, &in, w->call) : 0;
 
-    if (t->fuses && t->fuses(s)) {
+    if (!err && t->fuses && t->fuses(s)) {
         gcb_cuda_chosen_lay_out(chosen, s->p.t.positions, s->p.max_kept, w->call->scratch_dev);
-        return t->choose(s, x, chosen, w);
+        return t->choose(s, &in, chosen, w);
     }
-    if (t->forward) {
-        err = t->forward(s, x, &order, w);
+    if (!err && t->forward) {
+        err = t->forward(s, &in, &order, w);
         in = gcb_device_plain(order, s->p.t.positions);
     }
     if (!err)
         err = s->selector->select(s, &in, chosen, w->call);
     return err || !t->gather ? err : t->gather(s, chosen, w);
+}
+
+/* Transforms into the padded tensor, and copies the elements without the zeros. */
+static int cut_inverse(const struct gcb_device_sparse *s, float *out,
+                       const struct gcb_device_work *w)
+{
+    struct gcb_device_stream *stream = w->call->stream;
+    struct gcb_device_work plain = *w;
+    const uint64_t n = s->p.t.env.count;
+    float *to = padded(s, w->call);
+    int err;
+
+    plain.from = NULL;
+    err = s->transform->inverse(s, to, &plain);
+    if (!err)
+        err = gcb_cuda_memory_copy(stream, out, to, n);
+    return err || !w->from ? err : gcb_cuda_memory_residual(stream, out, w->from, n);
 }
 
 /* Turns the kept coefficients back into elements. */
@@ -122,7 +170,9 @@ static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_dev
     if (!t->lists || !t->lists(s))
         err = gcb_cuda_fill(w->call->stream, (float *)(void *)w->scratch, kept, 0);
     w->kept = kept;
-    return err ? err : t->inverse(s, out, w);
+    if (err)
+        return err;
+    return is_padded(s) ? cut_inverse(s, out, w) : t->inverse(s, out, w);
 }
 
 /*
@@ -214,7 +264,8 @@ static bool sparse_alike(const void *state, const void *other)
 {
     const struct gcb_device_sparse *a = state, *b = other;
 
-    return a->p.transform == b->p.transform && a->p.chunk == b->p.chunk;
+    return a->p.transform == b->p.transform && a->p.chunk == b->p.chunk &&
+           a->p.t.length == b->p.t.length;
 }
 
 static int sparse_add(void *state, const uint8_t *payload_dev, uint64_t length,

@@ -37,14 +37,14 @@ static uint64_t rest_tile(const struct gcb_device_sparse *s)
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     const bool all = !(s->p.t.env.decoding ? is_short(s) : dct_fuses(s));
-    const uint64_t coefficients = s->p.t.env.count - (all ? 0 : rest_tile(s) * GCB_TILE);
+    const uint64_t coefficients = s->p.t.length - (all ? 0 : rest_tile(s) * GCB_TILE);
     struct layout l = {.bytes = 0};
 
     l.coef = gcb_device_take(scratch, &l.bytes, coefficients * sizeof(float));
     if (!s->fft)
         return l;
     l.bins = gcb_device_take(scratch, &l.bytes,
-                             2 * gcb_fft_bins(s->p.t.env.count, s->p.chunk) * sizeof(float));
+                             2 * gcb_fft_bins(s->p.t.length, s->p.chunk) * sizeof(float));
     l.work = gcb_device_take(scratch, &l.bytes, gcb_cuda_fft_work(s->fft));
     return l;
 }
@@ -103,7 +103,7 @@ static int make_tables(struct gcb_device_sparse *s, struct gcb_diag *diag)
 static int dct_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
                     struct gcb_diag *diag)
 {
-    const uint64_t n = env->count, length = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
+    const uint64_t n = s->p.t.length, length = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
     const float unitary = (float)(1.0 / sqrt(2.0 * (double)length));
     int err = 0;
 

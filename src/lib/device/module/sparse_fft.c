@@ -86,7 +86,7 @@ static int make_table(struct gcb_device_sparse *s, struct gcb_diag *diag)
 static int fft_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
                     struct gcb_diag *diag)
 {
-    const uint64_t n = env->count, chunk = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
+    const uint64_t n = s->p.t.length, chunk = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
     struct gcb_cuda_spectrum *sp = &s->spectrum;
     int err;
 
@@ -255,8 +255,7 @@ static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *
     if (!err)
         err = gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
     if (!err && w->from)
-        err = gcb_cuda_memory_residual(stream, out + first, w->from + first,
-                                       s->p.t.env.count - first);
+        err = gcb_cuda_memory_residual(stream, out + first, w->from + first, s->p.t.length - first);
     return err;
 }
 
