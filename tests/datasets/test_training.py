@@ -12,6 +12,7 @@ RECIPES = Path(__file__).resolve().parents[2] / "datasets" / "recipes"
 sys.path.insert(0, str(RECIPES))
 
 try:
+    import h5py
     import torch
     import torch.distributed as dist
     import torch.multiprocessing as multiprocessing
@@ -94,6 +95,39 @@ class Training(unittest.TestCase):
         before = train_workers.Training(arguments(*plain)).weights.detach()
         a, b = trained(4, *plain)[0], trained(4, *plain, *local)[0]
         self.assertLess(float((a - b).norm() / (a - before).norm()), 1e-4)
+
+    def test_theta(self):
+        """theta follows the schedule. The learning rate is 100, 85, 50 and 15 % of the largest in four steps."""
+        for schedule, wanted in (("drop", [0.9, 0.9, 0, 0]), ("sqrt-lr", [0.9, 0.831, 0.636, 0.344]), ("warm-up", [0.9] * 3),
+                                 ("constant", [])):
+            training = train_workers.Training(arguments("resnet8", "fft:theta=0.9", "--workers", "2", "--steps", "4",
+                                                        "--theta-schedule", schedule))
+            seen, change = [], training.party.set
+            training.party.set = lambda key, value: (seen.append(value), change(key, value))
+            for step in range(4):
+                training.step(step)
+            if schedule == "warm-up":  # one step of a quarter
+                self.assertEqual(seen.pop(0), 0.75)
+            self.assertEqual(seen, wanted)
+        with self.assertRaises(SystemExit):
+            arguments("resnet8", "fft", "--theta-schedule", "drop")
+
+    def test_dump(self):
+        """Local SGD dumps the changes of the weights, in the steps that exchange."""
+        with tempfile.TemporaryDirectory() as folder:
+            training = train_workers.Training(arguments("resnet8", "identity", "--workers", "2", "--steps", "4", "--inner-steps",
+                                                        "2", "--outer-lr", "1", "--outer-momentum", "0", "--dump", "0-3",
+                                                        "--dump-to", f"{folder}/d"))
+            before = training.weights.detach().clone()
+            for step in range(2):
+                training.step(step)
+            moved = float((before - training.weights.detach())[-1])
+            for step in range(2, 4):
+                training.step(step)
+            self.assertEqual(sorted(os.listdir(folder)), ["d_step000001.h5", "d_step000003.h5"])
+            with h5py.File(f"{folder}/d_step000001.h5") as file:
+                last = [file[f"step_000001/worker_{worker}/fc.shift"][-1] for worker in range(2)]
+            self.assertAlmostEqual(sum(last) / 2, moved, places=6)
 
     def test_bytes(self):
         """Workers put on their links what the formulas of docs/exchange.md say."""
