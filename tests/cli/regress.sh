@@ -279,6 +279,13 @@ run regress apart.rows apart2.rows
 exits 2
 says "never in the same combination"
 
+# A file of an older build lacks a parameter that the method has got since.
+write older '[{"spec": "qsgd:bits=4,levels=0,bucket=512,norm=max,coding=fixed", "method": "qsgd"}]'
+write newer '[{"spec": "qsgd:bits=4,levels=0,bucket=512,norm=max,coding=fixed,rounding=stochastic", "method": "qsgd"}]'
+compare older newer
+exits 0
+judged "qsgd:bits=4,bucket=512 size SAME"
+
 # ---- environments ----
 for field in '"cpu_model": "Other"' '"kernel": null' '"libraries": {"fftw": "3.3.9"}' '"libraries": {}' \
     '"compile_flags": "-O2"' '"governor": "powersave"' '"cpus": 4' '"build_type": "debug"' '"sanitize": "address"'; do
@@ -299,6 +306,7 @@ run regress base.rows place.rows
 exits 0
 narrow
 prints "environments differ: cpu_model: base CPU, new Other"
+words "to judge them, run both builds in turn: gcbench regress --against"
 words "NOT-COMPARED: topk:theta=0.9 encode and 3 more: environments differ: cpu_model"
 grep -v environment base.rows >bare.rows
 run regress base.rows bare.rows

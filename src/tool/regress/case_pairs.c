@@ -4,6 +4,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/lib/codec/method.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/regress/case_index.h"
 
@@ -142,11 +143,14 @@ static void append_difference(char *out, size_t size, const struct gcb_cases *ba
         [METHOD] = "methods",      [SETTING] = "settings",
         [SCOPE] = "scopes",        [DEVICE] = "devices",
         [CACHE] = "caches",        [THREADS] = "numbers of threads"};
-    char is[80], was[80];
+    const char *values[] = {find_value(next->items, property), find_value(base->items, property)};
+    char is[80], was[80], labels[2][1024];
 
+    for (size_t i = 0; property == SETTING && i < 2; i++)
+        values[i] = gcb_method_label(labels[i], sizeof(labels[i]), values[i]);
     gcb_append(out, size, "%sdifferent %s (%s, was %s)", out[0] ? ", " : "", names[property],
-               gcb_text_shorten(is, sizeof(is), find_value(next->items, property), 36),
-               gcb_text_shorten(was, sizeof(was), find_value(base->items, property), 36));
+               gcb_text_shorten(is, sizeof(is), values[0], 36),
+               gcb_text_shorten(was, sizeof(was), values[1], 36));
 }
 
 /* Names every property whose values the two files do not share. GCB_E_NOMEM. */

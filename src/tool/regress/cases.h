@@ -19,7 +19,7 @@
 enum gcb_case_text {
     GCB_CASE_FILE,
     GCB_CASE_SCOPE,
-    GCB_CASE_SPEC, /* for a kernel: "family/kernel" */
+    GCB_CASE_SPEC, /* with all parameters of today's method; for a kernel: "family/kernel" */
     GCB_CASE_DEVICE,
     GCB_CASE_ISA,
     GCB_CASE_CACHE,

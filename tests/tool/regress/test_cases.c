@@ -87,7 +87,7 @@ static void test_labels(void **state)
     static const struct line base[] = {{"a/g.h5", "topk:theta=0.9,index=u32", "avx2"},
                                        {"a/h.h5", "topk:theta=0.85", "avx2"},
                                        {"a/g.h5", "of another build", "avx2"}};
-    static const struct line same[] = {{"a/g.h5", "qsgd", "c"}, {"b/g.h5", "qsgd", "c"}};
+    static const struct line same[] = {{"a/g.h5", "natural", "c"}, {"b/g.h5", "natural", "c"}};
     struct gcb_cases a, none = {.items = NULL};
     struct gcb_diag diag;
 
@@ -100,8 +100,8 @@ static void test_labels(void **state)
     gcb_cases_fini(&a);
     assert_int_equal(read_lines(&a, same, 2, &diag), 0);
     assert_int_equal(gcb_cases_label(&a, &none, &diag), 0);
-    assert_string_equal(a.items[0].label, "a/g.h5 g.h5 tensor qsgd cpu c t1");
-    assert_string_equal(a.items[1].label, "b/g.h5 g.h5 tensor qsgd cpu c t1");
+    assert_string_equal(a.items[0].label, "a/g.h5 g.h5 tensor natural cpu c t1");
+    assert_string_equal(a.items[1].label, "b/g.h5 g.h5 tensor natural cpu c t1");
     gcb_cases_fini(&a);
 }
 
