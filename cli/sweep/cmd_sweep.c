@@ -6,6 +6,7 @@
 #include "src/lib/base/alloc.h"
 
 #define SECONDS 0.1 /* most seconds of timing for a setting, unless a single pass takes longer */
+#define SEARCH 0.8  /* share of the progress bar for the searches of --match */
 
 /* The state of the command. Starts zeroed. */
 struct sweep {
@@ -14,6 +15,7 @@ struct sweep {
     struct sweep_plan plan;
     bool *pareto; /* one for each of plan.methods, and then `missed` */
     struct gcb_run_result result;
+    double from, to; /* of the progress bar: what is being done now */
 };
 
 static int resolve(struct sweep *c, struct gcb_diag *diag)
@@ -43,7 +45,7 @@ static void on_progress(void *ctx, double done)
 {
     struct sweep *c = ctx;
 
-    progress_update(&c->s.progress, done);
+    progress_update(&c->s.progress, c->from + (c->to - c->from) * done);
 }
 
 /* Runs the searches of --match, where times do not matter. */
@@ -64,8 +66,11 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     int err = 0;
 
     session_start_progress(&c->s);
+    c->to = SEARCH;
     if (c->plan.matching)
         err = search(c, &observer, diag);
+    c->from = c->plan.matching ? SEARCH : 0.0;
+    c->to = 1.0;
     config = session_run_config(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
     config.carry_on = true;
     /* payoff needs the times of sums; a single run would not decide anything */

@@ -1,6 +1,7 @@
 #include "src/tool/base/data.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,6 +25,12 @@ bool gcb_data_path(char out[GCB_DATA_PATH], enum gcb_data_tree tree, const char 
 
 bool gcb_data_find(char out[GCB_DATA_PATH], const char *name)
 {
-    return (gcb_data_path(out, GCB_DATA_INSTALLED, name) && access(out, R_OK) == 0) ||
-           (gcb_data_path(out, GCB_DATA_SOURCE, name) && access(out, R_OK) == 0);
+    const bool found = (gcb_data_path(out, GCB_DATA_INSTALLED, name) && access(out, R_OK) == 0) ||
+                       (gcb_data_path(out, GCB_DATA_SOURCE, name) && access(out, R_OK) == 0);
+    char *real = found ? realpath(out, NULL) : NULL; /* without the ".." of a relative folder */
+
+    if (real && strlen(real) < GCB_DATA_PATH)
+        memcpy(out, real, strlen(real) + 1);
+    free(real);
+    return found;
 }

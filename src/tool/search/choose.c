@@ -7,6 +7,21 @@
 #include "src/lib/base/text.h"
 #include "src/tool/dump/sample.h"
 
+/* How many settings a search usually measures, from scratch and near the setting of another, and how many a search of
+ * compositions does. Only the progress bar depends on them. */
+#define SETTINGS 12.0
+#define SETTINGS_NEAR 5.0
+#define SETTINGS_COMPOSED 700.0
+
+enum phase {
+    PHASE_METHODS_SAMPLED,
+    PHASE_METHODS,
+    PHASE_COMPOSE,
+    PHASE_BEST,
+    PHASE_STAGES,
+    PHASES
+};
+
 struct chooser {
     struct gcb_choice *c;
     struct gcb_run_config config;  /* of the whole input */
@@ -14,21 +29,52 @@ struct chooser {
     struct gcb_sample sample;
     struct gcb_run_observer observer;
     const struct gcb_run_observer *user;
-    double begun, last; /* for progress: share of the ended runs; what the current run said last */
+    enum phase phase;
+    double work[PHASES]; /* elements of all settings that are probably measured */
+    double begun, last;  /* share of the ended runs of the phase; what the current run said last */
+    double
+        shown; /* a second goal begins again with an earlier phase, but the bar does not go back */
     bool *interrupted;
     struct gcb_diag *diag;
 };
 
-/* There are several runs, nobody knows how many. Each takes half of what is left. */
+/* Sets the work of all phases. `near` methods are searched near the settings found on the sample. */
+static void plan_work(struct chooser *h, bool large, size_t near)
+{
+    const double goals = h->c->compose ? (double)h->c->goal_count : 0.0;
+    const double whole = (double)h->c->elements, count = (double)h->c->count;
+    const double sample = h->c->sampled ? (double)h->c->sampled : whole;
+
+    h->work[PHASE_METHODS_SAMPLED] = large ? SETTINGS * count * sample : 0.0;
+    h->work[PHASE_METHODS] = (large ? SETTINGS_NEAR * (double)near : SETTINGS * count) * whole;
+    h->work[PHASE_COMPOSE] = goals * SETTINGS_COMPOSED * sample;
+    h->work[PHASE_BEST] = h->c->sampled ? goals * GCB_COMPOSE_BEST * SETTINGS_NEAR * whole : 0.0;
+    h->work[PHASE_STAGES] = goals * GCB_STAGE_NAMES * SETTINGS_NEAR * whole;
+}
+
+static void begin(struct chooser *h, enum phase phase)
+{
+    h->phase = phase;
+    h->begun = h->last = 0.0;
+}
+
+/* Nobody knows how many runs a search of compositions has. Each takes half of what is left. */
 static void on_progress(void *ctx, double done)
 {
     struct chooser *h = ctx;
+    const double next = h->phase == PHASE_COMPOSE ? 0.5 * (1.0 - h->begun) : 1.0;
+    double before = 0.0, all = 0.0;
 
-    if (done < h->last)
-        h->begun += 0.5 * (1.0 - h->begun) * h->last;
+    if (h->phase == PHASE_COMPOSE && done < h->last)
+        h->begun += next * h->last;
     h->last = done;
+    for (enum phase p = 0; p < PHASES; p++) {
+        before += p < h->phase ? h->work[p] : 0.0;
+        all += h->work[p];
+    }
+    h->shown = fmax(h->shown, (before + (h->begun + next * done) * h->work[h->phase]) / all);
     if (h->user->progress)
-        h->user->progress(h->user->ctx, h->begun + 0.5 * (1.0 - h->begun) * done);
+        h->user->progress(h->user->ctx, h->shown);
 }
 
 static bool on_stop(void *ctx)
@@ -101,6 +147,7 @@ static int prepare_large(struct chooser *h)
     if (!s)
         return gcb_diag_nomem(h->diag, c->count * sizeof(*s), "searches");
     memcpy(s, c->searches, c->count * sizeof(*s));
+    begin(h, PHASE_METHODS_SAMPLED);
     err = run(h, s, c->count, &h->sampled);
     for (size_t i = 0; !err && !*h->interrupted && i < c->count; i++) {
         if (c->narrow && is_far(&s[i], best_merit(s, c->count, s[i].goal))) {
@@ -110,35 +157,67 @@ static int prepare_large(struct chooser *h)
         c->searches[kept] = c->searches[i];
         gcb_match_search_near(&c->searches[kept++], &s[i]);
     }
-    if (!err && !*h->interrupted)
+    if (!err && !*h->interrupted) {
+        plan_work(h, true, kept);
         c->count = kept;
+    }
     gcb_free(s);
     return err;
 }
 
 /* ---- compositions ---- */
 
-/* Searches the best compositions of the sample on the whole input, and appends the best of them. */
+/* Did the composition promise more on the sample than `best` reaches on the whole input? By 1 %, because values differ. */
+static bool promises_more(const struct gcb_match_search *s, double best)
+{
+    return best == -(double)INFINITY ||
+           gcb_match_merit(s->goal, &s->tally) > best + 0.01 * fabs(best);
+}
+
+/* Searches compositions of the sample on the whole input: the best few, and then the others as long as they promise more than
+ * those reach. Low bits that are enough for the sample may be too few for the larger range of the whole input. */
+static int search_whole(struct chooser *h, const struct gcb_compose_result *found,
+                        struct gcb_match_search *s, size_t *best)
+{
+    size_t tried = 0;
+    double reached = -(double)INFINITY;
+    int err = 0;
+
+    begin(h, PHASE_BEST);
+    while (!err && !*h->interrupted && tried < found->count) {
+        size_t n = 0;
+
+        while (!err && n < GCB_COMPOSE_BEST && tried + n < found->count &&
+               promises_more(&found->best[tried + n], reached)) {
+            err = gcb_match_search_again(&s[tried + n], &found->best[tried + n], h->diag);
+            n++;
+        }
+        if (err || n == 0)
+            break;
+        err = run(h, s + tried, n, &h->config);
+        for (; n > 0; n--, tried++)
+            if (gcb_match_reached(&s[tried], &s[tried].tally) &&
+                gcb_match_merit(s[tried].goal, &s[tried].tally) > reached) {
+                reached = gcb_match_merit(s[tried].goal, &s[tried].tally);
+                *best = tried;
+            }
+    }
+    return err;
+}
+
+/* Appends the best composition. */
 static int add_best(struct chooser *h, const struct gcb_compose_result *found)
 {
     struct gcb_choice *c = h->c;
-    struct gcb_match_search s[GCB_COMPOSE_BEST];
+    struct gcb_match_search s[GCB_COMPOSE_KEPT];
     size_t best = 0;
     int err = 0;
 
     if (found->count == 0)
         return 0;
     memcpy(s, found->best, sizeof(s));
-    if (c->sampled) {
-        for (size_t i = 0; !err && i < found->count; i++)
-            err = gcb_match_search_again(&s[i], &found->best[i], h->diag);
-        if (!err)
-            err = run(h, s, found->count, &h->config);
-        for (size_t i = 1; i < found->count; i++)
-            if (gcb_match_reached(&s[i], &s[i].tally) &&
-                !(gcb_match_merit(s[i].goal, &s[i].tally) <= best_merit(s, i, s[i].goal)))
-                best = i;
-    }
+    if (c->sampled)
+        err = search_whole(h, found, s, &best);
     if (err || *h->interrupted)
         return err;
     c->searches[c->count++] = s[best];
@@ -156,6 +235,7 @@ static int compose(struct chooser *h)
 
         if (!found)
             return gcb_diag_nomem(h->diag, sizeof(*found), "a composition");
+        begin(h, PHASE_COMPOSE);
         err = gcb_compose_run(found, &c->goals[g], &h->sampled, &h->observer, h->interrupted,
                               h->diag);
         c->tried += found->tried;
@@ -191,6 +271,7 @@ static int take_away(struct chooser *h)
             gcb_match_search_near(s, &c->searches[i]);
             c->stages[c->without_count++] = (struct gcb_choice_stage){c->searches[i].goal, stage};
         }
+    begin(h, PHASE_STAGES);
     return err ? err : run(h, c->without, c->without_count, &h->config);
 }
 
@@ -215,8 +296,10 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
     large = c->elements > GCB_CHOOSE_LARGE;
     if (large || (c->compose && c->elements > GCB_CHOOSE_SAMPLE))
         err = take_sample(&h);
+    plan_work(&h, large && c->sampled, c->count / 2);
     if (!err && large && c->sampled)
         err = prepare_large(&h);
+    begin(&h, PHASE_METHODS);
     if (!err && !*interrupted)
         err = run(&h, c->searches, c->count, &h.config);
     if (!err && !*interrupted && c->compose)

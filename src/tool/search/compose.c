@@ -45,10 +45,21 @@ static bool has_bits(int values)
     return values == GCB_VALUES_RANGE || values == GCB_VALUES_UNIFORM;
 }
 
+/* Do they have the same transform (in chunks of any size) and the same values? */
+static bool is_related(const struct composition *a, const struct composition *b)
+{
+    return a->transform == b->transform && a->values == b->values && a->bits == b->bits;
+}
+
+/* Do they agree in all but the index coder? */
+static bool is_alike(const struct composition *a, const struct composition *b)
+{
+    return is_related(a, b) && a->select == b->select && a->chunk == b->chunk;
+}
+
 static bool is_same(const struct composition *a, const struct composition *b)
 {
-    return a->transform == b->transform && a->select == b->select && a->values == b->values &&
-           a->index == b->index && a->chunk == b->chunk && a->bits == b->bits;
+    return is_alike(a, b) && a->index == b->index;
 }
 
 /* Appends a key and its value, unless the preset has it. */
@@ -264,24 +275,19 @@ static void judge(struct composer *c, size_t first)
     }
 }
 
-/* Finds the best nodes, of which no two agree in all but the index coder. Returns how many. */
-static size_t rank(const struct composer *c, size_t best[GCB_COMPOSE_BEST])
+/* Appends to the `n` nodes in `best` the best others, each unlike all before it, up to `most`. Returns how many there are. */
+static size_t rank_unlike(const struct composer *c, size_t *best, size_t n, size_t most,
+                          bool (*like)(const struct composition *, const struct composition *))
 {
-    size_t n = 0;
-
-    while (n < GCB_COMPOSE_BEST) {
+    while (n < most) {
         size_t found = SIZE_MAX;
 
         for (size_t i = 0; i < c->count; i++) {
-            bool alike = c->nodes[i].merit == -(double)INFINITY;
+            bool out = c->nodes[i].merit == -(double)INFINITY;
 
-            for (size_t k = 0; k < n; k++) {
-                struct composition other = c->nodes[best[k]].is;
-
-                other.index = c->nodes[i].is.index;
-                alike |= is_same(&other, &c->nodes[i].is);
-            }
-            if (!alike && (found == SIZE_MAX || c->nodes[i].merit > c->nodes[found].merit))
+            for (size_t k = 0; k < n; k++)
+                out |= like(&c->nodes[best[k]].is, &c->nodes[i].is);
+            if (!out && (found == SIZE_MAX || c->nodes[i].merit > c->nodes[found].merit))
                 found = i;
         }
         if (found == SIZE_MAX)
@@ -289,6 +295,12 @@ static size_t rank(const struct composer *c, size_t best[GCB_COMPOSE_BEST])
         best[n++] = found;
     }
     return n;
+}
+
+/* Finds the best nodes, of which no two agree in all but the index coder. Returns how many. */
+static size_t rank(const struct composer *c, size_t best[GCB_COMPOSE_BEST])
+{
+    return rank_unlike(c, best, 0, GCB_COMPOSE_BEST, is_alike);
 }
 
 /* Runs the searches of the nodes from `first` on. */
@@ -306,9 +318,9 @@ static int run(struct composer *c, size_t first, const struct gcb_run_config *co
 
 static void report(struct gcb_compose_result *out, const struct composer *c)
 {
-    size_t best[GCB_COMPOSE_BEST];
+    size_t best[GCB_COMPOSE_KEPT];
 
-    out->count = rank(c, best);
+    out->count = rank_unlike(c, best, rank(c, best), GCB_COMPOSE_KEPT, is_related);
     for (size_t i = 0; i < out->count; i++)
         out->best[i] = c->searches[best[i]];
     out->tried = c->count;

@@ -11,15 +11,16 @@
  * stage at a time in the best compositions so far, until no change of one stage improves them. Each composition gets its own
  * line search, which starts where the search of the composition it was made from ended.
  */
-#define GCB_COMPOSE_BEST \
-    3 /* compositions that are changed in each round, and most that are returned */
+#define GCB_COMPOSE_BEST 3  /* compositions that are changed in each round */
+#define GCB_COMPOSE_KEPT 12 /* most that are returned */
 
 struct gcb_compose_result {
-    struct gcb_match_search
-        best[GCB_COMPOSE_BEST]; /* the best first; they differ in more than the index coder */
-    size_t count;               /* 0: no composition meets the goal */
-    size_t tried;               /* compositions */
-    size_t evaluations;         /* settings measured */
+    struct gcb_match_search best
+        [GCB_COMPOSE_KEPT]; /* the best three, which differ in more than the index coder; then the
+                                 * best others, each with another transform or other values than all before it */
+    size_t count;           /* 0: no composition meets the goal */
+    size_t tried;           /* compositions */
+    size_t evaluations;     /* settings measured */
 };
 
 /* `config` and `observer` as in gcb_match_run. */
