@@ -9,6 +9,15 @@ int open_device(void **state)
     return 0;
 }
 
+void nothing_is_left(void **state)
+{
+    struct gcb_host_counts counts;
+
+    (void)state;
+    gcb_host_count(&counts);
+    assert_int_equal(counts.bytes, 0);
+}
+
 void same_all(const char *const *specs, size_t count, const uint64_t *sizes)
 {
     for (size_t i = 0; i < count; i++)

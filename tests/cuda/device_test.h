@@ -21,6 +21,9 @@ extern struct gcb_device device;
 
 int open_device(void **state); /* setup function of a cmocka group */
 
+/* A test that runs last: everything allocated on the device was freed. */
+void nothing_is_left(void **state);
+
 /* Calls device_same_all for each of the methods. */
 void same_all(const char *const *specs, size_t count, const uint64_t *sizes);
 

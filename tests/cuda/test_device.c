@@ -391,7 +391,7 @@ static void events_measure_and_order(void **state)
     d->stream_destroy(s);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(baselines),
@@ -411,7 +411,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(events_measure_and_order),
     };
 
-    if (argc > 1) /* runs only the tests that match this name, with * and ? */
-        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

@@ -1,27 +1,10 @@
 /* One decoder on the device decodes messages of all kinds, one after the other, to the CPU's tensors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/device/device_decoder.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
+#include "tests/cuda/device_test.h"
 #include "tests/support/trip.h"
 
 #define LARGEST 9001
-
-static struct gcb_device device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    device_here(&device);
-    return 0;
-}
 
 /* Decodes t's message, which may have been changed, to n floats. Returns the status. */
 static int run(struct gcb_device_decoder *d, const struct trip *t, float *out, uint64_t n)

@@ -1,26 +1,5 @@
 /* Error feedback fused into encoders with a transform gives what a memory around a coder gives, on the stand-in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "tests/kernels/check.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
-
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-static struct gcb_device device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    device_here(&device);
-    return 0;
-}
+#include "tests/cuda/device_test.h"
 
 /* Plain and hostile steps, with source types in turn, compared with both unfused paths or only the device's. */
 static void same_steps(const char *spec, uint64_t n, unsigned turn, bool cpu)
@@ -181,17 +160,7 @@ static void not_every_codec_needs_it(void **state)
     assert_null(c);
 }
 
-/* Runs last: every coder freed what it allocated. */
-static void nothing_is_left(void **state)
-{
-    struct gcb_host_counts counts;
-
-    (void)state;
-    gcb_host_count(&counts);
-    assert_int_equal(counts.bytes, 0);
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hadamard),
@@ -202,7 +171,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_left),
     };
 
-    if (argc > 1) /* runs only the tests that match this name, with * and ? */
-        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

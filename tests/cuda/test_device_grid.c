@@ -57,8 +57,6 @@ int main(int argc, char **argv)
     };
     int failed;
 
-    if (argc > 2) /* runs only the tests that match this name, with * and ? */
-        cmocka_set_test_filter(argv[2]);
     failed = cmocka_run_group_tests(tests, two_blocks, NULL);
     free(cases);
     return failed || (argc > 1 && !gcb_host_grids(argv[1]));

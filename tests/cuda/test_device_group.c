@@ -190,7 +190,7 @@ static void a_network_takes_one_set(void **state)
     gcb_host_idle(false);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantisers_as_alone),
@@ -201,7 +201,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_network_takes_one_set),
     };
 
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

@@ -196,7 +196,7 @@ static void without_tables(void **state)
     close_many(&all);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_alone),
@@ -204,7 +204,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_tables),
     };
 
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_counting, NULL);
 }

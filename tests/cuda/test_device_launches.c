@@ -551,7 +551,5 @@ int main(int argc, char **argv)
     if (argc < 2)
         return 2;
     page = argv[1];
-    if (argc > 2)
-        cmocka_set_test_filter(argv[2]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

@@ -1,26 +1,8 @@
 /* Steps of workers whose tensors stay on the stand-in: every kind of memory gives what it gives on the CPU, bit for
  * bit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "src/lib/memory/device_memory.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
-
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-static struct gcb_device device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    device_here(&device);
-    return 0;
-}
+#include "tests/cuda/device_test.h"
 
 static void every_kind(void **state)
 {
@@ -76,17 +58,7 @@ static void gmc_stays_on_the_cpu(void **state)
     gcb_device_batch_destroy(b);
 }
 
-/* Runs last. */
-static void nothing_is_left(void **state)
-{
-    struct gcb_host_counts counts;
-
-    (void)state;
-    gcb_host_count(&counts);
-    assert_int_equal(counts.bytes, 0);
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind),
@@ -95,7 +67,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_left),
     };
 
-    if (argc > 1) /* runs only the tests that match this name, with * and ? */
-        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

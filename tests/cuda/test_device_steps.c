@@ -1,23 +1,11 @@
 /* A coder keeps the same state from step to step on the stand-in and on the CPU. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "src/lib/device/device_coder.h"
-#include "tests/kernels/check.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
+#include "tests/cuda/device_test.h"
 
 enum { N = 5000 };
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-static struct gcb_device device;
 
 /* A coder on the CPU, one on the device, and memory for their messages. */
 struct both {
@@ -29,13 +17,6 @@ struct both {
     uint8_t *want, *got;
     size_t cap;
 };
-
-static int open_device(void **state)
-{
-    (void)state;
-    device_here(&device);
-    return 0;
-}
 
 static void open_both(struct both *b, const char *spec, enum gcb_nonfinite nonfinite)
 {
@@ -190,14 +171,12 @@ static void presets_step_by_step(void **state)
     }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thresholds_outlive_what_is_not_finite),
         cmocka_unit_test(presets_step_by_step),
     };
 
-    if (argc > 1) /* runs only the tests that match this name, with * and ? */
-        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

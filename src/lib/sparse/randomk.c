@@ -14,32 +14,6 @@
 #define TILE 512 /* strata that are drawn at a time */
 #define SPAN ((uint64_t)64 * TILE)
 
-struct randomk {
-    struct gcb_randomk_params p;
-    uint64_t k;
-    float factor; /* of kept elements */
-    uint64_t key; /* of the step of the last contribution */
-    struct gcb_codec_env env;
-};
-
-static int randomk_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
-{
-    struct randomk *s = state;
-
-    (void)diag;
-    s->env = *env;
-    s->k = gcb_randomk_k(&s->p, env->count);
-    s->factor = gcb_randomk_factor(&s->p, env->count);
-    return 0;
-}
-
-static uint64_t randomk_max_payload(const void *state)
-{
-    const struct randomk *s = state;
-
-    return GCB_RANDOMK_KEY_BYTES + s->k * sizeof(float);
-}
-
 /* ---- places ---- */
 
 struct job {
@@ -54,7 +28,7 @@ struct job {
     bool infinite;
 };
 
-static struct job make_job(const struct randomk *s, uint64_t key, uint64_t k)
+static struct job make_job(const struct gcb_randomk *s, uint64_t key, uint64_t k)
 {
     struct job job = {.env = &s->env,
                       .where = gcb_strata_of(s->env.count, k),
@@ -113,7 +87,7 @@ static void gather_span(void *ctx, uint64_t span)
 static int randomk_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                           struct gcb_wbuf *out)
 {
-    const struct randomk *s = state;
+    const struct gcb_randomk *s = state;
     struct job job = make_job(s, gcb_randomk_key(&s->env, at->step), s->k);
 
     gcb_put_u64(out, job.where.key);
@@ -186,7 +160,7 @@ static void set_zero(float *x, uint64_t n)
 }
 
 /* Reads k values, as many as the payload has, to `out` or `add`. */
-static int read_payload(const struct randomk *s, struct gcb_rbuf *in, float *out,
+static int read_payload(const struct gcb_randomk *s, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
     const uint64_t n = s->env.count, length = gcb_rbuf_left(in), key = gcb_get_u64(in);
@@ -220,7 +194,7 @@ static int randomk_add(void *state, struct gcb_rbuf *in, const struct gcb_additi
 
 static int randomk_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
-    const struct randomk *s = state;
+    const struct gcb_randomk *s = state;
 
     gcb_get_u64(in);
     parts->index_bytes = sizeof(uint64_t);
@@ -243,13 +217,13 @@ static enum gcb_reduction randomk_reduction(const void *state, unsigned round)
 static uint64_t randomk_count(const void *state, unsigned round)
 {
     (void)round;
-    return ((const struct randomk *)state)->k;
+    return ((const struct gcb_randomk *)state)->k;
 }
 
 static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                               const float *x, void *values)
 {
-    struct randomk *s = state;
+    struct gcb_randomk *s = state;
     struct job job;
 
     (void)round;
@@ -265,7 +239,7 @@ static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsig
 static void randomk_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                              const void *combined, float *update, float *own)
 {
-    struct randomk *s = state;
+    struct gcb_randomk *s = state;
     struct job job = make_job(s, s->key, s->k);
 
     (void)at;
@@ -296,12 +270,12 @@ static const struct gcb_reduce_ops randomk_reduce = {
 
 static bool randomk_may_send_raw(const void *state)
 {
-    return ((const struct randomk *)state)->p.scaling == GCB_RANDOMK_UNBIASED;
+    return ((const struct gcb_randomk *)state)->p.scaling == GCB_RANDOMK_UNBIASED;
 }
 
 static double randomk_density(const void *state)
 {
-    return 1.0 - ((const struct randomk *)state)->p.theta;
+    return 1.0 - ((const struct gcb_randomk *)state)->p.theta;
 }
 
 static double randomk_nominal_bits(const void *state)
@@ -320,7 +294,7 @@ static const struct gcb_param randomk_params[] = {
     {.name = "theta",
      .help = "share of elements dropped",
      .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct randomk, p.theta),
+     .offset = offsetof(struct gcb_randomk, p.theta),
      .def = 0.85,
      .max = 1,
      .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
@@ -329,15 +303,15 @@ static const struct gcb_param randomk_params[] = {
     {.name = "scaling",
      .help = "unbiased: kept elements are multiplied by n / k",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct randomk, p.scaling),
+     .offset = offsetof(struct gcb_randomk, p.scaling),
      .choices = scalings},
     {.name = NULL},
 };
 
 static const struct gcb_codec_ops randomk_ops = {
-    .state_size = sizeof(struct randomk),
-    .init = randomk_init,
-    .max_payload = randomk_max_payload,
+    .state_size = sizeof(struct gcb_randomk),
+    .init = gcb_randomk_init,
+    .max_payload = gcb_randomk_max_payload,
     .may_send_raw = randomk_may_send_raw,
     .encode = randomk_encode,
     .decode = randomk_decode,

@@ -9,25 +9,40 @@
 
 enum gcb_randomk_scaling { GCB_RANDOMK_PLAIN, GCB_RANDOMK_UNBIASED };
 
-/* The parameters, as the parameter table stores them. The codec's state begins with this struct, on a device too. */
+/* The parameters, as the parameter table stores them. */
 struct gcb_randomk_params {
     double theta;
     int scaling;
 };
 
+/* The state. */
+struct gcb_randomk {
+    struct gcb_randomk_params p;
+    uint64_t k;
+    float factor; /* of kept elements */
+    uint64_t key; /* on the CPU: of the step of the last contribution */
+    struct gcb_codec_env env;
+};
+
 #define GCB_RANDOMK_KEY_BYTES sizeof(uint64_t) /* of a payload, before the values */
 
-static inline uint64_t gcb_randomk_k(const struct gcb_randomk_params *p, uint64_t count)
+static inline int gcb_randomk_init(void *state, const struct gcb_codec_env *env,
+                                   struct gcb_diag *diag)
 {
-    return gcb_kept_of(1.0 - p->theta, count);
+    struct gcb_randomk *s = state;
+
+    (void)diag;
+    s->env = *env;
+    s->k = gcb_kept_of(1.0 - s->p.theta, env->count);
+    s->factor = s->p.scaling == GCB_RANDOMK_UNBIASED && s->k
+                    ? (float)((double)env->count / (double)s->k)
+                    : 1.0f;
+    return 0;
 }
 
-/* The factor of kept elements. */
-static inline float gcb_randomk_factor(const struct gcb_randomk_params *p, uint64_t count)
+static inline uint64_t gcb_randomk_max_payload(const void *state)
 {
-    const uint64_t k = gcb_randomk_k(p, count);
-
-    return p->scaling == GCB_RANDOMK_UNBIASED && k ? (float)((double)count / (double)k) : 1.0f;
+    return GCB_RANDOMK_KEY_BYTES + ((const struct gcb_randomk *)state)->k * sizeof(float);
 }
 
 /* The key of the places. All workers have the same key in a step. */

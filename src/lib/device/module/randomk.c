@@ -4,30 +4,6 @@
 #include "kernels/strata/strata_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* The state of a coder, which begins like the CPU's state (src/lib/sparse/randomk.c). */
-struct randomk {
-    struct gcb_randomk_params p;
-    struct gcb_codec_env env;
-    uint64_t k;
-    float factor;
-};
-
-static int randomk_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
-{
-    struct randomk *s = state;
-
-    (void)diag;
-    s->env = *env;
-    s->k = gcb_randomk_k(&s->p, env->count);
-    s->factor = gcb_randomk_factor(&s->p, env->count);
-    return 0;
-}
-
-static uint64_t randomk_max_payload(const void *state)
-{
-    return GCB_RANDOMK_KEY_BYTES + ((const struct randomk *)state)->k * sizeof(float);
-}
-
 static uint64_t randomk_scratch(const void *state)
 {
     (void)state;
@@ -35,7 +11,7 @@ static uint64_t randomk_scratch(const void *state)
 }
 
 /* The places of a step. */
-static struct gcb_strata places_at(const struct randomk *s, const struct gcb_step *at)
+static struct gcb_strata places_at(const struct gcb_randomk *s, const struct gcb_step *at)
 {
     struct gcb_strata where = gcb_strata_of(s->env.count, s->k);
 
@@ -44,7 +20,7 @@ static struct gcb_strata places_at(const struct randomk *s, const struct gcb_ste
 }
 
 /* The places of a payload, without its key, which is on the device. */
-static struct gcb_strata places_of(const struct randomk *s, uint64_t length)
+static struct gcb_strata places_of(const struct gcb_randomk *s, uint64_t length)
 {
     return gcb_strata_of(s->env.count, (length - GCB_RANDOMK_KEY_BYTES) / sizeof(float));
 }
@@ -52,7 +28,7 @@ static struct gcb_strata places_of(const struct randomk *s, uint64_t length)
 static int randomk_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                           const struct gcb_device_call *call)
 {
-    const struct randomk *s = state;
+    const struct gcb_randomk *s = state;
     const struct gcb_strata where = places_at(s, &call->at);
     int err = gcb_cuda_memory_compensate(call->stream, in);
 
@@ -69,7 +45,7 @@ static int randomk_encode(void *state, const struct gcb_device_input *in, uint8_
 static int randomk_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
                           const struct gcb_device_call *call)
 {
-    const struct randomk *s = state;
+    const struct gcb_randomk *s = state;
     struct gcb_strata where;
 
     if (!gcb_randomk_fits(length, s->env.count))
@@ -89,7 +65,7 @@ static uint64_t randomk_canvas(const void *state)
 static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length,
                        const struct gcb_device_addition *to, const struct gcb_device_call *call)
 {
-    const struct randomk *s = state;
+    const struct gcb_randomk *s = state;
     struct gcb_strata where;
 
     if (!gcb_randomk_fits(length, s->env.count))
@@ -109,7 +85,7 @@ static const struct gcb_device_sum_ops randomk_sum = {
 static int randomk_contribute(const void *state, unsigned round, const struct gcb_device_share *own,
                               const struct gcb_device_call *call)
 {
-    const struct randomk *s = state;
+    const struct gcb_randomk *s = state;
     const struct gcb_strata where = places_at(s, &call->at);
 
     (void)round;
@@ -121,7 +97,7 @@ static int randomk_conclude(const void *state, const void *combined_dev,
                             const struct gcb_device_share *own, float *update_dev, float *own_dev,
                             const struct gcb_device_call *call)
 {
-    const struct randomk *s = state;
+    const struct gcb_randomk *s = state;
     const struct gcb_strata where = places_at(s, &call->at);
     const int err = gcb_cuda_strata_scatter(call->stream, update_dev, combined_dev, &where);
 
@@ -136,9 +112,9 @@ static const struct gcb_device_reduce_ops randomk_reduce = {
 };
 
 const struct gcb_device_ops gcb_device_randomk = {
-    .state_size = sizeof(struct randomk),
-    .init = randomk_init,
-    .max_payload = randomk_max_payload,
+    .state_size = sizeof(struct gcb_randomk),
+    .init = gcb_randomk_init,
+    .max_payload = gcb_randomk_max_payload,
     .scratch = randomk_scratch,
     .feedback = true,
     .encode_async = randomk_encode,
