@@ -62,6 +62,7 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
+    const struct gcb_method *const **by_tensor = NULL;
     struct gcb_run_config config;
     int err = 0;
 
@@ -77,11 +78,21 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     config.trial.sums = c->plan.matching && !config.trial.device &&
                         (config.trial.timing.repeat > 1 || config.trial.timing.min_time > 0.0);
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
+    if (!err && c->plan.policy != SIZE_MAX) {
+        by_tensor = gcb_alloc_zero(c->plan.count, sizeof(*by_tensor));
+        err = by_tensor ? 0 : gcb_diag_nomem(diag, 0, "a policy");
+    }
+    if (by_tensor) {
+        by_tensor[c->plan.policy] = c->plan.choice.policy.by_tensor;
+        config.by_tensor = by_tensor;
+        c->s.setting.policy = &c->plan.choice.policy;
+    }
     if (!err && !c->result.interrupted)
         err = gcb_run(&c->result, &config, &observer, diag);
     if (!err && c->plan.matching && c->result.interrupted)
         err = gcb_match_fill_totals(&c->result, c->plan.count, c->plan.choice.searches,
                                     c->plan.given, diag);
+    gcb_free(by_tensor);
     progress_end(&c->s.progress);
     return err;
 }
@@ -223,10 +234,12 @@ static const struct opt_group groups[] = {
 const struct cmd cmd_sweep = {
     .name = "sweep",
     .summary = "compare methods at many settings, or at equal error or size",
-    .usage = "sweep [options] --vary KEY=VALUES | --match FIELD=TARGET FILE...",
+    .usage =
+        "sweep [options] --vary KEY=VALUES | --match FIELD=TARGET | --budget FIELD=LIMIT FILE...",
     .examples =
         "  gcbench sweep --match rel_l2=0.4 gradients.h5\n"
         "  gcbench sweep --match ratio=20 --method fft --method topk gradients.h5\n"
+        "  gcbench sweep --budget rel_l2=0.4 gradients.h5\n"
         "  gcbench sweep --vary theta=0.5..0.999/12log --vary bits=4,6,8 gradients.h5\n"
         "  gcbench sweep --method fft --vary index=u32,golomb --match bits=2 gradients.h5\n",
     .details =
@@ -241,6 +254,12 @@ const struct cmd cmd_sweep = {
         "messages, for a limit on the size the most accurate setting. If no setting is within the "
         "limit, it reports the nearest one. Only the reported setting is timed; with --repeat, its "
         "sums are timed too, which `gcbench payoff` needs.\n"
+        "--budget also finds a policy, a method for each tensor: beginning with the cheapest "
+        "settings, "
+        "it takes the step that reduces the error most for each byte, until the target is met. It "
+        "prints the options with which `gcbench compress` uses the policy, and compares it with "
+        "the best "
+        "single method.\n"
         "--device cuda runs every setting on a GPU and compares its messages with the CPU's; the "
         "exit status is as for `gcbench bench`.\n"
         "Pareto *: no other row is at least as good in both rel_l2 and bits/el, and better in one "

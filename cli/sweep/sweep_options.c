@@ -4,6 +4,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/search/policy_search.h"
 #include "src/tool/search/sweep.h"
 
 static const char *const pers[] = {"none", "message", NULL};
@@ -19,6 +20,10 @@ const struct opt_row sweep_own_rows[] = {
      .offset = offsetof(struct sweep_own, match),
      .help = "find the setting of each method that meets a target, such as rel_l2=0.4, cosine=0.9, "
              "ratio=20, bits=2 or wire_bytes=1M; repeatable"},
+    {.name = "budget", .metavar = "FIELD=LIMIT", .type = OPT_TEXT,
+     .offset = offsetof(struct sweep_own, budget),
+     .help = "like --match, for one target, and also find a policy that meets it: a method for each "
+             "tensor, as options --method-for of `gcbench compress`"},
     {.name = "over", .metavar = "KEY", .type = OPT_TEXT,
      .offset = offsetof(struct sweep_own, over),
      .help = "with --match: search along this parameter (levels, bits, ...); a method that lacks it "
@@ -59,12 +64,12 @@ int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct
     struct opt_methods all = {.overrides = o->methods.overrides};
     int err = 0;
 
-    if (o->own.vary.count == 0 && o->own.match.count == 0)
+    if (o->own.vary.count == 0 && o->own.match.count == 0 && !o->own.budget)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "nothing to sweep: give --vary theta=0.5..0.999/12log or --match "
                             "rel_l2=0.4, for example");
     if (o->methods.specs.count == 0)
-        err = name_defaults(&all.specs, o->own.match.count > 0);
+        err = name_defaults(&all.specs, o->own.match.count > 0 || o->own.budget);
     if (err)
         gcb_diag_nomem(diag, 0, "the methods");
     else
@@ -72,6 +77,7 @@ int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct
                                   o->methods.specs.count ? &o->methods : &all, diag);
     opt_list_fini(&all.specs);
     plan->count = plan->given;
+    plan->policy = SIZE_MAX;
     return err;
 }
 
@@ -79,12 +85,15 @@ static int parse_goals(struct sweep_plan *plan, const struct sweep_own *own, str
 {
     int err = 0;
 
+    if (own->budget)
+        return gcb_match_goal_parse(&plan->goals[plan->goal_count++], "budget", own->budget, diag);
     if (own->match.count > SWEEP_GOALS)
         return gcb_diag_set(diag, GCB_E_INVALID, "--match: at most %d targets", SWEEP_GOALS);
     if (own->over && own->match.count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "--over has a meaning only with --match");
     for (size_t i = 0; !err && i < own->match.count; i++)
-        err = gcb_match_goal_parse(&plan->goals[plan->goal_count++], own->match.items[i], diag);
+        err = gcb_match_goal_parse(&plan->goals[plan->goal_count++], "match", own->match.items[i],
+                                   diag);
     return err;
 }
 
@@ -110,6 +119,32 @@ static bool composes(const struct sweep_options *o)
            o->own.vary.count == 0 && !o->own.over && !o->own.published_only;
 }
 
+/* Refuses options that contradict --budget. */
+static int check_budget(const struct sweep_plan *plan, const struct sweep_options *o,
+                        struct gcb_diag *diag)
+{
+    const struct sweep_own *own = &o->own;
+
+    if (!own->budget)
+        return 0;
+    if (own->match.count || own->vary.count || own->over)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--budget searches all settings for one target: leave out --%s",
+                            own->match.count  ? "match"
+                            : own->vary.count ? "vary"
+                                              : "over");
+    if (o->common.message.scope != GCB_SCOPE_TENSOR)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--budget finds a method for each tensor, so a message cannot have "
+                            "several: leave out --scope %s",
+                            opt_scopes[o->common.message.scope]);
+    if (!gcb_policy_search_can(&plan->goals[0]))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--budget takes rel_l2=, ratio=, bits= or wire_bytes=, not '%s'",
+                            own->budget);
+    return 0;
+}
+
 /* Makes a search for every setting with every goal. Each search counts as a method. */
 static int plan_searches(struct sweep_plan *plan, const struct sweep_options *o,
                          struct gcb_diag *diag)
@@ -124,6 +159,7 @@ static int plan_searches(struct sweep_plan *plan, const struct sweep_options *o,
         .goals = plan->goals,
         .goal_count = plan->goal_count,
         .compose = composes(o),
+        .allot = o->own.budget,
         .narrow = o->methods.specs.count == 0,
         .searches = gcb_alloc_zero(n + plan->goal_count, sizeof(*c->searches)),
     };
@@ -137,10 +173,10 @@ static int plan_searches(struct sweep_plan *plan, const struct sweep_options *o,
     return err;
 }
 
-/* Makes room for a baseline at the end of the settings. */
+/* Makes room for a baseline and a policy at the end of the settings, and adds the baseline. */
 static int add_baseline(struct sweep_plan *plan, bool baseline, struct gcb_diag *diag)
 {
-    struct gcb_method *grown = gcb_alloc_zero(plan->given + 1, sizeof(*grown));
+    struct gcb_method *grown = gcb_alloc_zero(plan->given + 2, sizeof(*grown));
 
     if (!grown)
         return gcb_diag_nomem(diag, 0, "the methods");
@@ -156,8 +192,14 @@ static int add_baseline(struct sweep_plan *plan, bool baseline, struct gcb_diag 
 
 int sweep_take_choice(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag)
 {
+    int err;
+
     plan->given = plan->choice.count;
-    return add_baseline(plan, !o->lines.no_baselines, diag);
+    err = add_baseline(plan, !o->lines.no_baselines, diag);
+    if (err || plan->choice.policy.count == 0)
+        return err;
+    plan->policy = plan->count++;
+    return gcb_policy_method(&plan->methods[plan->policy], &plan->choice.policy, diag);
 }
 
 int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag)
@@ -173,6 +215,8 @@ int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct 
     gcb_free(plan->methods);
     plan->methods = settings;
     err = parse_goals(plan, own, diag);
+    if (!err)
+        err = check_budget(plan, o, diag);
     if (!err && plan->goal_count)
         err = plan_searches(plan, o, diag);
     else if (!err)

@@ -10,6 +10,7 @@ enum sweep_per { SWEEP_PER_NONE, SWEEP_PER_MESSAGE };
 
 struct sweep_own {
     struct opt_list vary, match;
+    const char *budget; /* goal of a policy; NULL: none is searched */
     const char *over;   /* parameter to search along; NULL: each method's own */
     const char *pareto; /* fields to compare; NULL: rel_l2,bits_per_element */
     int per;            /* enum sweep_per */
@@ -33,6 +34,7 @@ extern const struct opt_row sweep_show_rows[];
 struct sweep_plan {
     struct gcb_method *methods; /* `given` settings, then baselines: `count` in all */
     size_t given, count;
+    size_t policy; /* place in `methods` of the policy found, which is the last; SIZE_MAX: none */
     struct gcb_match_goal goals[SWEEP_GOALS];
     size_t goal_count;
     bool

@@ -4,6 +4,8 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
+#define WORTH 1.02 /* a policy with less gain than this does not pay */
+
 static const struct gcb_table_column columns[] = {
     {.title = "setting", .elastic = true},
     {.title = "ratio"},
@@ -25,6 +27,8 @@ static size_t rank(const struct sweep_view *v, size_t i)
     const struct sweep_plan *p = v->plan;
     const struct gcb_match_goal *goal;
 
+    if (i == p->policy)
+        return 0;
     if (i >= p->given)
         return 2 * p->goal_count;
     if (!p->matching)
@@ -72,12 +76,28 @@ static void add_line(struct gcb_table *table, const struct sweep_view *v, size_t
     char name[256];
 
     gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
-    if (i >= v->plan->given)
+    if (i >= v->plan->given && i != v->plan->policy)
         gcb_append(name, sizeof(name), " (baseline)");
     gcb_table_cell(table, name);
     for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++)
         out_cell(table, fields[k], gcb_tally_figure(t, fields[k]), 0);
     gcb_table_cell(table, v->pareto[i] ? "*" : "");
+}
+
+/* Prints the options that give the policy, one a line, ready for a shell. */
+static void print_policy(const struct sweep_view *v, FILE *out)
+{
+    const struct gcb_policy *p = &v->plan->choice.policy;
+    char text[2048], shown[2200];
+
+    if (v->plan->policy == SIZE_MAX)
+        return;
+    fprintf(out, "the policy, as options of compress:\n");
+    for (size_t i = 0; i < p->count; i++)
+        fprintf(
+            out, "  %s%s\n",
+            gcb_escape(shown, sizeof(shown), gcb_policy_option(text, sizeof(text), &p->rules[i])),
+            i + 1 < p->count ? " \\" : "");
 }
 
 /* Lists the settings that failed, which have no line in the table. */
@@ -204,8 +224,53 @@ static void answer_goal(char *out, size_t size, const struct sweep_view *v,
     gcb_append(out, size, "at %s %s, %s sends the fewest bytes", field, target, name);
     if (next != SIZE_MAX)
         say_fewer(out, size, v, best, next);
-    if (v->plan->count > v->plan->given && tally_of(v, v->plan->given)->messages)
+    if (v->plan->given != v->plan->policy && v->plan->count > v->plan->given &&
+        tally_of(v, v->plan->given)->messages)
         say_fewer(out, size, v, best, v->plan->given);
+}
+
+/* With --budget: does a method for each tensor pay, compared with the best single method? */
+static void answer_budget(char *out, size_t size, const struct sweep_view *v)
+{
+    const struct gcb_match_goal *goal = &v->plan->goals[0];
+    const bool bytes = gcb_match_limits_error(goal);
+    const enum gcb_field field = bytes ? GCB_FIELD_WIRE_BYTES : GCB_FIELD_REL_L2;
+    const size_t best = find_best(v, goal, SIZE_MAX), policy = v->plan->policy;
+    char name[256], target[32], error[2][32];
+    double was, is;
+
+    gcb_append(out, size, "at %s %s, ", gcb_field_name(goal->field),
+               gcb_real_text(target, goal->target));
+    if (policy == SIZE_MAX) {
+        gcb_append(out, size, "no method for each tensor was found");
+        return;
+    }
+    if (best == SIZE_MAX) {
+        gcb_append(out, size, "only a method for each tensor meets the target");
+        return;
+    }
+    setting_name(name, v, best);
+    was = gcb_tally_figure(tally_of(v, best), field);
+    is = gcb_tally_figure(tally_of(v, policy), field);
+    gcb_field_number(error[0], GCB_FIELD_REL_L2, is, 0);
+    gcb_field_number(error[1], GCB_FIELD_REL_L2, was, 0);
+    if (was / is < WORTH)
+        gcb_append(out, size,
+                   "a method for each tensor does not pay: it has %.3g times the %s of the best "
+                   "single method, %s",
+                   is / was, bytes ? "bytes" : "error", name);
+    else if (bytes)
+        gcb_append(
+            out, size,
+            "a method for each tensor (%zu rules) sends %.3g times fewer bytes than the best "
+            "single method, %s",
+            v->plan->choice.policy.count, was / is, name);
+    else
+        gcb_append(
+            out, size,
+            "a method for each tensor (%zu rules) has an error of %s, against %s of the best "
+            "single method, %s",
+            v->plan->choice.policy.count, error[0], error[1], name);
 }
 
 /* Without --match: how many settings are worth a look. */
@@ -233,7 +298,10 @@ char *sweep_answer(char *out, size_t size, const struct sweep_view *v)
 
     out[0] = '\0';
     for (size_t g = 0; g < p->goal_count; g++) {
-        answer_goal(out, size, v, &p->goals[g]);
+        if (p->choice.allot)
+            answer_budget(out, size, v);
+        else
+            answer_goal(out, size, v, &p->goals[g]);
         gcb_append(out, size, "; ");
     }
     if (p->goal_count)
@@ -316,6 +384,7 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
     if (err)
         return err;
     print_failures(v, report->out);
+    print_policy(v, report->out);
     print_stages(v, report->out);
     if (!report->quiet)
         print_notes(v, report->out);

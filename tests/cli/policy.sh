@@ -73,6 +73,39 @@ h5py.File('$tmp/back.h5').visititems(compare)
 assert kept == {True: True, False: False}, kept
 assert '--method fp16' in h5py.File('$tmp/messages.h5').attrs['method'].decode()"
 
+# ---- sweep --budget finds a policy ----
+part="$one --dataset layers.[0-3].*"
+budget() { # OPTIONS...
+    rm -f "$tmp/found.json"
+    run sweep "$@" $part --results "$tmp/found.json" "$sample"
+    exits 0
+    quiet
+    check "compress with the printed options gives the same bytes and error" python3 "$here/check_budget.py" "$GCBENCH" \
+        "$tmp/found.json" "$out" $part "$sample"
+}
+budget --budget rel_l2=0.3
+budget --budget rel_l2=0.4 --published-only
+budget --budget ratio=12 --published-only
+budget --budget bytes=20K --method topk-range --method range --no-baselines
+run sweep --budget rel_l2=0.0001 --method topk --method terngrad --theta 0.9 $part "$sample"
+exits 2
+says "'theta' is searched for"
+run sweep --budget rel_l2=1e-9 --method terngrad $part "$sample"
+exits 0
+prints "answer: at rel_l2 1e-09, no method for each tensor was found; training was not"
+run sweep --budget rel_l2=0.4 --match ratio=3 "$sample"
+exits 2
+says "leave out --match"
+run sweep --budget rel_l2=0.4 --scope bucket "$sample"
+exits 2
+says "leave out --scope bucket"
+run sweep --budget cosine=0.9 "$sample"
+exits 2
+says "--budget takes rel_l2="
+run sweep --budget 0.4 "$sample"
+exits 2
+says "--budget takes"
+
 # ---- called wrongly ----
 run compress --method-for '*bias=fp16' --method-for 'convv*=topk' --method fft "$sample"
 exits 2

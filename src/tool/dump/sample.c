@@ -1,5 +1,6 @@
 #include "src/tool/dump/sample.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -118,6 +119,71 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
     gcb_free(s.tensor);
     if (err)
         gcb_sample_fini(out);
+    return err;
+}
+
+/* ---- samples with every tensor ---- */
+
+static bool same_worker(const struct gcb_message_plan *a, const struct gcb_message_plan *b)
+{
+    return a->step == b->step && a->worker == b->worker;
+}
+
+/* Copies the messages of some steps and workers to `out`. */
+static void choose_workers(struct gcb_layout *out, const struct gcb_layout *layout, uint64_t most)
+{
+    const double share = (double)most / (double)(gcb_layout_elements(layout) + 1);
+    const struct gcb_message_plan *m = layout->messages;
+    size_t all = 1, wanted, place = 0;
+
+    for (size_t i = 1; i < layout->count; i++)
+        all += !same_worker(&m[i], &m[i - 1]);
+    wanted = (size_t)fmin((double)all, 1.0 + (double)all * share);
+    for (size_t i = 0; i < layout->count; i++) {
+        place += i && !same_worker(&m[i], &m[i - 1]);
+        if ((place + 1) * wanted / all > place * wanted / all)
+            out->messages[out->count++] = m[i];
+    }
+}
+
+/* Removes the messages of more than GCB_SAMPLE_WHOLE elements from `out` and puts them into `large`. */
+static void part_large(struct gcb_layout *out, struct gcb_layout *large)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < out->count; i++)
+        if (out->messages[i].count > GCB_SAMPLE_WHOLE)
+            large->messages[large->count++] = out->messages[i];
+        else
+            out->messages[kept++] = out->messages[i];
+    out->count = kept;
+}
+
+int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
+                            const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag)
+{
+    struct gcb_layout large = {.messages = gcb_alloc_array(layout->count, sizeof(*large.messages))};
+    struct gcb_sample sample = {0};
+    int err = 0;
+
+    *out = (struct gcb_sample){.layout.messages =
+                                   gcb_alloc_array(layout->count, sizeof(*out->layout.messages))};
+    if (!large.messages || !out->layout.messages)
+        err = gcb_diag_nomem(diag, layout->count * sizeof(*large.messages), "messages");
+    if (!err)
+        choose_workers(&out->layout, layout, most);
+    if (!err && gcb_layout_elements(&out->layout) > most)
+        part_large(&out->layout, &large);
+    if (!err && large.count)
+        err = gcb_sample_init(&sample, source, &large, most, diag);
+    out->data = sample.data;
+    for (size_t i = 0; !err && i < sample.layout.count; i++)
+        out->layout.messages[out->layout.count++] = sample.layout.messages[i];
+    for (size_t i = 0; i < out->layout.count; i++)
+        if (out->layout.messages[i].count > out->layout.largest)
+            out->layout.largest = out->layout.messages[i].count;
+    gcb_layout_fini(&sample.layout);
+    gcb_free(large.messages);
     return err;
 }
 

@@ -17,6 +17,13 @@ struct gcb_sample {
 /* Takes about `most` elements of the layout, which must outlive the sample. Reads the tensors once. */
 int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
                     const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
+/*
+ * The same for a search that needs every tensor: takes whole steps and workers, evenly spread, with about `most` elements.
+ * If that is too much for even one of them, tensors of more than GCB_SAMPLE_WHOLE elements are sampled.
+ */
+#define GCB_SAMPLE_WHOLE (UINT64_C(1) << 17)
+int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
+                            const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
 void gcb_sample_fini(struct gcb_sample *sample); /* a zeroed struct is allowed */
 
 /* Number of elements of all messages. */

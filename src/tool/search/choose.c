@@ -6,6 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/dump/sample.h"
+#include "src/tool/search/policy_search.h"
 
 /* How many settings a search usually measures, from scratch and near the setting of another, and how many a search of
  * compositions does. Only the progress bar depends on them. */
@@ -242,6 +243,10 @@ static int compose(struct chooser *h)
         c->evaluations += found->evaluations;
         if (!err && !*h->interrupted)
             err = add_best(h, found);
+        if (c->allot && g == 0)
+            c->tried_all = found->all;
+        else
+            gcb_free(found->all);
         gcb_free(found);
     }
     return err;
@@ -306,6 +311,8 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
         err = compose(&h);
     if (!err && !*interrupted && c->composed)
         err = take_away(&h);
+    if (!err && !*interrupted && c->allot)
+        err = gcb_policy_search(&c->policy, c, &h.config, &h.observer, interrupted, diag);
     gcb_sample_fini(&h.sample);
     return err;
 }
@@ -358,5 +365,7 @@ void gcb_choice_fini(struct gcb_choice *c)
     gcb_free(c->searches);
     gcb_free(c->without);
     gcb_free(c->stages);
+    gcb_free(c->tried_all);
+    gcb_policy_fini(&c->policy);
     memset(c, 0, sizeof(*c));
 }

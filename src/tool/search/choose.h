@@ -2,6 +2,7 @@
 #define SRC_TOOL_SEARCH_CHOOSE_H
 
 #include "src/tool/search/compose.h"
+#include "src/tool/trial/policy.h"
 
 /*
  * What `sweep --match` does: finds a setting of each method for each goal, and, if asked to, the best composition of the sparse
@@ -26,6 +27,7 @@ struct gcb_choice {
     size_t count;
     bool compose; /* also search compositions */
     bool narrow;  /* methods may be left out */
+    bool allot;   /* also search a policy for goals[0] (src/tool/search/policy_search.h) */
 
     /* the result: `searches` of methods, then at most one composition for each goal */
     size_t composed; /* number of compositions, the last of `searches` */
@@ -38,7 +40,10 @@ struct gcb_choice {
     size_t without_count;
     size_t tried, evaluations;  /* compositions searched, and settings that this took */
     uint64_t sampled, elements; /* elements of the sample (0: none was taken), and of the input */
-    char left_out[1000];        /* methods that were left out: "powersgd, demo" */
+    struct gcb_policy policy;   /* without rules: none meets the goal */
+    struct gcb_match_search
+        *tried_all;      /* with `allot`: the searches of the compositions for goals[0], `tried` */
+    char left_out[1000]; /* methods that were left out: "powersgd, demo" */
 };
 
 /* `config` and `observer` as in gcb_match_run. After an interruption, compositions that were not measured over the whole

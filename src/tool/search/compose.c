@@ -316,7 +316,7 @@ static int run(struct composer *c, size_t first, const struct gcb_run_config *co
     return err;
 }
 
-static void report(struct gcb_compose_result *out, const struct composer *c)
+static void report(struct gcb_compose_result *out, struct composer *c)
 {
     size_t best[GCB_COMPOSE_KEPT];
 
@@ -326,6 +326,8 @@ static void report(struct gcb_compose_result *out, const struct composer *c)
     out->tried = c->count;
     for (size_t i = 0; i < c->count; i++)
         out->evaluations += c->searches[i].line.seen_count;
+    out->all = c->searches;
+    c->searches = NULL;
 }
 
 /* Searches the first compositions, with range floats of 5 bits. If none meets the target, more bits may. */

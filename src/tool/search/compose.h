@@ -19,11 +19,12 @@ struct gcb_compose_result {
         [GCB_COMPOSE_KEPT]; /* the best three, which differ in more than the index coder; then the
                                  * best others, each with another transform or other values than all before it */
     size_t count;           /* 0: no composition meets the goal */
-    size_t tried;           /* compositions */
-    size_t evaluations;     /* settings measured */
+    struct gcb_match_search *all; /* the searches of all compositions: `tried` */
+    size_t tried;
+    size_t evaluations; /* settings measured */
 };
 
-/* `config` and `observer` as in gcb_match_run. */
+/* `config` and `observer` as in gcb_match_run. Release out->all with gcb_free, also on failure. */
 int gcb_compose_run(struct gcb_compose_result *out, const struct gcb_match_goal *goal,
                     const struct gcb_run_config *config, const struct gcb_run_observer *observer,
                     bool *interrupted, struct gcb_diag *diag);

@@ -18,7 +18,7 @@ static const struct kind {
     {.field = GCB_FIELD_COSINE, .rises = true, .above = -1.0, .up_to = 1.0},
     {.field = GCB_FIELD_RATIO, .up_to = 1e12},
     {.field = GCB_FIELD_BITS_PER_ELEMENT, .alias = "bits", .rises = true, .up_to = 1e6},
-    {.field = GCB_FIELD_WIRE_BYTES, .rises = true, .up_to = 1e18},
+    {.field = GCB_FIELD_WIRE_BYTES, .alias = "bytes", .rises = true, .up_to = 1e18},
 };
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -55,7 +55,8 @@ static bool parse_target(double *out, const struct kind *kind, const char *text)
     return *out > kind->above && *out <= kind->up_to;
 }
 
-int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gcb_diag *diag)
+int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const char *text,
+                         struct gcb_diag *diag)
 {
     const size_t n = strcspn(text, "=");
     const struct kind *kind;
@@ -66,11 +67,12 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gc
     kind = find_kind(name);
     if (text[n] == '\0' && kind)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--match %s lacks its target: --match rel_l2=0.4, for example", shown);
+                            "--%s %s lacks its target: --%s rel_l2=0.4, for example", option, shown,
+                            option);
     if (text[n] != '=' || !kind)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--match takes rel_l2=, cosine=, ratio=, bits= or wire_bytes=, not '%s'", shown);
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--%s takes rel_l2=, cosine=, ratio=, bits= or wire_bytes=, not '%s'",
+                            option, shown);
     *out = (struct gcb_match_goal){
         .field = kind->field,
         .at_most = gcb_field_info(kind->field)->better == GCB_BETTER_LESS,
@@ -78,8 +80,8 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gc
     };
     if (parse_target(&out->target, kind, text + n + 1))
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID, "--match %s: give a %s above %s, at most %s", shown,
-                        is_size(kind) ? "size" : "number", gcb_real_text(low, kind->above),
+    return gcb_diag_set(diag, GCB_E_INVALID, "--%s %s: give a %s above %s, at most %s", option,
+                        shown, is_size(kind) ? "size" : "number", gcb_real_text(low, kind->above),
                         gcb_real_text(high, kind->up_to));
 }
 

@@ -16,8 +16,10 @@ struct gcb_match_goal {
     bool rises;   /* the figure grows with the size of the messages */
 };
 
-/* Parses "rel_l2=0.3", "ratio=20", "bits=2", "cosine=0.9" or "wire_bytes=1M". GCB_E_INVALID with a message. */
-int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gcb_diag *diag);
+/* Parses "rel_l2=0.3", "ratio=20", "bits=2", "cosine=0.9" or "bytes=1M", the value of `option`. GCB_E_INVALID with a
+ * message. */
+int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const char *text,
+                         struct gcb_diag *diag);
 /* Does the value meet the goal? NAN does not. */
 bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
 

@@ -123,17 +123,46 @@ static void position_text(char *out, const struct gcb_rate_axis *axis, uint64_t 
         snprintf(out, 64, "%" PRIu64, axis->low + position);
 }
 
+/* Does the number of a position fall along the line? Position 0 has the smallest messages; a complement is 1 - parameter, so
+ * it rises if the parameter falls. */
+static bool falls(const struct gcb_rate_axis *axis)
+{
+    return (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
+}
+
+uint64_t gcb_rate_axis_scale(const struct gcb_rate_axis *axis, uint64_t position, double factor)
+{
+    const bool real = axis->param && axis->param->type == GCB_PARAM_REAL;
+    const uint64_t last = axis->count - 1;
+    uint64_t at;
+    double number, digits;
+    int decade;
+
+    if (!axis->param)
+        return position;
+    at = falls(axis) ? last - position : position;
+    factor = falls(axis) ? 1.0 / factor : factor;
+    number = real ? (double)(10000 + at % DECADE) * pow(10.0, (double)(at / DECADE)) * factor
+                  : (double)(axis->low + at) * factor;
+    if (real && number >= 10000.0) {
+        decade = (int)floor(log10(number)) - DIGITS;
+        digits = rint(number / pow(10.0, decade)) - 10000.0;
+        number = (double)decade * DECADE + fmin(fmax(digits, 0.0), DECADE);
+    } else {
+        number = real ? 0.0 : fmax(rint(number) - (double)axis->low, 0.0);
+    }
+    at = number >= (double)last ? last : (uint64_t)number;
+    return falls(axis) ? last - at : at;
+}
+
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag)
 {
-    /* position 0 has the smallest messages; a complement is 1 - parameter, so it rises if the parameter falls */
-    const bool falls =
-        axis->param && (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
     char text[64];
 
     if (!axis->param)
         return 0;
-    position_text(text, axis, falls ? axis->count - 1 - position : position);
+    position_text(text, axis, falls(axis) ? axis->count - 1 - position : position);
     m->given[axis->row] = false;
     return gcb_method_set(m, axis->param->name, text, diag);
 }

@@ -32,6 +32,10 @@ bool gcb_rate_named(const struct gcb_method *m, const char *key);
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag);
 
+/* The position whose number (of a complement: the density) is `factor` times as large for larger messages: with a factor
+ * of 2 twice the density or the bits, or half the threshold. Ends at the ends of the line. */
+uint64_t gcb_rate_axis_scale(const struct gcb_rate_axis *axis, uint64_t position, double factor);
+
 /* Writes m * 10^exponent in plain decimals, as gcb_parse_real reads it; with `complement`, 1 minus that number, which is then
  * in (0, 1]. `out` has at least 64 bytes. Returns out. */
 char *gcb_decimal_text(char *out, uint64_t m, int exponent, bool complement);

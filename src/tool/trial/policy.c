@@ -71,30 +71,35 @@ static void quote(char *out, size_t size, const char *word)
 {
     gcb_append(out, size, "'");
     for (; *word; word++)
-        gcb_append(out, size, *word == '\'' ? "'\\''" : "%c", *word);
+        gcb_append(out, size, "%s%.1s", *word == '\'' ? "'\\'" : "", word);
     gcb_append(out, size, "'");
+}
+
+char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule)
+{
+    char text[2048];
+
+    snprintf(out, size, "%s", rule->glob ? "--method-for " : "--method ");
+    if (rule->glob)
+        quote(out, size, gcb_policy_rule_text(text, sizeof(text), rule));
+    else
+        gcb_append(out, size, "%s",
+                   gcb_method_spec(text, sizeof(text), &rule->method, GCB_SPEC_LABEL));
+    return out;
 }
 
 static int write_text(struct gcb_policy *p, struct gcb_diag *diag)
 {
-    size_t size = 1;
-    char rule[2048], spec[512];
+    const size_t size = (p->count + 1) * sizeof(char[2100]);
+    char option[2100];
 
-    for (size_t i = 0; i < p->count; i++)
-        size += sizeof(spec) + 4 * sizeof(rule);
     p->text = gcb_alloc(size);
     if (!p->text)
         return gcb_diag_nomem(diag, size, "a policy");
     p->text[0] = '\0';
-    for (size_t i = 0; i < p->count; i++) {
-        if (p->rules[i].glob) {
-            gcb_append(p->text, size, "%s--method-for ", i ? " " : "");
-            quote(p->text, size, gcb_policy_rule_text(rule, sizeof(rule), &p->rules[i]));
-        } else {
-            gcb_method_spec(spec, sizeof(spec), &p->rules[i].method, GCB_SPEC_LABEL);
-            gcb_append(p->text, size, "%s--method %s", i ? " " : "", spec);
-        }
-    }
+    for (size_t i = 0; i < p->count; i++)
+        gcb_append(p->text, size, "%s%s", i ? " " : "",
+                   gcb_policy_option(option, sizeof(option), &p->rules[i]));
     return 0;
 }
 

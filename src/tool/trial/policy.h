@@ -36,7 +36,8 @@ void gcb_policy_fini(struct gcb_policy *p); /* zeroed is fine */
 
 /* The rule for the tensor with this path, or NULL. */
 const struct gcb_rule *gcb_policy_rule(const struct gcb_policy *p, const char *path);
-/* Writes a rule as "GLOB=SPEC", cut to `size` bytes. Returns out. */
+/* Write a rule as "GLOB=SPEC", or as an option for a shell, cut to `size` bytes. Return out. */
 char *gcb_policy_rule_text(char *out, size_t size, const struct gcb_rule *rule);
+char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule);
 
 #endif

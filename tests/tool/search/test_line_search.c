@@ -259,15 +259,15 @@ static void test_goals(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         memset(&diag, 0, sizeof(diag));
-        assert_int_equal(gcb_match_goal_parse(&goal, bad[i], &diag), GCB_E_INVALID);
+        assert_int_equal(gcb_match_goal_parse(&goal, "match", bad[i], &diag), GCB_E_INVALID);
         assert_non_null(strstr(diag.text, "--match"));
     }
-    assert_int_equal(gcb_match_goal_parse(&goal, "bits=2", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&goal, "match", "bits=2", NULL), 0);
     assert_int_equal(goal.field, GCB_FIELD_BITS_PER_ELEMENT);
     assert_true(goal.target == 2.0 && goal.at_most && goal.rises);
-    assert_int_equal(gcb_match_goal_parse(&goal, "wire_bytes=2K", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&goal, "match", "wire_bytes=2K", NULL), 0);
     assert_true(goal.target == 2048.0);
-    assert_int_equal(gcb_match_goal_parse(&goal, "cosine=-0.5", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&goal, "match", "cosine=-0.5", NULL), 0);
     assert_true(gcb_match_meets(&goal, 0.0) && !gcb_match_meets(&goal, -0.6));
     assert_false(gcb_match_meets(&goal, (double)NAN));
 }

@@ -152,8 +152,8 @@ static void test_found_settings_do_what_was_found(void **state)
     bool interrupted;
 
     (void)state;
-    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
-    assert_int_equal(gcb_match_goal_parse(&ratio, "ratio=9", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&ratio, "match", "ratio=9", NULL), 0);
     {
         struct gcb_match_search s[4] = {
             search_of("topk", &error, NULL), search_of("qsgd", &error, NULL),
@@ -189,7 +189,7 @@ static void test_words_of_what_is_out_of_reach(void **state)
     bool interrupted;
 
     (void)state;
-    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.01", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.01", NULL), 0);
     {
         struct gcb_match_search s[3] = {search_of("terngrad", &error, NULL),
                                         search_of("stc", &error, NULL),
@@ -246,7 +246,7 @@ static void test_interrupted_behind_the_grid(void **state)
     bool interrupted = false;
 
     (void)state;
-    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     s = search_of("topk", &error, NULL);
     source.reads = 0;
     assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
@@ -277,7 +277,7 @@ static void test_interrupted_in_the_grid(void **state)
     bool interrupted = false;
 
     (void)state;
-    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     s[0] = search_of("topk", &error, NULL);
     s[1] = search_of("qsgd", &error, NULL);
     assert_int_equal(gcb_match_run(s, 2, &config, &hasty, &interrupted, NULL), 0);
@@ -301,7 +301,7 @@ static void test_refused_setting(void **state)
     bool interrupted;
 
     (void)state;
-    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     assert_int_equal(gcb_method_parse(&bad, "range", NULL), 0);
     assert_int_equal(gcb_method_set(&bad, "mantissa", "12", NULL), 0);
     assert_int_equal(gcb_method_set(&bad, "bits", "3", NULL), 0);
@@ -322,7 +322,7 @@ static void test_interrupted(void **state)
     bool interrupted = false;
 
     (void)state;
-    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     s = search_of("topk", &error, NULL);
     assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
     assert_true(interrupted);

@@ -148,13 +148,59 @@ static void test_decimals(void **state)
     assert_true(gcb_parse_real(gcb_decimal_text(out, 10000, -4, true), &v) && v == 0.0);
 }
 
+/* A factor above 1 means larger messages: a larger density, a smaller threshold, more bits. */
+static void test_scale(void **state)
+{
+    static const char *const specs[] = {"topk", "sparse:select=threshold", "demo"};
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        struct gcb_method m;
+        const struct gcb_rate_axis axis = axis_of(&m, specs[k], NULL);
+        const bool density = axis.param->complement[0];
+
+        for (uint64_t i = axis.count / 3; i < axis.count * 2 / 3; i += 9973)
+            for (double factor = 0.01; factor < 99.0; factor *= 1.7) {
+                const double was = value_at(&m, &axis, i);
+                const double is = value_at(&m, &axis, gcb_rate_axis_scale(&axis, i, factor));
+                const double want =
+                    density ? fmax(fmin((1.0 - was) * factor, 1.0), 1e-7) : was / factor;
+
+                assert_true(fabs((density ? 1.0 - is : is) / want - 1.0) < 1e-4);
+            }
+        assert_int_equal(gcb_rate_axis_scale(&axis, 77, 1.0), 77);
+        assert_int_equal(gcb_rate_axis_scale(&axis, 5, 0.01), 0);
+        assert_int_equal(gcb_rate_axis_scale(&axis, axis.count - 5, 100.0), axis.count - 1);
+    }
+}
+
+static void test_scale_of_whole_numbers(void **state)
+{
+    struct gcb_method m;
+    const struct gcb_rate_axis axis = axis_of(&m, "range", NULL), none = axis_of(&m, "fp16", NULL);
+    const uint64_t four = 4 - axis.low;
+
+    (void)state;
+    assert_int_equal(gcb_rate_axis_scale(&axis, four, 1.0), four);
+    assert_int_equal(gcb_rate_axis_scale(&axis, four, 1.4), 6 - axis.low);
+    assert_int_equal(gcb_rate_axis_scale(&axis, four, 0.75), 3 - axis.low);
+    assert_int_equal(gcb_rate_axis_scale(&axis, four, 0.01), 0);
+    assert_int_equal(gcb_rate_axis_scale(&axis, four, 100.0), axis.count - 1);
+    assert_int_equal(gcb_rate_axis_scale(&none, 0, 4.0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_density),   cmocka_unit_test(test_whole_numbers),
-        cmocka_unit_test(test_threshold), cmocka_unit_test(test_methods_without_one),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_all),
+        cmocka_unit_test(test_density),
+        cmocka_unit_test(test_whole_numbers),
+        cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_methods_without_one),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_all),
         cmocka_unit_test(test_decimals),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_scale_of_whole_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,45 @@
+#ifndef SRC_TOOL_SEARCH_ALLOCATE_H
+#define SRC_TOOL_SEARCH_ALLOCATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Divides a budget of bytes or of error among tensors, each of which has a choice of settings. Each tensor begins with its
+ * cheapest setting. Then, again and again, the tensor whose next setting reduces the error most for each byte that it adds
+ * takes that setting, until the budget is met. Only settings on the convex hull of a tensor's bytes and errors are taken.
+ *
+ * No allocation can be better than this one by more than a single step, because between two steps it is the best of all
+ * (Shoham and Gersho: "Efficient bit allocation for an arbitrary set of quantizers", 1988).
+ */
+struct gcb_allot_option {
+    double bytes;
+    double error; /* sum of squared errors */
+    size_t setting;
+};
+
+struct gcb_allotment {
+    struct gcb_allot_option
+        *items;   /* sorted by gcb_allocate: those on the hull come first, from cheap to accurate */
+    size_t count; /* at least 1; gcb_allocate keeps only the hull */
+    size_t chosen; /* the result: index of an item */
+};
+
+struct gcb_budget_limit {
+    bool on_error; /* the limit is on the sum of errors; otherwise on the sum of bytes */
+    double most;
+};
+
+/* Returns false if the budget is not met: with the cheapest settings for a limit on bytes, with the most accurate for a limit on
+ * the error. *slope: bytes that the last step added for each unit of error it took away, before a better step was too large for
+ * the budget; 0 without a step. */
+bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_budget_limit *limit,
+                  double *slope);
+
+/* Do these sums over all tensors meet the limit? */
+bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_allot_option *sum);
+
+/* The sums over all tensors of what was chosen. */
+struct gcb_allot_option gcb_allocated(const struct gcb_allotment *tensors, size_t count);
+
+#endif

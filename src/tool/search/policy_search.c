@@ -1,0 +1,574 @@
+#include "src/tool/search/policy_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/dump/sample.h"
+#include "src/tool/search/allocate.h"
+#include "src/tool/search/policy_rules.h"
+
+#define SMALL_SHARE \
+    1000 /* tensors with a smaller share of the elements than 1 / SMALL_SHARE are small */
+#define MOST_METHODS 8 /* with different parameters besides the one that is searched */
+#define EARNS 0.002    /* share of the bytes that another method has to save to be among them */
+
+/* Settings measured around each setting found: multiples of the density, the bits, 1 / threshold. */
+static const double coarse[] = {1.0, 0.0625, 0.25, 0.5, 0.75, 1.4, 2.0, 4.0, 16.0};
+static const double fine[] = {1.0, 0.8, 0.9, 1.12, 1.25};
+/* At the end, multiples for all tensors together, by which messages shrink or grow until the budget is used up. */
+#define LAST_STEPS 8
+static const double last[LAST_STEPS] = {1.0, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8};
+
+struct setting {
+    struct gcb_rate_axis axis;
+    uint64_t position;
+};
+
+/* Sums over the messages of a unit. */
+struct sums {
+    double bytes, error, squares;
+    uint64_t elements;
+};
+
+struct searcher {
+    const struct gcb_choice *choice;
+    const struct gcb_match_goal *goal;
+    const struct gcb_run_config *config;
+    const struct gcb_run_observer *user;
+    const char **paths; /* of the tensors, sorted: `path_count` */
+    size_t path_count;
+    size_t count;                   /* units: tensors that get the same method */
+    size_t *unit_of_path, *unit_of; /* by path, and by tensor of the source */
+    struct sums *whole;             /* of each unit: elements of all its messages */
+    uint64_t input_bytes;           /* of all messages */
+    struct gcb_method *methods;
+    struct setting *settings; /* of the methods */
+    size_t method_count, method_cap, setting_cap;
+    struct sums *sums; /* of the last run: [method * count + unit] */
+    struct gcb_allotment *units;
+    struct gcb_allot_option *items;
+    struct gcb_diag *diag;
+};
+
+bool gcb_policy_search_can(const struct gcb_match_goal *goal)
+{
+    return goal->field != GCB_FIELD_COSINE; /* the others follow from sums over tensors */
+}
+
+const struct gcb_match_search *gcb_choice_best(const struct gcb_choice *c)
+{
+    const struct gcb_match_search *best = NULL;
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct gcb_match_search *s = &c->searches[i];
+
+        if (s->goal == &c->goals[0] && gcb_match_reached(s, &s->tally) &&
+            (!best || gcb_match_merit(s->goal, &s->tally) > gcb_match_merit(s->goal, &best->tally)))
+            best = s;
+    }
+    return best;
+}
+
+/* ---- tensors ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t find_path(const struct searcher *s, const char *path)
+{
+    const char **found = bsearch(&path, s->paths, s->path_count, sizeof(*s->paths), by_name);
+
+    return (size_t)(found - s->paths);
+}
+
+/* Lists the paths of the tensors, sorted. */
+static int list_paths(struct searcher *s)
+{
+    const struct gcb_layout *layout = s->config->layout;
+    size_t kept = 0;
+
+    s->paths = gcb_alloc_array(layout->count, sizeof(*s->paths));
+    s->unit_of_path = gcb_alloc_zero(layout->count, sizeof(*s->unit_of_path));
+    s->unit_of = gcb_alloc_zero(gcb_source_count(s->config->source), sizeof(*s->unit_of));
+    s->whole = gcb_alloc_zero(layout->count + 1, sizeof(*s->whole));
+    if (!s->paths || !s->unit_of_path || !s->unit_of || !s->whole)
+        return gcb_diag_nomem(s->diag, 0, "a list of tensors");
+    for (size_t i = 0; i < layout->count; i++)
+        s->paths[s->path_count++] =
+            gcb_source_tensor(s->config->source, layout->messages[i].pieces[0].tensor)->path;
+    qsort(s->paths, s->path_count, sizeof(*s->paths), by_name);
+    for (size_t i = 0; i < s->path_count; i++)
+        if (kept == 0 || strcmp(s->paths[i], s->paths[kept - 1]) != 0)
+            s->paths[kept++] = s->paths[i];
+    s->path_count = kept;
+    return 0;
+}
+
+/* Divides the tensors into units. Unit 0 has all small tensors: each of them is worth too little for a rule of its own. */
+static int list_units(struct searcher *s)
+{
+    const struct gcb_layout *layout = s->config->layout;
+    const uint64_t small = gcb_layout_elements(layout) / SMALL_SHARE;
+    uint64_t *elements = gcb_alloc_zero(s->path_count, sizeof(*elements));
+
+    if (!elements)
+        return gcb_diag_nomem(s->diag, 0, "a list of tensors");
+    for (size_t i = 0; i < layout->count; i++) {
+        const size_t tensor = layout->messages[i].pieces[0].tensor;
+
+        s->unit_of[tensor] = find_path(s, gcb_source_tensor(s->config->source, tensor)->path);
+        elements[s->unit_of[tensor]] += layout->messages[i].count;
+    }
+    s->count = 1;
+    for (size_t p = 0; p < s->path_count; p++)
+        s->unit_of_path[p] = elements[p] < small ? 0 : s->count++;
+    for (size_t i = 0; i < layout->count; i++) {
+        size_t *unit = &s->unit_of[layout->messages[i].pieces[0].tensor];
+
+        *unit = s->unit_of_path[*unit];
+        s->whole[*unit].elements += layout->messages[i].count;
+        s->input_bytes += layout->messages[i].input_bytes;
+    }
+    gcb_free(elements);
+    return 0;
+}
+
+/* ---- settings ---- */
+
+static bool has_method(const struct searcher *s, const struct gcb_method *m)
+{
+    for (size_t i = 0; i < s->method_count; i++)
+        if (s->methods[i].name == m->name &&
+            memcmp(s->methods[i].value, m->value, sizeof(m->value)) == 0)
+            return true;
+    return false;
+}
+
+/* Adds the settings around a position of a method's axis. */
+static int add_settings(struct searcher *s, const struct gcb_method *method,
+                        const struct setting *at, const double *factors, size_t count)
+{
+    for (size_t i = 0; i < (at->axis.param ? count : 1); i++) {
+        const uint64_t position = gcb_rate_axis_scale(&at->axis, at->position, factors[i]);
+        struct gcb_method m = *method;
+        int err = gcb_rate_axis_set(&m, &at->axis, position, s->diag);
+
+        if (err)
+            return err;
+        if (has_method(s, &m))
+            continue;
+        if (gcb_grow(&s->methods, &s->method_cap, s->method_count, sizeof(*s->methods)) ||
+            gcb_grow(&s->settings, &s->setting_cap, s->method_count, sizeof(*s->settings)))
+            return gcb_diag_nomem(s->diag, 0, "settings");
+        s->settings[s->method_count] = (struct setting){at->axis, position};
+        s->methods[s->method_count++] = m;
+    }
+    return 0;
+}
+
+static int add_search(struct searcher *s, const struct gcb_match_search *search,
+                      const double *factors, size_t count)
+{
+    const struct setting at = {search->axis, search->found.position};
+
+    if (search->goal != s->goal || search->line.seen_count == 0)
+        return 0;
+    return add_settings(s, &search->method, &at, factors, count);
+}
+
+static int add_candidates(struct searcher *s)
+{
+    const struct gcb_choice *c = s->choice;
+    const size_t n = sizeof(coarse) / sizeof(coarse[0]);
+    int err = 0;
+
+    for (size_t i = 0; !err && i < c->count; i++)
+        err = add_search(s, &c->searches[i], coarse, n);
+    for (size_t i = 0; !err && c->tried_all && i < c->tried; i++)
+        err = add_search(s, &c->tried_all[i], coarse, n);
+    return err;
+}
+
+/* ---- measuring ---- */
+
+static int on_trial(void *ctx, const struct gcb_run_trial *t, struct gcb_diag *diag)
+{
+    struct searcher *s = ctx;
+    struct sums *sums = &s->sums[t->method * s->count + s->unit_of[t->plan->pieces[0].tensor]];
+
+    (void)diag;
+    sums->bytes += (double)t->tally.wire_bytes;
+    sums->error += t->tally.fidelity.dd;
+    sums->squares += t->tally.fidelity.xx;
+    sums->elements += t->tally.elements;
+    return 0;
+}
+
+static void on_progress(void *ctx, double done)
+{
+    const struct searcher *s = ctx;
+
+    if (s->user->progress)
+        s->user->progress(s->user->ctx, done);
+}
+
+static bool on_stop(void *ctx)
+{
+    const struct searcher *s = ctx;
+
+    return s->user->stop && s->user->stop(s->user->ctx);
+}
+
+/* Measures methods on the messages of a layout. `by_tensor` as in struct gcb_run_config. */
+static int measure_methods(struct searcher *s, const struct gcb_layout *layout, size_t count,
+                           const struct gcb_method *const *const *by_tensor, bool *interrupted)
+{
+    const struct gcb_run_observer observer = {on_trial, on_progress, on_stop, s};
+    struct gcb_run_config config = *s->config;
+    struct gcb_run_result result;
+    int err;
+
+    gcb_free(s->sums);
+    s->sums = gcb_alloc_zero((uint64_t)count * s->count, sizeof(*s->sums));
+    if (!s->sums)
+        return gcb_diag_nomem(s->diag, 0, "sums");
+    config.layout = layout;
+    config.in_place = layout == s->config->layout ? config.in_place : 0;
+    config.methods = s->methods;
+    config.method_count = count;
+    config.by_tensor = by_tensor;
+    config.carry_on = true;
+    config.trial.timing = (struct gcb_timing){.repeat = 1};
+    err = gcb_run(&result, &config, &observer, s->diag);
+    *interrupted = result.interrupted;
+    for (size_t m = 0; m < result.method_count; m++)
+        if (result.totals[m].failure.status) /* it cannot encode some tensor */
+            memset(&s->sums[m * s->count], 0, s->count * sizeof(*s->sums));
+    gcb_run_result_fini(&result);
+    return err;
+}
+
+static int measure(struct searcher *s, const struct gcb_layout *layout, bool *interrupted)
+{
+    return measure_methods(s, layout, s->method_count, NULL, interrupted);
+}
+
+/* Measures the candidates on a part of the input, or on all of a small input. */
+static int measure_part(struct searcher *s, bool *interrupted)
+{
+    struct gcb_sample sample;
+    int err;
+
+    if (gcb_layout_elements(s->config->layout) <= GCB_CHOOSE_SAMPLE)
+        return measure(s, s->config->layout, interrupted);
+    err = gcb_sample_every_tensor(&sample, s->config->source, s->config->layout, GCB_CHOOSE_SAMPLE,
+                                  s->diag);
+    if (!err)
+        err = measure(s, &sample.layout, interrupted);
+    gcb_sample_fini(&sample);
+    return err;
+}
+
+/* ---- allotting ---- */
+
+/* How many times the elements of a tensor are more than those measured. 0: nothing was measured. */
+static double scale_of(const struct searcher *s, size_t method, size_t path)
+{
+    const uint64_t measured = s->sums[method * s->count + path].elements;
+
+    return measured ? (double)s->whole[path].elements / (double)measured : 0.0;
+}
+
+static double squares_of(const struct searcher *s, size_t path)
+{
+    for (size_t m = 0; m < s->method_count; m++)
+        if (scale_of(s, m, path) > 0.0)
+            return s->sums[m * s->count + path].squares * scale_of(s, m, path);
+    return 0.0;
+}
+
+static struct gcb_budget_limit limit_of(const struct searcher *s)
+{
+    struct gcb_budget_limit limit = {.on_error = s->goal->field == GCB_FIELD_REL_L2};
+    double elements = 0.0;
+
+    for (size_t p = 0; p < s->count; p++)
+        elements += (double)s->whole[p].elements;
+    for (size_t p = 0; limit.on_error && p < s->count; p++)
+        limit.most += squares_of(s, p) * s->goal->target * s->goal->target;
+    if (s->goal->field == GCB_FIELD_RATIO)
+        limit.most = (double)s->input_bytes / s->goal->target;
+    else if (s->goal->field == GCB_FIELD_BITS_PER_ELEMENT)
+        limit.most = elements * s->goal->target / 8.0;
+    else if (s->goal->field == GCB_FIELD_WIRE_BYTES)
+        limit.most = s->goal->target;
+    return limit;
+}
+
+/* Allots the budget by what was measured last. *met: the budget suffices. */
+static int allot(struct searcher *s, bool *met, double *slope)
+{
+    const struct gcb_budget_limit limit = limit_of(s);
+    struct gcb_allot_option *item;
+
+    gcb_free(s->items);
+    gcb_free(s->units);
+    s->items = gcb_alloc_array((uint64_t)s->method_count * s->count, sizeof(*s->items));
+    s->units = gcb_alloc_zero(s->count, sizeof(*s->units));
+    *met = false;
+    if (!s->items || !s->units)
+        return gcb_diag_nomem(s->diag, 0, "settings of the tensors");
+    item = s->items;
+    for (size_t p = 0; p < s->count; p++) {
+        s->units[p].items = item;
+        for (size_t m = 0; m < s->method_count; m++) {
+            const struct sums *sums = &s->sums[m * s->count + p];
+            const double scale = scale_of(s, m, p);
+
+            if (scale > 0.0 && isfinite(sums->error))
+                *item++ = (struct gcb_allot_option){sums->bytes * scale, sums->error * scale, m};
+        }
+        s->units[p].count = (size_t)(item - s->units[p].items);
+        if (s->units[p].count == 0) /* an empty tensor, or no method encodes it */
+            *item++ = (struct gcb_allot_option){0.0, squares_of(s, p), 0}, s->units[p].count = 1;
+    }
+    *met = gcb_allocate(s->units, s->count, &limit, slope);
+    return 0;
+}
+
+/* What the method costs for a tensor, in bytes, where `slope` bytes are worth an error of 1. INFINITY: it cannot encode it. */
+static double cost_of(const struct searcher *s, size_t method, size_t path, double slope)
+{
+    const struct sums *sums = &s->sums[method * s->count + path];
+    const double scale = scale_of(s, method, path);
+
+    if (s->whole[path].elements == 0)
+        return 0.0;
+    return scale > 0.0 ? (sums->bytes + slope * sums->error) * scale : (double)INFINITY;
+}
+
+/* Keeps the few methods that are worth most: adds the one that lowers the cost of all tensors most, again and again. */
+static int keep_few(struct searcher *s, double slope)
+{
+    double *cost = gcb_alloc_array(s->count, sizeof(*cost));
+    const double bytes = gcb_allocated(s->units, s->count).bytes;
+    size_t kept = 0;
+
+    if (!cost)
+        return gcb_diag_nomem(s->diag, 0, "costs");
+    for (size_t p = 0; p < s->count; p++)
+        cost[p] = 1e300;
+    while (kept < MOST_METHODS) {
+        size_t best = kept;
+        double most = 0.0;
+        struct gcb_method method;
+        struct setting setting;
+
+        for (size_t m = kept; m < s->method_count; m++) {
+            double saved = 0.0;
+
+            for (size_t p = 0; p < s->count; p++)
+                saved += fmax(0.0, cost[p] - cost_of(s, m, p, slope));
+            if (saved > most) {
+                most = saved;
+                best = m;
+            }
+        }
+        if (best >= s->method_count || most <= (kept ? EARNS * bytes : 0.0))
+            break;
+        for (size_t p = 0; p < s->count; p++)
+            cost[p] = fmin(cost[p], cost_of(s, best, p, slope));
+        method = s->methods[best];
+        setting = s->settings[best];
+        s->methods[best] = s->methods[kept];
+        s->settings[best] = s->settings[kept];
+        s->methods[kept] = method;
+        s->settings[kept] = setting;
+        for (size_t p = 0; p < s->count; p++) { /* the sums move with the methods */
+            const struct sums moved = s->sums[best * s->count + p];
+
+            s->sums[best * s->count + p] = s->sums[kept * s->count + p];
+            s->sums[kept * s->count + p] = moved;
+        }
+        kept++;
+    }
+    gcb_free(cost);
+    s->method_count = kept;
+    return 0;
+}
+
+/* Adds finer steps around the methods that were kept, and the best single method. */
+static int add_fine(struct searcher *s)
+{
+    const struct gcb_match_search *best = gcb_choice_best(s->choice);
+    const size_t kept = s->method_count;
+    int err = best ? add_search(s, best, fine, sizeof(fine) / sizeof(fine[0])) : 0;
+
+    for (size_t i = 0; !err && i < kept; i++) {
+        const struct gcb_method method = s->methods[i]; /* the array may move */
+        const struct setting setting = s->settings[i];
+
+        err = add_settings(s, &method, &setting, fine, sizeof(fine) / sizeof(fine[0]));
+    }
+    return err;
+}
+
+/* ---- the last step ---- */
+
+/* The policy with all settings scaled by each of `last`. */
+struct tuning {
+    struct gcb_method *methods;          /* [step * method_count + method] */
+    const struct gcb_method **of_tensor; /* [step * tensors + tensor] */
+    const struct gcb_method *const *by_tensor[LAST_STEPS];
+    size_t best; /* the step that uses up the budget */
+};
+
+static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
+{
+    const size_t tensors = gcb_source_count(s->config->source);
+    int err = 0;
+
+    t->methods = gcb_alloc_array((uint64_t)LAST_STEPS * s->method_count, sizeof(*t->methods));
+    t->of_tensor = gcb_alloc_array((uint64_t)LAST_STEPS * tensors, sizeof(*t->of_tensor));
+    if (!t->methods || !t->of_tensor)
+        return gcb_diag_nomem(s->diag, 0, "settings");
+    for (size_t k = 0; k < LAST_STEPS; k++) {
+        const struct gcb_method **of = &t->of_tensor[k * tensors];
+
+        for (size_t m = 0; !err && m < s->method_count; m++) {
+            const struct setting *at = &s->settings[m];
+            struct gcb_method *method = &t->methods[k * s->method_count + m];
+
+            *method = s->methods[m];
+            err = gcb_rate_axis_set(
+                method, &at->axis,
+                gcb_rate_axis_scale(&at->axis, at->position, on_error ? last[k] : 1.0 / last[k]),
+                s->diag);
+        }
+        for (size_t i = 0; i < tensors; i++) {
+            const struct gcb_allotment *unit = &s->units[s->unit_of[i]];
+
+            of[i] = &t->methods[k * s->method_count + unit->items[unit->chosen].setting];
+        }
+        t->by_tensor[k] = of;
+    }
+    return err;
+}
+
+/* Finds the best step that meets the limit. The first one does. */
+static void choose_step(const struct searcher *s, struct tuning *t,
+                        const struct gcb_budget_limit *limit)
+{
+    double least = (double)INFINITY;
+
+    for (size_t k = 0; k < LAST_STEPS; k++) {
+        struct gcb_allot_option sum = {0};
+        bool whole = true;
+
+        for (size_t u = 0; u < s->count; u++) {
+            const struct sums *sums = &s->sums[k * s->count + u];
+
+            sum.bytes += sums->bytes;
+            sum.error += sums->error;
+            whole &= sums->elements > 0 || s->whole[u].elements == 0;
+        }
+        if (whole && gcb_budget_meets(limit, &sum) &&
+            (limit->on_error ? sum.bytes : sum.error) < least) {
+            least = limit->on_error ? sum.bytes : sum.error;
+            t->best = k;
+        }
+    }
+}
+
+/* Writes the policy, with its settings scaled so that the budget is used up. */
+static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interrupted)
+{
+    const struct gcb_budget_limit limit = limit_of(s);
+    size_t *chosen = gcb_alloc_array(s->path_count, sizeof(*chosen));
+    struct tuning t = {0};
+    int err =
+        chosen ? scale_methods(s, &t, limit.on_error) : gcb_diag_nomem(s->diag, 0, "a policy");
+
+    if (!err)
+        err = measure_methods(s, s->config->layout, LAST_STEPS, t.by_tensor, interrupted);
+    if (!err)
+        choose_step(s, &t, &limit);
+    for (size_t p = 0; !err && p < s->path_count; p++) {
+        const struct gcb_allotment *unit = &s->units[s->unit_of_path[p]];
+
+        chosen[p] = unit->items[unit->chosen].setting;
+    }
+    if (!err && !*interrupted)
+        err = gcb_policy_write(out, s->paths, chosen, s->path_count,
+                               &t.methods[t.best * s->method_count], s->diag);
+    gcb_free(chosen);
+    gcb_free(t.methods);
+    gcb_free(t.of_tensor);
+    return err || *interrupted ? err : gcb_policy_bind(out, s->config->source, s->diag);
+}
+
+static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
+{
+    double slope;
+    size_t all;
+    bool met = false;
+    int err = list_paths(s);
+
+    if (!err)
+        err = list_units(s);
+    if (!err)
+        err = add_candidates(s);
+    if (!err)
+        err = measure_part(s, interrupted);
+    if (!err && !*interrupted)
+        err = allot(s, &met, &slope);
+    if (err || *interrupted || !met)
+        return err;
+    err = keep_few(s, slope);
+    if (!err)
+        err = add_fine(s);
+    if (!err)
+        err = measure(s, s->config->layout, interrupted);
+    if (!err && !*interrupted)
+        err = allot(s, &met, &slope);
+    if (err || *interrupted || !met)
+        return err;
+    all = s->method_count;
+    err = keep_few(s, slope);
+    if (!err)
+        err = allot(s, &met, &slope);
+    if (!err && !met) { /* the few are too few: they only moved to the front, so take all again */
+        s->method_count = all;
+        err = allot(s, &met, &slope);
+    }
+    return err || !met ? err : write_policy(s, out, interrupted);
+}
+
+int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
+                      const struct gcb_run_config *config, const struct gcb_run_observer *observer,
+                      bool *interrupted, struct gcb_diag *diag)
+{
+    struct searcher s = {
+        .choice = choice,
+        .goal = &choice->goals[0],
+        .config = config,
+        .user = observer,
+        .diag = diag,
+    };
+    const int err = search(&s, out, interrupted);
+
+    gcb_free(s.paths);
+    gcb_free(s.unit_of_path);
+    gcb_free(s.unit_of);
+    gcb_free(s.whole);
+    gcb_free(s.methods);
+    gcb_free(s.settings);
+    gcb_free(s.sums);
+    gcb_free(s.items);
+    gcb_free(s.units);
+    return err;
+}
