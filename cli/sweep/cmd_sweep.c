@@ -234,7 +234,7 @@ static const struct opt_group groups[] = {
 const struct cmd cmd_sweep = {
     .name = "sweep",
     .summary = "compare methods at many settings, or at equal error or size",
-    .usage = "sweep [options] --vary KEY=V,... | --match F=X | --budget F=X FILE...",
+    .usage = "sweep [options] --vary KEY=V | --match F=X | --budget F=X FILE...",
     .examples =
         "  gcbench sweep --match rel_l2=0.4 gradients.h5\n"
         "  gcbench sweep --match ratio=20 --method fft --method topk gradients.h5\n"
