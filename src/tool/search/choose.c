@@ -13,6 +13,9 @@
 #define SETTINGS 12.0
 #define SETTINGS_NEAR 5.0
 #define SETTINGS_COMPOSED 700.0
+/* The same for a search of a policy, on a sample and on the whole input. */
+#define SETTINGS_POLICY_SAMPLED 1000.0
+#define SETTINGS_POLICY 50.0
 
 enum phase {
     PHASE_METHODS_SAMPLED,
@@ -20,6 +23,7 @@ enum phase {
     PHASE_COMPOSE,
     PHASE_BEST,
     PHASE_STAGES,
+    PHASE_POLICY,
     PHASES
 };
 
@@ -51,6 +55,8 @@ static void plan_work(struct chooser *h, bool large, size_t near)
     h->work[PHASE_COMPOSE] = goals * SETTINGS_COMPOSED * sample;
     h->work[PHASE_BEST] = h->c->sampled ? goals * GCB_COMPOSE_BEST * SETTINGS_NEAR * whole : 0.0;
     h->work[PHASE_STAGES] = goals * GCB_STAGE_NAMES * SETTINGS_NEAR * whole;
+    h->work[PHASE_POLICY] =
+        h->c->allot ? SETTINGS_POLICY_SAMPLED * sample + SETTINGS_POLICY * whole : 0.0;
 }
 
 static void begin(struct chooser *h, enum phase phase)
@@ -59,14 +65,15 @@ static void begin(struct chooser *h, enum phase phase)
     h->begun = h->last = 0.0;
 }
 
-/* Nobody knows how many runs a search of compositions has. Each takes half of what is left. */
+/* Nobody knows how many runs a search of compositions or of a policy has. Each takes half of what is left. */
 static void on_progress(void *ctx, double done)
 {
     struct chooser *h = ctx;
-    const double next = h->phase == PHASE_COMPOSE ? 0.5 * (1.0 - h->begun) : 1.0;
+    const bool several = h->phase == PHASE_COMPOSE || h->phase == PHASE_POLICY;
+    const double next = several ? 0.5 * (1.0 - h->begun) : 1.0;
     double before = 0.0, all = 0.0;
 
-    if (h->phase == PHASE_COMPOSE && done < h->last)
+    if (several && done < h->last)
         h->begun += next * h->last;
     h->last = done;
     for (enum phase p = 0; p < PHASES; p++) {
@@ -311,6 +318,7 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
         err = compose(&h);
     if (!err && !*interrupted && c->composed)
         err = take_away(&h);
+    begin(&h, PHASE_POLICY);
     if (!err && !*interrupted && c->allot)
         err = gcb_policy_search(&c->policy, c, &h.config, &h.observer, interrupted, diag);
     gcb_sample_fini(&h.sample);
