@@ -7,6 +7,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
 #include "src/tool/base/units.h"
 
 #define MAX_ROWS 96
@@ -395,11 +396,12 @@ unsigned opt_columns(FILE *out)
 void opt_wrap(FILE *out, const char *text, int at, int indent)
 {
     const int width = (int)opt_columns(out);
+    bool broken = false;
 
     while (*text) {
-        const int n = (int)strcspn(text, " ");
+        int n = (int)strcspn(text, " ");
 
-        if (at > indent && at + 1 + n >= width) {
+        if (at > indent && (broken || at + 1 + n >= width)) {
             fputc('\n', out);
             at = 0;
         }
@@ -407,8 +409,12 @@ void opt_wrap(FILE *out, const char *text, int at, int indent)
             at += fprintf(out, "%*s", indent - at, "");
         else if (at > indent)
             at += fprintf(out, " ");
+        if (indent + n >= width) /* a long name goes on in the next line */
+            n = (int)gcb_text_break(text, (size_t)n, (size_t)(width - 1 - indent));
         at += fprintf(out, "%.*s", n, text);
-        text += n + (text[n] == ' ');
+        text += n;
+        broken = *text && *text != ' ';
+        text += *text == ' ';
     }
     fputc('\n', out);
 }

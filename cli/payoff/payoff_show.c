@@ -205,18 +205,17 @@ static void show_verdicts(const struct out_report *report, const struct payoff_v
         if (!p->c)
             continue;
         at = 2 + (int)gcb_text_columns(point_name(p));
-        fprintf(report->out, "  %s", point_name(p));
+        if (at <= 2 + (int)width)
+            fprintf(report->out, "  %s", point_name(p));
+        else
+            opt_wrap(report->out, point_name(p), 0, 2);
         if (report->verbose)
             gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link);
         else if (view->bandwidths == 1)
             gcb_payoff_here(words, sizeof(words), &p->verdict, &p->link);
         else
             gcb_payoff_curve(words, sizeof(words), &p->verdict);
-        if (at > 2 + (int)width) {
-            fputc('\n', report->out);
-            at = 0;
-        }
-        opt_wrap(report->out, words, at, 4 + (int)width);
+        opt_wrap(report->out, words, at <= 2 + (int)width ? at : 0, 4 + (int)width);
     }
 }
 

@@ -151,8 +151,7 @@ static void add_line(struct gcb_table *table, const struct gcb_verdict *v, bool 
 {
     char text[400];
 
-    gcb_table_cell(
-        table, named ? gcb_text_shorten(text, sizeof(text), gcb_verdict_case(v)->label, 79) : "");
+    gcb_table_cell(table, named ? gcb_verdict_case(v)->label : "");
     gcb_table_cell(table, gcb_quantities[v->quantity].name);
     gcb_table_cell(table, value_text(text, v, v->base));
     gcb_table_cell(table, value_text(text, v, v->next));

@@ -498,7 +498,7 @@ run bench --method qsgd:collective=allreduce --method topk:theta=0.99,collective
 run payoff --bandwidth 10Mb "$tmp/named.json"
 exits 0
 prints "(its all-reduce"
-prints "topk:collective=spardl"
+prints "topk:theta=0.99,collective=spardl"
 prints "topk:theta=0.99  "
 narrow
 

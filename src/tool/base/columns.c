@@ -1,5 +1,6 @@
 #include "src/tool/base/columns.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +64,25 @@ void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head
     while (*p && left > keep - at)
         left -= point_width(next_point(&p));
     *tail = p;
+}
+
+size_t gcb_text_break(const char *text, size_t bytes, size_t width)
+{
+    const char *const end = text + bytes;
+    size_t at = 0, found = 0;
+
+    for (const char *p = text; p < end;) {
+        const bool comma = *p == ',';
+
+        at += point_width(next_point(&p));
+        if (at > width && found)
+            return found;
+        if (comma)
+            found = (size_t)(p - text);
+        if (comma && at > width)
+            return found;
+    }
+    return bytes;
 }
 
 char *gcb_text_shorten(char *out, size_t size, const char *text, size_t width)

@@ -14,6 +14,10 @@ size_t gcb_text_columns(const char *text);
 void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head,
                   const char **tail);
 
+/* Returns the number of bytes of the longest part of text[0] to text[bytes - 1] that has at most `width` columns and ends
+ * after a comma; if no part does, of the shortest part that ends after a comma, or of the whole text. */
+size_t gcb_text_break(const char *text, size_t bytes, size_t width);
+
 /*
  * Copies a text to `out` (size bytes, always terminated). If the text has more than `width` columns or does not fit
  * into `out`, ".." replaces its middle: "laye..weight". The last part is the longer one, because the end of a path

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/lib/codec/method.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/payoff/payoff_cases.h"
 
@@ -32,6 +33,17 @@ static bool tells_apart(const struct gcb_payoff_cases *all, const struct gcb_pay
     return false;
 }
 
+/* Does the parameter differ from what the method's name means? `label`: gcb_method_label's. */
+static bool is_changed(const char *label, const char *piece, size_t length)
+{
+    char name[sizeof(((struct gcb_payoff_case *)0)->label)], plain[sizeof(name)];
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(label, ":"), label);
+    gcb_method_label(plain, sizeof(plain), name);
+    return gcb_payoff_has_parameter(label, piece, length) &&
+           !gcb_payoff_has_parameter(plain, piece, length);
+}
+
 /* Appends the parameters of `text` that have to be shown, or the first of the others that fits. */
 static void add_parameters(char *out, size_t size, const char *text, bool musts,
                            const struct gcb_payoff_case *c, const struct gcb_payoff_cases *all)
@@ -41,7 +53,7 @@ static void add_parameters(char *out, size_t size, const char *text, bool musts,
     while (*at) {
         const size_t length = strcspn(++at, ",");
         const bool must = strncmp(at, "collective=", strlen("collective=")) == 0 ||
-                          tells_apart(all, c, at, length);
+                          is_changed(c->label, at, length) || tells_apart(all, c, at, length);
 
         if (must == musts && (must || gcb_text_columns(out) + 1 + length <= GCB_PAYOFF_LABEL)) {
             gcb_append(out, size, "%c%.*s", strchr(out, ':') ? ',' : ':', (int)length, at);

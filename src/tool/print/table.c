@@ -1,12 +1,15 @@
 #include "src/tool/print/table.h"
 
+#include <string.h>
+
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/base/strings.h"
 
 #define GAP 2
-#define LEAST 8     /* smallest width of an elastic column */
-#define LEAST_CUT 4 /* smallest width of another column: "a..b" */
+#define LEAST 8      /* smallest width of an elastic column */
+#define LONGEST 1200 /* bytes of a part of a name; of a longer part, the end is missing */
+#define LEAST_CUT 4  /* smallest width of another column: "a..b" */
 
 struct gcb_table {
     const struct gcb_table_column *columns;
@@ -22,6 +25,7 @@ struct print {
     const struct gcb_table *table;
     FILE *out;
     size_t widths[GCB_TABLE_COLUMNS];
+    size_t limit;  /* columns of a line; 0: no limit */
     bool left_out; /* a number did not fit */
 };
 
@@ -153,6 +157,24 @@ static void find_widths(struct print *p, unsigned limit)
         p->widths[i]--;
 }
 
+/* Prints the name of a row on lines of its own, broken after commas. A part that is longer than a line loses its middle. */
+static void print_name(const struct print *p, const char *text)
+{
+    size_t left = strlen(text), indent = 0;
+
+    while (left) {
+        const size_t room = p->limit - indent, n = gcb_text_break(text, left, room);
+        char part[LONGEST], cut[LONGEST];
+
+        snprintf(part, sizeof(part), "%.*s", (int)n, text);
+        print_spaces(p->out, indent);
+        fprintf(p->out, "%s\n", gcb_text_shorten(cut, sizeof(cut), part, room));
+        text += n;
+        left -= n;
+        indent = 4;
+    }
+}
+
 static void print_line(struct print *p, const char *const *cells)
 {
     const struct gcb_table *t = p->table;
@@ -162,7 +184,7 @@ static void print_line(struct print *p, const char *const *cells)
 
         if (i == 0 && t->count > 1 && t->columns[0].elastic &&
             gcb_text_columns(text) > p->widths[0]) {
-            fprintf(p->out, "%s\n", text); /* the name of a row is never cut */
+            print_name(p, text);
             text = "";
         }
         if (i)
@@ -173,7 +195,7 @@ static void print_line(struct print *p, const char *const *cells)
 
 void gcb_table_print(const struct gcb_table *t, FILE *out, unsigned width, bool color)
 {
-    struct print p = {.table = t, .out = out};
+    struct print p = {.table = t, .out = out, .limit = width};
 
     find_widths(&p, width);
     fputs(color ? "\033[1m" : "", out);

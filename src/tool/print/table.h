@@ -13,7 +13,7 @@
 struct gcb_table_column {
     const char *title; /* borrowed as long as the table */
     bool text;         /* aligned to the left; other columns are numbers, aligned to the right */
-    /* A text that shrinks if the table would be too wide. Text of the first column then stands on a line of its own; text of
+    /* A text that shrinks if the table would be too wide. Text of the first column then stands on a line of its own, or on several, broken after commas; text of
      * another column is cut in the middle: "layers..weight". */
     bool elastic;
 };
@@ -31,7 +31,7 @@ bool gcb_table_failed(const struct gcb_table *table); /* memory ran out */
 /*
  * Prints the table at most `width` columns wide (usually 80; 0: no limit), if the titles fit. Elastic columns shrink
  * first, then the widest of the others, down to its title. A number that then does not fit is shown as "?", and a line
- * below says so. Only text of the first column, on a line of its own, may be longer. With `color` the header is bold.
+ * below says so. With `color` the header is bold.
  * Write errors stay in the FILE.
  */
 void gcb_table_print(const struct gcb_table *table, FILE *out, unsigned width, bool color);

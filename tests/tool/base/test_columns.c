@@ -45,6 +45,22 @@ static void test_shorten(void **state)
     check_shorten(KANJI KANJI KANJI KANJI, 6, ".." KANJI KANJI);
 }
 
+static void test_break(void **state)
+{
+    static const char name[] = "sparse:a=1,b=2,cc=33";
+
+    (void)state;
+    assert_int_equal(gcb_text_break(name, 20, 20), 20);
+    assert_int_equal(gcb_text_break(name, 20, 19), 15); /* "sparse:a=1,b=2," */
+    assert_int_equal(gcb_text_break(name, 20, 15), 15);
+    assert_int_equal(gcb_text_break(name, 20, 14), 11);
+    assert_int_equal(gcb_text_break(name, 20, 3), 11); /* a part without a comma is not cut */
+    assert_int_equal(gcb_text_break("layers", 6, 3), 6);
+    assert_int_equal(gcb_text_break(name, 12, 11), 11); /* only the first 12 bytes count */
+    assert_int_equal(gcb_text_break(AE AE "," AE, 7, 3), 5);
+    assert_int_equal(gcb_text_break("", 0, 5), 0);
+}
+
 /* For every size of the buffer: a terminated text that fits, of whole characters. */
 static void test_little_room(void **state)
 {
@@ -70,6 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_shorten),
+        cmocka_unit_test(test_break),
         cmocka_unit_test(test_little_room),
     };
 

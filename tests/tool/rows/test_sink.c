@@ -274,7 +274,7 @@ static void test_table(void **state)
     data = drawn(17, true);
     assert_string_equal(data, "\033[1mname            n\033[0m\n"
                               "caf\u00e9            1\n"
-                              "a.long.name.of.a.tensor\n"
+                              "a.long...a.tensor\n"
                               "              200\n"
                               "\u6f22\u5b57            -\n");
     free(data);
