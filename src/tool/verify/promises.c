@@ -196,9 +196,11 @@ bool gcb_promise_send(struct gcb_promise_case *c)
 
 bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job)
 {
+    const bool same_size =
+        job->method == c->job.method && job->config.env.count == c->job.config.env.count;
     struct gcb_diag diag = {.status = 0};
-    uint64_t max;
-    int err = find_max_message(job, &max, &diag);
+    uint64_t max = c->max_message;
+    int err = same_size ? 0 : find_max_message(job, &max, &diag);
 
     if (!err)
         err = take_room(&c->other, max, &diag);
