@@ -174,7 +174,7 @@ const struct opt_row opt_force_rows[] = {
 
 const struct opt_row opt_hash_rows[] = {
     {.name = "hash", .type = OPT_FLAG, .offset = offsetof(struct opt_save, hash),
-     .help = "also hash inputs over 1 GiB (field input_xxh3 of the rows)"},
+     .help = "also compute checksums of inputs over 1 GiB (field input_xxh3 of the rows)"},
     {.name = NULL},
 };
 

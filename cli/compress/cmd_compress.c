@@ -407,9 +407,8 @@ const struct cmd cmd_compress = {
                 "  gcbench compress --method topk-range --method-for '*bias=fp16' gradients.h5\n",
     .details =
         "Each message is encoded, decoded from its own bytes, and compared with the input.\n"
-        "It is timed after one run to warm up, at least twice: until the medians are known to 10 "
-        "%, or "
-        "half a second was spent for each method. --repeat N times it N times.\n"
+        "After an untimed run, it is timed at least twice: until its median is known to 10 %, or "
+        "half a second was spent on the method. --repeat N sets the number of timed runs.\n"
         "--device cuda encodes and decodes on a GPU and compares each message with the CPU's. If "
         "bytes or values differ, the exit status is 5 and no file is written. If a method does not "
         "run on the GPU, the exit status is 3.\n",
