@@ -33,7 +33,8 @@ void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_par
             stats->exponents[i] += count[i];
 }
 
-void gcb_range_join(struct gcb_range_stats *stats, const struct gcb_range_stats *from)
+/* Adds `from` to `stats`. Several threads may do so at the same time. */
+static void join_stats(struct gcb_range_stats *stats, const struct gcb_range_stats *from)
 {
     gcb_raise_max(&stats->max_bits, from->max_bits);
     for (size_t i = 0; i < 256; i++)
@@ -149,7 +150,7 @@ static void measure_span(void *ctx, uint64_t i)
 
     gcb_range_measure(&mine, &job->s->p, job->s->env.kernels, job->from + i * GCB_SPAN,
                       gcb_span_length(job->s->env.count, i));
-    gcb_range_join(job->stats, &mine);
+    join_stats(job->stats, &mine);
 }
 
 static uint64_t span_offset(const struct range *s, uint64_t i)

@@ -31,8 +31,6 @@ struct gcb_range_stats {
 /* Adds n values. It reads them once, or not at all if the parameters fix the format. */
 void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_params *p,
                        const struct gcb_kernels *kernels, const float *x, uint64_t n);
-/* Adds `from` to `stats`. Several threads may do so at the same time. */
-void gcb_range_join(struct gcb_range_stats *stats, const struct gcb_range_stats *from);
 
 /* Chooses the format from the parameters; a parameter that is 0 is replaced by a value from the data. */
 void gcb_range_choose(struct gcb_range_format *format, const struct gcb_range_params *p,

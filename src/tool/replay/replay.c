@@ -138,11 +138,6 @@ const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_pla
     return &layout->messages[first + w % recorded * plan->messages + j];
 }
 
-uint64_t gcb_replay_step_number(const struct gcb_replay_plan *plan, size_t step)
-{
-    return plan->recorded[step * plan->merged].number;
-}
-
 const char *gcb_replay_origin(const struct gcb_replay_plan *plan)
 {
     return plan->merged > 1 ? "steps" : plan->workers > plan->sources ? "repeated" : "recorded";
@@ -372,7 +367,8 @@ static int run_steps(struct run *run, struct gcb_diag *diag)
 
     for (step.loop = 0; !err && step.loop < loops; step.loop++)
         for (size_t s = 0; !err && s < plan->step_count; s++, step.index++) {
-            step.step = gcb_replay_step_number(plan, s);
+            step.step =
+                plan->recorded[s * plan->merged].number; /* the first of those that are merged */
             err = run_step(run, &step, s, diag);
             if (run->total->interrupted)
                 return err;

@@ -107,8 +107,6 @@ struct gcb_replay_plan {
 const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
                                                      const struct gcb_layout *layout, size_t step,
                                                      uint32_t w, size_t j);
-/* Number of the step in the dump; the first of those that are merged. */
-uint64_t gcb_replay_step_number(const struct gcb_replay_plan *plan, size_t step);
 /* Where the workers' gradients come from: "recorded", "repeated" or "steps". */
 const char *gcb_replay_origin(const struct gcb_replay_plan *plan);
 
