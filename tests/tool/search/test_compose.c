@@ -1,0 +1,208 @@
+/* The search of compositions, what their stages earn, and the choice among methods and compositions. */
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/search/choose.h"
+#include "tests/tool/trial/run_source.h"
+
+static const struct gcb_match_goal goal = {
+    .field = GCB_FIELD_REL_L2, .target = 0.4, .at_most = true};
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static bool at_once(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* Makes values with a few large ones, as gradients have, and one message of each step and worker. */
+static const struct gcb_run_config *gradients(struct run_setup *s)
+{
+    for (size_t i = 0; i < TENSORS; i++)
+        for (size_t k = 0; k < LARGEST; k++)
+            run_source.data[i][k] *= run_source.data[i][k] * run_source.data[i][k];
+    s->layout.scope = GCB_SCOPE_MODEL;
+    assert_int_equal(gcb_layout_init(&s->plan, &run_source, &s->layout, &s->diag), 0);
+    s->config.layout = &s->plan;
+    return &s->config;
+}
+
+static struct gcb_method method_of(const char *spec)
+{
+    struct gcb_method m;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    return m;
+}
+
+static void check_stage(const char *spec, enum gcb_stage_name stage, const char *text,
+                        const char *without)
+{
+    const struct gcb_method m = method_of(spec);
+    struct gcb_method plain;
+    char out[256];
+
+    assert_ptr_equal(gcb_compose_stage(out, sizeof(out), &m, stage), out);
+    assert_string_equal(out, text);
+    assert_int_equal(gcb_compose_without(&plain, &m, stage), without != NULL);
+    if (without) {
+        const struct gcb_method want = method_of(without);
+
+        for (size_t row = 0; gcb_method_param(&want, row); row++)
+            if (gcb_method_shows(&want, row) &&
+                strcmp(gcb_method_param(&want, row)->name, "theta") != 0)
+                assert_true(plain.value[row] == want.value[row]);
+    }
+}
+
+static void test_stages(void **state)
+{
+    static const char all[] =
+        "sparse:transform=dct,chunk=64,select=chunk,values=range,bits=5,index=adaptive";
+
+    (void)state;
+    check_stage(all, GCB_STAGE_NAME_TRANSFORM, "transform=dct,chunk=64",
+                "sparse:chunk=64,select=chunk,values=range,bits=5,index=adaptive");
+    check_stage(all, GCB_STAGE_NAME_SELECT, "select=chunk",
+                "sparse:transform=dct,chunk=64,values=range,bits=5,index=adaptive");
+    check_stage(all, GCB_STAGE_NAME_VALUES, "values=range,bits=5",
+                "sparse:transform=dct,chunk=64,select=chunk,index=adaptive");
+    check_stage(all, GCB_STAGE_NAME_INDEX, "index=adaptive",
+                "sparse:transform=dct,chunk=64,select=chunk,values=range,bits=5,index=u32");
+    check_stage("topk", GCB_STAGE_NAME_TRANSFORM, "transform=none", NULL);
+    check_stage("topk", GCB_STAGE_NAME_SELECT, "select=topk", NULL);
+    check_stage("topk", GCB_STAGE_NAME_VALUES, "values=fp32", NULL);
+    check_stage("topk", GCB_STAGE_NAME_INDEX, "index=u32", NULL);
+}
+
+/* The compositions meet the goal, the best three and the others come in order, all differ in more than the index coder, and the
+ * best beats plain top-k. */
+static void test_compose(void **state)
+{
+    struct run_setup *s = *state;
+    const struct gcb_run_config *config = gradients(s);
+    const struct gcb_run_observer observer = {.stop = never};
+    struct gcb_compose_result out;
+    struct gcb_match_search topk;
+    const struct gcb_method plain = method_of("topk");
+    bool interrupted = false;
+    double before = INFINITY;
+    char stages[GCB_COMPOSE_KEPT][256];
+
+    assert_int_equal(gcb_compose_run(&out, &goal, config, &observer, &interrupted, &s->diag), 0);
+    assert_false(interrupted);
+    assert_in_range(out.count, 1, GCB_COMPOSE_KEPT);
+    assert_true(out.tried > out.count && out.evaluations > out.tried);
+    for (size_t i = 0; i < out.count; i++) {
+        const double merit = gcb_match_merit(&goal, &out.best[i].tally);
+        char part[128];
+
+        assert_true(gcb_match_reached(&out.best[i], &out.best[i].tally));
+        assert_true(merit <= 1.03 * before ||
+                    i == GCB_COMPOSE_BEST); /* a threshold ranks 2 % lower */
+        before = merit;
+        stages[i][0] = '\0';
+        for (int k = 0; k < GCB_STAGE_NAME_INDEX; k++)
+            strcat(stages[i], gcb_compose_stage(part, sizeof(part), &out.best[i].method, k));
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(stages[i], stages[k]);
+    }
+    assert_int_equal(gcb_match_search_init(&topk, &plain, &goal, NULL, &s->diag), 0);
+    assert_int_equal(gcb_match_run(&topk, 1, config, &observer, &interrupted, &s->diag), 0);
+    assert_true(gcb_match_merit(&goal, &out.best[0].tally) >
+                2.0 * gcb_match_merit(&goal, &topk.tally));
+    gcb_free(out.all);
+}
+
+static void test_impossible(void **state)
+{
+    struct run_setup *s = *state;
+    const struct gcb_match_goal none = {.field = GCB_FIELD_RATIO, .target = 1e9};
+    const struct gcb_run_observer observer = {.stop = never};
+    struct gcb_compose_result out = {.count = 7};
+    bool interrupted = false;
+
+    assert_int_equal(gcb_compose_run(&out, &none, gradients(s), &observer, &interrupted, &s->diag),
+                     0);
+    assert_int_equal(out.count, 0);
+    assert_false(interrupted);
+    gcb_free(out.all);
+}
+
+/* Runs a choice between topk and compositions. */
+static void choose(struct run_setup *s, struct gcb_choice *c, bool (*stop)(void *),
+                   bool *interrupted)
+{
+    const struct gcb_method plain = method_of("topk");
+    const struct gcb_run_observer observer = {.stop = stop};
+
+    *c = (struct gcb_choice){.goals = &goal, .goal_count = 1, .count = 1, .compose = true};
+    c->searches = gcb_alloc_zero(2, sizeof(*c->searches));
+    assert_non_null(c->searches);
+    assert_int_equal(gcb_match_search_init(&c->searches[0], &plain, &goal, NULL, &s->diag), 0);
+    assert_int_equal(gcb_choose_run(c, gradients(s), &observer, interrupted, &s->diag), 0);
+}
+
+static void test_choice(void **state)
+{
+    struct gcb_choice c;
+    bool interrupted = false;
+    double bytes;
+
+    choose(*state, &c, never, &interrupted);
+    assert_false(interrupted);
+    assert_int_equal(c.count, 2);
+    assert_int_equal(c.composed, 1);
+    assert_false(gcb_choice_composed(&c, 0));
+    assert_true(gcb_choice_composed(&c, 1));
+    assert_int_equal(c.sampled, 0); /* the input is small */
+    assert_int_equal(c.elements, STEPS * WORKERS * (LARGEST + 120));
+    assert_string_equal(c.left_out, "");
+    assert_true(gcb_match_reached(&c.searches[1], &c.searches[1].tally));
+    assert_in_range(c.without_count, 1, GCB_STAGE_NAMES);
+    bytes = gcb_tally_figure(&c.searches[1].tally, GCB_FIELD_WIRE_BYTES);
+    for (size_t k = 0; k < c.without_count; k++) {
+        const double earns = gcb_choice_earns(&c, k);
+        struct gcb_method plain;
+
+        assert_ptr_equal(c.stages[k].goal, &goal);
+        assert_true(gcb_compose_without(&plain, &c.searches[1].method, c.stages[k].stage));
+        assert_true(isnan(earns) ||
+                    earns >= 1.0); /* otherwise the search would have left the stage out */
+        if (!isnan(earns))
+            assert_true(earns ==
+                        gcb_tally_figure(&c.without[k].tally, GCB_FIELD_WIRE_BYTES) / bytes);
+    }
+    c.without[0].tally = (struct gcb_tally){.messages = 0};
+    assert_true(isnan(gcb_choice_earns(&c, 0)));
+    gcb_choice_fini(&c);
+}
+
+/* After an interruption, compositions that were not measured are missing. */
+static void test_interrupted(void **state)
+{
+    struct gcb_choice c;
+    bool interrupted = false;
+
+    choose(*state, &c, at_once, &interrupted);
+    assert_true(interrupted);
+    assert_int_equal(c.composed, 0);
+    assert_int_equal(c.count, 1);
+    gcb_choice_fini(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stages), RUN_CASE(test_compose),     RUN_CASE(test_impossible),
+        RUN_CASE(test_choice),         RUN_CASE(test_interrupted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
