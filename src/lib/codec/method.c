@@ -534,6 +534,14 @@ char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m, enum g
     return out;
 }
 
+char *gcb_method_complete(char *out, size_t size, const char *spec)
+{
+    struct gcb_method m;
+
+    snprintf(out, size, "%s", spec);
+    return gcb_method_parse(&m, spec, NULL) ? out : gcb_method_spec(out, size, &m, GCB_SPEC_FULL);
+}
+
 char *gcb_method_label(char *out, size_t size, const char *spec)
 {
     struct gcb_method m, plain;

@@ -135,6 +135,10 @@ enum gcb_spec_style {
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m,
                       enum gcb_spec_style style);
 
+/* Writes a spec with all parameters, also those that the method got after the spec was written: without them it does what their
+ * defaults do. A spec that gcb_method_parse refuses is copied. Returns out. */
+char *gcb_method_complete(char *out, size_t size, const char *spec);
+
 /* Writes the short label of a spec: the main parameters, and those that differ from the method's defaults. A spec that
  * gcb_method_parse refuses is copied. Returns out. */
 char *gcb_method_label(char *out, size_t size, const char *spec);

@@ -84,7 +84,8 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
                     struct gcb_diag *diag)
 {
     struct page_rows *rows = &page->rows[record];
-    char label[512];
+    const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
+    char label[512], full[1024];
     json_t *copy;
     int bad;
 
@@ -100,6 +101,10 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
     bad |= set(copy, GCB_FIELD_PAGE_RESULTS, gcb_row_make_text(row->path));
     if (*label)
         bad |= set(copy, GCB_FIELD_PAGE_LABEL, json_string_nocheck(label));
+    if (row->kind == GCB_RECORD_SUMMARY &&
+        spec) /* so that the history pairs runs of different builds of gcbench */
+        bad |=
+            set(copy, GCB_FIELD_SPEC, json_string(gcb_method_complete(full, sizeof(full), spec)));
     if (bad) {
         json_decref(copy);
         return gcb_diag_nomem(diag, 0, "a row");

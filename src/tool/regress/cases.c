@@ -161,31 +161,20 @@ const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {GCB_FIELD_FILE, GCB_FIELD
                                                        GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
                                                        GCB_FIELD_ISA,  GCB_FIELD_CACHE};
 
-/* Adds the parameters that the method has got since the file was written: without them it does what their defaults do. */
-static int complete_spec(struct gcb_cases *cases, struct gcb_case *c)
-{
-    struct gcb_method method;
-    char spec[1024];
-
-    if (gcb_method_parse(&method, c->text[GCB_CASE_SPEC], NULL) != 0)
-        return 0;
-    gcb_method_spec(spec, sizeof(spec), &method, GCB_SPEC_FULL);
-    return gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec);
-}
-
 static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
                       const struct gcb_results_row *row)
 {
     const char *family = gcb_results_row_text(row, GCB_FIELD_FAMILY),
                *kernel = gcb_results_row_text(row, GCB_FIELD_KERNEL),
                *algorithm = gcb_results_row_text(row, GCB_FIELD_ALGORITHM);
-    char spec[256];
+    char spec[1024];
     int err = 0;
 
     for (size_t i = 0; !err && i < GCB_CASE_SIZE; i++)
         err = gcb_case_set(cases, &c->text[i], gcb_results_row_text(row, gcb_case_fields[i]));
     if (!err && !c->kernel)
-        err = complete_spec(cases, c);
+        err = gcb_case_set(cases, &c->text[GCB_CASE_SPEC],
+                           gcb_method_complete(spec, sizeof(spec), c->text[GCB_CASE_SPEC]));
     if (!err && c->kernel) {
         snprintf(spec, sizeof(spec), "%s/%s", family ? family : "", kernel ? kernel : "");
         err = gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec);
