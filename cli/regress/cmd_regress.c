@@ -81,7 +81,7 @@ static void print_differences(const struct regress *r)
     for (size_t i = 0; i < count && i < 24; i++)
         opt_wrapf(r->report.out, 0, 2, "environments differ: %.39s: base %.95s, new %.95s",
                   fields[i].field, fields[i].base, fields[i].next);
-    if (count)
+    if (count && !r->o->own.against)
         opt_wrap(
             r->report.out,
             "so times are shown, but not judged; to judge them, run both builds in turn: gcbench "
