@@ -12,6 +12,7 @@
 #define SMALL_SHARE \
     1000 /* tensors with a smaller share of the elements than 1 / SMALL_SHARE are small */
 #define MOST_METHODS 8 /* with different parameters besides the one that is searched */
+#define NEAR 1.02      /* how many times the bytes (or the error) fewer settings may take */
 #define EARNS 0.002    /* share of the bytes that another method has to save to be among them */
 
 /* Settings measured around each setting found: multiples of the density, the bits, 1 / threshold. */
@@ -511,9 +512,19 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
     return err || *interrupted ? err : gcb_policy_bind(out, s->config->source, s->diag);
 }
 
+/* Is what is allotted now, with few settings, almost as good as it was before? */
+static bool is_near(const struct searcher *s, const struct gcb_allot_option *before)
+{
+    const struct gcb_allot_option now = gcb_allocated(s->units, s->count);
+
+    return limit_of(s).on_error ? now.bytes <= NEAR * before->bytes
+                                : now.error <= NEAR * NEAR * before->error;
+}
+
 static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
 {
     double slope;
+    struct gcb_allot_option before;
     size_t all;
     bool met = false;
     int err = list_paths(s);
@@ -538,11 +549,12 @@ static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
     if (err || *interrupted || !met)
         return err;
     all = s->method_count;
+    before = gcb_allocated(s->units, s->count);
     err = keep_few(s, slope);
     if (!err)
         err = allot(s, &met, &slope);
-    if (!err && !met) { /* the few are too few: they only moved to the front, so take all again */
-        s->method_count = all;
+    if (!err && !(met && is_near(s, &before))) {
+        s->method_count = all; /* the few only moved to the front */
         err = allot(s, &met, &slope);
     }
     return err || !met ? err : write_policy(s, out, interrupted);
