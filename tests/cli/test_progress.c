@@ -1,0 +1,43 @@
+/* The time left that a progress bar shows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/base/progress.h"
+#include "src/tool/base/clock.h"
+
+/* Checks what the bar says after 10 seconds, when a tenth is done. `budget`: seconds left of a time budget; 0: none. */
+static void check_left(double budget, const char *words)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    const double now = gcb_clock();
+    struct progress p = {.file = file, .started = now - 10.0, .since = now - 10.0};
+
+    if (budget > 0.0)
+        progress_limit(&p, now + budget);
+    progress_update(&p, 0.1);
+    fclose(file);
+    assert_non_null(strstr(text, words));
+    free(text);
+}
+
+static void test_left(void **state)
+{
+    (void)state;
+    check_left(0.0, "  10 %  1:30 left");
+    check_left(600.0, "  10 %  1:30 left");
+    check_left(20.0, "  10 %  0:20 left");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_left)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
