@@ -371,6 +371,9 @@ int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
  * All workers must call these functions for the same steps, with the same method, count, seed, path, workers and
  * weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives all of them the same bits. Methods that
  * call FFTW or OpenBLAS also need the same library and CPU model for that.
+ *
+ * A pointer to an exchange, an array or a struct that is NULL, where nothing here allows it, is GCB_E_INVALID, and
+ * nothing has changed. An array without elements may be NULL.
  */
 struct gcb_exchange;
 
@@ -470,7 +473,7 @@ int gcb_exchange_set(struct gcb_exchange *exchange, const char *key, const char 
  * the memory (powersgd's Q, oktopk's regions) begins anew. Restoring ends a step that was begun. GCB_E_NOMEM: the
  * exchange is as before.
  */
-size_t gcb_exchange_kept_bytes(const struct gcb_exchange *exchange);
+size_t gcb_exchange_kept_bytes(const struct gcb_exchange *exchange); /* of NULL: 0 */
 int gcb_exchange_save(const struct gcb_exchange *exchange, struct gcb_memory_state *state,
                       struct gcb_diag *diag);
 int gcb_exchange_restore(struct gcb_exchange *exchange, const struct gcb_memory_view *saved,

@@ -30,7 +30,13 @@ int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
     struct gcb_exchange_config config = {0};
     struct gcb_settings settings;
     struct gcb_method method;
-    int err = gcb_settings_init(&settings, options, n, diag);
+    int err = out && spec ? 0
+                          : gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s is NULL",
+                                         out ? "the method" : "the place for the exchange");
+
+    if (err)
+        return err;
+    err = gcb_settings_init(&settings, options, n, diag);
 
     if (!err)
         err = gcb_method_parse(&method, spec, diag);

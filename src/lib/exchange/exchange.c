@@ -191,12 +191,31 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
     return 0;
 }
 
+/* Refuses a pointer that is NULL. */
+static int need(const void *pointer, const char *what, struct gcb_diag *diag)
+{
+    return pointer ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s is NULL", what);
+}
+
+static int need_both(const struct gcb_exchange *e, const void *pointer, const char *what,
+                     struct gcb_diag *diag)
+{
+    const int err = need(e, "the exchange", diag);
+
+    return err ? err : need(pointer, what, diag);
+}
+
 int gcb_exchange_set(struct gcb_exchange *e, const char *key, const char *value,
                      struct gcb_diag *diag)
 {
-    struct gcb_method method = e->env.method;
-    int err;
+    struct gcb_method method;
+    int err = need_both(e, key, "the key", diag);
 
+    if (!err)
+        err = need(value, "the value", diag);
+    if (err)
+        return err;
+    method = e->env.method;
     if (strcmp(key, "memory") == 0 || strcmp(key, "collective") == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "the %s of an open exchange cannot change; open another exchange", key);
@@ -206,6 +225,10 @@ int gcb_exchange_set(struct gcb_exchange *e, const char *key, const char *value,
 
 int gcb_exchange_set_norm(struct gcb_exchange *e, double norm, struct gcb_diag *diag)
 {
+    const int err = need(e, "the exchange", diag);
+
+    if (err)
+        return err;
     if (norm < 0.0)
         return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
     gcb_memory_set_norm(e->memory, isnan(norm) ? (double)INFINITY : norm);
@@ -225,16 +248,23 @@ static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e, void *s
 
 size_t gcb_exchange_kept_bytes(const struct gcb_exchange *e)
 {
-    const struct gcb_checkpoint c = checkpoint_of(e, e->state);
+    struct gcb_checkpoint c;
 
+    if (!e)
+        return 0;
+    c = checkpoint_of(e, e->state);
     return gcb_checkpoint_bytes(&c);
 }
 
 int gcb_exchange_save(const struct gcb_exchange *e, struct gcb_memory_state *state,
                       struct gcb_diag *diag)
 {
-    const struct gcb_checkpoint c = checkpoint_of(e, e->state);
+    const int err = need_both(e, state, "the place for the state", diag);
+    struct gcb_checkpoint c;
 
+    if (err)
+        return err;
+    c = checkpoint_of(e, e->state);
     return gcb_checkpoint_save(&c, state, diag);
 }
 
@@ -244,8 +274,10 @@ int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *s
 {
     struct gcb_checkpoint c;
     void *state;
-    int err = e->ops->create(&state, &e->env, diag);
+    int err = need_both(e, saved, "what was saved", diag);
 
+    if (!err)
+        err = e->ops->create(&state, &e->env, diag);
     if (err)
         return err;
     c = checkpoint_of(e, state);
@@ -282,8 +314,14 @@ static bool is_finite(struct gcb_exchange *e, const float *x)
 
 int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag)
 {
-    int err = 0;
+    static const float none = 0.0f; /* where a tensor without elements begins */
+    int err = need(e, "the exchange", diag);
 
+    if (!err && e->env.coder.env.count)
+        err = need(x, "the tensor", diag);
+    if (err)
+        return err;
+    x = x ? x : &none;
     e->begun = false;
     if (e->lacks_update)
         return wrong_order("memory=gmc needs the update of the last step", diag);
@@ -312,9 +350,13 @@ const float *gcb_exchange_input(const struct gcb_exchange *e)
 
 int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gcb_diag *diag)
 {
-    const size_t size = round->size;
-    int more = gcb_struct_check_size(size, "gcb_round", diag);
+    int more = need_both(e, round, "the round", diag);
+    size_t size;
 
+    if (more)
+        return more;
+    size = round->size;
+    more = gcb_struct_check_size(size, "gcb_round", diag);
     if (more)
         return more;
     if (!e->begun)
@@ -357,11 +399,16 @@ static bool is_own(const struct gcb_exchange *e, const void *data, size_t length
 int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data, size_t length,
                          struct gcb_diag *diag)
 {
-    const uint32_t all = e->now.kind == GCB_ROUND_REDUCE ? 1 : e->env.workers;
-    int err;
+    int err = need(e, "the exchange", diag);
+    uint32_t all;
 
+    if (!err && length)
+        err = need(data, "what arrived", diag);
+    if (err)
+        return err;
     if (!e->begun || !e->open)
         return wrong_order("no round is open", diag);
+    all = e->now.kind == GCB_ROUND_REDUCE ? 1 : e->env.workers;
     if (from != e->received)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
@@ -490,9 +537,15 @@ void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update)
 /* Both results in one call: what arrived may be a share of the update (powersgd, countsketch). */
 int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
-    const bool both = e->begun && e->in.x && has_memory(e) && !e->ops->settle;
-    int err = both ? make_own(e, diag) : 0;
+    int err = need(e, "the exchange", diag);
+    bool both;
 
+    if (!err && e->env.coder.env.count && !e->env.no_update)
+        err = need(update, "the place for the update", diag);
+    if (err)
+        return err;
+    both = e->begun && e->in.x && has_memory(e) && !e->ops->settle;
+    err = both ? make_own(e, diag) : 0;
     if (!err && !e->unlearnt)
         err = gcb_exchange_conclude(e, update, both ? e->own : NULL, diag);
     if (err)

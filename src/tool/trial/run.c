@@ -134,10 +134,12 @@ static int scan(struct run *r, struct gcb_diag *diag)
 /* A message has infinities or NaNs: ends the run with an error that counts and names all tensors that have them. */
 static int refuse(struct run *r, struct gcb_diag *diag)
 {
-    const int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
-                                       r->config->trial.kernels, NULL, diag);
+    int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
+                                 r->config->trial.kernels, NULL, diag);
 
-    return err ? err : gcb_nonfinite_refuse(&r->scan, diag);
+    if (!err)
+        err = gcb_nonfinite_refuse(&r->scan, diag);
+    return err ? err : gcb_diag_set(diag, GCB_E_IO, "the file changed while it was read");
 }
 
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout)

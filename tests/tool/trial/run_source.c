@@ -18,6 +18,8 @@ const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
 int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag *diag)
 {
     (void)diag;
+    if (s->heals && s->reads == s->heals)
+        s->data[1][5] = 0.0f;
     s->reads++;
     if (s->tensor[i].count)
         memcpy(out, s->data[i], s->tensor[i].count * sizeof(*out));

@@ -26,6 +26,7 @@ struct gcb_source {
     float data[TENSORS][LARGEST];
     size_t reads; /* number of calls of gcb_source_read */
     size_t parts; /* number of calls of gcb_source_read_part */
+    size_t heals; /* reads after which data[1][5] is finite; 0: never */
 };
 
 extern struct gcb_source run_source;

@@ -121,6 +121,19 @@ static void test_error_names_tensors(void **state)
     assert_non_null(strstr(s->diag.text, "step 100 worker 0 small (2 of 120)"));
 }
 
+/* The run ends too if a second look finds only finite values. */
+static void test_error_that_goes_away(void **state)
+{
+    struct run_setup *s = *state;
+
+    run_source.data[1][5] = NAN;
+    run_use(s, "topk");
+    run_source.heals = run_source.reads + 2; /* of the empty tensor, and of this one */
+    assert_int_equal(run_all(s), GCB_E_IO);
+    run_source.heals = 0;
+    assert_non_null(strstr(s->diag.text, "the file changed while it was read"));
+}
+
 static void test_error_is_short(void **state)
 {
     struct run_setup *s = *state;
@@ -388,6 +401,7 @@ int main(void)
         RUN_CASE(test_single_time),
         RUN_CASE(test_error_names_tensors),
         RUN_CASE(test_error_is_short),
+        RUN_CASE(test_error_that_goes_away),
         RUN_CASE(test_skip_leaves_the_step_out),
         RUN_CASE(test_skip_of_everything),
         RUN_CASE(test_zero),
