@@ -16,7 +16,7 @@
  *   - `diag` may be NULL. After a failure it holds a message of one line.
  *   - A tensor is an array of float32, if options.input does not say otherwise. The caller owns all arrays. No object
  *     keeps a pointer to an array after a call, except a sum to its tensor `into` (gcb_sum_open), and an exchange to
- *     its tensor during a step (gcb_exchange_begin).
+ *     its tensor and its update during a step (gcb_exchange_begin, gcb_exchange_sum_into).
  *   - The same input gives the same message on all machines, with any number of threads (docs/format.md). The only
  *     exceptions are an FFT over a whole message, and powersgd, whose products are OpenBLAS's.
  *   - No function prints, exits or reads the environment.
@@ -432,6 +432,14 @@ int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float
                        struct gcb_diag *diag);
 
 /*
+ * After gcb_exchange_begin: names the array (n floats) that gcb_exchange_finish will write, so that messages are added
+ * there when they arrive. It may be x. Returns 1. The step then writes to the array before it ends, also if it fails.
+ * Returns 0 if the collective reads x until the end (all but "allgather"): the array must not be x. GCB_E_INVALID: no step
+ * was begun, or its first round has begun.
+ */
+int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
+
+/*
  * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that sends nothing
  * ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has not received everything, or
  * round->size is impossible. GCB_E_NOMEM: the step cannot go on.
@@ -450,7 +458,7 @@ int gcb_exchange_receive(struct gcb_exchange *exchange, uint32_t from, const voi
                          size_t length, struct gcb_diag *diag);
 
 /*
- * Ends the step: writes the weighted sum to `update` (n floats, not those of x), and the memory learns what arrived of
+ * Ends the step: writes the weighted sum to `update` (n floats; not those of x, unless gcb_exchange_sum_into allowed it), and the memory learns what arrived of
  * this worker's tensor. In a step that sends nothing the update is 0. GCB_E_INVALID: no step was begun, or a round is
  * left. GCB_E_NOMEM: the step has not ended; call this function again with the same array.
  */

@@ -37,7 +37,7 @@ _HOST = (1, 3, 13)  # kDLCPU, kDLCUDAHost, kDLCUDAManaged
 
 class View:
     """The memory of `x` until release(): its address, its bytes and the type of its elements ("f32", "u8", ...)."""
-    __slots__ = ("address", "bytes", "type", "_held")
+    __slots__ = ("address", "bytes", "type", "readonly", "_held")
 
     def __init__(self, x: Any, writable: bool = False) -> None:
         self._held: Any = None
@@ -49,6 +49,7 @@ class View:
         self._held = held
         text = (held.format or b"B").decode().lstrip("@=<")
         self.address, self.bytes, self.type = held.buf or 0, held.len, _FORMATS.get(text, text)
+        self.readonly = bool(held.readonly)
 
     def _take_tensor(self, x: Any) -> None:
         capsule = x.__dlpack__()
@@ -62,7 +63,7 @@ class View:
                 if extent != 1 and stride != step:
                     raise BufferError("the tensor is not contiguous: call .contiguous()")
                 step *= extent
-        self._held = capsule
+        self._held, self.readonly = capsule, False
         self.address = (t.data or 0) + t.offset
         self.bytes = math.prod(shape) * t.bits * t.lanes // 8
         self.type = f"{_CODES.get(t.code, 'type ')}{t.bits}"

@@ -4,7 +4,7 @@ from ctypes import byref
 from typing import Any, List, NamedTuple, Optional, Sequence
 
 from ._arrays import View, new, tensor
-from ._library import MAX_F32, SCATTER, SUM_F32, Round, check, lib
+from ._library import MAX_F32, SCATTER, SUM_F32, Round, check, count, lib, text
 from ._objects import Remembering, options
 
 
@@ -37,16 +37,28 @@ class Exchange(Remembering):
         super().__init__()
         self.spec, self.n, self.workers = spec, n, workers
         self._round = Round()
-        self._x: Any = None
+        self._x: Any = None  # and its view, during a step
+        self._into: Any = None
         self._round_at = byref(self._round)
-        self._open("open", spec.encode(), n, options(threads, shape, seed, path, nonfinite, "f32", source, workers,
+        self._open("open", text("spec", spec), count("n", n), options(threads, shape, seed, path, nonfinite, "f32", source, workers,
                                                      checksum, worker=worker, weights=weights))
 
     def begin(self, step: int, x: Any) -> None:
         """Begins a step with this worker's tensor, which must stay unchanged until finish()."""
         view = tensor(x, self.n)
-        self._call(lib.gcb_exchange_begin, step, view.address)
+        self._x = self._into = None
+        self._call(lib.gcb_exchange_begin, count("step", step), view.address)
         self._x = (x, view)
+
+    def sum_into(self, out: Any) -> bool:
+        """Names the array that finish() will write, before the first round: messages are then added there when they
+        arrive. It may be that of begin(). False if the collective needs the tensor until the end (all but "allgather");
+        then the two must not share memory."""
+        same = self._x and out is self._x[0] and not self._x[1].readonly
+        view = self._x[1] if same else tensor(out, self.n, writable=True)
+        taken = bool(self._call(lib.gcb_exchange_sum_into, view.address))
+        self._into = (out, view) if taken else None
+        return taken
 
     def next(self) -> Optional[Sending]:
         """What to send next; None if no round is left."""
@@ -63,14 +75,20 @@ class Exchange(Remembering):
     def receive(self, worker: int, data: Any) -> None:
         """Hands over what arrived from a worker; in REDUCE the combined values, with worker 0."""
         with View(data) as d:
-            self._call(lib.gcb_exchange_receive, worker, d.address, d.bytes)
+            self._call(lib.gcb_exchange_receive, count("worker", worker, 32), d.address, d.bytes)
 
     def finish(self, out: Optional[Any] = None) -> Any:
-        """Ends the step: writes the weighted sum to `out`, or to a new array, and returns it."""
-        out = new(self.n, out)
-        with tensor(out, self.n, writable=True) as to:
-            self._call(lib.gcb_exchange_finish, to.address)
-        self._x = None
+        """Ends the step: writes the weighted sum to `out`, else to the array of sum_into(), else to a new one, and returns
+        it."""
+        if out is None and self._into:
+            out, to = self._into
+        else:
+            out = new(self.n, out)
+            to = tensor(out, self.n, writable=True)
+            if self.n and self._x and to.address == self._x[1].address and not self._into:
+                raise ValueError("the sum needs another array than the tensor of begin()")
+        self._call(lib.gcb_exchange_finish, to.address)
+        self._x = self._into = None
         return out
 
 

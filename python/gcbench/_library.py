@@ -1,5 +1,6 @@
 """The C library: its structs and functions (src/gcbench.h), and where the library is found."""
 import ctypes
+import operator
 import os
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -86,6 +87,7 @@ _FUNCTIONS: Dict[str, List[Any]] = {  # the result, then the arguments
     "gcb_reduction_combine": [None, c_int, _P, _P, c_size_t],
     "gcb_exchange_open": [c_int, *_OPEN],
     "gcb_exchange_begin": [c_int, _P, c_uint64, _P, _DIAG],
+    "gcb_exchange_sum_into": [c_int, _P, _P, _DIAG],
     "gcb_exchange_next": [c_int, _P, POINTER(Round), _DIAG],
     "gcb_exchange_receive": [c_int, _P, c_uint32, _P, c_size_t, _DIAG],
     "gcb_exchange_finish": [c_int, _P, _P, _DIAG],
@@ -122,6 +124,26 @@ def load(path: Optional[str] = None) -> ctypes.CDLL:
 
 
 lib = load()
+
+
+def text(name: str, value: str) -> bytes:
+    """A string for C, which ends at the first NUL byte."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a {type(value).__name__}, not a str")
+    if "\0" in value:
+        raise ValueError(f"{name} has a NUL character: {value!r}")
+    return value.encode()
+
+
+def count(name: str, value: Any, bits: int = 64) -> int:
+    """An unsigned integer for C. ctypes would take the low bits of another number."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(value).__name__}, not an int") from None
+    if not 0 <= number < 1 << bits:
+        raise ValueError(f"{name}={number} is out of range: 0 to 2^{bits} - 1")
+    return number
 
 
 def check(status: int, diag: Diag) -> int:

@@ -5,7 +5,7 @@ from ctypes import byref, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, NamedTuple, Optional, Sequence
 
 from ._arrays import View, new, tensor
-from ._library import (DTYPES, NONFINITE, Diag, MemoryState, MessageInfo, Options, check, lib)
+from ._library import (DTYPES, NONFINITE, Diag, MemoryState, MessageInfo, Options, check, count, lib, text)
 
 
 def options(threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int = 0, path: str = "",
@@ -16,14 +16,13 @@ def options(threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int =
                                ("source", source or input, DTYPES)):
         if value not in known:
             raise ValueError(f"{name}={value!r}: choose one of {', '.join(known)}")
-    made = Options(threads=threads, seed=seed, path=path.encode(), nonfinite=NONFINITE[nonfinite],
-                   input=DTYPES[input], source=DTYPES[source or input], workers=workers, checksum=int(checksum),
-                   max_elements=max_elements, worker=worker)
-    for name, number in (("seed", seed), ("workers", workers), ("worker", worker), ("max_elements", max_elements)):
-        if getattr(made, name) != number:  # ctypes takes the low bits
-            raise ValueError(f"{name}={number} is out of range")
+    numbers = {name: count(name, value, bits) for name, value, bits in (
+        ("threads", threads, 31), ("seed", seed, 64), ("workers", workers, 32), ("worker", worker, 32),
+        ("max_elements", max_elements, 64))}
+    made = Options(path=text("path", path), nonfinite=NONFINITE[nonfinite], input=DTYPES[input],
+                   source=DTYPES[source or input], checksum=int(checksum), **numbers)
     if shape is not None:
-        made.rank, made.shape = len(shape), (c_uint64 * len(shape))(*shape)
+        made.rank, made.shape = len(shape), (c_uint64 * len(shape))(*[count("shape", extent) for extent in shape])
     if weights is not None:
         if len(weights) != workers:
             raise ValueError(f"{len(weights)} weights for {workers} workers")
@@ -78,11 +77,11 @@ class Remembering(Handle):
 
     def set(self, key: str, value: Any) -> None:
         """Changes a parameter of the method between two steps: set("theta", 0.99). The memory stays."""
-        self._call(getattr(lib, f"gcb_{self._kind}_set"), key.encode(), str(value).encode())
+        self._call(getattr(lib, f"gcb_{self._kind}_set"), text("key", key), text("value", str(value)))
 
     def set_norm(self, norm: float) -> None:
         """Gives the L2 norm of all tensors of this worker for the next step; "clip-norm" then limits this norm."""
-        self._call(getattr(lib, f"gcb_{self._kind}_set_norm"), norm)
+        self._call(getattr(lib, f"gcb_{self._kind}_set_norm"), float(norm))
 
     def save(self) -> Dict[str, Any]:
         """What is kept from step to step, for a checkpoint: the arrays `residual` and `momentum`, `counters`, and
@@ -97,9 +96,11 @@ class Remembering(Handle):
 
     def restore(self, state: Dict[str, Any]) -> None:
         """Puts back what save() gave, into an object of the same method, count and options."""
-        kept = state["kept"]
+        kept, counters = state["kept"], [count("counter", number) for number in state["counters"]]
+        if len(counters) != 8:
+            raise ValueError(f"the state has {len(counters)} counters, not 8")
         with tensor(state["residual"], self.n) as r, tensor(state["momentum"], self.n) as m, View(kept) as k:
-            view = MemoryState(residual=r.address, momentum=m.address, counters=(c_uint64 * 8)(*state["counters"]),
+            view = MemoryState(residual=r.address, momentum=m.address, counters=(c_uint64 * 8)(*counters),
                                kept=k.address if len(kept) else None, kept_bytes=len(kept))
             self._call(getattr(lib, f"gcb_{self._kind}_restore"), byref(view))
 
@@ -127,8 +128,8 @@ class Encoder(Remembering):
         self.spec, self.n, self._input = spec, n, input
         self._length, self._room = c_size_t(), b""
         self._length_at = byref(self._length)
-        self._open("open", spec.encode(), n, options(threads, shape, seed, path, nonfinite, input, source, workers,
-                                                     checksum))
+        self._open("open", text("spec", spec), count("n", n), options(threads, shape, seed, path, nonfinite, input,
+                                                                      source, workers, checksum))
         self._resize()
 
     def _resize(self) -> None:
@@ -152,14 +153,17 @@ class Encoder(Remembering):
         with self._lock, tensor(x, self.n, self._input) as data:
             if self._own is None:
                 self._own = ctypes.create_string_buffer(self.bound)
-            self._call(lib.gcb_encode, step, worker, data.address, self._own, self.bound, self._length_at)
+            self._encode(step, worker, data, self._own, self.bound)
             return ctypes.string_at(self._own, self._length.value)
 
     def encode_into(self, x: Any, out: Any, step: int = 0, worker: int = 0) -> int:
         """Writes the message of x to `out`, which should have room for `bound` bytes, and returns its length."""
         with self._lock, tensor(x, self.n, self._input) as data, View(out, True) as to:
-            self._call(lib.gcb_encode, step, worker, data.address, to.address, to.bytes, self._length_at)
+            self._encode(step, worker, data, to.address, to.bytes)
             return self._length.value
+
+    def _encode(self, step: int, worker: int, x: View, to: Any, room: int) -> None:
+        self._call(lib.gcb_encode, count("step", step), count("worker", worker, 32), x.address, to, room, self._length_at)
 
 
 class Decoder(Handle):
@@ -169,7 +173,7 @@ class Decoder(Handle):
 
     def __init__(self, spec: str, n: int, *, threads: int = 0, shape: Optional[Sequence[int]] = None) -> None:
         super().__init__()
-        self._open("open", spec.encode(), n, options(threads, shape))
+        self._open("open", text("spec", spec), count("n", n), options(threads, shape))
         self.n = n
 
     @classmethod
@@ -201,7 +205,7 @@ class Sum(Handle):
         super().__init__()
         self.n, self.into = n, into
         self._view = tensor(into, n, writable=True) if into is not None else None
-        self._open("open", spec.encode(), n, self._view and self._view.address, options(threads))
+        self._open("open", text("spec", spec), count("n", n), self._view and self._view.address, options(threads))
 
     @classmethod
     def like(cls, message: Any, *, into: Optional[Any] = None, threads: int = 0, max_elements: int = 0) -> "Sum":
@@ -218,7 +222,7 @@ class Sum(Handle):
     def add(self, message: Any, weight: float = 1.0) -> None:
         """Adds `weight` times the tensor of a message. After a failure the sum is as before."""
         with View(message) as m:
-            self._call(lib.gcb_sum_add, m.address, m.bytes, weight)
+            self._call(lib.gcb_sum_add, m.address, m.bytes, float(weight))
 
     def finish(self, out: Optional[Any] = None) -> Any:
         """Writes the sum to `out`, else to `into`, else to a new array, and returns it. A new sum begins at zero."""

@@ -7,11 +7,11 @@
 Nothing else in the training loop changes. docs/training.md says what to choose, and which traps there are.
 """
 import fnmatch
+import itertools
 import math
 import queue
 import re
 import threading
-import time
 import weakref
 from collections import deque
 from datetime import timedelta
@@ -22,19 +22,26 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from ._exchange import Exchange
-from ._transport import Transport
+from ._transport import Stopwatch, Transport
 
 __all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
 
 Policy = Union[None, Mapping[str, str], Callable[[str, torch.nn.Parameter], Optional[str]]]
 Schedule = Callable[[int], float]
+_numbers = itertools.count()
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def _named(name: str, schedule: Schedule) -> Schedule:
+    """`name` is the field theta_schedule of rows."""
+    schedule.name = name  # type: ignore[attr-defined]
+    return schedule
 
 
 def stepwise(values: Mapping[int, float]) -> Schedule:
     """A value from each given step on: stepwise({0: 0.75, 500: 0.99})."""
     points = sorted(values.items())
-    return lambda step: [value for first, value in points if first <= max(step, points[0][0])][-1]
+    return _named("stepwise", lambda step: [value for first, value in points if first <= max(step, points[0][0])][-1])
 
 
 def warm_up(theta: float, steps: int, stages: int = 4) -> Schedule:
@@ -42,14 +49,19 @@ def warm_up(theta: float, steps: int, stages: int = 4) -> Schedule:
     def at(step: int) -> float:
         stage = min(stages, step * stages // steps + 1) if step < steps else stages + 1
         return theta if stage > stages else round(1 - 0.25 * ((1 - theta) / 0.25) ** ((stage - 1) / stages), 6)
-    return at
+    return _named("warm-up", at)
 
 
 def root_of_lr(optimizer: torch.optim.Optimizer, theta: float) -> Schedule:
     """theta times the square root of the learning rate's share of its first value (theta * theta = L * lr), rounded to 3
     digits."""
     first = float(optimizer.param_groups[0].get("initial_lr", optimizer.param_groups[0]["lr"]))
-    return lambda step: min(0.9999, round(theta * math.sqrt(float(optimizer.param_groups[0]["lr"]) / first), 3))
+    return _named("sqrt-lr", lambda step: min(0.9999, round(theta * math.sqrt(
+        float(optimizer.param_groups[0]["lr"]) / first), 3)))
+
+
+class _Disagreement(ValueError):
+    """All ranks find it, each for itself."""
 
 
 class _Piece(NamedTuple):
@@ -70,6 +82,7 @@ class _Job(NamedTuple):
     """A bucket that waits to be exchanged."""
     step: int
     values: Dict[str, float]  # of the schedule, and the "scale" of the gradients
+    failure: Optional[Exception]  # why this worker has no values
     pieces: List[_Piece]
     buffer: torch.Tensor
     last: bool
@@ -107,6 +120,7 @@ class Compression:
         self.steps: Deque[Dict[str, float]] = deque(maxlen=1000)
         self._per, self._policy, self._schedule = per, policy, dict(schedule or {})
         self._scaler, self._scale, self._values = scaler, 1.0, {"scale": 1.0}
+        self._failure: Optional[Exception] = None
         self._options: Dict[str, Any] = {"threads": threads, "seed": seed, "nonfinite": "raw"}
         self._names = {id(p): name for name, p in model.module.named_parameters()}
         self._parameters = dict(model.module.named_parameters())
@@ -118,7 +132,9 @@ class Compression:
         self._first = 0
         self._scratch = torch.empty(0)
         self._error: Optional[BaseException] = None
+        self._note = f"gcbench/failed/{next(_numbers)}"  # the same on all ranks
         self._now: Dict[str, float] = {}
+        self._watch = Stopwatch()
         self._check_settings()
         self._jobs: Optional[queue.SimpleQueue] = queue.SimpleQueue() if overlap else None
         if self._jobs is not None:
@@ -132,7 +148,7 @@ class Compression:
         """A wrong method, or another one on another rank, fails here and on all ranks: in the backward pass ranks whose
         rounds differ would wait for each other, or read each other's bytes."""
         mine: Dict[str, Any] = {"start": self.start, "per": self._per, "seed": self._options["seed"],
-                                "schedule": sorted(self._schedule)}
+                                "schedule": sorted(self._schedule), "scaler": self._scaler is not None}
         failed: Optional[Exception] = None
         try:
             specs = {name: self._spec_of(name) for name in self._parameters}
@@ -187,38 +203,65 @@ class Compression:
         """What the hook does: queues a bucket, or exchanges it."""
         if bucket.index() == 0:
             self.step += 1
-            self._values = {key: at(self.step) for key, at in self._schedule.items()}
-            self._values["scale"] = float(self._scaler.get_scale()) if self._scaler is not None else 1.0
+            self._failure = None
+            try:
+                self._values = self._ask_schedule()
+            except Exception as error:  # of this worker only: the others must hear of it
+                self._failure = error
         buffer = bucket.buffer()
         if buffer.dtype not in _FLOATS or buffer.device.type != "cpu":
             raise TypeError(f"the gradients are {buffer.dtype} on {buffer.device}: only float32, float16 and bfloat16 on "
                             "the CPU are supported")
         pieces = [_Piece(self._names[id(p)], g.view(-1)) for p, g in zip(bucket.parameters(), bucket.gradients())]
         future: torch.futures.Future = torch.futures.Future()
-        job = _Job(self.step, self._values, pieces, buffer, bucket.is_last(), future)
+        job = _Job(self.step, self._values, self._failure, pieces, buffer, bucket.is_last(), future)
         if self._jobs is not None:
             self._jobs.put((self, job))
         else:
             self._do(job)
         return future.then(_result)
 
+    def _ask_schedule(self) -> Dict[str, float]:
+        values = {key: at(self.step) for key, at in self._schedule.items()}
+        values["scale"] = self._scaler.get_scale() if self._scaler is not None else 1.0
+        for key, value in values.items():
+            if not isinstance(value, (int, float)):
+                raise TypeError(f"the schedule of {key} gives {value!r} in step {self.step}, which is not a number")
+        return values
+
+    def _compare_values(self, job: _Job) -> None:
+        """Workers with other parameters would wait for each other, or read each other's bytes."""
+        if not self._schedule and self._scaler is None:
+            return
+        rows = self._transport.all_gather(torch.tensor(list(job.values.values()), dtype=torch.float64)).tolist()
+        for rank, theirs in enumerate(rows):
+            for key, first, value in zip(job.values, rows[0], theirs):
+                if value != first:
+                    raise _Disagreement(f"all ranks need the same schedule: in step {job.step} the {key} is {first:g} on "
+                                     f"rank 0, and {value:g} on rank {rank}")
+
     def _do(self, job: _Job) -> None:
         try:
             if self._error is not None:
                 raise RuntimeError(f"the exchange ended earlier: {self._error}")
+            if job.failure is not None:
+                raise job.failure
             self._exchange_bucket(job)
+            return
         except BaseException as error:  # every waiting backward pass must end
             message = self._fail(error)
-            for waiting in {id(one): one for one in [*self._waiting, job]}.values():
-                if not waiting.future.done():
-                    waiting.future.set_result(message)
-            self._waiting = []
+        # Only now: an error that is raised in the block above keeps the first one, and this one the open connections.
+        for waiting in {id(one): one for one in [*self._waiting, job]}.values():
+            if not waiting.future.done():
+                waiting.future.set_result(message)
+        self._waiting = []
 
     def _exchange_bucket(self, job: _Job) -> None:
         if not self._now or self._now["step"] != job.step:
             self._waiting = []
-            self._now = dict(step=job.step, bytes=0, dense_bytes=0, encode_seconds=0.0, exchange_seconds=0.0,
-                             sum_seconds=0.0, copy_seconds=0.0)
+            self._now = self._watch.phases = dict(step=job.step, bytes=0, dense_bytes=0, encode_seconds=0.0,
+                                                  exchange_seconds=0.0, sum_seconds=0.0, copy_seconds=0.0)
+            self._compare_values(job)
         self._now["dense_bytes"] += job.buffer.numel() * job.buffer.element_size()
         done = self._plain(job) if job.step < self.start else self._compressed(job)
         if job.last:
@@ -267,46 +310,45 @@ class Compression:
 
     def _exchange(self, group: _Group, job: _Job, jobs: List[_Job]) -> None:
         """Replaces the gradients of a group by the workers' mean."""
-        clock, now, n = time.perf_counter, self._now, group.exchange.n
-        begin = clock()
+        exchange, watch, n = group.exchange, self._watch, group.exchange.n
+        watch.start()
         for key, value in job.values.items():
             if key != "scale" and group.spec == self.spec and group.set.get(key) != value:
-                group.exchange.set(key, value)
+                exchange.set(key, value)
                 group.set[key] = value
         pieces = {piece.name: piece.flat for one in jobs for piece in one.pieces}
         flats = [pieces[name] for name in group.names]
-        if self._scratch.numel() < n:
-            self._scratch = torch.empty(n)
-        whole = jobs[0].buffer if len(jobs) == 1 and tuple(pieces) == group.names else None
-        x = whole if whole is not None else flats[0] if len(flats) == 1 else torch.cat(flats)
+        whole = jobs[0].buffer if len(jobs) == 1 and tuple(pieces) == group.names else flats[0] if len(flats) == 1 else None
+        x = torch.cat(flats) if whole is None else whole
         x = x if x.dtype is torch.float32 else x.float()
-        copied = clock()
-        now["copy_seconds"] += copied - begin
-        group.exchange.begin(job.step, x)
+        watch.lap("copy_seconds")
+        exchange.begin(job.step, x)
+        update = x
+        if not exchange.sum_into(x):
+            if self._scratch.numel() < n:
+                self._scratch = torch.empty(n)
+            update = self._scratch[:n]
         number = 0
         while True:
-            sending = group.exchange.next()
-            encoded = clock()
-            now["encode_seconds"] += encoded - copied
+            sending = exchange.next()
+            watch.lap("encode_seconds")
             if sending is None:
                 break
-            now["bytes"] += len(sending.data)
-            arrived = self._transport.move(sending, (group.names, number))
-            moved = clock()
-            now["exchange_seconds"] += moved - encoded
+            self._now["bytes"] += len(sending.data)
+            arrived = self._transport.move(sending, (group.names, number), watch)
+            watch.lap("exchange_seconds")
             for worker, data in enumerate(arrived):
-                group.exchange.receive(worker, data)
-            copied, number = clock(), number + 1
-            now["sum_seconds"] += copied - moved
-        update = group.exchange.finish(self._scratch[:n])
-        ended = clock()
-        now["sum_seconds"] += ended - encoded
-        if whole is not None:
-            whole.copy_(update)
-        else:
+                exchange.receive(worker, data)
+            watch.lap("sum_seconds")
+            number += 1
+        exchange.finish(update)
+        watch.lap("sum_seconds")
+        if whole is None:
             for flat, part in zip(flats, update.split([flat.numel() for flat in flats])):
                 flat.copy_(part)
-        now["copy_seconds"] += clock() - ended
+        elif update is not whole:
+            whole.copy_(update)
+        watch.lap("copy_seconds")
 
     def _rescale(self, factor: float) -> None:
         for group in self._groups.values():
@@ -321,18 +363,19 @@ class Compression:
         """Ends the exchange on all workers: leaves a note for them, and closes the connections."""
         if self._error is not None:
             return RuntimeError(str(error))
-        transport, text = self._transport, f"{type(error).__name__}: {error}"
-        store = _store()
+        transport, store = self._transport, _store()
         if isinstance(error, RuntimeError) and re.search("gloo|onnection|imed ?out|ocket", str(error)):
             try:  # another worker may have failed first, and said why
-                store.wait(["gcbench/failed"], timedelta(seconds=1))
-                text = store.get("gcbench/failed").decode()
+                store.wait([self._note], timedelta(seconds=1))
+                text = store.get(self._note).decode()
             except Exception:
                 text = f"rank {transport.rank} lost another worker, which has ended or does not answer: {error}"
         else:
-            text = f"rank {transport.rank} failed: {text}"
+            text = f"rank {transport.rank} failed: {type(error).__name__}: {error}"
+            if isinstance(error, _Disagreement):
+                text = str(error)
             try:
-                store.set("gcbench/failed", text)
+                store.set(self._note, text)
             except Exception:
                 pass  # the others then see only that the connection was closed
         self._error = RuntimeError(f"gcbench: {text}")
@@ -363,7 +406,7 @@ class Compression:
                 kept = torch.frombuffer(bytearray(state["kept"]), dtype=torch.uint8)
             groups.append({"names": list(names), "spec": group.spec, "counters": state["counters"], "kept": kept})
         return {"step": self.step, "scale": self._scale, "worker": self._transport.rank, "workers": self._transport.world,
-                "wire_bytes": self._transport.wire_bytes, "link_bytes": self._transport.link_bytes, "parameters": parameters, "groups": groups}
+                "totals": self._totals(), "parameters": parameters, "groups": groups}
 
     def load_state_dict(self, state: Union[Dict[str, Any], Sequence[Dict[str, Any]]]) -> None:
         """Puts back what state_dict() gave, before the first backward pass: this worker's own, and the training goes on
@@ -392,7 +435,8 @@ class Compression:
         if unknown:
             raise ValueError(f"the model has no parameter {min(unknown)}")
         self.step, self._scale = own["step"], own["scale"]
-        self._transport.wire_bytes, self._transport.link_bytes = own["wire_bytes"], own["link_bytes"]
+        self._transport.totals = dict(own["totals"])
+        self._watch.coding_seconds = self._transport.totals.pop("coding_seconds")
         self._order = [tuple(group["names"]) for group in own["groups"]]
         self._groups, self._saved = {}, {"parameters": parameters, "groups": kept}
 
@@ -407,14 +451,20 @@ class Compression:
             raise ValueError(f"the state of {group.names[0]} is of {rest['spec']}, not {group.spec}")
         group.exchange.restore({**state, "counters": rest.get("counters", [0] * 8), "kept": rest.get("kept", b"")})
 
+    def _totals(self) -> Dict[str, float]:
+        return {**self._transport.totals, "coding_seconds": self._watch.coding_seconds}
+
     def row(self, network: str, quality: float, *, seed: int = 1, label: Optional[str] = None,
             **more: Any) -> Dict[str, Any]:
-        """A row `training` (docs/rows.md) with the bytes of this worker so far. Write it as a line of json: `gcbench plot`
-        and `gcbench report` draw it. `quality` is in per cent; `more` are other fields of the row."""
+        """A row `training` (docs/rows.md) with the totals so far. Write it as a line of json: `gcbench plot` and `gcbench
+        report` draw it. `quality` is in per cent; `more` are the fields that only you know: loss, test_loss, epoch,
+        lr_factor, compute_seconds."""
+        theta = self._schedule.get("theta")
         return {"record": "training", "schema": 1, "network": network, "label": label or self.spec,
-                "method": self.spec.partition(":")[0], "spec": self.spec, "workers": self._transport.world, "seed": seed,
-                "status": "ok", "step": self.step + 1, "quality": quality, "wire_bytes": self._transport.wire_bytes,
-                "link_bytes": self._transport.link_bytes, **more}
+                "method": self.spec.partition(":")[0], "spec": self.spec,
+                "theta_schedule": getattr(theta, "name", "other") if theta else "constant", "inner_steps": 1,
+                "workers": self._transport.world, "seed": seed, "status": "ok", "step": self.step + 1, "quality": quality,
+                **self._totals(), **more}
 
     def residual_norm(self) -> float:
         """The L2 norm of what this worker has not sent yet. It copies all residuals: do not ask in every step."""

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +21,11 @@ import gcbench.torch
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "api"))
+sys.path.insert(0, str(HERE))
 from check_exchange import cumulative_errors  # noqa: E402
+sys.path.insert(0, str(HERE.parents[1] / "datasets" / "recipes"))
+from _party import Party  # noqa: E402
+from torch_ranks import SPECS  # noqa: E402
 
 COMMAND = Path(os.environ["GCBENCH_LIBRARY"]).parents[1] / "cli" / "gcbench"
 
@@ -30,18 +35,35 @@ COMMAND = Path(os.environ["GCBENCH_LIBRARY"]).parents[1] / "cli" / "gcbench"
 OTHERWISE = {"dgc", "redsync", "sbc:delay=3,momentum=0.5", "topk:theta=0.95,memory=gmc,momentum=0.9", "fp16"}
 
 
-def run(scenarios, world, folder, dead=()):
-    """Runs the ranks. Returns what each printed; those that are not dead must end with success."""
-    ranks = [subprocess.Popen([sys.executable, HERE / "torch_ranks.py", scenarios, str(rank), str(world), str(folder)],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(world)]
-    try:
-        said = [rank.communicate(timeout=200)[0] for rank in ranks]
-    finally:
-        for rank in ranks:
-            rank.kill()
-    for number, rank in enumerate(ranks):
-        assert number in dead or rank.returncode == 0, f"rank {number}: {said[number]}"
-    return said
+TWO = ["resume", "other_workers", "nan", "accumulate", "settings", "narrow", "scaled", "others"]
+FOUR = ["failing", "no_schedule", "other_schedule", "killed"]  # the last one: afterwards rank 1 is dead
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """said(2) runs all scenarios with two ranks, once, and returns their folder and what each rank printed."""
+    done = {}
+
+    def run(world):
+        folder = tmp_path_factory.mktemp(f"ranks{world}")
+        scenarios = ",".join(["all_methods", *(TWO if world == 2 else FOUR)])
+        ranks = [subprocess.Popen([sys.executable, HERE / "torch_ranks.py", scenarios, str(rank), str(world), str(folder)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(world)]
+        try:
+            texts = [rank.communicate(timeout=250)[0] for rank in ranks]
+        finally:
+            for rank in ranks:
+                rank.kill()
+        for number, rank in enumerate(ranks):
+            dead = world == 4 and number == 1
+            assert rank.returncode == (-signal.SIGKILL if dead else 0), f"rank {number}: {texts[number]}"
+        return folder, texts
+
+    def ask(world):
+        if world not in done:
+            done[world] = run(world)
+        return done[world]
+    return ask
 
 
 def equal_to_replay(spec, number, world, folder):
@@ -66,39 +88,63 @@ def equal_to_replay(spec, number, world, folder):
 
 
 @pytest.mark.parametrize("world", [2, 4])
-def test_ranks_are_equal_and_as_replay_says(world, tmp_path):
-    from torch_ranks import SPECS
-    said = run("all_methods", world, tmp_path)
-    assert all(text.count("ok: ranks equal") == len(SPECS) for text in said)
+def test_ranks_are_equal_and_as_replay_says(world, said):
+    folder, texts = said(world)
+    assert all(text.count("ok: ranks equal") == len(SPECS) for text in texts)
     wrong = []
     assert OTHERWISE < set(SPECS)
     for number, spec in enumerate(SPECS):
         if spec in OTHERWISE:
             continue
         try:
-            equal_to_replay(spec, number, world, tmp_path)
+            equal_to_replay(spec, number, world, folder)
         except AssertionError as error:
             wrong.append(str(error).splitlines()[0])
     assert not wrong, "\n".join(wrong)
 
 
-def test_training_goes_on(tmp_path):
-    scenarios = ["resume", "other_workers", "nan", "accumulate", "settings", "narrow", "scaled", "others"]
-    for text in run(",".join(scenarios), 2, tmp_path):
-        assert text.count("ok: ") == 5 + len(scenarios), text
-    rows = gcbench.read(tmp_path / "training.json", record="training")
-    assert [row["step"] for row in rows] == [8, 9]
+@pytest.mark.parametrize("world", [2, 4])
+def test_logical_workers_send_the_same(world, said):
+    """The workers of datasets/recipes get the ranks' gradients: they count the same bytes, and get the same updates."""
+    folder = said(world)[0]
+    for number, spec in enumerate(SPECS):
+        kept = [np.load(folder / f"{number}_{rank}.npz") for rank in range(world)]
+        totals = np.zeros(3)
+        for key in kept[0]:
+            if not key.startswith("shape/"):
+                continue
+            name = key.partition("/")[2]
+            party = Party(spec, [(name, tuple(kept[0][key]))], world, seed=1)
+            for step in range(2, 7):
+                x = [one[f"{name}/{step}"][0] for one in kept]
+                assert np.array_equal(party.step(step, np.stack(x)), kept[0][f"{name}/{step}"][1]), (spec, name, step)
+            totals += [party.wire_bytes, party.link_bytes, party.latency_steps]
+        for rank in kept:
+            np.testing.assert_allclose(rank["totals"][:3], totals, rtol=1e-12, err_msg=spec)
+            assert 0 < rank["totals"][3] < 1  # coding_seconds
+
+
+def test_training_goes_on(said):
+    folder, texts = said(2)
+    for text in texts:
+        assert text.count("ok: ") == len(SPECS) + 5 + len(TWO), text
+    rows = gcbench.read(folder / "training0.json", record="training")
+    assert [row["step"] for row in rows] == [8, 9] and rows[0]["theta_schedule"] == "stepwise"
+    documented = (HERE.parents[1] / "docs" / "rows.md").read_text(encoding="utf-8").partition("<!-- fields: training -->")[2]
+    fields = re.findall(r"^\| `(\w+)` \|", documented.partition("<!-- end")[0], re.M)
+    assert set(rows[0]) - {"record", "schema"} < set(fields) and 0 < rows[0]["coding_seconds"] < rows[1]["coding_seconds"] < 1
     if shutil.which("gnuplot"):
-        subprocess.run([COMMAND, "plot", tmp_path / "training.json", "--only", "accuracy-steps,accuracy-bytes", "-o",
-                        tmp_path / "plots"], check=True)
-        assert len(list((tmp_path / "plots").glob("*.png"))) == 2
+        subprocess.run([COMMAND, "plot", folder / "training0.json", "--only", "accuracy-steps,accuracy-bytes", "-o",
+                        folder / "plots"], check=True)
+        assert len(list((folder / "plots").glob("*.png"))) == 2
 
 
-@pytest.mark.parametrize("scenario", ["killed", "failing"])
-def test_one_failure_ends_all(scenario, tmp_path):
-    said = run(scenario, 4, tmp_path, dead=(1,))
-    for rank in (0, 2, 3):
-        assert "ok: " in said[rank] and "too late" not in said[rank], said[rank]
+@pytest.mark.parametrize("scenario,times", [("failing", 1), ("no_schedule", 1), ("other_schedule", 3), ("killed", 1)])
+def test_one_failure_ends_all(scenario, times, said):
+    texts = said(4)[1]
+    for rank in range(4):
+        if (rank, scenario) != (1, "killed"):
+            assert texts[rank].count(f"ok: {scenario}: ") == times, texts[rank]
 
 
 def test_the_readme_example_trains(tmp_path):

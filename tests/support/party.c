@@ -32,6 +32,7 @@ void party_open(struct party *p, const char *spec, uint64_t n, const struct part
     memset(p, 0, sizeof(*p));
     p->workers = o->workers ? o->workers : 2;
     p->n = n;
+    p->in_place = o->in_place;
     p->local = (struct gcb_local){.workers = p->workers, .observe = observe, .ctx = p};
     assert_true(p->workers <= PARTY_MOST);
     for (unsigned w = 0; w < p->workers; w++) {
@@ -72,17 +73,24 @@ void party_fill(struct party *p, uint64_t seed, float common)
 void party_step(struct party *p, uint64_t step)
 {
     struct gcb_diag diag = {.text = ""};
+    float *update[PARTY_MOST];
 
     p->rounds = 0;
-    for (unsigned w = 0; w < p->workers; w++)
+    for (unsigned w = 0; w < p->workers; w++) {
+        update[w] = p->update[w];
         if (gcb_exchange_begin(p->e[w], step, p->x[w], &diag))
             fail_msg("begin: %s", diag.text);
+        if (p->in_place && gcb_exchange_sum_into(p->e[w], p->x[w], &diag))
+            update[w] = p->x[w];
+    }
     if (gcb_local_run(&p->local, p->e, &diag))
         fail_msg("round %u: %s", p->rounds, diag.text);
     for (unsigned w = 0; w < p->workers; w++) {
-        if (gcb_exchange_conclude(p->e[w], p->update[w], p->own[w], &diag) ||
+        if (gcb_exchange_conclude(p->e[w], update[w], p->own[w], &diag) ||
             gcb_exchange_learn(p->e[w], p->own[w], &diag))
             fail_msg("conclude: %s", diag.text);
+        if (update[w] != p->update[w])
+            memcpy(p->update[w], update[w], p->n * sizeof(float));
         assert_memory_equal(p->update[w], p->update[0], p->n * sizeof(float));
     }
 }

@@ -16,6 +16,7 @@ struct party_options {
     const uint64_t *shape;
     unsigned rank;
     enum gcb_nonfinite nonfinite;
+    bool in_place; /* the update replaces the worker's tensor, if the collective allows it */
 };
 
 struct party {
@@ -25,6 +26,7 @@ struct party {
     float *own[PARTY_MOST];    /* what arrived of each worker's tensor */
     unsigned workers;
     uint64_t n;
+    bool in_place;
     struct gcb_local local;
     /* of the last step */
     unsigned rounds;

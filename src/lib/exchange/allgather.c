@@ -68,13 +68,24 @@ static int allgather_begin(void *state, const struct gcb_contribution *in, struc
 
     s->message.len = 0;
     s->message.failed = false;
-    err = in->raw ? gcb_coder_encode_raw(s->coder, &x, &s->message, diag)
-                  : gcb_coder_encode_finite(s->coder, &in->at, &x, &s->message, diag);
+    if (in->raw)
+        err = gcb_coder_encode_raw(s->coder, &x, &s->message, diag);
+    else
+        err = (in->unchecked ? gcb_coder_encode : gcb_coder_encode_finite)(s->coder, &in->at, &x,
+                                                                           &s->message, diag);
     if (!err)
         gcb_message_seal(s->message.data, s->message.len, 0);
     if (!err && s->sum)
-        gcb_sum_clear(s->sum);
+        gcb_sum_set_into(s->sum, NULL);
     return err;
+}
+
+static void allgather_sum_into(void *state, float *update)
+{
+    struct allgather *s = state;
+
+    if (s->sum)
+        gcb_sum_set_into(s->sum, update);
 }
 
 static int allgather_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)
@@ -136,9 +147,11 @@ static bool allgather_conserves(const void *state)
 
 const struct gcb_collective_ops gcb_collective_allgather = {
     .name = "allgather",
+    .checks = true,
     .create = allgather_create,
     .destroy = allgather_destroy,
     .begin = allgather_begin,
+    .sum_into = allgather_sum_into,
     .send = allgather_send,
     .receive = allgather_receive,
     .conclude = allgather_conclude,

@@ -27,10 +27,12 @@ struct gcb_contribution {
     struct gcb_step at;
     const float *x; /* env.coder.env.count floats */
     bool raw; /* x has an infinity or NaN: all workers must get an update with infinities or NaNs */
+    bool unchecked; /* nobody has looked for infinities and NaNs yet; `raw` is false */
 };
 
 struct gcb_collective_ops {
     const char *name;
+    bool checks; /* begin takes unchecked tensors, which spares a pass over them */
     /* Rounds of most steps; 0: it depends on the number of workers. NULL: one round. */
     unsigned (*rounds)(const struct gcb_method *method);
     /* Makes a state. May fail in any way that gcb_coder_create may. */
@@ -41,6 +43,9 @@ struct gcb_collective_ops {
     bool (*change)(void *state, const struct gcb_method *method);
     /* Begins a step. May end a step that was not concluded. */
     int (*begin)(void *state, const struct gcb_contribution *in, struct gcb_diag *diag);
+    /* Before the first round: names the array of the update, which then is the accumulator. It may be the tensor of this
+     * step. NULL: the collective reads the tensor until the end. */
+    void (*sum_into)(void *state, float *update);
     /* Fills what to send in a round and returns 1, or returns 0 after the last round. All workers have the same
      * rounds. `out` is zeroed before. */
     int (*send)(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag);

@@ -326,7 +326,8 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
     if (e->lacks_update)
         return wrong_order("memory=gmc needs the update of the last step", diag);
     e->in = (struct gcb_contribution){.at = {.step = step, .worker = e->env.worker}};
-    e->in.raw = !is_finite(e, x);
+    e->in.unchecked = e->ops->checks && !has_memory(e);
+    e->in.raw = !e->in.unchecked && !is_finite(e, x);
     if (e->in.raw && e->env.coder.nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE,
                             "the tensor, or its sum with the memory, has an infinity or NaN");
@@ -341,6 +342,17 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
         err = e->ops->begin(e->state, &e->in, diag);
     e->begun = !err;
     return err;
+}
+
+int gcb_exchange_sum_into(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
+{
+    if (!e->begun || e->open || e->round)
+        return wrong_order("the array of the sum must be named before the first round", diag);
+    if (!e->ops->sum_into)
+        return 0;
+    if (e->in.x)
+        e->ops->sum_into(e->state, update);
+    return 1;
 }
 
 const float *gcb_exchange_input(const struct gcb_exchange *e)

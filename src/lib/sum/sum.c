@@ -249,6 +249,18 @@ int gcb_sum_finish(struct gcb_sum *s, float *x, struct gcb_diag *diag)
     return err;
 }
 
+void gcb_sum_set_into(struct gcb_sum *s, float *into)
+{
+    const bool owned = s->elements != s->into;
+
+    if (owned && into)
+        gcb_free(s->elements);
+    if (!owned || into)
+        s->elements = into;
+    s->into = into;
+    gcb_sum_clear(s);
+}
+
 void gcb_sum_clear(struct gcb_sum *s)
 {
     s->canvas_begun = s->elements_begun = false;

@@ -59,14 +59,16 @@ static void hand_over(struct party *p, struct party *q, unsigned w)
     assert_int_equal(gcb_exchange_restore(q->e[w], &s.view, NULL), 0);
 }
 
-/* Runs six steps. Another party takes the state after step `at` and must get the same updates from there on. */
+/* Runs six steps. Another party takes the state after step `at` and must get the same updates from there on. It also writes
+ * them over the tensors, which must not change them. */
 static void resume(const char *spec, uint64_t at)
 {
     static const uint64_t shape[] = {60, N / 60};
-    const struct party_options o = {.workers = 3, .shape = shape, .rank = 2};
+    struct party_options o = {.workers = 3, .shape = shape, .rank = 2};
     struct party p, q;
 
     party_open(&p, spec, N, &o);
+    o.in_place = true;
     party_open(&q, spec, N, &o);
     step_of(&q, 9); /* which restoring undoes */
     for (uint64_t step = 0; step < 6; step++) {
@@ -84,6 +86,42 @@ static void resume(const char *spec, uint64_t at)
     }
     party_close(&p);
     party_close(&q);
+}
+
+/* A raw tensor among others, with one sum in place; and the order of calls. */
+static void a_sum_in_place(void **state)
+{
+    struct party_options o = {.workers = 3, .nonfinite = GCB_NONFINITE_RAW};
+    struct party p, q;
+
+    (void)state;
+    party_open(&p, "fft:theta=0.9", N, &o);
+    o.in_place = true;
+    party_open(&q, "fft:theta=0.9", N, &o);
+    for (uint64_t step = 0; step < 4; step++) {
+        party_fill(&p, step + 1, 1.0f);
+        party_fill(&q, step + 1, 1.0f);
+        q.in_place = step != 2; /* the array of the step before must not be used again */
+        if (step == 1 || step == 2)
+            p.x[1][5] = q.x[1][5] = INFINITY;
+        party_step(&p, step);
+        party_step(&q, step);
+        assert_memory_equal(q.update[0], p.update[0], N * sizeof(float));
+        if (!q.in_place)
+            assert_memory_equal(q.x[0], p.x[0], N * sizeof(float));
+    }
+    assert_int_equal(gcb_exchange_sum_into(p.e[0], p.x[0], NULL),
+                     GCB_E_INVALID); /* no step was begun */
+    assert_int_equal(gcb_exchange_begin(p.e[0], 4, p.x[0], NULL), 0);
+    assert_int_equal(
+        gcb_exchange_next(p.e[0], &(struct gcb_round){.size = sizeof(struct gcb_round)}, NULL), 1);
+    assert_int_equal(gcb_exchange_sum_into(p.e[0], p.x[0], NULL), GCB_E_INVALID);
+    party_close(&p);
+    party_close(&q);
+    party_open(&p, "identity:collective=allreduce", N, NULL);
+    assert_int_equal(gcb_exchange_begin(p.e[0], 0, p.x[0], NULL), 0);
+    assert_int_equal(gcb_exchange_sum_into(p.e[0], p.x[0], NULL), 0);
+    party_close(&p);
 }
 
 /* Every method with every collective and every memory that they can have. */
@@ -364,6 +402,7 @@ static void a_nan_keeps_the_workers_in_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_in_place),
         cmocka_unit_test(a_restored_exchange_goes_on),
         cmocka_unit_test(workers_may_begin_anew_together),
         cmocka_unit_test(kept_bytes_may_be_hostile),
