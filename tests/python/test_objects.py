@@ -162,11 +162,88 @@ def test_bytes_to_send_keep_their_exchange_alive():
 
 
 def test_numbers_that_do_not_fit_are_refused():
-    for wrong in ({"workers": 2**32 + 2}, {"workers": -1}, {"worker": 2**32}, {"seed": -1}):
-        with pytest.raises(ValueError, match="out of range"):
-            gcbench.Exchange("topk", N, **{"worker": 0, "workers": 2, **wrong})
-    with pytest.raises(ValueError, match="no reduction 6"):
-        gcbench.combine(6, bytearray(8), bytes(8))
+    for wrong in ({"workers": 2**32 + 2}, {"workers": -1}, {"worker": 2**32}, {"seed": -1}, {"n": 2**64 + 5}, {"n": -1},
+                  {"threads": 2**32 + 1}, {"threads": -1}, {"shape": (-1, 5)}, {"shape": (2**64 + 50, 100)}):
+        refused(ValueError, "out of range", lambda: gcbench.Exchange("topk", **{"n": N, "worker": 0, "workers": 2, **wrong}))
+    encoder, total = gcbench.Encoder("topk", N), gcbench.Sum("topk", N)
+    for kind in (gcbench.Encoder, gcbench.Decoder, gcbench.Sum):
+        refused(ValueError, "n=18446744073709551621 is out of range", lambda: kind("topk", 2**64 + 5))
+        refused(TypeError, "n is a float, not an int", lambda: kind("topk", 5.0))
+    for at in ({"step": -1}, {"step": 2**64}, {"worker": 2**32}, {"worker": -1}):
+        refused(ValueError, "out of range", lambda: encoder.encode(gradient(), **at))
+        refused(ValueError, "out of range", lambda: encoder.encode_into(gradient(), bytearray(encoder.bound), **at))
+    exchange = gcbench.Exchange("topk", N, worker=0, workers=2)
+    refused(ValueError, "out of range", lambda: exchange.begin(2**64, gradient()))
+    exchange.begin(0, gradient())
+    data = exchange.next().data
+    refused(ValueError, "out of range", lambda: exchange.receive(2**32, data))
+    refused(ValueError, "max_elements=-1", lambda: gcbench.Decoder.like(encoder.encode(gradient()), max_elements=-1))
+    for weight in (1e300, float("nan")):
+        refused(gcbench.Error, "finite", lambda: total.add(encoder.encode(gradient()), weight))
+    refused(TypeError, "NoneType", lambda: total.add(encoder.encode(gradient()), None))
+    state = encoder.save()
+    refused(ValueError, "out of range", lambda: encoder.restore({**state, "counters": [-1] + [0] * 7}))
+    refused(ValueError, "7 counters, not 8", lambda: encoder.restore({**state, "counters": [0] * 7}))
+    refused(ValueError, "no reduction 6", lambda: gcbench.combine(6, bytearray(8), bytes(8)))
+
+
+def test_texts_are_not_cut_at_a_nul():
+    encoder = gcbench.Encoder("topk", N)
+    for made in (lambda: gcbench.Encoder("topk\0:theta=0.5", N), lambda: gcbench.Decoder("topk\0", N),
+                 lambda: gcbench.Sum("topk\0", N), lambda: gcbench.Exchange("topk\0", N, worker=0, workers=1),
+                 lambda: gcbench.Encoder("topk", N, path="a\0b"), lambda: encoder.set("theta", "0.9\0"),
+                 lambda: encoder.set("theta\0", 0.9)):
+        refused(ValueError, "NUL", made)
+    refused(TypeError, "spec is a bytes, not a str", lambda: gcbench.Encoder(b"topk", N))
+
+
+def refused(kind, text, call):
+    """One plain line says why."""
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    x, message = gradient(), gcbench.Encoder("topk", N).encode(gradient())
+    decoder, total, exchange = gcbench.Decoder("topk", N), gcbench.Sum("topk", N), gcbench.Exchange(
+        "identity:collective=allreduce", N, worker=0, workers=1)
+    frozen = np.zeros(N, np.float32)
+    frozen.flags.writeable = False
+    into = {"decode": lambda out: decoder.decode(message, out), "finish": total.finish,
+            "into": lambda out: gcbench.Sum("topk", N, into=out)}
+    for name, write in into.items():
+        refused((BufferError, ValueError), "read-only", lambda: write(frozen))
+        refused(BufferError, "not writable", lambda: write(bytes(4 * N)))
+        refused((BufferError, ValueError), "contiguous", lambda: write(np.zeros((N, 2), np.float32)[:, 0]))
+        for other in (np.int32, np.float64, ">f4"):
+            refused(TypeError, "not f32", lambda: write(np.zeros(N, other)))
+        refused(ValueError, "elements, not 5000", lambda: write(np.zeros(N + 1, np.float32)))
+    refused((BufferError, ValueError), "contiguous", lambda: exchange.begin(0, gradient(n=2 * N)[::2]))
+    refused(TypeError, "bytes-like", lambda: decoder.decode("a string"))
+    exchange.begin(0, x)
+    assert not exchange.sum_into(x)
+    while exchange.next() is not None:
+        exchange.receive(0, x)
+    refused(ValueError, "another array", lambda: exchange.finish(x))
+    assert np.array_equal(exchange.finish(), x)
+
+
+def test_a_sum_replaces_the_tensor():
+    exchange, want = gcbench.Exchange("topk", N, worker=0, workers=1), gcbench.Decoder("topk", N)
+    for step in range(3):
+        x = gradient(step)
+        expected = want.decode(gcbench.Encoder("topk", N).encode(x, step))
+        exchange.begin(step, x)
+        assert step == 1 or exchange.sum_into(x)
+        exchange.receive(0, exchange.next().data)
+        assert exchange.next() is None
+        out = exchange.finish()
+        assert (out is x) == (step != 1) and np.array_equal(out, expected)
+    frozen = gradient()
+    frozen.flags.writeable = False
+    exchange.begin(3, frozen)
+    refused((BufferError, ValueError), "read-only", lambda: exchange.sum_into(frozen))
 
 
 THREADS = """
