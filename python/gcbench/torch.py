@@ -112,8 +112,7 @@ class Compression:
                  per: Optional[str] = None, schedule: Optional[Mapping[str, Schedule]] = None, start: int = 2,
                  scaler: Any = None, overlap: bool = True, threads: int = 1, seed: int = 1, timeout: float = 600.0) -> None:
         if not isinstance(model, DistributedDataParallel):
-            raise TypeError(f"model is a {type(model).__name__}: give the DistributedDataParallel module; FSDP and "
-                            "DeepSpeed shard gradients, which this hook cannot compress")
+            raise TypeError(_why_not(model))
         if per not in (None, "bucket", "tensor"):
             raise ValueError(f"per={per!r}: choose bucket or tensor")
         self.spec, self.start, self.step = spec, start, -1
@@ -504,6 +503,18 @@ def _stop(jobs: "queue.SimpleQueue[Any]", thread: threading.Thread) -> None:
     jobs.put(None)
     if thread is not threading.current_thread():
         thread.join(5.0)
+
+
+def _why_not(model: Any) -> str:
+    """Why this model cannot be compressed. FSDP2's modules have a class of their own each, FSDPModule is one of its bases."""
+    bases = {base.__name__ for base in type(model).__mro__}
+    if bases & {"FSDPModule", "FullyShardedDataParallel"}:
+        return ("the model is sharded by FSDP, whose reduce-scatter calls no DDP hook: train with DistributedDataParallel, "
+                "or without compression")
+    if "DeepSpeedEngine" in bases:
+        return ("the model is a DeepSpeedEngine, which sums gradients itself and calls no DDP hook: train with "
+                "DistributedDataParallel, or with DeepSpeed's own compression")
+    return f"model is a {type(model).__name__}: give the DistributedDataParallel module"
 
 
 def _own_group(model: DistributedDataParallel, given: Any, timeout: float) -> Any:

@@ -175,5 +175,13 @@ def test_schedules():
 
 
 def test_wrong_arguments():
-    with pytest.raises(TypeError, match="DistributedDataParallel module"):
+    with pytest.raises(TypeError, match="is a Linear: give the DistributedDataParallel module"):
         gcbench.torch.Compression("topk", model=torch.nn.Linear(2, 2))
+    # FSDP2 makes a class of the module's and of FSDPModule. Fakes, because torch 1.13 has no FSDP2, and its FSDP needs ranks.
+    base = torch.nn.Linear
+    for name, bases, why in (("FSDPLinear", (type("FSDPModule", (), {}), base), "sharded by FSDP, whose reduce-scatter"),
+                             ("FullyShardedDataParallel", (base,), "sharded by FSDP, whose reduce-scatter"),
+                             ("DeepSpeedEngine", (base,), "DeepSpeedEngine, which sums gradients itself")):
+        with pytest.raises(TypeError, match=why) as caught:
+            gcbench.torch.Compression("topk", model=type(name, bases, {})(2, 2))
+        assert "\n" not in str(caught.value)
