@@ -6,7 +6,7 @@
 
 #define WORKERS_MOST 0x100000u /* each takes some bytes, also of this worker */
 
-/* Opens exchanges from public options; src/lib/exchange/exchange.c has the other functions of struct gcb_exchange. */
+/* Opens exchanges from public options; src/lib/exchange/exchange.c has most other functions of struct gcb_exchange. */
 
 static int check_options(const struct gcb_options *o, unsigned workers, struct gcb_diag *diag)
 {
@@ -48,4 +48,14 @@ int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
     config.weights = settings.options.weights;
     err = check_options(&settings.options, config.workers, diag);
     return err ? err : gcb_exchange_create(out, &method, &config, diag);
+}
+
+int gcb_exchange_set_norm(struct gcb_exchange *e, double norm, struct gcb_diag *diag)
+{
+    if (!e)
+        return gcb_diag_set(diag, GCB_E_INVALID, "exchange: the exchange is NULL");
+    if (norm < 0.0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
+    gcb_memory_set_norm(gcb_exchange_memory(e), isnan(norm) ? (double)INFINITY : norm);
+    return 0;
 }

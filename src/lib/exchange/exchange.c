@@ -191,7 +191,6 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
     return 0;
 }
 
-/* Refuses a pointer that is NULL. */
 static int need(const void *pointer, const char *what, struct gcb_diag *diag)
 {
     return pointer ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s is NULL", what);
@@ -221,18 +220,6 @@ int gcb_exchange_set(struct gcb_exchange *e, const char *key, const char *value,
                             "the %s of an open exchange cannot change; open another exchange", key);
     err = gcb_method_change(&method, key, value, diag);
     return err ? err : gcb_exchange_change(e, &method, diag);
-}
-
-int gcb_exchange_set_norm(struct gcb_exchange *e, double norm, struct gcb_diag *diag)
-{
-    const int err = need(e, "the exchange", diag);
-
-    if (err)
-        return err;
-    if (norm < 0.0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
-    gcb_memory_set_norm(e->memory, isnan(norm) ? (double)INFINITY : norm);
-    return 0;
 }
 
 static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e, void *state)
@@ -346,13 +333,16 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
 
 int gcb_exchange_sum_into(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
+    const bool empty = e && e->env.coder.env.count == 0;
+    const int err = empty ? 0 : need_both(e, update, "the place for the update", diag);
+
+    if (err)
+        return err;
     if (!e->begun || e->open || e->round)
-        return wrong_order("the array of the sum must be named before the first round", diag);
-    if (!e->ops->sum_into)
-        return 0;
-    if (e->in.x)
+        return wrong_order("the update's place must be named before the first round", diag);
+    if (e->ops->sum_into && e->in.x)
         e->ops->sum_into(e->state, update);
-    return 1;
+    return e->ops->sum_into != NULL;
 }
 
 const float *gcb_exchange_input(const struct gcb_exchange *e)

@@ -121,6 +121,8 @@ static void a_sum_in_place(void **state)
     party_open(&p, "identity:collective=allreduce", N, NULL);
     assert_int_equal(gcb_exchange_begin(p.e[0], 0, p.x[0], NULL), 0);
     assert_int_equal(gcb_exchange_sum_into(p.e[0], p.x[0], NULL), 0);
+    assert_int_equal(gcb_exchange_sum_into(p.e[0], NULL, NULL), GCB_E_INVALID);
+    assert_int_equal(gcb_exchange_sum_into(NULL, p.x[0], NULL), GCB_E_INVALID);
     party_close(&p);
 }
 
