@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from ._exchange import Exchange
-from ._transport import Transport
+from ._transport import Stopwatch, Transport
 
 __all__ = ["Outer", "nesterov"]
 
@@ -76,12 +76,12 @@ class Outer:
     @property
     def wire_bytes(self) -> float:
         """Bytes of this worker's messages so far."""
-        return self._transport.wire_bytes
+        return self._transport.totals["wire_bytes"]
 
     @property
     def link_bytes(self) -> float:
         """Bytes that this worker has put on its link so far."""
-        return self._transport.link_bytes
+        return self._transport.totals["link_bytes"]
 
     def step(self) -> bool:
         """Call it after each step of the inner optimizer. Returns whether the workers exchanged."""
@@ -104,7 +104,7 @@ class Outer:
 
     def _exchange(self, x: torch.Tensor) -> torch.Tensor:
         """The workers' mean."""
-        mean = torch.empty_like(x)
+        mean, watch = torch.empty_like(x), Stopwatch()
         sizes = [message.n for message in self._messages]
         for number, (message, part, out) in enumerate(zip(self._messages, x.split(sizes), mean.split(sizes))):
             message.begin(self.exchanges, part)
@@ -113,7 +113,7 @@ class Outer:
                 sending = message.next()
                 if sending is None:
                     break
-                for worker, data in enumerate(self._transport.move(sending, (number, round_))):
+                for worker, data in enumerate(self._transport.move(sending, (number, round_), watch)):
                     message.receive(worker, data)
                 round_ += 1
             message.finish(out)
