@@ -41,8 +41,8 @@ section = page[page.index('id="methods"'):page.index("</section>", page.index('i
 for row in rows:
     if row["record"] != "summary":
         continue
-    number = re.search(r'data-i="(\d+)"><th.*?' + re.escape(f'<td class=t><code>{row["spec"]}</code>'), page)[1]
-    line = next(line for line in section.splitlines() if f'data-i="{number}"' in line)
+    number = re.search(r'data-i=(\d+)><th.*?' + re.escape(f'<td class=t><code>{row["spec"]}</code>'), page)[1]
+    line = next(line for line in section.splitlines() if f'data-i={number}>' in line)
     cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall("<td[^>]*>.*?</td>", line)]
     if cells.pop(4) != row["collective"]:
         print(row["spec"], cells)

@@ -82,8 +82,20 @@ static enum gcb_field_show show_in(const struct page_column *c, const json_t *ro
                                                      : GCB_SHOW_NUMBER;
 }
 
-/* Prints " [1.20, 1.31]" after a number, if the row has an interval. */
-static void print_interval(FILE *out, const struct page_column *c, const json_t *row, double value)
+/* Cuts the unit of a number if it is that of `shown`. */
+static char *cut_unit(char *number, const char *shown)
+{
+    const char *unit = strrchr(shown, ' ');
+    char *own = strrchr(number, ' ');
+
+    if (unit && own && strcmp(unit, own) == 0)
+        *own = '\0';
+    return number;
+}
+
+/* Prints " [1.20, 1.31]" after a number, which was printed as `shown`, if the row has an interval. */
+static void print_interval(FILE *out, const struct page_column *c, const json_t *row, double value,
+                           const char *shown)
 {
     double low = c->low ? gcb_results_real(row, c->low) : NAN;
     double high = c->high ? gcb_results_real(row, c->high) : NAN;
@@ -96,8 +108,8 @@ static void print_interval(FILE *out, const struct page_column *c, const json_t 
         low = work / longest;
     }
     if (isfinite(low) && isfinite(high))
-        fprintf(out, " <i>[%s, %s]</i>", gcb_show_number(a, show_of(c), low),
-                gcb_show_number(b, show_of(c), high));
+        fprintf(out, " <i>[%s, %s]</i>", cut_unit(gcb_show_number(a, show_of(c), low), shown),
+                cut_unit(gcb_show_number(b, show_of(c), high), shown));
 }
 
 /* Prints a verdict or a status, with the CSS class that colours it. */
@@ -144,7 +156,7 @@ static void print_value(FILE *out, const struct page_column *c, const json_t *ro
         const double number = gcb_results_real(row, c->field);
 
         fputs(gcb_show_number(text, show_in(c, row), number), out);
-        print_interval(out, c, row, number);
+        print_interval(out, c, row, number, text);
     } else {
         print_text(out, value);
     }
@@ -161,16 +173,25 @@ static void begin_cell(FILE *out, const struct page_column *c, const json_t *row
         fputs(is_sentence(c, row) ? "<td class=x>" : "<td class=t>", out);
 }
 
+/* A name needs no quotes, which makes a page of many rows smaller. */
+static void print_method(FILE *out, const char *name)
+{
+    const bool plain =
+        name && *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")];
+
+    gcb_html_between(out, plain ? " data-m=" : " data-m=\"", name, plain ? "" : "\"");
+}
+
 /* Prints row i. The setting is printed once: in the table of settings, which has the same data-i, or as the title. */
 static void print_row(FILE *out, const struct page_table *table,
                       const struct page_column *const *columns, const json_t *row, size_t i)
 {
     fputs(page_is_baseline(row) ? "<tr class=\"baseline\"" : "<tr", out);
-    gcb_html_between(out, " data-m=\"", gcb_results_text(row, GCB_FIELD_METHOD), "\"");
+    print_method(out, gcb_results_text(row, GCB_FIELD_METHOD));
     if (table->record != PAGE_SUMMARY)
         gcb_html_between(out, " title=\"", gcb_results_text(row, GCB_FIELD_SPEC), "\"");
     else if (table->charts->caption || table->needs == GCB_FIELD_SPEC)
-        fprintf(out, " data-i=\"%zu\"", i);
+        fprintf(out, " data-i=%zu", i);
     fputs("><th scope=row>", out);
     print_value(out, columns[0], row);
     fputs("</th>", out);

@@ -97,7 +97,7 @@ static void judged(const struct trial *t, const char *spec, enum gcb_quantity of
                  gcb_verdict_names[v->kind], gcb_verdict_names[kind], v->ratio, v->low, v->high);
 }
 
-#define TOPK "{\"spec\": \"topk\"}"
+#define NATURAL "{\"spec\": \"natural\"}"
 
 /* base new, new base, ... with the number of calls in the command line. */
 static void test_order(void **state)
@@ -107,7 +107,7 @@ static void test_order(void **state)
     FILE *f;
 
     (void)state;
-    write_builds(TOPK, TOPK, "");
+    write_builds(NATURAL, NATURAL, "");
     t.config.budget = 1000.0; /* enough for more than one call, however slow the machine is */
     go(&t);
     assert_int_equal(t.err, 0);
@@ -126,8 +126,8 @@ static void test_order(void **state)
     assert_null(fgets(line, sizeof(line), f));
     fclose(f);
     assert_true(t.result.repeat > 1); /* chosen to fill the budget */
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
-    judged(&t, "topk", GCB_QUANTITY_SIZE, GCB_SAME);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SAME);
+    judged(&t, "natural", GCB_QUANTITY_SIZE, GCB_SAME);
     assert_string_equal(gcb_ab_same_build(&t.result), "aa");
     end(&t);
 }
@@ -142,13 +142,13 @@ static void test_noise(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct trial t = trial();
 
-        write_builds(TOPK, TOPK, noises[i]);
+        write_builds(NATURAL, NATURAL, noises[i]);
         go(&t);
         assert_int_equal(t.err, 0);
-        assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->kind != GCB_SLOW);
-        assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->kind != GCB_FAST);
+        assert_true(find(&t, "natural", GCB_QUANTITY_ENCODE)->kind != GCB_SLOW);
+        assert_true(find(&t, "natural", GCB_QUANTITY_ENCODE)->kind != GCB_FAST);
         if (i == 0) /* drift cancels in the order base new, new base */
-            judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
+            judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SAME);
         end(&t);
     }
 }
@@ -158,17 +158,17 @@ static void test_verdicts(void **state)
     struct trial t = trial();
 
     (void)state;
-    write_builds(TOPK ", {\"spec\": \"fp16\"}, {\"spec\": \"tiny\", \"encode_seconds\": 1e-5}, "
-                      "{\"spec\": \"gone\"}, {\"spec\": \"grown\", \"encode_seconds\": 1e-5}",
-                 "{\"spec\": \"topk\", \"encode_seconds\": 1.2e-3, \"decode_seconds\": 4e-4}, "
+    write_builds(NATURAL ", {\"spec\": \"fp16\"}, {\"spec\": \"tiny\", \"encode_seconds\": 1e-5}, "
+                         "{\"spec\": \"gone\"}, {\"spec\": \"grown\", \"encode_seconds\": 1e-5}",
+                 "{\"spec\": \"natural\", \"encode_seconds\": 1.2e-3, \"decode_seconds\": 4e-4}, "
                  "{\"spec\": \"fp16\", \"wire_bytes\": 1001, \"rel_l2\": 0.3}, "
                  "{\"spec\": \"tiny\", \"encode_seconds\": 1.5e-5}, {\"spec\": \"new\"}, "
                  "{\"spec\": \"grown\", \"encode_seconds\": 5e-5}",
                  "\"jitter\": 0.02");
     go(&t);
     assert_int_equal(t.err, 0);
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SLOW);
-    judged(&t, "topk", GCB_QUANTITY_DECODE, GCB_FAST);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SLOW);
+    judged(&t, "natural", GCB_QUANTITY_DECODE, GCB_FAST);
     judged(&t, "fp16", GCB_QUANTITY_ENCODE, GCB_SAME);
     judged(&t, "fp16", GCB_QUANTITY_SIZE, GCB_LARGER);
     judged(&t, "fp16", GCB_QUANTITY_ERROR, GCB_WORSE);
@@ -176,9 +176,9 @@ static void test_verdicts(void **state)
     judged(&t, "grown", GCB_QUANTITY_ENCODE, GCB_SLOW); /* base is too short to judge, new is not */
     judged(&t, "gone", GCB_QUANTITY_CASE, GCB_GONE);
     judged(&t, "new", GCB_QUANTITY_CASE, GCB_NEW);
-    assert_true(fabs(find(&t, "topk", GCB_QUANTITY_ENCODE)->ratio - 1.2) < 0.05);
-    assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->p < 0.01);
-    assert_int_equal(find(&t, "topk", GCB_QUANTITY_ENCODE)->pairs, 20);
+    assert_true(fabs(find(&t, "natural", GCB_QUANTITY_ENCODE)->ratio - 1.2) < 0.05);
+    assert_true(find(&t, "natural", GCB_QUANTITY_ENCODE)->p < 0.01);
+    assert_int_equal(find(&t, "natural", GCB_QUANTITY_ENCODE)->pairs, 20);
     end(&t);
 }
 
@@ -188,16 +188,17 @@ static void test_delta(void **state)
     struct trial t = trial();
 
     (void)state;
-    write_builds(TOPK,
-                 "{\"spec\": \"topk\", \"encode_seconds\": 1.03e-3, \"decode_seconds\": 5.25e-4}",
-                 "\"jitter\": 0.01");
+    write_builds(
+        NATURAL,
+        "{\"spec\": \"natural\", \"encode_seconds\": 1.03e-3, \"decode_seconds\": 5.25e-4}",
+        "\"jitter\": 0.01");
     go(&t);
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
     t = trial();
     t.config.delta = 0.01;
     go(&t);
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SLOW);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SLOW);
     end(&t);
 }
 
@@ -207,20 +208,21 @@ static void test_calibration(void **state)
     struct trial aa = trial(), t = trial();
 
     (void)state;
-    write_builds(TOPK, TOPK, "\"jitter\": 0.5");
+    write_builds(NATURAL, NATURAL, "\"jitter\": 0.5");
     go(&aa);
     assert_int_equal(aa.err, 0);
-    write_builds(TOPK, "{\"spec\": \"topk\", \"encode_seconds\": 1.08e-3}", "\"jitter\": 0.005");
+    write_builds(NATURAL, "{\"spec\": \"natural\", \"encode_seconds\": 1.08e-3}",
+                 "\"jitter\": 0.005");
     t.config.calibration = &aa.result;
     go(&t);
     assert_int_equal(t.err, 0);
-    assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->delta > 0.1);
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
+    assert_true(find(&t, "natural", GCB_QUANTITY_ENCODE)->delta > 0.1);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
     t = trial();
     go(&t);
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SLOW);
-    assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->delta == GCB_AB_DELTA);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SLOW);
+    assert_true(find(&t, "natural", GCB_QUANTITY_ENCODE)->delta == GCB_AB_DELTA);
     end(&t);
     end(&aa);
 }
@@ -231,14 +233,14 @@ static void test_budget(void **state)
     struct trial t = trial();
 
     (void)state;
-    write_builds(TOPK, TOPK,
+    write_builds(NATURAL, NATURAL,
                  "\"call\": 0.003, \"slowed\": 10"); /* 4 times what is timed; later 40 times */
     t.config.budget = 12.0;
     go(&t);
     assert_int_equal(t.err, 0);
     if (t.result.pairs != 20 || t.result.seconds > 1.4 * t.config.budget)
         fail_msg("%u pairs of %u calls, %g s", t.result.pairs, t.result.repeat, t.result.seconds);
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
 }
 
@@ -288,8 +290,8 @@ static void fails(const char *what, int status, const char *words)
     char rest[64];
 
     snprintf(rest, sizeof(rest), "\"do\": \"%s\"", what);
-    write_builds(TOPK, TOPK, rest);
-    write_build(0, TOPK, "");
+    write_builds(NATURAL, NATURAL, rest);
+    write_build(0, NATURAL, "");
     t.config.timeout = strcmp(what, "hang") == 0 ? 3.0 : 120.0; /* Python may be slow to start */
     go(&t);
     assert_int_equal(t.err, status);
@@ -310,7 +312,7 @@ static void test_failures(void **state)
     fails("garbage", GCB_E_CORRUPT, "line 1: not JSON");
     fails("empty", GCB_E_CORRUPT, "no results in the file");
     fails("abort", GCB_E_IO, "ended by signal 6");
-    write_builds(TOPK, TOPK, "");
+    write_builds(NATURAL, NATURAL, "");
     t.config.exe[0] = "/nonexistent/gcbench";
     go(&t);
     assert_int_equal(t.err, GCB_E_IO);
@@ -330,17 +332,17 @@ static void test_fails_once(void **state)
     struct trial t = trial();
 
     (void)state;
-    write_builds(TOPK ", {\"spec\": \"fp16\"}", TOPK ", {\"spec\": \"fp16\"}", "");
-    write_build(1, TOPK ", {\"spec\": \"fp16\"}",
+    write_builds(NATURAL ", {\"spec\": \"fp16\"}", NATURAL ", {\"spec\": \"fp16\"}", "");
+    write_build(1, NATURAL ", {\"spec\": \"fp16\"}",
                 "\"do\": \"fail-at:8\""); /* the ninth process of both builds */
     go(&t);
     assert_int_equal(t.err, 0);
-    judged(&t, "topk", GCB_QUANTITY_CASE, GCB_GONE);
+    judged(&t, "natural", GCB_QUANTITY_CASE, GCB_GONE);
     assert_string_equal(
-        find(&t, "topk", GCB_QUANTITY_CASE)->reason,
+        find(&t, "natural", GCB_QUANTITY_CASE)->reason,
         "it failed in 1 of 20 processes, and in none of the base: it did not decode");
-    judged(&t, "topk", GCB_QUANTITY_SIZE, GCB_SAME);
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_NOT_COMPARED);
+    judged(&t, "natural", GCB_QUANTITY_SIZE, GCB_SAME);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_NOT_COMPARED);
     judged(&t, "fp16", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
 }
@@ -351,18 +353,18 @@ static void test_failed_rows(void **state)
     struct trial t = trial();
 
     (void)state;
-    write_builds(TOPK ", {\"spec\": \"fp16\"}", TOPK ", {\"spec\": \"fp16\"}", "");
-    write_build(1,
-                TOPK ", {\"spec\": \"fp16\", \"status\": \"failed\", \"reason\": \"a wrong byte\"}",
-                "\"status\": 5");
+    write_builds(NATURAL ", {\"spec\": \"fp16\"}", NATURAL ", {\"spec\": \"fp16\"}", "");
+    write_build(
+        1, NATURAL ", {\"spec\": \"fp16\", \"status\": \"failed\", \"reason\": \"a wrong byte\"}",
+        "\"status\": 5");
     go(&t);
     assert_int_equal(t.err, 0);
     judged(&t, "fp16", GCB_QUANTITY_CASE, GCB_GONE);
     assert_non_null(strstr(find(&t, "fp16", GCB_QUANTITY_CASE)->reason, "a wrong byte"));
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
     /* but not if all rows are ok */
-    write_build(1, TOPK, "\"status\": 5");
+    write_build(1, NATURAL, "\"status\": 5");
     t = trial();
     go(&t);
     assert_int_equal(t.err, GCB_E_IO);
@@ -383,7 +385,8 @@ static void test_interrupted(void **state)
     struct trial t = trial();
 
     (void)state;
-    write_builds(TOPK, "{\"spec\": \"topk\", \"encode_seconds\": 2e-3, \"wire_bytes\": 1001}", "");
+    write_builds(NATURAL, "{\"spec\": \"natural\", \"encode_seconds\": 2e-3, \"wire_bytes\": 1001}",
+                 "");
     t.stop_after = 3;
     t.config.stop = stop_later;
     t.config.ctx = &t;
@@ -391,10 +394,10 @@ static void test_interrupted(void **state)
     assert_int_equal(t.err, 0);
     assert_true(t.result.interrupted);
     assert_int_equal(t.result.pairs, 3);
-    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_AMBIGUOUS);
+    judged(&t, "natural", GCB_QUANTITY_ENCODE, GCB_AMBIGUOUS);
     /* it did not change, but three pairs do not show that */
-    judged(&t, "topk", GCB_QUANTITY_DECODE, GCB_AMBIGUOUS);
-    judged(&t, "topk", GCB_QUANTITY_SIZE, GCB_LARGER);
+    judged(&t, "natural", GCB_QUANTITY_DECODE, GCB_AMBIGUOUS);
+    judged(&t, "natural", GCB_QUANTITY_SIZE, GCB_LARGER);
     end(&t);
     t.stop_after = 0;
     go(&t);
