@@ -312,6 +312,19 @@ static void note_runs(const struct out_report *report, const struct payoff_view 
              "times: `gcbench-mpi --calibrate --repeat 9` gives intervals");
 }
 
+/* Notes that the network was measured with another number of workers. */
+static void note_network(const struct out_report *report, const struct payoff_view *v)
+{
+    const struct gcb_link *link = &v->points->link;
+    const unsigned measured = link->curve ? link->curve->workers : 0;
+
+    if (measured && measured != link->workers)
+        note(report,
+             "the network was measured with %u workers; among %u, which may share switches or "
+             "links, transfers may take longer",
+             measured, link->workers);
+}
+
 /* Notes which methods have no times of adding, and that some ways of sending enlarge the error. */
 static void note_adding(const struct out_report *report, const struct payoff_view *v)
 {
@@ -328,10 +341,12 @@ static void note_adding(const struct out_report *report, const struct payoff_vie
         unmeasured += p->c && !gcb_payoff_adding_measured(p->c);
     }
     if (unmeasured)
-        note(report,
-             "adding messages was not measured for %zu of %zu methods: each is charged as a "
-             "decoding and an addition, the most that it can take; `bench` measures it",
-             unmeasured, methods);
+        note(
+            report,
+            "adding messages was not measured for %zu of %zu methods: each is charged as a "
+            "decoding and an addition, the most that it can take; `bench` measures it, and `sweep` "
+            "with --repeat",
+            unmeasured, methods);
     if (again)
         note(report,
              "twoshot, oktopk and spardl compress sums again, so their error is larger than "
@@ -383,6 +398,7 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
                      "measure with `bench --cache cold`");
     note_adding(report, view);
     note_runs(report, view);
+    note_network(report, view);
     if (c->load1 > 0.5 * c->cpus)
         note(report, "measured at load %.1f on %.0f cpu%s, so times may be too long", c->load1,
              c->cpus, c->cpus == 1.0 ? "" : "s");

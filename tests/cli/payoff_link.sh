@@ -51,6 +51,12 @@ run payoff --link "$net/link.json" "$tmp/bench.json" "$net/exchanges.json"
 exits 0
 narrow
 prints "\`bench\` encodes one tensor again and again"
+run payoff --link "$net/link.json" "$tmp/bench.json"
+exits 0
+check "says nothing of the workers that were measured" sh -c "! grep -q 'network was measured' '$out'"
+run payoff --link "$net/link.json" --workers 16 "$tmp/bench.json"
+exits 0
+prints "note: the network was measured with 4 workers; among 16"
 run payoff --link "$net/link.json" --format json "$tmp/bench.json" "$net/exchanges.json"
 cp "$out" "$tmp/both.json"
 benched() { # bench rows tell the coding of top-k without a memory: encode 90 us, add 4 messages in 4 x 3 us + 6 us

@@ -251,7 +251,7 @@ def notes(found, cases, grid):
     unmeasured, without = [c for c in own if not c["summed"]], [c for c in own if not c["whole"]]
     if unmeasured:
         said.append(f"adding messages was not measured for {len(unmeasured)} of {len(own)} methods: each is charged as a "
-                    "decoding and an addition, the most that it can take; `bench` measures it")
+                    "decoding and an addition, the most that it can take; `bench` measures it, and `sweep` with --repeat")
     if any(c["keeping"] & LOSSY or (v.lossy and v.bar["cost"] > v.lossy["cost"] if len(grid) == 1 else v.lossy_end())
            for v, c in zip(firsts, own)):
         said.append("twoshot, oktopk and spardl compress sums again, so their error is larger than rel L2; measure it with "
