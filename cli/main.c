@@ -77,11 +77,12 @@ static void print_choose(FILE *out)
           "  and with error feedback over steps?  gcbench replay --method dgc grads.h5\n"
           "Which sends least at an equal error?   gcbench sweep --match rel_l2=0.4 grads.h5\n"
           "  and which of them pays?              payoff, after --repeat 9 --results r.json\n"
+          "Which method for each tensor?          gcbench sweep --budget ratio=20 grads.h5\n"
           "Which is fastest on this machine?      gcbench bench grads.h5 --results r.json\n"
           "  and does it pay on 16 workers with   gcbench payoff r.json --workers 16 \\\n"
           "  10 Gb/s and 350 million parameters?      --bandwidth 10Gb --params 350M\n"
+          "  or on a network that I measure?      gcbench-mpi --calibrate; payoff --link\n"
           "What changed between two builds?       gcbench regress old.json new.json\n"
-          "  with old and new build in turn?      gcbench regress --against GCBENCH\n"
           "Do the methods keep their promises?    gcbench verify grads.h5\n"
           "A dump too large for one machine?      add --shard I/8; gcbench merge *.json\n"
           "Show me pictures, or a page?           gcbench plot r.json -o pictures\n"
@@ -89,8 +90,7 @@ static void print_choose(FILE *out)
           "Write messages and read them back?     gcbench compress -o m.h5 ..., decompress\n"
           "No gradients at hand?                  gcbench generate --layout lstm -o g.h5\n"
           "What machine and build is this?        gcbench info\n"
-          "To record gradients of a PyTorch training, copy this file next to your script;\n"
-          "its first lines say how to call it:\n",
+          "To record gradients in PyTorch, copy this file; its first lines say how:\n",
           out);
     gcb_data_find(dumper, "datasets/dump_gradients.py");
     fprintf(out, "  %s\n", dumper);

@@ -92,7 +92,7 @@ static void print_policy(const struct sweep_view *v, FILE *out)
 
     if (v->plan->policy == SIZE_MAX)
         return;
-    fprintf(out, "the policy, as options of compress:\n");
+    fprintf(out, "the policy (the first glob that matches counts), as options of compress:\n");
     for (size_t i = 0; i < p->count; i++)
         fprintf(
             out, "  %s%s\n",

@@ -77,7 +77,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
     },
     {
         .name = "sbc",
-        .summary = "the largest values of one sign as their mean, Golomb-coded positions",
+        .summary = "largest values of one sign as their mean, Golomb-coded positions",
         .source = "Sattler et al., IJCNN 2019 (SBC), section 3",
         .defaults = "p=0.01,select=one-sided,values=mean,index=golomb",
         .memory = "memory=delay,delay=1",
@@ -96,7 +96,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
     },
     {
         .name = "redsync",
-        .summary = "by tensor size: sends all, trims to top-k, or reuses a searched threshold",
+        .summary = "by tensor size: sends all, trims to top-k, or reuses a threshold",
         .source = "Fang et al., JPDC 2019 (RedSync), section 4",
         .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9,residual=clear",

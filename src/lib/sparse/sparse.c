@@ -341,7 +341,7 @@ static const struct gcb_codec_ops sparse_ops = {
 
 const struct gcb_codec gcb_codec_sparse = {
     .name = "sparse",
-    .summary = "any combination of a transform, a selection, values and an index coder",
+    .summary = "any combination of transform, selection, values and index coder",
     .source = "combines the stages of the methods below",
     .guarantee =
         "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 for k of n kept and values not quantised",
