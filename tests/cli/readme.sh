@@ -11,6 +11,7 @@ mkdir datasets dumps bin
 ln -s "$root/datasets/sample.h5" datasets/sample.h5
 ln -s "$root/datasets/sample.h5" grads.h5
 ln -s "$root/datasets/sample.h5" dumps/run1_1.h5
+ln -s "$root/tests/data/net/link.json" link.json
 ln -s "$GCBENCH" bin/gcbench
 PATH=$tmp/bin:$PATH
 
