@@ -3,6 +3,7 @@
 #include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
 
 #define WORTH 1.02 /* a policy with less gain than this does not pay */
 
@@ -84,7 +85,7 @@ static void add_line(struct gcb_table *table, const struct sweep_view *v, size_t
     gcb_table_cell(table, v->pareto[i] ? "*" : "");
 }
 
-/* Prints the options that give the policy, one a line, ready for a shell. */
+/* Prints the options that give the policy, ready for a shell: one on each line, or on two if it is long. */
 static void print_policy(const struct sweep_view *v, FILE *out)
 {
     const struct gcb_policy *p = &v->plan->choice.policy;
@@ -93,11 +94,14 @@ static void print_policy(const struct sweep_view *v, FILE *out)
     if (v->plan->policy == SIZE_MAX)
         return;
     fprintf(out, "the policy (the first glob that matches counts), as options of compress:\n");
-    for (size_t i = 0; i < p->count; i++)
-        fprintf(
-            out, "  %s%s\n",
-            gcb_escape(shown, sizeof(shown), gcb_policy_option(text, sizeof(text), &p->rules[i])),
-            i + 1 < p->count ? " \\" : "");
+    for (size_t i = 0; i < p->count; i++) {
+        const char *option = gcb_policy_option(text, sizeof(text), &p->rules[i]);
+        const char *value = strchr(gcb_escape(shown, sizeof(shown), option), ' ');
+        const bool fits = gcb_text_columns(shown) + 4 <= opt_columns(out);
+
+        fprintf(out, "  %.*s%s%s%s\n", (int)(value - shown), shown, fits ? "" : " \\\n   ", value,
+                i + 1 < p->count ? " \\" : "");
+    }
 }
 
 /* Lists the settings that failed, which have no line in the table. */
@@ -242,7 +246,7 @@ static void answer_budget(char *out, size_t size, const struct sweep_view *v)
     gcb_append(out, size, "at %s %s, ", gcb_field_name(goal->field),
                gcb_real_text(target, goal->target));
     if (policy == SIZE_MAX) {
-        gcb_append(out, size, "no method for each tensor was found");
+        gcb_append(out, size, "no policy was found that meets the target");
         return;
     }
     if (best == SIZE_MAX) {

@@ -20,7 +20,8 @@ text = open(printed).read()
 (policy,) = [row for row in rows if row["method"] == "policy"]
 
 # the printed options give the row
-block = re.search(r"as options of compress:\n((?:  --.*\n)+)", text).group(1)
+block = re.search(r"as options of compress:\n((?:  (?:--|  \S).*\n)+)", text).group(1)
+assert all(len(line) <= 80 or line.startswith("    ") for line in block.splitlines()), block
 words = shlex.split(block.replace("\\\n", " "))
 assert words == shlex.split(policy["policy"]), words
 assert len(words) == 2 * policy["params"]["rules"], words

@@ -92,7 +92,7 @@ exits 2
 says "'theta' is searched for"
 run sweep --budget rel_l2=1e-9 --method terngrad $part "$sample"
 exits 0
-prints "answer: at rel_l2 1e-09, no method for each tensor was found; training was not"
+prints "answer: at rel_l2 1e-09, no policy was found that meets the target;"
 run sweep --budget rel_l2=0.4 --match ratio=3 "$sample"
 exits 2
 says "leave out --match"
