@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
 static bool is_wanted(const struct gcb_plot_record *c)
@@ -63,22 +62,13 @@ static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct gcb_plot_bar *bars;
-    size_t shown;
     char title[96];
-    int err;
 
     snprintf(title, sizeof(title), "Cost at %.40s %g", first->match_field, first->match_target);
     gcb_plot_heading(out, title, data, first, GCB_PLOT_BY_ERROR);
     gcb_plot_var_text(out, "field", first->match_field);
     gcb_plot_var_real(out, "of_error", limits_error(first));
-    err = gcb_plot_bars(&bars, &shown, out, cheaper, diag);
-    if (err)
-        return err;
-    gcb_plot_var_real(out, "plot_height", 190.0 + 27.0 * (double)shown);
-    put_bars(out, bars, shown);
-    gcb_free(bars);
-    return 0;
+    return gcb_plot_bar_rows(out, cheaper, put_bars, diag);
 }
 
 const struct gcb_plot gcb_plot_match = {

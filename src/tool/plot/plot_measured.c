@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
 #define LONGEST 1e6 /* seconds; gnuplot fails for very large numbers */
@@ -86,21 +85,12 @@ static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct gcb_plot_bar *bars;
-    size_t shown;
     char title[160];
-    int err;
 
     snprintf(title, sizeof(title), "Measured exchange: %.0f workers, %.4g MB each, %s, %.60s",
              first->workers, 4e-6 * first->elements, first->algorithm, first->mpi);
     gcb_plot_heading(out, title, data, first, GCB_PLOT_BY_TIME);
-    err = gcb_plot_bars(&bars, &shown, out, faster, diag);
-    if (err)
-        return err;
-    gcb_plot_var_real(out, "plot_height", 190.0 + 27.0 * (double)shown);
-    put_bars(out, bars, shown);
-    gcb_free(bars);
-    return 0;
+    return gcb_plot_bar_rows(out, faster, put_bars, diag);
 }
 
 const struct gcb_plot gcb_plot_exchange = {

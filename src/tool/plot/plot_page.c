@@ -342,6 +342,23 @@ int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page
     return 0;
 }
 
+int gcb_plot_bar_rows(struct gcb_plot_page *page, int (*compare)(const void *a, const void *b),
+                      void (*put)(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
+                                  size_t count),
+                      struct gcb_diag *diag)
+{
+    struct gcb_plot_bar *bars;
+    size_t shown;
+    const int err = gcb_plot_bars(&bars, &shown, page, compare, diag);
+
+    if (err)
+        return err;
+    gcb_plot_var_real(page, "plot_height", 190.0 + 27.0 * (double)shown);
+    put(page, bars, shown);
+    gcb_free(bars);
+    return 0;
+}
+
 void gcb_plot_bar_labels(struct gcb_plot_page *page, const struct gcb_plot_bar *bars, size_t count)
 {
     gcb_plot_array_begin(page, "label", count);
