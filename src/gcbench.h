@@ -372,8 +372,8 @@ int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
  * weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives all of them the same bits. Methods that
  * call FFTW or OpenBLAS also need the same library and CPU model for that.
  *
- * A pointer to an exchange, an array or a struct that is NULL, where nothing here allows it, is GCB_E_INVALID, and
- * nothing has changed. An array without elements may be NULL.
+ * If a pointer to an exchange, an array or a struct is NULL and nothing here allows that, a function returns
+ * GCB_E_INVALID and changes nothing. An array without elements may be NULL.
  */
 struct gcb_exchange;
 
@@ -432,10 +432,10 @@ int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float
                        struct gcb_diag *diag);
 
 /*
- * After gcb_exchange_begin: names the array (n floats) that gcb_exchange_finish will write, so that messages are added
- * there when they arrive. It may be x. Returns 1. The step then writes to the array before it ends, also if it fails.
- * Returns 0 if the collective reads x until the end (all but "allgather"): the array must not be x. GCB_E_INVALID: no step
- * was begun, or its first round has begun.
+ * After gcb_exchange_begin: names the array (n floats) that gcb_exchange_finish will write. Returns 1 if messages are
+ * added there as they arrive (collective "allgather"): the array may be x, and its values are lost if the step fails.
+ * Returns 0 if the collective reads x until the end (all others): nothing has changed, and the array must not be x.
+ * GCB_E_INVALID: no step was begun, or its first round has begun.
  */
 int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
 
@@ -458,9 +458,9 @@ int gcb_exchange_receive(struct gcb_exchange *exchange, uint32_t from, const voi
                          size_t length, struct gcb_diag *diag);
 
 /*
- * Ends the step: writes the weighted sum to `update` (n floats; not those of x, unless gcb_exchange_sum_into allowed it), and the memory learns what arrived of
- * this worker's tensor. In a step that sends nothing the update is 0. GCB_E_INVALID: no step was begun, or a round is
- * left. GCB_E_NOMEM: the step has not ended; call this function again with the same array.
+ * Ends the step: writes the weighted sum to `update` (n floats; x only if gcb_exchange_sum_into returned 1 for it), and
+ * tells the memory what arrived of this worker's tensor. In a step that sends nothing the update is 0. GCB_E_INVALID: no
+ * step was begun, or a round is left. GCB_E_NOMEM: the step has not ended; call this again with the same array.
  */
 int gcb_exchange_finish(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
 

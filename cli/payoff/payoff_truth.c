@@ -105,14 +105,13 @@ static void show_notes(const struct out_report *report, const struct gcb_truths 
     opt_wrapf(
         report->out, fprintf(report->out, "note:"), 2,
         "ratio: measured / predicted; wire: the same for the time on the wire; share: what "
-        "the wire takes of the measured time; pays: measured, predicted; coding: where the times "
-        "of "
-        "encoding and summing are from: `bench` rows of the same method, length and threads, or "
-        "the ranks of the exchange itself, so that only the network is predicted");
+        "the wire takes of the measured time; pays: measured, predicted; coding: the source of "
+        "the times of encoding and summing: `bench` rows of the same method, length and threads, "
+        "or the ranks of the exchange itself, so that only the network is predicted");
     if (benched)
         opt_wrapf(report->out, fprintf(report->out, "note:"), 2,
                   "`bench` encodes one tensor again and again; in an exchange encoding takes "
-                  "longer, so these predictions of encoding are 11 to 16 %% short");
+                  "longer, in our trials by 11 to 16 %%, so these predictions are too short");
     if (library)
         opt_wrapf(report->out, fprintf(report->out, "note:"), 2,
                   "`library`: predicted for the fastest algorithm, which the MPI library may not "

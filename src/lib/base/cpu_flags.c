@@ -37,7 +37,7 @@ static unsigned look(void)
     return flags;
 }
 
-/* A virtual machine leaves to its host for each CPUID, so the processor is asked only once. */
+/* In a virtual machine CPUID is slow, because the host answers it. So the processor is asked only once. */
 unsigned gcb_cpu_detect(void)
 {
     static _Atomic unsigned found;

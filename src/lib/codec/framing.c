@@ -59,7 +59,7 @@ int gcb_framing_method(struct gcb_framing *f, const struct gcb_method *method,
     return bind(f, config, diag);
 }
 
-/* A message has an added parameter only if it has a meaning with the others. */
+/* Refuses a parameter with GCB_PARAM_ADDED that has no meaning with the message's other parameters. */
 static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
 {
     const struct gcb_param *table = m->codec->params;

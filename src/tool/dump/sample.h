@@ -19,7 +19,8 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
                     const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
 /*
  * The same for a search that needs every tensor: takes whole steps and workers, evenly spread, with about `most` elements.
- * If that is too much for even one of them, tensors of more than GCB_SAMPLE_WHOLE elements are sampled.
+ * If that is too much for even one of them, tensors of more than GCB_SAMPLE_WHOLE elements are sampled. Some of these are
+ * then left out if they are more than most / GCB_SAMPLE_BLOCK.
  */
 #define GCB_SAMPLE_WHOLE (UINT64_C(1) << 17)
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,

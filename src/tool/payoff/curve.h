@@ -43,9 +43,9 @@ struct gcb_curve {
 };
 
 /*
- * The time of one transfer; `first`: of the first in an exchange. Between two measured sizes the time is interpolated linearly; below the smallest it is that of the
- * smallest; above the largest it grows in proportion. A pattern without a line has the times of the other. Unknown ends
- * are those of gcb_bound_of.
+ * The time of one transfer; `first`: of the first in an exchange. Between two measured sizes the time is interpolated
+ * linearly; below the smallest it is that of the smallest; above the largest it grows in proportion. A pattern without
+ * a line has the times of the other. Unknown ends are those of gcb_bound_of.
  */
 double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, bool first,
                     enum gcb_bound bound, double bytes);

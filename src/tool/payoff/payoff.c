@@ -94,7 +94,7 @@ static double way_latency(const struct way *way, const struct gcb_link *link, en
         steps_time(link, GCB_PATTERN_SHIFT, bound, transfers * shifts, transfers, bytes - paired) +
         steps_time(link, GCB_PATTERN_PAIR, bound, transfers * way->pairs,
                    shifts > 0.0 ? 0.0 : transfers, paired);
-    /* at no bandwidth are the bytes sent in less than no time */
+    /* latency and bytes together never take less than 0 seconds */
     return fmax(seconds - bytes / link->curve->bandwidth[bound], -bytes / rate_of(link, bound));
 }
 

@@ -110,9 +110,9 @@ enum gcb_baseline gcb_baseline_of(const char *method);
 bool gcb_payoff_names(const char *wanted, const char *method, const char *spec, const char *label);
 
 /*
- * Sets the labels of all cases: the method, the parameters that are not its defaults or in which it differs from other cases
- * of this method in the group, and its collective if the spec has one. One of its main parameters follows if the label then takes at most
- * GCB_PAYOFF_LABEL columns. Each label is a spec that gcb_payoff_select understands.
+ * Sets the labels of all cases: the method; the parameters that are not its defaults, or in which it differs from other
+ * cases of this method in the group; and its collective if the spec has one. One of its main parameters follows if the
+ * label then takes at most GCB_PAYOFF_LABEL columns. Each label is a spec that gcb_payoff_select understands.
  */
 #define GCB_PAYOFF_LABEL 24
 void gcb_payoff_label_cases(struct gcb_payoff_cases *c);

@@ -170,7 +170,8 @@ int gcb_truths_select(struct gcb_truths *t, const char *const *specs, size_t cou
 
 /* ---- times of coding ---- */
 
-/* Has the case the gradient, the threads and a collective of the exchange? Of `bench` are messages without a memory. */
+/* Was the case measured on as many elements, messages and threads, with the same device and instruction set, and has it times
+ * for the exchange's collective? `bench` measures no memory, so an exchange with one never fits. */
 static bool fits(const struct gcb_truth *x, const struct gcb_payoff_case *c,
                  const struct gcb_method *exchanged)
 {

@@ -13,8 +13,8 @@
 struct gcb_table_column {
     const char *title; /* borrowed as long as the table */
     bool text;         /* aligned to the left; other columns are numbers, aligned to the right */
-    /* A text that shrinks if the table would be too wide. Text of the first column then stands on a line of its own, or on several, broken after commas; text of
-     * another column is cut in the middle: "layers..weight". */
+    /* A text that shrinks if the table would be too wide. Text of the first column then stands on lines of its own,
+     * broken after commas; text of another column is cut in the middle: "layers..weight". */
     bool elastic;
 };
 

@@ -9,13 +9,13 @@
  * cheapest setting. Then, again and again, the tensor whose next setting reduces the error most for each byte that it adds
  * takes that setting, until the budget is met. Only settings on the convex hull of a tensor's bytes and errors are taken.
  *
- * No allocation can be better than this one by more than a single step, because between two steps it is the best of all
- * (Shoham and Gersho: "Efficient bit allocation for an arbitrary set of quantizers", 1988).
+ * No allocation can be better than this one by more than a single step, because after each step this one is the best for
+ * the bytes that it takes (Shoham and Gersho: "Efficient bit allocation for an arbitrary set of quantizers", 1988).
  */
 struct gcb_allot_option {
     double bytes;
-    double error; /* sum of squared errors */
-    size_t setting;
+    double error;   /* sum of squared errors */
+    size_t setting; /* the caller's number of the setting */
 };
 
 struct gcb_allotment {
@@ -30,9 +30,9 @@ struct gcb_budget_limit {
     double most;
 };
 
-/* Returns false if the budget is not met: with the cheapest settings for a limit on bytes, with the most accurate for a limit on
- * the error. *slope: bytes that the last step added for each unit of error it took away, before a better step was too large for
- * the budget; 0 without a step. */
+/* Returns false if the budget cannot be met: then the cheapest settings are chosen for a limit on bytes, the most accurate
+ * for a limit on the error. *slope: bytes that a step added for each unit of error that it took away. The step is the last
+ * one before the best step was too large for the budget; 0: there was none. */
 bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_budget_limit *limit,
                   double *slope);
 

@@ -5,7 +5,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-#define GLOB 1024 /* longer globs are not tried, except that of a whole path */
+#define GLOB 1024 /* longer globs are not tried */
 
 struct writer {
     const char *const *paths;
@@ -13,10 +13,11 @@ struct writer {
     size_t count, rest; /* tensors; what most of them have */
     bool *ruled;        /* a rule matches the tensor */
     char best[GLOB];    /* the best glob so far */
-    size_t covers;      /* tensors that it is for */
+    size_t covers;      /* number of tensors that take their method from it */
 };
 
-/* Appends n bytes of a path as a glob that matches only them. A '=' would end the glob on the command line. */
+/* Appends n bytes of a path as a glob that matches them, and nothing else unless they have a '=': a '=' would end the glob on
+ * the command line, so '?' stands for it. Returns false if there is no room. */
 static bool append_literal(char glob[GLOB], const char *path, size_t n)
 {
     size_t used = strlen(glob);
@@ -30,7 +31,7 @@ static bool append_literal(char glob[GLOB], const char *path, size_t n)
     return used < GLOB - 3;
 }
 
-/* For how many tensors with this method the glob would be. 0: it also matches a tensor that needs another method. */
+/* Counts the tensors without a rule that the glob matches. 0 if one of them needs another method. */
 static size_t count_covered(const struct writer *w, const char *glob, size_t method)
 {
     size_t n = 0;

@@ -9,16 +9,15 @@
 #include "src/tool/search/allocate.h"
 #include "src/tool/search/policy_rules.h"
 
-#define SMALL_SHARE \
-    1000 /* tensors with a smaller share of the elements than 1 / SMALL_SHARE are small */
-#define MOST_METHODS 8 /* with different parameters besides the one that is searched */
-#define NEAR 1.02      /* how many times the bytes (or the error) fewer settings may take */
-#define EARNS 0.002    /* share of the bytes that another method has to save to be among them */
+#define SMALL_SHARE 1000 /* a tensor with less than 1 / SMALL_SHARE of the elements is small */
+#define MOST_METHODS 8   /* settings that keep_few keeps */
+#define NEAR 1.02        /* how many times the bytes (or the error) fewer settings may take */
+#define EARNS 0.002      /* share of the bytes that each further setting has to save to be kept */
 
 /* Settings measured around each setting found: multiples of the density, the bits, 1 / threshold. */
 static const double coarse[] = {1.0, 0.0625, 0.25, 0.5, 0.75, 1.4, 2.0, 4.0, 16.0};
 static const double fine[] = {1.0, 0.8, 0.9, 1.12, 1.25};
-/* At the end, multiples for all tensors together, by which messages shrink or grow until the budget is used up. */
+/* At the end, all settings are multiplied by one of these, so that the messages use up the budget. */
 #define LAST_STEPS 8
 static const double last[LAST_STEPS] = {1.0, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8};
 
@@ -333,15 +332,15 @@ static int allot(struct searcher *s, bool *met, double *slope)
             if (scale > 0.0 && isfinite(sums->error))
                 *item++ = (struct gcb_allot_option){sums->bytes * scale, sums->error * scale, m};
         }
+        if (item == s->units[p].items) /* an empty tensor, or no method encodes it */
+            *item++ = (struct gcb_allot_option){0.0, squares_of(s, p), 0};
         s->units[p].count = (size_t)(item - s->units[p].items);
-        if (s->units[p].count == 0) /* an empty tensor, or no method encodes it */
-            *item++ = (struct gcb_allot_option){0.0, squares_of(s, p), 0}, s->units[p].count = 1;
     }
     *met = gcb_allocate(s->units, s->count, &limit, slope);
     return 0;
 }
 
-/* What the method costs for a tensor, in bytes, where `slope` bytes are worth an error of 1. INFINITY: it cannot encode it. */
+/* What a method costs for a tensor, in bytes; a squared error of 1 costs `slope` bytes. INFINITY: it cannot encode the tensor. */
 static double cost_of(const struct searcher *s, size_t method, size_t path, double slope)
 {
     const struct sums *sums = &s->sums[method * s->count + path];
@@ -352,7 +351,7 @@ static double cost_of(const struct searcher *s, size_t method, size_t path, doub
     return scale > 0.0 ? (sums->bytes + slope * sums->error) * scale : (double)INFINITY;
 }
 
-/* Keeps the few methods that are worth most: adds the one that lowers the cost of all tensors most, again and again. */
+/* Keeps the few methods that save most. Again and again, the method that lowers the cost of all tensors most joins them. */
 static int keep_few(struct searcher *s, double slope)
 {
     double *cost = gcb_alloc_array(s->count, sizeof(*cost));
@@ -512,7 +511,7 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
     return err || *interrupted ? err : gcb_policy_bind(out, s->config->source, s->diag);
 }
 
-/* Is what is allotted now, with few settings, almost as good as it was before? */
+/* Is the allotment with few settings almost as good as the one before? */
 static bool is_near(const struct searcher *s, const struct gcb_allot_option *before)
 {
     const struct gcb_allot_option now = gcb_allocated(s->units, s->count);

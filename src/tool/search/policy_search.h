@@ -7,9 +7,9 @@
  * Finds a policy that meets a goal for all tensors together: a limit on rel_l2, ratio, bits_per_element or wire_bytes.
  *
  * The candidates are the settings that the searches of a choice have found, and other settings of the same methods with
- * smaller and larger messages. They are measured on some steps and workers, where large tensors are sampled, and the budget is
- * allotted (src/tool/search/allocate.h). A few of the settings that this uses, which are worth most, are then measured on
- * the whole input with finer steps, and the budget is allotted again.
+ * smaller and larger messages. They are measured on a sample (gcb_sample_every_tensor), and the budget is allotted
+ * (src/tool/search/allocate.h). The few settings that save most, and finer steps around them, are then measured on the
+ * whole input, and the budget is allotted again.
  */
 
 /* `choice` has finished its searches. `out` has no rules if no policy meets the goal, or after an interruption. Its last rule is

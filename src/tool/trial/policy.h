@@ -5,8 +5,8 @@
 #include "src/tool/dump/source.h"
 
 /*
- * A policy chooses the method of each tensor by its path: that of the first rule whose glob matches. Messages must cover one
- * tensor each.
+ * A policy chooses the method of each tensor by its path: the first rule whose glob matches names it. Messages must
+ * cover one tensor each.
  */
 struct gcb_rule {
     char *glob; /* owned; NULL: all tensors, as --method means it */
@@ -16,12 +16,11 @@ struct gcb_rule {
 struct gcb_policy {
     struct gcb_rule *rules; /* `count`; owned */
     size_t count, cap;
-    char *text; /* set by gcb_policy_method: "--method-for 'GLOB=SPEC' --method SPEC" */
-    const struct gcb_method **by_tensor; /* set by gcb_policy_bind: the method of each tensor of the
-                                            source */
+    char *text; /* owned; set by gcb_policy_method: "--method-for 'GLOB=SPEC' --method SPEC" */
+    const struct gcb_method **by_tensor; /* owned; set by gcb_policy_bind: for each tensor */
 };
 
-/* Adds a rule, with a copy of the glob. */
+/* Adds a rule, with copies of the glob (NULL: all tensors) and the method. GCB_E_NOMEM. */
 int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_method *method,
                    struct gcb_diag *diag);
 
