@@ -84,7 +84,7 @@ uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk);
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config);
 void gcb_fft_destroy(struct gcb_fft *fft); /* NULL does nothing */
 
-/* x: n floats without the zeros, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), aligned to 64. They must not
+/* x: n - zeros floats, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), aligned to 64. They must not
  * overlap. `fft` was made with inverse = 0. A call uses the scratch of `fft`, so only one call at a
  * time per object. */
 void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);

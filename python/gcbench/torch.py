@@ -237,7 +237,7 @@ class Compression:
             for key, first, value in zip(job.values, rows[0], theirs):
                 if value != first:
                     raise _Disagreement(f"all ranks need the same schedule: in step {job.step} the {key} is {first:g} on "
-                                     f"rank 0, and {value:g} on rank {rank}")
+                                        f"rank 0, and {value:g} on rank {rank}")
 
     def _do(self, job: _Job) -> None:
         try:

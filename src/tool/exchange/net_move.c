@@ -372,8 +372,8 @@ static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
 
 /* ---- a round ---- */
 
-/* Gets the lengths of what arrives. A rank that sends more than `many` bytes marks the highest bit of the lengths, because others do not
- * know how much it sends. Returns whether any rank does. */
+/* Gets the lengths of what arrives. Returns whether any rank sends more than `many` bytes: such a rank sets the highest
+ * bit of the lengths that it tells, because the others do not know its total. */
 static bool tell_lengths(struct gcb_net *net, const struct gcb_round *round, uint64_t many)
 {
     const uint64_t mark = UINT64_C(1) << 63, mine = round->bytes > many ? mark : 0;

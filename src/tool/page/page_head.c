@@ -134,7 +134,6 @@ void page_remarks(FILE *out, const struct page *page)
 static const json_t *find_main_run(const struct page *page)
 {
     const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
-
     const json_t *newest = NULL;
 
     for (size_t i = 0; i < runs->count; i++)

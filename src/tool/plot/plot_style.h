@@ -19,7 +19,7 @@ struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant);
 /* Returns the style of series `i`, from 0, in a plot whose series are not methods. */
 struct gcb_plot_style gcb_plot_style_at(unsigned i);
 
-/* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, 4 for memcpy, and 0 for any method. */
+/* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, 4 for memcpy, and 0 for all others. */
 unsigned gcb_plot_baseline(const char *method);
 
 #endif
