@@ -89,7 +89,7 @@ static void add_line(struct gcb_table *table, const struct sweep_view *v, size_t
 static void print_policy(const struct sweep_view *v, FILE *out)
 {
     const struct gcb_policy *p = &v->plan->choice.policy;
-    char text[2048], shown[2200];
+    char text[GCB_RULE_TEXT], shown[GCB_RULE_TEXT];
 
     if (v->plan->policy == SIZE_MAX)
         return;
@@ -258,11 +258,11 @@ static void answer_budget(char *out, size_t size, const struct sweep_view *v)
     is = gcb_tally_figure(tally_of(v, policy), field);
     gcb_field_number(error[0], GCB_FIELD_REL_L2, is, 0);
     gcb_field_number(error[1], GCB_FIELD_REL_L2, was, 0);
-    if (was / is < WORTH)
+    if (!(was > WORTH * is))
         gcb_append(out, size,
                    "a method for each tensor does not pay: it has %.3g times the %s of the best "
                    "single method, %s",
-                   is / was, bytes ? "bytes" : "error", name);
+                   is == was ? 1.0 : is / was, bytes ? "bytes" : "error", name);
     else if (bytes)
         gcb_append(
             out, size,

@@ -87,6 +87,28 @@ budget --budget rel_l2=0.3
 budget --budget rel_l2=0.4 --published-only
 budget --budget ratio=12 --published-only
 budget --budget bytes=20K --method topk-range --method range --no-baselines
+# hostile names, and tensors that cost bytes without an error
+python3 -c "
+import h5py, numpy
+draws = numpy.random.default_rng(1)
+with h5py.File('$tmp/odd.h5', 'w') as odd, h5py.File('$tmp/zero.h5', 'w') as zero:
+    names = ['--method', 'a=b', 'it\\'s', 'q?z', 'we[x]', 'back' + chr(92), 'new' + chr(10) + 'line', chr(228)]
+    for i, name in enumerate(names):
+        odd['step_0/worker_0/' + name] = numpy.float32(draws.standard_normal(300) * 10.0 ** (i % 4))
+    for i in range(8):
+        odd['step_0/worker_0/empty%d' % i] = numpy.zeros(0, 'f4')
+    zero['step_0/worker_0/zero'] = numpy.zeros(500, 'f4')
+"
+odd() { # OPTIONS...
+    run sweep "$@" --force --results "$tmp/found.json" "$tmp/odd.h5"
+    exits 0
+    check "options with odd names can be copied" python3 "$here/check_budget.py" "$GCBENCH" "$tmp/found.json" "$out" "$tmp/odd.h5"
+}
+odd --budget rel_l2=0.02 --method topk --method range
+odd --budget ratio=5 --method topk --method range
+run sweep --budget ratio=3 --method topk --method range "$tmp/zero.h5"
+exits 0
+prints "does not pay: it has 1 times"
 run sweep --budget rel_l2=0.0001 --method topk --method terngrad --theta 0.9 $part "$sample"
 exits 2
 says "'theta' is searched for"
@@ -118,6 +140,9 @@ for bad in '*bias' '=fp16' ''; do
     exits 2
     says "--method-for takes GLOB=SPEC"
 done
+run compress --method-for "$(printf '%1024s' '*')=fp16" "$sample"
+exits 2
+says "a glob has at most 1023 bytes"
 run compress --method-for '*bias=fp17' "$sample"
 exits 2
 says "did you mean 'fp16'?"

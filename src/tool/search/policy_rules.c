@@ -5,7 +5,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-#define GLOB 1024 /* longer globs are not tried */
+#define GLOB GCB_RULE_GLOB /* longer globs are not tried */
 
 struct writer {
     const char *const *paths;
@@ -16,19 +16,23 @@ struct writer {
     size_t covers;      /* number of tensors that take their method from it */
 };
 
-/* Appends n bytes of a path as a glob that matches them, and nothing else unless they have a '=': a '=' would end the glob on
- * the command line, so '?' stands for it. Returns false if there is no room. */
+/* Appends n bytes of a path as a glob that matches only them and is no option. It has '?' for '=', which would end the glob on
+ * the command line, and for what rows and tables escape. */
 static bool append_literal(char glob[GLOB], const char *path, size_t n)
 {
     size_t used = strlen(glob);
 
-    for (size_t i = 0; i < n && used < GLOB - 3; i++) {
-        if (strchr("*?[\\", path[i]))
-            glob[used++] = '\\';
-        glob[used++] = path[i] == '=' ? '?' : path[i];
+    for (size_t i = 0; i < n && used < GLOB - 4; i++) {
+        const bool special = strchr("*?[", path[i]) || (used == 0 && path[i] == '-');
+
+        if (special)
+            glob[used++] = '[';
+        glob[used++] = strchr("=\\", path[i]) || path[i] < ' ' || path[i] > '~' ? '?' : path[i];
+        if (special)
+            glob[used++] = ']';
     }
     glob[used] = '\0';
-    return used < GLOB - 3;
+    return used < GLOB - 4;
 }
 
 /* Counts the tensors without a rule that the glob matches. 0 if one of them needs another method. */
@@ -126,6 +130,16 @@ static size_t find_rest(const struct writer *w)
     return rest;
 }
 
+/* Does every tensor that needs a rule have one? */
+static bool all_ruled(const struct writer *w)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < w->count; i++)
+        all &= w->ruled[i] || w->chosen[i] == w->rest;
+    return all;
+}
+
 int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const size_t *chosen,
                      size_t count, const struct gcb_method *methods, struct gcb_diag *diag)
 {
@@ -138,6 +152,10 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
     w.rest = find_rest(&w);
     for (find_glob(&w); !err && w.covers; find_glob(&w))
         err = add_rule(&w, out, methods, diag);
+    if (!err && all_ruled(&w))
+        err = gcb_policy_add(out, NULL, &methods[w.rest], diag);
+    else
+        gcb_policy_fini(out);
     gcb_free(w.ruled);
-    return err ? err : gcb_policy_add(out, NULL, &methods[w.rest], diag);
+    return err;
 }

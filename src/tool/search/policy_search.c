@@ -275,11 +275,14 @@ static int measure_part(struct searcher *s, bool *interrupted)
 
 /* ---- allotting ---- */
 
-/* How many times the elements of a tensor are more than those measured. 0: nothing was measured. */
+/* How many times the elements of a tensor are more than those measured; an empty tensor has bytes alone. 0: nothing was
+ * measured. */
 static double scale_of(const struct searcher *s, size_t method, size_t path)
 {
     const uint64_t measured = s->sums[method * s->count + path].elements;
 
+    if (s->whole[path].elements == 0)
+        return s->sums[method * s->count + path].bytes > 0.0 ? 1.0 : 0.0;
     return measured ? (double)s->whole[path].elements / (double)measured : 0.0;
 }
 
@@ -332,7 +335,7 @@ static int allot(struct searcher *s, bool *met, double *slope)
             if (scale > 0.0 && isfinite(sums->error))
                 *item++ = (struct gcb_allot_option){sums->bytes * scale, sums->error * scale, m};
         }
-        if (item == s->units[p].items) /* an empty tensor, or no method encodes it */
+        if (item == s->units[p].items) /* no method encodes it */
             *item++ = (struct gcb_allot_option){0.0, squares_of(s, p), 0};
         s->units[p].count = (size_t)(item - s->units[p].items);
     }
@@ -346,8 +349,6 @@ static double cost_of(const struct searcher *s, size_t method, size_t path, doub
     const struct sums *sums = &s->sums[method * s->count + path];
     const double scale = scale_of(s, method, path);
 
-    if (s->whole[path].elements == 0)
-        return 0.0;
     return scale > 0.0 ? (sums->bytes + slope * sums->error) * scale : (double)INFINITY;
 }
 
@@ -508,7 +509,7 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
     gcb_free(chosen);
     gcb_free(t.methods);
     gcb_free(t.of_tensor);
-    return err || *interrupted ? err : gcb_policy_bind(out, s->config->source, s->diag);
+    return err || out->count == 0 ? err : gcb_policy_bind(out, s->config->source, s->diag);
 }
 
 /* Is the allotment with few settings almost as good as the one before? */

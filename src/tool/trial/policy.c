@@ -39,8 +39,12 @@ bool gcb_policy_is(const struct gcb_method *m)
 int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_method *method,
                    struct gcb_diag *diag)
 {
-    char *copy = glob ? gcb_strdup(glob) : NULL;
+    char *copy;
 
+    if (glob && strlen(glob) >= GCB_RULE_GLOB)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--method-for: a glob has at most %d bytes",
+                            GCB_RULE_GLOB - 1);
+    copy = glob ? gcb_strdup(glob) : NULL;
     if ((glob && !copy) || gcb_grow(&p->rules, &p->cap, p->count, sizeof(*p->rules))) {
         gcb_free(copy);
         return gcb_diag_nomem(diag, sizeof(*p->rules), "a rule");
@@ -66,18 +70,18 @@ char *gcb_policy_rule_text(char *out, size_t size, const struct gcb_rule *rule)
     return out;
 }
 
-/* Appends a word in single quotes, as a shell reads it. */
+/* Appends a word in quotes, as a shell reads it, without a backslash, which rows and tables would escape. */
 static void quote(char *out, size_t size, const char *word)
 {
     gcb_append(out, size, "'");
     for (; *word; word++)
-        gcb_append(out, size, "%s%.1s", *word == '\'' ? "'\\'" : "", word);
+        gcb_append(out, size, "%.*s", *word == '\'' ? 5 : 1, *word == '\'' ? "'\"'\"'" : word);
     gcb_append(out, size, "'");
 }
 
 char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule)
 {
-    char text[2048];
+    char text[GCB_RULE_TEXT];
 
     snprintf(out, size, "%s", rule->glob ? "--method-for " : "--method ");
     if (rule->glob)
@@ -90,8 +94,8 @@ char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule)
 
 static int write_text(struct gcb_policy *p, struct gcb_diag *diag)
 {
-    const size_t size = (p->count + 1) * sizeof(char[2100]);
-    char option[2100];
+    const size_t size = (p->count + 1) * sizeof(char[GCB_RULE_TEXT]);
+    char option[GCB_RULE_TEXT];
 
     p->text = gcb_alloc(size);
     if (!p->text)

@@ -8,6 +8,9 @@
  * A policy chooses the method of each tensor by its path: the first rule whose glob matches names it. Messages must
  * cover one tensor each.
  */
+#define GCB_RULE_GLOB 1024                      /* bytes of a glob, with the 0 at its end */
+#define GCB_RULE_TEXT (5 * GCB_RULE_GLOB + 600) /* bytes that hold every rule as an option */
+
 struct gcb_rule {
     char *glob; /* owned; NULL: all tensors, as --method means it */
     struct gcb_method method;
@@ -20,7 +23,7 @@ struct gcb_policy {
     const struct gcb_method **by_tensor; /* owned; set by gcb_policy_bind: for each tensor */
 };
 
-/* Adds a rule, with copies of the glob (NULL: all tensors) and the method. GCB_E_NOMEM. */
+/* Adds a rule, with copies of the glob (NULL: all tensors) and the method. GCB_E_INVALID: the glob is too long. GCB_E_NOMEM. */
 int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_method *method,
                    struct gcb_diag *diag);
 

@@ -67,23 +67,46 @@ static void test_alike_tensors_share_a_glob(void **state)
     assert_int_equal(write_rules(paths, all, 6), 1);
 }
 
-/* Characters of globs in names are literal; a '=' would end the glob on the command line. */
+/* Characters of globs in names are literal; a '=' would end the glob on the command line. What rows and tables escape is
+ * not in the glob, so that the printed options can be copied. */
 static void test_odd_names(void **state)
 {
-    static const char *const paths[] = {"*", "[ab]", "a", "a=b", "a\\", "b", "?"};
-    static const size_t chosen[] = {1, 1, 0, 2, 1, 0, 2};
+    static const char *const paths[] = {"*", "[ab]", "a",   "a=b",      "a\\",
+                                        "b", "?",    "a\n", "-\xc3\xa4"};
+    static const size_t chosen[] = {1, 1, 0, 2, 1, 0, 2, 1, 2};
     const struct gcb_rule quoted = {.glob = (char[]){"it's*"}, .method = methods[0]};
     struct gcb_policy policy = {0};
     char text[100];
 
     (void)state;
-    write_rules(paths, chosen, 7);
-    assert_int_equal(gcb_policy_write(&policy, paths, chosen, 7, methods, NULL), 0);
+    write_rules(paths, chosen, 9);
+    assert_int_equal(gcb_policy_write(&policy, paths, chosen, 9, methods, NULL), 0);
     for (size_t i = 0; i + 1 < policy.count; i++)
-        assert_null(strchr(policy.rules[i].glob, '='));
+        for (const char *c = policy.rules[i].glob; *c; c++)
+            assert_true(!strchr("=\\", *c) && *c >= ' ' && *c <= '~' &&
+                        (c > policy.rules[i].glob || *c != '-'));
     gcb_policy_fini(&policy);
     assert_string_equal(gcb_policy_option(text, sizeof(text), &quoted),
-                        "--method-for 'it'\\''s*=fp16'");
+                        "--method-for 'it'\"'\"'s*=fp16'");
+}
+
+static void test_what_globs_cannot_tell_apart(void **state)
+{
+    static const char *const paths[] = {"a=b", "aab", "b"};
+    static const size_t chosen[] = {1, 2, 0};
+    static const size_t alone[] = {1, 0, 0};
+    char longest[GCB_RULE_GLOB + 1] = "";
+    struct gcb_policy policy = {0};
+
+    (void)state;
+    write_rules(paths, chosen, 3); /* the rule for "aab" comes first */
+    assert_int_equal(gcb_policy_write(&policy, paths, alone, 3, methods, NULL), 0);
+    assert_int_equal(policy.count, 0);
+    memset(longest, '*', GCB_RULE_GLOB);
+    assert_int_equal(gcb_policy_add(&policy, longest, &methods[0], NULL), GCB_E_INVALID);
+    longest[GCB_RULE_GLOB - 1] = '\0';
+    assert_int_equal(gcb_policy_add(&policy, longest, &methods[0], NULL), 0);
+    gcb_policy_fini(&policy);
 }
 
 int main(void)
@@ -92,6 +115,7 @@ int main(void)
         cmocka_unit_test(test_any_choice_is_exact),
         cmocka_unit_test(test_alike_tensors_share_a_glob),
         cmocka_unit_test(test_odd_names),
+        cmocka_unit_test(test_what_globs_cannot_tell_apart),
     };
 
     assert_int_equal(gcb_method_parse(&methods[0], "fp16", NULL), 0);
