@@ -275,22 +275,22 @@ static int measure_part(struct searcher *s, bool *interrupted)
 
 /* ---- allotting ---- */
 
-/* How many times the elements of a tensor are more than those measured; an empty tensor has bytes alone. 0: nothing was
+/* How many times the elements of a unit are more than those measured; empty tensors have bytes alone. 0: nothing was
  * measured. */
-static double scale_of(const struct searcher *s, size_t method, size_t path)
+static double scale_of(const struct searcher *s, size_t method, size_t unit)
 {
-    const uint64_t measured = s->sums[method * s->count + path].elements;
+    const uint64_t measured = s->sums[method * s->count + unit].elements;
 
-    if (s->whole[path].elements == 0)
-        return s->sums[method * s->count + path].bytes > 0.0 ? 1.0 : 0.0;
-    return measured ? (double)s->whole[path].elements / (double)measured : 0.0;
+    if (s->whole[unit].elements == 0)
+        return s->sums[method * s->count + unit].bytes > 0.0 ? 1.0 : 0.0;
+    return measured ? (double)s->whole[unit].elements / (double)measured : 0.0;
 }
 
-static double squares_of(const struct searcher *s, size_t path)
+static double squares_of(const struct searcher *s, size_t unit)
 {
     for (size_t m = 0; m < s->method_count; m++)
-        if (scale_of(s, m, path) > 0.0)
-            return s->sums[m * s->count + path].squares * scale_of(s, m, path);
+        if (scale_of(s, m, unit) > 0.0)
+            return s->sums[m * s->count + unit].squares * scale_of(s, m, unit);
     return 0.0;
 }
 
@@ -299,10 +299,10 @@ static struct gcb_budget_limit limit_of(const struct searcher *s)
     struct gcb_budget_limit limit = {.on_error = s->goal->field == GCB_FIELD_REL_L2};
     double elements = 0.0;
 
-    for (size_t p = 0; p < s->count; p++)
-        elements += (double)s->whole[p].elements;
-    for (size_t p = 0; limit.on_error && p < s->count; p++)
-        limit.most += squares_of(s, p) * s->goal->target * s->goal->target;
+    for (size_t u = 0; u < s->count; u++)
+        elements += (double)s->whole[u].elements;
+    for (size_t u = 0; limit.on_error && u < s->count; u++)
+        limit.most += squares_of(s, u) * s->goal->target * s->goal->target;
     if (s->goal->field == GCB_FIELD_RATIO)
         limit.most = (double)s->input_bytes / s->goal->target;
     else if (s->goal->field == GCB_FIELD_BITS_PER_ELEMENT)
@@ -312,44 +312,66 @@ static struct gcb_budget_limit limit_of(const struct searcher *s)
     return limit;
 }
 
-/* Allots the budget by what was measured last. *met: the budget suffices. */
+/* Allots the budget by what was measured last. *met: the budget suffices, and a method encodes some tensor. */
 static int allot(struct searcher *s, bool *met, double *slope)
 {
     const struct gcb_budget_limit limit = limit_of(s);
     struct gcb_allot_option *item;
+    bool measured = false;
 
+    *met = false;
+    if (s->method_count == 0)
+        return 0;
     gcb_free(s->items);
     gcb_free(s->units);
     s->items = gcb_alloc_array((uint64_t)s->method_count * s->count, sizeof(*s->items));
     s->units = gcb_alloc_zero(s->count, sizeof(*s->units));
-    *met = false;
     if (!s->items || !s->units)
         return gcb_diag_nomem(s->diag, 0, "settings of the tensors");
     item = s->items;
-    for (size_t p = 0; p < s->count; p++) {
-        s->units[p].items = item;
+    for (size_t u = 0; u < s->count; u++) {
+        s->units[u].items = item;
         for (size_t m = 0; m < s->method_count; m++) {
-            const struct sums *sums = &s->sums[m * s->count + p];
-            const double scale = scale_of(s, m, p);
+            const struct sums *sums = &s->sums[m * s->count + u];
+            const double scale = scale_of(s, m, u);
 
             if (scale > 0.0 && isfinite(sums->error))
                 *item++ = (struct gcb_allot_option){sums->bytes * scale, sums->error * scale, m};
         }
-        if (item == s->units[p].items) /* no method encodes it */
-            *item++ = (struct gcb_allot_option){0.0, squares_of(s, p), 0};
-        s->units[p].count = (size_t)(item - s->units[p].items);
+        measured |= item > s->units[u].items;
+        if (item == s->units[u].items) /* no method encodes it, or it is not in the sample */
+            *item++ = (struct gcb_allot_option){0.0, squares_of(s, u), 0};
+        s->units[u].count = (size_t)(item - s->units[u].items);
     }
-    *met = gcb_allocate(s->units, s->count, &limit, slope);
+    *met = gcb_allocate(s->units, s->count, &limit, slope) && measured;
     return 0;
 }
 
-/* What a method costs for a tensor, in bytes; a squared error of 1 costs `slope` bytes. INFINITY: it cannot encode the tensor. */
-static double cost_of(const struct searcher *s, size_t method, size_t path, double slope)
+/* What a method costs for a unit, in bytes; a squared error of 1 costs `slope` bytes. INFINITY: it cannot encode it. */
+static double cost_of(const struct searcher *s, size_t method, size_t unit, double slope)
 {
-    const struct sums *sums = &s->sums[method * s->count + path];
-    const double scale = scale_of(s, method, path);
+    const struct sums *sums = &s->sums[method * s->count + unit];
+    const double scale = scale_of(s, method, unit);
 
     return scale > 0.0 ? (sums->bytes + slope * sums->error) * scale : (double)INFINITY;
+}
+
+/* Exchanges two methods, with their settings and sums. */
+static void swap_methods(struct searcher *s, size_t a, size_t b)
+{
+    const struct gcb_method method = s->methods[a];
+    const struct setting setting = s->settings[a];
+
+    s->methods[a] = s->methods[b];
+    s->methods[b] = method;
+    s->settings[a] = s->settings[b];
+    s->settings[b] = setting;
+    for (size_t u = 0; u < s->count; u++) {
+        const struct sums sums = s->sums[a * s->count + u];
+
+        s->sums[a * s->count + u] = s->sums[b * s->count + u];
+        s->sums[b * s->count + u] = sums;
+    }
 }
 
 /* Keeps the few methods that save most. Again and again, the method that lowers the cost of all tensors most joins them. */
@@ -361,19 +383,17 @@ static int keep_few(struct searcher *s, double slope)
 
     if (!cost)
         return gcb_diag_nomem(s->diag, 0, "costs");
-    for (size_t p = 0; p < s->count; p++)
-        cost[p] = 1e300;
+    for (size_t u = 0; u < s->count; u++)
+        cost[u] = 1e300;
     while (kept < MOST_METHODS) {
         size_t best = kept;
         double most = 0.0;
-        struct gcb_method method;
-        struct setting setting;
 
         for (size_t m = kept; m < s->method_count; m++) {
             double saved = 0.0;
 
-            for (size_t p = 0; p < s->count; p++)
-                saved += fmax(0.0, cost[p] - cost_of(s, m, p, slope));
+            for (size_t u = 0; u < s->count; u++)
+                saved += fmax(0.0, cost[u] - cost_of(s, m, u, slope));
             if (saved > most) {
                 most = saved;
                 best = m;
@@ -381,20 +401,9 @@ static int keep_few(struct searcher *s, double slope)
         }
         if (best >= s->method_count || most <= (kept ? EARNS * bytes : 0.0))
             break;
-        for (size_t p = 0; p < s->count; p++)
-            cost[p] = fmin(cost[p], cost_of(s, best, p, slope));
-        method = s->methods[best];
-        setting = s->settings[best];
-        s->methods[best] = s->methods[kept];
-        s->settings[best] = s->settings[kept];
-        s->methods[kept] = method;
-        s->settings[kept] = setting;
-        for (size_t p = 0; p < s->count; p++) { /* the sums move with the methods */
-            const struct sums moved = s->sums[best * s->count + p];
-
-            s->sums[best * s->count + p] = s->sums[kept * s->count + p];
-            s->sums[kept * s->count + p] = moved;
-        }
+        for (size_t u = 0; u < s->count; u++)
+            cost[u] = fmin(cost[u], cost_of(s, best, u, slope));
+        swap_methods(s, best, kept);
         kept++;
     }
     gcb_free(cost);
