@@ -53,8 +53,10 @@ def against_fp32(runs: Runs, label: str) -> List[float]:
 
 
 def ratios(runs: Runs, label: str, target: float, axis: Axis, base: str = "fp32") -> List[float]:
-    """The base's value divided by the method's, for each seed; 0 if only the method misses the target, 1 if both do."""
-    pairs = [(at_target(runs[base][s], target, axis), at_target(runs[label][s], target, axis)) for s in runs[label]]
+    """The base's value divided by the method's, for each seed that both have; 0 if only the method misses the target, 1 if both
+    do."""
+    pairs = [(at_target(runs[base][s], target, axis), at_target(runs[label][s], target, axis))
+             for s in runs[label] if s in runs[base]]
     return [1.0 if math.isinf(a) and math.isinf(b) else a / b for a, b in pairs]
 
 
@@ -116,6 +118,8 @@ def show_points(values: Sequence[float]) -> str:
 
 
 def show_faster(gain: Sequence[float]) -> str:
+    if not gain:
+        return "no common seed"
     return f"{show(median(gain), lost='any')} x {show_interval(gain)} " + verdict(gain, 1, ("slower", "faster"))
 
 

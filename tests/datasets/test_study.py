@@ -42,8 +42,10 @@ class Study(unittest.TestCase):
 
     def test_ratio_of_missed_targets(self):
         runs = {"fp32": {1: run(60), 2: run(60), 3: run(10), 4: run(10)},
-                "a": {1: run(50, 60), 2: run(10), 3: run(60), 4: run(10)}}
+                "a": {1: run(50, 60), 2: run(10), 3: run(60), 4: run(10)}, "b": {5: run(60)}}
         self.assertEqual(figures.ratios(runs, "a", 60, lambda row: row["step"]), [0.5, 0, math.inf, 1])
+        self.assertEqual(figures.ratios(runs, "a", 60, lambda row: row["step"], "b"), [])
+        self.assertEqual(figures.show_faster([]), "no common seed")
 
     def test_spearman(self):
         self.assertAlmostEqual(figures.spearman([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5)]), 0.8)
