@@ -188,7 +188,9 @@ def pilot_table(rows: Sequence[Row]) -> str:
     for row in rows:
         found.setdefault((row["network"], row["label"]), {})[row["lr_factor"]] = row["quality"]
     factors = sorted({row["lr_factor"] for row in rows})
-    return table(["network", "method", *(f"{f:g} x" for f in factors)],
+    best = [max(of, key=lambda f: of[f]) for of in found.values()]
+    return f"The best factor is the largest for {best.count(factors[-1])} of {len(best)} and the smallest for " \
+        f"{best.count(factors[0])}: a factor outside could be better there.\n\n" + table(["network", "method", *(f"{f:g} x" for f in factors)],
                  [[*case, *(f"{of[f]:.2f}" if f in of else "" for f in factors)] for case, of in found.items()])
 
 

@@ -5,6 +5,7 @@ import argparse
 import concurrent.futures
 import functools
 import json
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -167,8 +168,9 @@ class Study:
     # ---- tables ----
 
     def tables(self) -> str:
-        """Tables of the rows that are kept, and plots. Writes the tables of docs/claims.md too."""
-        parts = ["# Learning rates: final quality, %\n\n" + pilot_table(read(self.rows_at / "pilots.jsonl"))]
+        """Tables of the rows that are kept, and plots. Writes tables.md, and the tables of docs/claims.md too."""
+        parts = ["What the runs of the [protocol](README.md) gave, by `./dev study --tables`.\n",
+                 "# Learning rates: final quality, %\n\n" + pilot_table(read(self.rows_at / "pilots.jsonl"))]
         results: claims.Results = {}
         for network in dict.fromkeys(network for network, _ in self.plan.cases()):
             runs: Any = defaultdict(dict)
@@ -182,7 +184,9 @@ class Study:
                 parts += self._tables_of(network, *results[network])
         page = HERE.parents[1] / "docs" / "claims.md"
         claims.write(page, results, page if self.rows_at == HERE else self.folder / "claims.md")
-        return "\n".join(parts)
+        text = "\n".join(parts)
+        (self.rows_at / "tables.md").write_text(text)
+        return text
 
     def _missing(self, network: str, runs: Runs) -> str:
         labels, seeds = [label for _, label in self.plan.cases(network)], len(self.plan.seeds)
@@ -199,8 +203,13 @@ class Study:
         for only, results in (("accuracy-steps,accuracy-bytes", path), ("accuracy-time", timed)):
             subprocess.run([self.gcbench, "plot", "-q", "--force", "--type", "svg", "--only", only, str(results), "-o",
                             str(self.folder / f"plots-{network}")], check=True, stdout=subprocess.DEVNULL)
-        return [main_table(runs), "Time to the target, and how much faster than fp32 [95 %]:\n\n" + time_table(runs),
-                "At equal bytes, % [95 %]:\n\n" + bytes_table(runs),
+        pictures = []
+        for page, name, words in (("accuracy-bytes", "bytes", "by bytes"),
+                                  (f"accuracy-time-{LINKS.index(1) + 1}", "time", "by seconds, with links of 1 Gb/s")):
+            shutil.copy(self.folder / f"plots-{network}" / f"{page}.svg", self.rows_at / f"{network}-{name}.svg")
+            pictures.append(f"![quality of {network} {words}]({network}-{name}.svg)\n")
+        return [main_table(runs), *pictures, "Time to the target, and how much faster than fp32 [95 %]:\n\n" + time_table(runs),
+                "At equal bytes, % [95 %]. A run is cut at the bytes, where its learning rate may still be high:\n\n" + bytes_table(runs),
                 "Rank correlation of offline figures with final quality [95 %]:\n\n" + correlation_table(runs, figures)]
 
 
@@ -241,9 +250,7 @@ def main() -> None:
         study.run(args.only)
     elif study.runs.exists():
         study.keep()
-    text = study.tables()
-    (folder / "tables.md").write_text(text)
-    print(text)
+    print(study.tables())
 
 
 if __name__ == "__main__":

@@ -125,6 +125,7 @@ class Study(unittest.TestCase):
     def test_pilots_in_part(self):
         rows = [dict(network="gpt", label="a", lr_factor=1.0, quality=50), dict(network="gpt", label="b", lr_factor=2.0, quality=60)]
         self.assertIn("| gpt | b |  | 60.00 |", figures.pilot_table(rows))
+        self.assertIn("largest for 1 of 2 and the smallest for 1:", figures.pilot_table(rows))
 
     def test_learning_rate(self):
         rows = [{"lr_factor": f, "quality": q} for f, q in ((0.5, 80), (1, 82), (2, 82), (2, 10), (1, 70))]
