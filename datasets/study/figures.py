@@ -23,6 +23,14 @@ def seconds(row: Row, link: float) -> float:
         + 8 * row["link_bytes"] / (link * 1e9)
 
 
+def with_common_compute(runs: Runs) -> Runs:
+    """The runs with the same time of computing in each step: its median over all runs. Methods do not change this work, but the
+    load of a shared machine changes its time."""
+    step = median(rows[-1]["compute_seconds"] / rows[-1]["step"] for of in runs.values() for rows in of.values())
+    return {label: {seed: [dict(row, compute_seconds=step * row["step"]) for row in rows] for seed, rows in of.items()}
+            for label, of in runs.items()}
+
+
 def at_target(rows: Sequence[Row], target: float, axis: Axis) -> float:
     """Where a run first reaches the target, on a straight line between two tests; infinite if it does not."""
     before: Tuple[float, float] = (0.0, 0.0)

@@ -18,7 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "recipes")]
 
 import claims  # noqa: E402
 from figures import (LATENCY, LINKS, Row, Runs, bytes_table, correlation_table, main_table, pilot_table, seconds,  # noqa: E402
-                     time_table)
+                     time_table, with_common_compute)
 from methods import FULL, METHODS, NETWORKS, QUICK, Case, Plan, has_feedback, words_of  # noqa: E402
 
 FACTORS = (0.5, 1.0, 2.0)
@@ -180,7 +180,7 @@ class Study:
             runs = {label: of for label, of in runs.items() if of}
             parts.append(f"# {network}\n" + self._missing(network, runs))
             if runs:
-                results[network] = runs, self.figures(network)
+                results[network] = with_common_compute(runs), self.figures(network)
                 parts += self._tables_of(network, *results[network])
         page = HERE.parents[1] / "docs" / "claims.md"
         claims.write(page, results, page if self.rows_at == HERE else self.folder / "claims.md")
@@ -199,7 +199,7 @@ class Study:
         path, timed = self.rows_at / f"{network}.jsonl", self.folder / f"time-{network}.jsonl"
         write(timed, path.read_text().splitlines()[0] + "\n",
               [{**row, "bandwidth_gbit": link, "latency_seconds": LATENCY, "seconds": seconds(row, link)}
-               for link in LINKS for row in read(path)])
+               for link in LINKS for of in runs.values() for rows in of.values() for row in rows])
         for only, results in (("accuracy-steps,accuracy-bytes", path), ("accuracy-time", timed)):
             subprocess.run([self.gcbench, "plot", "-q", "--force", "--type", "svg", "--only", only, str(results), "-o",
                             str(self.folder / f"plots-{network}")], check=True, stdout=subprocess.DEVNULL)

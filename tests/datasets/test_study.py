@@ -47,6 +47,13 @@ class Study(unittest.TestCase):
         self.assertEqual(figures.ratios(runs, "a", 60, lambda row: row["step"], "b"), [])
         self.assertEqual(figures.show_faster([]), "no common seed")
 
+    def test_common_compute(self):
+        runs = {"a": {1: [dict(step=10, compute_seconds=1.0), dict(step=20, compute_seconds=2.0)]},
+                "b": {1: [dict(step=10, compute_seconds=4.0)]}, "c": {1: [dict(step=10, compute_seconds=3.0)]}}
+        took = figures.with_common_compute(runs)
+        self.assertEqual([row["compute_seconds"] for row in took["a"][1]], [3.0, 6.0])
+        self.assertEqual(runs["a"][1][0]["compute_seconds"], 1.0)
+
     def test_spearman(self):
         self.assertAlmostEqual(figures.spearman([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5)]), 0.8)
         self.assertAlmostEqual(figures.spearman([(1, 1), (1, 2), (2, 3)]), 0.8660254)
