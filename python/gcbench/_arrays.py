@@ -51,6 +51,13 @@ class View:
         self.address, self.bytes, self.type = held.buf or 0, held.len, _FORMATS.get(text, text)
         self.readonly = bool(held.readonly)
 
+    @classmethod
+    def at(cls, address: int, bytes_: int, type_: str, owner: Any) -> "View":
+        """The memory at an address, which must live as long as its owner."""
+        view = cls.__new__(cls)
+        view.address, view.bytes, view.type, view.readonly, view._held = address, bytes_, type_, False, owner
+        return view
+
     def _take_tensor(self, x: Any) -> None:
         capsule = x.__dlpack__()
         t = _pointer(capsule, b"dltensor").contents
@@ -83,8 +90,8 @@ class View:
 
 
 def tensor(x: Any, count: int, type_: str = "f32", writable: bool = False) -> View:
-    """A view of `count` elements. Raises TypeError or ValueError for another type or number."""
-    view = View(x, writable)
+    """A view of `count` elements; x may be a view. Raises TypeError or ValueError for another type or number."""
+    view = x if isinstance(x, View) else View(x, writable)
     good = (type_, "u16") if type_ == "bf16" else (type_,)  # the buffer protocol has no bfloat16
     if view.type not in good:
         raise TypeError(f"the elements are {view.type}, not {type_}")

@@ -36,10 +36,10 @@ class Exchange(Remembering):
                  nonfinite: str = "error", source: Optional[str] = None, checksum: bool = False) -> None:
         super().__init__()
         self.spec, self.n, self.workers = spec, n, workers
-        self._round = Round()
+        self.round = Round()  # what advance() filled
         self._x: Any = None  # and its view, during a step
         self._into: Any = None
-        self._round_at = byref(self._round)
+        self._round_at = byref(self.round)
         self._open("open", text("spec", spec), count("n", n), options(threads, shape, seed, path, nonfinite, "f32", source, workers,
                                                      checksum, worker=worker, weights=weights))
 
@@ -62,8 +62,8 @@ class Exchange(Remembering):
 
     def next(self) -> Optional[Sending]:
         """What to send next; None if no round is left."""
-        r = self._round
-        if not self._call(lib.gcb_exchange_next, self._round_at):
+        r = self.round
+        if not self.advance():
             return None
         data: Any = b""
         if r.bytes:
@@ -72,10 +72,18 @@ class Exchange(Remembering):
         return Sending(r.kind, r.reduction, memoryview(data).cast("B"),
                        r.parts[:self.workers] if r.kind == SCATTER else None)
 
+    def advance(self) -> bool:
+        """next() without objects, for Transport.run: `round` has what to send. False if no round is left."""
+        return bool(self._call(lib.gcb_exchange_next, self._round_at))
+
     def receive(self, worker: int, data: Any) -> None:
         """Hands over what arrived from a worker; in REDUCE the combined values, with worker 0."""
         with View(data) as d:
-            self._call(lib.gcb_exchange_receive, count("worker", worker, 32), d.address, d.bytes)
+            self.receive_at(count("worker", worker, 32), d.address, d.bytes)
+
+    def receive_at(self, worker: int, address: Optional[int], length: int) -> None:
+        """receive() of bytes at an address."""
+        self._call(lib.gcb_exchange_receive, worker, address, length)
 
     def finish(self, out: Optional[Any] = None) -> Any:
         """Ends the step: writes the weighted sum to `out`, else to the array of sum_into(), else to a new one, and returns

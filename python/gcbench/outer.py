@@ -108,14 +108,7 @@ class Outer:
         sizes = [message.n for message in self._messages]
         for number, (message, part, out) in enumerate(zip(self._messages, x.split(sizes), mean.split(sizes))):
             message.begin(self.exchanges, part)
-            round_ = 0
-            while True:
-                sending = message.next()
-                if sending is None:
-                    break
-                for worker, data in enumerate(self._transport.move(sending, (number, round_), watch)):
-                    message.receive(worker, data)
-                round_ += 1
+            self._transport.run(message, number, watch)
             message.finish(out)
         return mean
 

@@ -22,7 +22,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from ._exchange import Exchange
-from ._transport import Stopwatch, Transport
+from ._transport import Stopwatch, Transport, floats
 
 __all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
 
@@ -321,26 +321,15 @@ class Compression:
         x = torch.cat(flats) if whole is None else whole
         x = x if x.dtype is torch.float32 else x.float()
         watch.lap("copy_seconds")
-        exchange.begin(job.step, x)
+        view = floats(x)
+        exchange.begin(job.step, view)
         update = x
-        if not exchange.sum_into(x):
+        if not exchange.sum_into(view):
             if self._scratch.numel() < n:
                 self._scratch = torch.empty(n)
             update = self._scratch[:n]
-        number = 0
-        while True:
-            sending = exchange.next()
-            watch.lap("encode_seconds")
-            if sending is None:
-                break
-            self._now["bytes"] += len(sending.data)
-            arrived = self._transport.move(sending, (group.names, number), watch)
-            watch.lap("exchange_seconds")
-            for worker, data in enumerate(arrived):
-                exchange.receive(worker, data)
-            watch.lap("sum_seconds")
-            number += 1
-        exchange.finish(update)
+        self._now["bytes"] += self._transport.run(exchange, group.names, watch)
+        exchange.finish(None if update is x else floats(update))
         watch.lap("sum_seconds")
         if whole is None:
             for flat, part in zip(flats, update.split([flat.numel() for flat in flats])):
