@@ -86,10 +86,10 @@ class Study:
         return dict(self.job(case, seed, factor) for seed in self.plan.seeds)
 
     def run(self, only: Sequence[str]) -> None:
-        """Runs the stages one after the other, and keeps the rows after each. only: labels and networks; none: all."""
+        """Runs the stages one after the other, and keeps the rows after each. only: see chosen()."""
         self.runs.mkdir(parents=True, exist_ok=True)
         for stage in self.plan.stages:
-            cases = [case for case in stage if not only or set(case) & set(only)]
+            cases = chosen(stage, only)
             run_all({path: words for case in cases for path, words in self.pilots(case).items()})
             self.keep()
             self.offline(cases)
@@ -213,6 +213,13 @@ class Study:
                 "Rank correlation of offline figures with final quality [95 %]:\n\n" + correlation_table(runs, figures)]
 
 
+def chosen(cases: Sequence[Case], only: Sequence[str]) -> List[Case]:
+    """Those of the networks and labels in `only`; without a network in it all networks, without a label all labels."""
+    networks = set(only) & set(NETWORKS) or set(NETWORKS)
+    labels = set(only) & set(METHODS) or set(METHODS)
+    return [case for case in cases if case[0] in networks and case[1] in labels]
+
+
 def best_factor(rows: Sequence[Row]) -> float:
     """The factor with the highest median final quality; of equals the smallest."""
     found = defaultdict(list)
@@ -237,7 +244,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few short runs: small versions of all tables and plots")
     parser.add_argument("--only", nargs="+", default=[], metavar="LABEL", choices=[*METHODS, *NETWORKS],
-                        help="run only these methods or networks: " + "; ".join([*METHODS, *NETWORKS]).replace("%", "%%"))
+                        help="run only these methods, or networks, or these methods of these networks: " + "; ".join([*METHODS, *NETWORKS]).replace("%", "%%"))
     parser.add_argument("--tables", action="store_true",
                         help="no runs: tables and plots from the rows that are there and the runs that are finished")
     parser.add_argument("--gcbench", default="build/cli/gcbench", help="the command")

@@ -82,6 +82,13 @@ class Study(unittest.TestCase):
                 plan_args = study.recipe().parse_args(list(words))
                 self.assertEqual((plan_args.network, plan_args.label), case)
 
+    def test_chosen(self):
+        cases = methods.pairs(("resnet8", "gpt"), ("fp32", "fft"))
+        self.assertEqual(study.chosen(cases, []), cases)
+        self.assertEqual(study.chosen(cases, ["gpt"]), cases[2:])
+        self.assertEqual(study.chosen(cases, ["fft"]), [("resnet8", "fft"), ("gpt", "fft")])
+        self.assertEqual(study.chosen(cases, ["gpt", "fft", "fp32"]), cases[2:])
+
     def test_finished_runs_count(self):
         """Rows of finished runs are kept beside those of runs whose files are gone, and the tables say which are missing."""
         with tempfile.TemporaryDirectory() as folder:
