@@ -135,6 +135,7 @@ static int check_options(const struct exchange *c, struct gcb_diag *diag)
     uint64_t hash = XXH3_64bits(numbers, sizeof(numbers));
     char spec[512];
 
+    hash = XXH3_64bits_withSeed(&c->o->own.seconds, sizeof(c->o->own.seconds), hash);
     hash = XXH3_64bits_withSeed(c->sizes, c->size_count * sizeof(*c->sizes), hash);
     hash = XXH3_64bits_withSeed(c->synthetic.name, strlen(c->synthetic.name), hash);
     for (size_t i = 0; i < c->count; i++) {

@@ -5,6 +5,8 @@
 #include "src/lib/base/text.h"
 #include "src/tool/payoff/payoff_cases.h"
 
+#define EXCHANGE_MOST_BYTES (UINT64_C(1) << 36)
+
 static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
                                     "sparse:zeros=0.9", "ar:rho=0.9", NULL};
 
@@ -30,7 +32,8 @@ const struct opt_row exchange_work_rows[] = {
 
 const struct opt_row exchange_input_rows[] = {
     {.name = "elements", .metavar = "N", .type = OPT_SIZE,
-     .offset = offsetof(struct exchange_own, elements), .min = 1, .max = 0x1p34,
+     .offset = offsetof(struct exchange_own, elements), .min = 1,
+     .max = EXCHANGE_MOST_BYTES / 4,
      .help = "instead of FILE: synthetic gradients of N elements"},
     {.name = "sizes", .metavar = "A-B/xF", .type = OPT_TEXT,
      .offset = offsetof(struct exchange_own, sizes),
@@ -149,10 +152,11 @@ static int read_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const char 
     if (sscanf(text, "%23[0-9A-Za-z.]-%23[0-9A-Za-z.]/x%23[0-9]%n", part[0], part[1], part[2],
                &end) != 3 ||
         text[end] || !gcb_parse_size(part[0], &from) || !gcb_parse_size(part[1], &to) ||
-        !gcb_parse_size(part[2], &factor) || from < 4 || to < from || factor < 2)
+        !gcb_parse_size(part[2], &factor) || from < 4 || to < from || to > EXCHANGE_MOST_BYTES ||
+        factor < 2)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--sizes: give the smallest size, the largest, and a factor from 2 on: "
-                            "64K-64M/x4");
+                            "--sizes: give the smallest size, the largest (at most 64G), and a "
+                            "factor from 2 on: 64K-64M/x4");
     for (uint64_t bytes = from; bytes <= to; bytes *= factor) {
         if (*count == EXCHANGE_SIZES)
             return gcb_diag_set(diag, GCB_E_INVALID,

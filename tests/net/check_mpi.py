@@ -115,12 +115,14 @@ def failures():
             return path
         good = dump("good.h5", a=np.ones(1000))
         other = dump("other.h5", a=np.ones(1001))
+        values = dump("values.h5", a=np.full(1000, 2.0))
         nan = dump("nan.h5", a=np.stack([np.ones(1000), np.full(1000, np.nan)]))
         cut = os.path.join(folder, "cut.h5")
         Path(cut).write_bytes(Path(good).read_bytes()[:-3000])
         topk = ["--method", "topk"]
         cases = [
             ("other files", [(1, [*topk, good]), (1, [*topk, other])], 2, "other tensors"),
+            ("other values", [(1, [*topk, good]), (1, [*topk, values])], 2, "rank 1 has read other values of a"),
             ("a missing file", [(1, [*topk, good]), (1, [*topk, good + ".x"])], 1, "rank 1"),
             ("a file that only rank 1 can read", [(1, [*topk, good + ".x"]), (1, [*topk, good])], 1, "rank 0"),
             ("a file that is cut on one rank", [(1, [*topk, good]), (1, [*topk, cut])], 1, "rank 1"),
@@ -133,6 +135,9 @@ def failures():
              "other options"),
             ("--help on one rank", [(1, ["--help"]), (1, [*topk, good])], 2, "--help or --version"),
             ("--version on one rank", [(1, [*topk, good]), (1, ["--version"])], 2, "--help or --version"),
+            ("other limits", [(1, ["--calibrate", "--time-limit", limit, "--repeat", "2000"]) for limit in ("1s", "20s")], 2,
+             "other options"),
+            ("an impossible size", [(2, [*topk, "--sizes", "16E-16E/x2"])], 2, "at most 64G"),
             ("too many sizes", [(2, ["--sizes", "4-64G/x2"])], 2, "more than 32 sizes"),
             ("calibrating alone", [(1, ["--calibrate"]), (1, [*topk, good])], 2, "other methods"),
             ("other sizes", [(1, ["--sizes", "4-4/x2"]), (1, ["--sizes", "4-8/x2"])], 2, "other options"),
@@ -140,7 +145,7 @@ def failures():
             ("a file to overwrite that is read", [(2, [*topk, "--calibrate", "-o", good, "--force", good])], 2, "input"),
             ("steps without messages", [(2, ["--method", "topk:memory=delay,delay=2", good])], 2, "delay=1"),
             ("gradients that nobody exchanges", [(2, ["--calibrate", good])], 2, "--method"),
-            ("a NaN", [(2, [*topk, nan])], 1, "rank 1"),
+            ("a NaN", [(2, [*topk, nan])], 1, "rank 1: topk, step 0 worker 1 a: "),
             ("no gradients", [(2, topk)], 2, "no gradients"),
             ("two inputs", [(2, [*topk, "--elements", "64K", good])], 2, f"--elements makes synthetic gradients and {good} holds"),
             ("no --method", [(2, ["--sizes", "4-8/x2", "topk"])], 2, "--sizes makes synthetic gradients and topk holds"),

@@ -7,6 +7,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
+#include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/exchange/check.h"
 #include "src/tool/trial/plan.h"
@@ -26,6 +27,7 @@ struct race {
     unsigned rank, ranks;
     struct gcb_method dense;
     float *x, *update; /* of all messages, one after the other */
+    uint64_t *hashes;  /* of each rank's tensor, in the exchange that is checked */
     uint64_t step;
     struct gcb_diag *diag;
 };
@@ -46,6 +48,13 @@ static double cpu_seconds(void)
 
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int explain(const struct race *r, int err, const struct gcb_method *method, unsigned worker,
+                   size_t j)
+{
+    return gcb_plan_explain(err, method->name, gcb_load_message(r->load, worker, j),
+                            r->load->source, r->diag);
 }
 
 /* ---- opening ---- */
@@ -71,7 +80,7 @@ static int open_one(const struct race *r, struct gcb_exchange **out,
 
     gcb_plan_env(&config.coder.env, name, r->load->source, plan, &none);
     err = gcb_exchange_create(out, method, &config, r->diag);
-    return err ? gcb_plan_explain(err, method->name, plan, r->load->source, r->diag) : 0;
+    return err ? explain(r, err, method, worker, j) : 0;
 }
 
 static int open_lane(const struct race *r, struct gcb_lane *lane)
@@ -226,7 +235,7 @@ static int begin_step(struct lap *lap, size_t j, const float *x)
     compute(lap, lap->lane->coding.encode, j);
     lap->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
     lap->cpu += cpu_seconds() - cpu;
-    return err;
+    return err ? explain(lap->race, err, &lap->lane->messages[j].method, lap->race->rank, j) : 0;
 }
 
 static void finish_step(struct lap *lap, size_t j, float *update)
@@ -261,6 +270,30 @@ static void run_lap(struct lap *lap)
 
 /* ---- the exchange that is checked ---- */
 
+/* Tells all ranks the hash of this rank's tensor. */
+static void share_hash(struct race *r, const float *x, uint64_t n)
+{
+    memset(r->hashes, 0, r->ranks * sizeof(*r->hashes));
+    r->hashes[r->rank] = XXH3_64bits(x, n * sizeof(*x));
+    gcb_net_add(r->net, r->hashes, (int)r->ranks);
+}
+
+/* Reads worker w's tensor on this rank, too. */
+static int read_again(const struct race *r, unsigned w, size_t j, float *x)
+{
+    const struct gcb_message_plan *plan = gcb_load_message(r->load, w, j);
+    char name[40], shown[96];
+    const int err = gcb_load_read(r->load, w, j, x, r->diag);
+
+    if (err || XXH3_64bits(x, plan->count * sizeof(*x)) == r->hashes[w])
+        return err;
+    return gcb_diag_set(
+        r->diag, GCB_E_INVALID,
+        "rank %u has read other values of %s: all ranks need the same file, which "
+        "must not change",
+        w, gcb_escape(shown, sizeof(shown), gcb_plan_name(name, plan, r->load->source)));
+}
+
 /* Runs the exchanges of all workers on this rank, and writes worker 0's update. */
 static int run_serial(struct race *r, struct gcb_check *check, const struct gcb_method *method,
                       size_t j, float *update)
@@ -277,7 +310,7 @@ static int run_serial(struct race *r, struct gcb_check *check, const struct gcb_
     for (unsigned w = 0; !err && w < r->ranks; w++) {
         err = open_one(r, &all[w], method, w, j);
         if (!err)
-            err = gcb_load_read(r->load, w, j, x + w * n, r->diag);
+            err = read_again(r, w, j, x + w * n);
         if (!err)
             err = gcb_exchange_begin(all[w], r->step, x + w * n, r->diag);
     }
@@ -333,6 +366,7 @@ static int check_message(struct lap *lap, struct gcb_check *check, size_t j, uin
     lap->lane->link_bytes += watch.sent[1];
     if (watch.rounds > lap->lane->rounds)
         lap->lane->rounds = watch.rounds;
+    share_hash(r, r->x + at, gcb_load_message(r->load, r->rank, j)->count);
     if (serial) {
         err = run_serial(r, check, &m->method, j, scratch + at);
         if (!err)
@@ -442,8 +476,9 @@ static int prepare(struct race *r, struct gcb_lane *lanes, size_t count, float *
 
     r->x = gcb_alloc_array(n, sizeof(*r->x));
     r->update = gcb_alloc_array(n, sizeof(*r->update));
+    r->hashes = gcb_alloc_array(r->ranks, sizeof(*r->hashes));
     *scratch = gcb_alloc_array(n, sizeof(**scratch));
-    if (!err && (!r->x || !r->update || !*scratch))
+    if (!err && (!r->x || !r->update || !r->hashes || !*scratch))
         err = gcb_diag_nomem(r->diag, 3 * n * sizeof(float), "the gradients of a worker");
     if (!err)
         err = read_gradients(r);
@@ -482,6 +517,7 @@ int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, s
     }
     gcb_free(r.x);
     gcb_free(r.update);
+    gcb_free(r.hashes);
     gcb_free(scratch);
     return err;
 }
