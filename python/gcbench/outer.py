@@ -30,13 +30,13 @@ class Outer:
     """What one worker keeps for local SGD. All workers get the same weights after each exchange.
 
     spec           a method, "name:key=value,..." (docs/codecs/index.md)
-    model          the module that this worker trains; all workers begin with the weights of rank 0
+    model          the module that this worker trains; all workers begin with the weights of the first
     inner_steps    H: calls of step() for each exchange
     optimizer      makes the outer optimizer of a list of tensors, whose .grad is the workers' mean pseudo-gradient: the
                    weights before the inner steps minus those after them
     per            "model": one message; "tensor": one for each parameter. Default: "model", but "tensor" for powersgd
     dumper         a gcbench.dump.GradientDumper of the model: records this worker's pseudo-gradients, step n is exchange n
-    process_group  a gloo group that nothing else uses; default: a new one of all ranks
+    process_group  a gloo group of the workers, which nothing else uses; default: a new one of all ranks
     threads, seed  as in gcbench.Encoder
     timeout        seconds to wait for another worker; only for the default process_group
 
@@ -62,7 +62,7 @@ class Outer:
         self._dumper, self._weights = dumper, [p for _, p in named]
         self._transport = Transport(process_group or dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout)))
         for p in self._weights:
-            dist.broadcast(p.detach(), 0, group=self._transport.group)
+            dist.broadcast(p.detach(), dist.get_global_rank(self._transport.group, 0), group=self._transport.group)
         self._anchor = [p.detach().clone().requires_grad_() for p in self._weights]
         self._optimizer = optimizer(self._anchor)
         self._sizes = [p.numel() for p in self._weights]

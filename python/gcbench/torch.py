@@ -208,6 +208,8 @@ class Compression:
             except Exception as error:  # of this worker only: the others must hear of it
                 self._failure = error
         buffer = bucket.buffer()
+        if buffer.layout is not torch.strided:
+            raise TypeError("the gradients are sparse: use modules without sparse=True, such as nn.Embedding(..., sparse=False)")
         if buffer.dtype not in _FLOATS or buffer.device.type != "cpu":
             raise TypeError(f"the gradients are {buffer.dtype} on {buffer.device}: only float32, float16 and bfloat16 on "
                             "the CPU are supported")
@@ -339,7 +341,7 @@ class Compression:
         watch.lap("copy_seconds")
 
     def _rescale(self, factor: float) -> None:
-        for group in self._groups.values():
+        for group in map(self._group, self._order):  # after load_state_dict() they are not open yet
             state = group.exchange.save()
             for key in ("residual", "momentum"):
                 torch.frombuffer(state[key], dtype=torch.float32).mul_(factor)
@@ -400,7 +402,10 @@ class Compression:
         """Puts back what state_dict() gave, before the first backward pass: this worker's own, and the training goes on
         as if it had not been interrupted. With another number of workers, give the states of all former workers in the
         order of their ranks: worker w of W then gets the sum of the residuals of the former workers w, w + W, ..., scaled
-        so that the mean over the workers stays; what the method keeps besides begins anew."""
+        so that the mean over the workers stays; what the method keeps besides begins anew.
+
+        A state from before the first compressed step has no residuals. Then two more steps are not compressed, because DDP
+        makes its buckets anew again."""
         states = [state] if isinstance(state, dict) else list(state)
         rank, world = self._transport.rank, self._transport.world
         before = states[0]["workers"]
@@ -408,7 +413,7 @@ class Compression:
             own = next((s for s in states if s["worker"] == rank), {})
             if not own:
                 raise ValueError(f"no state of worker {rank}: give each worker its own")
-            parameters = own["parameters"]
+            parameters = dict(own["parameters"])
             kept = {tuple(group["names"]): group for group in own["groups"]}
         else:
             if [s["worker"] for s in states] != list(range(before)):
@@ -422,21 +427,25 @@ class Compression:
         unknown = set(parameters) - set(self._parameters)
         if unknown:
             raise ValueError(f"the model has no parameter {min(unknown)}")
+        for group in own["groups"]:
+            for name in group["names"]:
+                if self._spec_of(name) != group["spec"]:
+                    raise ValueError(f"the state of {name} is of {group['spec']}, not {self._spec_of(name)}")
         self.step, self._scale = own["step"], own["scale"]
         self._transport.totals = dict(own["totals"])
         self._watch.coding_seconds = self._transport.totals.pop("coding_seconds")
         self._order = [tuple(group["names"]) for group in own["groups"]]
-        self._groups, self._saved = {}, {"parameters": parameters, "groups": kept}
+        self._groups, self._saved = {}, {"parameters": parameters, "groups": kept} if self._order else {}
+        if not self._order:
+            self.start = max(self.start, self.step + 1 + min(self.start, 2))
 
     def _restore(self, group: _Group) -> None:
-        saved = self._saved.get("parameters", {})
-        if not all(name in saved for name in group.names):
+        """Moves what load_state_dict() got into a new group."""
+        if not self._saved:
             return
-        state = {key: torch.cat([saved[name][key].flatten() for name in group.names])
-                 for key in ("residual", "momentum")}
-        rest = self._saved["groups"].get(group.names, {})
-        if rest and rest["spec"] != group.spec:
-            raise ValueError(f"the state of {group.names[0]} is of {rest['spec']}, not {group.spec}")
+        saved = [self._saved["parameters"].pop(name) for name in group.names]
+        state = {key: torch.cat([arrays[key].flatten() for arrays in saved]) for key in ("residual", "momentum")}
+        rest = self._saved["groups"].pop(group.names, {})
         group.exchange.restore({**state, "counters": rest.get("counters", [0] * 8), "kept": rest.get("kept", b"")})
 
     def _totals(self) -> Dict[str, float]:
@@ -508,6 +517,8 @@ def _why_not(model: Any) -> str:
 
 def _own_group(model: DistributedDataParallel, given: Any, timeout: float) -> Any:
     if given is not None:
+        if given is model.process_group or dist.get_world_size(given) != dist.get_world_size(model.process_group):
+            raise ValueError("process_group= must have the ranks of the DDP module, and be another group than the module's")
         return given
     if model.process_group is not dist.group.WORLD:
         raise ValueError("the DDP module has a process group of its own: give process_group=, a gloo group of the same "

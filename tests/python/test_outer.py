@@ -105,6 +105,8 @@ def refusals(folder):
                                  (gcbench.Error, "nosuch", {"model": model, "spec": "nosuch"})):
         with pytest.raises(error, match=text):
             gcbench.outer.Outer(**{"spec": "identity", "inner_steps": 1, **options})
+    groups = [dist.new_group([rank], backend="gloo") for rank in range(WORLD)]
+    gcbench.outer.Outer("identity", model=model, inner_steps=1, process_group=groups[dist.get_rank()])  # without rank 0
     print("ok: refused")
 
 

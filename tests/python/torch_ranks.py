@@ -98,19 +98,35 @@ def all_methods(folder):
 def resume(folder):
     for spec in ("topk:theta=0.99,memory=ef", "powersgd:rank=2,memory=ef", "dgc:density=0.02", "sbc:delay=3", "redsync:memory=ef",
                  "topk:theta=0.9,collective=oktopk,memory=ef"):
-        whole = Run(spec)
-        whole.steps(0, 5)
-        path = folder / f"checkpoint_{dist.get_rank()}"
-        torch.save([whole.ddp.module.state_dict(), whole.optimizer.state_dict(), whole.state.state_dict()], path)
-        whole.steps(5, 9)
-        parts, again = torch.load(path), Run(spec, seed=1)
-        again.ddp.module.load_state_dict(parts[0])
-        again.optimizer.load_state_dict(parts[1])
-        again.state.load_state_dict(parts[2])
-        again.steps(5, 9)
+        whole, again = interrupted(folder, spec, 5)
         assert torch.equal(whole.values(), again.values()), spec
         assert equal_everywhere(again.values()), spec
+        assert not again.state._saved["parameters"]  # the residuals are not kept twice
         print("ok: resumed:", spec, flush=True)
+
+
+def resume_early(folder):
+    """Checkpoints from before the first compressed step."""
+    whole, again = interrupted(folder, "topk:theta=0.99,memory=ef", 2, start=5)
+    assert torch.equal(whole.values(), again.values())
+    again = interrupted(folder, "topk:theta=0.99,memory=ef", 1)[1]
+    sent = [row["bytes"] for row in again.state.steps]
+    assert sent[0] == sent[1] > 10 * max(sent[2:]), sent
+    assert equal_everywhere(again.values())
+    print("ok: resumed before compression")
+
+
+def interrupted(folder, spec, step, **options):
+    """Two runs of 9 steps: one as a whole, and one that goes on from the first one's checkpoint."""
+    whole, again = Run(spec, **options), Run(spec, seed=1, **options)
+    whole.steps(0, step)
+    path = folder / f"checkpoint_{dist.get_rank()}"
+    torch.save([whole.ddp.module.state_dict(), whole.optimizer.state_dict(), whole.state.state_dict()], path)
+    whole.steps(step, 9)
+    for part, saved in zip((again.ddp.module, again.optimizer, again.state), torch.load(path)):
+        part.load_state_dict(saved)
+    again.steps(step, 9)
+    return whole, again
 
 
 def other_workers(folder):
@@ -131,6 +147,11 @@ def other_workers(folder):
         raise SystemExit("one of four states was taken")
     except ValueError as error:
         assert "list of all 4 states" in str(error)
+    try:
+        Run("qsgd").state.load_state_dict(states)
+        raise SystemExit("the state of another method was taken")
+    except ValueError as error:
+        assert "is of topk:theta=0.9,memory=ef, not qsgd" in str(error)
     fresh.steps(5, 7)
     print("ok: another number of workers")
 
@@ -231,11 +252,15 @@ class Scaler:
 
 
 def scaled(folder):
-    """With a scaler the updates are those without, times the scale (a power of two)."""
-    scaler, got = Scaler(), []
+    """With a scaler the updates are those without, times the scale (a power of two), also after a restart."""
+    scaler = Scaler()
     plain, run = Run("topk:theta=0.99,memory=ef"), Run("topk:theta=0.99,memory=ef", scaler=scaler)
     for step in range(8):
-        scaler.scale = 64.0 if step >= 5 else 1024.0
+        scaler.scale = 1024.0 if step < 5 else 64.0 if step < 7 else 4096.0
+        if step == 7:
+            saved = run.state.state_dict()
+            run = Run("topk:theta=0.99,memory=ef", scaler=scaler)
+            run.state.load_state_dict(saved)
         for one, factor in ((plain, 1.0), (run, scaler.scale)):
             one.optimizer.zero_grad()
             (one.loss(step) * factor).backward()
@@ -256,6 +281,20 @@ def others(folder):
         except (RuntimeError, ValueError) as error:
             assert text in str(error), error
         assert time.monotonic() - begin < 10
+    alone = [dist.new_group([rank], backend="gloo") for rank in range(2)][dist.get_rank()]
+    for group in (dist.group.WORLD, alone):
+        try:
+            Run("topk", process_group=group)
+            raise SystemExit("taken: another group")
+        except ValueError as error:
+            assert "another group than the module's" in str(error), error
+    table = DistributedDataParallel(nn.Embedding(10, 4, sparse=True))
+    table.register_comm_hook(gcbench.torch.Compression("topk", model=table), gcbench.torch.hook)
+    try:
+        table(torch.tensor([1, 2])).sum().backward()
+        raise SystemExit("taken: sparse gradients")
+    except RuntimeError as error:  # DDP's, with the text of the TypeError
+        assert "the gradients are sparse" in str(error), error
     print("ok: other settings")
 
 
