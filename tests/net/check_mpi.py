@@ -304,6 +304,8 @@ def platforms():
         seconds[name] = [row["seconds"] for row in rows if row["method"] == "identity" and row["algorithm"] == "doubling"]
     # four workers of a node share its link, so whole vectors between nodes take longer than between hosts of a star
     check(seconds["star"] < seconds["nodes"] < seconds["slow"] and seconds["star"] < seconds["fattree"], str(seconds))
+    status, out, _ = simulate("topk", "--repeat", "1", "--help")
+    check(status == 0 and "--platform NAME" in out and len(out) < 2000, f"--help: status {status}, {out[:200]}")
     for options, words in [(["--hosts", "10", "--platform", "fattree"], "multiple of 4"), (["nosuch"], "unknown method"),
                            (["--nodes", "4x4"], "--intra"), (["--elements", "4K", "topk"], "a method needs --method"),
                            (["topk", "--repeat", "1", "--hosts", "8"], "--hosts before --repeat"), (["--bandwidth", "10"], "10Gb"), (["--latency"], "value")]:

@@ -14,11 +14,41 @@ die() {
     exit 2
 }
 
+usage() {
+    cat <<'END'
+./dev simulate [options] METHOD... [options of gcbench-mpi]
+exchange gradients between the hosts of a simulated cluster; coding takes no
+time without --coding
+
+      --hosts N         number of workers, one on each host (default 16)
+      --bandwidth RATE  of a host's link, in each direction (default 10Gb)
+      --latency TIME    of the route between two hosts (default 20us)
+      --platform NAME   star: one switch that is never busy (default); fattree;
+                        dragonfly
+      --nodes AxB       instead of --hosts: A nodes of B workers, which share the
+                        node's link
+      --intra RATE      with --nodes: of each worker's link inside its node
+
+Options of gcbench-mpi come last. Often used ones:
+      --elements N      size of the gradients (default 256K)
+      --coding RESULTS  add the times of coding, from rows of `gcbench bench`
+      --algorithm NAME  library, ring or doubling; repeatable
+      --results FILE    save every row, for `gcbench payoff`
+
+Example: ./dev simulate --hosts 4 --bandwidth 10Gb topk:theta=0.99 qsgd
+docs/exchange.md describes the platforms and what a simulation cannot say.
+END
+}
+
 program=$1 hosts=16 bandwidth=10Gb latency=20us platform=star nodes='' intra=''
 shift
 own=() rest=()
 while (($#)); do
     case $1 in
+    -h | --help)
+        usage
+        exit 0
+        ;;
     --hosts | --bandwidth | --latency | --platform | --nodes | --intra)
         (($# > 1)) || die "$1 needs a value"
         declare "${1#--}=$2"
@@ -34,6 +64,10 @@ done
 rest=("$@")
 for word in "${rest[@]}"; do
     case $word in
+    -h | --help)
+        usage
+        exit 0
+        ;;
     --hosts | --bandwidth | --latency | --platform | --nodes | --intra) die "give $word before ${rest[0]}, an option of gcbench-mpi" ;;
     esac
 done
