@@ -101,6 +101,12 @@ def tensor(x: Any, count: int, type_: str = "f32", writable: bool = False) -> Vi
     return view
 
 
+def apart(read: View, written: View) -> None:
+    """Refuses a call that would overwrite what it still reads."""
+    if read.address < written.address + written.bytes and written.address < read.address + read.bytes:
+        raise ValueError("the input and the output share memory")
+
+
 def new(count: int, out: Optional[Any] = None) -> Any:
     """`out`, or a new array of floats: of NumPy if it is installed."""
     if out is not None:

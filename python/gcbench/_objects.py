@@ -4,7 +4,7 @@ import threading
 from ctypes import byref, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, NamedTuple, Optional, Sequence
 
-from ._arrays import View, new, tensor
+from ._arrays import View, apart, new, tensor
 from ._library import (DTYPES, NONFINITE, Diag, MemoryState, MessageInfo, Options, check, count, lib, text)
 
 
@@ -60,6 +60,9 @@ class Handle:
             getattr(lib, f"gcb_{self._kind}_close")(self._handle)
             self._handle = c_void_p()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"this {type(self).__name__} cannot be copied or pickled: open another one")
+
     def __enter__(self) -> Any:
         return self
 
@@ -96,6 +99,9 @@ class Remembering(Handle):
 
     def restore(self, state: Dict[str, Any]) -> None:
         """Puts back what save() gave, into an object of the same method, count and options."""
+        missing = {"residual", "momentum", "counters", "kept"}.difference(state)
+        if missing:
+            raise ValueError(f"the state has no {min(missing)!r}: give what save() returned")
         kept, counters = state["kept"], [count("counter", number) for number in state["counters"]]
         if len(counters) != 8:
             raise ValueError(f"the state has {len(counters)} counters, not 8")
@@ -159,6 +165,7 @@ class Encoder(Remembering):
     def encode_into(self, x: Any, out: Any, step: int = 0, worker: int = 0) -> int:
         """Writes the message of x to `out`, which should have room for `bound` bytes, and returns its length."""
         with self._lock, tensor(x, self.n, self._input) as data, View(out, True) as to:
+            apart(data, to)
             self._encode(step, worker, data, to.address, to.bytes)
             return self._length.value
 
@@ -190,6 +197,7 @@ class Decoder(Handle):
         """Decodes a message into `out` (n floats), or into a new array, and returns it."""
         out = new(self.n, out)
         with View(message) as m, tensor(out, self.n, writable=True) as to:
+            apart(m, to)
             self._call(lib.gcb_decode, m.address, m.bytes, to.address)
         return out
 

@@ -36,12 +36,12 @@ def read(path: Union[str, "os.PathLike[str]"], record: Optional[str] = None, fra
     frame   True: a pandas.DataFrame; False: a list of dictionaries
     """
     rows = []
-    with open(path, encoding="utf-8") as lines:
+    with open(path, encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(line)
                 kind = row["record"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise ValueError(f"{os.fspath(path)}:{number}: not a row of gcbench; write the file with --results or "
                                  "--format json") from None
             if record in (None, kind):

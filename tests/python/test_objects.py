@@ -1,5 +1,6 @@
 """Encoder, Decoder, Sum and Exchange of the package, on arrays of several kinds."""
 import array
+import copy
 import gc
 import pickle
 import subprocess
@@ -130,6 +131,12 @@ def test_a_parameter_changes_between_steps():
         encoder.set("theta", 2)
 
 
+def test_an_object_has_no_copy():
+    for kind in (gcbench.Encoder, gcbench.Decoder, gcbench.Sum):
+        for make in (copy.copy, copy.deepcopy, pickle.dumps):
+            refused(TypeError, f"{kind.__name__} cannot be copied", lambda: make(kind("topk", N)))
+
+
 def test_an_exchange_gives_all_workers_the_mean():
     workers = [gcbench.Exchange("identity", N, worker=w, workers=3) for w in range(3)]
     for w, exchange in enumerate(workers):
@@ -183,6 +190,7 @@ def test_numbers_that_do_not_fit_are_refused():
     refused(TypeError, "NoneType", lambda: total.add(encoder.encode(gradient()), None))
     state = encoder.save()
     refused(ValueError, "out of range", lambda: encoder.restore({**state, "counters": [-1] + [0] * 7}))
+    refused(ValueError, "the state has no 'residual'", lambda: encoder.restore({"kept": b"", "momentum": [], "counters": [0] * 8}))
     refused(ValueError, "7 counters, not 8", lambda: encoder.restore({**state, "counters": [0] * 7}))
     refused(ValueError, "no reduction 6", lambda: gcbench.combine(6, bytearray(8), bytes(8)))
 
@@ -221,6 +229,9 @@ def test_arrays_that_do_not_fit_are_refused():
         refused(ValueError, "elements, not 5000", lambda: write(np.zeros(N + 1, np.float32)))
     refused((BufferError, ValueError), "contiguous", lambda: exchange.begin(0, gradient(n=2 * N)[::2]))
     refused(TypeError, "bytes-like", lambda: decoder.decode("a string"))
+    both = np.frombuffer(bytearray(message) + bytes(4 * N), np.uint8)
+    refused(ValueError, "share memory", lambda: decoder.decode(both[:len(message)], both[:4 * N].view(np.float32)))
+    refused(ValueError, "share memory", lambda: gcbench.Encoder("topk", N).encode_into(x, x))
     exchange.begin(0, x)
     assert not exchange.sum_into(x)
     while exchange.next() is not None:

@@ -39,9 +39,10 @@ def test_results_are_read(tmp_path):
     assert rows[0]["record"] == "environment" and len(rows) == len(path.read_text().splitlines())
     cases = gcbench.read(path, record="result")
     assert {row["method"] for row in cases} >= {"topk", "qsgd"} and all(row["ratio"] > 0 for row in cases)
-    (tmp_path / "bad").write_text('{"record": "x"}\nnonsense\n')
-    with pytest.raises(ValueError, match="bad:2: not a row"):
-        gcbench.read(tmp_path / "bad")
+    for wrong in (b"nonsense", b"\xff", b"[" * 100000):
+        (tmp_path / "bad").write_bytes(b'{"record": "x"}\n' + wrong)
+        with pytest.raises(ValueError, match="bad:2: not a row"):
+            gcbench.read(tmp_path / "bad")
     pytest.importorskip("pandas")
     frame = gcbench.read(path, record="result", frame=True)
     assert len(frame) == len(cases) and (frame["ratio"] > 0).all()
