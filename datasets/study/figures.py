@@ -2,7 +2,7 @@
 
 import math
 import random
-from statistics import median
+from statistics import median, median_low
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 LINKS = (0.1, 1.0, 10.0)  # Gb/s
@@ -125,10 +125,19 @@ def show_points(values: Sequence[float]) -> str:
     return f"{median(values):+.2f} {show_interval(values)}"
 
 
-def show_faster(gain: Sequence[float]) -> str:
-    if not gain:
+def show_gain(gain: float) -> str:
+    """A ratio of ratios(), or the word for runs that miss the target."""
+    return {0.0: "missed", 1.0: "neither", math.inf: "alone"}.get(gain) or f"{show(gain)} x"
+
+
+def show_faster(gains: Sequence[float]) -> str:
+    if not gains:
         return "no common seed"
-    return f"{show(median(gain), lost='any')} x {show_interval(gain)} " + verdict(gain, 1, ("slower", "faster"))
+    ends, middle = interval(gains), show_gain(median_low(gains))
+    known = f"[{show_gain(ends[0])}, {show_gain(ends[1])}]" if ends else "[too few]"
+    said = verdict(gains, 1, ("slower", "faster"))
+    return middle if known == "[neither, neither]" else f"{middle}: {said}" if known == "[missed, missed]" \
+        else f"{middle} {known} {said}"
 
 
 def show_correlation(pairs: Sequence[Tuple[float, float]]) -> str:

@@ -208,8 +208,11 @@ class Study:
                                   (f"accuracy-time-{LINKS.index(1) + 1}", "time", "by seconds, with links of 1 Gb/s")):
             shutil.copy(self.folder / f"plots-{network}" / f"{page}.svg", self.rows_at / f"{network}-{name}.svg")
             pictures.append(f"![quality of {network} {words}]({network}-{name}.svg)\n")
-        return [main_table(runs), *pictures, "Time to the target, and how much faster than fp32 [95 %]:\n\n" + time_table(runs),
-                "At equal bytes, % [95 %]. A run is cut at the bytes, where its learning rate may still be high:\n\n" + bytes_table(runs),
+        return [main_table(runs), *pictures,
+                "Time to the target, and how much faster than fp32 [95 %]. *missed*: the method misses the target; *neither*: fp32 "
+                "does too; *alone*: only the method reaches it.\n\n" + time_table(runs),
+                "At equal bytes, % [95 %]. A run is cut at the bytes, where its learning rate may still be high:\n\n"
+                + bytes_table(runs),
                 "Rank correlation of offline figures with final quality [95 %]:\n\n" + correlation_table(runs, figures)]
 
 

@@ -46,6 +46,10 @@ class Study(unittest.TestCase):
         self.assertEqual(figures.ratios(runs, "a", 60, lambda row: row["step"]), [0.5, 0, math.inf, 1])
         self.assertEqual(figures.ratios(runs, "a", 60, lambda row: row["step"], "b"), [])
         self.assertEqual(figures.show_faster([]), "no common seed")
+        self.assertEqual(figures.show_faster([1.0] * 10), "neither")
+        self.assertEqual(figures.show_faster([0.0] * 10), "missed: slower")
+        self.assertEqual(figures.show_faster([0.0] * 4 + [1.5, 2.0, 2.0, 2.0, 3.0, math.inf]), "1.5 x [missed, 3 x] undecided")
+        self.assertEqual(figures.show_faster([0.0] * 2 + [1.0] * 6 + [math.inf] * 2), "neither [missed, alone] undecided")
 
     def test_common_compute(self):
         runs = {"a": {1: [dict(step=10, compute_seconds=1.0), dict(step=20, compute_seconds=2.0)]},
@@ -133,7 +137,7 @@ class Study(unittest.TestCase):
                                         latency_steps=2)] for seed in seeds} for label in ("fp32", "fft", "qsgd", "sbc, feedback")}
             of = {"rel_l2": 0.5, "alpha": 0.25, "cumulative_error": 0.1, "feedback": False}
             claims.write(page, {"gpt": (runs, {"fft": of, "qsgd": of})}, to)
-            self.assertIn("| gpt | fft | qsgd | 1 x [1, 1] undecided |", to.read_text())
+            self.assertIn("| gpt | fft | qsgd | neither |", to.read_text())
             self.assertIn("| gpt | fft | 63.50 | +0.00 [0, 0] | yes, within 0.5 points | 1 |", to.read_text())
 
     def test_pilots_in_part(self):
