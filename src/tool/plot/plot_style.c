@@ -71,7 +71,8 @@ struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant)
     const unsigned baseline = gcb_plot_baseline(method); /* its marks: +, x, * and a square */
 
     if (baseline)
-        return (struct gcb_plot_style){"#000000", "#000000", variant ? marks[(variant - 1) % MARKS].open : baseline,
+        return (struct gcb_plot_style){"#000000", "#000000",
+                                       variant ? marks[(variant - 1) % MARKS].open : baseline,
                                        1 + (baseline + variant) % 5};
     return style_of_look(look_of(method), variant);
 }

@@ -281,7 +281,8 @@ static void test_styles(void **state)
     assert_true(
         same_style(gcb_plot_style_of("fft", 2), (struct gcb_plot_style){"#D55E00", "", 4, 3}));
     assert_true(same_style(gcb_plot_style_of("identity", 0), gcb_plot_style_of("fp32", 0)));
-    assert_int_not_equal(gcb_plot_style_of("identity", 1).point, gcb_plot_style_of("fp32", 0).point);
+    assert_int_not_equal(gcb_plot_style_of("identity", 1).point,
+                         gcb_plot_style_of("fp32", 0).point);
 }
 
 static bool overlap(double a, double b, double sizes)
