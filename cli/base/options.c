@@ -168,7 +168,7 @@ const struct opt_row opt_save_rows[] = {
 
 const struct opt_row opt_force_rows[] = {
     {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct opt_save, force),
-     .help = "replace the file of --results if it exists"},
+     .help = "replace output files that exist"},
     {.name = NULL},
 };
 

@@ -450,9 +450,8 @@ const struct cmd cmd_exchange = {
     .usage = "mpi [options] [FILE...]",
     .examples = "  mpirun -n 4 gcbench-mpi --method topk:theta=0.99 --method qsgd gradients.h5\n"
                 "  mpirun -n 4 gcbench-mpi --method powersgd --elements 1M\n"
-                "  mpirun -n 4 gcbench-mpi --algorithm ring --algorithm doubling --method qsgd "
-                "--sizes 64K-16M/x4\n"
-                "  mpirun -n 4 gcbench-mpi --calibrate -o link.json\n",
+                "  mpirun -n 4 gcbench-mpi --algorithm ring --method qsgd --sizes 64K-16M/x4\n"
+                "  mpirun --host a,b,c,d gcbench-mpi --calibrate -o link.json\n",
     .details =
         "Each rank is a worker. It encodes its own gradients, exchanges them with the others as "
         "the method does (docs/exchange.md), and adds up what arrives. Rank r has the gradients of "

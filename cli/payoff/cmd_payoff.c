@@ -399,9 +399,9 @@ const struct cmd cmd_payoff = {
     .name = "payoff",
     .summary = "tell whether a compressor pays, from measured times and a link",
     .usage = "payoff [options] [RESULTS...]",
-    .examples = "  gcbench compress --method fft --method topk --results r.json gradients.h5\n"
+    .examples = "  gcbench bench --repeat 9 --scope bucket --results r.json gradients.h5\n"
                 "  gcbench payoff r.json\n"
-                "  gcbench payoff --bandwidth 10Gb --workers 8,64 --compute 80ms r.json\n"
+                "  gcbench payoff --bandwidth 10Gb --workers 4,64 --compute 80ms r.json\n"
                 "  gcbench payoff --model-bytes 250M --bandwidth 1Gb..99Gb/9 --format csv r.json\n"
                 "  gcbench payoff --model-bytes 100M --method fft --method qsgd\n"
                 "  gcbench payoff --link link.json exchanges.json\n"

@@ -126,7 +126,7 @@ int payoff_show_truths(const struct out_report *report, const struct gcb_truths 
                        const struct gcb_link *link, struct gcb_diag *diag)
 {
     const struct gcb_truth_summary s = gcb_truths_sum_up(truths);
-    char least[32], most[32];
+    char least[32], most[32], verdicts[96] = "";
     int err = 0, at;
 
     for (size_t i = 0, end; !err && i < truths->count; i = end) {
@@ -137,6 +137,11 @@ int payoff_show_truths(const struct out_report *report, const struct gcb_truths 
         return err;
     if (!report->quiet)
         show_notes(report, truths, link);
+    if (s.decided == 0)
+        gcb_append(verdicts, sizeof(verdicts), "No verdict was decided by both");
+    else
+        gcb_append(verdicts, sizeof(verdicts), "%zu of %zu verdicts that both decide agree",
+                   s.agreed, s.decided);
     at = fprintf(report->out, "answer:");
     if (s.on_wire == 0) {
         opt_wrapf(report->out, at, 2,
@@ -146,8 +151,8 @@ int payoff_show_truths(const struct out_report *report, const struct gcb_truths 
     }
     opt_wrapf(report->out, at, 2,
               "where the wire takes at least half of the time, measured / predicted is %s to %s: "
-              "within %.0f %% for %zu of %zu exchanges. %zu of %zu verdicts that both decide agree",
+              "within %.0f %% for %zu of %zu exchanges. %s",
               gcb_number(least, s.least, 2), gcb_number(most, s.most, 2), 100.0 * GCB_TRUTH_NEAR,
-              s.near, s.on_wire, s.agreed, s.decided);
+              s.near, s.on_wire, verdicts);
     return 0;
 }

@@ -326,7 +326,7 @@ def answer(places, cases):
     found = {place: best(v, cases) for place, v in places.items()}
     where = lambda place: f"at {rate(place[1] * 1e9 / 8)} with {place[0]} workers"
     if all(f[0] is None for f in found.values()):
-        return "none, because no method has figures that can be trusted and meets its target"
+        return "none, because every method is doubtful or misses its target"
     if len(found) == 1:
         (place, f), = found.items()
         if f[0] in (None, "no"):

@@ -248,8 +248,7 @@ char *gcb_payoff_answer(char *out, size_t size, const struct gcb_payoff_place *p
     for (size_t i = 0; i < count; i++)
         methods += places[i].methods;
     if (methods == 0)
-        gcb_append(out, size,
-                   "none, because no method has figures that can be trusted and meets its target");
+        gcb_append(out, size, "none, because every method is doubtful or misses its target");
     else if (count == 1)
         answer_one(out, size, places);
     else
