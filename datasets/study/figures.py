@@ -2,7 +2,7 @@
 
 import math
 import random
-from statistics import median, median_low
+from statistics import median, median_high, median_low
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 LINKS = (0.1, 1.0, 10.0)  # Gb/s
@@ -37,10 +37,9 @@ def at_target(rows: Sequence[Row], target: float, axis: Axis) -> float:
     for row in rows:
         here = axis(row), row["quality"]
         if here[1] >= target:
-            if here[1] == before[1]:
+            if not before[0]:
                 return here[0]
-            share = (target - before[1]) / (here[1] - before[1])
-            return before[0] + share * (here[0] - before[0]) if before[0] else here[0]
+            return before[0] + (target - before[1]) / (here[1] - before[1]) * (here[0] - before[0])
         before = here
     return math.inf
 
@@ -133,7 +132,8 @@ def show_gain(gain: float) -> str:
 def show_faster(gains: Sequence[float]) -> str:
     if not gains:
         return "no common seed"
-    ends, middle = interval(gains), show_gain(median_low(gains))
+    low = median_low(gains)  # the mean of two middle values means nothing if a target was missed
+    ends, middle = interval(gains), show_gain(low if {low, median_high(gains)} & {0.0, 1.0, math.inf} else median(gains))
     known = f"[{show_gain(ends[0])}, {show_gain(ends[1])}]" if ends else "[too few]"
     said = verdict(gains, 1, ("slower", "faster"))
     return middle if known == "[neither, neither]" else f"{middle}: {said}" if known == "[missed, missed]" \

@@ -48,7 +48,8 @@ class Study(unittest.TestCase):
         self.assertEqual(figures.show_faster([]), "no common seed")
         self.assertEqual(figures.show_faster([1.0] * 10), "neither")
         self.assertEqual(figures.show_faster([0.0] * 10), "missed: slower")
-        self.assertEqual(figures.show_faster([0.0] * 4 + [1.5, 2.0, 2.0, 2.0, 3.0, math.inf]), "1.5 x [missed, 3 x] undecided")
+        self.assertEqual(figures.show_faster([0.0] * 4 + [1.5, 2.0, 2.0, 2.0, 3.0, math.inf]), "1.75 x [missed, 3 x] undecided")
+        self.assertEqual(figures.show_faster([0.0] * 5 + [1.5] * 5), "missed [missed, 1.5 x] undecided")
         self.assertEqual(figures.show_faster([0.0] * 2 + [1.0] * 6 + [math.inf] * 2), "neither [missed, alone] undecided")
 
     def test_common_compute(self):
