@@ -4,10 +4,13 @@
 #include "cli/base/answer.h"
 #include "cli/base/cmd.h"
 #include "cli/base/output.h"
+#include "cli/base/promise_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/merge/merge.h"
 #include "src/tool/print/number.h"
+#include "src/tool/rows/results.h"
+#include "src/tool/verify/verify.h"
 
 struct merge_options {
     struct opt_save save;
@@ -17,8 +20,12 @@ struct merge_options {
 /* The state of the command. */
 struct merge {
     struct gcb_merge *joined;
-    bool begun;      /* a table was printed */
-    char scope[160]; /* the last input and scope that have an answer */
+    bool begun;                    /* a table was printed */
+    struct gcb_method *methods;    /* of the case: as in gcb_merge_case, for labels */
+    char scope[160];               /* the last input and scope that have an answer */
+    struct promise_counts *checks; /* of `verify`: number of checks of each method, by outcome */
+    bool broken;                   /* of `verify`: a promise is broken */
+    struct gcb_diag missing;       /* of `verify`: a method that does not run on the device */
     struct out_report report;
 };
 
@@ -58,26 +65,6 @@ static void print_heading(const struct merge *c, const struct gcb_merge_case *at
             s->cache ? ", " : "", s->cache ? s->cache : "", s->cache ? " cache" : "");
 }
 
-/* Marks the parameters that differ from their defaults as given, so that labels show them: rows name all parameters. */
-static void find_given(struct gcb_method *m)
-{
-    struct gcb_method plain;
-
-    if (gcb_method_read(&plain, m->name, NULL))
-        return;
-    for (size_t i = 0; gcb_method_param(m, i); i++)
-        m->given[i] = m->value[i] < plain.value[i] || m->value[i] > plain.value[i];
-}
-
-/* Writes the method's name with the parameters that differ from their defaults. */
-static const char *label_of(char out[512], const struct gcb_method *method)
-{
-    struct gcb_method m = *method;
-
-    find_given(&m);
-    return gcb_method_spec(out, 512, &m, GCB_SPEC_LABEL);
-}
-
 static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
 {
     char count[32];
@@ -107,26 +94,120 @@ static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gc
 
         if (t->messages == 0)
             continue;
-        gcb_table_cell(table, label_of(label, &at->methods[i]));
+        gcb_table_cell(table,
+                       gcb_method_spec(label, sizeof(label), &c->methods[i], GCB_SPEC_LABEL));
         for (size_t k = 0; k < FIGURES; k++)
             out_cell(table, figures[k], gcb_tally_figure(t, figures[k]), 8);
     }
-    if (c->begun)
-        fputc('\n', c->report.out);
-    c->begun = true;
-    print_heading(c, at);
     err = out_table(&c->report, table, diag);
     if (!err)
-        err = out_nearer(&c->report, at->methods, at->result.method_count, &at->result, diag);
+        err = out_nearer(&c->report, c->methods, at->result.method_count, &at->result, diag);
     if (!err)
         note_rest(c, at);
     return err;
 }
 
-static int on_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
+/* Marks only the parameters that differ from their defaults as given, so that labels show them: rows name all parameters. */
+static void find_given(struct gcb_method *m)
+{
+    struct gcb_method plain;
+
+    if (gcb_method_read(&plain, m->name, NULL))
+        return;
+    gcb_method_forget(&plain); /* as the runs did */
+    for (size_t i = 0; gcb_method_param(m, i); i++)
+        m->given[i] = m->value[i] < plain.value[i] || m->value[i] > plain.value[i];
+}
+
+static int on_begin(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
+{
+    const size_t count = at->result.method_count;
+    struct merge *c = ctx;
+
+    c->methods = gcb_alloc_array(count, sizeof(*c->methods));
+    if (gcb_merge_of_verify(c->joined))
+        c->checks = gcb_alloc_zero(count, sizeof(*c->checks));
+    if (!c->methods || (gcb_merge_of_verify(c->joined) && !c->checks))
+        return gcb_diag_nomem(diag, 0, "methods");
+    for (size_t i = 0; i < count; i++) {
+        c->methods[i] = at->methods[i];
+        find_given(&c->methods[i]);
+    }
+    if (c->report.table) {
+        if (c->begun)
+            fputc('\n', c->report.out);
+        c->begun = true;
+        print_heading(c, at);
+    }
+    return 0;
+}
+
+/* ---- shards of verify ---- */
+
+static const char *text_of(const struct gcb_row *row, enum gcb_field field)
+{
+    const char *text = gcb_results_text(row->json, field);
+
+    return text ? text : "";
+}
+
+static void take_check(struct merge *c, const struct gcb_method *method,
+                       struct promise_counts *counts, const struct gcb_row *row)
+{
+    const struct promise_check check = {
+        .method = method,
+        .step = gcb_results_u64(row->json, GCB_FIELD_STEP),
+        .worker = gcb_results_u64(row->json, GCB_FIELD_WORKER),
+        .tensor = text_of(row, GCB_FIELD_TENSOR),
+        .promise = text_of(row, GCB_FIELD_PROMISE),
+        .claim = text_of(row, GCB_FIELD_CLAIM),
+        .source = text_of(row, GCB_FIELD_SOURCE),
+        .status = gcb_verify_status(text_of(row, GCB_FIELD_STATUS)),
+        .value = gcb_results_real(row->json, GCB_FIELD_VALUE),
+        .limit = gcb_results_real(row->json, GCB_FIELD_LIMIT),
+        .words = text_of(row, GCB_FIELD_REASON),
+    };
+
+    counts->of[check.status]++;
+    c->broken |= check.status == GCB_PROMISE_BROKEN;
+    if (c->report.table)
+        promise_show(&c->report, &check);
+}
+
+static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
+{
+    const size_t count = at->result.method_count;
+    int err = 0;
+
+    for (size_t i = count; i-- > 0;)
+        if (at->result.totals[i].failure.status)
+            c->missing = at->result.totals[i].failure;
+    if (c->report.table)
+        err = promise_show_counts(&c->report, c->methods, count, c->checks,
+                                  at->all_messages - at->result.skipped_messages, diag);
+    if (!err && c->report.table) {
+        note_rest(c, at);
+        promise_note_idle(c->report.out, c->checks, count);
+    }
+    return err;
+}
+
+/* Ends with the exit status of one run. */
+static int judge_verify(const struct merge *c, struct gcb_diag *diag)
+{
+    if (c->broken)
+        return CMD_NOT_VERIFIED;
+    return c->missing.status ? gcb_diag_set(diag, GCB_E_BACKEND, "%s", c->missing.text) : 0;
+}
+
+/* ---- all shards ---- */
+
+static int on_row(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag *diag)
 {
     struct merge *c = ctx;
 
+    if (c->checks)
+        take_check(c, &c->methods[method], &c->checks[method], row);
     return out_put(&c->report, row, diag);
 }
 
@@ -134,7 +215,6 @@ static int on_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
 static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
     char scope[sizeof(c->scope)], name[120], text[ANSWER_SIZE];
-    struct gcb_method *methods;
     int err;
 
     snprintf(scope, sizeof(scope), "%s, scope %s", name_of(name, sizeof(name), at),
@@ -142,21 +222,12 @@ static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct g
     if (strcmp(scope, c->scope) == 0)
         return 0;
     memcpy(c->scope, scope, sizeof(scope));
-    methods = gcb_alloc_array(at->result.method_count, sizeof(*methods));
-    if (!methods)
-        return gcb_diag_nomem(diag, 0, "an answer");
-    for (size_t i = 0; i < at->result.method_count; i++) {
-        methods[i] = at->methods[i];
-        find_given(&methods[i]);
-    }
-    err = answer_write(text, scope, methods, &at->result, false, diag);
-    gcb_free(methods);
+    err = answer_write(text, scope, c->methods, &at->result, false, diag);
     return err ? err : out_answer(&c->report, text, diag);
 }
 
-static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
+static int put_summaries(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
-    struct merge *c = ctx;
     int err = 0;
 
     for (size_t i = 0; !err && i < at->result.method_count && out_wants_rows(&c->report); i++) {
@@ -168,9 +239,26 @@ static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *d
         gcb_rows_summary(&row, &at->setting, &at->methods[i], total, at->file, false);
         err = out_put(&c->report, &row, diag);
     }
-    if (!err && c->report.table)
-        err = show_case(c, at, diag);
-    return err ? err : put_answer(c, at, diag);
+    return err;
+}
+
+static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
+{
+    struct merge *c = ctx;
+    int err = 0;
+
+    if (c->checks) {
+        err = end_verify(c, at, diag);
+    } else {
+        err = put_summaries(c, at, diag);
+        if (!err && c->report.table)
+            err = show_case(c, at, diag);
+        if (!err)
+            err = put_answer(c, at, diag);
+    }
+    gcb_free(c->methods);
+    c->methods = NULL;
+    return err;
 }
 
 static int put_environment(struct merge *c, const struct cmd_context *ctx)
@@ -187,7 +275,7 @@ static int merge_run(const void *options, const struct opt_list *operands, struc
 {
     const struct merge_options *o = options;
     struct merge c = {.joined = NULL};
-    const struct gcb_merge_observer observer = {on_row, on_end, &c};
+    const struct gcb_merge_observer observer = {on_begin, on_row, on_end, &c};
     int err = 0;
 
     if (operands->count == 0)
@@ -196,13 +284,20 @@ static int merge_run(const void *options, const struct opt_list *operands, struc
     if (!err)
         err = gcb_merge_open(&c.joined, operands->items, operands->count, ctx->diag);
     if (!err)
-        err = out_open(&c.report, &o->show, &o->save, operands, GCB_RESULT_RECORDS, ctx);
+        err = out_open(&c.report, &o->show, &o->save, operands,
+                       gcb_merge_of_verify(c.joined) ? GCB_RECORD_BIT(GCB_RECORD_PROMISE)
+                                                     : GCB_RESULT_RECORDS,
+                       ctx);
     if (!err)
         err = put_environment(&c, ctx);
     if (!err)
         err = gcb_merge_run(c.joined, &observer, ctx->diag);
     if (!err)
         err = out_commit(&c.report, ctx->diag);
+    if (!err)
+        err = judge_verify(&c, ctx->diag);
+    gcb_free(c.methods);
+    gcb_free(c.checks);
     out_close(&c.report);
     gcb_merge_close(c.joined);
     return err;
@@ -223,7 +318,8 @@ const struct cmd cmd_merge = {
                 "  gcbench compress --method fft --shard 1/2 --results 1.json gradients.h5\n"
                 "  gcbench merge 0.json 1.json --results all.json\n",
     .details =
-        "Joins the results of `compress --shard I/N` or `bench --shard I/N`, in any order. Rows of "
+        "Joins the results of `compress`, `bench` or `verify` with `--shard I/N`, in any order. "
+        "Rows of "
         "messages are added in the order of one run, so every count, sum and error equals that of "
         "one run, bit for bit. Times are added too. Medians and intervals that need samples are "
         "null unless the rows have samples (docs/scale.md).\n"

@@ -2,10 +2,11 @@
 #include <string.h>
 
 #include "cli/base/interrupt.h"
+#include "cli/base/promise_table.h"
 #include "cli/base/session.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/units.h"
+#include "src/tool/dump/shard.h"
 #include "src/tool/print/number.h"
 #include "src/tool/verify/device_backend.h"
 #include "src/tool/verify/verify.h"
@@ -46,7 +47,9 @@ struct verify {
     struct gcb_method *methods;
     size_t count;
     struct gcb_verify_result result;
-    uint64_t (*checks)[GCB_PROMISE_STATUSES]; /* number of checks of each method, by outcome */
+    struct promise_counts *checks; /* number of checks of each method, by outcome */
+    struct gcb_run_total *totals;  /* of each method: only whether the device lacks it */
+    size_t all_messages;           /* messages of the dump */
     struct names names[GCB_VERIFY_EVENTS];
 };
 
@@ -69,64 +72,6 @@ static void show_message(FILE *out, const struct gcb_verify_note *note)
     opt_wrapf(out, 0, 2, "step %" PRIu64 " worker %" PRIu32 " %s, %s element%s", note->plan->step,
               note->plan->worker, gcb_escape(shown, sizeof(shown), note->name),
               gcb_count(count, note->plan->count), note->plan->count == 1 ? "" : "s");
-}
-
-/* Writes what was checked: "topk:theta=0.85: contraction on step 100 worker 0 layers.0.bias". */
-static void check_words(char out[480], const struct gcb_method *method,
-                        const struct gcb_verify_check *c)
-{
-    char name[128], label[256];
-
-    gcb_method_spec(label, sizeof(label), method, GCB_SPEC_LABEL);
-    snprintf(out, 480, "%s: %s on step %" PRIu64 " worker %" PRIu32 " %s", label, c->promise->name,
-             c->plan->step, c->plan->worker, gcb_escape(name, sizeof(name), c->name));
-}
-
-static void show_broken(FILE *out, const char *words, const struct gcb_verify_check *c)
-{
-    opt_wrapf(out, 0, 0, "BROKEN  %s: %s", words, c->outcome.words);
-    opt_wrapf(out, 0, 8, "promised: %s (%s)", c->promise->claim, c->promise->source);
-}
-
-/* Prints a check: several lines if the promise is broken, otherwise one line. */
-static void show_check(FILE *out, const struct gcb_method *method, const struct gcb_verify_check *c)
-{
-    char words[480], value[32], limit[32];
-
-    check_words(words, method, c);
-    if (c->outcome.status == GCB_PROMISE_BROKEN) {
-        show_broken(out, words, c);
-        return;
-    }
-    opt_wrapf(out, 0, 2, "%s  %s: %s, limit %s %s", gcb_promise_status_names[c->outcome.status],
-              words, gcb_number(value, c->outcome.value, 3), gcb_number(limit, c->outcome.limit, 3),
-              c->outcome.words);
-}
-
-static int show_table(const struct verify *v, struct gcb_diag *diag)
-{
-    static const struct gcb_table_column columns[] = {{.title = "method", .elastic = true},
-                                                      {.title = "kept"},
-                                                      {.title = "broken"},
-                                                      {.title = "nothing to say"}};
-    struct gcb_table *table = gcb_table_create(columns, 4);
-
-    for (size_t i = 0; i < v->count; i++) {
-        char label[256], text[32];
-
-        gcb_table_cell(table,
-                       gcb_method_spec(label, sizeof(label), &v->methods[i], GCB_SPEC_LABEL));
-        for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
-            gcb_table_cell(table, gcb_count(text, v->checks[i][k]));
-    }
-    return out_table(&v->s.report, table, diag);
-}
-
-static void show_sum(FILE *out, const struct gcb_verify_result *r)
-{
-    fprintf(out, "%" PRIu64 " promises kept, %" PRIu64 " broken, on %" PRIu64 " message%s\n",
-            r->checks[GCB_PROMISE_KEPT], r->checks[GCB_PROMISE_BROKEN], r->messages,
-            r->messages == 1 ? "" : "s");
 }
 
 /* Prints notes on what was not checked. If rows are printed instead of a table, each note is one line on stderr. */
@@ -156,11 +101,8 @@ static void show_notes(FILE *out, const struct verify *v)
         else
             fprintf(out, "%s\n", line);
     }
-    if (r->checks[GCB_PROMISE_IDLE] && table)
-        opt_wrap(out,
-                 "note: nothing to say: the tensor is too small or too simple for the check, or "
-                 "was sent raw; -v shows each check",
-                 0, 0);
+    if (table)
+        promise_note_idle(out, v->checks, v->count);
 }
 
 /* Leaves out the methods that run on the CPU only. Called if no method was named: a named method is refused instead. */
@@ -192,7 +134,8 @@ static int resolve_options(struct verify *v, struct gcb_diag *diag)
     for (size_t i = 0; i < v->count; i++)
         gcb_method_forget(&v->methods[i]);
     v->checks = gcb_alloc_zero(v->count, sizeof(*v->checks));
-    if (!v->checks)
+    v->totals = gcb_alloc_zero(v->count, sizeof(*v->totals));
+    if (!v->checks || !v->totals)
         return gcb_diag_nomem(diag, 0, "methods");
     err = session_read_shard(&v->s, v->methods, v->count);
     return err ? err : session_resolve(&v->s);
@@ -206,6 +149,30 @@ static void on_note(void *ctx, const struct gcb_verify_note *note)
         show_message(v->s.report.out, note);
     add_name(&v->names[note->event], note,
              note->event < GCB_VERIFY_NOT_THERE ? NULL : v->methods[note->method].name);
+    if (note->event == GCB_VERIFY_NOT_THERE && !v->totals[note->method].failure.status) {
+        v->totals[note->method].failure.status = GCB_E_BACKEND;
+        v->totals[note->method].failed_at = note->plan->number;
+    }
+}
+
+static void show_check(const struct verify *v, const struct gcb_verify_check *c)
+{
+    char name[128];
+    const struct promise_check shown = {
+        .method = &v->methods[c->method],
+        .step = c->plan->step,
+        .worker = c->plan->worker,
+        .tensor = gcb_escape(name, sizeof(name), c->name),
+        .promise = c->promise->name,
+        .claim = c->promise->claim,
+        .source = c->promise->source,
+        .status = c->outcome.status,
+        .value = c->outcome.value,
+        .limit = c->outcome.limit,
+        .words = c->outcome.words,
+    };
+
+    promise_show(&v->s.report, &shown);
 }
 
 static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag)
@@ -214,9 +181,9 @@ static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_
     struct gcb_row row;
 
     (void)diag; /* session_put uses ctx->diag */
-    v->checks[check->method][check->outcome.status]++;
-    if (v->s.report.table && (check->outcome.status == GCB_PROMISE_BROKEN || v->s.report.verbose))
-        show_check(v->s.report.out, &v->methods[check->method], check);
+    v->checks[check->method].of[check->outcome.status]++;
+    if (v->s.report.table)
+        show_check(v, check);
     if (!out_wants_rows(&v->s.report))
         return 0;
     gcb_verify_row(&row, &v->s.setting, &v->methods[check->method], check);
@@ -245,8 +212,6 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
         .fft_rigor = (enum gcb_fft_rigor)v->o->common.exec.fft_plan,
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .output_layers = {m->output_layer.items, m->output_layer.count},
-        .all = v->o->own.all,
-        .shard = v->s.shard,
         .budget = v->o->own.budget,
         .backend = v->s.backend.gpu.module ? &device : NULL,
     };
@@ -264,7 +229,7 @@ static int print_head(struct verify *v)
 
     if (!err && v->s.report.table && !v->o->own.all)
         fprintf(v->s.report.out, "checked, out of %zu message%s (--all checks every message):\n",
-                v->s.layout.count, v->s.layout.count == 1 ? "" : "s");
+                v->all_messages, v->all_messages == 1 ? "" : "s");
     return err;
 }
 
@@ -275,17 +240,50 @@ static int show_results(const struct verify *v, struct gcb_diag *diag)
     int err = 0;
 
     if (report->table)
-        err = show_table(v, diag);
-    if (!err && report->table)
-        show_sum(report->out, &v->result);
+        err =
+            promise_show_counts(report, v->methods, v->count, v->checks, v->result.messages, diag);
     if (!err && !report->quiet)
         show_notes(report->table ? report->out : v->s.ctx->err, v);
     return err;
 }
 
+/* With --shard, sends the `shard` row, which `merge` needs. */
+static int put_shard(struct verify *v, struct gcb_diag *diag)
+{
+    const struct gcb_verify_result *r = &v->result;
+    const struct gcb_run_result result = {
+        .totals = v->totals,
+        .method_count = v->count,
+        .skipped_messages = r->notes[GCB_VERIFY_LEFT_OUT],
+        .interrupted = r->interrupted,
+    };
+    char files[SESSION_FILES];
+    uint64_t *checks = gcb_alloc_zero(v->count, sizeof(*checks));
+    const struct session_shard shard = {
+        .layout = &v->s.layout,
+        .methods = v->methods,
+        .method_count = v->count,
+        .result = &result,
+        .files = session_name_files(files, &v->s),
+        .checks = checks,
+        .over_budget = r->notes[GCB_VERIFY_UNREACHED] > 0,
+    };
+    int err;
+
+    if (!checks)
+        return gcb_diag_nomem(diag, 0, "methods");
+    for (size_t i = 0; i < v->count; i++)
+        for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
+            checks[i] += v->checks[i].of[k];
+    err = session_put_shard(&v->s, &shard);
+    gcb_free(checks);
+    return err;
+}
+
+/* Does the shard have no message to check, because it is empty or all messages are left out? */
 static bool is_empty_shard(const struct verify *v)
 {
-    return v->s.shard.count && v->result.notes[GCB_VERIFY_CHOSEN] == 0;
+    return v->s.shard.count && v->result.notes[GCB_VERIFY_LEFT_OUT] == v->s.layout.count;
 }
 
 static int judge_result(struct verify *v, struct gcb_diag *diag)
@@ -293,6 +291,8 @@ static int judge_result(struct verify *v, struct gcb_diag *diag)
     const struct gcb_verify_result *r = &v->result;
     int err = show_results(v, diag);
 
+    if (!err)
+        err = put_shard(v, diag);
     if (!err)
         err = out_commit(&v->s.report, diag);
     if (err)
@@ -325,6 +325,11 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
 
     if (!err)
         err = session_open_input(&v.s);
+    v.all_messages = v.s.layout.count;
+    if (!err)
+        err = gcb_verify_choose(&v.s.layout, o->own.all, ctx->diag);
+    if (!err)
+        err = gcb_shard_layout(&v.s.layout, v.s.source, &v.s.shard, ctx->diag);
     interrupt_catch();
     if (!err)
         err = session_start_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE));
@@ -337,6 +342,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     session_close(&v.s);
     gcb_free(v.methods);
     gcb_free(v.checks);
+    gcb_free(v.totals);
     return err;
 }
 

@@ -50,7 +50,14 @@ static int add_option(json_t *list, const char *name, size_t length, const char 
     return err;
 }
 
-/* Lists the options of the command line, except --shard and those that only change how results are shown. */
+/* Do shards with different values of the option still belong to the same run? A shard that ends at --budget is refused. */
+static bool may_differ(const struct opt_group *group, const struct opt_row *row)
+{
+    return row == &opt_shard_rows[0] || strcmp(group->title, "Output") == 0 ||
+           strcmp(row->name, "budget") == 0;
+}
+
+/* Lists the options of the command line that all shards of a run have. */
 static json_t *list_options(const struct cmd_context *ctx)
 {
     json_t *list = json_array();
@@ -67,7 +74,7 @@ static json_t *list_options(const struct cmd_context *ctx)
         if (word[0] != '-' || !word[1])
             continue;
         row = opt_find(&group, &words, &ctx->cmd->spec, word);
-        if (row == &opt_shard_rows[0] || (row && strcmp(group->title, "Output") == 0))
+        if (row && may_differ(group, row))
             continue;
         name = row ? row->name : word + 2;
         length = strcspn(name, "=");
@@ -83,6 +90,7 @@ static json_t *list_options(const struct cmd_context *ctx)
 static void put_methods(struct gcb_row *row, const struct session_shard *shard)
 {
     json_t *methods = json_array(), *failed = json_array();
+    json_t *checks = shard->checks ? json_array() : json_null();
     char spec[512];
 
     for (size_t i = 0; i < shard->method_count; i++) {
@@ -94,9 +102,13 @@ static void put_methods(struct gcb_row *row, const struct session_shard *shard)
         if (json_array_append_new(methods, gcb_row_make_text(spec)) ||
             json_array_append_new(failed, good ? json_null() : json_integer((json_int_t)at)))
             row->failed = true;
+        if (shard->checks &&
+            json_array_append_new(checks, json_integer((json_int_t)shard->checks[i])))
+            row->failed = true;
     }
     gcb_row_json(row, GCB_FIELD_METHODS, methods);
     gcb_row_json(row, GCB_FIELD_FAILED_AT, failed);
+    gcb_row_json(row, GCB_FIELD_CHECKS, checks);
 }
 
 int session_put_shard(struct session *s, const struct session_shard *shard)
@@ -119,7 +131,10 @@ int session_put_shard(struct session *s, const struct session_shard *shard)
     gcb_row_text(&row, GCB_FIELD_SUITE, s->setting.suite);
     gcb_row_u64(&row, GCB_FIELD_SHARD_INDEX, s->shard.index);
     gcb_row_u64(&row, GCB_FIELD_SHARDS, s->shard.count);
-    gcb_row_text(&row, GCB_FIELD_STATUS, interrupted ? "interrupted" : "ok");
+    gcb_row_text(&row, GCB_FIELD_STATUS,
+                 interrupted          ? "interrupted"
+                 : shard->over_budget ? "budget"
+                                      : "ok");
     gcb_row_u64(&row, GCB_FIELD_MESSAGES, shard->layout->count);
     gcb_row_u64(&row, GCB_FIELD_SKIPPED_MESSAGES,
                 shard->result ? shard->result->skipped_messages : 0);

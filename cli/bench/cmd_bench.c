@@ -339,8 +339,13 @@ static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
                          const struct gcb_run_result *result)
 {
     char files[SESSION_FILES];
-    const struct session_shard shard = {at->layout, c->methods, c->count, result,
-                                        files_of(files, c)};
+    const struct session_shard shard = {
+        .layout = at->layout,
+        .methods = c->methods,
+        .method_count = c->count,
+        .result = result,
+        .files = files_of(files, c),
+    };
     int err = 0;
 
     for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {

@@ -252,7 +252,13 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
 static int put_summaries(struct compress *c)
 {
     char files[SESSION_FILES];
-    const struct session_shard shard = {&c->s.layout, c->methods, c->count, &c->result, files};
+    const struct session_shard shard = {
+        .layout = &c->s.layout,
+        .methods = c->methods,
+        .method_count = c->count,
+        .result = &c->result,
+        .files = files,
+    };
     int err = 0;
 
     if (!out_wants_rows(&c->s.report))

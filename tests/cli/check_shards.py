@@ -5,7 +5,7 @@ Compares merged results of shards with the results of one run.
 
 The rows must be the same, in the same order, with the same fields in the same order. Every value that is not a time must be
 equal, bit for bit. Times are those of other runs, so a summary's times are compared with the sums of MERGED's own rows.
-An answer comes after each case of MERGED, names input and scope, and says nothing about speeds.
+An answer comes after each case of MERGED, except of `verify`, names input and scope, and says nothing about speeds.
 """
 import json
 import re
@@ -69,7 +69,7 @@ def take_answers(rows):
 
 one, merged = rows_of(sys.argv[1]), rows_of(sys.argv[2])
 answers = take_answers(one)
-assert answers and answers == take_answers(merged), answers
+assert answers == take_answers(merged) and (answers or one[-1]["record"] == "promise"), answers
 assert one[0]["build_id"] == merged[0]["build_id"]
 check_rows(one, merged)
 check_times(merged)

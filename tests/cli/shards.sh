@@ -142,24 +142,6 @@ check "a file of 1 GB" python3 sparse.py sparse.h5
     check "1 GB is read within 200 MB" python3 memory.py "$GCBENCH" compress --method qsgd --no-baselines --repeat 1 \
         --warmup 0 sparse.h5
 
-# --- verify: the shards check the messages that one run checks
-for all in --all ""; do
-    run verify $all --method topk --method qsgd --seed 3 --dataset '*t00?' --budget 0 --results one.json --force plain.h5
-    exits 0
-    for i in 0 1 2 3; do
-        run verify $all --method topk --method qsgd --seed 3 --dataset '*t00?' --budget 0 --shard $i/4 \
-            --results part$i.json --force plain.h5
-        exits 0
-    done
-    check "verify $all: the same checks" python3 - one.json part0.json part1.json part2.json part3.json <<'PY'
-import json, sys
-runs = [sorted(json.dumps({**r, "seconds": 0}) for r in map(json.loads, open(p)) if r["record"] == "promise")
-        for p in sys.argv[1:]]
-assert runs[0] == sorted(sum(runs[1:], [])) and len(runs[0]) > 20
-assert all(runs[1:4]), "an empty shard"
-PY
-done
-
 # --- the recipes of docs/scale.md
 mkdir -p bin
 ln -s "$GCBENCH" bin/gcbench
@@ -241,7 +223,7 @@ part other_isa.json 1/2 --method topk --isa c plain.h5
 part other_tensors.json 1/2 --method topk --exclude '*t011' plain.h5
 part other_file.json 1/2 --method topk nan.h5
 run compress --repeat 1 --method topk --results whole.json plain.h5
-run verify --method topk --results verify.json plain.h5
+run inspect --step 0 --worker 0 --results inspect.json plain.h5
 sed 's/"build_id": "[0-9a-f]*"/"build_id": "0123"/' 1.json >other_build.json
 sed 's/"version": "[^"]*"/"version": "0.0"/' 1.json >other_version.json
 sed 's/"sums": {[^}]*}/"x": 0/' 1.json >old.json
@@ -269,7 +251,7 @@ refused 2 "field \`version\` has \"0.0\"" merge 0.json other_version.json
 refused 2 "another version" merge 0.json older.json
 refused 2 "was interrupted: run it again" merge 0.json cut_off.json
 refused 1 "the run had no --shard, or was cut short" merge whole.json
-refused 2 "verify.json: line 2: a row of record \`promise\`" merge verify.json
+refused 2 "inspect.json: line 2: a row of record \`tensor\`" merge inspect.json
 refused 1 "no_end.json: the results end without" merge 0.json no_end.json
 refused 1 "half.json: the results end without" merge 0.json half.json
 refused 1 "the beginning of the results is missing" merge 0.json no_start.json

@@ -94,16 +94,15 @@ static int deal(bool *mine, const struct sized *order, size_t count, const struc
     return 0;
 }
 
-int gcb_shard_keep(const struct gcb_message_plan **list, size_t *count,
-                   const struct gcb_shard *shard, struct gcb_diag *diag)
+/* Removes the messages of other shards from the list, and keeps the order. */
+static int keep_own(const struct gcb_message_plan **list, size_t *count,
+                    const struct gcb_shard *shard, struct gcb_diag *diag)
 {
     struct sized *order;
     bool *mine;
     size_t kept = 0;
     int err = GCB_E_NOMEM;
 
-    if (shard->count == 0)
-        return 0;
     order = gcb_alloc_array(*count, sizeof(*order));
     mine = gcb_alloc_zero(*count, sizeof(*mine));
     if (order && mine) {
@@ -156,7 +155,7 @@ int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
     layout->fingerprint = fingerprint_of(layout, source);
     for (size_t i = 0; i < kept; i++)
         list[i] = &layout->messages[i];
-    err = gcb_shard_keep(list, &kept, shard, diag);
+    err = keep_own(list, &kept, shard, diag);
     layout->count = layout->largest = 0;
     for (size_t i = 0; !err && i < kept; i++) {
         const struct gcb_message_plan m = *list[i]; /* at place i or after it */

@@ -18,14 +18,10 @@ struct gcb_shard {
 int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *diag);
 
 /*
- * Removes the messages of other shards from the list, and keeps the order. The largest messages are dealt first, each to
- * the shard with the fewest elements so far (Graham: "Bounds on multiprocessing timing anomalies", 1969).
+ * Removes the messages of other shards from a layout, and keeps the order; `largest` is then the largest message that is
+ * left. The largest messages are dealt first, each to the shard with the fewest elements so far (Graham: "Bounds on
+ * multiprocessing timing anomalies", 1969). Does nothing without shards.
  */
-int gcb_shard_keep(const struct gcb_message_plan **list, size_t *count,
-                   const struct gcb_shard *shard, struct gcb_diag *diag);
-
-/* Removes the messages of other shards from a layout; `largest` is then the largest message that is left. Does nothing
- * without shards. */
 int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
                      const struct gcb_shard *shard, struct gcb_diag *diag);
 

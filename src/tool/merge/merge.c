@@ -84,9 +84,17 @@ static int check_environment(const struct gcb_merge *m, const struct gcb_merge_s
                         sizeof(fields) / sizeof(fields[0]), diag);
 }
 
+/* Is this the `shard` row of `verify`? */
+static bool is_verify(const json_t *row)
+{
+    return json_is_array(gcb_results_json(row, GCB_FIELD_CHECKS));
+}
+
 static int check_case(const struct gcb_merge *m, const struct gcb_merge_shard *s, const json_t *row,
                       struct gcb_diag *diag)
 {
+    const json_t *first = m->cases[s->cases].row;
+    char here[NAME], there[NAME];
     static const enum gcb_field fields[] = {
         GCB_FIELD_SHARDS, GCB_FIELD_FILE,  GCB_FIELD_METHODS, GCB_FIELD_OPTIONS,
         GCB_FIELD_SCOPE,  GCB_FIELD_ORDER, GCB_FIELD_DEVICE,  GCB_FIELD_THREADS,
@@ -94,8 +102,12 @@ static int check_case(const struct gcb_merge *m, const struct gcb_merge_shard *s
         GCB_FIELD_PLAN,
     };
 
-    return check_fields(m, s, m->cases[s->cases].row, row, fields,
-                        sizeof(fields) / sizeof(fields[0]), diag);
+    if (is_verify(row) != is_verify(first))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "%s is not a shard of the same run as %s: only one of them is of "
+                            "`verify`",
+                            name_of(here, m, s->file), name_of(there, m, m->shards[0].file));
+    return check_fields(m, s, first, row, fields, sizeof(fields) / sizeof(fields[0]), diag);
 }
 
 /* ---- the first reading ---- */
@@ -115,7 +127,7 @@ static int end_shard(struct gcb_merge *m, struct gcb_diag *diag)
         return 0;
     if (m->item_count == 0 && s->cases == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s has no shard: run compress or bench with --shard I/N",
+                            "%s has no shard: run compress, bench or verify with --shard I/N",
                             name_of(name, m, s->file));
     return gcb_diag_set(diag, GCB_E_CORRUPT,
                         "%s: the results end without their `shard` row: the run had no --shard, "
@@ -149,6 +161,8 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
 {
     const bool numbered = !isnan(gcb_results_row_real(row, GCB_FIELD_MESSAGE));
     const char *spec = gcb_results_row_text(row, GCB_FIELD_SPEC);
+    const char *promise = gcb_results_row_text(row, GCB_FIELD_PROMISE);
+    struct gcb_merge_item *item;
     char name[NAME];
 
     if (!spec || !numbered || row->length > UINT32_MAX)
@@ -158,15 +172,17 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
                             name_of(name, m, m->file), row->line);
     if (gcb_grow(&m->items, &m->item_cap, m->item_count, sizeof(*m->items)))
         return gcb_diag_nomem(diag, 0, "the rows");
-    m->items[m->item_count] = (struct gcb_merge_item){
+    item = &m->items[m->item_count++];
+    *item = (struct gcb_merge_item){
         .file = m->file,
         .length = (uint32_t)row->length,
         .message = gcb_results_row_u64(row, GCB_FIELD_MESSAGE),
         .offset = row->offset,
         .line = row->line,
         .spec = gcb_strings_keep(&m->texts, spec),
+        .promise = promise ? gcb_strings_keep(&m->texts, promise) : NULL,
     };
-    return m->items[m->item_count++].spec ? 0 : gcb_diag_nomem(diag, 0, "a method");
+    return item->spec && (item->promise || !promise) ? 0 : gcb_diag_nomem(diag, 0, "a method");
 }
 
 static int take_summary(struct gcb_merge *m, const struct gcb_results_row *row,
@@ -219,7 +235,8 @@ static void note_failure(struct gcb_merge *m, struct gcb_merge_failure *f, const
         }
 }
 
-/* Gives the items of a shard's case their method, adds their number to *known, and checks that a method which did not fail has all messages. */
+/* Gives the items of a shard's case their method, adds their number to *known, and checks that no row is missing. A method
+ * of `compress` or `bench` that failed has fewer rows. */
 static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method, size_t *known,
                         struct gcb_diag *diag)
 {
@@ -228,15 +245,18 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
     const char *spec =
         json_string_value(json_array_get(gcb_results_json(row, GCB_FIELD_METHODS), method));
     const json_t *failed = json_array_get(gcb_results_json(row, GCB_FIELD_FAILED_AT), method);
+    const json_t *checks = json_array_get(gcb_results_json(row, GCB_FIELD_CHECKS), method);
     const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
-    uint64_t messages =
+    uint64_t rows =
         gcb_results_u64(row, GCB_FIELD_MESSAGES) - gcb_results_u64(row, GCB_FIELD_SKIPPED_MESSAGES);
     uint64_t count = 0;
     char name[NAME], shown[128];
 
     spec = spec ? spec : "";
     if (strcmp(spec, gcb_copy_method.name) == 0 && device && strcmp(device, "cpu") != 0)
-        messages = 0; /* copies are timed only on the CPU */
+        rows = 0; /* copies are timed only on the CPU */
+    if (checks)
+        rows = (uint64_t)json_integer_value(checks);
     for (size_t i = s->first_item; i < m->item_count; i++)
         if (strcmp(m->items[i].spec, spec) == 0) {
             m->items[i].run_case = (uint32_t)s->cases;
@@ -246,13 +266,12 @@ static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method,
     *known += count;
     if (json_is_integer(failed))
         note_failure(m, &c->failures[method], spec, (uint64_t)json_integer_value(failed));
-    else if (count != messages)
-        return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "%s: %" PRIu64 " rows of messages of %s, but the shard has %" PRIu64
-                            " messages: rows were lost or repeated, or left out by --per none",
-                            name_of(name, m, s->file), count,
-                            gcb_escape(shown, sizeof(shown), spec), messages);
-    return 0;
+    if (count == rows || (json_is_integer(failed) && !checks))
+        return 0;
+    return gcb_diag_set(diag, GCB_E_CORRUPT,
+                        "%s: %" PRIu64 " rows of %s, not %" PRIu64 ": rows were lost or repeated%s",
+                        name_of(name, m, s->file), count, gcb_escape(shown, sizeof(shown), spec),
+                        rows, checks ? "" : ", or left out by --per none");
 }
 
 static int refuse_shard(const struct gcb_merge *m, const struct gcb_merge_shard *s,
@@ -289,6 +308,9 @@ static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, st
 
     s->index = (uint32_t)gcb_results_u64(row->json, GCB_FIELD_SHARD_INDEX);
     s->count = (uint32_t)gcb_results_u64(row->json, GCB_FIELD_SHARDS);
+    if (status && strcmp(status, "budget") == 0)
+        return refuse_shard(
+            m, s, "stopped before its last check: run it again with a larger --budget", diag);
     if (!status || strcmp(status, "ok") != 0)
         return refuse_shard(m, s, "was interrupted: run it again", diag);
     if (s->index >= s->count)
@@ -331,6 +353,7 @@ static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
                             name_of(name, m, m->file), row->line);
     switch (row->kind) {
     case GCB_RECORD_RESULT:
+    case GCB_RECORD_PROMISE:
         return take_result(m, row, diag);
     case GCB_RECORD_SUMMARY:
         return take_summary(m, row, diag);
@@ -342,17 +365,17 @@ static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "%s: line %" PRIu64
                             ": a row of record `%s`, which merge cannot join: it joins results of "
-                            "compress and bench",
+                            "compress, bench and verify",
                             name_of(name, m, m->file), row->line, row->record);
     }
 }
 
 static int read_file(struct gcb_merge *m, uint32_t file, struct gcb_diag *diag)
 {
-    static const enum gcb_field fields[] = {GCB_FIELD_MESSAGE, GCB_FIELD_SPEC};
+    static const enum gcb_field fields[] = {GCB_FIELD_MESSAGE, GCB_FIELD_SPEC, GCB_FIELD_PROMISE};
     const struct gcb_results_needs needs = {
         .records = GCB_RESULTS_ALL,
-        .field_records = GCB_RECORD_BIT(GCB_RECORD_RESULT),
+        .field_records = GCB_RECORD_BIT(GCB_RECORD_RESULT) | GCB_RECORD_BIT(GCB_RECORD_PROMISE),
         .fields = fields,
         .field_count = sizeof(fields) / sizeof(fields[0]),
     };
@@ -398,15 +421,32 @@ static int check_missing(const struct gcb_merge *m, struct gcb_diag *diag)
                         missing > 1 ? "s" : "", list, missing > 8 ? ", ..." : "", count);
 }
 
-static int by_place(const void *a, const void *b)
+static int compare_places(const struct gcb_merge_item *x, const struct gcb_merge_item *y)
 {
-    const struct gcb_merge_item *x = a, *y = b;
-
     if (x->run_case != y->run_case)
         return x->run_case < y->run_case ? -1 : 1;
     if (x->message != y->message)
         return x->message < y->message ? -1 : 1;
     return (x->method > y->method) - (x->method < y->method);
+}
+
+/* The promises of a method on a message stay in the order of their shard. */
+static int by_place(const void *a, const void *b)
+{
+    const struct gcb_merge_item *x = a, *y = b;
+    const int order = compare_places(x, y);
+
+    return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Finds an earlier row of the same message, method and promise. */
+static const struct gcb_merge_item *find_twin(const struct gcb_merge *m,
+                                              const struct gcb_merge_item *x)
+{
+    for (const struct gcb_merge_item *i = x; i > m->items && compare_places(i - 1, x) == 0; i--)
+        if (i[-1].promise == x->promise)
+            return i - 1;
+    return NULL;
 }
 
 /* Sorts the rows, and refuses a message that is there twice or that the plan does not have. */
@@ -417,13 +457,13 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
     if (m->item_count)
         qsort(m->items, m->item_count, sizeof(*m->items), by_place);
     for (size_t i = 0; i < m->item_count; i++) {
-        const struct gcb_merge_item *x = &m->items[i];
+        const struct gcb_merge_item *x = &m->items[i], *twin = find_twin(m, x);
 
-        if (i && by_place(x - 1, x) == 0)
+        if (twin)
             return gcb_diag_set(diag, GCB_E_CORRUPT,
                                 "message %" PRIu64 " of %s is there twice: in %s, line %" PRIu64
                                 ", and in %s, line %" PRIu64,
-                                x->message, x->spec, name_of(there, m, x[-1].file), x[-1].line,
+                                x->message, x->spec, name_of(there, m, twin->file), twin->line,
                                 name_of(here, m, x->file), x->line);
         if (x->message >= gcb_results_u64(m->cases[x->run_case].row, GCB_FIELD_ALL_MESSAGES))
             return gcb_diag_set(diag, GCB_E_CORRUPT,
@@ -495,4 +535,9 @@ void gcb_merge_close(struct gcb_merge *m)
 uint32_t gcb_merge_shards(const struct gcb_merge *m)
 {
     return m->shards[0].count;
+}
+
+bool gcb_merge_of_verify(const struct gcb_merge *m)
+{
+    return is_verify(m->cases[0].row);
 }

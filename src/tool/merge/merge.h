@@ -6,7 +6,8 @@
 /*
  * Joins the results of all shards of a run (src/tool/dump/shard.h) into the results of the whole run. The tallies of the
  * messages are added in the order of the messages, as one run adds them, so that every count, sum and error is the same,
- * bit for bit. Times are added too; what only the samples tell is null unless the rows have samples.
+ * bit for bit. Times are added too; what only the samples tell is null unless the rows have samples. The rows of `verify`
+ * are put in order.
  *
  * A file may have several shards, one after the other. Rows are read twice: first to find and check them, then one at a
  * time in the order of one run.
@@ -28,19 +29,24 @@ void gcb_merge_environment(struct gcb_row *row, const struct gcb_merge *m, int a
                            char *const *argv);
 
 uint32_t gcb_merge_shards(const struct gcb_merge *m); /* number of shards */
+/* Are the shards those of `verify`? Their rows are promises, not results, and have no totals. */
+bool gcb_merge_of_verify(const struct gcb_merge *m);
 
-/* A case of the run: all methods on all messages with one setting. `compress` has one case, `bench` may have more. */
+/* A case of the run: all methods on all messages with one setting. `bench` may have several, other commands have one. */
 struct gcb_merge_case {
     const char *file; /* name of the input */
     struct gcb_rows_setting setting;
     const struct gcb_method *methods;
-    struct gcb_run_result result;
+    struct gcb_run_result
+        result; /* of `verify`: skipped messages, and which methods the device lacks */
     uint64_t all_messages;
 };
 
 struct gcb_merge_observer {
-    /* Takes the row of a message, in the order of one run, and releases it. */
-    int (*row)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
+    /* Called before the first row of a case. */
+    int (*begin)(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag);
+    /* Takes a row of a message and of methods[method], in the order of one run, and releases it. */
+    int (*row)(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag *diag);
     /* Called after the last row of a case. */
     int (*end)(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag);
     void *ctx;

@@ -12,7 +12,8 @@ struct gcb_merge_item {
     uint32_t method;
     uint32_t length; /* of the line, in bytes */
     uint64_t message, offset, line;
-    const char *spec; /* kept in `texts` */
+    const char *spec;    /* kept in `texts` */
+    const char *promise; /* kept in `texts`; NULL: the row of a result */
 };
 
 /* The shard of a run that begins with an `environment` row. */

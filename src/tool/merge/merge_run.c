@@ -139,13 +139,14 @@ static int join_row(struct joining *j, const struct gcb_merge_item *item, struct
     struct gcb_row row = {.json = NULL};
     int err;
 
-    if (f->failed && item->message >= f->at) /* one run would have ended the method before */
+    /* one run of `compress` or `bench` would have ended the method before */
+    if (f->failed && item->message >= f->at && !item->promise)
         return 0;
     err = load(&row.json, j, item, diag);
-    if (!err)
+    if (!err && !item->promise)
         err = add_row(j, item, row.json, diag);
     if (!err)
-        return j->observer->row(j->observer->ctx, &row, diag);
+        return j->observer->row(j->observer->ctx, item->method, &row, diag);
     gcb_row_fini(&row);
     return err;
 }
@@ -164,6 +165,24 @@ static int read_method(struct gcb_method *out, const char *spec, struct gcb_diag
     return err;
 }
 
+/* Notes why a method has no rows, or not all. */
+static void explain_failure(struct joining *j, const struct gcb_merge_common *c, size_t method,
+                            const char *spec)
+{
+    const struct gcb_merge_failure *f = &c->failures[method];
+    struct gcb_diag *why = &j->at.result.totals[method].failure;
+    const char *device = gcb_results_text(c->row, GCB_FIELD_DEVICE);
+    char shown[128];
+
+    if (f->failed && gcb_merge_of_verify(j->m))
+        gcb_diag_set(why, GCB_E_UNSUPPORTED,
+                     "%s was not checked on all messages: it does not run on %s",
+                     gcb_escape(shown, sizeof(shown), spec), device ? device : "the device");
+    else if (f->failed)
+        gcb_diag_set(why, f->unsupported ? GCB_E_UNSUPPORTED : GCB_E_UNVERIFIED, "%s",
+                     f->reason ? f->reason : "");
+}
+
 /* Prepares the methods, totals and setting of a case. */
 static int begin_case(struct joining *j, const struct gcb_merge_common *c, struct gcb_diag *diag)
 {
@@ -178,14 +197,11 @@ static int begin_case(struct joining *j, const struct gcb_merge_common *c, struc
     result->method_count = count;
     result->skipped_messages = c->skipped;
     for (size_t i = 0; !err && i < count; i++) {
-        const struct gcb_merge_failure *f = &c->failures[i];
         const json_t *spec = json_array_get(gcb_results_json(c->row, GCB_FIELD_METHODS), i);
 
         err = read_method(&j->methods[i], json_string_value(spec), diag);
-        if (f->failed)
-            gcb_diag_set(&result->totals[i].failure,
-                         f->unsupported ? GCB_E_UNSUPPORTED : GCB_E_UNVERIFIED, "%s",
-                         f->reason ? f->reason : "");
+        if (!err)
+            explain_failure(j, c, i, j->methods[i].name);
     }
     j->at.file = gcb_results_text(c->row, GCB_FIELD_FILE);
     j->at.methods = j->methods;
@@ -218,10 +234,13 @@ static int join_case(struct joining *j, size_t number, size_t *next, struct gcb_
     const struct gcb_merge_common *c = &m->cases[number];
     int err = begin_case(j, c, diag);
 
+    if (!err)
+        err = j->observer->begin(j->observer->ctx, &j->at, diag);
     for (; !err && *next < m->item_count && m->items[*next].run_case == number; ++*next)
         err = join_row(j, &m->items[*next], diag);
     if (!err && c->messages && c->skipped == c->messages)
-        err = gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs");
+        err = gcb_diag_set(diag, GCB_E_NONFINITE, "every %s holds infinities or NaNs",
+                           gcb_merge_of_verify(m) ? "message" : "step");
     if (!err)
         err = j->observer->end(j->observer->ctx, &j->at, diag);
     end_case(j);

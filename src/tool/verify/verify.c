@@ -12,8 +12,6 @@ struct verify {
     const struct gcb_verify_config *config;
     const struct gcb_verify_observer *observer;
     struct gcb_verify_result *result;
-    const struct gcb_message_plan **chosen; /* `count` messages */
-    size_t count;
     float *x;
     double start, work, done;
     bool undelivered; /* the observer failed, not the method or the tensor */
@@ -23,16 +21,17 @@ struct verify {
 
 static int compare_sizes(const void *a, const void *b)
 {
-    const uint64_t x = (*(const struct gcb_message_plan *const *)a)->count;
-    const uint64_t y = (*(const struct gcb_message_plan *const *)b)->count;
+    const struct gcb_message_plan *x = a, *y = b;
 
-    return (x > y) - (x < y);
+    if (x->count != y->count)
+        return x->count > y->count ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 /* Moves the first, the middle and the last of a sorted list to its front; returns how many there are. */
-static size_t pick_three(const struct gcb_message_plan **list, size_t count)
+static size_t pick_three(struct gcb_message_plan *list, size_t count)
 {
-    const struct gcb_message_plan *middle = list[count / 2], *last = list[count - 1];
+    const struct gcb_message_plan middle = list[count / 2], last = list[count - 1];
 
     if (count > 2)
         list[1] = middle;
@@ -40,31 +39,34 @@ static size_t pick_three(const struct gcb_message_plan **list, size_t count)
     return count < 3 ? count : 3;
 }
 
-static int choose_messages(struct verify *v, struct gcb_diag *diag)
+int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag)
 {
-    const struct gcb_layout *layout = v->config->layout;
+    struct gcb_message_plan *list = layout->messages;
+    const uint64_t step = layout->count ? list[0].step : 0;
+    const uint32_t worker = layout->count ? list[0].worker : 0;
+    size_t count = 0;
 
-    v->chosen = gcb_alloc_array(layout->count ? layout->count : 1, sizeof(*v->chosen));
-    if (!v->chosen)
-        return gcb_diag_nomem(diag, layout->count * sizeof(*v->chosen), "messages");
     for (size_t i = 0; i < layout->count; i++) {
-        const struct gcb_message_plan *plan = &layout->messages[i];
-        const bool first =
-            plan->step == layout->messages[0].step && plan->worker == layout->messages[0].worker;
+        const struct gcb_message_plan m = list[i]; /* at place `count` or after it */
+        const bool first = m.step == step && m.worker == worker;
 
-        if (plan->count > 0 && !plan->dense && (v->config->all || first))
-            v->chosen[v->count++] = plan;
+        if (m.count > 0 && !m.dense && (all || first))
+            list[count++] = m;
     }
-    if (v->count == 0)
+    layout->count = count;
+    if (count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no message to verify: all are empty, or dense (--dense)");
-    if (!v->config->all) {
-        qsort(v->chosen, v->count, sizeof(*v->chosen), compare_sizes);
-        v->count = pick_three(v->chosen, v->count);
+    if (!all) {
+        qsort(list, count, sizeof(*list), compare_sizes);
+        layout->count = pick_three(list, count);
     }
-    v->result->chosen = v->count;
-    return gcb_shard_keep(v->chosen, &v->count, &v->config->shard, diag);
+    for (size_t i = 0; i < layout->count; i++)
+        list[i].number = i;
+    return 0;
 }
+
+/* ---- notes ---- */
 
 static void send_note(struct verify *v, enum gcb_verify_event event,
                       const struct gcb_message_plan *plan, size_t method)
@@ -239,14 +241,14 @@ static int check_message(struct verify *v, const struct gcb_message_plan *plan,
 
 static int prepare(struct verify *v, struct gcb_diag *diag)
 {
-    const int err = choose_messages(v, diag);
+    const struct gcb_layout *layout = v->config->layout;
     uint64_t largest = 1;
 
-    if (err)
-        return err;
-    for (size_t i = 0; i < v->count; i++) {
-        largest = v->chosen[i]->count > largest ? v->chosen[i]->count : largest;
-        v->work += (double)v->config->method_count * weight_of(v->chosen[i]);
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct gcb_message_plan *plan = &layout->messages[i];
+
+        largest = plan->count > largest ? plan->count : largest;
+        v->work += (double)v->config->method_count * weight_of(plan);
     }
     v->x = gcb_alloc_array(largest, sizeof(*v->x));
     return v->x ? 0 : gcb_diag_nomem(diag, largest * sizeof(*v->x), "the largest message");
@@ -255,23 +257,31 @@ static int prepare(struct verify *v, struct gcb_diag *diag)
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag)
 {
+    const struct gcb_layout *layout = config->layout;
     struct verify v = {.config = config, .observer = observer, .result = out, .start = gcb_clock()};
     int err;
 
     memset(out, 0, sizeof(*out));
     err = prepare(&v, diag);
-    for (size_t i = 0; !err && i < v.count; i++)
-        send_note(&v, GCB_VERIFY_CHOSEN, v.chosen[i], 0);
-    for (size_t i = 0; !err && i < v.count; i++)
-        err = check_message(&v, v.chosen[i], diag);
+    for (size_t i = 0; !err && i < layout->count; i++)
+        send_note(&v, GCB_VERIFY_CHOSEN, &layout->messages[i], 0);
+    for (size_t i = 0; !err && i < layout->count; i++)
+        err = check_message(&v, &layout->messages[i], diag);
     gcb_free(v.x);
-    gcb_free(v.chosen);
     return err;
 }
 
 /* ---- rows ---- */
 
 const char *const gcb_promise_status_names[] = {"kept", "broken", "idle", NULL};
+
+enum gcb_promise_status gcb_verify_status(const char *name)
+{
+    for (size_t i = 0; gcb_promise_status_names[i]; i++)
+        if (strcmp(name, gcb_promise_status_names[i]) == 0)
+            return (enum gcb_promise_status)i;
+    return GCB_PROMISE_BROKEN;
+}
 
 void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
                     const struct gcb_method *method, const struct gcb_verify_check *check)
@@ -293,4 +303,5 @@ void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
     gcb_row_real(row, GCB_FIELD_LIMIT, o->limit);
     gcb_row_text(row, GCB_FIELD_REASON, o->words[0] ? o->words : NULL);
     gcb_row_real(row, GCB_FIELD_SECONDS, check->seconds);
+    gcb_row_u64(row, GCB_FIELD_MESSAGE, check->plan->number);
 }

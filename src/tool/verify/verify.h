@@ -1,17 +1,24 @@
 #ifndef SRC_TOOL_VERIFY_VERIFY_H
 #define SRC_TOOL_VERIFY_VERIFY_H
 
-#include "src/tool/dump/shard.h"
+#include "src/tool/dump/layout.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/trial/nonfinite.h"
 #include "src/tool/trial/plan.h"
 #include "src/tool/trial/rows.h"
 #include "src/tool/verify/promises.h"
 
-/* Checks every promise that binds a method, on messages of a dump. */
+/*
+ * Removes the messages that are not checked from a layout: those that are empty or dense; without `all`, also all except
+ * the smallest, a middle and the largest of the first step and worker. Numbers the others from 0, in the order in which
+ * they are checked. GCB_E_INVALID: there is none.
+ */
+int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag);
+
+/* Checks every promise that binds a method, on all messages of a layout. */
 struct gcb_verify_config {
     struct gcb_source *source;
-    const struct gcb_layout *layout;
+    const struct gcb_layout *layout;  /* of gcb_verify_choose; a shard may have no message */
     const struct gcb_method *methods; /* method_count methods */
     size_t method_count;
     const struct gcb_kernels *kernels;
@@ -20,10 +27,7 @@ struct gcb_verify_config {
     /* RAW acts as SKIP, because a raw message does not test the method */
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
-    /* all messages; else the smallest, a middle and the largest of the first step and worker */
-    bool all;
-    struct gcb_shard shard; /* of these messages; its run may have none */
-    double budget;          /* seconds after which no check starts; 0: no limit */
+    double budget; /* seconds after which no check starts; 0: no limit */
     const struct gcb_promise_backend *backend; /* NULL: the CPU's coders */
 };
 
@@ -62,7 +66,6 @@ struct gcb_verify_observer {
 
 struct gcb_verify_result {
     uint64_t messages;
-    uint64_t chosen;                       /* messages of all shards */
     uint64_t checks[GCB_PROMISE_STATUSES]; /* number of checks with each outcome */
     uint64_t notes[GCB_VERIFY_EVENTS];     /* number of notes of each kind */
     struct gcb_diag missing;               /* reason of the first GCB_VERIFY_NOT_THERE */
@@ -70,7 +73,7 @@ struct gcb_verify_result {
 };
 
 /*
- * GCB_E_INVALID: there is no message to check. GCB_E_NONFINITE: a message holds infinities or NaNs, and the policy is
+ * GCB_E_NONFINITE: a message holds infinities or NaNs, and the policy is
  * GCB_POLICY_ERROR. GCB_E_DEVICE, GCB_E_NOMEM: the device or memory failed, which says nothing about the method.
  */
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
@@ -79,6 +82,7 @@ int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *co
 /* A row of record `promise`. */
 void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
                     const struct gcb_method *method, const struct gcb_verify_check *check);
-extern const char *const gcb_promise_status_names[]; /* kept, broken, idle */
+extern const char *const gcb_promise_status_names[];         /* kept, broken, idle */
+enum gcb_promise_status gcb_verify_status(const char *name); /* unknown names are `broken` */
 
 #endif

@@ -1,0 +1,70 @@
+#include "cli/base/promise_table.h"
+
+#include <inttypes.h>
+
+#include "src/tool/print/number.h"
+#include "src/tool/verify/verify.h"
+
+void promise_show(const struct out_report *report, const struct promise_check *c)
+{
+    char label[256], words[480], value[32], limit[32];
+
+    if (c->status != GCB_PROMISE_BROKEN && !report->verbose)
+        return;
+    gcb_method_spec(label, sizeof(label), c->method, GCB_SPEC_LABEL);
+    snprintf(words, sizeof(words), "%s: %s on step %" PRIu64 " worker %" PRIu64 " %s", label,
+             c->promise, c->step, c->worker, c->tensor);
+    if (c->status == GCB_PROMISE_BROKEN) {
+        opt_wrapf(report->out, 0, 0, "BROKEN  %s: %s", words, c->words);
+        opt_wrapf(report->out, 0, 8, "promised: %s (%s)", c->claim, c->source);
+    } else {
+        opt_wrapf(report->out, 0, 2, "%s  %s: %s, limit %s %s", gcb_promise_status_names[c->status],
+                  words, gcb_number(value, c->value, 3), gcb_number(limit, c->limit, 3), c->words);
+    }
+}
+
+uint64_t promise_sum(const struct promise_counts *counts, size_t count,
+                     enum gcb_promise_status status)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += counts[i].of[status];
+    return sum;
+}
+
+int promise_show_counts(const struct out_report *report, const struct gcb_method *methods,
+                        size_t count, const struct promise_counts *counts, uint64_t messages,
+                        struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {{.title = "method", .elastic = true},
+                                                      {.title = "kept"},
+                                                      {.title = "broken"},
+                                                      {.title = "nothing to say"}};
+    struct gcb_table *table = gcb_table_create(columns, 4);
+    int err;
+
+    for (size_t i = 0; i < count; i++) {
+        char label[256], text[32];
+
+        gcb_table_cell(table, gcb_method_spec(label, sizeof(label), &methods[i], GCB_SPEC_LABEL));
+        for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
+            gcb_table_cell(table, gcb_count(text, counts[i].of[k]));
+    }
+    err = out_table(report, table, diag);
+    if (!err)
+        fprintf(report->out,
+                "%" PRIu64 " promises kept, %" PRIu64 " broken, on %" PRIu64 " message%s\n",
+                promise_sum(counts, count, GCB_PROMISE_KEPT),
+                promise_sum(counts, count, GCB_PROMISE_BROKEN), messages, messages == 1 ? "" : "s");
+    return err;
+}
+
+void promise_note_idle(FILE *out, const struct promise_counts *counts, size_t count)
+{
+    if (promise_sum(counts, count, GCB_PROMISE_IDLE))
+        opt_wrap(out,
+                 "note: nothing to say: the tensor is too small or too simple for the check, or "
+                 "was sent raw; -v shows each check",
+                 0, 0);
+}

@@ -1,0 +1,40 @@
+#ifndef CLI_BASE_PROMISE_TABLE_H
+#define CLI_BASE_PROMISE_TABLE_H
+
+#include "cli/base/output.h"
+#include "src/tool/verify/promises.h"
+
+/* What `verify` prints of its checks, and `merge` of the checks of all shards. */
+
+/* A check of a method's promise on a message. Texts are escaped. */
+struct promise_check {
+    const struct gcb_method *method;
+    uint64_t step, worker;
+    const char *tensor; /* name of the message */
+    const char *promise, *claim, *source;
+    enum gcb_promise_status status;
+    double value, limit;
+    const char *words; /* what is wrong, or why the check says nothing; may be "" */
+};
+
+/* Prints a check: several lines if the promise is broken. Otherwise prints one line if `report` is verbose. */
+void promise_show(const struct out_report *report, const struct promise_check *check);
+
+/* The number of checks of a method, by outcome. */
+struct promise_counts {
+    uint64_t of[GCB_PROMISE_STATUSES];
+};
+
+/* Prints a table of the checks of each method, by outcome, and the line of their sum. */
+int promise_show_counts(const struct out_report *report, const struct gcb_method *methods,
+                        size_t count, const struct promise_counts *counts, uint64_t messages,
+                        struct gcb_diag *diag);
+
+/* Prints how to read the counts if some checks had nothing to say. */
+void promise_note_idle(FILE *out, const struct promise_counts *counts, size_t count);
+
+/* The number of checks of all methods with this outcome. */
+uint64_t promise_sum(const struct promise_counts *counts, size_t count,
+                     enum gcb_promise_status status);
+
+#endif
