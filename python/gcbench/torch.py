@@ -230,6 +230,14 @@ class Compression:
                 raise TypeError(f"the schedule of {key} gives {value!r} in step {self.step}, which is not a number")
         return values
 
+    def _compare_first(self, job: _Job) -> None:
+        """The same if only some workers were given a checkpoint, or those of different steps."""
+        steps = self._transport.all_gather(torch.tensor([job.step])).flatten().tolist()
+        for rank, step in enumerate(steps):
+            if step != steps[0]:
+                raise _Disagreement(f"all ranks need states of the same step: the next step is {steps[0]} on rank 0, and "
+                                    f"{step} on rank {rank}")
+
     def _compare_values(self, job: _Job) -> None:
         """Workers with other parameters would wait for each other, or read each other's bytes."""
         if not self._schedule and self._scaler is None:
@@ -260,6 +268,8 @@ class Compression:
     def _exchange_bucket(self, job: _Job) -> None:
         if not self._now or self._now["step"] != job.step:
             self._waiting = []
+            if not self._now:
+                self._compare_first(job)
             self._now = self._watch.phases = dict(step=job.step, bytes=0, dense_bytes=0, encode_seconds=0.0,
                                                   exchange_seconds=0.0, sum_seconds=0.0, copy_seconds=0.0)
             self._compare_values(job)
@@ -406,7 +416,8 @@ class Compression:
 
         A state from before the first compressed step has no residuals. Then two more steps are not compressed, because DDP
         makes its buckets anew again."""
-        states = [state] if isinstance(state, dict) else list(state)
+        states = [state] if isinstance(state, dict) else list(state or [])
+        self._check_states(states)
         rank, world = self._transport.rank, self._transport.world
         before = states[0]["workers"]
         if before == world:
@@ -424,9 +435,6 @@ class Compression:
                 parameters[name] = {key: sum((s["parameters"][name][key] for s in states[rank::world]),
                                              torch.zeros_like(array)) * (world / before)
                                     for key, array in arrays.items()}
-        unknown = set(parameters) - set(self._parameters)
-        if unknown:
-            raise ValueError(f"the model has no parameter {min(unknown)}")
         for group in own["groups"]:
             for name in group["names"]:
                 if self._spec_of(name) != group["spec"]:
@@ -438,6 +446,17 @@ class Compression:
         self._groups, self._saved = {}, {"parameters": parameters, "groups": kept} if self._order else {}
         if not self._order:
             self.start = max(self.start, self.step + 1 + min(self.start, 2))
+
+    def _check_states(self, states: Sequence[Dict[str, Any]]) -> None:
+        if not states or not all(isinstance(s, dict) and {"worker", "workers", "parameters", "groups"} <= s.keys() for s in states):
+            raise ValueError("not a state of gcbench: give what state_dict() of a Compression returned, or a list of them")
+        for name, arrays in ((name, arrays) for s in states for name, arrays in s["parameters"].items()):
+            if name not in self._parameters:
+                raise ValueError(f"the model has no parameter {name}")
+            count = self._parameters[name].numel()
+            for key, array in arrays.items():
+                if array.numel() != count:
+                    raise ValueError(f"the {key} of {name} has {array.numel()} elements, and the parameter has {count}")
 
     def _restore(self, group: _Group) -> None:
         """Moves what load_state_dict() got into a new group."""

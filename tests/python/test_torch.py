@@ -36,7 +36,7 @@ OTHERWISE = {"dgc", "redsync", "sbc:delay=3,momentum=0.5", "topk:theta=0.95,memo
 
 
 TWO = ["resume", "resume_early", "other_workers", "nan", "accumulate", "settings", "narrow", "scaled", "others"]
-FOUR = ["failing", "no_schedule", "other_schedule", "killed"]  # the last one: afterwards rank 1 is dead
+FOUR = ["failing", "no_schedule", "other_schedule", "other_checkpoint", "killed"]  # the last one: afterwards rank 1 is dead
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,8 @@ def test_training_goes_on(said):
         assert len(list((folder / "plots").glob("*.png"))) == 2
 
 
-@pytest.mark.parametrize("scenario,times", [("failing", 1), ("no_schedule", 1), ("other_schedule", 3), ("killed", 1)])
+@pytest.mark.parametrize("scenario,times", [("failing", 1), ("no_schedule", 1), ("other_schedule", 3), ("other_checkpoint", 1),
+                                            ("killed", 1)])
 def test_one_failure_ends_all(scenario, times, said):
     texts = said(4)[1]
     for rank in range(4):

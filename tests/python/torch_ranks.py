@@ -147,6 +147,14 @@ def other_workers(folder):
         raise SystemExit("one of four states was taken")
     except ValueError as error:
         assert "list of all 4 states" in str(error)
+    short = copy.deepcopy(states)
+    short[0]["parameters"]["first.weight"]["residual"] = torch.zeros(3)
+    for wrong, text in (({}, "not a state"), ([], "not a state"), (short, "first.weight has ")):
+        try:
+            fresh.state.load_state_dict(wrong)
+            raise SystemExit("a damaged state was taken")
+        except ValueError as error:
+            assert text in str(error), error
     try:
         Run("qsgd").state.load_state_dict(states)
         raise SystemExit("the state of another method was taken")
@@ -331,6 +339,16 @@ def other_schedule(folder):
     run.steps(0, 4)
     scaler.scale += dist.get_rank()
     _ends(run, "in step 4 the scale is 1 on rank 0, and 2 on rank 1")
+
+
+def other_checkpoint(folder):
+    """Only rank 1 has a state: it would compress, and the others not yet."""
+    run = Run("topk:memory=ef")
+    run.steps(0, 4)
+    again = Run("topk:memory=ef")
+    if dist.get_rank() == 1:
+        again.state.load_state_dict(run.state.state_dict())
+    _ends(again, "the next step is 0 on rank 0, and 4 on rank 1")
 
 
 def killed(folder):
