@@ -26,8 +26,8 @@ struct log {
     bool nccl, reduces; /* a table of nccl-tests; it has an operation */
     enum test test;
     unsigned ranks; /* of nccl-tests */
-    size_t time_at,
-        columns;   /* of nccl-tests: index of the first `time`, and the number of columns */
+    /* of nccl-tests: indices of `root` (0: none) and the first `time`, and the number of columns */
+    size_t root_at, time_at, columns;
     double factor; /* bus bandwidth / algorithm bandwidth of the last row */
     size_t count;
     struct row {
@@ -162,14 +162,28 @@ static int read_nccl_columns(struct log *log, struct gcb_diag *diag)
 
     if (log->found)
         return refuse(log, diag, "a second table: give one file for each");
-    for (size_t i = 1; i < n && log->time_at == 0; i++)
+    for (size_t i = 1; i < n && log->time_at == 0; i++) { /* rows have no "#" */
+        if (strcmp(cells[i], "root") == 0)
+            log->root_at = i - 1;
         if (strcmp(cells[i], "time") == 0)
-            log->time_at = i - 1; /* rows have no "#" */
+            log->time_at = i - 1;
+    }
     if (log->time_at < 3 || n < log->time_at + 4)
         return refuse(log, diag, "not the columns of nccl-tests: size, count, type, ..., time");
     log->columns = n - 1;
     log->found = log->nccl = true;
     return 0;
+}
+
+/* Is the row of a test with a root, such as broadcast_perf, or of alltoall_perf, which cannot check results in place? */
+static bool is_other_test(const struct log *log, char *const cells[CELLS])
+{
+    const size_t wrong = log->time_at + 3, in_place = log->time_at + 7;
+
+    if (log->root_at && strcmp(cells[log->root_at], "-1") != 0)
+        return true;
+    return log->columns == in_place + 1 && strcmp(cells[wrong], "N/A") != 0 &&
+           strcmp(cells[in_place], "N/A") == 0;
 }
 
 static int read_nccl_row(struct log *log, struct gcb_diag *diag)
@@ -184,6 +198,10 @@ static int read_nccl_row(struct log *log, struct gcb_diag *diag)
         !gcb_parse_real(cells[log->time_at + 1], &algbw) ||
         !gcb_parse_real(cells[log->time_at + 2], &busbw))
         return refuse(log, diag, "not a row of the table");
+    if (is_other_test(log, cells))
+        return refuse(log, diag,
+                      "a row of another test of nccl-tests; payoff reads all_reduce_perf and "
+                      "all_gather_perf");
     if (bytes == 0)
         return 0;
     log->reduces = log->time_at > 3 && strcmp(cells[3], "none") != 0;
