@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/payoff/payoff_cases.h"
 #include "src/tool/print/number.h"
 
 static const struct gcb_table_column columns[] = {
@@ -17,6 +18,15 @@ static const struct gcb_table_column columns[] = {
     {.title = "sum"},
     {.title = "wrong"},
 };
+
+static bool have_several_algorithms(const struct gcb_lane *lanes, size_t count)
+{
+    bool several = false;
+
+    for (size_t i = 1; i < count; i++)
+        several |= lanes[i].algorithm != lanes[0].algorithm;
+    return several;
+}
 
 static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, unsigned ranks,
                      bool several)
@@ -48,10 +58,8 @@ int exchange_show(const struct out_report *report, const struct gcb_lane *lanes,
                   unsigned ranks, struct gcb_diag *diag)
 {
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
-    bool several = false;
+    const bool several = have_several_algorithms(lanes, count);
 
-    for (size_t i = 1; i < count; i++)
-        several |= lanes[i].algorithm != lanes[0].algorithm;
     for (size_t i = 0; i < count; i++)
         add_lane(table, &lanes[i], ranks, several);
     return out_table(report, table, diag);
@@ -76,34 +84,47 @@ static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count
     return best;
 }
 
+/* The method as the user named it, which may say the collective; with several algorithms, the lane's too. */
+static const char *name_lane(char *out, size_t size, const struct gcb_lane *lane, bool several)
+{
+    gcb_method_spec(out, size, &lane->method, GCB_SPEC_LABEL);
+    if (exchange_is_baseline(lane))
+        snprintf(out, size, "%s", gcb_baseline_names[gcb_baseline_of(lane->method.name)]);
+    if (several)
+        gcb_append(out, size, " by %s", gcb_net_algorithm_names[lane->algorithm]);
+    return out;
+}
+
 bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_t count,
                      const struct gcb_load *load, const struct gcb_net *net)
 {
     const struct gcb_lane *method = fastest(lanes, count, false);
     const struct gcb_lane *bar = fastest(lanes, count, true);
     struct gcb_stats a, b;
-    char name[256], ratio[32], bytes[32];
+    const bool several = have_several_algorithms(lanes, count);
+    char name[256], rival[64], ratio[32], bytes[32];
 
     if (!method || !bar)
         return false;
     a = gcb_lane_stats(net, method, method->seconds);
     b = gcb_lane_stats(net, bar, bar->seconds);
-    opt_method_label(name, sizeof(name), &method->method);
+    name_lane(name, sizeof(name), method, several);
+    name_lane(rival, sizeof(rival), bar, several);
     gcb_number(ratio, b.median / a.median, 2);
     snprintf(out, size, "with %u workers and %s each on this network ", gcb_net_ranks(net),
              gcb_show_number(bytes, GCB_SHOW_SIZE, (double)load->input_bytes));
     if (a.high < b.low)
         gcb_append(out, size,
-                   "the fastest is %s: %s times as fast as %s, the best without compression", name,
-                   ratio, bar->method.name);
+                   "the fastest is %s: %s times as fast as %s, the fastest of fp32, fp16 and bf16",
+                   name, ratio, rival);
     else if (a.low >= b.high)
         gcb_append(out, size, "nothing beats %s; the fastest method, %s, has %s times its speed",
-                   bar->method.name, name, ratio);
+                   rival, name, ratio);
     else
         gcb_append(out, size,
                    "it is undecided if %s beats %s: %s. More repeats (--repeat, --time-limit) may "
                    "decide",
-                   name, bar->method.name,
+                   name, rival,
                    isnan(a.low) || isnan(b.low) ? "so few repeats give no intervals"
                                                 : "their intervals overlap");
     return true;
