@@ -69,7 +69,7 @@ def loopback():
             name = f"{ranks} ranks, {row['spec']}, {row['algorithm']}"
             check(row["wrong"] == 0 and row["verified"] and row["workers"] == ranks, f"{name}: {row['wrong']} wrong")
             check(row["seconds_min"] <= row["seconds"] <= row["seconds_max"], f"{name}: times out of order")
-            link = row["link_bytes"] / ranks / row["wire_seconds"] / 1e9
+            link = (row["gather_bytes"] + row["scatter_bytes"] + row["reduce_bytes"]) / row["wire_seconds"] / 1e9
             check(ranks == 1 or abs(row["busbw_gbps"] / link - 1) < 1e-12, f"{name}: busbw_gbps is not {link}")
         answers = [row["answer"] for row in rows_of(out, "answer")]
         check(len(answers) == 1 and answers[0].startswith(f"with {ranks} workers and "), f"{ranks} ranks: answers {answers}")

@@ -41,6 +41,16 @@ static void put_times(struct gcb_row *row, const struct gcb_net *net, const stru
     gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_lane_stats(net, lane, lane->cpu).median);
 }
 
+/* What one rank's link carried in a timed exchange, on average. */
+static double link_bytes(const struct gcb_lane *lane, unsigned ranks)
+{
+    uint64_t bytes = 0;
+
+    for (int k = 0; k < GCB_RACE_KINDS; k++)
+        bytes += lane->traffic.bytes[k];
+    return (double)bytes / ranks / (double)lane->repeats;
+}
+
 /* Means over the timed exchanges: of one rank. */
 static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsigned ranks)
 {
@@ -93,7 +103,7 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     put_traffic(row, lane, ranks);
     put_times(row, net, lane);
     gcb_row_real(row, GCB_FIELD_ALGBW_GBPS, 1e-9 * (double)load->input_bytes / seconds);
-    gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * (double)lane->link_bytes / ranks / wire);
+    gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * link_bytes(lane, ranks) / wire);
     gcb_row_bool(row, GCB_FIELD_VERIFIED, lane->verified);
     gcb_row_u64(row, GCB_FIELD_WRONG, lane->wrong);
     gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, lane->seconds, lane->repeats);
