@@ -88,6 +88,10 @@ static int resolve(struct exchange *c, struct gcb_diag *diag)
         err = exchange_sizes(c->sizes, &c->size_count, own, diag);
     if (!err && own->link && !own->calibrate)
         err = gcb_diag_set(diag, GCB_E_INVALID, "-o is for what --calibrate measures");
+    if (!err && own->calibrate && gcb_net_ranks(c->net) < 2)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "--calibrate measures transfers between ranks: start two or more, such "
+                           "as mpirun -n 2 gcbench-mpi --calibrate");
     if (!err)
         err = check_input(c, diag);
     if (!err)
@@ -313,10 +317,7 @@ static int measure_link(struct exchange *c, struct gcb_diag *diag)
 
     err = gcb_net_agree(c->net, err, diag);
     for (uint64_t k = 0; !err && k < c->o->own.repeats; k++) {
-        double passed = gcb_clock() - begin;
-
-        gcb_net_max(c->net, &passed, 1); /* all ranks stop together */
-        if (k && passed >= c->o->own.seconds)
+        if (k && gcb_net_is_late(c->net, begin, c->o->own.seconds))
             break;
         sample_link(c);
     }

@@ -106,12 +106,12 @@ def failures():
     import h5py
     import numpy as np
     with tempfile.TemporaryDirectory() as folder:
-        def dump(name, **tensors):
+        def dump(name, dtype="f4", **tensors):
             path = os.path.join(folder, name)
             with h5py.File(path, "w") as f:
                 for worker in range(2):
                     for tensor, x in tensors.items():
-                        f[f"step_0/worker_{worker}/{tensor}"] = np.asarray(x if np.ndim(x) == 1 else x[worker], "f4")
+                        f[f"step_0/worker_{worker}/{tensor}"] = np.asarray(x if np.ndim(x) == 1 else x[worker], dtype)
             return path
         good = dump("good.h5", a=np.ones(1000))
         other = dump("other.h5", a=np.ones(1001))
@@ -123,6 +123,7 @@ def failures():
         cases = [
             ("other files", [(1, [*topk, good]), (1, [*topk, other])], 2, "other tensors"),
             ("other values", [(1, [*topk, good]), (1, [*topk, values])], 2, "rank 1 has read other values of a"),
+            ("files of other types", [(1, [*topk, good]), (1, [*topk, dump("half.h5", "f2", a=np.ones(1000))])], 2, "other tensors"),
             ("a missing file", [(1, [*topk, good]), (1, [*topk, good + ".x"])], 1, "rank 1"),
             ("a file that only rank 1 can read", [(1, [*topk, good + ".x"]), (1, [*topk, good])], 1, "rank 0"),
             ("a file that is cut on one rank", [(1, [*topk, good]), (1, [*topk, cut])], 1, "rank 1"),
@@ -144,6 +145,7 @@ def failures():
             ("another file that exists", [(2, ["--calibrate", "-o", good])], 2, "exists"),
             ("a file to overwrite that is read", [(2, [*topk, "--calibrate", "-o", good, "--force", good])], 2, "input"),
             ("steps without messages", [(2, ["--method", "topk:memory=delay,delay=2", good])], 2, "delay=1"),
+            ("calibrating with one rank", [(1, ["--calibrate"])], 2, "two or more"),
             ("gradients that nobody exchanges", [(2, ["--calibrate", good])], 2, "--method"),
             ("a NaN", [(2, [*topk, nan])], 1, "rank 1: topk, step 0 worker 1 a: "),
             ("no gradients", [(2, topk)], 2, "no gradients"),

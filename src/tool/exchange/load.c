@@ -85,7 +85,8 @@ uint64_t gcb_load_hash(const struct gcb_load *load)
         char buffer[40];
         const char *name = gcb_plan_name(buffer, m, load->source);
 
-        hash = XXH3_64bits_withSeed(name, strlen(name), (hash ^ m->count) + m->dense);
+        hash = XXH3_64bits_withSeed(name, strlen(name),
+                                    (hash ^ m->count) + 2 * (uint64_t)m->dtype + m->dense);
     }
     return hash;
 }

@@ -27,7 +27,7 @@ const struct gcb_message_plan *gcb_load_message(const struct gcb_load *load, uns
 /* Writes the gradient of message j of a worker to x. */
 int gcb_load_read(const struct gcb_load *load, unsigned worker, size_t j, float *x,
                   struct gcb_diag *diag);
-/* A hash of the messages' names and sizes: equal for ranks that have the same messages. */
+/* A hash of the messages' names, sizes and types: equal for ranks that have the same messages. */
 uint64_t gcb_load_hash(const struct gcb_load *load);
 
 #endif

@@ -5,6 +5,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/clock.h"
 #include "src/tool/exchange/net_private.h"
 
 const char *const gcb_net_algorithm_names[] = {"library", "ring", "doubling", NULL};
@@ -45,7 +46,7 @@ int gcb_net_open(struct gcb_net **out, int *argc, char ***argv, struct gcb_diag 
     struct gcb_net *net;
     size_t n;
 
-    MPI_Init(argc, argv);
+    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &(int){0}); /* codecs may run threads */
     net = *out = gcb_alloc_zero(1, sizeof(*net));
     if (!net)
         return gcb_diag_nomem(diag, sizeof(*net), "the network");
@@ -168,4 +169,12 @@ void gcb_net_spread(struct gcb_net *net, void *data, size_t bytes)
 void gcb_net_barrier(struct gcb_net *net)
 {
     MPI_Barrier(net->comm);
+}
+
+bool gcb_net_is_late(struct gcb_net *net, double begin, double limit)
+{
+    double late = net->rank == 0 && gcb_clock() - begin >= limit;
+
+    gcb_net_max(net, &late, 1);
+    return late > 0.0;
 }

@@ -57,6 +57,8 @@ void gcb_net_add(struct gcb_net *net, uint64_t *values, int count);
 /* Copies `bytes` bytes of rank 0 to all ranks. */
 void gcb_net_spread(struct gcb_net *net, void *data, size_t bytes);
 void gcb_net_barrier(struct gcb_net *net);
+/* Have `limit` seconds passed since `begin`? Rank 0 decides, so that all ranks stop together. */
+bool gcb_net_is_late(struct gcb_net *net, double begin, double limit);
 
 /* The bytes that arrived from one worker in a round; in GCB_ROUND_REDUCE, the combined values of all workers. */
 struct gcb_arrival {

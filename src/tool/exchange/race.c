@@ -349,6 +349,7 @@ static int check_message(struct lap *lap, struct gcb_check *check, size_t j, uin
     const bool serial = r->config->serial && r->rank == 0;
     struct gcb_round round = {.size = sizeof(round)};
     struct watch watch = {.check = serial ? check : NULL};
+    uint64_t expected;
     int more = 0, err = begin_step(lap, j, r->x + at);
 
     if (!err)
@@ -360,7 +361,8 @@ static int check_message(struct lap *lap, struct gcb_check *check, size_t j, uin
         run_round(lap, m, &round, &watch);
     must(r, more);
     finish_step(lap, j, r->update + at);
-    m->fixed = gcb_net_same(r->net, watch.sent[0]) && m->bytes && watch.sent[0] == m->bytes;
+    expected = watch.sent[0] == m->bytes ? m->bytes : 0;
+    m->fixed = gcb_net_same(r->net, expected) && expected;
     gcb_net_add(r->net, watch.sent, 2);
     lap->lane->wire_bytes += watch.sent[0];
     lap->lane->link_bytes += watch.sent[1];
@@ -429,15 +431,6 @@ static void time_lane(struct race *r, struct gcb_lane *lane, float *scratch)
     lane->seconds[lane->repeats++] = most[GCB_PHASES + 1];
 }
 
-/* Is the time over? Rank 0 decides for all. */
-static bool time_is_over(const struct race *r, double begin)
-{
-    double late = r->rank == 0 && gcb_clock() - begin >= r->config->seconds;
-
-    gcb_net_max(r->net, &late, 1);
-    return late > 0.0;
-}
-
 static void time_lanes(struct race *r, struct gcb_lane *lanes, size_t count, float *scratch)
 {
     const double begin = gcb_clock();
@@ -445,7 +438,7 @@ static void time_lanes(struct race *r, struct gcb_lane *lanes, size_t count, flo
     for (size_t k = 0; k < r->config->repeats; k++) {
         const uint64_t step = r->step;
 
-        if (k && time_is_over(r, begin))
+        if (k && gcb_net_is_late(r->net, begin, r->config->seconds))
             return;
         for (size_t i = 0; i < count; i++) {
             r->step = step; /* all lanes have the same steps */
