@@ -63,9 +63,10 @@ def wire(row, end):
         seconds += steps(n - 1, int(even), size, size / (n - 1) * even, rounds, end)
     rounds, size = row["reduce_rounds"], row["reduce_bytes"]
     if rounds:
-        whole = size * n / (2 * (n - 1)) * lg
+        one, beyond = size * n / (2 * (n - 1)), 1 - power
         ways = {"ring": steps(2 * (n - 1), 0, size, 0.0, rounds, end),
-                "halving": steps(2 * lg, 2 * lg, size, size, rounds, end), "doubling": steps(lg, lg, whole, whole, rounds, end)}
+                "halving": steps(2 * lg, 2 * lg, size, size, rounds, end),
+                "doubling": steps(lg + beyond, lg - beyond, one * (lg + beyond), one * (lg - beyond), rounds, end)}
         seconds += ways.get(algorithm, min(ways.values()))
     return seconds
 

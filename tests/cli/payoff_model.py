@@ -218,6 +218,7 @@ def ways(n):
     """(collective, topology, algorithm): steps, bytes, headers, steps for sizes, encodes, decodes, sums, finishes, adds,
     averages."""
     lg, part = math.ceil(math.log2(n)), (n - 1) / n
+    doubled = lg + (2 ** lg > n)
     twice = dict(encodes=1 + 1 / n, decodes=1, sums=1, finishes=1 / n, averages=1 + 1 / n, sizes=2 * lg)
     gather = dict(encodes=1, sums=n, finishes=1, sizes=lg)
     reduce = dict(encodes=1, decodes=1)
@@ -227,7 +228,7 @@ def ways(n):
         ("allgather", "allgather", "doubling", lg, n - 1, 0, gather),
         ("allreduce", "ring", "ring", 2 * (n - 1), 2 * part, 0, dict(reduce, adds=part)),
         ("allreduce", "allgather", "halving", 2 * lg, 2 * part, 0, dict(reduce, adds=part)),
-        ("allreduce", "best", "doubling", lg, lg, 0, dict(reduce, adds=lg)),
+        ("allreduce", "best", "doubling", doubled, doubled, 0, dict(reduce, adds=lg)),
         ("twoshot", "ring", "pairwise", 2 * (n - 1), 2 * part, 2 * (n - 1) - 2 * part, twice),
         ("twoshot", "allgather", "tree", 2 * lg, lg / 2 + part, (lg / 2 + part) * (n - 1), twice),
         ("oktopk", "ring", "pairwise", 2 * (n + lg), 3 * part, 0, sparse),

@@ -305,23 +305,26 @@ static int add_transfers(struct gcb_curve *out, const struct log *log, struct gc
 }
 
 /*
- * All-reduces: the model takes doubling (lg n steps with all bytes) for small sizes and halving (2 lg n steps, which share
- * 2 (n - 1)/n of the bytes) for large ones. The latency of the smallest and the bandwidth of the largest say where it changes.
+ * All-reduces: the model takes doubling (lg n steps with all bytes, and one more without a power of two workers) for small
+ * sizes and halving (2 lg n steps, which share 2 (n - 1)/n of the bytes) for large ones. The latency of the smallest and the
+ * bandwidth of the largest say where it changes.
  */
 static int add_allreduces(struct gcb_curve *out, const struct log *log, double n,
                           struct gcb_diag *diag)
 {
-    const double lg = ceil(log2(n)), part = 2.0 * (n - 1.0) / n;
+    const double lg = ceil(log2(n)), doubled = exp2(lg) > n ? lg + 1.0 : lg;
+    const double part = 2.0 * (n - 1.0) / n;
     const struct row *first = &log->rows[0], *last = &log->rows[log->count - 1];
-    const double latency = first->seconds / lg, rate = part * last->bytes / last->seconds;
-    const double change = lg > part ? lg * latency * rate / (lg - part) : INFINITY;
+    const double latency = first->seconds / doubled, rate = part * last->bytes / last->seconds;
+    const double change =
+        doubled > part ? (2.0 * lg - doubled) * latency * rate / (doubled - part) : INFINITY;
     double most = 0.0;
     int err = 0;
 
     for (size_t i = 0; !err && i < log->count; i++) {
         const struct row *r = &log->rows[i];
         const bool doubling = r->bytes <= change || i == 0;
-        const double steps = doubling ? lg : 2.0 * lg;
+        const double steps = doubling ? doubled : 2.0 * lg;
         const double bytes = doubling ? r->bytes : part * r->bytes / steps;
 
         if (bytes > most)

@@ -37,6 +37,8 @@ static void list_ways(struct way out[WAYS], double n, double servers)
     /* steps of Bruck's algorithms go to one node and come from another, except the last step with a power of two nodes; those
      * between all pairs of nodes, except the one to the opposite node */
     const double last = exp2(lg) > n ? 0.0 : 1.0, opposite = fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
+    /* without a power of two, doubling begins and ends with a step in which the nodes beyond it give and get values */
+    const double beyond = 1.0 - last;
     /* clang-format off */
     const struct way ways[WAYS] = {
         /* collective, topology, algorithm,  steps, bytes, headers, size_steps,  encodes, decodes, sums, finishes, adds, averages, pairs, paired */
@@ -44,7 +46,7 @@ static void list_ways(struct way out[WAYS], double n, double servers)
         {gather, tree, "doubling",           lg, n - 1, 0, lg,                   1, 0, n, 1, 0, 0,                last, last * n / 2},
         {reduce, ring, "ring",               2 * (n - 1), 2 * part, 0, 0,        1, 1, 0, 0, part, 0,             0, 0},
         {reduce, tree, "halving",            2 * lg, 2 * part, 0, 0,             1, 1, 0, 0, part, 0,             2 * lg, 2 * part},
-        {reduce, best, "doubling",           lg, lg, 0, 0,                       1, 1, 0, 0, lg, 0,               lg, lg},
+        {reduce, best, "doubling",           lg + beyond, lg + beyond, 0, 0,     1, 1, 0, 0, lg, 0,               lg - beyond, lg - beyond},
         {twoshot, ring, "pairwise",          2 * (n - 1), 2 * part, pieces, 2 * lg, again, 1, 1, 1 / n, 0, again, opposite, opposite / n},
         {twoshot, tree, "tree",              2 * lg, shuffled, shuffled * (n - 1), 2 * lg, again, 1, 1, 1 / n, 0, again, 2 * last, last},
         {GCB_COLLECTIVE_OKTOPK, ring, "pairwise", 2 * (n + lg), 3 * part, 0, 2 * lg, 1, 0, 2, 1, 0, 0,            opposite, opposite * 1.5 / n},

@@ -102,6 +102,10 @@ static void test_best_way(void **state)
     gcb_payoff_exchange(&e, &link, &dense); /* lg 8 steps, with all bytes in each */
     assert_string_equal(e.algorithm, "doubling");
     assert_true(near(e.wire, 12 + 0.3) && near(e.add, 3 * 0.016));
+    link.workers = 6; /* two of them give their values to others first, and get the sums last */
+    gcb_payoff_exchange(&e, &link, &dense);
+    assert_string_equal(e.algorithm, "doubling");
+    assert_true(near(e.wire, 16 + 0.4) && near(e.add, 3 * 0.016));
     load.collectives = TWOSHOT; /* no server has it */
     link = make_link(GCB_TOPOLOGY_PS, 1e9, 0, 8);
     gcb_payoff_exchange(&e, &link, &load);
