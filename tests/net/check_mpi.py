@@ -278,6 +278,13 @@ def simulated():
                 continue
             compare_model(rows.pop({"fp32": "identity"}.get(want["method"], want["method"])), want)
         check(not rows, f"payoff has no row of {list(rows)}")
+        six = os.path.join(folder, "six.json")  # hosts: no power of two
+        status, _, said = simulate("--hosts", 6, "qsgd", "--algorithm", "ring", "--algorithm", "doubling", "--results", six)
+        check(status == 0 and not said, f"6 hosts: status {status}, {said}")
+        model = subprocess.run([GCBENCH, "payoff", "--bandwidth", "10Gb", "--latency", "20us", "--format", "json", six],
+                               text=True, capture_output=True)
+        ratios = {f"{row['label']} {row['algorithm']}": row["measured_wire_ratio"] for row in rows_of(model.stdout, "payoff")}
+        check(len(ratios) == 8 and all(1 <= ratio < 1.1 for ratio in ratios.values()), f"6 hosts: {ratios}")
         status, _, said = simulate("natural", "--coding", times)
         check(status == 2 and "no times of natural" in said and "\n" not in said, f"no times: status {status}, {said}")
     platforms()
@@ -309,6 +316,7 @@ def platforms():
     status, out, _ = simulate("topk", "--repeat", "1", "--help")
     check(status == 0 and "--platform NAME" in out and len(out) < 2000, f"--help: status {status}, {out[:200]}")
     for options, words in [(["--hosts", "10", "--platform", "fattree"], "multiple of 4"), (["nosuch"], "unknown method"),
+                           (["--hosts", "08"], "from 2 on"),
                            (["--nodes", "4x4"], "--intra"), (["--elements", "4K", "topk"], "a method needs --method"),
                            (["topk", "--repeat", "1", "--hosts", "8"], "--hosts before --repeat"), (["--bandwidth", "10"], "10Gb"), (["--latency"], "value")]:
         status, _, said = simulate(*options)

@@ -86,13 +86,13 @@ bw=$(rate bandwidth "$bandwidth")
 half=$(awk "BEGIN { print ${BASH_REMATCH[1]} / 2 }")${BASH_REMATCH[2]} # of one link; each route has two or more
 per=1
 if [[ -n $nodes ]]; then
-    [[ $nodes =~ ^([0-9]+)x([0-9]+)$ ]] || die "--nodes: give 16x8 for 16 nodes of 8 workers, not '$nodes'"
+    [[ $nodes =~ ^([1-9][0-9]*)x([1-9][0-9]*)$ ]] || die "--nodes: give 16x8 for 16 nodes of 8 workers, not '$nodes'"
     [[ $platform == star && -n $intra ]] || die "--nodes needs --intra RATE, and no --platform"
     hosts=$((BASH_REMATCH[1] * BASH_REMATCH[2])) per=${BASH_REMATCH[2]} platform=nodes intra=$(rate intra "$intra")
 elif [[ -n $intra ]]; then
     die "--intra needs --nodes, such as --nodes 16x8"
 fi
-[[ $hosts =~ ^[0-9]{1,4}$ ]] && ((hosts >= 2)) || die "--hosts: give a number of hosts from 2 on, not '$hosts'"
+[[ $hosts =~ ^[1-9][0-9]{0,3}$ ]] && ((hosts >= 2)) || die "--hosts: give a number of hosts from 2 on, not '$hosts'"
 
 cluster() { # ATTRIBUTES: one of SimGrid's clusters; each host has links of its own, one for each direction
     printf '<cluster id="c" prefix="h" suffix="" radical="0-%d" speed="1Gf" bw="%s" lat="%s"\n' \
