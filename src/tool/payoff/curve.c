@@ -59,12 +59,14 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
 {
     struct gcb_curve_line *line = &curve->lines[pattern];
     const double numbers[] = {point->bytes, point->first[GCB_BOUND_MEDIAN],
-                              point->seconds[GCB_BOUND_MEDIAN]};
+                              point->seconds[GCB_BOUND_MEDIAN],
+                              point->bytes / point->first[GCB_BOUND_MEDIAN]};
     size_t i = line->count;
 
     for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
         if (!(numbers[k] > 0.0) || isinf(numbers[k]))
-            return gcb_diag_set(diag, GCB_E_CORRUPT, "sizes and times must be above 0");
+            return gcb_diag_set(diag, GCB_E_CORRUPT,
+                                "sizes and times must be above 0, and their ratio finite");
     if (!gcb_bounds_hold(point->first) || !gcb_bounds_hold(point->seconds))
         return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "the lower end of an interval is negative or above the upper end");

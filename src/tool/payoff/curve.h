@@ -54,7 +54,7 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, boo
  * damaged row, a size twice, or rows of several numbers of workers. */
 int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag);
 
-/* Adds a point to a curve that was zeroed. GCB_E_CORRUPT: a time or size that is not positive, ends of an interval in wrong order, a size twice, or too many. Then
+/* Adds a point to a curve that was zeroed. GCB_E_CORRUPT: a time or size that is not positive, an infinite bandwidth, ends of an interval in wrong order, a size twice, or too many. Then
  * says what is wrong, without file and line. */
 int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
                   const struct gcb_curve_point *point, struct gcb_diag *diag);
