@@ -435,7 +435,8 @@ int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float
  * After gcb_exchange_begin: names the array (n floats) that gcb_exchange_finish will write. Returns 1 if messages are
  * added there as they arrive (collective "allgather"): the array may be x, and its values are lost if the step fails.
  * Returns 0 if the collective reads x until the end (all others): nothing has changed, and the array must not be x.
- * GCB_E_INVALID: no step was begun, or its first round has begun.
+ * The call may set the array to zero, which costs no time while the first round's bytes travel (after the first
+ * gcb_exchange_next). GCB_E_INVALID: no step was begun, or something was received.
  */
 int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
 

@@ -1,9 +1,10 @@
 """Moves the rounds of an exchange between processes, by torch.distributed on the CPU (gloo)."""
 import ctypes
+import functools
 import itertools
 import math
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 import torch.distributed as dist
@@ -49,24 +50,36 @@ class Transport:
         self.totals = {"wire_bytes": 0.0, "link_bytes": 0.0, "latency_steps": 0.0}
         self._rooms: Dict[Any, int] = {}
         self._arrived: Optional[torch.Tensor] = None  # what the last round brought
+        self._meanwhile: Optional[Callable[[], bool]] = None  # to do once, while bytes travel
         self._log2 = math.ceil(math.log2(self.world))
 
-    def run(self, exchange: Exchange, key: Any, watch: Stopwatch) -> int:
+    def run(self, exchange: Exchange, key: Any, watch: Stopwatch, into: Optional[View] = None) -> int:
         """Does all rounds of an exchange that has begun, and returns how many bytes this worker sent. `key` names the
-        exchange; all workers give the same."""
+        exchange; all workers give the same. Sums in the array `into` if the collective can: exchange.sums_in_place."""
         sent = number = 0
+        if into is None:
+            self._meanwhile = None
+        else:
+            self._meanwhile = functools.partial(exchange.sum_into, into)
         while exchange.advance():
             watch.lap("encode_seconds")
             sent += exchange.round.bytes
             arrived = self._move(exchange.round, (key, number), watch)
+            self._do_meanwhile()  # the round had no all-gather
             watch.lap("exchange_seconds")
             for worker, (address, length) in enumerate(arrived):
                 exchange.receive_at(worker, address, length)
             watch.lap("sum_seconds")
             number += 1
         watch.lap("encode_seconds")
+        self._do_meanwhile()  # there was no round
         self._arrived = None
         return sent
+
+    def _do_meanwhile(self) -> None:
+        if self._meanwhile is not None:
+            self._meanwhile()
+            self._meanwhile = None
 
     def _move(self, round_: Round, key: Any, watch: Stopwatch) -> List[Tuple[Optional[int], int]]:
         """Does one round. Returns address and length of what exchange.receive_at() takes from each worker, in their order;
@@ -98,7 +111,9 @@ class Transport:
     def all_gather(self, mine: torch.Tensor) -> torch.Tensor:
         """The tensors of all workers, a row each."""
         rows = torch.empty((self.world, mine.numel()), dtype=mine.dtype)
-        dist.all_gather(list(rows), mine, group=self.group)
+        work = dist.all_gather(list(rows), mine, group=self.group, async_op=True)
+        self._do_meanwhile()
+        work.wait()
         return rows
 
     def _gather(self, data: Optional[int], length: int, key: Any) -> List[Tuple[Optional[int], int]]:

@@ -335,13 +335,15 @@ class Compression:
         watch.lap("copy_seconds")
         view = floats(x)
         exchange.begin(job.step, view)
+        self._now["bytes"] += self._transport.run(exchange, group.names, watch, view)
         update = x
-        if not exchange.sum_into(view):
+        if exchange.sums_in_place:
+            exchange.finish()
+        else:
             if self._scratch.numel() < n:
                 self._scratch = torch.empty(n)
             update = self._scratch[:n]
-        self._now["bytes"] += self._transport.run(exchange, group.names, watch)
-        exchange.finish(None if update is x else floats(update))
+            exchange.finish(floats(update))
         watch.lap("sum_seconds")
         if whole is None:
             for flat, part in zip(flats, update.split([flat.numel() for flat in flats])):

@@ -338,8 +338,8 @@ int gcb_exchange_sum_into(struct gcb_exchange *e, float *update, struct gcb_diag
 
     if (err)
         return err;
-    if (!e->begun || e->open || e->round)
-        return wrong_order("the update's place must be named before the first round", diag);
+    if (!e->begun || e->round || (e->open && e->received))
+        return wrong_order("the update's place must be named before anything is received", diag);
     if (e->ops->sum_into && e->in.x)
         e->ops->sum_into(e->state, update);
     return e->ops->sum_into != NULL;

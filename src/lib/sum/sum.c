@@ -259,6 +259,10 @@ void gcb_sum_set_into(struct gcb_sum *s, float *into)
         s->elements = into;
     s->into = into;
     gcb_sum_clear(s);
+    if (into && s->main && !gcb_coder_has_canvas(s->main)) {
+        memset(into, 0, s->count * sizeof(*into));
+        s->elements_begun = true;
+    }
 }
 
 void gcb_sum_clear(struct gcb_sum *s)

@@ -26,7 +26,8 @@ int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length
 int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, float weight,
                         struct gcb_diag *diag);
 
-/* Makes `into` the accumulator of the next sum, as in gcb_sum_open; NULL: an array of its own. Drops what was added. */
+/* Makes `into` the accumulator of the next sum, as in gcb_sum_open; NULL: an array of its own. Drops what was added. If
+ * messages are added to elements, sets `into` to zero now, so that the first addition does not have to. */
 void gcb_sum_set_into(struct gcb_sum *s, float *into);
 
 /* Drops what was added since the last result. */

@@ -92,6 +92,7 @@ static void resume(const char *spec, uint64_t at)
 static void a_sum_in_place(void **state)
 {
     struct party_options o = {.workers = 3, .nonfinite = GCB_NONFINITE_RAW};
+    struct gcb_round round = {.size = sizeof(round)};
     struct party p, q;
 
     (void)state;
@@ -113,8 +114,9 @@ static void a_sum_in_place(void **state)
     assert_int_equal(gcb_exchange_sum_into(p.e[0], p.x[0], NULL),
                      GCB_E_INVALID); /* no step was begun */
     assert_int_equal(gcb_exchange_begin(p.e[0], 4, p.x[0], NULL), 0);
-    assert_int_equal(
-        gcb_exchange_next(p.e[0], &(struct gcb_round){.size = sizeof(struct gcb_round)}, NULL), 1);
+    assert_int_equal(gcb_exchange_next(p.e[0], &round, NULL), 1);
+    assert_int_equal(gcb_exchange_sum_into(p.e[0], p.x[0], NULL), 1);
+    assert_int_equal(gcb_exchange_receive(p.e[0], 0, round.data, round.bytes, NULL), 0);
     assert_int_equal(gcb_exchange_sum_into(p.e[0], p.x[0], NULL), GCB_E_INVALID);
     party_close(&p);
     party_close(&q);
