@@ -88,14 +88,14 @@ def main():
     if options.rank:
         be_rank(options)
     rates = options.rate or ["none", "1gbit", "100mbit"]
-    print("| link | method | no exchange | overlap off | overlap on | hidden |\n|---|---|---|---|---|---|")
+    print("| link | method | no exchange | overlap off | overlap on | hidden |\n|---|---|---|---|---|---|", flush=True)
     for options.rate in rates:
         with tempfile.TemporaryDirectory() as folder:
             shaped(options, sys.executable, __file__, "--rank", folder, "--layers", str(options.layers), "--rounds", str(options.rounds),
                    "--steps", str(options.steps), *(word for method in options.method for word in ("--method", method)))
             took = {(method, overlap): 1e3 * s for method, overlap, s in json.loads(Path(folder, "medians").read_text())}
         none = took[None, False]
-        print(f"| {options.rate} | DDP's all-reduce | {none:.1f} ms | | {took['DDP', True]:.1f} ms | |")
+        print(f"| {options.rate} | DDP's all-reduce | {none:.1f} ms | | {took['DDP', True]:.1f} ms | |", flush=True)
         for method in options.method:
             off, on = took[method, False], took[method, True]
             print(f"| {options.rate} | `{method}` | {none:.1f} ms | {off:.1f} ms | {on:.1f} ms | {100 * (off - on) / (off - none):.0f} % |",
