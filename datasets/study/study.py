@@ -38,9 +38,7 @@ def recipe() -> Any:
 
 def run_one(path: Path, words: Sequence[str]) -> str:
     rows = recipe().run(recipe().parse_args(words))
-    part = path.with_suffix(".part")
-    part.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    part.rename(path)
+    write(path, "", rows)
     return f"{path.name}: {rows[-1]['quality']:.2f} %"
 
 
@@ -48,7 +46,13 @@ def read(path: Path) -> List[Row]:
     """The rows of a file; none if it does not exist."""
     if not path.exists():
         return []
-    return [row for row in map(json.loads, path.read_text().splitlines()) if row["record"] == "training"]
+    rows = []
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        try:
+            rows += [row for row in [json.loads(line)] if row["record"] == "training"]
+        except (ValueError, KeyError, TypeError):
+            sys.exit(f"study: {path}: line {number} is not a row: remove the file, and what it lacks is run again")
+    return rows
 
 
 def run_all(jobs: Dict[Path, Sequence[str]]) -> None:
@@ -240,7 +244,12 @@ def by_run(rows: Sequence[Row], key: str) -> Dict[Any, List[Row]]:
 
 
 def write(path: Path, environment: str, rows: Sequence[Row]) -> None:
-    path.write_text(environment + "".join(json.dumps(row) + "\n" for row in rows))
+    part = path.with_suffix(".part")  # so that a full disk, or an end in the middle, leaves the file as it was
+    try:
+        part.write_text(environment + "".join(json.dumps(row) + "\n" for row in rows))
+        part.rename(path)
+    except OSError as error:
+        sys.exit(f"study: cannot write {part}: {error.strerror}")
 
 
 def main() -> None:

@@ -25,6 +25,21 @@ class Study(unittest.TestCase):
         self.assertEqual(figures.interval([6, 5, 4, 3, 2, 1]), (1, 6))
         self.assertEqual(figures.interval([9, 8, 7, 6, 5, 4, 3, 2, 1, math.inf]), (2, 9))
 
+    def test_files_that_cannot_be_read_or_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "gpt.jsonl"
+            study.write(path, "", [{"record": "training", "step": 1}])
+            whole = path.read_text()
+            self.assertEqual(study.read(path), [{"record": "training", "step": 1}])
+            path.with_suffix(".part").mkdir()
+            with self.assertRaisesRegex(SystemExit, "^study: cannot write .*gpt.part: Is a directory$"):
+                study.write(path, "", [])
+            self.assertEqual(path.read_text(), whole)
+            for wrong in (whole[:-5], "[1]", "{}", "\0"):
+                path.write_text(whole + wrong)
+                with self.assertRaisesRegex(SystemExit, "^study: .*gpt.jsonl: line 2 is not a row"):
+                    study.read(path)
+
     def test_verdict(self):
         words = ("worse", "better")
         self.assertEqual(figures.verdict([1, 2, 3, 4, 5], 0, words), "undecided")
