@@ -323,6 +323,7 @@ const struct cmd cmd_merge = {
         "messages are added in the order of one run, so every count, sum and error equals that of "
         "one run, bit for bit. Times are added too. Medians and intervals that need samples are "
         "null unless the rows have samples (docs/scale.md).\n"
+        "With shards of `verify`, the exit status is that of one run: 5 if a promise is broken.\n"
         "All shards must be there, once. A shard of another build, input, method or option is "
         "refused; the message names the file and the difference. In the row `environment`, fields "
         "in which the machines differ are null. docs/scale.md shows how to run shards with GNU "
