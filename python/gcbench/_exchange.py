@@ -12,7 +12,7 @@ class Sending(NamedTuple):
     """What a worker sends in a round."""
     kind: int  # GATHER, SCATTER or REDUCE
     reduction: int  # of REDUCE: SUM_F32, ...
-    data: memoryview  # this worker's bytes, valid until the round's first receive()
+    data: memoryview  # this worker's bytes, valid until the round's first receive() or close()
     parts: Optional[List[int]]  # of SCATTER: bytes for each worker, one after the other in `data`
 
 

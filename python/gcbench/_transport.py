@@ -4,7 +4,7 @@ import functools
 import itertools
 import math
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import torch
 import torch.distributed as dist
@@ -49,6 +49,7 @@ class Transport:
         # since the beginning, as in a row `training` (docs/rows.md)
         self.totals = {"wire_bytes": 0.0, "link_bytes": 0.0, "latency_steps": 0.0}
         self._rooms: Dict[Any, int] = {}
+        self._long: Set[Any] = set()  # keys whose last messages had more than twice their room
         self._arrived: Optional[torch.Tensor] = None  # what the last round brought
         self._meanwhile: Optional[Callable[[], bool]] = None  # to do once, while bytes travel
         self._log2 = math.ceil(math.log2(self.world))
@@ -108,6 +109,23 @@ class Transport:
         for name, more in zip(self.totals, (wire, link, steps)):
             self.totals[name] += more
 
+    def check_same(self, mine: Dict[str, Any], failed: Optional[Exception] = None) -> None:
+        """Fails on all ranks if the ranks give different values, or if one has failed; on that one with its own error."""
+        if failed is not None:
+            mine = {"failure": f"{type(failed).__name__}: {failed}"}
+        ranks: List[Dict[str, Any]] = [{}] * self.world
+        dist.all_gather_object(ranks, mine, group=self.group)
+        if failed is not None:
+            raise failed
+        for rank, theirs in enumerate(ranks):
+            if "failure" in theirs:
+                raise RuntimeError(f"rank {rank} failed: {theirs['failure']}")
+        for rank, theirs in enumerate(ranks):
+            for key, value in ranks[0].items():
+                if theirs.get(key) != value:
+                    raise ValueError(f"all ranks need the same settings: the {key} is {value!r} on rank 0, and "
+                                     f"{theirs.get(key)!r} on rank {rank}")
+
     def all_gather(self, mine: torch.Tensor) -> torch.Tensor:
         """The tensors of all workers, a row each."""
         rows = torch.empty((self.world, mine.numel()), dtype=mine.dtype)
@@ -133,9 +151,12 @@ class Transport:
             if data and length > room:
                 ctypes.memmove(rest.data_ptr(), data + room, length - room)
             rows, skip = torch.cat([rows[:, skip:], self.all_gather(rest)], 1), 0
-        if room == 0 or longest <= 2 * room:  # else a tensor was sent raw, which is rare
+        if room == 0 or longest <= 2 * room or key in self._long:
             more = longest if min(lengths) == longest else longest + longest // 16
             self._rooms[key] = -(-more // 8) * 8  # so that all rows are aligned
+            self._long.discard(key)
+        else:
+            self._long.add(key)  # one long message may be a raw tensor, which is rare; two in a row have come to stay
         self._arrived = rows
         return [(rows.data_ptr() + w * rows.shape[1] + skip, theirs) for w, theirs in enumerate(lengths)]
 

@@ -59,8 +59,11 @@ class Outer:
             if p.dtype is not torch.float32 or p.device.type != "cpu":
                 raise TypeError(f"{name} is {p.dtype} on {p.device}: only float32 on the CPU is supported")
         self.inner_steps, self.calls, self.exchanges = inner_steps, 0, 0
+        self._compared = False  # whether the workers have compared their steps since the beginning or a restart
         self._dumper, self._weights = dumper, [p for _, p in named]
         self._transport = Transport(process_group or dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout)))
+        self._transport.check_same({"method": spec, "inner_steps": inner_steps, "per": per, "seed": seed,
+                                    "parameters": [(name, tuple(p.shape)) for name, p in named]})
         for p in self._weights:
             dist.broadcast(p.detach(), dist.get_global_rank(self._transport.group, 0), group=self._transport.group)
         self._anchor = [p.detach().clone().requires_grad_() for p in self._weights]
@@ -88,6 +91,9 @@ class Outer:
         self.calls += 1
         if self.calls % self.inner_steps:
             return False
+        if not self._compared:
+            self._transport.check_same({"step": self.calls, "number of exchanges": self.exchanges})
+            self._compared = True
         with torch.no_grad():
             changes = [anchor - p for anchor, p in zip(self._anchor, self._weights)]
         if self._dumper is not None:
@@ -136,10 +142,14 @@ class Outer:
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Puts back what this worker's state_dict() gave; the model needs its own weights too."""
-        self.calls, self.exchanges = state["calls"], state["exchanges"]
+        if not isinstance(state, dict) or not {"calls", "exchanges", "anchor", "optimizer", "messages"} <= state.keys():
+            raise ValueError("not a state of gcbench.outer: give what state_dict() of an Outer returned")
+        if [a.shape for a in state["anchor"]] != [a.shape for a in self._anchor] or len(state["messages"]) != len(self._messages):
+            raise ValueError("the state is of another model, or of another per=")
+        for message, saved in zip(self._messages, state["messages"]):
+            message.restore(saved)
+        self._optimizer.load_state_dict(state["optimizer"])
         with torch.no_grad():
             for anchor, saved in zip(self._anchor, state["anchor"]):
                 anchor.copy_(saved)
-        self._optimizer.load_state_dict(state["optimizer"])
-        for message, saved in zip(self._messages, state["messages"]):
-            message.restore(saved)
+        self.calls, self.exchanges, self._compared = state["calls"], state["exchanges"], False

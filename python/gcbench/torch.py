@@ -155,19 +155,8 @@ class Compression:
                 Exchange(one, 64, worker=0, workers=1).close()
             mine.update({"spec": self.spec, **{f"method of {name}": spec for name, spec in specs.items()}})
         except Exception as error:
-            failed, mine = error, {"failure": f"{type(error).__name__}: {error}"}
-        ranks: List[Dict[str, Any]] = [{}] * self._transport.world
-        dist.all_gather_object(ranks, mine, group=self._transport.group)
-        if failed is not None:
-            raise failed
-        for rank, theirs in enumerate(ranks):
-            if "failure" in theirs:
-                raise RuntimeError(f"rank {rank} failed: {theirs['failure']}")
-        for rank, theirs in enumerate(ranks):
-            for key, value in ranks[0].items():
-                if theirs.get(key) != value:
-                    raise ValueError(f"all ranks need the same settings: the {key} is {value!r} on rank 0, and "
-                                     f"{theirs.get(key)!r} on rank {rank}")
+            failed = error
+        self._transport.check_same(mine, failed)
 
     def _spec_of(self, name: str) -> str:
         policy, parameter = self._policy, self._parameters[name]

@@ -17,6 +17,7 @@ from torch import nn
 
 import gcbench.outer
 from gcbench.dump import GradientDumper
+from gcbench._transport import Transport
 
 WORLD = 2
 PLAIN = {"optimizer": lambda anchor: torch.optim.SGD(anchor, 1.0)}
@@ -105,9 +106,35 @@ def refusals(folder):
                                  (gcbench.Error, "nosuch", {"model": model, "spec": "nosuch"})):
         with pytest.raises(error, match=text):
             gcbench.outer.Outer(**{"spec": "identity", "inner_steps": 1, **options})
+    other = {"inner_steps": 1 + dist.get_rank()}
+    with pytest.raises(ValueError, match="the inner_steps is 1 on rank 0, and 2 on rank 1"):
+        gcbench.outer.Outer("identity", model=model, **other)
+    outer = gcbench.outer.Outer("identity", model=model, inner_steps=2)
+    with pytest.raises(ValueError, match="not a state of gcbench.outer"):
+        outer.load_state_dict({"calls": 1})
+    with pytest.raises(ValueError, match="another model"):
+        outer.load_state_dict({**outer.state_dict(), "anchor": []})
+    outer.load_state_dict({**outer.state_dict(), "calls": 2 * dist.get_rank()})
+    with pytest.raises(ValueError, match="the step is 2 on rank 0, and 4 on rank 1"):
+        outer.step()
+        outer.step()
     groups = [dist.new_group([rank], backend="gloo") for rank in range(WORLD)]
     gcbench.outer.Outer("identity", model=model, inner_steps=1, process_group=groups[dist.get_rank()])  # without rank 0
     print("ok: refused")
+
+
+def lengths(folder):
+    """Messages that stay longer than twice their room get more room; a single long one does not."""
+    transport, data, calls = Transport(dist.new_group(backend="gloo")), torch.zeros(800, dtype=torch.uint8), []
+    gather = transport.all_gather
+    transport.all_gather = lambda mine: (calls.append(mine.numel()), gather(mine))[1]
+    counts = []
+    for length in (8, 8, 800, 8, 800, 800, 800):
+        calls.clear()
+        transport._gather(data.data_ptr(), length, "key")
+        counts.append(len(calls))
+    assert counts == [2, 1, 2, 1, 2, 2, 1], counts
+    print("ok: lengths")
 
 
 def test_two_ranks(tmp_path):
@@ -116,12 +143,12 @@ def test_two_ranks(tmp_path):
     said = [rank.communicate(timeout=200)[0] for rank in ranks]
     for rank, text in zip(ranks, said):
         assert rank.returncode == 0, text
-        assert text.count("ok: ") == 7, text
+        assert text.count("ok: ") == 8, text
 
 
 if __name__ == "__main__":
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}/meeting", rank=int(sys.argv[1]), world_size=WORLD)
-    for scenario in (as_ddp, methods, dump, refusals):
+    for scenario in (as_ddp, methods, dump, refusals, lengths):
         scenario(Path(sys.argv[2]))
