@@ -170,9 +170,8 @@ static int print_tables(struct inspector *p)
     if (err)
         return err;
     if (p->nonfinite && !p->report.quiet)
-        fprintf(out,
-                "note: infinities and NaNs are counted under \"bad\" and left out of all other "
-                "figures\n");
+        opt_note(out, "infinities and NaNs are counted under \"bad\" and left out of all other "
+                      "figures");
     if (p->options->histogram)
         print_histogram(p);
     if (!p->options->spectrum)

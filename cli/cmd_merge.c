@@ -77,10 +77,9 @@ static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
                       gcb_run_unsupported(total) ? "unsupported" : "failed", total->failure.text);
     }
     if (at->result.skipped_messages)
-        opt_wrapf(c->report.out, 0, 2,
-                  "note: left out, because of infinities or NaNs: %s message%s",
-                  gcb_count(count, at->result.skipped_messages),
-                  at->result.skipped_messages == 1 ? "" : "s");
+        opt_note(c->report.out, "left out, because of infinities or NaNs: %s message%s",
+                 gcb_count(count, at->result.skipped_messages),
+                 at->result.skipped_messages == 1 ? "" : "s");
 }
 
 static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)

@@ -239,7 +239,7 @@ static void note_missing(const struct plotter *p)
         }
     if (*comma) {
         gcb_append(text, sizeof(text), " (see --list)");
-        opt_wrap(p->ctx->err, text, fprintf(p->ctx->err, "note:"), 2);
+        opt_note(p->ctx->err, "%s", text);
     }
 }
 

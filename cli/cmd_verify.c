@@ -93,13 +93,13 @@ static void show_notes(FILE *out, const struct verify *v)
     for (size_t i = GCB_VERIFY_LEFT_OUT; i < GCB_VERIFY_EVENTS; i++) {
         if (!r->notes[i])
             continue;
-        snprintf(line, sizeof(line), "%s: %" PRIu64 " %s%s %s: %s%s", table ? "note" : "gcbench",
-                 r->notes[i], words[i][0], r->notes[i] == 1 ? "" : "s", words[i][1],
-                 v->names[i].text, v->names[i].shown > NAMES ? ", ..." : "");
+        snprintf(line, sizeof(line), "%" PRIu64 " %s%s %s: %s%s", r->notes[i], words[i][0],
+                 r->notes[i] == 1 ? "" : "s", words[i][1], v->names[i].text,
+                 v->names[i].shown > NAMES ? ", ..." : "");
         if (table)
-            opt_wrap(out, line, 0, 0);
+            opt_note(out, "%s", line);
         else
-            fprintf(out, "%s\n", line);
+            fprintf(out, "gcbench: %s\n", line);
     }
     if (table)
         promise_note_idle(out, v->checks, v->count);

@@ -65,9 +65,9 @@ void heading_note_load(FILE *out, unsigned repeat)
 
     gcb_host_read(&host);
     if (host.cpus > 0 && host.load1 > (double)host.cpus)
-        fprintf(out, "note: load %.1f on %d cpu%s: speeds may be low%s\n", host.load1, host.cpus,
-                host.cpus == 1 ? "" : "s",
-                repeat && repeat < STEADY ? "; --repeat 9 makes them steadier" : "");
+        opt_note(out, "load %.1f on %d cpu%s: speeds may be low%s", host.load1, host.cpus,
+                 host.cpus == 1 ? "" : "s",
+                 repeat && repeat < STEADY ? "; --repeat 9 makes them steadier" : "");
 }
 
 static void note_glob(FILE *err, const char *option, const char *glob)

@@ -430,6 +430,17 @@ void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)
     opt_wrap(out, text, at, indent);
 }
 
+void opt_note(FILE *out, const char *format, ...)
+{
+    char text[1000];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    opt_wrap(out, text, fprintf(out, "note:"), 2);
+}
+
 static void print_row(FILE *out, const struct opt_row *row)
 {
     enum { INDENT = 28 };

@@ -118,6 +118,8 @@ void opt_wrap(FILE *out, const char *text, int at, int indent);
 /* Like opt_wrap, for a text in printf style, which is cut at 1000 bytes. */
 void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Prints "note: " and the text, which is cut at 1000 bytes; further lines are indented. */
+void opt_note(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Copies the first line of *text into `line` and moves *text after it; false: *text is NULL or at its end. */
 bool opt_next_line(char *line, size_t size, const char **text);

@@ -57,9 +57,9 @@ void out_note_links(const char *path, bool quiet, FILE *err)
     struct stat s;
 
     if (!quiet && path && stat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink > 1)
-        fprintf(err, "note: %s has %lu more hard link%s, which will keep the old contents\n",
-                gcb_escape(shown, sizeof(shown), path), (unsigned long)s.st_nlink - 1,
-                s.st_nlink == 2 ? "" : "s");
+        opt_note(err, "%s has %lu more hard link%s, which will keep the old contents",
+                 gcb_escape(shown, sizeof(shown), path), (unsigned long)s.st_nlink - 1,
+                 s.st_nlink == 2 ? "" : "s");
 }
 
 static int open_saved(struct out_report *r, const struct opt_save *save,
@@ -204,11 +204,11 @@ void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,
         double below;
 
         if (gcb_method_value(&methods[i], "dense-below", &below) && kept > 2.0 * asked)
-            opt_wrapf(out, fprintf(out, "note:"), 2,
-                      "%s keeps %s of the elements instead of %s: it sends tensors below %s whole "
-                      "(dense-below); --scope model makes one message of all tensors",
-                      methods[i].name, gcb_percent(shares[0], kept), gcb_percent(shares[1], asked),
-                      gcb_bytes(limit, below));
+            opt_note(out,
+                     "%s keeps %s of the elements instead of %s: it sends tensors below %s whole "
+                     "(dense-below); --scope model makes one message of all tensors",
+                     methods[i].name, gcb_percent(shares[0], kept), gcb_percent(shares[1], asked),
+                     gcb_bytes(limit, below));
     }
 }
 

@@ -214,9 +214,9 @@ static void note_headers(const struct compress_view *v, size_t method, FILE *out
 
     if (!(share > 0.05))
         return;
-    opt_wrapf(out, 0, 2, "note: headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
-              v->given > 1 ? " of " : "", v->given > 1 ? v->methods[method].name : "",
-              v->whole_model ? "" : "; --scope bucket sends fewer messages");
+    opt_note(out, "headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
+             v->given > 1 ? " of " : "", v->given > 1 ? v->methods[method].name : "",
+             v->whole_model ? "" : "; --scope bucket sends fewer messages");
 }
 
 static void note_exceptions(const struct compress_view *v, size_t method, FILE *out)
@@ -226,11 +226,11 @@ static void note_exceptions(const struct compress_view *v, size_t method, FILE *
     if (t->stored > 0 && gcb_method_caps(&v->methods[method]) & GCB_CAP_LOSSLESS)
         return; /* a lossless method sends raw tensors anyway */
     if (t->stored > t->dense)
-        fprintf(out,
-                "note: %s: %" PRIu64 " of %" PRIu64
-                " messages were sent raw: coding made them larger, the method\n"
-                "overflowed, or they hold infinities or NaNs\n",
-                v->methods[method].name, t->stored, t->messages);
+        opt_note(out,
+                 "%s: %" PRIu64 " of %" PRIu64
+                 " messages were sent raw: coding made them larger, the method "
+                 "overflowed, or they hold infinities or NaNs",
+                 v->methods[method].name, t->stored, t->messages);
 }
 
 static void print_notes(const struct compress_view *v, FILE *out)
@@ -244,23 +244,20 @@ static void print_notes(const struct compress_view *v, FILE *out)
     }
     out_note_dense(out, v->methods, v->given, r);
     if (first->dense)
-        fprintf(out,
-                "note: %" PRIu64 " of %" PRIu64 " messages were sent as fp32, as the options ask\n",
-                first->dense, first->messages);
+        opt_note(out, "%" PRIu64 " of %" PRIu64 " messages were sent as fp32, as the options ask",
+                 first->dense, first->messages);
     if (r->skipped_steps)
-        fprintf(out,
-                "note: %" PRIu64
-                " step%s with infinities or NaNs left out, as --nonfinite skip asks\n",
-                r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
+        opt_note(out,
+                 "%" PRIu64 " step%s with infinities or NaNs left out, as --nonfinite skip asks",
+                 r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
     if (r->zeroed)
-        fprintf(out,
-                "note: %" PRIu64 " infinities and NaNs were set to 0, as --nonfinite zero asks\n",
-                r->zeroed);
+        opt_note(out, "%" PRIu64 " infinities and NaNs were set to 0, as --nonfinite zero asks",
+                 r->zeroed);
     if (first->encode.single)
-        opt_wrapf(out, fprintf(out, "note:"), 2,
-                  "%" PRIu64 " of %" PRIu64
-                  " messages were timed only once, so no speed is shown: leave --repeat out",
-                  first->encode.single, first->messages);
+        opt_note(out,
+                 "%" PRIu64 " of %" PRIu64
+                 " messages were timed only once, so no speed is shown: leave --repeat out",
+                 first->encode.single, first->messages);
     else
         fputs("±: half of the median's 95 % interval; of fewer than 6 runs, half their range\n",
               out);

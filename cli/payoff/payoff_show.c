@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "src/lib/base/text.h"
@@ -233,19 +232,6 @@ int payoff_show(const struct out_report *report, const struct payoff_view *view,
 
 /* ---- notes ---- */
 
-static void note(const struct out_report *report, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void note(const struct out_report *report, const char *format, ...)
-{
-    char text[500];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    opt_wrap(report->out, text, fprintf(report->out, "note:"), 2);
-}
-
 /* Returns the point of a method at the first bandwidth. */
 static const struct gcb_payoff_point *point_of(const struct payoff_view *v, size_t method)
 {
@@ -265,19 +251,23 @@ static void note_scale(const struct out_report *report, const struct payoff_view
         doubtful |= p->verdict.doubt != NULL;
     }
     if (scaled && fitted)
-        note(report,
-             "times are from fitted lines, with a fixed part per message and a part per byte");
+        opt_note(report->out,
+                 "times are from fitted lines, with a fixed part per message and a part per byte");
     else if (extrapolated)
-        note(report, "only one message size was measured, so times are scaled in proportion");
+        opt_note(report->out,
+                 "only one message size was measured, so times are scaled in proportion");
     if (extrapolated)
-        note(report, "the messages are of a size that was not measured, so times are extrapolated");
+        opt_note(report->out,
+                 "the messages are of a size that was not measured, so times are extrapolated");
     if (v->points->scale.bytes !=
         4.0 * v->points->group->total.elements / v->points->group->exchanges)
-        note(report, "rel L2 is that of the measured tensors, not of a gradient of this size");
+        opt_note(report->out,
+                 "rel L2 is that of the measured tensors, not of a gradient of this size");
     if (doubtful)
-        note(report, "* and doubtful: the fitted lines miss the measured values, because messages "
-                     "were coded in different ways, large messages leave the caches, or the "
-                     "machine was busy");
+        opt_note(report->out,
+                 "* and doubtful: the fitted lines miss the measured values, because messages "
+                 "were coded in different ways, large messages leave the caches, or the "
+                 "machine was busy");
 }
 
 static bool has_intervals(const struct gcb_payoff_case *c)
@@ -302,14 +292,15 @@ static void note_runs(const struct out_report *report, const struct payoff_view 
         without += c && !has_intervals(c);
     }
     if (without)
-        note(report,
-             "times of %zu of %zu methods have no interval, because some messages were timed fewer "
-             "than 6 times: --repeat 9 of sweep, bench or compress gives intervals",
-             without, methods);
+        opt_note(
+            report->out,
+            "times of %zu of %zu methods have no interval, because some messages were timed fewer "
+            "than 6 times: --repeat 9 of sweep, bench or compress gives intervals",
+            without, methods);
     if (curve && isinf(gcb_curve_at(curve, GCB_PATTERN_SHIFT, false, GCB_BOUND_HIGH, 0.0)))
-        note(report,
-             "the network's times have no interval, because they were measured fewer than 6 "
-             "times: `gcbench-mpi --calibrate --repeat 9` gives intervals");
+        opt_note(report->out,
+                 "the network's times have no interval, because they were measured fewer than 6 "
+                 "times: `gcbench-mpi --calibrate --repeat 9` gives intervals");
 }
 
 /* Notes that the network was measured with another number of workers. */
@@ -319,10 +310,10 @@ static void note_network(const struct out_report *report, const struct payoff_vi
     const unsigned measured = link->curve ? link->curve->workers : 0;
 
     if (measured && measured != link->workers)
-        note(report,
-             "the network was measured with %u workers; among %u, which may share switches or "
-             "links, transfers may take longer",
-             measured, link->workers);
+        opt_note(report->out,
+                 "the network was measured with %u workers; among %u, which may share switches or "
+                 "links, transfers may take longer",
+                 measured, link->workers);
 }
 
 /* Notes which methods have no times of adding, and that some ways of sending enlarge the error. */
@@ -341,16 +332,16 @@ static void note_adding(const struct out_report *report, const struct payoff_vie
         unmeasured += p->c && !gcb_payoff_adding_measured(p->c);
     }
     if (unmeasured)
-        note(
-            report,
+        opt_note(
+            report->out,
             "adding messages was not measured for %zu of %zu methods: each is charged as a "
             "decoding and an addition, the most that it can take; `bench` measures it, and `sweep` "
             "with --repeat",
             unmeasured, methods);
     if (again)
-        note(report,
-             "twoshot, oktopk and spardl compress sums again, so their error is larger than "
-             "rel L2; measure it with `replay --method METHOD:collective=...`");
+        opt_note(report->out,
+                 "twoshot, oktopk and spardl compress sums again, so their error is larger than "
+                 "rel L2; measure it with `replay --method METHOD:collective=...`");
 }
 
 /* Notes that speeds at different errors cannot be compared. After a search, counts methods that missed the target. */
@@ -372,12 +363,14 @@ static void note_errors(const struct out_report *report, const struct payoff_vie
     }
     if (methods > 0 && searched == methods) {
         if (missed)
-            note(report, "%zu of these methods cannot meet the target of the search: see rel L2",
-                 missed);
+            opt_note(report->out,
+                     "%zu of these methods cannot meet the target of the search: see rel L2",
+                     missed);
     } else if (most > 1.5 * least) {
-        note(report, "the errors of these methods differ; to compare them at equal error, run "
-                     "`gcbench sweep --match rel_l2=0.4 --repeat 9 --results s.json FILE`, then "
-                     "`gcbench payoff s.json`");
+        opt_note(report->out,
+                 "the errors of these methods differ; to compare them at equal error, run "
+                 "`gcbench sweep --match rel_l2=0.4 --repeat 9 --results s.json FILE`, then "
+                 "`gcbench payoff s.json`");
     }
 }
 
@@ -388,30 +381,32 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
 
     note_scale(report, view);
     if (!halves_measured)
-        note(report, "conversions to fp16 and bf16 count as free, because the results have rows of "
-                     "neither");
+        opt_note(report->out,
+                 "conversions to fp16 and bf16 count as free, because the results have rows of "
+                 "neither");
     if (!(c->copy > 0.0))
-        note(report,
-             "adding and weighting fp32 count as free, because the results have no copy_gbps");
+        opt_note(report->out,
+                 "adding and weighting fp32 count as free, because the results have no copy_gbps");
     if (strcmp(c->cache, "warm") == 0)
-        note(report, "times are those of warm caches; in training they may be twice as long: "
-                     "measure with `bench --cache cold`");
+        opt_note(report->out,
+                 "times are those of warm caches; in training they may be twice as long: "
+                 "measure with `bench --cache cold`");
     note_adding(report, view);
     note_runs(report, view);
     note_network(report, view);
     if (c->load1 > 0.5 * c->cpus)
-        note(report, "measured at load %.1f on %.0f cpu%s, so times may be too long", c->load1,
-             c->cpus, c->cpus == 1.0 ? "" : "s");
+        opt_note(report->out, "measured at load %.1f on %.0f cpu%s, so times may be too long",
+                 c->load1, c->cpus, c->cpus == 1.0 ? "" : "s");
     note_errors(report, view);
     if (view->bandwidths > PAYOFF_SHOWN)
-        note(report, "%d of %zu bandwidths are shown; --format json has all", PAYOFF_SHOWN,
-             view->bandwidths);
+        opt_note(report->out, "%d of %zu bandwidths are shown; --format json has all", PAYOFF_SHOWN,
+                 view->bandwidths);
 }
 
 void payoff_show_left_out(const struct out_report *report, const char *left_out)
 {
     if (*left_out)
-        note(report, "left out: %s", left_out);
+        opt_note(report->out, "left out: %s", left_out);
 }
 
 /* ---- the papers' models ---- */
@@ -520,7 +515,7 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
     if (err)
         return err;
     if (isnan(in.bytes) && !report->quiet)
-        note(report, "give --model-bytes to see times too");
+        opt_note(report->out, "give --model-bytes to see times too");
     opt_wrapf(
         report->out, fprintf(report->out, "answer:"), 2,
         "at a density of %g, with %g word%s for each kept element, sparse messages send fewer "

@@ -102,24 +102,24 @@ static void show_notes(const struct out_report *report, const struct gcb_truths 
         benched |= t->items[i].benched;
         others |= measured && t->items[i].workers != measured;
     }
-    opt_wrapf(
-        report->out, fprintf(report->out, "note:"), 2,
+    opt_note(
+        report->out,
         "ratio: measured / predicted; wire: the same for the time on the wire; share: what "
         "the wire takes of the measured time; pays: measured, predicted; coding: the source of "
         "the times of encoding and summing: `bench` rows of the same method, length and threads, "
         "or the ranks of the exchange itself, so that only the network is predicted");
     if (benched)
-        opt_wrapf(report->out, fprintf(report->out, "note:"), 2,
-                  "`bench` encodes one tensor again and again; in an exchange encoding takes "
-                  "longer, in our trials by 11 to 16 %%, so these predictions are too short");
+        opt_note(report->out,
+                 "`bench` encodes one tensor again and again; in an exchange encoding takes "
+                 "longer, in our trials by 11 to 16 %%, so these predictions are too short");
     if (library)
-        opt_wrapf(report->out, fprintf(report->out, "note:"), 2,
-                  "`library`: predicted for the fastest algorithm, which the MPI library may not "
-                  "have chosen");
+        opt_note(report->out,
+                 "`library`: predicted for the fastest algorithm, which the MPI library may not "
+                 "have chosen");
     if (others)
-        opt_wrapf(report->out, fprintf(report->out, "note:"), 2,
-                  "the network was measured with %u workers, and not all exchanges had as many",
-                  measured);
+        opt_note(report->out,
+                 "the network was measured with %u workers, and not all exchanges had as many",
+                 measured);
 }
 
 int payoff_show_truths(const struct out_report *report, const struct gcb_truths *truths,

@@ -222,8 +222,8 @@ static int finish(struct replay *c, struct gcb_diag *diag)
     for (size_t i = 0; !err && c->s.report.table && !c->s.report.quiet && i < c->done; i++)
         show_notes(c, i);
     if (!err && c->s.report.table && skipped && !c->s.report.quiet)
-        fprintf(c->s.report.out, "note: %llu step%s with infinities or NaNs left out\n",
-                (unsigned long long)skipped, skipped == 1 ? "" : "s");
+        opt_note(c->s.report.out, "%llu step%s with infinities or NaNs left out",
+                 (unsigned long long)skipped, skipped == 1 ? "" : "s");
     if (!err && c->done == c->count && !c->totals[c->done - 1].interrupted)
         err = replay_answer(&c->s.report, c->methods, gcb_replay_plan_of(c->replay), c->totals,
                             c->done, diag);

@@ -182,9 +182,8 @@ static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *n
     add_bound(note, t);
     opt_wrap(out, note, at, name ? 2 : 0);
     if (t->unsent_steps)
-        opt_wrapf(out, 0, 0,
-                  "note: the last %" PRIu64 " step%s not sent, because no message followed",
-                  t->unsent_steps, t->unsent_steps == 1 ? " was" : "s were");
+        opt_note(out, "the last %" PRIu64 " step%s not sent, because no message followed",
+                 t->unsent_steps, t->unsent_steps == 1 ? " was" : "s were");
 }
 
 /* Explains a row of dashes, and says what to do. */
@@ -194,13 +193,12 @@ static void show_nothing_sent(FILE *out, const struct gcb_method *method,
     double delay;
 
     if (gcb_method_value(method, "delay", &delay) && delay > (double)t->steps)
-        opt_wrapf(
-            out, 0, 0,
-            "note: %s sent nothing: delay=%.0f is a message for every %.0f steps, and %" PRIu64
-            " %s replayed; --loop N goes through them N times",
-            method->name, delay, delay, t->steps, t->steps == 1 ? "was" : "were");
+        opt_note(out,
+                 "%s sent nothing: delay=%.0f is a message for every %.0f steps, and %" PRIu64
+                 " %s replayed; --loop N goes through them N times",
+                 method->name, delay, delay, t->steps, t->steps == 1 ? "was" : "were");
     else
-        opt_wrapf(out, 0, 0, "note: %s sent nothing", method->name);
+        opt_note(out, "%s sent nothing", method->name);
 }
 
 void replay_show_notes(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,

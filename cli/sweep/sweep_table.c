@@ -324,18 +324,18 @@ static void print_search(const struct gcb_choice *c, FILE *out)
         snprintf(tried, sizeof(tried), "%zu compositions were searched with %zu settings", c->tried,
                  c->evaluations);
     if (c->sampled)
-        opt_wrapf(out, 0, 0,
-                  "note: %s on a sample of %.3g of %.3g million elements, and the best of them on "
-                  "all",
-                  tried[0] ? tried : "settings were searched for", (double)c->sampled * 1e-6,
-                  (double)c->elements * 1e-6);
+        opt_note(out,
+                 "%s on a sample of %.3g of %.3g million elements, and the best of them on "
+                 "all",
+                 tried[0] ? tried : "settings were searched for", (double)c->sampled * 1e-6,
+                 (double)c->elements * 1e-6);
     else if (tried[0])
-        fprintf(out, "note: %s\n", tried);
+        opt_note(out, "%s", tried);
     if (c->left_out[0])
-        opt_wrapf(out, 0, 0,
-                  "note: left out, because they missed the target on the sample or were more than "
-                  "%g times worse than the best: %s (--method runs them)",
-                  GCB_CHOOSE_FAR, c->left_out);
+        opt_note(out,
+                 "left out, because they missed the target on the sample or were more than "
+                 "%g times worse than the best: %s (--method runs them)",
+                 GCB_CHOOSE_FAR, c->left_out);
 }
 
 static void print_notes(const struct sweep_view *v, FILE *out)
@@ -353,14 +353,13 @@ static void print_notes(const struct sweep_view *v, FILE *out)
         if (!gcb_match_note(words, s, tally_of(v, i)))
             continue;
         gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_GIVEN);
-        opt_wrapf(out, 0, 0, "note: %s: %s", name, words);
+        opt_note(out, "%s: %s", name, words);
     }
     if (r->skipped_steps)
-        fprintf(out, "note: %llu step%s with infinities or NaNs left out\n",
-                (unsigned long long)r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
+        opt_note(out, "%llu step%s with infinities or NaNs left out",
+                 (unsigned long long)r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
     if (r->zeroed)
-        fprintf(out, "note: %llu infinities and NaNs were taken as 0\n",
-                (unsigned long long)r->zeroed);
+        opt_note(out, "%llu infinities and NaNs were taken as 0", (unsigned long long)r->zeroed);
     heading_note_load(out, v->repeat);
     if (r->interrupted)
         fprintf(out, "interrupted: %s\n",

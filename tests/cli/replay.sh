@@ -139,7 +139,7 @@ has staleness_max 4
 run replay --method sbc:delay=4 --method topk --allow-gaps "$sample"
 exits 0
 check "dashes are explained" sh -c "
-    tr '\n' ' ' <'$out' | grep -q 'note: sbc sent nothing: delay=4 is a message for every 4 steps, and 2 were replayed; --loop' &&
+    tr -s ' \n' '  ' <'$out' | grep -q 'note: sbc sent nothing: delay=4 is a message for every 4 steps, and 2 were replayed; --loop' &&
     grep -q '^topk: kept' '$out' && ! grep -q 'contraction - ' '$out'"
 run replay --method sbc:delay=3 --loop 2 --allow-gaps --format json "$sample"
 has unsent_steps 1

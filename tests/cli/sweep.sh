@@ -140,6 +140,7 @@ quiet
 narrow
 prints "note: terngrad: this method has no setting to tune"
 prints "no theta reaches rel_l2 0.05"
+check "a note goes on with an indent" awk '/^note:/ { seen = 1; next } seen && !/^(answer:|  )/ { exit 1 }' "$out"
 run sweep -q --match rel_l2=0.05 --method terngrad $one "$sample"
 exits 0
 check "quiet has no notes" sh -c "! grep -q note '$out'"
