@@ -218,6 +218,17 @@ static void show_verdicts(const struct out_report *report, const struct payoff_v
     }
 }
 
+/* Says what each policy is: its rules as options of compress. */
+static void show_policies(const struct out_report *report, const struct payoff_view *view)
+{
+    for (size_t i = 0; i < view->methods; i++) {
+        const struct gcb_payoff_point *p = &view->points[i * view->bandwidths];
+
+        if (p->c && p->c->policy)
+            opt_wrap(report->out, p->c->policy, fprintf(report->out, "%s:", point_name(p)), 2);
+    }
+}
+
 int payoff_show(const struct out_report *report, const struct payoff_view *view,
                 struct gcb_diag *diag)
 {
@@ -225,9 +236,11 @@ int payoff_show(const struct out_report *report, const struct payoff_view *view,
 
     show_head(report->out, view);
     err = view->bandwidths == 1 ? show_terms(report, view, diag) : show_curves(report, view, diag);
-    if (!err)
-        show_verdicts(report, view);
-    return err;
+    if (err)
+        return err;
+    show_verdicts(report, view);
+    show_policies(report, view);
+    return 0;
 }
 
 /* ---- notes ---- */

@@ -48,6 +48,15 @@ rows other.json --method-for '*bias=bf16' --method-for 'layers.1*=dct-range:bits
 check "another policy has another spec" sh -c "
     ! grep -q \"\$(grep -o 'policy:rules=3,id=[0-9]*' '$tmp/policy.json' | head -1)\" '$tmp/other.json'"
 
+# ---- other commands say which policy it is ----
+run payoff --bandwidth 1Gb "$tmp/policy.json"
+exits 0
+prints "policy:rules=3: --method-for '*bias=fp16' --method-for"
+check "no hash in the table of payoff" sh -c "! grep -q id= '$out' && ! grep -qE '.{81}' '$out'"
+run report -o "$tmp/policy.html" "$tmp/policy.json" "$tmp/other.json"
+exits 0
+check "the page has the rules" grep -q "method-for &#39;\*bias=bf16&#39;" "$tmp/policy.html"
+
 # ---- the table ----
 run compress --method-for '*bias=fp16' --method topk --per tensor $one "$sample"
 exits 0
@@ -74,7 +83,6 @@ assert kept == {True: True, False: False}, kept
 assert '--method fp16' in h5py.File('$tmp/messages.h5').attrs['method'].decode()"
 
 # ---- sweep --budget finds a policy ----
-part="$one --dataset layers.[0-3].*"
 budget() { # OPTIONS...
     rm -f "$tmp/found.json"
     run sweep "$@" $part --results "$tmp/found.json" "$sample"
@@ -83,7 +91,9 @@ budget() { # OPTIONS...
     check "compress with the printed options gives the same bytes and error" python3 "$here/check_budget.py" "$GCBENCH" \
         "$tmp/found.json" "$out" $part "$sample"
 }
+part="$one --dataset layers.[01].c*" # the full search takes long
 budget --budget rel_l2=0.3
+part="$one --dataset layers.[0-3].*"
 budget --budget rel_l2=0.4 --published-only
 budget --budget ratio=12 --published-only
 budget --budget bytes=20K --method topk-range --method range --no-baselines

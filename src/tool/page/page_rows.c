@@ -84,7 +84,8 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
                     struct gcb_diag *diag)
 {
     struct page_rows *rows = &page->rows[record];
-    const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
+    const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC),
+               *policy = gcb_results_text(row->json, GCB_FIELD_POLICY);
     char label[512], full[1024];
     json_t *copy;
     int bad;
@@ -97,14 +98,16 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
         return gcb_diag_nomem(diag, 0, "rows");
     copy = json_deep_copy(row->json);
     make_label(label, sizeof(label), row->json);
+    if (policy) /* "policy:rules=3" without the hash, which nobody can read */
+        label[strcspn(label, ",")] = '\0';
     bad = set(copy, GCB_FIELD_PAGE_RUN, json_integer((json_int_t)page->run));
     bad |= set(copy, GCB_FIELD_PAGE_RESULTS, gcb_row_make_text(row->path));
     if (*label)
         bad |= set(copy, GCB_FIELD_PAGE_LABEL, json_string_nocheck(label));
     if (row->kind == GCB_RECORD_SUMMARY &&
         spec) /* so that the history pairs runs of different builds of gcbench */
-        bad |=
-            set(copy, GCB_FIELD_SPEC, json_string(gcb_method_complete(full, sizeof(full), spec)));
+        bad |= set(copy, GCB_FIELD_SPEC,
+                   json_string(policy ? policy : gcb_method_complete(full, sizeof(full), spec)));
     if (bad) {
         json_decref(copy);
         return gcb_diag_nomem(diag, 0, "a row");

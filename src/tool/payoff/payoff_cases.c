@@ -59,6 +59,7 @@ void gcb_payoff_case_fini(struct gcb_payoff_case *c)
     for (size_t i = 0; i < TEXTS; i++)
         gcb_free(*text_at(c, i));
     gcb_free(c->path);
+    gcb_free(c->policy);
 }
 
 int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_truths *truths,
@@ -332,6 +333,21 @@ static int add_result(struct builder *b, const json_t *row)
     return add_exchange(b, row);
 }
 
+/* Keeps the rules of a policy. Returns GCB_E_NOMEM if memory runs out. */
+static int keep_policy(struct gcb_payoff_case *c, const json_t *row)
+{
+    const char *text = gcb_results_text(row, GCB_FIELD_POLICY);
+    const size_t size = text ? 4 * strlen(text) + 1 : 0; /* an escaped byte takes 4 */
+
+    if (!text || c->policy)
+        return 0;
+    c->policy = gcb_alloc(size);
+    if (!c->policy)
+        return GCB_E_NOMEM;
+    gcb_escape(c->policy, size, text);
+    return 0;
+}
+
 /* Notes why a case has no complete results. */
 static void refuse(struct builder *b, const char *status)
 {
@@ -379,6 +395,8 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         return gcb_diag_nomem(diag, 0, "steps and workers");
     if (!result)
         add_row(&b->summary, row->json);
+    if (!result && keep_policy(&b->c, row->json))
+        return gcb_diag_nomem(diag, 0, "a policy");
     return 0;
 }
 

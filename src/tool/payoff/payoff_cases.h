@@ -40,6 +40,7 @@ struct gcb_payoff_case {
     char *path; /* path of the result file; the other texts are from its rows */
     char *method, *spec, *scope, *device, *isa, *cache;
     uint64_t threads;
+    char *policy;    /* the rules of a policy, as options; NULL: no policy, or no summary row */
     size_t group;    /* number of the group, from 0 */
     char label[256]; /* gcb_payoff_label_cases */
     /* GCB_COLLECTIVE_BITs of those that can carry the messages and keep the measured error; if the spec names another
@@ -112,7 +113,8 @@ bool gcb_payoff_names(const char *wanted, const char *method, const char *spec, 
 /*
  * Sets the labels of all cases: the method; the parameters that are not its defaults, or in which it differs from other
  * cases of this method in the group; and its collective if the spec has one. One of its main parameters follows if the
- * label then takes at most GCB_PAYOFF_LABEL columns. Each label is a spec that gcb_payoff_select understands.
+ * label then takes at most GCB_PAYOFF_LABEL columns. The id of a policy only tells it from another one with as many
+ * rules. Each label is a spec that gcb_payoff_select understands.
  */
 #define GCB_PAYOFF_LABEL 24
 void gcb_payoff_label_cases(struct gcb_payoff_cases *c);

@@ -44,6 +44,23 @@ static bool is_changed(const char *label, const char *piece, size_t length)
            !gcb_payoff_has_parameter(plain, piece, length);
 }
 
+/* Is the parameter the id of a policy? Nobody can read it, so it is shown only if the number of rules is not enough. */
+static bool is_id(const struct gcb_payoff_case *c, const char *piece)
+{
+    return strcmp(c->method, "policy") == 0 && strncmp(piece, "id=", strlen("id=")) == 0;
+}
+
+static bool has_twin(const struct gcb_payoff_cases *all, const struct gcb_payoff_case *c)
+{
+    const size_t rules = strcspn(c->spec, ",") + 1; /* "policy:rules=3," */
+
+    for (size_t i = 0; i < all->count; i++)
+        if (&all->items[i] != c && all->items[i].group == c->group &&
+            strncmp(all->items[i].spec, c->spec, rules) == 0)
+            return true;
+    return false;
+}
+
 /* Appends the parameters of `text` that have to be shown, or the first of the others that fits. */
 static void add_parameters(char *out, size_t size, const char *text, bool musts,
                            const struct gcb_payoff_case *c, const struct gcb_payoff_cases *all)
@@ -52,10 +69,14 @@ static void add_parameters(char *out, size_t size, const char *text, bool musts,
 
     while (*at) {
         const size_t length = strcspn(++at, ",");
-        const bool must = strncmp(at, "collective=", strlen("collective=")) == 0 ||
-                          is_changed(c->label, at, length) || tells_apart(all, c, at, length);
+        const bool id = is_id(c, at);
+        const bool must = id ? has_twin(all, c)
+                             : strncmp(at, "collective=", strlen("collective=")) == 0 ||
+                                   is_changed(c->label, at, length) ||
+                                   tells_apart(all, c, at, length);
 
-        if (must == musts && (must || gcb_text_columns(out) + 1 + length <= GCB_PAYOFF_LABEL)) {
+        if (must == musts && (must || !id) &&
+            (must || gcb_text_columns(out) + 1 + length <= GCB_PAYOFF_LABEL)) {
             gcb_append(out, size, "%c%.*s", strchr(out, ':') ? ',' : ':', (int)length, at);
             if (!must)
                 return;

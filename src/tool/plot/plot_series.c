@@ -176,6 +176,11 @@ struct keys {
     const struct key *curve; /* the key with most values, which varies along a curve; or NULL */
 };
 
+static bool is_policy(const char *method)
+{
+    return strcmp(method, "policy") == 0;
+}
+
 static void note_value(struct keys *keys, struct piece name, struct piece value)
 {
     struct key *k = keys->items;
@@ -198,7 +203,8 @@ static void note_value(struct keys *keys, struct piece name, struct piece value)
 }
 
 /*
- * Collects the keys and values of a method's specs. Chooses the key that varies along a curve, unless `apart` is true.
+ * Collects the keys and values of a method's specs. Chooses the key that varies along a curve, unless `apart` is true
+ * or the cases are policies, which no parameter orders.
  */
 static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, const char *method,
                          bool apart)
@@ -217,7 +223,7 @@ static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, 
         while (next_key(&name, &value, &at))
             note_value(keys, name, value);
     }
-    for (size_t k = 0; !apart && k < keys->count; k++)
+    for (size_t k = 0; !apart && !is_policy(method) && k < keys->count; k++)
         if (keys->items[k].distinct > most) {
             most = keys->items[k].distinct;
             keys->curve = &keys->items[k];
@@ -228,8 +234,10 @@ static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, 
  * where the value of another key says so. */
 static bool differs(const struct keys *keys, const struct key *key)
 {
-    static const struct piece memory = {"memory", 6};
+    static const struct piece memory = {"memory", 6}, id = {"id", 2}; /* of a policy: a hash */
 
+    if (equal(key->name, id) && key->distinct == keys->items[0].distinct)
+        return false; /* the number of rules tells them apart */
     return key->distinct > 1 || (key->cases < keys->cases && equal(key->name, memory));
 }
 
