@@ -8,6 +8,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/payoff/payoff_cases.h"
 #include "src/tool/print/number.h"
 
 #define WIDTH 80
@@ -30,13 +31,49 @@ static const char *method_label(char *out, size_t size, const struct compress_vi
     return gcb_append(out, size, method >= v->given ? " (baseline)" : "");
 }
 
-/* Returns only the method's name if no other named method has the same name; otherwise also its parameters. */
-static const char *short_label(char *out, size_t size, const struct compress_view *v, size_t method)
+/* The methods that the user named: those of the policy's rules, or those of --method. */
+static size_t named_count(const struct compress_view *v)
 {
-    for (size_t i = 0; i < v->given; i++)
-        if (i != method && strcmp(v->methods[i].name, v->methods[method].name) == 0)
-            return method_label(out, size, v, method);
-    return v->methods[method].name;
+    return v->policy ? v->policy->count : v->given;
+}
+
+static const struct gcb_method *named_method(const struct compress_view *v, size_t i)
+{
+    return v->policy ? &v->policy->rules[i].method : &v->methods[i];
+}
+
+/* Has another named method of this name another value of the parameter? */
+static bool tells_apart(const struct compress_view *v, const struct gcb_method *m,
+                        const char *piece, size_t length)
+{
+    char spec[512];
+
+    for (size_t i = 0; i < named_count(v); i++)
+        if (strcmp(named_method(v, i)->name, m->name) == 0 &&
+            !gcb_payoff_has_parameter(
+                gcb_method_spec(spec, sizeof(spec), named_method(v, i), GCB_SPEC_FULL), piece,
+                length))
+            return true;
+    return false;
+}
+
+/* Writes the method's name, and the parameters in which it differs from other named methods of this name. A long label
+ * would lose its middle in a narrow column, and with it the difference. */
+static const char *short_label(char *out, size_t size, const struct compress_view *v,
+                               const struct gcb_method *m)
+{
+    char spec[512];
+    const char *at = strchr(gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL), ':');
+
+    snprintf(out, size, "%s", m->name);
+    while (at && *at) {
+        const size_t length = strcspn(++at, ",");
+
+        if (tells_apart(v, m, at, length))
+            gcb_append(out, size, "%c%.*s", strchr(out, ':') ? ',' : ':', (int)length, at);
+        at += length;
+    }
+    return out;
 }
 
 static size_t add_columns(struct gcb_table_column *columns, size_t n, unsigned which)
@@ -139,11 +176,10 @@ static void add_group(struct gcb_table *table, const struct compress_view *v,
     if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
         gcb_table_cell(table, gcb_escape(text, sizeof(text), g->name));
     if (names_rules(v))
-        gcb_table_cell(table, gcb_method_spec(text, sizeof(text),
-                                              &gcb_policy_rule(v->policy, g->name)->method,
-                                              GCB_SPEC_LABEL));
+        gcb_table_cell(table, short_label(text, sizeof(text), v,
+                                          &gcb_policy_rule(v->policy, g->name)->method));
     else if (v->given > 1)
-        gcb_table_cell(table, short_label(text, sizeof(text), v, method));
+        gcb_table_cell(table, short_label(text, sizeof(text), v, &v->methods[method]));
 }
 
 /* Prints a table with a line for each group and each method that the user named. */
@@ -186,9 +222,10 @@ static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 
     if (count == 0)
         return;
-    used = fprintf(out, "%s%sloses most:",
-                   v->given > 1 ? short_label(label_text, sizeof(label_text), v, method) : "",
-                   v->given > 1 ? " " : "");
+    used = fprintf(
+        out, "%s%sloses most:",
+        v->given > 1 ? short_label(label_text, sizeof(label_text), v, &v->methods[method]) : "",
+        v->given > 1 ? " " : "");
     for (size_t i = 0; i < count; i++) {
         bool full;
         int width;

@@ -45,6 +45,10 @@ for per in message tensor step worker none; do
     exits 0
     check "--per $per fits into 80 columns" test "$(LC_ALL=C.UTF-8 wc -L <"$out")" -le 80
 done
+run compress --method dct-range:chunk=64 --method dct-range:chunk=32 --per tensor --top 1 --step 400 --worker 0 "$sample"
+exits 0
+prints " dct-range:chunk=64 " # what differs stays visible
+prints " dct-range:chunk=32 "
 run compress --method topk --per tensor --top 2 --sort wire_bytes "$sample"
 prints "(2 of "
 run compress --method topk:theta=0.99 "$sample"
