@@ -8,6 +8,10 @@ sed 's/"seconds": \([0-9.e-]*\)/"first_seconds": 0.5e-3, "first_seconds_low": 1e
 run payoff --link "$tmp/first.json" --format json --force --results "$tmp/truth.json" "$net/exchanges.json"
 exits 0
 check "NumPy-free twin, first transfers" python3 "$here/check_truth.py" "$tmp/first.json" "$net/exchanges.json" "$tmp/truth.json"
+sed '3s/"seconds": /"first_seconds": "5e-4", &/' "$net/link.json" >"$tmp/first.json"
+run payoff --link "$tmp/first.json" "$net/exchanges.json"
+exits 1
+says "$tmp/first.json: line 3: sizes and times must be above 0"
 run payoff --link "$net/link.json" "$net/exchanges.json"
 exits 0
 narrow

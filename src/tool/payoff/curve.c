@@ -113,6 +113,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     struct gcb_curve *curve = ctx;
     const char *name = gcb_results_text(row->json, GCB_FIELD_PATTERN);
     const uint64_t workers = gcb_results_u64(row->json, GCB_FIELD_WORKERS);
+    const json_t *first = gcb_results_json(row->json, GCB_FIELD_FIRST_SECONDS);
     struct gcb_curve_point point = {
         .bytes = gcb_results_real(row->json, GCB_FIELD_BYTES),
         .first = {gcb_results_real(row->json, GCB_FIELD_FIRST_SECONDS_LOW),
@@ -126,7 +127,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
     if (row->kind != GCB_RECORD_LINK) /* a record that this version does not know */
         return 0;
-    if (isnan(point.first[GCB_BOUND_MEDIAN])) /* unknown: as long as the others */
+    if (!first || json_is_null(first)) /* unknown: as long as the others */
         memcpy(point.first, point.seconds, sizeof(point.first));
     while (gcb_pattern_names[pattern] && name && strcmp(gcb_pattern_names[pattern], name) != 0)
         pattern++;
