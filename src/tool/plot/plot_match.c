@@ -68,7 +68,7 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     gcb_plot_heading(out, title, data, first, GCB_PLOT_BY_ERROR);
     gcb_plot_var_text(out, "field", first->match_field);
     gcb_plot_var_real(out, "of_error", limits_error(first));
-    return gcb_plot_bar_rows(out, cheaper, put_bars, diag);
+    return gcb_plot_bar_rows(out, 190.0, 27.0, cheaper, put_bars, diag);
 }
 
 const struct gcb_plot gcb_plot_match = {

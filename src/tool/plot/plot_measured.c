@@ -90,7 +90,7 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     snprintf(title, sizeof(title), "Measured exchange: %.0f workers, %.4g MB each, %s, %.60s",
              first->workers, 4e-6 * first->elements, first->algorithm, first->mpi);
     gcb_plot_heading(out, title, data, first, GCB_PLOT_BY_TIME);
-    return gcb_plot_bar_rows(out, faster, put_bars, diag);
+    return gcb_plot_bar_rows(out, 190.0, 27.0, faster, put_bars, diag);
 }
 
 const struct gcb_plot gcb_plot_exchange = {

@@ -342,7 +342,8 @@ int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page
     return 0;
 }
 
-int gcb_plot_bar_rows(struct gcb_plot_page *page, int (*compare)(const void *a, const void *b),
+int gcb_plot_bar_rows(struct gcb_plot_page *page, double around, double each,
+                      int (*compare)(const void *a, const void *b),
                       void (*put)(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
                                   size_t count),
                       struct gcb_diag *diag)
@@ -353,7 +354,7 @@ int gcb_plot_bar_rows(struct gcb_plot_page *page, int (*compare)(const void *a, 
 
     if (err)
         return err;
-    gcb_plot_var_real(page, "plot_height", 190.0 + 27.0 * (double)shown);
+    gcb_plot_var_real(page, "plot_height", around + each * (double)shown);
     put(page, bars, shown);
     gcb_free(bars);
     return 0;

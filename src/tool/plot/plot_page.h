@@ -92,8 +92,10 @@ struct gcb_plot_bar {
  */
 int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page *page,
                   int (*compare)(const void *a, const void *b), struct gcb_diag *diag);
-/* Makes the bars, and gives the shown ones to `put`, which writes them as rows. Sets plot_height too. GCB_E_NOMEM. */
-int gcb_plot_bar_rows(struct gcb_plot_page *page, int (*compare)(const void *a, const void *b),
+/* Makes the bars, and gives the shown ones to `put`, which writes them as rows. Sets plot_height too: `around` pixels and
+ * `each` pixels for a bar. GCB_E_NOMEM. */
+int gcb_plot_bar_rows(struct gcb_plot_page *page, double around, double each,
+                      int (*compare)(const void *a, const void *b),
                       void (*put)(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
                                   size_t count),
                       struct gcb_diag *diag);

@@ -1,7 +1,6 @@
 /* Plots how fast methods encode and decode. */
 #include <math.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
 /* Returns the speed in GB/s if the case takes this many seconds. */
@@ -16,34 +15,6 @@ static int faster(const void *a, const void *b)
                  y = ((const struct gcb_plot_bar *)b)->item->encode_gbps;
 
     return (x < y) - (x > y);
-}
-
-static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars, size_t count)
-{
-    struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
-
-    gcb_plot_bar_labels(out, bars, count);
-    GCB_PLOT_BLOCK(out, "row", "encode", "encode_low", "encode_high", "decode", "decode_low",
-                   "decode_high", GCB_PLOT_FIELD(SPEC));
-    for (size_t i = 0; i < count; i++) {
-        const struct gcb_plot_record *c = bars[i].item;
-        const double cells[] = {(double)i + 1,
-                                c->encode_gbps,
-                                speed_of(c, c->encode_high),
-                                speed_of(c, c->encode_low),
-                                c->decode_gbps,
-                                speed_of(c, c->decode_high),
-                                speed_of(c, c->decode_low)};
-
-        gcb_plot_range_add_positive(&range, cells[1]);
-        gcb_plot_range_add_positive(&range, cells[3]);
-        gcb_plot_range_add_positive(&range, cells[4]);
-        gcb_plot_range_add_positive(&range, cells[6]);
-        /* leave no room on the axis for a whisker that ends below half of its bar */
-        gcb_plot_range_add_positive(&range, fmax(cells[2], cells[1] / 2.0));
-        gcb_plot_row(out, cells, 7, c->spec);
-    }
-    gcb_plot_var_range(out, "speed", &range);
 }
 
 /* Writes how often times were measured. A row with a deviation had at least 2 runs; a row with an interval had at
@@ -68,26 +39,45 @@ static void put_runs(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
     gcb_plot_var_text(out, "runs", text);
 }
 
+static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars, size_t count)
+{
+    struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
+
+    put_runs(out, bars, count);
+    gcb_plot_bar_labels(out, bars, count);
+    GCB_PLOT_BLOCK(out, "row", "encode", "encode_low", "encode_high", "decode", "decode_low",
+                   "decode_high", GCB_PLOT_FIELD(SPEC));
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_plot_record *c = bars[i].item;
+        const double cells[] = {(double)i + 1,
+                                c->encode_gbps,
+                                speed_of(c, c->encode_high),
+                                speed_of(c, c->encode_low),
+                                c->decode_gbps,
+                                speed_of(c, c->decode_high),
+                                speed_of(c, c->decode_low)};
+
+        gcb_plot_range_add_positive(&range, cells[1]);
+        gcb_plot_range_add_positive(&range, cells[3]);
+        gcb_plot_range_add_positive(&range, cells[4]);
+        gcb_plot_range_add_positive(&range, cells[6]);
+        /* leave no room on the axis for a whisker that ends below half of its bar */
+        gcb_plot_range_add_positive(&range, fmax(cells[2], cells[1] / 2.0));
+        gcb_plot_row(out, cells, 7, c->spec);
+    }
+    gcb_plot_var_range(out, "speed", &range);
+}
+
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     const struct gcb_plot_record *env = gcb_plot_env_of(data, first->env);
-    struct gcb_plot_bar *bars;
-    size_t shown;
-    int err;
 
     gcb_plot_heading(out, "Throughput", data, first, GCB_PLOT_BY_TIME);
-    err = gcb_plot_bars(&bars, &shown, out, faster, diag);
-    if (err)
-        return err;
     gcb_plot_var_real(out, GCB_PLOT_FIELD(READ_GBPS), env->read_gbps);
     gcb_plot_var_real(out, GCB_PLOT_FIELD(FILL_GBPS), env->fill_gbps);
     gcb_plot_var_real(out, "memcpy_gbps", out->set.memcpy_gbps);
-    gcb_plot_var_real(out, "plot_height", 216.0 + 22.0 * (double)shown);
-    put_runs(out, bars, shown);
-    put_bars(out, bars, shown);
-    gcb_free(bars);
-    return 0;
+    return gcb_plot_bar_rows(out, 216.0, 22.0, faster, put_bars, diag);
 }
 
 const struct gcb_plot gcb_plot_throughput = {
