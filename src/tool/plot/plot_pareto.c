@@ -176,6 +176,25 @@ static int name_points(struct picture *p)
     return err;
 }
 
+/* Writes which methods have points without a label: only these need a legend. */
+static void put_unnamed(struct gcb_plot_page *out, const struct picture *p)
+{
+    bool unnamed[MOST_METHODS] = {false};
+    size_t count = 0;
+
+    for (size_t f = 0; f < FACETS; f++)
+        for (size_t i = 0; i < p->facets[f].count; i++)
+            if (isnan(p->facets[f].items[i].text_x))
+                unnamed[find_method(&p->methods, p->facets[f].items[i].item->method)] = true;
+    for (size_t m = 0; m < MOST_METHODS; m++)
+        count += unnamed[m];
+    gcb_plot_var_real(out, "unnamed_series", (double)count);
+    gcb_plot_array_begin(out, "unnamed_of", count);
+    for (size_t m = 0; m < MOST_METHODS; m++)
+        if (unnamed[m])
+            gcb_plot_array_real(out, (double)m + 1.0);
+}
+
 static void put_facet(struct gcb_plot_page *out, const struct picture *p, const struct facet *f)
 {
     GCB_PLOT_BLOCK(out, "label", GCB_PLOT_FIELD(RATIO), "encode", "decode", GCB_PLOT_FIELD(REL_L2),
@@ -244,10 +263,12 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     gcb_plot_var_axis(out, "speed", &p.speed);
     gcb_plot_var_real(out, "facets", (double)p.shown);
     gcb_plot_var_real(out, "unnamed", (double)p.unnamed);
+    put_unnamed(out, &p);
     gcb_plot_var_real(out, "facet_width", p.ratio.pixels);
     gcb_plot_var_real(out, "facet_height", p.speed.pixels);
     gcb_plot_var_real(out, "plot_width",
-                      70.0 + (p.ratio.pixels + 45.0) * columns + (p.unnamed ? legend : 0.0));
+                      70.0 + (p.ratio.pixels + 45.0) * columns +
+                          (p.unnamed ? fmax(legend, 150.0) : 0.0));
     gcb_plot_var_real(out, "plot_height",
                       140.0 + (p.speed.pixels + 55.0) * ceil((double)p.shown / columns));
     put_facets(out, &p);
