@@ -64,15 +64,15 @@ signsgd 1.1 281 5
 fp16 16 0.0002 20
 END
 
-# Three runs: the ratio of one method changes, and one method comes later.
-while read -r date method ratio speed; do
+# Three runs: the ratio of one method changes, one method comes later, and one spec has a default that later ones lack.
+while read -r date method ratio speed spec; do
     [ "$method" = topk ] && printf '{"record":"environment","schema":1,"date":"2026-%sT12:00:00Z","git_revision":"%s0123456"}\n' "$date" "$speed"
     printf '{"record":"summary","schema":1,"file":"%s/old.h5","scope":"model","status":"ok","method":"%s","spec":"%s","ratio":%s,"encode_gbps":%s}\n' \
-        "$date" "$method" "$method" "$ratio" "$speed"
+        "$date" "$method" "${spec:-$method}" "$ratio" "$speed"
 done >>"$tmp/all.json" <<'END'
 03-01 topk 3 1
 03-01 qsgd 4 2
-01-31 topk 3 4
+01-31 topk 3 4 topk:theta=0.85
 01-31 qsgd 5 3
 12-01 topk 3 2
 12-01 fft 8 1

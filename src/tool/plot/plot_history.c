@@ -90,14 +90,14 @@ static int collect(struct gcb_plot_cases *rows, const struct gcb_plot_data *data
 
 /* Returns the row of this method after `at` in the order of dates, one for each date. NULL `at`: the first. */
 static const struct gcb_plot_record *const *find_next(const struct gcb_plot_cases *rows,
-                                                      const char *spec,
+                                                      const char *setting,
                                                       const struct gcb_plot_record *const *at)
 {
     const struct gcb_plot_record *const *end = rows->items + rows->count;
     const double after = at ? date_of(*at) : 0.0;
 
     for (at = at ? at + 1 : rows->items; at < end; at++)
-        if ((*at)->spec == spec && date_of(*at) > after)
+        if ((*at)->setting == setting && date_of(*at) > after)
             return at;
     return NULL;
 }
@@ -109,7 +109,7 @@ static void measure(struct moved *m, const struct gcb_plot_cases *rows)
 
     m->series.count = 0;
     for (const struct gcb_plot_record *const *at = NULL;
-         (at = find_next(rows, m->item->spec, at)) != NULL; m->series.count++) {
+         (at = find_next(rows, m->item->setting, at)) != NULL; m->series.count++) {
         gcb_plot_range_add_positive(&ratio, (*at)->ratio);
         gcb_plot_range_add_positive(&speed, (*at)->encode_gbps);
     }
@@ -146,14 +146,14 @@ static int rank(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 static void put_curve(struct gcb_plot_page *out, const struct gcb_plot_cases *rows, size_t series,
                       const double *dates, struct gcb_plot_range ranges[2])
 {
-    const char *spec = out->set.cases.items[series]->spec;
+    const char *setting = out->set.cases.items[series]->setting;
     struct gcb_plot_series *s = &out->set.items[series];
     const struct gcb_plot_record *first = NULL, *last = NULL;
 
     GCB_PLOT_BLOCK(out, "run", "ratio_change", "speed_change", GCB_PLOT_FIELD(RATIO),
                    GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(SPEC));
     for (const struct gcb_plot_record *const *at = NULL;
-         (at = find_next(rows, spec, at)) != NULL;) {
+         (at = find_next(rows, setting, at)) != NULL;) {
         size_t run = 0;
 
         last = *at;

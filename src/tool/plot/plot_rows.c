@@ -5,6 +5,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/lib/codec/method.h"
 #include "src/tool/rows/results.h"
 
 #define BIT(kind) GCB_RECORD_BIT(GCB_RECORD_##kind)
@@ -94,6 +95,15 @@ static double real_of(const json_t *row, enum gcb_field field)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+/* Adds the parameters that the method got after the row was written, with their defaults: the same setting is one series. */
+static bool complete_spec(struct gcb_plot_record *out, struct gcb_plot_data *data)
+{
+    char full[1024];
+
+    out->setting = gcb_plot_intern(data, gcb_method_complete(full, sizeof(full), out->spec));
+    return out->setting != NULL;
+}
+
 /* Fills a record with the fields of a row. Returns false if memory runs out. */
 static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
 {
@@ -106,7 +116,7 @@ static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct g
 #include "src/tool/plot/plot_fields.def"
 #undef TEXT
 #undef REAL
-    return complete;
+    return complete && complete_spec(out, data);
 }
 
 /* Sets env->file to the first input file of an `environment` row. Returns false if memory runs out. */

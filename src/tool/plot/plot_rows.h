@@ -13,6 +13,7 @@
  */
 struct gcb_plot_record {
     size_t env; /* number of the last environment row before this row, from 1; 0: no such row */
+    const char *setting; /* the spec with all parameters; interned */
 #define TEXT(member, field) const char *member;
 #define REAL(member, field) double member;
 #include "src/tool/plot/plot_fields.def"

@@ -68,7 +68,7 @@ int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row
     struct gcb_plot_cases *cases = &set->cases;
 
     for (size_t i = 0; i < cases->count; i++)
-        if (cases->items[i]->spec == row->spec)
+        if (cases->items[i]->setting == row->setting)
             return 0;
     if (gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items)))
         return gcb_diag_nomem(diag, 0, "a plot");

@@ -37,7 +37,7 @@ struct gcb_plot_set {
 int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
                          const struct gcb_plot_split *split, const struct gcb_plot_record *first,
                          bool apart, struct gcb_diag *diag);
-/* Adds a row that has a method and a spec, of any kind, unless the set already has a row with the same spec. */
+/* Adds a row that has a method and a spec, of any kind, unless the set already has a row with the same setting. */
 int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row,
                      struct gcb_diag *diag);
 /* Makes the series and sorts the cases by series. With `apart` each case is a series of its own, and series i has case
