@@ -63,8 +63,6 @@ int promise_show_counts(const struct out_report *report, const struct gcb_method
 void promise_note_idle(FILE *out, const struct promise_counts *counts, size_t count)
 {
     if (promise_sum(counts, count, GCB_PROMISE_IDLE))
-        opt_wrap(out,
-                 "note: nothing to say: the tensor is too small or too simple for the check, or "
-                 "was sent raw; -v shows each check",
-                 0, 0);
+        opt_note(out, "nothing to say: the tensor is too small or too simple for the check, or "
+                      "was sent raw; -v shows each check");
 }

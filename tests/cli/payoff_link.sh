@@ -20,6 +20,8 @@ prints "note: \`library\`: predicted for the fastest algorithm"
 prints "decide agree"
 run payoff --link "$net/link.json" --method qsgd "$net/exchanges.json"
 check "only qsgd and the baselines" sh -c "grep -q qsgd '$out' && ! grep -q topk '$out'"
+run payoff --link "$net/link.json" --method bf16 "$net/exchanges.json"
+prints "No verdict was decided by both"
 run payoff --link "$net/link.json" --method nosuch "$net/exchanges.json"
 exits 2
 says "--method nosuch: not in the measured exchanges"
