@@ -12,12 +12,21 @@ import torch.distributed as dist
 from ._arrays import View
 from ._exchange import Exchange
 from ._library import GATHER, SCATTER, Round, lib
+from ._objects import Remembering
 
 
 def floats(x: torch.Tensor) -> View:
     """A view of float32 values that lie one after the other on the CPU. View(x) gives the same by DLPack, but takes 70 us
     in a training, where other work has emptied the caches."""
     return View.at(x.data_ptr(), 4 * x.numel(), "f32", x)
+
+
+def saved(message: Remembering) -> Dict[str, Any]:
+    """What message.save() gives, as tensors, because torch.load takes no bytes. message.restore() takes it back."""
+    state = message.save()
+    kept = torch.frombuffer(bytearray(state["kept"]), dtype=torch.uint8) if state["kept"] else torch.empty(0, dtype=torch.uint8)
+    return {**{key: torch.frombuffer(state[key], dtype=torch.float32) for key in ("residual", "momentum")},
+            "counters": state["counters"], "kept": kept}
 
 
 class Stopwatch:
@@ -93,7 +102,7 @@ class Transport:
         if round_.bytes:
             data = torch.frombuffer((ctypes.c_char * round_.bytes).from_address(round_.data), dtype=torch.uint8)
         if round_.kind == SCATTER:
-            return self._scatter(data, round_.parts[:self.world])
+            return self.scatter(data, round_.parts[:self.world])
         self._arrived = self._reduce(round_.reduction, data, watch)
         return [(self._arrived.data_ptr(), self._arrived.numel())]
 
@@ -160,9 +169,17 @@ class Transport:
         self._arrived = rows
         return [(rows.data_ptr() + w * rows.shape[1] + skip, theirs) for w, theirs in enumerate(lengths)]
 
-    def _scatter(self, mine: torch.Tensor, parts: List[int]) -> List[Tuple[Optional[int], int]]:
-        """The part of each worker's bytes that is meant for this one."""
+    def refuse(self, error: Exception) -> None:
+        """Instead of scatter(), on a worker that has failed: raises the error here, and scatter() fails on all others."""
+        self.all_gather(torch.full((self.world,), -1))
+        self.check_same({}, error)
+
+    def scatter(self, mine: torch.Tensor, parts: List[int]) -> List[Tuple[Optional[int], int]]:
+        """The part of each worker's bytes that is meant for this one. `parts` are the lengths of this worker's. The
+        addresses are valid until the next call."""
         all_parts = self.all_gather(torch.tensor(parts))
+        if int(all_parts.min()) < 0:
+            self.check_same({})
         total, kept = float(all_parts.sum()), float(all_parts.trace())
         self._count(total / self.world, (total - kept) / self.world, self.world - 1)
         sizes = all_parts[:, self.rank].tolist()

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from ._exchange import Exchange
-from ._transport import Stopwatch, Transport
+from ._transport import Stopwatch, Transport, saved
 
 __all__ = ["Outer", "nesterov"]
 
@@ -130,15 +130,8 @@ class Outer:
     def state_dict(self) -> Dict[str, Any]:
         """What this worker keeps: save it on every worker, between two calls of step(), beside the model's weights and the
         inner optimizer."""
-        states = []
-        for message in self._messages:
-            state = message.save()
-            kept = torch.frombuffer(bytearray(state["kept"]), dtype=torch.uint8) if state["kept"] else \
-                torch.empty(0, dtype=torch.uint8)  # tensors, because torch.load takes no bytes
-            states.append({**{key: torch.frombuffer(state[key], dtype=torch.float32) for key in ("residual", "momentum")},
-                           "counters": state["counters"], "kept": kept})
         return {"calls": self.calls, "exchanges": self.exchanges, "anchor": [a.detach().clone() for a in self._anchor],
-                "optimizer": self._optimizer.state_dict(), "messages": states}
+                "optimizer": self._optimizer.state_dict(), "messages": [saved(message) for message in self._messages]}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Puts back what this worker's state_dict() gave; the model needs its own weights too."""
@@ -146,10 +139,10 @@ class Outer:
             raise ValueError("not a state of gcbench.outer: give what state_dict() of an Outer returned")
         if [a.shape for a in state["anchor"]] != [a.shape for a in self._anchor] or len(state["messages"]) != len(self._messages):
             raise ValueError("the state is of another model, or of another per=")
-        for message, saved in zip(self._messages, state["messages"]):
-            message.restore(saved)
+        for message, before in zip(self._messages, state["messages"]):
+            message.restore(before)
         self._optimizer.load_state_dict(state["optimizer"])
         with torch.no_grad():
-            for anchor, saved in zip(self._anchor, state["anchor"]):
-                anchor.copy_(saved)
+            for anchor, before in zip(self._anchor, state["anchor"]):
+                anchor.copy_(before)
         self.calls, self.exchanges, self._compared = state["calls"], state["exchanges"], False

@@ -516,9 +516,11 @@ def _stop(jobs: "queue.SimpleQueue[Any]", thread: threading.Thread) -> None:
 def _why_not(model: Any) -> str:
     """Why this model cannot be compressed. FSDP2's modules have a class of their own each, FSDPModule is one of its bases."""
     bases = {base.__name__ for base in type(model).__mro__}
-    if bases & {"FSDPModule", "FullyShardedDataParallel"}:
-        return ("the model is sharded by FSDP, whose reduce-scatter calls no DDP hook: train with DistributedDataParallel, "
-                "or without compression")
+    if "FSDPModule" in bases:
+        return "the model is sharded by FSDP2, which calls no DDP hook: use gcbench.fsdp.Compression"
+    if "FullyShardedDataParallel" in bases:
+        return ("the model is sharded by FSDP1, which calls no DDP hook: train with DistributedDataParallel, or with "
+                "fully_shard and gcbench.fsdp.Compression")
     if "DeepSpeedEngine" in bases:
         return ("the model is a DeepSpeedEngine, which sums gradients itself and calls no DDP hook: train with "
                 "DistributedDataParallel, or with DeepSpeed's own compression")

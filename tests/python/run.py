@@ -1,6 +1,6 @@
 """Runs files of tests by pytest, and counts them as tests/support/summary.py reads it: run.py FILE... [PYTEST OPTION...]
 
-Exits 77 without pytest.
+Exits 77 without pytest, and if a file was skipped as a whole.
 """
 import sys
 
@@ -22,4 +22,5 @@ class Count:
         print(f"{len(of('passed', []))} passed, {len(failed)} failed, {len(skipped)} skipped", flush=True)
 
 
-sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]], [Count()]))
+status = pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]], [Count()])
+sys.exit(77 if status == pytest.ExitCode.NO_TESTS_COLLECTED else status)

@@ -180,8 +180,8 @@ def test_wrong_arguments():
         gcbench.torch.Compression("topk", model=torch.nn.Linear(2, 2))
     # FSDP2 makes a class of the module's and of FSDPModule. Fakes, because torch 1.13 has no FSDP2, and its FSDP needs ranks.
     base = torch.nn.Linear
-    for name, bases, why in (("FSDPLinear", (type("FSDPModule", (), {}), base), "sharded by FSDP, whose reduce-scatter"),
-                             ("FullyShardedDataParallel", (base,), "sharded by FSDP, whose reduce-scatter"),
+    for name, bases, why in (("FSDPLinear", (type("FSDPModule", (), {}), base), "use gcbench.fsdp.Compression"),
+                             ("FullyShardedDataParallel", (base,), "with fully_shard and gcbench.fsdp"),
                              ("DeepSpeedEngine", (base,), "DeepSpeedEngine, which sums gradients itself")):
         with pytest.raises(TypeError, match=why) as caught:
             gcbench.torch.Compression("topk", model=type(name, bases, {})(2, 2))

@@ -1,0 +1,183 @@
+"""Compressed gradients for FSDP2 on the CPU, through its own interface for a custom reduce-scatter.
+
+    fully_shard(model)
+    state = gcbench.fsdp.Compression("qsgd", model=model)
+
+Nothing else in the training loop changes. docs/training.md says what is compressed, and what is not.
+"""
+import ctypes
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import torch
+import torch.distributed as dist
+
+from ._objects import Encoder, Sum
+from ._tables import methods
+from ._transport import Transport, saved
+
+try:
+    from torch.distributed.fsdp import FSDPModule
+    FSDPModule.set_custom_reduce_scatter, FSDPModule.set_reduce_scatter_unused_params
+except Exception as error:  # with Python 3.11, torch 1.13 raises a ValueError
+    raise ImportError("gcbench.fsdp needs a torch whose FSDP2 has set_custom_reduce_scatter and "
+                      f"set_reduce_scatter_unused_params, such as 2.15; this is {torch.__version__}") from error
+
+__all__ = ["Compression", "ReduceScatter"]
+
+_INPUTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+
+
+def _remembers(spec: str) -> bool:
+    """Whether the method has a memory."""
+    name, _, parameters = spec.partition(":")
+    default = next((method.parameters for method in methods() if method.name == name), {})
+    given = dict(pair.partition("=")[::2] for pair in parameters.split(","))
+    return given.get("memory", default.get("memory", "none")) != "none"
+
+
+def _weight(op: Any, world: int) -> float:
+    """The factor of each rank's values."""
+    if op == dist.ReduceOp.AVG:
+        return 1 / world
+    if op == dist.ReduceOp.SUM:
+        return 1.0
+    if op == dist.ReduceOp.PREMUL_SUM:
+        return float(op.factor)
+    raise ValueError(f"the reduction is {op}: only SUM, AVG and PREMUL_SUM are supported")
+
+
+class ReduceScatter:
+    """The reduce-scatter of one FSDP module: each rank encodes the shard of each rank as one message, and adds up the
+    messages of its own shard in the order of the ranks. The arguments are those of gcbench.Encoder."""
+
+    def __init__(self, spec: str, *, path: str = "", threads: int = 1, seed: int = 1) -> None:
+        if spec.partition(":")[0] == "powersgd":
+            raise ValueError("powersgd needs matrices, and a shard is joined from parts of several parameters: take another "
+                             "method")
+        Encoder(spec, 64).close()  # a wrong method fails here, not in the backward pass
+        self.spec, self.step, self.remembers = spec, 0, _remembers(spec)
+        self.transport: Optional[Transport] = None
+        self._path = path
+        self._options: Dict[str, Any] = {"threads": threads, "seed": seed}
+        self._compared = False  # whether the ranks have compared their settings since the beginning or a restart
+        self._layout: Optional[Tuple[int, torch.dtype, int]] = None
+        self._encoders: List[Encoder] = []  # one for the shard of each rank
+        self._sum: Any = None
+        self._saved: List[Dict[str, Any]] = []
+
+    def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """Room for the gradients of all shards, or of this rank's."""
+        return torch.empty(*size, dtype=dtype, device=device)
+
+    def __call__(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: Any, op: Any,
+                 async_op: bool = False) -> None:
+        """Writes this rank's shard of the reduced gradients. All ranks fail if one cannot encode."""
+        transport = self.transport = self.transport or Transport(group)
+        if not self._compared:
+            transport.check_same({"method": self.spec, "seed": self._options["seed"], "step": self.step})
+            self._compared = True
+        try:
+            if async_op:
+                raise ValueError("async_op=True is not supported")
+            weight = _weight(op, transport.world)
+            self._open((output_tensor.numel(), input_tensor.dtype, transport.world), input_tensor.device)
+            sent, parts = self._encode(input_tensor, transport.rank)
+        except Exception as error:
+            transport.refuse(error)
+            raise
+        self.step += 1
+        for address, length in transport.scatter(sent, parts):
+            if length:  # else the method sends nothing in this step
+                self._sum.add((ctypes.c_char * length).from_address(address), weight)
+        out = output_tensor if output_tensor.dtype is torch.float32 else torch.empty(output_tensor.shape)
+        self._sum.finish(out)
+        if out is not output_tensor:
+            output_tensor.copy_(out)
+
+    def _open(self, layout: Tuple[int, torch.dtype, int], device: torch.device) -> None:
+        """Opens encoders for the first call. FSDP leaves parameters without a gradient out of the shards, and does not
+        say which they are: Compression switches this off for methods with a memory."""
+        if layout == self._layout:
+            return
+        n, dtype, world = layout
+        if dtype not in _INPUTS or device.type != "cpu":
+            raise TypeError(f"the gradients are {dtype} on {device}: only float32, float16 and bfloat16 on the CPU are supported")
+        if self._layout and self.remembers:
+            raise ValueError(f"a shard had {self._layout[0]} elements of {self._layout[1]}, and now has {n} of {dtype}: the "
+                             f"memory of {self.spec} belongs to the former; the parameters with requires_grad must stay the "
+                             "same")
+        self._encoders = [Encoder(self.spec, n, path=f"{self._path}/{rank}", input=_INPUTS[dtype], nonfinite="raw",
+                                  workers=world, **self._options) for rank in range(world)]
+        self._sum, self._layout = Sum(self.spec, n, threads=self._options["threads"]), layout
+        for encoder, before in zip(self._encoders, self._saved):
+            encoder.restore(before)
+        self._saved = []
+
+    def _encode(self, gradients: torch.Tensor, rank: int) -> Tuple[torch.Tensor, List[int]]:
+        """The messages for all ranks one after the other, and their lengths."""
+        room = torch.empty(sum(encoder.bound for encoder in self._encoders), dtype=torch.uint8)
+        parts: List[int] = []
+        for encoder, shard in zip(self._encoders, gradients.chunk(len(self._encoders))):
+            parts.append(encoder.encode_into(shard, room[sum(parts):], self.step, rank))
+        return room[:sum(parts)], parts
+
+    def state_dict(self) -> Dict[str, Any]:
+        kept = self._encoders if self.remembers else []
+        return {"step": self.step, "messages": self._saved or [saved(encoder) for encoder in kept]}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        self.step, self._saved, self._layout, self._compared = state["step"], state["messages"], None, False
+
+
+class Compression:
+    """Gives each FSDP module of a model a ReduceScatter.
+
+    spec           a method, "name:key=value,..." (docs/codecs/index.md), the same on all ranks; all but powersgd
+    model          what fully_shard was called on
+    threads, seed  as in gcbench.Encoder
+
+    With a method that has a memory, parameters without a gradient get a gradient of 0 (set_reduce_scatter_unused_params),
+    because otherwise the shards would change.
+    """
+
+    def __init__(self, spec: str, *, model: torch.nn.Module, threads: int = 1, seed: int = 1) -> None:
+        self.spec = spec
+        self._parts: Dict[str, ReduceScatter] = {}
+        for name, module in model.named_modules():
+            if isinstance(module, FSDPModule):
+                part = self._parts[name] = ReduceScatter(spec, path=name, threads=threads, seed=seed)
+                module.set_custom_reduce_scatter(part)
+                if part.remembers:
+                    module.set_reduce_scatter_unused_params(True, recurse=False)
+        if not self._parts:
+            raise TypeError(f"model is a {type(model).__name__} without FSDP modules: call fully_shard(model) first")
+
+    def _total(self, name: str) -> float:
+        return sum(part.transport.totals[name] for part in self._parts.values() if part.transport)
+
+    @property
+    def wire_bytes(self) -> float:
+        """Bytes of a rank's messages so far, also of that for its own shard: the mean over the ranks."""
+        return self._total("wire_bytes")
+
+    @property
+    def link_bytes(self) -> float:
+        """Bytes of messages that a rank has put on its link so far: the mean. The all-gathers of parameters are FSDP's, and
+        not counted."""
+        return self._total("link_bytes")
+
+    def state_dict(self) -> Dict[str, Any]:
+        """What this rank keeps: save it on every rank, between two steps, beside FSDP's own checkpoint."""
+        return {"spec": self.spec, "rank": dist.get_rank(), "world": dist.get_world_size(),
+                "modules": {name: part.state_dict() for name, part in self._parts.items()}}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Puts back what state_dict() gave on this rank of as many, for the same method and model."""
+        mine = {"spec": self.spec, "rank": dist.get_rank(), "world": dist.get_world_size(), "modules": list(self._parts)}
+        for key, value in mine.items():
+            theirs = list(state[key]) if key == "modules" else state[key]
+            if theirs != value:
+                raise ValueError(f"the state is of another training: its {key} is {theirs!r}, not {value!r}; a memory belongs "
+                                 "to one rank's view of the shards")
+        for name, part in self._parts.items():
+            part.load_state_dict(state["modules"][name])

@@ -1,0 +1,184 @@
+"""gcbench.fsdp: FSDP2 with two ranks on this machine (this file is also the program of a rank)."""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+try:
+    import gcbench.fsdp
+except ImportError as error:
+    if "set_custom_reduce_scatter" not in str(error):
+        raise
+    pytest.skip(str(error), allow_module_level=True)
+
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+WORLD = 2
+
+
+class Net(nn.Module):
+    """Two FSDP modules, lengths that two ranks cannot share evenly, and a layer that only some steps use."""
+
+    def __init__(self, dtype=None):
+        super().__init__()
+        self.first, self.spare, self.last = nn.Linear(40, 51), nn.Linear(51, 51), nn.Linear(51, 5)
+        policy = MixedPrecisionPolicy(reduce_dtype=dtype)
+        for module in (self.first, self):  # the root has the others
+            fully_shard(module, mp_policy=policy)
+
+    def forward(self, x, spare):
+        x = torch.tanh(self.first(x))
+        return self.last(torch.tanh(self.spare(x)) if spare else x)
+
+
+class Run:
+    def __init__(self, spec, dtype=None, factor=None, seed=0):
+        torch.manual_seed(seed)
+        self.model = Net(dtype)
+        self.state = gcbench.fsdp.Compression(spec, model=self.model) if spec else None
+        if factor:
+            for module in (self.model, self.model.first):
+                module.set_gradient_divide_factor(factor)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1, momentum=0.5)
+        self.losses = []
+
+    def steps(self, first, last, spare=lambda step: True, poison=None):
+        for step in range(first, last):
+            x = torch.randn(16, 40, generator=torch.Generator().manual_seed(10 * step + dist.get_rank()))
+            self.optimizer.zero_grad()
+            loss = (self.model(x, spare(step)) - x[:, :5]).square().mean()
+            (loss * (float("nan") if step == poison and dist.get_rank() == 1 else 1.0)).backward()
+            self.losses.append(loss.item())
+            if step != poison:
+                self.optimizer.step()
+        return self
+
+    def values(self):
+        return torch.cat([p.detach().full_tensor().flatten() for p in self.model.parameters()])
+
+
+def everywhere(x):
+    rows = [torch.empty_like(x) for _ in range(WORLD)]
+    dist.all_gather(rows, x)
+    return all(torch.equal(row, x) for row in rows)
+
+
+def as_fsdp(folder):
+    """With two ranks identity is FSDP2's own reduce-scatter bit for bit, if that sums in the type of its buffer."""
+    plain = Run(None).steps(0, 6).values()
+    mine = Run("identity").steps(0, 6)
+    assert torch.equal(mine.values(), plain) and not torch.equal(plain, Run(None).values())
+    numbers = 2 * sum(-(-p.shape[0] // 2) * p[0].numel() for p in mine.model.parameters())  # with padding
+    overhead = 6 * 2 * WORLD * 16
+    assert 6 * 4 * numbers < mine.state.wire_bytes <= 6 * 4 * numbers + overhead, (mine.state.wire_bytes, numbers)
+    assert mine.state.link_bytes == mine.state.wire_bytes * (WORLD - 1) / WORLD
+    for dtype in (torch.bfloat16, torch.float16):
+        far = (Run("identity", dtype).steps(0, 6).values() - Run(None, dtype).steps(0, 6).values()).abs().max()
+        assert far < 1e-3, far
+    doubled = Run("identity", factor=1.0).steps(0, 1)  # PREMUL_SUM, which gloo does not have
+    step = doubled.values() - Run(None).values()
+    assert torch.allclose(step, 2 * (Run(None).steps(0, 1).values() - Run(None).values()), atol=1e-6)
+    print("ok: as FSDP2")
+
+
+def methods(folder):
+    for spec, fewer in (("qsgd", 3), ("terngrad", 5), ("topk:theta=0.9,memory=ef", 3), ("fft:theta=0.5", 1),
+                        ("sbc:delay=2,momentum=0", 20)):
+        run = Run(spec).steps(0, 30)
+        assert everywhere(run.values()), spec
+        assert sum(run.losses[-5:]) < 0.9 * sum(run.losses[:5]), (spec, run.losses)
+        dense = 30 * 4 * run.values().numel()
+        assert run.state.wire_bytes < dense / fewer, (spec, dense / run.state.wire_bytes)
+        print("ok: trained:", spec)
+
+
+def resume(folder):
+    """Also over steps that leave a layer out."""
+    spare = lambda step: step % 3 != 1
+    for spec in ("topk:theta=0.95,memory=ef", "qsgd"):
+        whole = Run(spec).steps(0, 4, spare)
+        path = folder / f"checkpoint_{dist.get_rank()}"
+        torch.save([whole.model.state_dict(), whole.optimizer.state_dict(), whole.state.state_dict()], path)
+        again = Run(spec, seed=1)
+        for part, saved in zip((again.model, again.optimizer, again.state), torch.load(path, weights_only=False)):
+            part.load_state_dict(saved)
+        assert torch.equal(whole.steps(4, 8, spare).values(), again.steps(4, 8, spare).values()), spec
+    with pytest.raises(ValueError, match="its spec is 'qsgd', not 'topk'"):
+        Run("topk").state.load_state_dict(whole.state.state_dict())
+    print("ok: resumed")
+
+
+def nan(folder):
+    run = Run("topk:theta=0.9,memory=ef").steps(0, 3)
+    before = run.values()
+    run.steps(3, 4, poison=3)
+    grads = torch.cat([p.grad.full_tensor().flatten() for p in run.model.parameters()])
+    assert not bool(grads.isfinite().all()) and torch.equal(before, run.values())
+    assert bool(run.steps(4, 6).values().isfinite().all())
+    print("ok: NaN on one rank")
+
+
+def documented(folder):
+    text = (Path(__file__).resolve().parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    model = nn.Module()
+    model.layers = nn.Sequential(nn.Linear(40, 30), nn.Linear(30, 4))
+    names = {"model": model, "fully_shard": fully_shard}
+    exec(re.search(r"^```python\n(import gcbench\.fsdp\n.*?)^```", text, re.M | re.S).group(1), names)
+    model.layers(torch.ones(2, 40)).sum().backward()
+    assert 0 < names["state"].link_bytes < 0.1 * 4 * (41 * 30 + 31 * 4)
+    print("ok: documented")
+
+
+def refusals(folder):
+    for error, text, make in ((ValueError, "powersgd needs matrices", lambda: Run("powersgd:rank=2")),
+                              (gcbench.Error, "nosuch", lambda: Run("nosuch")),
+                              (gcbench.Error, "cannot use collective=twoshot", lambda: Run("qsgd:collective=twoshot")),
+                              (TypeError, "is a Linear without FSDP modules",
+                               lambda: gcbench.fsdp.Compression("qsgd", model=nn.Linear(2, 2)))):
+        with pytest.raises(error, match=text):
+            make()
+    group, own = dist.group.WORLD, lambda: torch.zeros(10)
+    with pytest.raises(TypeError, match="are torch.float64 on cpu"):
+        gcbench.fsdp.ReduceScatter("qsgd")(own().double(), torch.zeros(20).double(), group, dist.ReduceOp.SUM)
+    with pytest.raises(ValueError, match="only SUM, AVG and PREMUL_SUM"):
+        gcbench.fsdp.ReduceScatter("qsgd")(own(), torch.zeros(20), group, dist.ReduceOp.MAX)
+    grown = {spec: gcbench.fsdp.ReduceScatter(spec) for spec in ("qsgd", "dgc", "topk:memory=ef")}
+    for spec, scatter in grown.items():
+        scatter(own(), torch.zeros(20), group, dist.ReduceOp.SUM)
+        if spec == "qsgd":
+            scatter(torch.zeros(11), torch.zeros(22), group, dist.ReduceOp.SUM)
+        else:
+            with pytest.raises(ValueError, match="a shard had 10 elements of torch.float32, and now has 11"):
+                scatter(torch.zeros(11), torch.zeros(22), group, dist.ReduceOp.SUM)
+    bad = dist.get_rank() == 1
+    with pytest.raises(TypeError if bad else RuntimeError, match="float64" if bad else "rank 1 failed: TypeError: .*float64"):
+        dtype = torch.float64 if bad else torch.float32
+        gcbench.fsdp.ReduceScatter("qsgd")(own().to(dtype), torch.zeros(20, dtype=dtype), group, dist.ReduceOp.SUM)
+    for settings in ((f"topk:theta=0.{5 + dist.get_rank()}", 1), ("qsgd", 1 + dist.get_rank())):
+        with pytest.raises(ValueError, match="all ranks need the same settings"):
+            gcbench.fsdp.ReduceScatter(settings[0], seed=settings[1])(own(), torch.zeros(20), group, dist.ReduceOp.SUM)
+    print("ok: refused")
+
+
+def test_two_ranks(tmp_path):
+    ranks = [subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) for rank in range(WORLD)]
+    said = [rank.communicate(timeout=200)[0] for rank in ranks]
+    for rank, text in zip(ranks, said):
+        assert rank.returncode == 0, text
+        assert text.count("ok: ") == 10, text
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}/meeting", rank=int(sys.argv[1]), world_size=WORLD)
+    for scenario in (as_fsdp, methods, resume, nan, documented, refusals):
+        scenario(Path(sys.argv[2]))
+    dist.destroy_process_group()
