@@ -21,7 +21,7 @@ struct cmd_context {
     FILE *err;           /* standard error, for messages */
     int argc;            /* the whole command line, for the environment record */
     char *const *argv;
-    bool plain; /* NO_COLOR or TERM=dumb is set */
+    bool plain; /* NO_COLOR or TERM=dumb is set, or the program never uses colour */
     struct gcb_diag *diag;
     const struct cmd *cmd; /* the command that runs */
     void *own;             /* what the program's main function gives its command; NULL in gcbench */

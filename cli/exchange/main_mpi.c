@@ -30,6 +30,7 @@ int main(int argc, char **argv)
         gcb_net_abort(&diag);
     ctx = program_begin("gcbench-mpi", argc, argv, &diag);
     ctx.own = &place;
+    ctx.plain = true; /* mpirun gives rank 0 a terminal even if it writes to a file */
     if (gcb_net_rank(place.net)) {
         nowhere = fopen("/dev/null", "w");
         ctx.out = ctx.err = nowhere ? nowhere : stderr;

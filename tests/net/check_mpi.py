@@ -83,6 +83,7 @@ def page():
         results, html = os.path.join(folder, "r.json"), os.path.join(folder, "r.html")
         status, out, _, _ = mpirun((2, ["--method", "qsgd", "--sizes", "4K-16K/x4", "--repeat", "7", "--results", results]))
         check(status == 0 and out.count("answer: with 2 workers") == 2, f"two answers: status {status}, {out}")
+        check("\x1b" not in out, "output that is not a terminal has escape codes")
         subprocess.run([GCBENCH, "report", results, "-o", html], check=True, capture_output=True)
         shown = Path(html).read_text()
         for row in rows_of(Path(results).read_text(), "answer"):
