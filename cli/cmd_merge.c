@@ -256,7 +256,9 @@ static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *d
             err = put_answer(c, at, diag);
     }
     gcb_free(c->methods);
+    gcb_free(c->checks);
     c->methods = NULL;
+    c->checks = NULL;
     return err;
 }
 
@@ -318,10 +320,9 @@ const struct cmd cmd_merge = {
                 "  gcbench merge 0.json 1.json --results all.json\n",
     .details =
         "Joins the results of `compress`, `bench` or `verify` with `--shard I/N`, in any order. "
-        "Rows of "
-        "messages are added in the order of one run, so every count, sum and error equals that of "
-        "one run, bit for bit. Times are added too. Medians and intervals that need samples are "
-        "null unless the rows have samples (docs/scale.md).\n"
+        "Rows of messages are added in the order of one run, so every count, sum and error equals "
+        "that of one run, bit for bit. Times are added too. Medians and intervals that need "
+        "samples are null unless the rows have samples (docs/scale.md).\n"
         "With shards of `verify`, the exit status is that of one run: 5 if a promise is broken.\n"
         "All shards must be there, once. A shard of another build, input, method or option is "
         "refused; the message names the file and the difference. In the row `environment`, fields "
