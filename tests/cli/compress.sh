@@ -7,24 +7,14 @@ sample=$(dirname "$0")/../../datasets/sample.h5
 [ -e "$sample" ] || skip "needs datasets/sample.h5"
 mkdir "$tmp/dir"
 
-refused() { # EXIT TEXT ARGS...
-    status=$1
-    text=$2
-    shift 2
-    run compress "$@"
-    exits "$status"
-    says "$text"
-    check "nothing on stdout" test ! -s "$out"
-}
-
-refused 2 "no method given" "$sample"
-refused 2 "did you mean 'topk'" --method tokp "$sample"
-refused 2 "of one method" --method topk --method fft -o "$tmp/dir/m.h5" "$sample"
-refused 2 "did you mean 'rel_l2'" --method topk --sort rel_l3 "$sample"
-refused 2 "same file" --method topk -o "$tmp/dir/m.h5" --results "$tmp/dir/m.h5" "$sample"
-refused 2 "m.json" --method topk -o "$tmp/dir/m.json" "$sample"
-refused 2 "no input file" --method topk
-refused 2 "per" --method topk --per layer "$sample"
+refused 2 "no method given" compress "$sample"
+refused 2 "did you mean 'topk'" compress --method tokp "$sample"
+refused 2 "of one method" compress --method topk --method fft -o "$tmp/dir/m.h5" "$sample"
+refused 2 "did you mean 'rel_l2'" compress --method topk --sort rel_l3 "$sample"
+refused 2 "same file" compress --method topk -o "$tmp/dir/m.h5" --results "$tmp/dir/m.h5" "$sample"
+refused 2 "m.json" compress --method topk -o "$tmp/dir/m.json" "$sample"
+refused 2 "no input file" compress --method topk
+refused 2 "per" compress --method topk --per layer "$sample"
 only
 
 # --- the table
@@ -146,7 +136,7 @@ answers "answer: after 20 steps of 2 workers, up to an aggregate error of 0.7 to
 answers "topk:theta=0.99 has an aggregate error above 0.7"
 
 # --- histogram and spectrum rows, of the input and of what was decoded
-refused 2 "--results FILE" --method topk --histogram "$sample"
+refused 2 "--results FILE" compress --method topk --histogram "$sample"
 cat >"$tmp/shapes.py" <<'PY'
 import collections, json, math, sys
 

@@ -5,6 +5,7 @@
 #   says TEXT              checks that its stderr is one line that contains TEXT
 #   quiet                  checks that its stderr is empty
 #   prints TEXT            checks that its stdout contains TEXT
+#   refused EXIT TEXT ARGS...  runs gcbench; checks its exit status, its one line on stderr, and that it prints nothing
 #   check NAME COMMAND...  checks that the command succeeds
 #   counts_instructions    succeeds if valgrind is installed and the build has no sanitizers
 #   finish                 prints the count of checks, and exits
@@ -73,6 +74,16 @@ check() {
     shift
     "$@" >/dev/null 2>"$tmp/.check"
     verdict $? "$name" "$tmp/.check"
+}
+
+refused() {
+    status=$1
+    text=$2
+    shift 2
+    run "$@"
+    exits "$status"
+    says "$text"
+    check "nothing on stdout" test ! -s "$out"
 }
 
 # $tmp/dir holds only the files named: no half-written file is left.

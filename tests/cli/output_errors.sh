@@ -10,34 +10,29 @@ quiet
 only in.h5
 cp in.h5 "$tmp/in.copy"
 
-refused() { # EXIT TEXT ARGS...
-    status=$1
-    text=$2
-    shift 2
-    run "$@"
-    exits "$status"
-    says "$text"
+stopped() { # EXIT TEXT ARGS...
+    refused "$@"
     only in.h5
     check "in.h5 is as it was" cmp -s in.h5 "$tmp/in.copy"
 }
 
-refused 2 "in.h5" generate --elements 5 -o in.h5
-refused 2 "/dev/null" generate --force -o /dev/null
-refused 2 "/dev/full" generate -o /dev/full
-refused 1 "no/such/folder.h5: its folder does not exist" generate -o no/such/folder.h5
-refused 2 "$tmp" generate -o "$tmp"
-refused 2 "in.h5" decompress -o in.h5 in.h5
-refused 2 "in.h5" decompress --force -o in.h5 in.h5
-refused 2 "in.h5" decompress --force -o ./in.h5 in.h5
-refused 2 "in.h5" inspect --results in.h5 in.h5
-refused 2 "in.h5" inspect --force --results in.h5 in.h5
-refused 2 "/dev/full" inspect --force --results /dev/full in.h5
-refused 1 "no/such" inspect --results no/such/rows.json in.h5
+stopped 2 "in.h5" generate --elements 5 -o in.h5
+stopped 2 "/dev/null" generate --force -o /dev/null
+stopped 2 "/dev/full" generate -o /dev/full
+stopped 1 "no/such/folder.h5: its folder does not exist" generate -o no/such/folder.h5
+stopped 2 "$tmp" generate -o "$tmp"
+stopped 2 "in.h5" decompress -o in.h5 in.h5
+stopped 2 "in.h5" decompress --force -o in.h5 in.h5
+stopped 2 "in.h5" decompress --force -o ./in.h5 in.h5
+stopped 2 "in.h5" inspect --results in.h5 in.h5
+stopped 2 "in.h5" inspect --force --results in.h5 in.h5
+stopped 2 "/dev/full" inspect --force --results /dev/full in.h5
+stopped 1 "no/such" inspect --results no/such/rows.json in.h5
 
-refused 2 "same file" compress --method topk -o out.h5 --results out.h5 in.h5
-refused 2 "same file" compress --method topk --force -o out.h5 --results ./out.h5 in.h5
-refused 2 "same file" compress --method topk --force -o out.h5 --results "$tmp/dir/out.h5" in.h5
-refused 2 "writes HDF5" compress --method topk -o out.CSV in.h5
+stopped 2 "same file" compress --method topk -o out.h5 --results out.h5 in.h5
+stopped 2 "same file" compress --method topk --force -o out.h5 --results ./out.h5 in.h5
+stopped 2 "same file" compress --method topk --force -o out.h5 --results "$tmp/dir/out.h5" in.h5
+stopped 2 "writes HDF5" compress --method topk -o out.CSV in.h5
 
 ln -s in.h5 link.h5
 run inspect --force --results link.h5 in.h5

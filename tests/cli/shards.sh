@@ -183,15 +183,6 @@ if command -v mpirun >/dev/null && mpirun --version | grep -q 'Open MPI'; then
 fi
 
 # --- shards of wrong options
-refused() { # EXIT TEXT ARGS...
-    status=$1
-    text=$2
-    shift 2
-    run "$@"
-    exits "$status"
-    says "$text"
-    check "nothing on stdout" test ! -s "$out"
-}
 refused 2 "such as 0/8" compress --method topk --shard 3 plain.h5
 refused 2 "such as 0/8" compress --method topk --shard /4 plain.h5
 refused 2 "such as 0/8" compress --method topk --shard 1/0 plain.h5

@@ -115,15 +115,6 @@ exits 2
 says "shard 0/3 is there twice"
 
 # --- shards that do not fit together
-refused() { # EXIT TEXT ARGS...
-    status=$1
-    text=$2
-    shift 2
-    run "$@"
-    exits "$status"
-    says "$text"
-    check "nothing on stdout" test ! -s "$out"
-}
 part() { # OUTPUT SHARD ARGS...: a shard of two
     name=$1
     at=$2

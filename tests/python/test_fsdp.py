@@ -1,8 +1,5 @@
 """gcbench.fsdp: FSDP2 with two ranks on this machine (this file is also the program of a rank)."""
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +16,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
-WORLD = 2
+from gloo_ranks import WORLD, be_rank, run_ranks
 
 
 class Net(nn.Module):
@@ -167,18 +164,8 @@ def refusals(folder):
 
 
 def test_two_ranks(tmp_path):
-    ranks = [subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True) for rank in range(WORLD)]
-    said = [rank.communicate(timeout=200)[0] for rank in ranks]
-    for rank, text in zip(ranks, said):
-        assert rank.returncode == 0, text
-        assert text.count("ok: ") == 10, text
+    run_ranks(__file__, tmp_path, 10)
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}/meeting", rank=int(sys.argv[1]), world_size=WORLD)
-    for scenario in (as_fsdp, methods, resume, nan, documented, refusals):
-        scenario(Path(sys.argv[2]))
-    dist.destroy_process_group()
+    be_rank(as_fsdp, methods, resume, nan, documented, refusals)

@@ -1,8 +1,4 @@
 """gcbench.outer: local SGD with two ranks on this machine (this file is also the program of a rank)."""
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +14,8 @@ from torch import nn
 import gcbench.outer
 from gcbench.dump import GradientDumper
 from gcbench._transport import Transport
+from gloo_ranks import WORLD, be_rank, run_ranks
 
-WORLD = 2
 PLAIN = {"optimizer": lambda anchor: torch.optim.SGD(anchor, 1.0)}
 
 
@@ -138,17 +134,8 @@ def lengths(folder):
 
 
 def test_two_ranks(tmp_path):
-    ranks = [subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True) for rank in range(WORLD)]
-    said = [rank.communicate(timeout=200)[0] for rank in ranks]
-    for rank, text in zip(ranks, said):
-        assert rank.returncode == 0, text
-        assert text.count("ok: ") == 8, text
+    run_ranks(__file__, tmp_path, 8)
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}/meeting", rank=int(sys.argv[1]), world_size=WORLD)
-    for scenario in (as_ddp, methods, dump, refusals, lengths):
-        scenario(Path(sys.argv[2]))
+    be_rank(as_ddp, methods, dump, refusals, lengths)
