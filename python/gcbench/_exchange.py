@@ -52,8 +52,8 @@ class Exchange(Remembering):
 
     def sum_into(self, out: Any) -> bool:
         """Names the array that finish() will write, before anything is received: messages are then added there when they
-        arrive. It may be that of begin(), and may be set to zero at once. False if the collective needs the tensor until the end (all but "allgather");
-        then the two must not share memory."""
+        arrive. It may be that of begin(), and may be set to zero at once. False if the collective needs the tensor until
+        the end (all but "allgather"); then the two must not share memory."""
         same = self._x and out is self._x[0] and not self._x[1].readonly
         view = self._x[1] if same else tensor(out, self.n, writable=True)
         taken = bool(self._call(lib.gcb_exchange_sum_into, view.address))

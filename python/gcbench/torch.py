@@ -439,7 +439,8 @@ class Compression:
             self.start = max(self.start, self.step + 1 + min(self.start, 2))
 
     def _check_states(self, states: Sequence[Dict[str, Any]]) -> None:
-        if not states or not all(isinstance(s, dict) and {"worker", "workers", "parameters", "groups"} <= s.keys() for s in states):
+        keys = {"worker", "workers", "parameters", "groups"}
+        if not states or not all(isinstance(s, dict) and keys <= s.keys() for s in states):
             raise ValueError("not a state of gcbench: give what state_dict() of a Compression returned, or a list of them")
         for name, arrays in ((name, arrays) for s in states for name, arrays in s["parameters"].items()):
             if name not in self._parameters:

@@ -37,8 +37,8 @@ struct gcb_merge_case {
     const char *file; /* name of the input */
     struct gcb_rows_setting setting;
     const struct gcb_method *methods;
-    struct gcb_run_result
-        result; /* of `verify`: skipped messages, and which methods the device lacks */
+    /* of `verify`: only the skipped messages, and which methods the device lacks */
+    struct gcb_run_result result;
     uint64_t all_messages;
 };
 
