@@ -439,14 +439,14 @@ static int by_place(const void *a, const void *b)
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Finds an earlier row of the same message, method and promise. */
-static const struct gcb_merge_item *find_twin(const struct gcb_merge *m,
-                                              const struct gcb_merge_item *x)
+/* Rows with the same promise become neighbours. A text is stored once, so its address tells promises apart. */
+static int by_promise(const void *a, const void *b)
 {
-    for (const struct gcb_merge_item *i = x; i > m->items && compare_places(i - 1, x) == 0; i--)
-        if (i[-1].promise == x->promise)
-            return i - 1;
-    return NULL;
+    const struct gcb_merge_item *x = a, *y = b;
+    const int order = compare_places(x, y);
+    const uintptr_t p = (uintptr_t)x->promise, q = (uintptr_t)y->promise;
+
+    return order ? order : p != q ? (p > q) - (p < q) : by_place(a, b);
 }
 
 /* Sorts the rows, and refuses a message that is there twice or that the plan does not have. */
@@ -455,11 +455,11 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
     char here[NAME], there[NAME];
 
     if (m->item_count)
-        qsort(m->items, m->item_count, sizeof(*m->items), by_place);
+        qsort(m->items, m->item_count, sizeof(*m->items), by_promise);
     for (size_t i = 0; i < m->item_count; i++) {
-        const struct gcb_merge_item *x = &m->items[i], *twin = find_twin(m, x);
+        const struct gcb_merge_item *x = &m->items[i], *twin = x - 1;
 
-        if (twin)
+        if (i > 0 && compare_places(twin, x) == 0 && twin->promise == x->promise)
             return gcb_diag_set(diag, GCB_E_CORRUPT,
                                 "message %" PRIu64 " of %s is there twice: in %s, line %" PRIu64
                                 ", and in %s, line %" PRIu64,
@@ -470,6 +470,8 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
                                 "%s: line %" PRIu64 ": the run has no message %" PRIu64,
                                 name_of(here, m, x->file), x->line, x->message);
     }
+    if (m->item_count && gcb_merge_of_verify(m))
+        qsort(m->items, m->item_count, sizeof(*m->items), by_place);
     return 0;
 }
 
