@@ -418,7 +418,8 @@ class GradientDumper:
     def _step_attributes(self, facts: Dict[str, Any], missing: List[str]) -> Dict[str, Any]:
         if facts["lr"] is None and self._optimizer is not None:
             facts["lr"] = self._optimizer.param_groups[0]["lr"]
-        attributes = {key: float(value) for key, value in facts.items() if value is not None}
+        attributes = {key: float(value.detach() if isinstance(value, torch.Tensor) else value)
+                      for key, value in facts.items() if value is not None}
         gradients = (parameter.grad for parameter in self._all if parameter.grad is not None)
         attributes["found_inf"] = int(any(not bool(torch.isfinite(_values(gradient)).all()) for gradient in gradients))
         if self._accumulation is not None:
