@@ -29,24 +29,31 @@ from gcbench.torch import Schedule, root_of_lr, stepwise, warm_up
 DEFAULTS = {"resnet8": (0.1, 8, 600, 4000), "gpt": (6e-3, 4, 600, 400), "lstm": (2e-2, 4, 600, 400)}
 
 
+class Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Shows defaults, except None: the text of such an option says what happens without it."""
+
+    def _get_help_string(self, action: argparse.Action) -> Optional[str]:
+        return action.help if action.default is None else super()._get_help_string(action)
+
+
 def parse_args(words: Optional[List[str]] = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
-                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("network", choices=NETWORKS)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=Help)
+    parser.add_argument("network", choices=NETWORKS, help="resnet8: images, with SGD; gpt and lstm: text, with AdamW")
     parser.add_argument("spec", help="method, such as qsgd:bits=4; `gcbench methods` lists them")
-    parser.add_argument("-o", "--output", default="-", help="file for the rows; written when the run ends")
+    parser.add_argument("-o", "--output", default="-", help="file for the rows, - for standard output; written when the run ends")
     parser.add_argument("--label", help="name in tables and plots; default: the method, with the inner steps")
-    parser.add_argument("--workers", type=int, default=16)
+    parser.add_argument("--workers", type=int, default=16, help="logical workers, all in this process")
     parser.add_argument("--seed", type=int, default=1, help="of the weights, the data's order and random methods")
     parser.add_argument("--lr-factor", type=float, default=1.0, help="factor of the network's own learning rate")
     parser.add_argument("--steps", type=int, help="optimizer steps of each worker; default: the network's")
     parser.add_argument("--batch-size", type=int, help="examples per worker and step; default: the network's")
     parser.add_argument("--evaluations", type=int, default=10, help="tests, evenly spaced; the last is at the end")
-    parser.add_argument("--inner-steps", type=int, help="local SGD: exchange the changes of the weights every N steps")
-    parser.add_argument("--outer-lr", type=float, default=0.7, help="of the outer optimizer of local SGD")
-    parser.add_argument("--outer-momentum", type=float, default=0.9)
-    parser.add_argument("--momentum", type=float, default=0.9, help="of SGD (resnet8)")
-    parser.add_argument("--weight-decay", type=float, default=5e-4)
+    parser.add_argument("--inner-steps", type=int, help="local SGD: exchange the changes of the weights every N steps; "
+                        "default: gradients in every step")
+    parser.add_argument("--outer-lr", type=float, default=0.7, help="learning rate of local SGD's outer optimizer")
+    parser.add_argument("--outer-momentum", type=float, default=0.9, help="its Nesterov momentum")
+    parser.add_argument("--momentum", type=float, default=0.9, help="of SGD (resnet8); memory=dgc has its own instead")
+    parser.add_argument("--weight-decay", type=float, default=5e-4, help="of SGD or AdamW")
     parser.add_argument("--theta-schedule", choices=["constant", "sqrt-lr", "drop", "warm-up"], default="constant",
                         help="sqrt-lr: theta is proportional to the root of the learning rate; drop: 0 in the second half; "
                         "warm-up: DGC's, in the first tenth")

@@ -31,6 +31,7 @@ _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.argtypes, _pointer.restype = [ctypes.py_object, c_char_p], POINTER(_Tensor)
 _CONTIGUOUS, _WRITABLE = 0x3C, 1  # PyBUF_C_CONTIGUOUS | PyBUF_FORMAT, PyBUF_WRITABLE
 _FORMATS = {"f": "f32", "e": "f16", "d": "f64", "H": "u16", "h": "i16", "B": "u8", "b": "i8", "c": "u8"}
+_NAMES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _CODES = {0: "i", 1: "u", 2: "f", 4: "bf"}
 _HOST = (1, 3, 13)  # kDLCPU, kDLCUDAHost, kDLCUDAManaged
 
@@ -45,7 +46,11 @@ class View:
             self._take_tensor(x)
             return
         held = _Buffer()
-        _get(x, byref(held), _CONTIGUOUS | writable * _WRITABLE)
+        try:
+            _get(x, byref(held), _CONTIGUOUS | writable * _WRITABLE)
+        except TypeError:
+            raise TypeError(f"a {type(x).__name__} is not an array: give a NumPy array, a CPU tensor, bytes, or another object "
+                            "with the buffer protocol") from None
         self._held = held
         text = (held.format or b"B").decode().lstrip("@=<")
         self.address, self.bytes, self.type = held.buf or 0, held.len, _FORMATS.get(text, text)
@@ -94,7 +99,7 @@ def tensor(x: Any, count: int, type_: str = "f32", writable: bool = False) -> Vi
     view = x if isinstance(x, View) else View(x, writable)
     good = (type_, "u16") if type_ == "bf16" else (type_,)  # the buffer protocol has no bfloat16
     if view.type not in good:
-        raise TypeError(f"the elements are {view.type}, not {type_}")
+        raise TypeError(f"the elements are {view.type}, not {type_}: convert the tensor to {_NAMES[type_]}")
     size = 2 if type_ in ("f16", "bf16") else 4
     if view.bytes != size * count:
         raise ValueError(f"the tensor has {view.bytes // size} elements, not {count}")

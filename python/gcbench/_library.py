@@ -118,8 +118,8 @@ def load(path: Optional[str] = None) -> ctypes.CDLL:
             function = getattr(opened, name)
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError) as error:
-        raise ImportError(f"cannot use the library {path}: {error}; install the wheel, build it (ninja -C build), or "
-                          "set GCBENCH_LIBRARY to its path") from None
+        raise ImportError(f"cannot use the library {path}: {error}; build it with ./dev build, or set GCBENCH_LIBRARY to its "
+                          "path; without PYTHONPATH, install the wheel: pip install ./python") from None
     return opened
 
 

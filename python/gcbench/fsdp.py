@@ -103,9 +103,8 @@ class ReduceScatter:
         if dtype not in _INPUTS or device.type != "cpu":
             raise TypeError(f"the gradients are {dtype} on {device}: only float32, float16 and bfloat16 on the CPU are supported")
         if self._layout and self.remembers:
-            raise ValueError(f"a shard had {self._layout[0]} elements of {self._layout[1]}, and now has {n} of {dtype}: the "
-                             f"memory of {self.spec} belongs to the former; the parameters with requires_grad must stay the "
-                             "same")
+            raise ValueError(f"a shard had {self._layout[0]} elements of {self._layout[1]}, and now has {n} of {dtype}, but the "
+                             f"memory of {self.spec} fits only the former: do not change requires_grad of parameters")
         self._encoders = [Encoder(self.spec, n, path=f"{self._path}/{rank}", input=_INPUTS[dtype], nonfinite="raw",
                                   workers=world, **self._options) for rank in range(world)]
         self._sum, self._layout = Sum(self.spec, n, threads=self._options["threads"]), layout

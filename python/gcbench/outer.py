@@ -138,7 +138,7 @@ class Outer:
         if not isinstance(state, dict) or not {"calls", "exchanges", "anchor", "optimizer", "messages"} <= state.keys():
             raise ValueError("not a state of gcbench.outer: give what state_dict() of an Outer returned")
         if [a.shape for a in state["anchor"]] != [a.shape for a in self._anchor] or len(state["messages"]) != len(self._messages):
-            raise ValueError("the state is of another model, or of another per=")
+            raise ValueError("the state is of another model, or of another per: open Outer as when the state was saved")
         for message, before in zip(self._messages, state["messages"]):
             message.restore(before)
         self._optimizer.load_state_dict(state["optimizer"])

@@ -99,9 +99,9 @@ class Compression:
                    function of name and parameter that returns a method or None
     per            "bucket": a message for each of DDP's buckets; "tensor": for each parameter. Default: "bucket", but
                    "tensor" for powersgd, which needs matrices
-    schedule       parameters of `spec` that change: {"theta": stepwise({0: 0.75, 500: 0.99})}. Step 0 is the first; all
+    schedule       parameters of `spec` that change: {"theta": stepwise({0: 0.75, 500: 0.99})}. The first step is step 0; all
                    workers must get the same values
-    start          steps that are exchanged without compression before the others; DDP makes its buckets anew in the second
+    start          number of steps at the beginning that are not compressed. DDP changes its buckets in the second step
     scaler         a GradScaler: residuals follow its scale
     overlap        exchange in a thread while the backward pass goes on
     threads, seed  as in gcbench.Encoder
@@ -299,7 +299,8 @@ class Compression:
         here = {piece.name for one in self._waiting for piece in one.pieces}
         known = {name for group in self._order for name in group}
         if not known.issuperset(here):
-            raise RuntimeError(f"no message has the parameter {min(here - known)}: it had no gradient before")
+            raise RuntimeError(f"no message has the parameter {min(here - known)}, which had no gradient before: after a change "
+                               "of requires_grad, make the DDP module and the Compression anew")
         inside = [group for one in self._waiting for group in self._order
                   if {piece.name for piece in one.pieces}.issuperset(group)]
         for group in self._order:
@@ -429,7 +430,8 @@ class Compression:
         for group in own["groups"]:
             for name in group["names"]:
                 if self._spec_of(name) != group["spec"]:
-                    raise ValueError(f"the state of {name} is of {group['spec']}, not {self._spec_of(name)}")
+                    raise ValueError(f"the state of {name} is of {group['spec']}, not {self._spec_of(name)}: go on with "
+                                     "the method of the state")
         self.step, self._scale = own["step"], own["scale"]
         self._transport.totals = dict(own["totals"])
         self._watch.coding_seconds = self._transport.totals.pop("coding_seconds")
@@ -444,11 +446,12 @@ class Compression:
             raise ValueError("not a state of gcbench: give what state_dict() of a Compression returned, or a list of them")
         for name, arrays in ((name, arrays) for s in states for name, arrays in s["parameters"].items()):
             if name not in self._parameters:
-                raise ValueError(f"the model has no parameter {name}")
+                raise ValueError(f"the state is of another model: it has the parameter {name}, and this model does not")
             count = self._parameters[name].numel()
             for key, array in arrays.items():
                 if array.numel() != count:
-                    raise ValueError(f"the {key} of {name} has {array.numel()} elements, and the parameter has {count}")
+                    raise ValueError(f"the state is of another model: the {key} of {name} has {array.numel()} elements, and the "
+                                     f"parameter has {count}")
 
     def _restore(self, group: _Group) -> None:
         """Moves what load_state_dict() got into a new group."""

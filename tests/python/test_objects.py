@@ -225,10 +225,10 @@ def test_arrays_that_do_not_fit_are_refused():
         refused(BufferError, "not writable", lambda: write(bytes(4 * N)))
         refused((BufferError, ValueError), "contiguous", lambda: write(np.zeros((N, 2), np.float32)[:, 0]))
         for other in (np.int32, np.float64, ">f4"):
-            refused(TypeError, "not f32", lambda: write(np.zeros(N, other)))
+            refused(TypeError, "not f32: convert the tensor to float32", lambda: write(np.zeros(N, other)))
         refused(ValueError, "elements, not 5000", lambda: write(np.zeros(N + 1, np.float32)))
     refused((BufferError, ValueError), "contiguous", lambda: exchange.begin(0, gradient(n=2 * N)[::2]))
-    refused(TypeError, "bytes-like", lambda: decoder.decode("a string"))
+    refused(TypeError, "a str is not an array", lambda: decoder.decode("a string"))
     both = np.frombuffer(bytearray(message) + bytes(4 * N), np.uint8)
     refused(ValueError, "share memory", lambda: decoder.decode(both[:len(message)], both[:4 * N].view(np.float32)))
     refused(ValueError, "share memory", lambda: gcbench.Encoder("topk", N).encode_into(x, x))
