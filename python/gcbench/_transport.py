@@ -15,6 +15,10 @@ from ._library import GATHER, SCATTER, Round, lib
 from ._objects import Remembering
 
 
+class Disagreement(ValueError):
+    """The ranks have different settings. All ranks find it, each for itself."""
+
+
 def floats(x: torch.Tensor) -> View:
     """A view of float32 values that lie one after the other on the CPU. View(x) gives the same by DLPack, but takes 70 us
     in a training, where other work has emptied the caches."""
@@ -119,7 +123,8 @@ class Transport:
             self.totals[name] += more
 
     def check_same(self, mine: Dict[str, Any], failed: Optional[Exception] = None) -> None:
-        """Fails on all ranks if the ranks give different values, or if one has failed; on that one with its own error."""
+        """Raises Disagreement on all ranks if they give different values. If one has failed, raises its own error there,
+        and a RuntimeError on the others."""
         if failed is not None:
             mine = {"failure": f"{type(failed).__name__}: {failed}"}
         ranks: List[Dict[str, Any]] = [{}] * self.world
@@ -132,7 +137,7 @@ class Transport:
         for rank, theirs in enumerate(ranks):
             for key, value in ranks[0].items():
                 if theirs.get(key) != value:
-                    raise ValueError(f"all ranks need the same settings: the {key} is {value!r} on rank 0, and "
+                    raise Disagreement(f"all ranks need the same settings and states: the {key} is {value!r} on rank 0, and "
                                      f"{theirs.get(key)!r} on rank {rank}")
 
     def all_gather(self, mine: torch.Tensor) -> torch.Tensor:

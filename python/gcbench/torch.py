@@ -22,7 +22,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from ._exchange import Exchange
-from ._transport import Stopwatch, Transport, floats
+from ._transport import Disagreement, Stopwatch, Transport, floats, saved
 
 __all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
 
@@ -58,10 +58,6 @@ def root_of_lr(optimizer: torch.optim.Optimizer, theta: float) -> Schedule:
     first = float(optimizer.param_groups[0].get("initial_lr", optimizer.param_groups[0]["lr"]))
     return _named("sqrt-lr", lambda step: min(0.9999, round(theta * math.sqrt(
         float(optimizer.param_groups[0]["lr"]) / first), 3)))
-
-
-class _Disagreement(ValueError):
-    """All ranks find it, each for itself."""
 
 
 class _Piece(NamedTuple):
@@ -219,14 +215,6 @@ class Compression:
                 raise TypeError(f"the schedule of {key} gives {value!r} in step {self.step}, which is not a number")
         return values
 
-    def _compare_first(self, job: _Job) -> None:
-        """The same if only some workers were given a checkpoint, or those of different steps."""
-        steps = self._transport.all_gather(torch.tensor([job.step])).flatten().tolist()
-        for rank, step in enumerate(steps):
-            if step != steps[0]:
-                raise _Disagreement(f"all ranks need states of the same step: the next step is {steps[0]} on rank 0, and "
-                                    f"{step} on rank {rank}")
-
     def _compare_values(self, job: _Job) -> None:
         """Workers with other parameters would wait for each other, or read each other's bytes."""
         if not self._schedule and self._scaler is None:
@@ -235,8 +223,8 @@ class Compression:
         for rank, theirs in enumerate(rows):
             for key, first, value in zip(job.values, rows[0], theirs):
                 if value != first:
-                    raise _Disagreement(f"all ranks need the same schedule: in step {job.step} the {key} is {first:g} on "
-                                        f"rank 0, and {value:g} on rank {rank}")
+                    raise Disagreement(f"all ranks need the same schedule: in step {job.step} the {key} is {first:g} on "
+                                       f"rank 0, and {value:g} on rank {rank}")
 
     def _do(self, job: _Job) -> None:
         try:
@@ -257,8 +245,8 @@ class Compression:
     def _exchange_bucket(self, job: _Job) -> None:
         if not self._now or self._now["step"] != job.step:
             self._waiting = []
-            if not self._now:
-                self._compare_first(job)
+            if not self._now:  # only some workers may have been given a checkpoint, or those of different steps
+                self._transport.check_same({"next step": job.step})
             self._now = self._watch.phases = dict(step=job.step, bytes=0, dense_bytes=0, encode_seconds=0.0,
                                                   exchange_seconds=0.0, sum_seconds=0.0, copy_seconds=0.0)
             self._compare_values(job)
@@ -344,9 +332,9 @@ class Compression:
 
     def _rescale(self, factor: float) -> None:
         for group in map(self._group, self._order):  # after load_state_dict() they are not open yet
-            state = group.exchange.save()
+            state = saved(group.exchange)
             for key in ("residual", "momentum"):
-                torch.frombuffer(state[key], dtype=torch.float32).mul_(factor)
+                state[key].mul_(factor)
             group.exchange.restore(state)
 
     # Failures
@@ -364,7 +352,7 @@ class Compression:
                 text = f"rank {transport.rank} lost another worker, which has ended or does not answer: {error}"
         else:
             text = f"rank {transport.rank} failed: {type(error).__name__}: {error}"
-            if isinstance(error, _Disagreement):
+            if isinstance(error, Disagreement):
                 text = str(error)
             try:
                 store.set(self._note, text)
@@ -387,22 +375,17 @@ class Compression:
         groups = []
         for names in self._order:
             group = self._group(names)
-            state = group.exchange.save()
-            sizes = [self._parameters[name].numel() for name in names]
+            state, sizes = saved(group.exchange), [self._parameters[name].numel() for name in names]
             for key in ("residual", "momentum"):
-                whole = torch.frombuffer(state[key], dtype=torch.float32)
-                for name, part in zip(names, whole.split(sizes)):
+                for name, part in zip(names, state.pop(key).split(sizes)):
                     parameters.setdefault(name, {})[key] = part.clone()
-            kept = torch.empty(0, dtype=torch.uint8)  # a tensor, because torch.load takes no bytes
-            if state["kept"]:
-                kept = torch.frombuffer(bytearray(state["kept"]), dtype=torch.uint8)
-            groups.append({"names": list(names), "spec": group.spec, "counters": state["counters"], "kept": kept})
+            groups.append({"names": list(names), "spec": group.spec, "set": dict(group.set), **state})
         return {"step": self.step, "scale": self._scale, "worker": self._transport.rank, "workers": self._transport.world,
                 "totals": self._totals(), "parameters": parameters, "groups": groups}
 
     def load_state_dict(self, state: Union[Dict[str, Any], Sequence[Dict[str, Any]]]) -> None:
-        """Puts back what state_dict() gave, before the first backward pass: this worker's own, and the training goes on
-        as if it had not been interrupted. With another number of workers, give the states of all former workers in the
+        """Puts back what state_dict() gave, between two steps and on all workers: this worker's own, and the training
+        goes on as if it had not been interrupted. With another number of workers, give the states of all former workers in the
         order of their ranks: worker w of W then gets the sum of the residuals of the former workers w, w + W, ..., scaled
         so that the mean over the workers stays; what the method keeps besides begins anew.
 
@@ -437,13 +420,17 @@ class Compression:
         self._watch.coding_seconds = self._transport.totals.pop("coding_seconds")
         self._order = [tuple(group["names"]) for group in own["groups"]]
         self._groups, self._saved = {}, {"parameters": parameters, "groups": kept} if self._order else {}
+        self._now = {}  # the workers compare their steps again
         if not self._order:
             self.start = max(self.start, self.step + 1 + min(self.start, 2))
 
     def _check_states(self, states: Sequence[Dict[str, Any]]) -> None:
-        keys = {"worker", "workers", "parameters", "groups"}
+        keys = {"step", "scale", "worker", "workers", "totals", "parameters", "groups"}
         if not states or not all(isinstance(s, dict) and keys <= s.keys() for s in states):
             raise ValueError("not a state of gcbench: give what state_dict() of a Compression returned, or a list of them")
+        steps = sorted({s["step"] for s in states})
+        if len(steps) > 1:
+            raise ValueError(f"the states are of steps {steps[0]} to {steps[-1]}: give states of one step")
         for name, arrays in ((name, arrays) for s in states for name, arrays in s["parameters"].items()):
             if name not in self._parameters:
                 raise ValueError(f"the state is of another model: it has the parameter {name}, and this model does not")
@@ -457,9 +444,12 @@ class Compression:
         """Moves what load_state_dict() got into a new group."""
         if not self._saved:
             return
-        saved = [self._saved["parameters"].pop(name) for name in group.names]
-        state = {key: torch.cat([arrays[key].flatten() for arrays in saved]) for key in ("residual", "momentum")}
+        parameters = [self._saved["parameters"].pop(name) for name in group.names]
+        state = {key: torch.cat([arrays[key].flatten() for arrays in parameters]) for key in ("residual", "momentum")}
         rest = self._saved["groups"].pop(group.names, {})
+        group.set = dict(rest.get("set", {}))
+        for key, value in group.set.items():  # before restore(): a method may drop what it keeps if a parameter changes
+            group.exchange.set(key, value)
         group.exchange.restore({**state, "counters": rest.get("counters", [0] * 8), "kept": rest.get("kept", b"")})
 
     def _totals(self) -> Dict[str, float]:
