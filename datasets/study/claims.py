@@ -41,7 +41,7 @@ def falling_theta(results: Results) -> str:
                 said.append(f"{network}: {is_level(lost)}")
     text = table(["network", "method", "final, %", "against fp32, points [95 %]", "like fp32?", "bytes / fp32's"], lines)
     return text + "\nDoes the FFT of the whole network with a falling theta (0.9 times the root of the learning rate's share) " \
-        f"train like fp32? {'**' + '; '.join(said) + '.**' if said else 'Not run yet.'}\n"
+        f"train like fp32?\n{'**' + '; '.join(said) + '.**' if said else 'Not run yet.'}\n"
 
 
 def wall_time(results: Results) -> str:
