@@ -33,6 +33,16 @@ def saved(message: Remembering) -> Dict[str, Any]:
             "counters": state["counters"], "kept": kept}
 
 
+def check_training(state: Any, mine: Dict[str, Any]) -> None:
+    """Raises ValueError if a state is not of the training that `mine` describes. state_dict() has the same keys."""
+    if not isinstance(state, dict) or not mine.keys() <= state.keys():
+        raise ValueError("not a state of this class: give what its state_dict() returned")
+    for key, value in mine.items():
+        if state[key] != value:
+            raise ValueError(f"the state is of another training: its {key} is {state[key]!r}, not {value!r}; give each rank what "
+                             "it saved itself, for the same method and model")
+
+
 class Stopwatch:
     """Seconds of the phases of a step, and the processor time of this thread for coding since the beginning."""
 

@@ -13,7 +13,7 @@ import torch.distributed as dist
 
 from ._objects import Encoder, Sum
 from ._tables import methods
-from ._transport import Transport, saved
+from ._transport import Transport, check_training, saved
 
 try:
     from torch.distributed.fsdp import FSDPModule
@@ -167,16 +167,14 @@ class Compression:
 
     def state_dict(self) -> Dict[str, Any]:
         """What this rank keeps: save it on every rank, between two steps, beside FSDP's own checkpoint."""
-        return {"spec": self.spec, "rank": dist.get_rank(), "world": dist.get_world_size(),
-                "modules": {name: part.state_dict() for name, part in self._parts.items()}}
+        return {**self._mine(), "parts": [part.state_dict() for part in self._parts.values()]}
+
+    def _mine(self) -> Dict[str, Any]:
+        return {"spec": self.spec, "rank": dist.get_rank(), "world": dist.get_world_size(), "modules": list(self._parts)}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Puts back what state_dict() gave on this rank of as many, for the same method and model."""
-        mine = {"spec": self.spec, "rank": dist.get_rank(), "world": dist.get_world_size(), "modules": list(self._parts)}
-        for key, value in mine.items():
-            theirs = list(state[key]) if key == "modules" else state[key]
-            if theirs != value:
-                raise ValueError(f"the state is of another training: its {key} is {theirs!r}, not {value!r}; a memory belongs "
-                                 "to one rank's view of the shards")
-        for name, part in self._parts.items():
-            part.load_state_dict(state["modules"][name])
+        """Puts back what state_dict() gave on this rank of as many, for the same method and model: a memory belongs to one
+        rank's view of the shards. Raises ValueError for another state."""
+        check_training(state, self._mine())
+        for part, before in zip(self._parts.values(), state["parts"]):
+            part.load_state_dict(before)

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from ._exchange import Exchange
-from ._transport import Stopwatch, Transport, saved
+from ._transport import Stopwatch, Transport, check_training, saved
 
 __all__ = ["Outer", "nesterov"]
 
@@ -62,14 +62,16 @@ class Outer:
         self._compared = False  # whether the workers have compared their steps since the beginning or a restart
         self._dumper, self._weights = dumper, [p for _, p in named]
         self._transport = Transport(process_group or dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout)))
-        self._transport.check_same({"method": spec, "inner_steps": inner_steps, "per": per, "seed": seed,
-                                    "parameters": [(name, tuple(p.shape)) for name, p in named]})
+        alone = per == "tensor" or (per is None and spec.startswith("powersgd"))
+        self._mine = {"method": spec, "per": "tensor" if alone else "model",
+                      "parameters": [(name, tuple(p.shape)) for name, p in named]}
+        self._transport.check_same({**self._mine, "inner_steps": inner_steps, "seed": seed})
+        self._mine.update({"rank": self._transport.rank, "world": self._transport.world})
         for p in self._weights:
             dist.broadcast(p.detach(), dist.get_global_rank(self._transport.group, 0), group=self._transport.group)
         self._anchor = [p.detach().clone().requires_grad_() for p in self._weights]
         self._optimizer = optimizer(self._anchor)
         self._sizes = [p.numel() for p in self._weights]
-        alone = per == "tensor" or (per is None and spec.startswith("powersgd"))
         shapes = [tuple(p.shape) or (1,) for p in self._weights] if alone else [(sum(self._sizes),)]
         paths = [name for name, _ in named] if alone else ["model"]
         self._messages = [Exchange(spec, torch.Size(shape).numel(), worker=self._transport.rank,
@@ -78,12 +80,12 @@ class Outer:
 
     @property
     def wire_bytes(self) -> float:
-        """Bytes of this worker's messages so far."""
+        """Bytes of a worker's messages so far: the mean over the workers."""
         return self._transport.totals["wire_bytes"]
 
     @property
     def link_bytes(self) -> float:
-        """Bytes that this worker has put on its link so far."""
+        """Bytes that a worker has put on its link so far: the mean."""
         return self._transport.totals["link_bytes"]
 
     def step(self) -> bool:
@@ -130,15 +132,13 @@ class Outer:
     def state_dict(self) -> Dict[str, Any]:
         """What this worker keeps: save it on every worker, between two calls of step(), beside the model's weights and the
         inner optimizer."""
-        return {"calls": self.calls, "exchanges": self.exchanges, "anchor": [a.detach().clone() for a in self._anchor],
+        return {**self._mine, "calls": self.calls, "exchanges": self.exchanges, "anchor": [a.detach().clone() for a in self._anchor],
                 "optimizer": self._optimizer.state_dict(), "messages": [saved(message) for message in self._messages]}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Puts back what this worker's state_dict() gave; the model needs its own weights too."""
-        if not isinstance(state, dict) or not {"calls", "exchanges", "anchor", "optimizer", "messages"} <= state.keys():
-            raise ValueError("not a state of gcbench.outer: give what state_dict() of an Outer returned")
-        if [a.shape for a in state["anchor"]] != [a.shape for a in self._anchor] or len(state["messages"]) != len(self._messages):
-            raise ValueError("the state is of another model, or of another per: open Outer as when the state was saved")
+        """Puts back what this worker's state_dict() gave, between two steps and on all workers; the model needs its own
+        weights too. Raises ValueError if the method, `per`, the model, the rank or the number of workers are others."""
+        check_training(state, self._mine)
         for message, before in zip(self._messages, state["messages"]):
             message.restore(before)
         self._optimizer.load_state_dict(state["optimizer"])

@@ -106,10 +106,11 @@ def refusals(folder):
     with pytest.raises(ValueError, match="the inner_steps is 1 on rank 0, and 2 on rank 1"):
         gcbench.outer.Outer("identity", model=model, **other)
     outer = gcbench.outer.Outer("identity", model=model, inner_steps=2)
-    with pytest.raises(ValueError, match="not a state of gcbench.outer"):
+    with pytest.raises(ValueError, match="not a state of this class"):
         outer.load_state_dict({"calls": 1})
-    with pytest.raises(ValueError, match="another model"):
-        outer.load_state_dict({**outer.state_dict(), "anchor": []})
+    for key in ("rank", "world", "method", "per", "parameters"):
+        with pytest.raises(ValueError, match=f"another training: its {key} is 'else'"):
+            outer.load_state_dict({**outer.state_dict(), key: "else"})
     outer.load_state_dict({**outer.state_dict(), "calls": 2 * dist.get_rank()})
     with pytest.raises(ValueError, match="the step is 2 on rank 0, and 4 on rank 1"):
         outer.step()

@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from training_truth import shaped
+from training_truth import join, shaped
 
 WIDTH, BATCH = 512, 64
 WARM_UP = 4  # steps: DDP makes its buckets anew, and the hook compresses from the third on
@@ -53,13 +53,9 @@ def trainings(options):
 
 
 def be_rank(options):
-    import torch
     import torch.distributed as dist
 
-    rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
-    os.environ["GLOO_SOCKET_IFNAME"] = "eth0"
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method="tcp://10.77.0.10:29400", rank=rank, world_size=2)
+    rank = join()
     todo, seconds = trainings(options), {}
     for number in range(1 + options.rounds):
         for run, step in todo.items():
@@ -91,8 +87,7 @@ def main():
     print("| link | method | no exchange | overlap off | overlap on | hidden |\n|---|---|---|---|---|---|", flush=True)
     for options.rate in rates:
         with tempfile.TemporaryDirectory() as folder:
-            shaped(options, sys.executable, __file__, "--rank", folder, "--layers", str(options.layers), "--rounds", str(options.rounds),
-                   "--steps", str(options.steps), *(word for method in options.method for word in ("--method", method)))
+            shaped(options, folder)
             took = {(method, overlap): 1e3 * s for method, overlap, s in json.loads(Path(folder, "medians").read_text())}
         none = took[None, False]
         print(f"| {options.rate} | DDP's all-reduce | {none:.1f} ms | | {took['DDP', True]:.1f} ms | |", flush=True)

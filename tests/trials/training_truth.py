@@ -105,16 +105,12 @@ def transfers(repeats=9):
 
 
 def be_rank(options):
-    import torch
     import torch.distributed as dist
     from _side_by_side import NETWORKS
 
-    rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
-    os.environ["GLOO_SOCKET_IFNAME"] = "eth0"
-    torch.set_num_threads(1)
     task = NETWORKS[options.network].task
     options.data = task.load(task.folder, "train")
-    dist.init_process_group("gloo", init_method="tcp://10.77.0.10:29400", rank=rank, world_size=2)
+    rank = join()
     train(options, rank, "fp32", f"{options.rank}/gradient")  # also warms up
     runs = [None, "link", *options.method]
     for number in range(options.rounds):
@@ -155,9 +151,22 @@ def name_of(method):
     return method.partition(":")[0]
 
 
-def shaped(options, *command):
-    done = subprocess.run([HERE.parent / "net" / "shaped.sh", "--rate", options.rate, "--seconds", "420", "2", *command],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+def join():
+    """Joins the two ranks over the shaped link, and returns the number of this one."""
+    import torch
+    import torch.distributed as dist
+
+    rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+    os.environ["GLOO_SOCKET_IFNAME"] = "eth0"
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method="tcp://10.77.0.10:29400", rank=rank, world_size=2)
+    return rank
+
+
+def shaped(options, folder, *words):
+    """Runs this program as two ranks, with the words that it was given, and these."""
+    done = subprocess.run([HERE.parent / "net" / "shaped.sh", "--rate", options.rate, "--seconds", "420", "2", sys.executable,
+                           *sys.argv, "--rank", folder, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode == 77:
         print(done.stderr.strip())
         sys.exit(77)
@@ -183,13 +192,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder, taken = Path(name), {}
 
-        def ranks(rounds):
-            shaped(options, sys.executable, __file__, "--rank", name, "--network", options.network, "--steps", str(options.steps),
-                   "--rounds", str(rounds), *(word for m in options.method for word in ("--method", m)))
-
-        ranks(0)  # only the gradients
+        shaped(options, name, "--rounds", "0")  # only the gradients
         code(options, folder / "0.json", folder / "gradient0.h5")
-        ranks(options.rounds)
+        shaped(options, name)
         code(options, folder / "1.json", folder / "gradient1.h5")
         for line in (folder / "taken").read_text().splitlines():
             method, seconds = json.loads(line)
