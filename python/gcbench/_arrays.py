@@ -64,18 +64,23 @@ class View:
         return view
 
     def _take_tensor(self, x: Any) -> None:
+        if getattr(x, "is_neg", bool)():  # DLPack cannot say so
+            raise BufferError("the tensor's values are negated when they are read: call .resolve_neg()")
         capsule = x.__dlpack__()
         t = _pointer(capsule, b"dltensor").contents
         if t.device not in _HOST:
             raise BufferError("the tensor is not in host memory: copy it with .cpu()")
         shape = t.shape[:t.ndim]
-        if t.strides:
+        if not t.data and math.prod(shape):
+            raise BufferError("the tensor has no memory")
+        if t.strides and math.prod(shape):
             step = 1
             for extent, stride in zip(reversed(shape), reversed(t.strides[:t.ndim])):
                 if extent != 1 and stride != step:
                     raise BufferError("the tensor is not contiguous: call .contiguous()")
                 step *= extent
-        self._held, self.readonly = capsule, False
+        storage = getattr(x, "untyped_storage", tuple)()  # else x.data = y would free it: of torch 2's capsule
+        self._held, self.readonly = (capsule, storage), False
         self.address = (t.data or 0) + t.offset
         self.bytes = math.prod(shape) * t.bits * t.lanes // 8
         self.type = f"{_CODES.get(t.code, 'type ')}{t.bits}"
@@ -103,6 +108,8 @@ def tensor(x: Any, count: int, type_: str = "f32", writable: bool = False) -> Vi
     size = 2 if type_ in ("f16", "bf16") else 4
     if view.bytes != size * count:
         raise ValueError(f"the tensor has {view.bytes // size} elements, not {count}")
+    if view.address % size and count:
+        raise ValueError(f"the tensor's address is not a multiple of {size}: copy it")
     return view
 
 

@@ -3,8 +3,8 @@ import ctypes
 from ctypes import byref
 from typing import Any, List, NamedTuple, Optional, Sequence
 
-from ._arrays import View, new, tensor
-from ._library import MAX_F32, SCATTER, SUM_F32, Round, check, count, lib, text
+from ._arrays import View, apart, new, tensor
+from ._library import MAX_F32, REDUCE, SCATTER, SUM_F32, Round, check, count, lib, text
 from ._objects import Remembering, options
 
 
@@ -46,19 +46,20 @@ class Exchange(Remembering):
     def begin(self, step: int, x: Any) -> None:
         """Begins a step with this worker's tensor, which must stay unchanged until finish()."""
         view = tensor(x, self.n)
-        self._x = self._into = None
-        self._call(lib.gcb_exchange_begin, count("step", step), view.address)
-        self._x = (x, view)
+        with self._lock:  # until the library has another tensor, it may read the one before
+            self._call(lib.gcb_exchange_begin, count("step", step), view.address)
+            self._x, self._into = (x, view), None
 
     def sum_into(self, out: Any) -> bool:
         """Names the array that finish() will write, before anything is received: messages are then added there when they
         arrive. It may be that of begin(), and may be set to zero at once. False if the collective needs the tensor until
         the end (all but "allgather"); then the two must not share memory."""
-        same = self._x and out is self._x[0] and not self._x[1].readonly
-        view = self._x[1] if same else tensor(out, self.n, writable=True)
-        taken = bool(self._call(lib.gcb_exchange_sum_into, view.address))
-        self._into = (out, view) if taken else None
-        return taken
+        with self._lock:
+            same = self._x and out is self._x[0] and not self._x[1].readonly
+            view = self._x[1] if same else tensor(out, self.n, writable=True)
+            taken = bool(self._call(lib.gcb_exchange_sum_into, view.address))
+            self._into = (out, view) if taken else None
+            return taken
 
     @property
     def sums_in_place(self) -> bool:
@@ -84,6 +85,8 @@ class Exchange(Remembering):
     def receive(self, worker: int, data: Any) -> None:
         """Hands over what arrived from a worker; in REDUCE the combined values, with worker 0."""
         with View(data) as d:
+            if self.round.kind == REDUCE and d.address % lib.gcb_reduction_size(self.round.reduction):
+                raise ValueError("the values are not aligned: copy them")
             self.receive_at(count("worker", worker, 32), d.address, d.bytes)
 
     def receive_at(self, worker: int, address: Optional[int], length: int) -> None:
@@ -93,16 +96,17 @@ class Exchange(Remembering):
     def finish(self, out: Optional[Any] = None) -> Any:
         """Ends the step: writes the weighted sum to `out`, else to the array of sum_into(), else to a new one, and returns
         it."""
-        if out is None and self._into:
-            out, to = self._into
-        else:
-            out = new(self.n, out)
-            to = tensor(out, self.n, writable=True)
-            if self.n and self._x and to.address == self._x[1].address and not self._into:
-                raise ValueError("the sum needs another array than the tensor of begin()")
-        self._call(lib.gcb_exchange_finish, to.address)
-        self._x = self._into = None
-        return out
+        with self._lock:
+            if out is None and self._into:
+                out, to = self._into
+            else:
+                out = new(self.n, out)
+                to = tensor(out, self.n, writable=True)
+                if self._x and not self._into:
+                    apart(self._x[1], to)
+            self._call(lib.gcb_exchange_finish, to.address)
+            self._x = self._into = None
+            return out
 
 
 def combine(reduction: int, into: Any, values: Any) -> None:
@@ -112,4 +116,6 @@ def combine(reduction: int, into: Any, values: Any) -> None:
             raise ValueError(f"there is no reduction {reduction}")
         if a.bytes != b.bytes or a.bytes % lib.gcb_reduction_size(reduction):
             raise ValueError(f"cannot combine {a.bytes} bytes with {b.bytes} bytes")
+        if (a.address | b.address) % lib.gcb_reduction_size(reduction):
+            raise ValueError("the values are not aligned: copy them")
         lib.gcb_reduction_combine(reduction, a.address, b.address, a.bytes)

@@ -90,11 +90,12 @@ class Remembering(Handle):
         """What is kept from step to step, for a checkpoint: the arrays `residual` and `momentum`, `counters`, and
         the bytes `kept`, which only the same version of the library can read."""
         residual, momentum = new(self.n), new(self.n)
-        kept = bytearray(self._ask(getattr(lib, f"gcb_{self._kind}_kept_bytes")))
-        with View(residual, True) as r, View(momentum, True) as m, View(kept, True) as k:
-            state = MemoryState(residual=r.address, momentum=m.address, kept=k.address if kept else None,
-                                kept_bytes=len(kept))
-            self._call(getattr(lib, f"gcb_{self._kind}_save"), byref(state))
+        with self._lock:  # another thread may change how much is kept
+            kept = bytearray(self._ask(getattr(lib, f"gcb_{self._kind}_kept_bytes")))
+            with View(residual, True) as r, View(momentum, True) as m, View(kept, True) as k:
+                state = MemoryState(residual=r.address, momentum=m.address, kept=k.address if kept else None,
+                                    kept_bytes=len(kept))
+                self._call(getattr(lib, f"gcb_{self._kind}_save"), byref(state))
         return {"residual": residual, "momentum": momentum, "counters": list(state.counters), "kept": bytes(kept)}
 
     def restore(self, state: Dict[str, Any]) -> None:
@@ -230,6 +231,8 @@ class Sum(Handle):
     def add(self, message: Any, weight: float = 1.0) -> None:
         """Adds `weight` times the tensor of a message. After a failure the sum is as before."""
         with View(message) as m:
+            if self._view:
+                apart(m, self._view)
             self._call(lib.gcb_sum_add, m.address, m.bytes, float(weight))
 
     def finish(self, out: Optional[Any] = None) -> Any:
@@ -239,6 +242,8 @@ class Sum(Handle):
             return self.into
         out = new(self.n, out)
         with tensor(out, self.n, writable=True) as to:
+            if self._view and to.address != self._view.address:
+                apart(self._view, to)
             self._call(lib.gcb_sum_finish, to.address)
         return out
 

@@ -236,7 +236,7 @@ def test_arrays_that_do_not_fit_are_refused():
     assert not exchange.sum_into(x)
     while exchange.next() is not None:
         exchange.receive(0, x)
-    refused(ValueError, "another array", lambda: exchange.finish(x))
+    refused(ValueError, "share memory", lambda: exchange.finish(x))
     assert np.array_equal(exchange.finish(), x)
 
 
