@@ -44,6 +44,8 @@ def read(path: Union[str, "os.PathLike[str]"], record: Optional[str] = None, fra
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise ValueError(f"{os.fspath(path)}:{number}: not a row of gcbench; write the file with --results or "
                                  "--format json") from None
+            if row.get("schema", 1) != 1:
+                raise ValueError(f"{os.fspath(path)}:{number}: its \"schema\" is not 1, the only version that this gcbench reads")
             if record in (None, kind):
                 rows.append(row)
     if frame:

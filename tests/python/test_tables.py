@@ -43,6 +43,9 @@ def test_results_are_read(tmp_path):
         (tmp_path / "bad").write_bytes(b'{"record": "x"}\n' + wrong)
         with pytest.raises(ValueError, match="bad:2: not a row"):
             gcbench.read(tmp_path / "bad")
+    (tmp_path / "newer").write_text('{"record": "result", "schema": 2}\n')
+    with pytest.raises(ValueError, match='newer:1: its "schema" is not 1'):
+        gcbench.read(tmp_path / "newer")
     pytest.importorskip("pandas")
     frame = gcbench.read(path, record="result", frame=True)
     assert len(frame) == len(cases) and (frame["ratio"] > 0).all()
