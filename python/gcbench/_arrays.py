@@ -56,13 +56,6 @@ class View:
         self.address, self.bytes, self.type = held.buf or 0, held.len, _FORMATS.get(text, text)
         self.readonly = bool(held.readonly)
 
-    @classmethod
-    def at(cls, address: int, bytes_: int, type_: str, owner: Any) -> "View":
-        """The memory at an address, which must live as long as its owner."""
-        view = cls.__new__(cls)
-        view.address, view.bytes, view.type, view.readonly, view._held = address, bytes_, type_, False, owner
-        return view
-
     def _take_tensor(self, x: Any) -> None:
         if getattr(x, "is_neg", bool)():  # DLPack cannot say so
             raise BufferError("the tensor's values are negated when they are read: call .resolve_neg()")

@@ -37,6 +37,7 @@ class Exchange(Remembering):
         super().__init__()
         self.spec, self.n, self.workers = spec, n, workers
         self.round = Round()  # what advance() filled
+        self.sums_in_place = False  # whether sum_into() of this step was True
         self._x: Any = None  # and its view, during a step
         self._into: Any = None
         self._round_at = byref(self.round)
@@ -46,9 +47,15 @@ class Exchange(Remembering):
     def begin(self, step: int, x: Any) -> None:
         """Begins a step with this worker's tensor, which must stay unchanged until finish()."""
         view = tensor(x, self.n)
-        with self._lock:  # until the library has another tensor, it may read the one before
-            self._call(lib.gcb_exchange_begin, count("step", step), view.address)
-            self._x, self._into = (x, view), None
+        with self._lock:
+            self.begin_at(count("step", step), view.address)
+            self._x = (x, view)
+
+    def begin_at(self, step: int, address: int) -> None:
+        """begin() of n floats at an address, which must stay there."""
+        self._call(lib.gcb_exchange_begin, step, address)
+        self._x = self._into = None  # only now: until the library has another tensor, it may read the one before
+        self.sums_in_place = False
 
     def sum_into(self, out: Any) -> bool:
         """Names the array that finish() will write, before anything is received: messages are then added there when they
@@ -57,14 +64,13 @@ class Exchange(Remembering):
         with self._lock:
             same = self._x and out is self._x[0] and not self._x[1].readonly
             view = self._x[1] if same else tensor(out, self.n, writable=True)
-            taken = bool(self._call(lib.gcb_exchange_sum_into, view.address))
-            self._into = (out, view) if taken else None
-            return taken
+            self.sum_into_at(view.address)
+            self._into = (out, view) if self.sums_in_place else None
+            return self.sums_in_place
 
-    @property
-    def sums_in_place(self) -> bool:
-        """Whether sum_into() of this step was True."""
-        return self._into is not None
+    def sum_into_at(self, address: int) -> None:
+        """sum_into() of n floats at an address."""
+        self.sums_in_place = bool(self._call(lib.gcb_exchange_sum_into, address))
 
     def next(self) -> Optional[Sending]:
         """What to send next; None if no round is left."""
@@ -104,9 +110,13 @@ class Exchange(Remembering):
                 to = tensor(out, self.n, writable=True)
                 if self._x and not self._into:
                     apart(self._x[1], to)
-            self._call(lib.gcb_exchange_finish, to.address)
-            self._x = self._into = None
+            self.finish_at(to.address)
             return out
+
+    def finish_at(self, address: int) -> None:
+        """finish() with n floats at an address."""
+        self._call(lib.gcb_exchange_finish, address)
+        self._x = self._into = None
 
 
 def combine(reduction: int, into: Any, values: Any) -> None:

@@ -22,7 +22,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from ._exchange import Exchange
-from ._transport import Disagreement, Stopwatch, Transport, floats, saved
+from ._transport import Disagreement, Stopwatch, Transport, saved
 
 __all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
 
@@ -311,17 +311,15 @@ class Compression:
         x = torch.cat(flats) if whole is None else whole
         x = x if x.dtype is torch.float32 else x.float()
         watch.lap("copy_seconds")
-        view = floats(x)
-        exchange.begin(job.step, view)
-        self._now["bytes"] += self._transport.run(exchange, group.names, watch, view)
+        address = x.data_ptr()
+        exchange.begin_at(job.step, address)
+        self._now["bytes"] += self._transport.run(exchange, group.names, watch, address)
         update = x
-        if exchange.sums_in_place:
-            exchange.finish()
-        else:
+        if not exchange.sums_in_place:
             if self._scratch.numel() < n:
                 self._scratch = torch.empty(n)
             update = self._scratch[:n]
-            exchange.finish(floats(update))
+        exchange.finish_at(update.data_ptr())
         watch.lap("sum_seconds")
         if whole is None:
             for flat, part in zip(flats, update.split([flat.numel() for flat in flats])):
