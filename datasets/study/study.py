@@ -160,8 +160,8 @@ class Study:
             figures[label] = {"rel_l2": summary["rel_l2"], "alpha": replay["alpha"],
                               "cumulative_error": replay["cumulative_error"]}
         path = self.rows_at / f"offline-{network}.json"
-        path.write_text(json.dumps({label: {key: of[key] for key in of if key != "feedback"}
-                                    for label, of in figures.items()}, indent=1) + "\n")
+        replace(path, json.dumps({label: {key: of[key] for key in of if key != "feedback"}
+                                  for label, of in figures.items()}, indent=1) + "\n")
 
     def _row(self, record: str, *words: str) -> Row:
         results = self.folder / "offline.json"
@@ -244,9 +244,13 @@ def by_run(rows: Sequence[Row], key: str) -> Dict[Any, List[Row]]:
 
 
 def write(path: Path, environment: str, rows: Sequence[Row]) -> None:
+    replace(path, environment + "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def replace(path: Path, text: str) -> None:
     part = path.with_suffix(".part")  # so that a full disk, or an end in the middle, leaves the file as it was
     try:
-        part.write_text(environment + "".join(json.dumps(row) + "\n" for row in rows))
+        part.write_text(text)
         part.rename(path)
     except OSError as error:
         sys.exit(f"study: cannot write {part}: {error.strerror}")

@@ -35,6 +35,11 @@ class Study(unittest.TestCase):
             with self.assertRaisesRegex(SystemExit, "^study: cannot write .*gpt.part: Is a directory$"):
                 study.write(path, "", [])
             self.assertEqual(path.read_text(), whole)
+            (Path(folder) / "offline-gpt.part").mkdir()
+            offline = study.Study(methods.QUICK, Path(folder), Path(folder), "gcbench")
+            offline.dump = lambda network: []
+            with self.assertRaisesRegex(SystemExit, "^study: cannot write .*offline-gpt.part: Is a directory$"):
+                offline._offline_of("gpt", [], {})
             for wrong in (whole[:-5], "[1]", "{}", "\0"):
                 path.write_text(whole + wrong)
                 with self.assertRaisesRegex(SystemExit, "^study: .*gpt.jsonl: line 2 is not a row"):
