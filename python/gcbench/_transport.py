@@ -2,7 +2,9 @@
 import ctypes
 import itertools
 import math
+import re
 import time
+from datetime import timedelta
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 import torch
@@ -12,6 +14,9 @@ from ._arrays import View
 from ._exchange import Exchange
 from ._library import GATHER, SCATTER, Round, lib
 from ._objects import Remembering
+
+
+_numbers = itertools.count()
 
 
 class Disagreement(ValueError):
@@ -24,6 +29,16 @@ def saved(message: Remembering) -> Dict[str, Any]:
     kept = torch.frombuffer(bytearray(state["kept"]), dtype=torch.uint8) if state["kept"] else torch.empty(0, dtype=torch.uint8)
     return {**{key: torch.frombuffer(state[key], dtype=torch.float32) for key in ("residual", "momentum")},
             "counters": state["counters"], "kept": kept}
+
+
+def copy_on_host(x: torch.Tensor) -> torch.Tensor:
+    """A copy in the CPU's memory. It waits until a GPU has computed x; pinned memory makes the way from and to a GPU fast."""
+    return torch.empty(x.shape, dtype=x.dtype, pin_memory=x.is_cuda).copy_(x)
+
+
+def on_host(x: torch.Tensor) -> torch.Tensor:
+    """x itself if it is in the CPU's memory, else a copy there."""
+    return x if x.device.type == "cpu" else copy_on_host(x)
 
 
 def check_training(state: Any, mine: Dict[str, Any]) -> None:
@@ -69,6 +84,46 @@ class Transport:
         self._arrived: Optional[torch.Tensor] = None  # what the last round brought
         self._meanwhile: Optional[Tuple[Exchange, int]] = None  # whose sum_into() is to be called once, while bytes travel
         self._log2 = math.ceil(math.log2(self.world))
+        self._note = f"gcbench/failed/{next(_numbers)}"  # the same on all ranks
+        self._error: Optional[RuntimeError] = None
+
+    def close(self) -> None:
+        """Destroys the process group. If it is still there when Python ends, a thread of gloo that frees a tensor then may
+        abort the process."""
+        group, self.group = self.group, None
+        if group is not None:  # None would mean all groups
+            try:
+                dist.destroy_process_group(group)
+            except Exception:
+                pass  # the training has destroyed all groups
+
+    def fail(self, error: BaseException) -> RuntimeError:
+        """Ends the exchange on all workers: leaves a note for them, and closes the connections. Returns what to raise."""
+        if self._error is not None:
+            return RuntimeError(str(error))
+        store = _store()
+        if isinstance(error, RuntimeError) and re.search("gloo|onnection|imed ?out|ocket", str(error)):
+            try:  # another worker may have failed first, and said why
+                store.wait([self._note], timedelta(seconds=1))
+                text = store.get(self._note).decode()
+            except Exception:
+                text = f"rank {self.rank} lost another worker, which has ended or does not answer: {error}"
+        else:
+            text = f"rank {self.rank} failed: {type(error).__name__}: {error}"
+            if isinstance(error, Disagreement):
+                text = str(error)
+            try:
+                store.set(self._note, text)
+            except Exception:
+                pass  # the others then see only that the connection was closed
+        self._error = RuntimeError(f"gcbench: {text}")
+        self.close()
+        return self._error
+
+    def check_alive(self) -> None:
+        """Raises RuntimeError after fail()."""
+        if self._error is not None:
+            raise RuntimeError(f"the exchange ended earlier: {self._error}")
 
     def run(self, exchange: Exchange, key: Any, watch: Stopwatch, into: Optional[int] = None) -> int:
         """Does all rounds of an exchange that has begun, and returns how many bytes this worker sent. `key` names the
@@ -213,3 +268,10 @@ class Transport:
         combined = torch.zeros(share, dtype=torch.uint8)
         combined[:own] = arrived[:own]
         return self.all_gather(combined).flatten()[:mine.numel()]
+
+
+def _store() -> Any:
+    try:
+        return dist.distributed_c10d._get_default_store()
+    except Exception:
+        return None

@@ -7,10 +7,8 @@
 Nothing else in the training loop changes. docs/training.md says what to choose, and which traps there are.
 """
 import fnmatch
-import itertools
 import math
 import queue
-import re
 import threading
 import weakref
 from collections import deque
@@ -22,13 +20,12 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from ._exchange import Exchange
-from ._transport import Disagreement, Stopwatch, Transport, saved
+from ._transport import Disagreement, Stopwatch, Transport, on_host, saved
 
 __all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
 
 Policy = Union[None, Mapping[str, str], Callable[[str, torch.nn.Parameter], Optional[str]]]
 Schedule = Callable[[int], float]
-_numbers = itertools.count()
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -44,11 +41,10 @@ def stepwise(values: Mapping[int, float]) -> Schedule:
     return _named("stepwise", lambda step: [value for first, value in points if first <= max(step, points[0][0])][-1])
 
 
-def warm_up(theta: float, steps: int, stages: int = 4) -> Schedule:
-    """DGC's warm-up: in `steps` steps the share that is sent shrinks from 1/4 in equal factors to 1 - theta."""
+def warm_up(theta: float, steps: int) -> Schedule:
+    """DGC's warm-up: in `steps` steps the share that is sent shrinks from 1/4 in four equal factors to 1 - theta."""
     def at(step: int) -> float:
-        stage = min(stages, step * stages // steps + 1) if step < steps else stages + 1
-        return theta if stage > stages else round(1 - 0.25 * ((1 - theta) / 0.25) ** ((stage - 1) / stages), 6)
+        return theta if step >= steps else round(1 - 0.25 * ((1 - theta) / 0.25) ** (max(0, step) * 4 // steps / 4), 6)
     return _named("warm-up", at)
 
 
@@ -80,9 +76,16 @@ class _Job(NamedTuple):
     values: Dict[str, float]  # of the schedule, and the "scale" of the gradients
     failure: Optional[Exception]  # why this worker has no values
     pieces: List[_Piece]
-    buffer: torch.Tensor
+    buffer: torch.Tensor  # of DDP
+    host: torch.Tensor  # the same, or a copy of it on the CPU
     last: bool
     future: torch.futures.Future
+
+    def deliver(self) -> None:
+        """Gives DDP the mean."""
+        if self.host is not self.buffer:
+            self.buffer.copy_(self.host)
+        self.future.set_result(self.buffer)
 
 
 class Compression:
@@ -126,10 +129,10 @@ class Compression:
         self._waiting: List[_Job] = []
         self._first = 0
         self._scratch = torch.empty(0)
-        self._error: Optional[BaseException] = None
-        self._note = f"gcbench/failed/{next(_numbers)}"  # the same on all ranks
         self._now: Dict[str, float] = {}
         self._watch = Stopwatch()
+        if process_group is None:  # before the thread's, because Python calls the last one first
+            weakref.finalize(self, self._transport.close)
         self._check_settings()
         self._jobs: Optional[queue.SimpleQueue] = queue.SimpleQueue() if overlap else None
         if self._jobs is not None:
@@ -195,12 +198,13 @@ class Compression:
         buffer = bucket.buffer()
         if buffer.layout is not torch.strided:
             raise TypeError("the gradients are sparse: use modules without sparse=True, such as nn.Embedding(..., sparse=False)")
-        if buffer.dtype not in _FLOATS or buffer.device.type != "cpu":
+        if buffer.dtype not in _FLOATS or buffer.device.type not in ("cpu", "cuda"):
             raise TypeError(f"the gradients are {buffer.dtype} on {buffer.device}: only float32, float16 and bfloat16 on "
-                            "the CPU are supported")
-        pieces = [_Piece(self._names[id(p)], g.view(-1)) for p, g in zip(bucket.parameters(), bucket.gradients())]
-        future: torch.futures.Future = torch.futures.Future()
-        job = _Job(self.step, self._values, self._failure, pieces, buffer, bucket.is_last(), future)
+                            "the CPU or a CUDA GPU are supported")
+        host, parameters = on_host(buffer), bucket.parameters()
+        pieces = [_Piece(self._names[id(p)], part) for p, part in zip(parameters, host.split([p.numel() for p in parameters]))]
+        future: torch.futures.Future = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else None)
+        job = _Job(self.step, self._values, self._failure, pieces, buffer, host, bucket.is_last(), future)
         if self._jobs is not None:
             self._jobs.put((self, job))
         else:
@@ -228,14 +232,13 @@ class Compression:
 
     def _do(self, job: _Job) -> None:
         try:
-            if self._error is not None:
-                raise RuntimeError(f"the exchange ended earlier: {self._error}")
+            self._transport.check_alive()
             if job.failure is not None:
                 raise job.failure
             self._exchange_bucket(job)
             return
         except BaseException as error:  # every waiting backward pass must end
-            message = self._fail(error)
+            message = self._transport.fail(error)
         # Only now: an error that is raised in the block above keeps the first one, and this one the open connections.
         for waiting in {id(one): one for one in [*self._waiting, job]}.values():
             if not waiting.future.done():
@@ -255,13 +258,13 @@ class Compression:
         if job.last:
             self.steps.append(dict(self._now, ratio=self._now["dense_bytes"] / max(1, self._now["bytes"])))
         for one in done:
-            one.future.set_result(one.buffer)
+            one.deliver()
 
     def _plain(self, job: _Job) -> List[_Job]:
-        values = job.buffer.float().div(self._transport.world)
+        values = job.host.float().div(self._transport.world)
         self._transport.sum_plainly(values)
         self._now["bytes"] += 4 * values.numel()
-        job.buffer.copy_(values)
+        job.host.copy_(values)
         return [job]
 
     def _compressed(self, job: _Job) -> List[_Job]:
@@ -307,7 +310,7 @@ class Compression:
                 group.set[key] = value
         pieces = {piece.name: piece.flat for one in jobs for piece in one.pieces}
         flats = [pieces[name] for name in group.names]
-        whole = jobs[0].buffer if len(jobs) == 1 and tuple(pieces) == group.names else flats[0] if len(flats) == 1 else None
+        whole = jobs[0].host if len(jobs) == 1 and tuple(pieces) == group.names else flats[0] if len(flats) == 1 else None
         x = torch.cat(flats) if whole is None else whole
         x = x if x.dtype is torch.float32 else x.float()
         watch.lap("copy_seconds")
@@ -334,35 +337,6 @@ class Compression:
             for key in ("residual", "momentum"):
                 state[key].mul_(factor)
             group.exchange.restore(state)
-
-    # Failures
-
-    def _fail(self, error: BaseException) -> RuntimeError:
-        """Ends the exchange on all workers: leaves a note for them, and closes the connections."""
-        if self._error is not None:
-            return RuntimeError(str(error))
-        transport, store = self._transport, _store()
-        if isinstance(error, RuntimeError) and re.search("gloo|onnection|imed ?out|ocket", str(error)):
-            try:  # another worker may have failed first, and said why
-                store.wait([self._note], timedelta(seconds=1))
-                text = store.get(self._note).decode()
-            except Exception:
-                text = f"rank {transport.rank} lost another worker, which has ended or does not answer: {error}"
-        else:
-            text = f"rank {transport.rank} failed: {type(error).__name__}: {error}"
-            if isinstance(error, Disagreement):
-                text = str(error)
-            try:
-                store.set(self._note, text)
-            except Exception:
-                pass  # the others then see only that the connection was closed
-        self._error = RuntimeError(f"gcbench: {text}")
-        group, transport.group = transport.group, None
-        try:
-            dist.destroy_process_group(group)
-        except Exception:
-            pass
-        return self._error
 
     # Checkpoints
 
@@ -528,10 +502,3 @@ def _own_group(model: DistributedDataParallel, given: Any, timeout: float) -> An
         raise ValueError("the DDP module has a process group of its own: give process_group=, a gloo group of the same "
                          "ranks that nothing else uses")
     return dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout))
-
-
-def _store() -> Any:
-    try:
-        return dist.distributed_c10d._get_default_store()
-    except Exception:
-        return None

@@ -1,5 +1,7 @@
 """gcbench.outer: local SGD with two ranks on this machine (this file is also the program of a rank)."""
 
+import time
+
 import pytest
 
 np = pytest.importorskip("numpy")
@@ -75,6 +77,7 @@ def methods(folder):
         again.outer.load_state_dict(saved[1])
         assert torch.equal(whole.steps(5, 8).values(), again.steps(5, 8).values()), spec
         assert torch.equal(*gathered(whole.values())), spec
+        assert whole.outer.wire_bytes == again.outer.wire_bytes, spec
         assert whole.outer.wire_bytes < 0.6 * 4 * 4 * len(whole.values()), spec
         print("ok: resumed:", spec)
 
@@ -134,9 +137,33 @@ def lengths(folder):
     print("ok: lengths")
 
 
+def copied(folder):
+    """Weights on a GPU are compared in the CPU's memory. Here all weights are copied, and the result stays the same."""
+    plain, on_host, copies = Run("qgz:bits=4", 2).steps(0, 4), gcbench.outer.on_host, []
+    gcbench.outer.on_host = lambda x: (copies.append(x), x.clone())[1]
+    assert torch.equal(Run("qgz:bits=4", 2).steps(0, 4).values(), plain.values()) and copies
+    gcbench.outer.on_host = on_host
+    print("ok: copied")
+
+
+def failing(folder):
+    """Rank 1 cannot encode, and lives on: the other must not wait for it."""
+    run = Run("topk:theta=0.9,memory=ef", 1).steps(0, 2)
+    if dist.get_rank() == 1:
+        run.outer._messages[0].close()
+    begin = time.monotonic()
+    with pytest.raises(RuntimeError, match="rank 1 failed: ValueError: this exchange is closed"):
+        run.steps(2, 3)
+    with pytest.raises(RuntimeError, match="ended earlier: gcbench: rank 1 failed"):
+        run.steps(3, 4)
+    assert time.monotonic() - begin < 10
+    dist.barrier()
+    print("ok: failed")
+
+
 def test_two_ranks(tmp_path):
-    run_ranks(__file__, tmp_path, 8)
+    run_ranks(__file__, tmp_path, 10)
 
 
 if __name__ == "__main__":
-    be_rank(as_ddp, methods, dump, refusals, lengths)
+    be_rank(as_ddp, methods, dump, refusals, lengths, copied, failing)

@@ -35,7 +35,7 @@ COMMAND = Path(os.environ["GCBENCH_LIBRARY"]).parents[1] / "cli" / "gcbench"
 OTHERWISE = {"dgc", "redsync", "sbc:delay=3,momentum=0.5", "topk:theta=0.95,memory=gmc,momentum=0.9", "fp16"}
 
 
-TWO = ["resume", "resume_early", "go_back", "other_workers", "nan", "accumulate", "settings", "narrow", "scaled", "others"]
+TWO = ["resume", "resume_early", "go_back", "other_workers", "nan", "accumulate", "settings", "narrow", "copied", "scaled", "others"]
 FOUR = ["failing", "no_schedule", "other_schedule", "other_checkpoint", "killed"]  # the last one: afterwards rank 1 is dead
 
 

@@ -262,6 +262,19 @@ def narrow(folder):
     print("ok: 16-bit gradients")
 
 
+def copied(folder):
+    """Gradients on a GPU go through a copy in the CPU's memory. Here all gradients are copied, and the updates stay the same."""
+    plain = Run("topk:theta=0.9,memory=ef", policy={"*.bias": "fp16"})
+    plain.steps(0, 5)
+    on_host, copies = gcbench.torch.on_host, []
+    gcbench.torch.on_host = lambda x: (copies.append(x), x.clone())[1]
+    run = Run("topk:theta=0.9,memory=ef", policy={"*.bias": "fp16"})
+    run.steps(0, 5)
+    gcbench.torch.on_host = on_host
+    assert len(copies) >= 5 and torch.equal(run.values(), plain.values())
+    print("ok: copied")
+
+
 class Scaler:
     scale = 1.0
 
