@@ -457,9 +457,9 @@ static int sort_items(struct gcb_merge *m, struct gcb_diag *diag)
     if (m->item_count)
         qsort(m->items, m->item_count, sizeof(*m->items), by_promise);
     for (size_t i = 0; i < m->item_count; i++) {
-        const struct gcb_merge_item *x = &m->items[i], *twin = x - 1;
+        const struct gcb_merge_item *x = &m->items[i], *twin = i > 0 ? x - 1 : NULL;
 
-        if (i > 0 && compare_places(twin, x) == 0 && twin->promise == x->promise)
+        if (twin && compare_places(twin, x) == 0 && twin->promise == x->promise)
             return gcb_diag_set(diag, GCB_E_CORRUPT,
                                 "message %" PRIu64 " of %s is there twice: in %s, line %" PRIu64
                                 ", and in %s, line %" PRIu64,
