@@ -312,14 +312,21 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     return 70.0 + 8.5 * fmin((double)widest, GCB_PLOT_LABEL_WIDTH);
 }
 
+/* Gives the legend one column: 23 pixels for a label, and 160 above and below it. More columns would take the curves' room. */
+static void put_size(struct gcb_plot_page *page, double width)
+{
+    gcb_plot_var_real(page, "plot_width", width);
+    gcb_plot_var_real(page, "plot_height", fmax(560.0, 160.0 + 23.0 * (double)page->set.count));
+}
+
 void gcb_plot_one_panel(struct gcb_plot_page *page, double legend)
 {
-    gcb_plot_var_real(page, "plot_width", fmax(900.0, 590.0 + legend));
+    put_size(page, fmax(900.0, 590.0 + legend));
 }
 
 void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
 {
-    gcb_plot_var_real(page, "plot_width", 790.0 + fmax(legend, 170.0));
+    put_size(page, 790.0 + fmax(legend, 170.0));
 }
 
 #define MAX_BARS 40

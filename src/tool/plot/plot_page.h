@@ -76,7 +76,8 @@ void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const ch
  * series' styles: colour, ink, point and dash.
  * Returns the approximate width in pixels of a legend with these labels. */
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
-/* Set plot_width for one picture, or two, with a legend of this many pixels at the side (`panel` in plots/style.gp). */
+/* Set plot_width and plot_height for one picture, or two, with a legend of this many pixels at the side (`panel` in
+ * plots/style.gp), which has one column. */
 void gcb_plot_one_panel(struct gcb_plot_page *page, double legend);
 void gcb_plot_two_panels(struct gcb_plot_page *page, double legend);
 
