@@ -1,20 +1,55 @@
-"""Writes what the study's rows say into docs/claims.md, between the marks <!-- study: NAME --> and <!-- end of study -->."""
+"""Writes what the study's rows say into pages of docs, between the marks <!-- study: NAME --> and <!-- end of study -->."""
 
+import math
 import re
 from pathlib import Path
 from statistics import median
 from typing import Callable, Dict, List, Sequence, Tuple
 
-from figures import (FIGURES, LINKS, POINTS, Row, Runs, against_fp32, correlation_table, final, interval, ratios, seconds, show,
-                     show_faster, show_points, table, target_of, verdict)
+from figures import (FIGURES, LINKS, POINTS, Row, Runs, against_fp32, at_target, correlation_table, final, interval, ratios,
+                     seconds, show, show_faster, show_points, table, target_of, verdict)
+from methods import words_of
 
 Results = Dict[str, Tuple[Runs, Dict[str, Row]]]  # network: runs, offline figures
 
+# in docs/training.md
+SHOWN = ("bf16", "qsgd by shares", "qsgd", "terngrad", "fft", "fft, feedback", "fft whole 0.9, falling", "found by sweep, feedback",
+         "powersgd, feedback", "top-k 15 %", "top-k 1 %, feedback", "3 % x 2 bits, feedback", "dgc 0.1 %, warm-up", "redsync 0.1 %",
+         "sbc, feedback", "local 10", "local 10, plain", "local 10, 4 bits", "local 10, plain, 2 bits, feedback", "local 50")
 OTHERS = ("qsgd", "terngrad", "top-k 15 %", "top-k 1 %, feedback")
 
 
 def present(runs: Runs, labels: Sequence[str]) -> List[str]:
     return [label for label in labels if label in runs]
+
+
+def bytes_against_fp32(runs: Runs, label: str) -> float:
+    """On a worker's link in the whole run."""
+    return median(runs[label][seed][-1]["link_bytes"] / runs["fp32"][seed][-1]["link_bytes"] for seed in runs[label])
+
+
+def how_fast(runs: Runs, label: str, link: float) -> str:
+    """How many times as fast as fp32 a method reaches the target; -: most runs do not."""
+    target = target_of(runs)
+    reached = [math.isfinite(at_target(rows, target, lambda row: row["step"])) for rows in runs[label].values()]
+    gains = ratios(runs, label, target, lambda row: seconds(row, link))
+    if 2 * sum(reached) <= len(reached):
+        return "-"
+    return "undecided" if verdict(gains, 1, ("slower", "faster")) == "undecided" else show(median(gains), 2, "alone")
+
+
+def trainings(results: Results) -> str:
+    """A table for each network, the best method first."""
+    text = ""
+    for network, (runs, _) in results.items():
+        lines = []
+        for label in sorted(present(runs, SHOWN), key=lambda one: -median(against_fp32(runs, one))):
+            spec = words_of(network, label).split(" ")[0]
+            lines.append([label, f"`{spec}`", show_points(against_fp32(runs, label)), f"{bytes_against_fp32(runs, label):.2g}",
+                          *(how_fast(runs, label, link) for link in LINKS)])
+        text += f"\n`{network}`:\n\n" + table(["name", "method", "points [95 %]", "bytes / fp32's", *(f"{link:g} Gb/s" for link in LINKS)],
+                                              lines)
+    return text.lstrip("\n")
 
 
 def is_level(lost: Sequence[float]) -> str:
@@ -35,7 +70,7 @@ def falling_theta(results: Results) -> str:
         for label in present(runs, ("fft whole", "fft whole 0.9", "fft whole 0.9, then 0", "fft whole 0.9, falling", "fft",
                                     "fft, falling", "fft, feedback")):
             lost = against_fp32(runs, label)
-            sent = median(runs[label][seed][-1]["link_bytes"] / runs["fp32"][seed][-1]["link_bytes"] for seed in runs[label])
+            sent = bytes_against_fp32(runs, label)
             lines.append([network, label, f"{final(runs, label):.2f}", show_points(lost), is_level(lost), f"{sent:.2g}"])
             if label == "fft whole 0.9, falling":
                 said.append(f"{network}: {is_level(lost)}")
@@ -84,16 +119,22 @@ def offline(results: Results) -> str:
     return "\n".join(f"{network}:\n\n{correlation_table(runs, figures)}" for network, (runs, figures) in results.items())
 
 
-BLOCKS: Dict[str, Callable[[Results], str]] = {
-    "falling theta": falling_theta, "wall time": wall_time, "sbc accuracy": sbc_accuracy,
-    "alpha and accuracy": alpha_accuracy, "offline figures": offline,
+PAGES: Dict[str, Dict[str, Callable[[Results], str]]] = {
+    "claims.md": {"falling theta": falling_theta, "wall time": wall_time, "sbc accuracy": sbc_accuracy,
+                  "alpha and accuracy": alpha_accuracy, "offline figures": offline},
+    "training.md": {"trainings": trainings},
 }
 
 
-def write(page: Path, results: Results, to: Path) -> None:
-    """Copies the page to `to`, with new text between all marks."""
+def write(docs: Path, results: Results, to: Path) -> None:
+    """Copies the pages from one folder to another, with new text between all marks."""
+    for page, blocks in PAGES.items():
+        _write_page(docs / page, blocks, results, to / page)
+
+
+def _write_page(page: Path, blocks: Dict[str, Callable[[Results], str]], results: Results, to: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for name, block in BLOCKS.items():
+    for name, block in blocks.items():
         mark = re.compile(rf"(<!-- study: {name} -->\n).*?(<!-- end of study -->\n)", re.S)
         if not mark.search(text):
             raise ValueError(f"{page} has no mark <!-- study: {name} -->")

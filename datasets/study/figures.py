@@ -9,6 +9,14 @@ LINKS = (0.1, 1.0, 10.0)  # Gb/s
 LATENCY = 50e-6
 BUDGETS = (10, 100)  # fp32's bytes divided by this
 POINTS = 0.5  # the target is fp32's median final quality minus this
+# Compared besides all with fp32.
+PAIRS = (("fft, feedback", "fft"), ("top-k 1 %, feedback", "top-k 1 %"), ("found by sweep, feedback", "3 % x 2 bits, feedback"),
+         ("terngrad", "fft"), ("top-k 15 %", "fft"), ("fft whole 0.9, falling", "fft whole 0.9"),
+         ("fft whole 0.9, then 0", "fft whole 0.9"), ("fft, falling", "fft"), ("3 % x 2 bits, feedback", "sbc, feedback"),
+         ("local 10, plain", "local 10"), ("local 10, 8 bits", "local 10"), ("local 10, 4 bits", "local 10"),
+         ("local 10, 2 bits, feedback", "local 10"), ("local 10, 3 % x 2 bits", "local 10"),
+         ("local 10, plain, 2 bits, feedback", "local 10, plain"), ("local 10, plain, 3 % x 2 bits", "local 10, plain"),
+         ("local 10, plain, 2 bits, feedback", "local 10, 2 bits, feedback"))
 FIGURES = ("rel_l2", "alpha", "cumulative_error")
 
 Row = Dict[str, Any]
@@ -54,9 +62,9 @@ def final(runs: Runs, label: str) -> float:
     return median(rows[-1]["quality"] for rows in runs[label].values())
 
 
-def against_fp32(runs: Runs, label: str) -> List[float]:
-    """Points of final quality more than fp32, for each seed."""
-    return [rows[-1]["quality"] - runs["fp32"][seed][-1]["quality"] for seed, rows in runs[label].items()]
+def against_fp32(runs: Runs, label: str, base: str = "fp32") -> List[float]:
+    """Points of final quality more than fp32, or another method, for each seed that both have."""
+    return [rows[-1]["quality"] - runs[base][seed][-1]["quality"] for seed, rows in runs[label].items() if seed in runs[base]]
 
 
 def ratios(runs: Runs, label: str, target: float, axis: Axis, base: str = "fp32") -> List[float]:
@@ -171,6 +179,16 @@ def main_table(runs: Runs) -> str:
                       f"{sum(map(math.isinf, steps))}/{len(steps)}", show(median(steps)), show(median(sent) / 1e6)])
     return (f"Target: {target:.2f} %\n\n" + table(["method", "lr", "final, %", "against fp32, points [95 %]", "",
                                                     "missed", "steps to target", "MB to target"], lines))
+
+
+def pair_table(runs: Runs) -> str:
+    """PAIRS, by the seeds that both methods have."""
+    lines = []
+    for label, base in PAIRS:
+        if label in runs and base in runs:
+            more = against_fp32(runs, label, base)
+            lines.append([label, base, show_points(more), verdict(more, 0, ("worse", "better"))])
+    return table(["method", "against", "points [95 %]", ""], lines)
 
 
 def time_table(runs: Runs) -> str:

@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "recipes")]
 
 import claims  # noqa: E402
-from figures import (LATENCY, LINKS, Row, Runs, bytes_table, correlation_table, main_table, pilot_table, seconds,  # noqa: E402
+from figures import (LATENCY, LINKS, Row, Runs, bytes_table, correlation_table, main_table, pair_table, pilot_table, seconds,  # noqa: E402
                      time_table, with_common_compute)
 from methods import FULL, METHODS, NETWORKS, QUICK, Case, Plan, has_feedback, words_of  # noqa: E402
 
@@ -172,7 +172,7 @@ class Study:
     # ---- tables ----
 
     def tables(self) -> str:
-        """Tables of the rows that are kept, and plots. Writes tables.md, and the tables of docs/claims.md too."""
+        """Tables of the rows that are kept, and plots. Writes tables.md, and the study's tables in docs too."""
         parts = ["What the runs of the [protocol](README.md) gave, by `./dev study --tables`.\n",
                  "# Learning rates: final quality, %\n\n" + pilot_table(read(self.rows_at / "pilots.jsonl"))]
         results: claims.Results = {}
@@ -186,8 +186,8 @@ class Study:
             if runs:
                 results[network] = with_common_compute(runs), self.figures(network)
                 parts += self._tables_of(network, *results[network])
-        page = HERE.parents[1] / "docs" / "claims.md"
-        claims.write(page, results, page if self.rows_at == HERE else self.folder / "claims.md")
+        docs = HERE.parents[1] / "docs"
+        claims.write(docs, results, docs if self.rows_at == HERE else self.folder)
         text = "\n".join(parts)
         (self.rows_at / "tables.md").write_text(text)
         return text
@@ -213,6 +213,7 @@ class Study:
             shutil.copy(self.folder / f"plots-{network}" / f"{page}.svg", self.rows_at / f"{network}-{name}.svg")
             pictures.append(f"![quality of {network} {words}]({network}-{name}.svg)\n")
         return [main_table(runs), *pictures,
+                "Other comparisons, in pairs of seeds:\n\n" + pair_table(runs),
                 "Time to the target, and how much faster than fp32 [95 %]. *missed*: the method misses the target; *neither*: fp32 "
                 "does too; *alone*: only the method reaches it.\n\n" + time_table(runs),
                 "At equal bytes, % [95 %]. A run is cut at the bytes, where its learning rate may still be high:\n\n"

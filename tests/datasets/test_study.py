@@ -146,20 +146,33 @@ class Study(unittest.TestCase):
             self.assertEqual(one._missing("gpt", {}), "\nNot run yet: fp32; qsgd.\n")
 
     def test_page(self):
-        """Each block of docs/claims.md is written, also without rows; text outside the marks stays."""
-        page = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
+        """Each block in docs is written, also without rows; text outside the marks stays."""
+        docs = Path(__file__).resolve().parents[2] / "docs"
         with tempfile.TemporaryDirectory() as folder:
-            to = Path(folder) / "claims.md"
-            claims.write(page, {}, to)
-            self.assertEqual(to.read_text().count("<!-- end of study -->"), len(claims.BLOCKS))
-            self.assertEqual(to.read_text().split("<!-- study")[0], page.read_text().split("<!-- study")[0])
+            to = Path(folder)
+            claims.write(docs, {}, to)
+            for page, blocks in claims.PAGES.items():
+                text = (to / page).read_text()
+                self.assertEqual(text.count("<!-- end of study -->"), len(blocks))
+                self.assertEqual(text.split("<!-- study")[0], (docs / page).read_text().split("<!-- study")[0])
             seeds = range(1, 7)
             runs = {label: {seed: [dict(run(60 + seed)[0], wire_bytes=5.0, lr_factor=1, compute_seconds=1.0, coding_seconds=0.1,
                                         latency_steps=2)] for seed in seeds} for label in ("fp32", "fft", "qsgd", "sbc, feedback")}
             of = {"rel_l2": 0.5, "alpha": 0.25, "cumulative_error": 0.1, "feedback": False}
-            claims.write(page, {"gpt": (runs, {"fft": of, "qsgd": of})}, to)
-            self.assertIn("| gpt | fft | qsgd | neither |", to.read_text())
-            self.assertIn("| gpt | fft | 63.50 | +0.00 [0, 0] | yes, within 0.5 points | 1 |", to.read_text())
+            for seed in seeds:
+                runs["sbc, feedback"][seed][0]["quality"] = 1
+            claims.write(docs, {"gpt": (runs, {"fft": of, "qsgd": of})}, to)
+            text = (to / "claims.md").read_text()
+            self.assertIn("| gpt | fft | qsgd | neither |", text)
+            self.assertIn("| gpt | fft | 63.50 | +0.00 [0, 0] | yes, within 0.5 points | 1 |", text)
+            text = (to / "training.md").read_text()
+            self.assertIn("| fft | `fft:chunk=4096` | +0.00 [0, 0] | 1 | undecided | undecided | undecided |", text)
+            self.assertRegex(text, r"\| sbc, feedback \| `sbc:memory=ef` \| -6.* \| - \| - \| - \|")
+
+    def test_pairs(self):
+        runs = {label: {seed: run(better + seed) for seed in seeds} for label, better, seeds in
+                (("fft", 50, range(1, 8)), ("fft, feedback", 52, range(2, 11)))}
+        self.assertEqual(figures.pair_table(runs).splitlines()[2:], ["| fft, feedback | fft | +2.00 [2, 2] | better |"])
 
     def test_pilots_in_part(self):
         rows = [dict(network="gpt", label="a", lr_factor=1.0, quality=50), dict(network="gpt", label="b", lr_factor=2.0, quality=60)]
