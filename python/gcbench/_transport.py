@@ -194,7 +194,7 @@ class Transport:
             for key, value in ranks[0].items():
                 if theirs.get(key) != value:
                     raise Disagreement(f"all ranks need the same settings and states: the {key} is {value!r} on rank 0, and "
-                                     f"{theirs.get(key)!r} on rank {rank}")
+                                       f"{theirs.get(key)!r} on rank {rank}")
 
     def all_gather(self, mine: torch.Tensor) -> torch.Tensor:
         """The tensors of all workers, a row each."""
