@@ -31,6 +31,8 @@ last='completion script'
 check "is registered" grep -qF -- '-F _gcbench' <(complete -p gcbench)
 if command -v shellcheck >/dev/null; then
     check "shellcheck has nothing to say" shellcheck -s bash -e SC2034 "$script"
+else
+    leave_out "no shellcheck (Debian package shellcheck)"
 fi
 
 # commands

@@ -2,7 +2,6 @@
 # NumPy finds in the files what compress reports: the bytes of the messages, and the error of the tensors that
 # decompress restores.
 . "$(dirname "$0")/lib.sh"
-python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 
 here=$(dirname "$0")
 mkdir "$tmp/work"

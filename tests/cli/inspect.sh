@@ -1,7 +1,6 @@
 #!/bin/sh
 # inspect against NumPy: moments, zeros, infinities and NaNs, histogram and spectrum, over steps and workers.
 . "$(dirname "$0")/lib.sh"
-python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 
 cat >"$tmp/make.py" <<'PY'
 import h5py, numpy, sys

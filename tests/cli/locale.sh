@@ -84,6 +84,8 @@ if command -v gnuplot >/dev/null; then
     done
     check "the same plots, scripts and data" diff -r plots.C plots.de_DE.UTF-8
     check "the same page" cmp C.html de_DE.UTF-8.html
+else
+    leave_out "no gnuplot (Debian package gnuplot-nox)"
 fi
 
 finish

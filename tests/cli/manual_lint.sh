@@ -5,8 +5,9 @@
 
 pages=${GCBENCH%/*}/docs
 [ -f "$pages/gcbench.1" ] || skip "no manual was built: cross build"
-command -v mandoc >/dev/null || command -v groff >/dev/null || skip "neither mandoc nor groff is installed"
-
+for program in mandoc groff; do
+    command -v $program >/dev/null || leave_out "no $program (Debian packages mandoc, groff-base)"
+done
 for page in "$pages"/*.1; do
     last=${page##*/}
     if command -v mandoc >/dev/null; then

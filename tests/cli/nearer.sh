@@ -1,7 +1,6 @@
 #!/bin/sh
 # --nearer-than: for how many elements one method is nearer to the input than another.
 . "$(dirname "$0")/lib.sh"
-python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 
 here=$(dirname "$0")
 sample=$here/../../datasets/sample.h5

@@ -119,6 +119,8 @@ if command -v gnuplot >/dev/null; then
     exits 0
     page "pictures of gcbench plot"
     check "a picture" grep -q '<figure><img alt="alpha' "$tmp/dir/r.html"
+else
+    leave_out "no gnuplot (Debian package gnuplot-nox)"
 fi
 PATH=/nonexistent "$GCBENCH" report "$tmp/replay.json" --force -o "$tmp/dir/r.html" 2>"$err" >"$out"
 rc=$?
@@ -212,6 +214,8 @@ if command -v gnuplot >/dev/null; then
     run report "$tmp/training.json" -o "$tmp/training.html"
     exits 0
     check "the plot of a training" grep -q 'quality on test data against training steps' "$tmp/training.html"
+else
+    leave_out "no gnuplot (Debian package gnuplot-nox)"
 fi
 run report --no-plots "$tmp/training.json" -o "$tmp/none.html"
 exits 1

@@ -2,7 +2,6 @@
 # compress -o, then decompress, restores the tree, shapes, types and, for lossless methods, every bit. A damaged file of
 # messages is refused.
 . "$(dirname "$0")/lib.sh"
-python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 
 mkdir "$tmp/dir"
 cat >"$tmp/make.py" <<'PY'

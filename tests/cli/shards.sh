@@ -1,7 +1,6 @@
 #!/bin/sh
 # --shard of compress and bench, and merge: the joined results are those of one run, and shards that do not fit are refused.
 . "$(dirname "$0")/lib.sh"
-python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 here=$(realpath "$(dirname "$0")")
 cd "$tmp" || exit 99
 
@@ -172,6 +171,8 @@ if command -v parallel >/dev/null; then
     last="GNU parallel"
     check "runs" env PATH="$tmp/bin:$PATH" sh parallel.sh
     joined "GNU parallel"
+else
+    leave_out "no GNU parallel (Debian package parallel)"
 fi
 if command -v mpirun >/dev/null && mpirun --version | grep -q 'Open MPI'; then
     recipe 'OMPI_COMM_WORLD_RANK' mpi.sh
@@ -180,6 +181,8 @@ if command -v mpirun >/dev/null && mpirun --version | grep -q 'Open MPI'; then
     check "runs" env PATH="$tmp/bin:$PATH" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         OMPI_MCA_rmaps_base_oversubscribe=1 sh mpi.sh
     joined "MPI"
+else
+    leave_out "no mpirun of OpenMPI (Debian package openmpi-bin)"
 fi
 
 # --- shards of wrong options

@@ -41,6 +41,8 @@ done_by regress b.json b.json
 if command -v gnuplot >/dev/null; then
     done_by plot b.json s.json y.json -o plots
     done_by plot --terminal b.json
+else
+    leave_out "no gnuplot (Debian package gnuplot-nox)"
 fi
 done_by report b.json s.json v.json y.json -o r.html
 

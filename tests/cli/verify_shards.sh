@@ -2,7 +2,6 @@
 # --shard of verify, and merge of its shards: the joined rows and the exit status are those of one run, and shards that do not
 # fit are refused.
 . "$(dirname "$0")/lib.sh"
-python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 broken=$(realpath "$2")
 whole=$GCBENCH
 here=$(realpath "$(dirname "$0")")

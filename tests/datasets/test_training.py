@@ -19,13 +19,13 @@ try:
     import train_workers
     from _side_by_side import NETWORKS
 except ImportError as error:
-    print(f"SKIP: {error}")
+    print(f"skipped: {error}")
     sys.exit(77)
 
 for network in NETWORKS.values():
     network.task.load = functools.lru_cache(None)(network.task.load)  # the same data for all runs
     if not Path(network.task.folder).is_dir():
-        print(f"SKIP: {network.task.folder} does not exist")
+        print(f"skipped: {network.task.folder} does not exist")
         sys.exit(77)
 
 # A gather, a reduce with and without a memory, a scatter, and one exchange for each matrix.

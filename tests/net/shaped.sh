@@ -25,7 +25,7 @@ ranks=$1
 shift
 
 skip() {
-    echo "shaped.sh: $1" >&2
+    echo "skipped: $1" >&2
     exit 77
 }
 

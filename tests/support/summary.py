@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """Count the tests in Meson's log, name what was skipped and what failed, and end with one plain line.
 
-    python3 tests/support/summary.py BUILD/meson-logs/testlog.json
+    python3 tests/support/summary.py BUILD/meson-logs/testlog.json [" OPTIONS OF ./dev test"]
 
 What counts as a test is what has a name and a verdict of its own: a cmocka case, a method of unittest, a named
 case of a shell test that ends with "N passed, N failed, N skipped". A kernel check, a command-line test or a
 replay of inputs, which reports how many comparisons it made, is one test; the comparisons stand beside it. A
 program that fails without a failed case (a crash, a time limit, a leak) is one failed test more.
+
+A test that leaves something out says "skipped: WHY" in a line of its own. One that gives no reason has failed.
 """
 
 import json
@@ -42,9 +44,10 @@ def cmocka(cases):
 
 
 def cmocka_reasons(text, skipped):
-    """A case says "skipped: why" between its RUN line and its verdict, if it says anything."""
+    """A case says "skipped: why" between its RUN line and its verdict. Other such lines are parts of cases that passed."""
     said = dict(re.findall(r"^\[ RUN +\] (\S+)\n(?:(?!\[ ).*\n)*?skipped: (.*)$", text, re.M))
-    return [(name, said.get(name, "")) for name, _ in skipped]
+    reasons = [(name, said.get(name, "")) for name, _ in skipped]
+    return reasons + [("", why) for why in REASON.findall(text) if why not in dict(reasons).values()]
 
 
 def unittest(text, count):
@@ -63,7 +66,7 @@ def read(test):
     text = test.get("stdout", "") + "\n" + test.get("stderr", "")
     reasons = REASON.findall(text)
     if test["result"] == "SKIP":
-        return dict(skipped=[("", reasons[-1] if reasons else "it gives no reason")])
+        return dict(skipped=[("", reasons[-1] if reasons else "")])
     if cases := CMOCKA.findall(text):
         found = cmocka(cases)
         return dict(found, skipped=cmocka_reasons(text, found["skipped"]))
@@ -75,11 +78,12 @@ def read(test):
         return dict(passed=passed, failed=(names + ["?"] * failed)[:failed],
                     skipped=[("", reason) for reason in (reasons + ["?"] * skipped)[:skipped]])
     good = test["result"] in GOOD
+    skipped = [("", reason) for reason in reasons]
     comparisons = sum(int(a) for a, _ in COMPARISONS.findall(text))
-    return dict(passed=int(good), failed=[] if good else [""], comparisons=comparisons)
+    return dict(passed=int(good), failed=[] if good else [""], skipped=skipped, comparisons=comparisons)
 
 
-def main(path):
+def main(path, options=""):
     total, suites = Tally(), {}
     with open(path, encoding="utf-8", errors="replace") as log:
         tests = [json.loads(line) for line in log if line.strip()]
@@ -90,8 +94,9 @@ def main(path):
         found = read(test)
         if test["result"] not in GOOD and not found.get("failed"):
             found["failed"] = [f"({test['result'].lower()}, status {test.get('returncode')})"]
-        found["failed"] = [f"{suite}/{program} {name}".strip() for name in found.get("failed", ())]
-        found["skipped"] = [(f"{suite}/{program} {name}".strip(), why) for name, why in found.get("skipped", ())]
+        silent = [f"{name} (skipped without a reason)".strip() for name, why in found.get("skipped", ()) if not why]
+        found["failed"] = [f"{suite}/{program} {name}".strip() for name in [*found.get("failed", ()), *silent]]
+        found["skipped"] = [(f"{suite}/{program} {name}".strip(), why) for name, why in found.get("skipped", ()) if why]
         for tally in (total, suites.setdefault(suite, Tally())):
             tally.add(**found)
         suites[suite].seconds = getattr(suites[suite], "seconds", 0) + test["duration"]
@@ -101,12 +106,16 @@ def main(path):
         print(f"{name:<12}{tally.passed:>8}{len(tally.failed):>8}{len(tally.skipped):>9}{tally.seconds:>9.1f}"
               f"  {tally.comparisons or ''}".rstrip())
     for name, why in total.skipped:
-        print(f"skipped: {name}: {why or 'it gives no reason'}")
+        print(f"skipped: {name}: {why}")
     for name in total.failed:
         print(f"failed: {name}")
     print(f"\n{total.passed} passed, {len(total.failed)} failed, {len(total.skipped)} skipped")
+    if total.failed:
+        programs = list(dict.fromkeys(name.split()[0].partition("/")[2] for name in total.failed))
+        print(f"failed: {', '.join(programs)}. Run one alone: ./dev test{options} --test {programs[0]}. "
+              f"Its output: {path.removesuffix('.json')}.txt")
     return bool(total.failed) or not total.passed
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -177,11 +177,15 @@ static void test_rights(void **state)
     struct gcb_diag diag = {0};
 
     (void)state;
-    if (SANITIZED)
+    if (SANITIZED) {
+        print_message("skipped: sanitizers need system calls that the child may not make\n");
         skip();
+    }
     assert_int_equal(read_file("memory", &limits, &diag), 0);
-    if (!gcb_h5sandbox_filters())
+    if (!gcb_h5sandbox_filters()) {
+        print_message("skipped: this kernel does not filter system calls\n");
         skip();
+    }
     for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
         if (read_file(forbidden[i], &limits, &diag) != 0)
             fail_msg("%s: %s", forbidden[i], diag.text);
@@ -228,8 +232,10 @@ static pid_t find_child(void)
 
     snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
     file = fopen(path, "r");
-    if (!file)
-        skip(); /* the kernel does not list them */
+    if (!file) {
+        print_message("skipped: this kernel does not list the children of a process\n");
+        skip();
+    }
     assert_int_equal(fscanf(file, "%d", &pid), 1);
     fclose(file);
     return pid;
