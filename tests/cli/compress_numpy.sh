@@ -44,14 +44,14 @@ figures() { # FILE SCOPE [METHOD...]
 }
 
 figures "$tmp/fp32.h5" tensor
-figures "$tmp/fp32.h5" model
+for file in fp32 fp64 fp16 bf16; do # the reader and the writer convert, whatever the method
+    figures "$tmp/$file.h5" model fft topk qsgd range terngrad fp16
+done
 figures "$tmp/fp32.h5" bucket fft topk qsgd range terngrad
-figures "$tmp/fp64.h5" tensor
-figures "$tmp/fp16.h5" tensor
-figures "$tmp/bf16.h5" tensor
+figures "$tmp/bf16.h5" tensor fft topk powersgd
 figures "$tmp/fp32.h5" tensor fft:values=fp32,chunk=512 fft:index=golomb topk:values=range,index=varint \
     topk:values=fp16,index=bitmap qsgd:coding=elias,norm=l2 terngrad:packing=base3,clip=0
 sample=$here/../../datasets/sample.h5
-[ -e "$sample" ] && figures "$sample" tensor
+figures "$sample" tensor fft topk qsgd range terngrad sbc powersgd
 
 finish

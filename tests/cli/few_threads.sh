@@ -2,7 +2,7 @@
 # More threads than the system has room for: fewer work, and nothing ends in a crash.
 . "$(dirname "$0")/lib.sh"
 
-"$GCBENCH" info | grep -q 'with sanitizers' && skip "sanitizers reserve more address space"
+! has_sanitizers || skip "sanitizers reserve more address space"
 h5=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
 all="--threads 256 --scope model --step last --worker 0 --no-baselines --repeat 1"
 

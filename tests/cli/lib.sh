@@ -7,6 +7,7 @@
 #   prints TEXT            checks that its stdout contains TEXT
 #   refused EXIT TEXT ARGS...  runs gcbench; checks its exit status, its one line on stderr, and that it prints nothing
 #   check NAME COMMAND...  checks that the command succeeds
+#   has_sanitizers         succeeds if the build has them
 #   counts_instructions    succeeds if valgrind is installed and the build has no sanitizers
 #   leave_out WHY          says that a part of the test is left out
 #   finish                 prints the count of checks, and exits
@@ -48,8 +49,12 @@ verdict() { # RESULT WORDS [FILE]
     tail -n 5 "${3:-$err}" 2>/dev/null | sed 's/^/  stderr: /'
 }
 
+has_sanitizers() {
+    [ "${GCBENCH_SANITIZERS:-none}" != none ]
+}
+
 counts_instructions() {
-    command -v valgrind >/dev/null && ! "$GCBENCH" info | grep -q 'with sanitizers'
+    command -v valgrind >/dev/null && ! has_sanitizers
 }
 
 exits() {

@@ -79,10 +79,12 @@ done >>"$tmp/all.json" <<'END'
 END
 
 for type in png svg pdf; do
-    run plot --type $type -o "$tmp/dir" --force "$tmp/all.json"
+    names=$plots
+    [ $type != pdf ] || names='pareto heatmap throughput' # the rest differ from svg in nothing that we write
+    run plot --type $type --only "$(echo $names | tr ' ' ,)" -o "$tmp/dir" --force "$tmp/all.json"
     exits 0
     quiet
-    for name in $plots; do
+    for name in $names; do
         check "$type: $name" sh -c "grep -qxE '$tmp/dir/$name(-[0-9]+)?[.]$type' '$out'"
     done
     check "$type: names what it wrote" sh -c "while read -r path; do [ -s \"\$path\" ] || exit 1; done <'$out'"

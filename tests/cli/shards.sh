@@ -137,7 +137,7 @@ peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 assert peak < 200 << 10, f"{peak} KiB"
 PY
 check "a file of 1 GB" python3 sparse.py sparse.h5
-"$GCBENCH" info | grep -q 'with sanitizers' ||
+has_sanitizers ||
     check "1 GB is read within 200 MB" python3 memory.py "$GCBENCH" compress --method qsgd --no-baselines --repeat 1 \
         --warmup 0 sparse.h5
 

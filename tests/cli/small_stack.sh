@@ -2,7 +2,7 @@
 # Every command runs with stacks of 64 KiB, also on files nested to the greatest depth allowed.
 . "$(dirname "$0")/lib.sh"
 
-"$GCBENCH" info | grep -q 'with sanitizers' && skip "sanitizers need larger stacks"
+! has_sanitizers || skip "sanitizers need larger stacks"
 h5=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
 mkdir "$tmp/dir"
 cd "$tmp/dir" || exit 99

@@ -809,11 +809,13 @@ def inputs():
 
 
 def check_methods(methods, report):
-    done = set()
-    for spec in specs_of(methods):
-        for name, x in inputs():
+    done, tried = set(), list(inputs())
+    for i, spec in enumerate(specs_of(methods)):
+        for k, (name, x) in enumerate(tried):
             if len(x) > 9001 and not spec.startswith(("topk", "sparse", "qsgd:coding")):
                 continue
+            if len(x) > 4000 and ":" in spec and (i + k) % 4:
+                continue  # the long ones in turn
             try:
                 message = encode(spec, x)
             except gcbench.Error:
@@ -975,14 +977,14 @@ def main(argv):
     if hash_of:
         check_damage(hash_of, report)
     else:
-        print("left out: damaged messages and checksums (no xxHash library)")
+        print("skipped: damaged messages and checksums (no xxHash library)")
     try:
         import h5py  # noqa: F401
         if hash_of:
             with tempfile.TemporaryDirectory() as folder:
                 check_container(command, sample, hash_of, report, folder)
     except ImportError:
-        print("left out: containers (python3-h5py is missing)")
+        print("skipped: containers (Debian package python3-h5py)")
     print(f"{report.checks} checks, {len(report.failures)} failed")
     if report.failures:
         print("If the layout of a message is new: describe it in docs/format.md, then write its decoder in "
