@@ -31,29 +31,38 @@ _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.argtypes, _pointer.restype = [ctypes.py_object, c_char_p], POINTER(_Tensor)
 _CONTIGUOUS, _WRITABLE = 0x3C, 1  # PyBUF_C_CONTIGUOUS | PyBUF_FORMAT, PyBUF_WRITABLE
 _FORMATS = {"f": "f32", "e": "f16", "d": "f64", "H": "u16", "h": "i16", "B": "u8", "b": "i8", "c": "u8"}
+# Numbers: any bytes may be written over them, but not over the addresses in an array of objects.
+_PLAIN = {order + kind for order in ("", ">", "!") for kind in "cbBhHiIlLqQnNefdg"}
 _NAMES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _CODES = {0: "i", 1: "u", 2: "f", 4: "bf"}
+_none = c_uint64()
+_NOWHERE = ctypes.addressof(_none)  # of an array without elements: the library takes no NULL
 _HOST = (1, 3, 13)  # kDLCPU, kDLCUDAHost, kDLCUDAManaged
 
 
 class View:
     """The memory of `x` until release(): its address, its bytes and the type of its elements ("f32", "u8", ...)."""
-    __slots__ = ("address", "bytes", "type", "readonly", "_held")
+    __slots__ = ("address", "bytes", "type", "readonly", "_held", "_storage", "_place")
 
     def __init__(self, x: Any, writable: bool = False) -> None:
         self._held: Any = None
-        if hasattr(x, "__dlpack__") and type(x).__module__ != "numpy":
-            self._take_tensor(x)
-            return
+        self._storage: Any = None
         held = _Buffer()
         try:
             _get(x, byref(held), _CONTIGUOUS | writable * _WRITABLE)
         except TypeError:
-            raise TypeError(f"a {type(x).__name__} is not an array: give a NumPy array, a CPU tensor, bytes, or another object "
-                            "with the buffer protocol") from None
+            if not hasattr(x, "__dlpack__"):
+                raise TypeError(f"a {type(x).__name__} is not an array: give a NumPy array, a CPU tensor, bytes, or "
+                                "another object with the buffer protocol") from None
+            held = None
+        if held is None:
+            self._take_tensor(x)
+            return
         self._held = held
-        text = (held.format or b"B").decode().lstrip("@=<")
-        self.address, self.bytes, self.type = held.buf or 0, held.len, _FORMATS.get(text, text)
+        text = (held.format or b"B").decode(errors="replace").lstrip("@=<")
+        if writable and text not in _PLAIN:
+            raise TypeError(f"the elements are {text}, not numbers: give an array of bytes")
+        self.address, self.bytes, self.type = held.buf or _NOWHERE, held.len, _FORMATS.get(text, text)
         self.readonly = bool(held.readonly)
 
     def _take_tensor(self, x: Any) -> None:
@@ -64,6 +73,8 @@ class View:
         if t.device not in _HOST:
             raise BufferError("the tensor is not in host memory: copy it with .cpu()")
         shape = t.shape[:t.ndim]
+        if min(shape, default=0) < 0:
+            raise BufferError("the tensor has a negative extent")
         if not t.data and math.prod(shape):
             raise BufferError("the tensor has no memory")
         if t.strides and math.prod(shape):
@@ -72,16 +83,27 @@ class View:
                 if extent != 1 and stride != step:
                     raise BufferError("the tensor is not contiguous: call .contiguous()")
                 step *= extent
-        storage = getattr(x, "untyped_storage", tuple)()  # else x.data = y would free it: of torch 2's capsule
-        self._held, self.readonly = (capsule, storage), False
-        self.address = (t.data or 0) + t.offset
+        self._held, self.readonly = capsule, False
+        if hasattr(x, "untyped_storage"):  # of torch 2, whose capsule does not keep it if x.data = y
+            self._storage = x.untyped_storage()
+            self._place = self._storage.data_ptr(), self._storage.nbytes()
+        self.address = t.data + t.offset if t.data else _NOWHERE
         self.bytes = math.prod(shape) * t.bits * t.lanes // 8
         self.type = f"{_CODES.get(t.code, 'type ')}{t.bits}"
+
+    def copy(self) -> bytes:
+        """The bytes."""
+        return bytes((ctypes.c_char * self.bytes).from_address(self.address)) if self.bytes else b""
+
+    def check(self) -> None:
+        """For a view that outlives a call. Python refuses to resize an array that is in use, but torch does not."""
+        if self._storage is not None and self._place != (self._storage.data_ptr(), self._storage.nbytes()):
+            raise BufferError("the tensor was resized while it was in use")
 
     def release(self) -> None:
         if isinstance(self._held, _Buffer):
             _release(byref(self._held))
-        self._held = None
+        self._held = self._storage = None
 
     def __enter__(self) -> "View":
         return self
@@ -93,8 +115,8 @@ class View:
 
 
 def tensor(x: Any, count: int, type_: str = "f32", writable: bool = False) -> View:
-    """A view of `count` elements; x may be a view. Raises TypeError or ValueError for another type or number."""
-    view = x if isinstance(x, View) else View(x, writable)
+    """A view of `count` elements. Raises TypeError or ValueError for another type or number."""
+    view = View(x, writable)
     good = (type_, "u16") if type_ == "bf16" else (type_,)  # the buffer protocol has no bfloat16
     if view.type not in good:
         raise TypeError(f"the elements are {view.type}, not {type_}: convert the tensor to {_NAMES[type_]}")

@@ -4,7 +4,7 @@ from ctypes import byref
 from typing import Any, List, NamedTuple, Optional, Sequence
 
 from ._arrays import View, apart, new, tensor
-from ._library import MAX_F32, REDUCE, SCATTER, SUM_F32, Round, check, count, lib, text
+from ._library import MAX_F32, REDUCE, SCATTER, Round, count, lib, text
 from ._objects import Remembering, options
 
 
@@ -12,7 +12,7 @@ class Sending(NamedTuple):
     """What a worker sends in a round."""
     kind: int  # GATHER, SCATTER or REDUCE
     reduction: int  # of REDUCE: SUM_F32, ...
-    data: memoryview  # this worker's bytes, valid until the round's first receive() or close()
+    data: memoryview  # this worker's bytes: a copy
     parts: Optional[List[int]]  # of SCATTER: bytes for each worker, one after the other in `data`
 
 
@@ -35,25 +35,39 @@ class Exchange(Remembering):
                  threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int = 0, path: str = "",
                  nonfinite: str = "error", source: Optional[str] = None, checksum: bool = False) -> None:
         super().__init__()
-        self.spec, self.n, self.workers = spec, n, workers
+        method, self._n, self._workers = text("spec", spec), count("n", n), count("workers", workers, 32) or 1
+        self.spec = method.decode()
         self.round = Round()  # what advance() filled
         self.sums_in_place = False  # whether sum_into() of this step was True
-        self._x: Any = None  # and its view, during a step
-        self._into: Any = None
+        self._x: Optional[View] = None  # during a step
+        self._into: Any = None  # the array of sum_into(), and its view
         self._round_at = byref(self.round)
-        self._open("open", text("spec", spec), count("n", n), options(threads, shape, seed, path, nonfinite, "f32", source, workers,
-                                                     checksum, worker=worker, weights=weights))
+        self._open("open", method, self._n, options(threads, shape, seed, path, nonfinite, "f32", source, self._workers,
+                                                    checksum, worker=worker, weights=weights))
+
+    @property
+    def workers(self) -> int:
+        """Workers in the exchange."""
+        return self._workers
+
+    def _check(self) -> None:
+        """The library may read and write what this step was given."""
+        if self._x:
+            self._x.check()
+        if self._into:
+            self._into[1].check()
 
     def begin(self, step: int, x: Any) -> None:
         """Begins a step with this worker's tensor, which must stay unchanged until finish()."""
-        view = tensor(x, self.n)
+        step = count("step", step)
         with self._lock:
-            self.begin_at(count("step", step), view.address)
-            self._x = (x, view)
+            view = tensor(x, self._n)
+            self.begin_at(step, view.address)
+            self._x = view
 
     def begin_at(self, step: int, address: int) -> None:
         """begin() of n floats at an address, which must stay there."""
-        self._call(lib.gcb_exchange_begin, step, address)
+        self._call(lib.gcb_exchange_begin, count("step", step), address)
         self._x = self._into = None  # only now: until the library has another tensor, it may read the one before
         self.sums_in_place = False
 
@@ -62,8 +76,8 @@ class Exchange(Remembering):
         arrive. It may be that of begin(), and may be set to zero at once. False if the collective needs the tensor until
         the end (all but "allgather"); then the two must not share memory."""
         with self._lock:
-            same = self._x and out is self._x[0] and not self._x[1].readonly
-            view = self._x[1] if same else tensor(out, self.n, writable=True)
+            view = tensor(out, self._n, writable=True)
+            self._check()
             self.sum_into_at(view.address)
             self._into = (out, view) if self.sums_in_place else None
             return self.sums_in_place
@@ -74,15 +88,13 @@ class Exchange(Remembering):
 
     def next(self) -> Optional[Sending]:
         """What to send next; None if no round is left."""
-        r = self.round
-        if not self.advance():
-            return None
-        data: Any = b""
-        if r.bytes:
-            data = (ctypes.c_char * r.bytes).from_address(r.data)
-            data.owner = self  # the bytes are the exchange's, which must live as long as they
-        return Sending(r.kind, r.reduction, memoryview(data).cast("B"),
-                       r.parts[:self.workers] if r.kind == SCATTER else None)
+        with self._lock:
+            self._check()
+            if not self.advance():
+                return None
+            r = self.round
+            data = bytearray((ctypes.c_char * r.bytes).from_address(r.data)) if r.bytes else bytearray()
+            return Sending(r.kind, r.reduction, memoryview(data), r.parts[:self._workers] if r.kind == SCATTER else None)
 
     def advance(self) -> bool:
         """next() without objects, for Transport.run: `round` has what to send. False if no round is left."""
@@ -90,14 +102,16 @@ class Exchange(Remembering):
 
     def receive(self, worker: int, data: Any) -> None:
         """Hands over what arrived from a worker; in REDUCE the combined values, with worker 0."""
-        with View(data) as d:
+        worker = count("worker", worker, 32)
+        with self._lock, View(data) as d:
             if self.round.kind == REDUCE and d.address % lib.gcb_reduction_size(self.round.reduction):
                 raise ValueError("the values are not aligned: copy them")
-            self.receive_at(count("worker", worker, 32), d.address, d.bytes)
+            self._check()
+            self.receive_at(worker, d.address, d.bytes)
 
     def receive_at(self, worker: int, address: Optional[int], length: int) -> None:
         """receive() of bytes at an address."""
-        self._call(lib.gcb_exchange_receive, worker, address, length)
+        self._call(lib.gcb_exchange_receive, count("worker", worker, 32), address, count("length", length))
 
     def finish(self, out: Optional[Any] = None) -> Any:
         """Ends the step: writes the weighted sum to `out`, else to the array of sum_into(), else to a new one, and returns
@@ -106,10 +120,14 @@ class Exchange(Remembering):
             if out is None and self._into:
                 out, to = self._into
             else:
-                out = new(self.n, out)
-                to = tensor(out, self.n, writable=True)
-                if self._x and not self._into:
-                    apart(self._x[1], to)
+                out = new(self._n, out)
+                to = tensor(out, self._n, writable=True)
+                if not self._into:
+                    if self._x:
+                        apart(self._x, to)
+                elif to.address != self._into[1].address:
+                    apart(self._into[1], to)
+            self._check()
             self.finish_at(to.address)
             return out
 
@@ -121,11 +139,13 @@ class Exchange(Remembering):
 
 def combine(reduction: int, into: Any, values: Any) -> None:
     """into[i] = into[i] combined with values[i], for a caller that has no all-reduce of its own."""
+    reduction = count("reduction", reduction, 31)
+    if reduction > MAX_F32:
+        raise ValueError(f"there is no reduction {reduction}")
+    size = lib.gcb_reduction_size(reduction)
     with View(into, True) as a, View(values) as b:
-        if reduction not in range(SUM_F32, MAX_F32 + 1):
-            raise ValueError(f"there is no reduction {reduction}")
-        if a.bytes != b.bytes or a.bytes % lib.gcb_reduction_size(reduction):
+        if a.bytes != b.bytes or a.bytes % size:
             raise ValueError(f"cannot combine {a.bytes} bytes with {b.bytes} bytes")
-        if (a.address | b.address) % lib.gcb_reduction_size(reduction):
+        if (a.address | b.address) % size:
             raise ValueError("the values are not aligned: copy them")
         lib.gcb_reduction_combine(reduction, a.address, b.address, a.bytes)

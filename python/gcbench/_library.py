@@ -1,10 +1,11 @@
 """The C library: its structs and functions (src/gcbench.h), and where the library is found."""
 import ctypes
+import itertools
 import operator
 import os
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Collection, Dict, List, Optional
 
 GATHER, SCATTER, REDUCE = range(3)
 SUM_F32, SUM_F16, SUM_BF16, SUM_I8, SUM_I16, MAX_F32 = range(6)
@@ -126,24 +127,66 @@ def load(path: Optional[str] = None) -> ctypes.CDLL:
 lib = load()
 
 
-def text(name: str, value: str) -> bytes:
+# ---- Arguments. Each is read once, here, and only the result is used: an object that is asked
+# twice may give two answers, and arithmetic with a NumPy integer wraps. ----
+
+
+def text(name: str, value: Any) -> bytes:
     """A string for C, which ends at the first NUL byte."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is a {type(value).__name__}, not a str")
-    if "\0" in value:
+    try:
+        data = str.encode(value)  # a subclass may have an encode() of its own
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} has a character that UTF-8 does not have: {value!r}") from None
+    if b"\0" in data:
         raise ValueError(f"{name} has a NUL character: {value!r}")
-    return value.encode()
+    return data
+
+
+def choice(name: str, value: Any, known: Collection[str]) -> str:
+    """One of the texts `known`."""
+    chosen = text(name, value).decode()
+    if chosen not in known:
+        raise ValueError(f"{name}={chosen!r}: choose one of {', '.join(known)}")
+    return chosen
 
 
 def count(name: str, value: Any, bits: int = 64) -> int:
-    """An unsigned integer for C. ctypes would take the low bits of another number."""
+    """An unsigned integer for C, as an int. ctypes would take the low bits of another number."""
     try:
-        number = operator.index(value)
+        if type(value).__name__ in ("bool", "bool_"):  # NumPy's too, which only some versions take as a number
+            raise TypeError
+        number = int.__index__(operator.index(value))  # before Python 3.10, index() may return a subclass of int
     except TypeError:
         raise TypeError(f"{name} is a {type(value).__name__}, not an int") from None
     if not 0 <= number < 1 << bits:
         raise ValueError(f"{name}={number} is out of range: 0 to 2^{bits} - 1")
     return number
+
+
+def real(name: str, value: Any) -> float:
+    """A number for C, as a float."""
+    try:
+        return c_double(value).value
+    except TypeError:
+        raise TypeError(f"{name} is a {type(value).__name__}, not a number") from None
+    except OverflowError:
+        raise ValueError(f"{name} is out of range: the largest float64 is 1.8e308") from None
+
+
+def several(name: str, values: Any, most: int, number: Optional[int] = None) -> List[Any]:
+    """The values of a sequence, or the first `most` + 1 of them, because a generator may have no end. `number` is how many
+    there must be."""
+    try:
+        each = iter(values)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(values).__name__}, not a sequence of numbers") from None
+    found = list(itertools.islice(each, most + 1))
+    if number not in (None, len(found)):
+        many = len(found) if len(found) <= most else f"more than {most}"
+        raise ValueError(f"{name} has {many} values, not {number}")
+    return found
 
 
 def check(status: int, diag: Diag) -> int:

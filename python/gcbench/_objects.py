@@ -5,28 +5,29 @@ from ctypes import byref, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, NamedTuple, Optional, Sequence
 
 from ._arrays import View, apart, new, tensor
-from ._library import (DTYPES, NONFINITE, Diag, MemoryState, MessageInfo, Options, check, count, lib, text)
+from ._library import (DTYPES, NONFINITE, Diag, MemoryState, MessageInfo, Options, check, choice, count, lib, real, several,
+                       text)
+
+_DIMENSIONS, _WORKERS, _COUNTERS = 32, 1 << 20, 8  # most in a shape, most in an exchange, number in a state
 
 
 def options(threads: int = 0, shape: Optional[Sequence[int]] = None, seed: int = 0, path: str = "",
             nonfinite: str = "error", input: str = "f32", source: Optional[str] = None, workers: int = 0,
             checksum: bool = False, max_elements: int = 0, worker: int = 0,
             weights: Optional[Sequence[float]] = None) -> Options:
-    for name, value, known in (("nonfinite", nonfinite, NONFINITE), ("input", input, DTYPES),
-                               ("source", source or input, DTYPES)):
-        if value not in known:
-            raise ValueError(f"{name}={value!r}: choose one of {', '.join(known)}")
     numbers = {name: count(name, value, bits) for name, value, bits in (
         ("threads", threads, 31), ("seed", seed, 64), ("workers", workers, 32), ("worker", worker, 32),
         ("max_elements", max_elements, 64))}
-    made = Options(path=text("path", path), nonfinite=NONFINITE[nonfinite], input=DTYPES[input],
-                   source=DTYPES[source or input], checksum=int(checksum), **numbers)
+    made = Options(path=text("path", path), nonfinite=NONFINITE[choice("nonfinite", nonfinite, NONFINITE)],
+                   input=DTYPES[choice("input", input, DTYPES)], source=DTYPES[choice("source", source or input, DTYPES)],
+                   checksum=bool(checksum), **numbers)
     if shape is not None:
-        made.rank, made.shape = len(shape), (c_uint64 * len(shape))(*[count("shape", extent) for extent in shape])
+        extents = [count("shape", extent) for extent in several("shape", shape, _DIMENSIONS)]
+        made.rank, made.shape = len(extents), (c_uint64 * len(extents))(*extents)
     if weights is not None:
-        if len(weights) != workers:
-            raise ValueError(f"{len(weights)} weights for {workers} workers")
-        made.weights = (ctypes.c_float * len(weights))(*weights)
+        many = made.workers or 1
+        factors = [real("weight", weight) for weight in several("weights", weights, min(many, _WORKERS), many)]
+        made.weights = (ctypes.c_float * many)(*factors)
     return made
 
 
@@ -34,6 +35,7 @@ class Handle:
     """An object of the library. A lock lets only one thread at a time use it; other objects work in parallel, because
     the library runs without Python's global lock."""
     _kind = ""
+    _n = 0
 
     def __init__(self) -> None:
         self._handle, self._diag, self._lock = c_void_p(), Diag(), threading.RLock()
@@ -53,6 +55,11 @@ class Handle:
             if not self._handle:
                 raise ValueError(f"this {self._kind} is closed")
             return int(function(self._handle))
+
+    @property
+    def n(self) -> int:
+        """Elements of a tensor."""
+        return self._n
 
     def close(self) -> None:
         """Frees the object. It is also freed when nothing refers to it any more."""
@@ -76,7 +83,6 @@ class Handle:
 
 class Remembering(Handle):
     """What encoders and exchanges share: parameters that change between steps, and a memory."""
-    n: int
 
     def set(self, key: str, value: Any) -> None:
         """Changes a parameter of the method between two steps: set("theta", 0.99). The memory stays."""
@@ -84,31 +90,33 @@ class Remembering(Handle):
 
     def set_norm(self, norm: float) -> None:
         """Gives the L2 norm of all tensors of this worker for the next step; "clip-norm" then limits this norm."""
-        self._call(getattr(lib, f"gcb_{self._kind}_set_norm"), float(norm))
+        self._call(getattr(lib, f"gcb_{self._kind}_set_norm"), real("norm", norm))
 
     def save(self) -> Dict[str, Any]:
         """What is kept from step to step, for a checkpoint: the arrays `residual` and `momentum`, `counters`, and
         the bytes `kept`, which only the same version of the library can read."""
-        residual, momentum = new(self.n), new(self.n)
+        residual, momentum = new(self._n), new(self._n)
         with self._lock:  # another thread may change how much is kept
             kept = bytearray(self._ask(getattr(lib, f"gcb_{self._kind}_kept_bytes")))
             with View(residual, True) as r, View(momentum, True) as m, View(kept, True) as k:
-                state = MemoryState(residual=r.address, momentum=m.address, kept=k.address if kept else None,
-                                    kept_bytes=len(kept))
+                state = MemoryState(residual=r.address, momentum=m.address, kept=k.address if k.bytes else None,
+                                    kept_bytes=k.bytes)
                 self._call(getattr(lib, f"gcb_{self._kind}_save"), byref(state))
         return {"residual": residual, "momentum": momentum, "counters": list(state.counters), "kept": bytes(kept)}
 
     def restore(self, state: Dict[str, Any]) -> None:
-        """Puts back what save() gave, into an object of the same method, count and options."""
-        missing = {"residual", "momentum", "counters", "kept"}.difference(state)
-        if missing:
-            raise ValueError(f"the state has no {min(missing)!r}: give what save() returned")
-        kept, counters = state["kept"], [count("counter", number) for number in state["counters"]]
-        if len(counters) != 8:
-            raise ValueError(f"the state has {len(counters)} counters, not 8")
-        with tensor(state["residual"], self.n) as r, tensor(state["momentum"], self.n) as m, View(kept) as k:
-            view = MemoryState(residual=r.address, momentum=m.address, counters=(c_uint64 * 8)(*counters),
-                               kept=k.address if len(kept) else None, kept_bytes=len(kept))
+        """Puts back what save() gave, into an object of the same method, count and options. With an empty `kept`, what the
+        method keeps besides the arrays begins anew."""
+        try:
+            residual, momentum, kept, numbers = (state[key] for key in ("residual", "momentum", "kept", "counters"))
+        except KeyError as missing:
+            raise ValueError(f"the state has no {missing}: give what save() returned") from None
+        except (TypeError, IndexError):
+            raise TypeError(f"the state is a {type(state).__name__}, not a dictionary: give what save() returned") from None
+        counters = [count("counter", number) for number in several("counters", numbers, _COUNTERS, _COUNTERS)]
+        with tensor(residual, self._n) as r, tensor(momentum, self._n) as m, View(kept) as k:
+            view = MemoryState(residual=r.address, momentum=m.address, counters=(c_uint64 * _COUNTERS)(*counters),
+                               kept=k.address if k.bytes else None, kept_bytes=k.bytes)
             self._call(getattr(lib, f"gcb_{self._kind}_restore"), byref(view))
 
 
@@ -132,11 +140,12 @@ class Encoder(Remembering):
                  path: str = "", nonfinite: str = "error", input: str = "f32", source: Optional[str] = None,
                  workers: int = 0, checksum: bool = False) -> None:
         super().__init__()
-        self.spec, self.n, self._input = spec, n, input
-        self._length, self._room = c_size_t(), b""
+        method, self._n, self._input = text("spec", spec), count("n", n), choice("input", input, DTYPES)
+        self.spec = method.decode()
+        self._length = c_size_t()
         self._length_at = byref(self._length)
-        self._open("open", text("spec", spec), count("n", n), options(threads, shape, seed, path, nonfinite, input,
-                                                                      source, workers, checksum))
+        self._open("open", method, self._n, options(threads, shape, seed, path, nonfinite, self._input, source, workers,
+                                                    checksum))
         self._resize()
 
     def _resize(self) -> None:
@@ -157,21 +166,24 @@ class Encoder(Remembering):
 
     def encode(self, x: Any, step: int = 0, worker: int = 0) -> bytes:
         """The message of x. It is empty in a step that sends nothing ("delay")."""
-        with self._lock, tensor(x, self.n, self._input) as data:
-            if self._own is None:
-                self._own = ctypes.create_string_buffer(self.bound)
-            self._encode(step, worker, data, self._own, self.bound)
-            return ctypes.string_at(self._own, self._length.value)
+        step, worker = count("step", step), count("worker", worker, 32)
+        with self._lock, tensor(x, self._n, self._input) as data:
+            own = self._own
+            if own is None:
+                own = self._own = ctypes.create_string_buffer(self.bound)
+            self._encode(step, worker, data, own, len(own))
+            return own[:self._length.value]
 
     def encode_into(self, x: Any, out: Any, step: int = 0, worker: int = 0) -> int:
         """Writes the message of x to `out`, which should have room for `bound` bytes, and returns its length."""
-        with self._lock, tensor(x, self.n, self._input) as data, View(out, True) as to:
+        step, worker = count("step", step), count("worker", worker, 32)
+        with self._lock, tensor(x, self._n, self._input) as data, View(out, True) as to:
             apart(data, to)
             self._encode(step, worker, data, to.address, to.bytes)
             return self._length.value
 
     def _encode(self, step: int, worker: int, x: View, to: Any, room: int) -> None:
-        self._call(lib.gcb_encode, count("step", step), count("worker", worker, 32), x.address, to, room, self._length_at)
+        self._call(lib.gcb_encode, step, worker, x.address, to, room, self._length_at)
 
 
 class Decoder(Handle):
@@ -181,23 +193,24 @@ class Decoder(Handle):
 
     def __init__(self, spec: str, n: int, *, threads: int = 0, shape: Optional[Sequence[int]] = None) -> None:
         super().__init__()
-        self._open("open", text("spec", spec), count("n", n), options(threads, shape))
-        self.n = n
+        self._n = count("n", n)
+        self._open("open", text("spec", spec), self._n, options(threads, shape))
 
     @classmethod
     def like(cls, message: Any, *, threads: int = 0, max_elements: int = 0) -> "Decoder":
         """A decoder for messages like this one. A message with more than max_elements elements is refused."""
         self = cls.__new__(cls)
         Handle.__init__(self)
+        chosen = options(threads, max_elements=max_elements)
         with View(message) as m:
-            self._open("open_like", m.address, m.bytes, options(threads, max_elements=max_elements))
-        self.n = self._ask(lib.gcb_decoder_elements)
+            self._open("open_like", m.address, m.bytes, chosen)
+        self._n = self._ask(lib.gcb_decoder_elements)
         return self
 
     def decode(self, message: Any, out: Optional[Any] = None) -> Any:
         """Decodes a message into `out` (n floats), or into a new array, and returns it."""
-        out = new(self.n, out)
-        with View(message) as m, tensor(out, self.n, writable=True) as to:
+        out = new(self._n, out)
+        with View(message) as m, tensor(out, self._n, writable=True) as to:
             apart(m, to)
             self._call(lib.gcb_decode, m.address, m.bytes, to.address)
         return out
@@ -212,38 +225,50 @@ class Sum(Handle):
 
     def __init__(self, spec: str, n: int, *, into: Optional[Any] = None, threads: int = 0) -> None:
         super().__init__()
-        self.n, self.into = n, into
+        method, chosen = text("spec", spec), options(threads)
+        self._take(count("n", n), into)
+        self._open("open", method, self._n, self._view and self._view.address, chosen)
+
+    def _take(self, n: int, into: Optional[Any]) -> None:
+        self._n, self.into = n, into
         self._view = tensor(into, n, writable=True) if into is not None else None
-        self._open("open", text("spec", spec), count("n", n), self._view and self._view.address, options(threads))
 
     @classmethod
     def like(cls, message: Any, *, into: Optional[Any] = None, threads: int = 0, max_elements: int = 0) -> "Sum":
         """A sum for messages like this one, which is not added."""
         self = cls.__new__(cls)
         Handle.__init__(self)
-        self.n, self.into = describe(message).elements, into
-        self._view = tensor(into, self.n, writable=True) if into is not None else None
+        chosen = options(threads, max_elements=max_elements)
         with View(message) as m:
-            self._open("open_like", m.address, m.bytes, self._view and self._view.address,
-                       options(threads, max_elements=max_elements))
+            copy = m.copy()  # `into` must have as many elements as the library will see
+        self._take(describe(copy).elements, into)
+        self._open("open_like", copy, len(copy), self._view and self._view.address, chosen)
         return self
+
+    def _check(self) -> None:
+        if self._view:
+            self._view.check()
 
     def add(self, message: Any, weight: float = 1.0) -> None:
         """Adds `weight` times the tensor of a message. After a failure the sum is as before."""
+        weight = real("weight", weight)
         with View(message) as m:
             if self._view:
                 apart(m, self._view)
-            self._call(lib.gcb_sum_add, m.address, m.bytes, float(weight))
+            self._check()
+            self._call(lib.gcb_sum_add, m.address, m.bytes, weight)
 
     def finish(self, out: Optional[Any] = None) -> Any:
         """Writes the sum to `out`, else to `into`, else to a new array, and returns it. A new sum begins at zero."""
         if out is None and self.into is not None:
+            self._check()
             self._call(lib.gcb_sum_finish, None)
             return self.into
-        out = new(self.n, out)
-        with tensor(out, self.n, writable=True) as to:
+        out = new(self._n, out)
+        with tensor(out, self._n, writable=True) as to:
             if self._view and to.address != self._view.address:
                 apart(self._view, to)
+            self._check()
             self._call(lib.gcb_sum_finish, to.address)
         return out
 

@@ -61,6 +61,7 @@ def test_arrays_that_overlap_are_refused():
         exchange.finish(room[N // 2:N // 2 + N])
 
 
+@pytest.mark.torch
 def test_odd_tensors_are_refused():
     torch = pytest.importorskip("torch")
     encoder = gcbench.Encoder("topk", N)
@@ -74,6 +75,7 @@ def test_odd_tensors_are_refused():
     assert gcbench.Encoder("identity", 0).encode(empty) == gcbench.Encoder("identity", 0).encode(np.zeros(0, np.float32))
 
 
+@pytest.mark.torch
 def test_a_sum_keeps_the_memory_of_its_tensor():
     torch = pytest.importorskip("torch")
     freed = []
@@ -85,6 +87,34 @@ def test_a_sum_keeps_the_memory_of_its_tensor():
     del total, into
     gc.collect()
     assert freed
+
+
+@pytest.mark.torch
+def test_a_tensor_that_was_resized_is_refused():
+    torch = pytest.importorskip("torch")
+    if not hasattr(torch.Tensor, "untyped_storage"):
+        pytest.skip(f"torch {torch.__version__} does not give a tensor's memory: no untyped_storage()")
+    message = gcbench.Encoder("topk", N).encode(gradient())
+    into = torch.empty(N)
+    total = gcbench.Sum("topk", N, into=into)
+    total.add(message)
+    into.resize_(100 * N)
+    for call in (lambda: total.add(message), total.finish, lambda: total.finish(torch.empty(N))):
+        with pytest.raises(BufferError, match="resized"):
+            call()
+    for collective in ("allgather", "allreduce"):
+        x, out = torch.from_numpy(gradient()).clone(), torch.empty(N)
+        exchange = gcbench.Exchange(f"identity:collective={collective}", N, worker=0, workers=1)
+        exchange.begin(0, x)
+        data = exchange.next().data
+        resized = out if exchange.sum_into(out) else x
+        resized.untyped_storage().resize_(0)
+        for call in (exchange.next, lambda: exchange.receive(0, data), exchange.finish):
+            with pytest.raises(BufferError, match="resized"):
+                call()
+        exchange.begin(1, gradient())
+        exchange.receive(0, exchange.next().data)
+        assert exchange.next() is None and np.array_equal(exchange.finish(), gradient())
 
 
 def kept(freed):
