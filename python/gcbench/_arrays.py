@@ -29,6 +29,10 @@ _release = ctypes.pythonapi.PyBuffer_Release
 _release.argtypes, _release.restype = [POINTER(_Buffer)], None
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.argtypes, _pointer.restype = [ctypes.py_object, c_char_p], POINTER(_Tensor)
+bytes_at = ctypes.pythonapi.PyBytes_FromStringAndSize  # ctypes.string_at() takes at most 2 GiB
+bytearray_at = ctypes.pythonapi.PyByteArray_FromStringAndSize
+for _make in (bytes_at, bytearray_at):
+    _make.argtypes, _make.restype = [c_void_p, c_ssize_t], ctypes.py_object
 _CONTIGUOUS, _WRITABLE = 0x3C, 1  # PyBUF_C_CONTIGUOUS | PyBUF_FORMAT, PyBUF_WRITABLE
 _FORMATS = {"f": "f32", "e": "f16", "d": "f64", "H": "u16", "h": "i16", "B": "u8", "b": "i8", "c": "u8"}
 # Numbers: any bytes may be written over them, but not over the addresses in an array of objects.
@@ -42,10 +46,11 @@ _HOST = (1, 3, 13)  # kDLCPU, kDLCUDAHost, kDLCUDAManaged
 
 class View:
     """The memory of `x` until release(): its address, its bytes and the type of its elements ("f32", "u8", ...)."""
-    __slots__ = ("address", "bytes", "type", "readonly", "_held", "_storage", "_place")
+    __slots__ = ("address", "bytes", "type", "readonly", "_held", "_frozen", "_storage", "_place")
 
     def __init__(self, x: Any, writable: bool = False) -> None:
         self._held: Any = None
+        self._frozen: Optional[bytes] = x if type(x) is bytes else None
         self._storage: Any = None
         held = _Buffer()
         try:
@@ -91,9 +96,9 @@ class View:
         self.bytes = math.prod(shape) * t.bits * t.lanes // 8
         self.type = f"{_CODES.get(t.code, 'type ')}{t.bits}"
 
-    def copy(self) -> bytes:
-        """The bytes."""
-        return bytes((ctypes.c_char * self.bytes).from_address(self.address)) if self.bytes else b""
+    def frozen(self) -> bytes:
+        """The bytes, so that no other thread can change them after the library has checked them."""
+        return self._frozen if self._frozen is not None else bytes_at(self.address, self.bytes)
 
     def check(self) -> None:
         """For a view that outlives a call. Python refuses to resize an array that is in use, but torch does not."""

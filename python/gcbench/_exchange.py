@@ -1,9 +1,8 @@
 """One worker's part in an exchange of tensors."""
-import ctypes
 from ctypes import byref
 from typing import Any, List, NamedTuple, Optional, Sequence
 
-from ._arrays import View, apart, new, tensor
+from ._arrays import View, apart, bytearray_at, new, tensor
 from ._library import MAX_F32, REDUCE, SCATTER, Round, count, lib, text
 from ._objects import Remembering, options
 
@@ -93,8 +92,8 @@ class Exchange(Remembering):
             if not self.advance():
                 return None
             r = self.round
-            data = bytearray((ctypes.c_char * r.bytes).from_address(r.data)) if r.bytes else bytearray()
-            return Sending(r.kind, r.reduction, memoryview(data), r.parts[:self._workers] if r.kind == SCATTER else None)
+            data = memoryview(bytearray_at(r.data, r.bytes))
+            return Sending(r.kind, r.reduction, data, r.parts[:self._workers] if r.kind == SCATTER else None)
 
     def advance(self) -> bool:
         """next() without objects, for Transport.run: `round` has what to send. False if no round is left."""
@@ -104,12 +103,15 @@ class Exchange(Remembering):
         """Hands over what arrived from a worker; in REDUCE the combined values, with worker 0."""
         worker = count("worker", worker, 32)
         with self._lock, View(data) as d:
-            if self.round.kind == REDUCE and d.address % lib.gcb_reduction_size(self.round.reduction):
+            at: Any = d.address
+            if self.round.kind != REDUCE:
+                at = d.frozen()
+            elif at % lib.gcb_reduction_size(self.round.reduction):
                 raise ValueError("the values are not aligned: copy them")
             self._check()
-            self.receive_at(worker, d.address, d.bytes)
+            self.receive_at(worker, at, d.bytes)
 
-    def receive_at(self, worker: int, address: Optional[int], length: int) -> None:
+    def receive_at(self, worker: int, address: Any, length: int) -> None:
         """receive() of bytes at an address."""
         self._call(lib.gcb_exchange_receive, count("worker", worker, 32), address, count("length", length))
 

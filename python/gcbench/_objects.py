@@ -114,7 +114,7 @@ class Remembering(Handle):
         except (TypeError, IndexError):
             raise TypeError(f"the state is a {type(state).__name__}, not a dictionary: give what save() returned") from None
         counters = [count("counter", number) for number in several("counters", numbers, _COUNTERS, _COUNTERS)]
-        with tensor(residual, self._n) as r, tensor(momentum, self._n) as m, View(kept) as k:
+        with tensor(residual, self._n) as r, tensor(momentum, self._n) as m, View(kept) as given, View(given.frozen()) as k:
             view = MemoryState(residual=r.address, momentum=m.address, counters=(c_uint64 * _COUNTERS)(*counters),
                                kept=k.address if k.bytes else None, kept_bytes=k.bytes)
             self._call(getattr(lib, f"gcb_{self._kind}_restore"), byref(view))
@@ -203,7 +203,8 @@ class Decoder(Handle):
         Handle.__init__(self)
         chosen = options(threads, max_elements=max_elements)
         with View(message) as m:
-            self._open("open_like", m.address, m.bytes, chosen)
+            data = m.frozen()
+        self._open("open_like", data, len(data), chosen)
         self._n = self._ask(lib.gcb_decoder_elements)
         return self
 
@@ -212,7 +213,8 @@ class Decoder(Handle):
         out = new(self._n, out)
         with View(message) as m, tensor(out, self._n, writable=True) as to:
             apart(m, to)
-            self._call(lib.gcb_decode, m.address, m.bytes, to.address)
+            data = m.frozen()
+            self._call(lib.gcb_decode, data, len(data), to.address)
         return out
 
 
@@ -240,9 +242,9 @@ class Sum(Handle):
         Handle.__init__(self)
         chosen = options(threads, max_elements=max_elements)
         with View(message) as m:
-            copy = m.copy()  # `into` must have as many elements as the library will see
-        self._take(describe(copy).elements, into)
-        self._open("open_like", copy, len(copy), self._view and self._view.address, chosen)
+            data = m.frozen()
+        self._take(describe(data).elements, into)
+        self._open("open_like", data, len(data), self._view and self._view.address, chosen)
         return self
 
     def _check(self) -> None:
@@ -255,8 +257,9 @@ class Sum(Handle):
         with View(message) as m:
             if self._view:
                 apart(m, self._view)
-            self._check()
-            self._call(lib.gcb_sum_add, m.address, m.bytes, weight)
+            data = m.frozen()
+        self._check()
+        self._call(lib.gcb_sum_add, data, len(data), weight)
 
     def finish(self, out: Optional[Any] = None) -> Any:
         """Writes the sum to `out`, else to `into`, else to a new array, and returns it. A new sum begins at zero."""
@@ -288,6 +291,7 @@ def describe(message: Any) -> Message:
     """Reads the header of a message."""
     info, diag = MessageInfo(), Diag()
     with View(message) as m:
-        check(lib.gcb_message_info(byref(info), m.address, m.bytes, byref(diag)), diag)
+        data = m.frozen()
+    check(lib.gcb_message_info(byref(info), data, len(data), byref(diag)), diag)
     return Message(info.elements, info.payload_bytes, info.header_bytes, list(DTYPES)[info.source], bool(info.stored),
                    bool(info.has_checksum), info.codec)

@@ -61,6 +61,45 @@ def test_arrays_that_overlap_are_refused():
         exchange.finish(room[N // 2:N // 2 + N])
 
 
+class Meddling:
+    """The library, and a thread that overwrites an array as soon as a call has begun."""
+
+    def __init__(self, lib, held):
+        self.lib, self.held = lib, held
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            self.held[:] = bytes(len(self.held))
+            return getattr(self.lib, name)(*arguments)
+        return call
+
+
+def test_a_message_may_change_during_a_call(monkeypatch):
+    """The library checks a message before it uses it: what was checked must not change."""
+    good, want = gcbench.Encoder("topk", N).encode(gradient()), gcbench.Decoder("topk", N)
+    encoder = gcbench.Encoder("powersgd:rank=1", N, shape=(10, 100))
+    encoder.encode(gradient())
+    state = encoder.save()
+    exchange = gcbench.Exchange("topk", N, worker=0, workers=1)
+    exchange.begin(0, gradient())
+    assert bytes(exchange.next().data) == good
+    decoder, total = gcbench.Decoder("topk", N), gcbench.Sum("topk", N)
+    held = bytearray()
+    for module in (gcbench._objects, gcbench._exchange):
+        monkeypatch.setattr(module, "lib", Meddling(gcbench.lib, held))
+    for call in (gcbench.describe, gcbench.Decoder.like, gcbench.Sum.like, decoder.decode, total.add,
+                 lambda data: exchange.receive(0, data)):
+        held[:] = good
+        call(held)
+        assert not any(held)
+    held[:] = state["kept"]
+    encoder.restore({**state, "kept": held})
+    monkeypatch.undo()
+    assert encoder.save()["kept"] == state["kept"] and exchange.next() is None
+    for update in (total.finish(), exchange.finish()):
+        assert np.array_equal(update, want.decode(good))
+
+
 @pytest.mark.torch
 def test_odd_tensors_are_refused():
     torch = pytest.importorskip("torch")
