@@ -23,6 +23,9 @@
  *
  * Threads may use different objects at the same time. Only one thread at a time may use an object. A call needs up to
  * 256 KiB of the calling thread's stack.
+ *
+ * A process may fork while other threads are in the library. The child can open objects, and use all that no other thread
+ * was using at that moment. A fork waits while a thread plans an FFT, loads OpenBLAS or multiplies matrices.
  */
 #include <stddef.h>
 #include <stdint.h>

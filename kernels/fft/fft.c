@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/fork.h"
 #include "src/lib/base/queue.h"
 #include "src/lib/base/status.h"
 
@@ -37,7 +38,20 @@ struct gcb_fft {
     float *last_twiddle; /* rotation factors of the short last chunk, in the same allocation */
 };
 
+/* FFTW's planner takes one thread at a time. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
+static void begin_planning(void)
+{
+    gcb_fork_hold();
+    pthread_mutex_lock(&planner);
+}
+
+static void end_planning(void)
+{
+    pthread_mutex_unlock(&planner);
+    gcb_fork_release();
+}
 
 /*
  * ---- DCT ----
@@ -312,9 +326,9 @@ static int make_plans(struct gcb_fft *fft, float *buffer, const struct gcb_fft_c
 {
     const uint64_t rest = fft->n % fft->chunk;
 
-    pthread_mutex_lock(&planner);
+    begin_planning();
     if (!start_fftw()) {
-        pthread_mutex_unlock(&planner);
+        end_planning();
         return GCB_E_NOMEM;
     }
     fft->plan = make_plan(buffer, fft->chunk, threads_within(config), config);
@@ -322,7 +336,7 @@ static int make_plans(struct gcb_fft *fft, float *buffer, const struct gcb_fft_c
         fft->last = make_plan(buffer, rest, 1, config);
     if (config->rigor == GCB_FFT_MEASURE)
         fftwf_forget_wisdom();
-    pthread_mutex_unlock(&planner);
+    end_planning();
     return fft->plan && (fft->last || !rest) ? 0 : GCB_E_NOMEM;
 }
 
@@ -412,12 +426,12 @@ void gcb_fft_destroy(struct gcb_fft *fft)
 {
     if (!fft)
         return;
-    pthread_mutex_lock(&planner);
+    begin_planning();
     if (fft->plan)
         fftwf_destroy_plan(fft->plan);
     if (fft->last)
         fftwf_destroy_plan(fft->last);
-    pthread_mutex_unlock(&planner);
+    end_planning();
     gcb_free(fft->twiddle);
     gcb_free(fft->scratch);
     gcb_free(fft);

@@ -7,6 +7,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/cpu_flags.h"
+#include "src/lib/base/fork.h"
 
 #define STACK_BYTES (1 << 20) /* stack of a thread; FFTW uses up to 64 KiB of it at a time */
 #define ROOM_LEFT (16 << 20)  /* bytes that must still be free after a thread was started */
@@ -129,6 +130,7 @@ static void after_fork_in_child(void)
 __attribute__((constructor)) static void watch_fork(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    gcb_fork_watch(); /* after it, so that a fork waits for the sections first: they may need threads */
 }
 
 /* Runs at exit and when the library is unloaded, because no thread may run the library's code after that. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/fork.h"
 #include "src/lib/base/text.h"
 
 #define LIBRARY "libopenblas.so.0"
@@ -62,8 +63,10 @@ static int open_library(struct gcb_diag *diag)
     load();
     if (blas.library && find("cblas_sgemm", &blas.sgemm) &&
         find("openblas_set_num_threads", &blas.set_threads) &&
-        find("openblas_get_num_threads", &blas.get_threads))
+        find("openblas_get_num_threads", &blas.get_threads)) {
+        gcb_fork_watch(); /* OpenBLAS has fork handlers */
         return 0;
+    }
     why = dlerror();
     gcb_diag_set(diag, GCB_E_BACKEND,
                  "low-rank methods need OpenBLAS (Debian package libopenblas0): %s",
@@ -78,6 +81,7 @@ int gcb_blas_open(int threads, struct gcb_diag *diag)
 {
     int err = 0;
 
+    gcb_fork_hold();
     pthread_mutex_lock(&blas.lock);
     if (threads > blas.threads && !has_room(threads))
         err = gcb_diag_nomem(diag, LOADED_BYTES + (size_t)threads * THREAD_BYTES,
@@ -87,11 +91,14 @@ int gcb_blas_open(int threads, struct gcb_diag *diag)
     if (!err && threads > blas.threads)
         blas.threads = threads;
     pthread_mutex_unlock(&blas.lock);
+    gcb_fork_release();
     return err;
 }
 
+/* A fork waits until gcb_blas_end: OpenBLAS has a lock of its own around its buffers. */
 void gcb_blas_begin(void)
 {
+    gcb_fork_hold();
     pthread_mutex_lock(&blas.lock);
     if (blas.inside++ == 0) {
         blas.threads_before = blas.get_threads();
@@ -107,6 +114,7 @@ void gcb_blas_end(void)
     if (--blas.inside == 0 && blas.threads_before != 1)
         blas.set_threads(blas.threads_before);
     pthread_mutex_unlock(&blas.lock);
+    gcb_fork_release();
 }
 
 void gcb_blas_multiply(const struct gcb_product *p)

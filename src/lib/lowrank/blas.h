@@ -17,7 +17,8 @@ int gcb_blas_open(int threads, struct gcb_diag *diag);
 /*
  * Between these two, products run in the calling thread only, so that the library's own threads can share the work, and
  * their number does not change the result. OpenBLAS has one number of threads for the whole process: if the program also
- * uses OpenBLAS itself, its calls run in one thread meanwhile. Calls may nest.
+ * uses OpenBLAS itself, its calls run in one thread meanwhile. Several threads may be between the two at once. This is a
+ * section (src/lib/base/fork.h).
  */
 void gcb_blas_begin(void);
 void gcb_blas_end(void);
