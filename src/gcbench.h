@@ -13,6 +13,8 @@
  * Conventions:
  *   - A function that can fail returns 0 or a negative enum gcb_status. Results go out through pointers. After a
  *     failure they are unchanged, if nothing else is said.
+ *   - If a pointer is NULL and nothing here allows that, a function changes nothing, and returns GCB_E_INVALID, or 0 if its
+ *     result is a number of bytes or elements. An array without elements may be NULL.
  *   - `diag` may be NULL. After a failure it holds a message of one line.
  *   - A tensor is an array of float32, if options.input does not say otherwise. The caller owns all arrays. No object
  *     keeps a pointer to an array after a call, except a sum to its tensor `into` (gcb_sum_open), and an exchange to
@@ -90,7 +92,8 @@ enum gcb_nonfinite {
  * NULL means all defaults.
  */
 struct gcb_options {
-    /* sizeof(struct gcb_options); tells a newer library which fields the caller has. At most 4096. */
+    /* sizeof(struct gcb_options); tells a newer library which fields the caller has. At most 4096. Here and in the other
+     * structs with a size, a size that ends within a field is GCB_E_INVALID. */
     size_t size;
 
     /* ---- of all objects ---- */
@@ -374,9 +377,6 @@ int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
  * All workers must call these functions for the same steps, with the same method, count, seed, path, workers and
  * weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives all of them the same bits. Methods that
  * call FFTW or OpenBLAS also need the same library and CPU model for that.
- *
- * If a pointer to an exchange, an array or a struct is NULL and nothing here allows that, a function returns
- * GCB_E_INVALID and changes nothing. An array without elements may be NULL.
  */
 struct gcb_exchange;
 
@@ -485,7 +485,7 @@ int gcb_exchange_set(struct gcb_exchange *exchange, const char *key, const char 
  * the memory (powersgd's Q, oktopk's regions) begins anew. Restoring ends a step that was begun. GCB_E_NOMEM: the
  * exchange is as before.
  */
-size_t gcb_exchange_kept_bytes(const struct gcb_exchange *exchange); /* of NULL: 0 */
+size_t gcb_exchange_kept_bytes(const struct gcb_exchange *exchange);
 int gcb_exchange_save(const struct gcb_exchange *exchange, struct gcb_memory_state *state,
                       struct gcb_diag *diag);
 int gcb_exchange_restore(struct gcb_exchange *exchange, const struct gcb_memory_view *saved,

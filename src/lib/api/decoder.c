@@ -29,8 +29,10 @@ int gcb_decoder_open(struct gcb_decoder **out, const char *spec, uint64_t n,
 {
     struct gcb_settings s;
     struct gcb_method method;
-    int err = gcb_settings_init(&s, options, n, diag);
+    int err = gcb_need_both(out, "the place for the decoder", spec, "the method", diag);
 
+    if (!err)
+        err = gcb_settings_init(&s, options, n, diag);
     if (!err)
         err = gcb_method_parse(&method, spec, diag);
     if (err)
@@ -46,8 +48,10 @@ int gcb_decoder_open_like(struct gcb_decoder **out, const void *message, size_t 
     struct gcb_settings s;
     struct gcb_frame frame;
     struct gcb_rbuf payload;
-    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    int err = gcb_need(out, "the place for the decoder", diag);
 
+    if (!err)
+        err = gcb_frame_parse(&frame, &payload, message, length, diag);
     if (!err)
         err = gcb_settings_init(&s, options, frame.count, diag);
     return err ? err : open_decoder(out, NULL, &bytes, &s.config, diag);
@@ -63,17 +67,21 @@ void gcb_decoder_close(struct gcb_decoder *decoder)
 
 uint64_t gcb_decoder_elements(const struct gcb_decoder *decoder)
 {
-    return gcb_coder_elements(decoder->coder);
+    return decoder ? gcb_coder_elements(decoder->coder) : 0;
 }
 
 int gcb_decode(struct gcb_decoder *decoder, const void *message, size_t length, float *x,
                struct gcb_diag *diag)
 {
-    const struct gcb_mview out = {.data = x, .count = gcb_coder_elements(decoder->coder)};
+    const struct gcb_mview out = {.data = x, .count = gcb_decoder_elements(decoder)};
     struct gcb_frame frame;
     struct gcb_rbuf payload;
-    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    int err = gcb_need(decoder, "the decoder", diag);
 
+    if (!err && out.count)
+        err = gcb_need(x, "the tensor", diag);
+    if (!err)
+        err = gcb_frame_parse(&frame, &payload, message, length, diag);
     if (!err) /* only now, because a newer version may have another checksum */
         err = gcb_message_check(message, length, 0, diag);
     return err ? err : gcb_coder_decode(decoder->coder, message, length, &out, diag);
@@ -85,7 +93,7 @@ int gcb_message_info(struct gcb_message_info *info, const void *message, size_t 
     struct gcb_message_info known;
     struct gcb_frame frame;
     struct gcb_rbuf payload;
-    int err = gcb_struct_check_size(info->size, "gcb_message_info", diag);
+    int err = gcb_struct_check(info, "gcb_message_info", diag);
 
     if (!err)
         err = gcb_frame_parse(&frame, &payload, message, length, diag);

@@ -85,8 +85,10 @@ int gcb_encoder_open(struct gcb_encoder **out, const char *spec, uint64_t n,
     struct gcb_settings s;
     struct gcb_method method;
     struct gcb_encoder *e;
-    int err = gcb_settings_init(&s, options, n, diag);
+    int err = gcb_need_both(out, "the place for the encoder", spec, "the method", diag);
 
+    if (!err)
+        err = gcb_settings_init(&s, options, n, diag);
     if (!err)
         err = gcb_method_parse(&method, spec, diag);
     if (!err)
@@ -115,7 +117,7 @@ void gcb_encoder_close(struct gcb_encoder *e)
 
 size_t gcb_encoder_bound(const struct gcb_encoder *e)
 {
-    return gcb_coder_bound(e->coder);
+    return e ? gcb_coder_bound(e->coder) : 0;
 }
 
 static void memory_params(const struct gcb_encoder *e, struct gcb_memory_params *params)
@@ -127,6 +129,8 @@ size_t gcb_encoder_length(const struct gcb_encoder *e)
 {
     struct gcb_memory_params p;
 
+    if (!e)
+        return 0;
     memory_params(e, &p);
     return p.kind == GCB_MEMORY_DELAY && p.delay > 1 ? 0 : gcb_coder_length(e->coder);
 }
@@ -164,6 +168,8 @@ static const float *widen(struct gcb_encoder *e, const void *x)
 
 int gcb_encoder_set_norm(struct gcb_encoder *e, double norm, struct gcb_diag *diag)
 {
+    if (gcb_need(e, "the encoder", diag))
+        return GCB_E_INVALID;
     if (norm < 0.0)
         return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
     e->has_norm = true;
@@ -245,11 +251,19 @@ int gcb_encode(struct gcb_encoder *e, uint64_t step, uint32_t worker, const void
                size_t cap, size_t *length, struct gcb_diag *diag)
 {
     const struct gcb_step at = {.step = step, .worker = worker};
-    const struct gcb_view in = {.data = widen(e, x), .count = e->count};
     struct gcb_wbuf w = {.data = out, .cap = cap};
-    const int err = e->memory ? encode_with_memory(e, &at, &in, &w, diag)
-                              : gcb_coder_encode(e->coder, &at, &in, &w, diag);
+    int err = gcb_need_both(e, "the encoder", length, "the place for the length", diag);
+    struct gcb_view in;
 
+    if (!err && e->count)
+        err = gcb_need(x, "the tensor", diag);
+    if (!err && cap)
+        err = gcb_need(out, "the place for the message", diag);
+    if (err)
+        return err;
+    in = (struct gcb_view){.data = widen(e, x), .count = e->count};
+    err = e->memory ? encode_with_memory(e, &at, &in, &w, diag)
+                    : gcb_coder_encode(e->coder, &at, &in, &w, diag);
     if (err)
         return err;
     e->has_norm = false;
@@ -267,24 +281,33 @@ static struct gcb_checkpoint checkpoint_of(const struct gcb_encoder *e)
 
 size_t gcb_encoder_kept_bytes(const struct gcb_encoder *e)
 {
-    const struct gcb_checkpoint c = checkpoint_of(e);
+    struct gcb_checkpoint c;
 
+    if (!e)
+        return 0;
+    c = checkpoint_of(e);
     return gcb_checkpoint_bytes(&c);
 }
 
 int gcb_encoder_save(const struct gcb_encoder *e, struct gcb_memory_state *state,
                      struct gcb_diag *diag)
 {
-    const struct gcb_checkpoint c = checkpoint_of(e);
+    struct gcb_checkpoint c;
 
+    if (gcb_need(e, "the encoder", diag))
+        return GCB_E_INVALID;
+    c = checkpoint_of(e);
     return gcb_checkpoint_save(&c, state, diag);
 }
 
 int gcb_encoder_restore(struct gcb_encoder *e, const struct gcb_memory_view *saved,
                         struct gcb_diag *diag)
 {
-    const struct gcb_checkpoint c = checkpoint_of(e);
+    struct gcb_checkpoint c;
 
+    if (gcb_need(e, "the encoder", diag))
+        return GCB_E_INVALID;
+    c = checkpoint_of(e);
     return gcb_checkpoint_restore(&c, saved, diag);
 }
 
@@ -312,10 +335,15 @@ static int remake(struct gcb_encoder *e, const struct gcb_method *method, struct
 int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
                     struct gcb_diag *diag)
 {
-    struct gcb_method method = *gcb_coder_method(e->coder);
+    struct gcb_method method;
     struct gcb_memory_params params;
-    int err;
+    int err = gcb_need(e, "the encoder", diag);
 
+    if (!err)
+        err = gcb_need_both(key, "the key", value, "the value", diag);
+    if (err)
+        return err;
+    method = *gcb_coder_method(e->coder);
     if (strcmp(key, "memory") == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "the memory of an open encoder cannot change; open another encoder");

@@ -30,14 +30,10 @@ int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
     struct gcb_exchange_config config = {0};
     struct gcb_settings settings;
     struct gcb_method method;
-    int err = out && spec ? 0
-                          : gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s is NULL",
-                                         out ? "the method" : "the place for the exchange");
+    int err = gcb_need_both(out, "the place for the exchange", spec, "the method", diag);
 
-    if (err)
-        return err;
-    err = gcb_settings_init(&settings, options, n, diag);
-
+    if (!err)
+        err = gcb_settings_init(&settings, options, n, diag);
     if (!err)
         err = gcb_method_parse(&method, spec, diag);
     if (err)
@@ -52,8 +48,8 @@ int gcb_exchange_open(struct gcb_exchange **out, const char *spec, uint64_t n,
 
 int gcb_exchange_set_norm(struct gcb_exchange *e, double norm, struct gcb_diag *diag)
 {
-    if (!e)
-        return gcb_diag_set(diag, GCB_E_INVALID, "exchange: the exchange is NULL");
+    if (gcb_need(e, "the exchange", diag))
+        return GCB_E_INVALID;
     if (norm < 0.0)
         return gcb_diag_set(diag, GCB_E_INVALID, "the norm %g is negative", norm);
     gcb_memory_set_norm(gcb_exchange_memory(e), isnan(norm) ? (double)INFINITY : norm);

@@ -6,14 +6,15 @@
 
 int gcb_method_info(struct gcb_method_info *info, size_t index, struct gcb_diag *diag)
 {
-    struct gcb_method_info known = {.size = info->size};
+    struct gcb_method_info known = {0};
     struct gcb_method method;
-    int err = gcb_struct_check_size(info->size, "gcb_method_info", diag);
+    int err = gcb_struct_check(info, "gcb_method_info", diag);
 
     if (err)
         return err;
     if (!gcb_method_at(&method, index))
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "there is no method %zu", index);
+    known.size = info->size;
     known.name = method.name;
     known.summary = gcb_method_summary(&method);
     known.source = gcb_method_source(&method);

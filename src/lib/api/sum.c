@@ -9,8 +9,10 @@ int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into
 {
     struct gcb_settings settings;
     struct gcb_method method;
-    int err = gcb_settings_init(&settings, options, n, diag);
+    int err = gcb_need_both(out, "the place for the sum", spec, "the method", diag);
 
+    if (!err)
+        err = gcb_settings_init(&settings, options, n, diag);
     if (!err)
         err = gcb_method_parse(&method, spec, diag);
     return err ? err : gcb_sum_create(out, &method, into, &settings.config, diag);
@@ -22,8 +24,10 @@ int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, 
     struct gcb_settings settings;
     struct gcb_frame frame;
     struct gcb_rbuf payload;
-    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    int err = gcb_need(out, "the place for the sum", diag);
 
+    if (!err)
+        err = gcb_frame_parse(&frame, &payload, message, length, diag);
     if (!err)
         err = gcb_settings_init(&settings, options, frame.count, diag);
     return err ? err : gcb_sum_create_like(out, message, length, into, &settings.config, diag);

@@ -23,3 +23,16 @@ int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what)
         return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for %s)", what);
     return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (%" PRIu64 " bytes for %s)", bytes, what);
 }
+
+int gcb_need(const void *pointer, const char *what, struct gcb_diag *diag)
+{
+    return pointer ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "%s is NULL", what);
+}
+
+int gcb_need_both(const void *first, const char *what, const void *second, const char *what_else,
+                  struct gcb_diag *diag)
+{
+    const int err = gcb_need(first, what, diag);
+
+    return err ? err : gcb_need(second, what_else, diag);
+}

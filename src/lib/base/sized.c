@@ -1,12 +1,111 @@
 #include "src/lib/base/sized.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "src/lib/base/diag.h"
 
-int gcb_struct_check_size(size_t size, const char *type, struct gcb_diag *diag)
+/* A field of a public struct: where it begins and ends. */
+struct field {
+    const char *type;
+    size_t begin, end;
+};
+
+#define FIELD(type, name) \
+    { \
+        "gcb_" #type, offsetof(struct gcb_##type, name), \
+            offsetof(struct gcb_##type, name) + sizeof(((struct gcb_##type *)0)->name) \
+    }
+/* After the last field of a struct. A new field must change the size of its struct, so that a library knows which fields a
+ * caller has. */
+#define WHOLE(type) \
+    { \
+        "gcb_" #type, sizeof(struct gcb_##type), sizeof(struct gcb_##type) \
+    }
+
+static const struct field fields[] = {
+    FIELD(options, size),
+    FIELD(options, threads),
+    FIELD(options, rank),
+    FIELD(options, shape),
+    FIELD(options, seed),
+    FIELD(options, path),
+    FIELD(options, nonfinite),
+    FIELD(options, input),
+    FIELD(options, source),
+    FIELD(options, workers),
+    FIELD(options, checksum),
+    FIELD(options, max_elements),
+    FIELD(options, worker),
+    FIELD(options, weights),
+    WHOLE(options),
+
+    FIELD(memory_state, size),
+    FIELD(memory_state, residual),
+    FIELD(memory_state, momentum),
+    FIELD(memory_state, counters),
+    FIELD(memory_state, kept),
+    FIELD(memory_state, kept_bytes),
+    WHOLE(memory_state),
+
+    FIELD(memory_view, size),
+    FIELD(memory_view, residual),
+    FIELD(memory_view, momentum),
+    FIELD(memory_view, counters),
+    FIELD(memory_view, kept),
+    FIELD(memory_view, kept_bytes),
+    WHOLE(memory_view),
+
+    FIELD(method_info, size),
+    FIELD(method_info, name),
+    FIELD(method_info, summary),
+    FIELD(method_info, source),
+    FIELD(method_info, promise),
+    FIELD(method_info, spec),
+    WHOLE(method_info),
+
+    FIELD(message_info, size),
+    FIELD(message_info, elements),
+    FIELD(message_info, payload_bytes),
+    FIELD(message_info, header_bytes),
+    FIELD(message_info, source),
+    FIELD(message_info, stored),
+    FIELD(message_info, has_checksum),
+    FIELD(message_info, codec),
+    WHOLE(message_info),
+
+    FIELD(round, size),
+    FIELD(round, kind),
+    FIELD(round, reduction),
+    FIELD(round, data),
+    FIELD(round, bytes),
+    FIELD(round, parts),
+    WHOLE(round),
+};
+
+/* Does the struct end after a field (and the padding behind it), or after all that this library knows? */
+static bool ends_at_a_field(size_t size, const char *type)
 {
-    if (size >= sizeof(size) && size <= GCB_STRUCT_MOST)
+    size_t whole = 0;
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (strcmp(fields[i].type, type) != 0)
+            continue;
+        if (size == fields[i].begin || size == fields[i].end)
+            return true;
+        whole = fields[i].end;
+    }
+    return size > whole;
+}
+
+int gcb_struct_check(const void *in, const char *type, struct gcb_diag *diag)
+{
+    size_t size;
+
+    if (!in)
+        return gcb_diag_set(diag, GCB_E_INVALID, "the struct %s is NULL", type);
+    memcpy(&size, in, sizeof(size));
+    if (size >= sizeof(size) && size <= GCB_STRUCT_MOST && ends_at_a_field(size, type))
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "struct %s has the size %zu; set its field `size` to sizeof(struct %s)",
@@ -16,13 +115,12 @@ int gcb_struct_check_size(size_t size, const char *type, struct gcb_diag *diag)
 int gcb_struct_copy(void *out, size_t known, const void *in, const char *type,
                     struct gcb_diag *diag)
 {
+    const int err = gcb_struct_check(in, type, diag);
     size_t size;
-    int err;
 
-    memcpy(&size, in, sizeof(size));
-    err = gcb_struct_check_size(size, type, diag);
     if (err)
         return err;
+    memcpy(&size, in, sizeof(size));
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)in)[i])
             return gcb_diag_set(diag, GCB_E_INVALID,

@@ -191,27 +191,14 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
     return 0;
 }
 
-static int need(const void *pointer, const char *what, struct gcb_diag *diag)
-{
-    return pointer ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "exchange: %s is NULL", what);
-}
-
-static int need_both(const struct gcb_exchange *e, const void *pointer, const char *what,
-                     struct gcb_diag *diag)
-{
-    const int err = need(e, "the exchange", diag);
-
-    return err ? err : need(pointer, what, diag);
-}
-
 int gcb_exchange_set(struct gcb_exchange *e, const char *key, const char *value,
                      struct gcb_diag *diag)
 {
     struct gcb_method method;
-    int err = need_both(e, key, "the key", diag);
+    int err = gcb_need_both(e, "the exchange", key, "the key", diag);
 
     if (!err)
-        err = need(value, "the value", diag);
+        err = gcb_need(value, "the value", diag);
     if (err)
         return err;
     method = e->env.method;
@@ -246,7 +233,7 @@ size_t gcb_exchange_kept_bytes(const struct gcb_exchange *e)
 int gcb_exchange_save(const struct gcb_exchange *e, struct gcb_memory_state *state,
                       struct gcb_diag *diag)
 {
-    const int err = need_both(e, state, "the place for the state", diag);
+    const int err = gcb_need(e, "the exchange", diag);
     struct gcb_checkpoint c;
 
     if (err)
@@ -261,7 +248,7 @@ int gcb_exchange_restore(struct gcb_exchange *e, const struct gcb_memory_view *s
 {
     struct gcb_checkpoint c;
     void *state;
-    int err = need_both(e, saved, "what was saved", diag);
+    int err = gcb_need(e, "the exchange", diag);
 
     if (!err)
         err = e->ops->create(&state, &e->env, diag);
@@ -302,10 +289,10 @@ static bool is_finite(struct gcb_exchange *e, const float *x)
 int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag)
 {
     static const float none = 0.0f; /* where a tensor without elements begins */
-    int err = need(e, "the exchange", diag);
+    int err = gcb_need(e, "the exchange", diag);
 
     if (!err && e->env.coder.env.count)
-        err = need(x, "the tensor", diag);
+        err = gcb_need(x, "the tensor", diag);
     if (err)
         return err;
     x = x ? x : &none;
@@ -334,7 +321,8 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
 int gcb_exchange_sum_into(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
     const bool empty = e && e->env.coder.env.count == 0;
-    const int err = empty ? 0 : need_both(e, update, "the place for the update", diag);
+    const int err =
+        empty ? 0 : gcb_need_both(e, "the exchange", update, "the place for the update", diag);
 
     if (err)
         return err;
@@ -352,15 +340,14 @@ const float *gcb_exchange_input(const struct gcb_exchange *e)
 
 int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gcb_diag *diag)
 {
-    int more = need_both(e, round, "the round", diag);
+    int more = gcb_need(e, "the exchange", diag);
     size_t size;
 
+    if (!more)
+        more = gcb_struct_check(round, "gcb_round", diag);
     if (more)
         return more;
     size = round->size;
-    more = gcb_struct_check_size(size, "gcb_round", diag);
-    if (more)
-        return more;
     if (!e->begun)
         return wrong_order("no step was begun", diag);
     if (e->open)
@@ -401,11 +388,11 @@ static bool is_own(const struct gcb_exchange *e, const void *data, size_t length
 int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data, size_t length,
                          struct gcb_diag *diag)
 {
-    int err = need(e, "the exchange", diag);
+    int err = gcb_need(e, "the exchange", diag);
     uint32_t all;
 
     if (!err && length)
-        err = need(data, "what arrived", diag);
+        err = gcb_need(data, "what arrived", diag);
     if (err)
         return err;
     if (!e->begun || !e->open)
@@ -539,11 +526,11 @@ void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update)
 /* Both results in one call: what arrived may be a share of the update (powersgd, countsketch). */
 int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
-    int err = need(e, "the exchange", diag);
+    int err = gcb_need(e, "the exchange", diag);
     bool both;
 
     if (!err && e->env.coder.env.count && !e->env.no_update)
-        err = need(update, "the place for the update", diag);
+        err = gcb_need(update, "the place for the update", diag);
     if (err)
         return err;
     both = e->begun && e->in.x && has_memory(e) && !e->ops->settle;

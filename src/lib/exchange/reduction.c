@@ -46,6 +46,8 @@ void gcb_reduction_combine(enum gcb_reduction reduction, void *acc, const void *
     const float *one_f32 = one;
     float *f32 = acc;
 
+    if (!acc || !one)
+        return;
     switch (reduction) {
     case GCB_SUM_F32:
         for (size_t i = 0; i < n; i++)

@@ -191,8 +191,10 @@ int gcb_sum_add(struct gcb_sum *s, const void *message, size_t length, float wei
 {
     struct gcb_frame frame;
     struct gcb_rbuf payload;
-    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+    int err = gcb_need(s, "the sum", diag);
 
+    if (!err)
+        err = gcb_frame_parse(&frame, &payload, message, length, diag);
     if (!err)
         err = gcb_message_check(message, length, 0, diag);
     return err ? err : add_parsed(s, &frame, message, length, weight, diag);
@@ -233,9 +235,13 @@ static int finish_canvas(struct gcb_sum *s, float *x, struct gcb_diag *diag)
 
 int gcb_sum_finish(struct gcb_sum *s, float *x, struct gcb_diag *diag)
 {
-    float *out = x ? x : s->into;
-    int err = 0;
+    static float none; /* where a tensor without elements begins */
+    int err = gcb_need(s, "the sum", diag);
+    float *out;
 
+    if (err)
+        return err;
+    out = x ? x : s->into ? s->into : s->count ? NULL : &none;
     if (!out)
         return gcb_diag_set(diag, GCB_E_INVALID, "the sum needs a tensor to write to");
     if (s->canvas_begun)

@@ -131,8 +131,10 @@ int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *m
 {
     struct gcb_rbuf in = {.data = message, .len = length};
     struct gcb_frame got = {0};
-    int err = check_magic(&in, diag);
+    int err = length ? gcb_need(message, "the message", diag) : 0;
 
+    if (!err)
+        err = check_magic(&in, diag);
     if (!err)
         err = get_fields(&got, &in, diag);
     if (err)

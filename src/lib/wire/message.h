@@ -49,7 +49,7 @@ void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head);
 /*
  * Parses and validates a message of `length` bytes, and sets *payload to its payload. Lengths are checked before they are
  * used; the checksum is not checked here. GCB_E_CORRUPT: not a message, cut or contradictory. GCB_E_UNSUPPORTED: a newer
- * version or unknown flags.
+ * version or unknown flags. GCB_E_INVALID: `message` is NULL.
  */
 int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
                     size_t length, struct gcb_diag *diag);

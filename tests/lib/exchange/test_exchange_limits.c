@@ -242,124 +242,6 @@ static void absurd_options_are_refused(void **state)
     assert_int_equal(open_with("countsketch:columns=2000000000", &o), GCB_E_INVALID);
 }
 
-/* ---- pointers that are NULL ---- */
-
-static float tensor[N];
-
-static int open_nowhere(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    (void)e;
-    return gcb_exchange_open(NULL, "topk", N, NULL, diag);
-}
-
-static int open_nothing(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    (void)e;
-    return gcb_exchange_open(&e, NULL, N, NULL, diag);
-}
-
-static int begin(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    return gcb_exchange_begin(e, 0, e ? NULL : tensor, diag);
-}
-
-static int next(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    struct gcb_round round = {.size = sizeof(round)};
-
-    return gcb_exchange_next(e, e ? NULL : &round, diag);
-}
-
-static int receive(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    return gcb_exchange_receive(e, 0, e ? NULL : tensor, sizeof(tensor), diag);
-}
-
-static int finish(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    return gcb_exchange_finish(e, e ? NULL : tensor, diag);
-}
-
-static int set_key(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    return gcb_exchange_set(e, e ? NULL : "theta", "0.9", diag);
-}
-
-static int set_value(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    return gcb_exchange_set(e, "theta", e ? NULL : "0.9", diag);
-}
-
-static int set_norm(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    return gcb_exchange_set_norm(e ? NULL : e, 1.0, diag);
-}
-
-static int save(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    struct gcb_memory_state state = {.size = sizeof(state)};
-
-    return gcb_exchange_save(e, e ? NULL : &state, diag);
-}
-
-static int restore(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    const struct gcb_memory_view saved = {.size = sizeof(saved)};
-
-    return gcb_exchange_restore(e, e ? NULL : &saved, diag);
-}
-
-static const struct {
-    const char *name;
-    int (*call)(struct gcb_exchange *e, struct gcb_diag *diag);
-} null_calls[] = {
-    {"open without a place", open_nowhere},
-    {"open without a method", open_nothing},
-    {"begin", begin},
-    {"next", next},
-    {"receive", receive},
-    {"finish", finish},
-    {"set without a key", set_key},
-    {"set without a value", set_value},
-    {"set_norm", set_norm},
-    {"save", save},
-    {"restore", restore},
-};
-
-/* Each function without an exchange, then with one but without its array, before and during a step, which goes on. */
-static void null_is_an_error(void **state)
-{
-    struct gcb_round round = {.size = sizeof(round)};
-    struct gcb_diag diag;
-    struct gcb_exchange *e;
-
-    (void)state;
-    assert_int_equal(gcb_exchange_open(&e, "topk:memory=ef", N, NULL, NULL), 0);
-    assert_int_equal(gcb_exchange_begin(e, 0, tensor, NULL), 0);
-    assert_int_equal(gcb_exchange_next(e, &round, NULL), 1);
-    for (size_t i = 0; i < sizeof(null_calls) / sizeof(null_calls[0]); i++)
-        for (int with = 0; with < 2; with++) {
-            diag.text[0] = '\0';
-            if (null_calls[i].call(with ? e : NULL, &diag) != GCB_E_INVALID ||
-                !strstr(diag.text, "is NULL"))
-                fail_msg("%s: %s", null_calls[i].name, diag.text);
-            assert_int_equal(null_calls[i].call(with ? e : NULL, NULL), GCB_E_INVALID);
-        }
-    assert_int_equal(gcb_exchange_kept_bytes(NULL), 0);
-    assert_int_equal(gcb_exchange_receive(e, 0, round.data, round.bytes, NULL), 0);
-    assert_int_equal(gcb_exchange_next(e, &round, NULL), 0);
-    assert_int_equal(gcb_exchange_finish(e, tensor, NULL), 0);
-    gcb_exchange_close(e);
-    gcb_exchange_close(NULL);
-    assert_int_equal(gcb_exchange_open(&e, "topk", 0, NULL, NULL), 0); /* no elements */
-    assert_int_equal(gcb_exchange_begin(e, 0, NULL, NULL), 0);
-    assert_int_equal(gcb_exchange_next(e, &round, NULL), 1);
-    assert_int_equal(gcb_exchange_receive(e, 0, round.data, round.bytes, NULL), 0);
-    assert_int_equal(gcb_exchange_next(e, &round, NULL), 0);
-    assert_int_equal(gcb_exchange_finish(e, NULL, NULL), 0);
-    gcb_exchange_close(e);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,7 +251,6 @@ int main(void)
         cmocka_unit_test(values_may_have_any_address),
         cmocka_unit_test(an_owner_gets_what_it_sent),
         cmocka_unit_test(absurd_options_are_refused),
-        cmocka_unit_test(null_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
