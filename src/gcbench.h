@@ -389,7 +389,9 @@ enum gcb_round_kind {
 /* How values are combined, element by element. All workers have the same number of them. */
 enum gcb_reduction {
     GCB_SUM_F32,
-    GCB_SUM_F16, /* IEEE binary16; each sum of two is rounded to nearest, ties to even, and saturates */
+    /* IEEE binary16. Each sum of two is rounded to nearest, ties to even. It saturates: two finite values never give an
+     * infinity. */
+    GCB_SUM_F16,
     GCB_SUM_BF16, /* bfloat16; the same */
     GCB_SUM_I8,   /* no sum of the workers' values overflows */
     GCB_SUM_I16,  /* the same */

@@ -187,7 +187,7 @@ struct gcb_reduce_ops {
     uint64_t (*count)(const void *state, unsigned round);
     /* Writes the values of a round for the tensor x (env->count floats, all finite): those of at->weight times x. The
      * rounds come in order, each after absorb of the round before. Never allocates. Returns 0, or GCB_E_SEND_RAW if the
-     * method cannot represent x; then all workers get infinities or NaNs. */
+     * method cannot represent x; then all workers get infinities or NaNs, or see `adds_whole`. */
     int (*contribute)(void *state, const struct gcb_reduce_at *at, unsigned round, const float *x,
                       void *values);
     /* Takes the combined values of a round except the last. Safe as `combined` below. NULL: there is only one
@@ -202,7 +202,13 @@ struct gcb_reduce_ops {
     void (*conclude)(void *state, const struct gcb_reduce_at *at, const float *x,
                      const void *combined, float *update, float *own);
     bool conserves;
+    /* If a worker's method cannot represent its tensor, all workers add up the tensors in float32, in one more round. All
+     * rounds are GCB_SUM_F32, and no value is larger than GCB_SUMMAND_MOST. */
+    bool adds_whole;
 };
+
+/* No sum of so large values overflows, whatever the order of the additions: there are at most 2^20 workers. */
+#define GCB_SUMMAND_MOST 0x1p100f
 
 /* A published method: a codec with certain parameters. */
 struct gcb_preset {

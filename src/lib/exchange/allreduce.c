@@ -3,22 +3,30 @@
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/packed.h"
 #include "src/lib/exchange/collective.h"
 
 /*
  * All-reduce: the workers' values are combined element by element on their way, without decoding (struct
  * gcb_reduce_ops). With n workers a ring moves 2 (n - 1) / n of the values per worker, whatever n is.
+ *
+ * A worker whose method cannot represent its tensor contributes infinities, where the sum of others' values is finite. So
+ * all workers learn it in the same round, and in the next and last round they add up the tensors themselves.
  */
 struct allreduce {
     struct gcb_collective_env env;
     struct gcb_coder *coder;
     const struct gcb_reduce_ops *ops;
-    void *codec;  /* the codec's state in `coder` */
-    void *values; /* what this worker contributes; after the last round, the combined values */
+    void *codec;       /* the codec's state in `coder` */
+    void *values;      /* what this worker contributes; after the last round, the combined values */
+    uint64_t capacity; /* bytes of `values` */
     struct gcb_contribution in;
     uint64_t sent; /* bytes of all values in this step */
     bool raw;      /* this worker's values are NaNs */
     bool spoilt;   /* some worker's values were not finite: so is the update */
+    bool
+        whole; /* a worker's method cannot represent its tensor: round `last` adds up the tensors */
+    unsigned last; /* the last round, as far as it is known */
 };
 
 static unsigned allreduce_rounds(const struct gcb_method *method)
@@ -37,12 +45,29 @@ static void allreduce_destroy(void *state)
 
 static uint64_t round_bytes(const struct allreduce *s, unsigned round)
 {
+    if (s->whole)
+        return s->env.coder.env.count * sizeof(float);
     return s->ops->count(s->codec, round) * gcb_reduction_size(s->ops->reduction(s->codec, round));
 }
 
 static unsigned rounds_of(const struct allreduce *s)
 {
     return s->ops->rounds_of ? s->ops->rounds_of(s->codec) : s->ops->rounds;
+}
+
+static enum gcb_reduction reduction_of(const struct allreduce *s, unsigned round)
+{
+    return s->whole ? GCB_SUM_F32 : s->ops->reduction(s->codec, round);
+}
+
+static int make_room(struct allreduce *s, uint64_t bytes, struct gcb_diag *diag)
+{
+    if (s->values && bytes <= s->capacity)
+        return 0;
+    gcb_free(s->values);
+    s->values = gcb_alloc(bytes);
+    s->capacity = bytes;
+    return s->values ? 0 : gcb_diag_nomem(diag, bytes, "what a worker sends");
 }
 
 static int allreduce_create(void **state, const struct gcb_collective_env *env,
@@ -63,9 +88,7 @@ static int allreduce_create(void **state, const struct gcb_collective_env *env,
         s->codec = gcb_coder_codec_state(s->coder);
         for (unsigned r = 0; r < rounds_of(s); r++)
             most = round_bytes(s, r) > most ? round_bytes(s, r) : most;
-        s->values = gcb_alloc(most);
-        if (!s->values)
-            err = gcb_diag_nomem(diag, most, "what a worker sends");
+        err = make_room(s, most, diag);
     }
     if (err)
         allreduce_destroy(s);
@@ -91,9 +114,16 @@ static int allreduce_begin(void *state, const struct gcb_contribution *in, struc
     (void)diag;
     s->in = *in;
     s->raw = in->raw;
-    s->spoilt = false;
+    s->spoilt = s->whole = false;
+    s->last = rounds_of(s) - 1;
     s->sent = 0;
     return 0;
+}
+
+static void set_all(float *values, uint64_t n, float to)
+{
+    for (uint64_t i = 0; i < n; i++)
+        values[i] = to;
 }
 
 /* Values that spoil every combination with them: NaNs; and an infinity, which is the larger of any two. */
@@ -104,8 +134,7 @@ static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
     switch (reduction) {
     case GCB_SUM_F32:
     case GCB_MAX_F32:
-        for (uint64_t i = 0; i < bytes / sizeof(float); i++)
-            ((float *)values)[i] = reduction == GCB_SUM_F32 ? NAN : INFINITY;
+        set_all(values, bytes / sizeof(float), reduction == GCB_SUM_F32 ? NAN : INFINITY);
         break;
     case GCB_SUM_F16:
     case GCB_SUM_BF16:
@@ -117,43 +146,64 @@ static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
     }
 }
 
-/* Is there an infinity or NaN? */
-static bool is_spoilt(enum gcb_reduction reduction, const void *values, uint64_t bytes,
-                      const struct gcb_kernels *kernels)
+/* The largest magnitude as bits of a float32: GCB_INF_BITS if there is an infinity, more if there is a NaN. Of 16-bit
+ * floats: a NaN for both; else 0. */
+static uint32_t look(enum gcb_reduction reduction, const void *values, uint64_t bytes,
+                     const struct gcb_kernels *kernels)
 {
     const uint16_t below = reduction == GCB_SUM_BF16 ? 0x80 : 0x400; /* 2^15 minus infinity */
     const uint16_t *half = values;
     uint16_t any = 0;
 
     if (reduction == GCB_SUM_F32 || reduction == GCB_MAX_F32)
-        return kernels->reduce.max_bits(values, bytes / sizeof(float)) >= GCB_INF_BITS;
+        return kernels->reduce.max_bits(values, bytes / sizeof(float));
     if (reduction != GCB_SUM_F16 && reduction != GCB_SUM_BF16)
-        return false;
+        return 0;
     for (uint64_t i = 0; i < bytes / sizeof(*half); i++)
         any |= (uint16_t)((half[i] & 0x7fff) + below);
-    return any & 0x8000;
+    return any & 0x8000 ? GCB_INF_BITS + 1 : 0;
+}
+
+/* Writes this worker's values of a round. */
+static int contribute(struct allreduce *s, unsigned round, uint64_t bytes, struct gcb_diag *diag)
+{
+    const struct gcb_reduce_at at = here(s);
+    int err = 0;
+
+    if (s->whole)
+        gcb_weigh(s->values, s->in.x, at.weight, s->env.coder.env.count, s->env.coder.env.queue);
+    else if (!s->raw && !s->spoilt)
+        err = s->ops->contribute(s->codec, &at, round, s->in.x, s->values);
+    if (err == GCB_E_SEND_RAW && s->ops->adds_whole)
+        set_all(s->values, bytes / sizeof(float), INFINITY);
+    else if (err == GCB_E_SEND_RAW)
+        s->raw = true;
+    else if (err)
+        return gcb_diag_set(diag, err, "method '%s': %s", s->env.method.name, gcb_status_text(err));
+    if (s->raw || s->spoilt)
+        spoil(reduction_of(s, round), s->values, bytes);
+    return 0;
 }
 
 static int allreduce_send(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag)
 {
     struct allreduce *s = state;
-    const struct gcb_reduce_at at = here(s);
-    int err = 0;
+    uint64_t bytes;
+    int err;
 
-    if (round == rounds_of(s))
+    if (round > s->last)
         return 0;
+    bytes = round_bytes(s, round);
+    err = make_room(s, bytes, diag);
+    if (!err)
+        err = contribute(s, round, bytes, diag);
+    if (err)
+        return err;
     out->kind = GCB_ROUND_REDUCE;
-    out->reduction = s->ops->reduction(s->codec, round);
+    out->reduction = reduction_of(s, round);
     out->data = s->values;
-    out->bytes = round_bytes(s, round);
-    s->sent += out->bytes;
-    if (!s->raw && !s->spoilt)
-        err = s->ops->contribute(s->codec, &at, round, s->in.x, s->values);
-    s->raw |= err == GCB_E_SEND_RAW;
-    if (err && err != GCB_E_SEND_RAW)
-        return gcb_diag_set(diag, err, "method '%s': %s", s->env.method.name, gcb_status_text(err));
-    if (s->raw || s->spoilt)
-        spoil(out->reduction, s->values, out->bytes);
+    out->bytes = bytes;
+    s->sent += bytes;
     return 1;
 }
 
@@ -165,7 +215,7 @@ struct arrival {
     const uint8_t *from;
     uint8_t *to; /* NULL: only check */
     uint64_t bytes;
-    bool spoilt;
+    uint32_t most; /* as look() returns it */
 };
 
 static void take_piece(void *ctx, uint64_t i)
@@ -173,8 +223,7 @@ static void take_piece(void *ctx, uint64_t i)
     struct arrival *a = ctx;
     const uint64_t at = i * PIECE, left = a->bytes - at, n = left < PIECE ? left : PIECE;
 
-    if (is_spoilt(a->reduction, a->from + at, n, a->kernels))
-        __atomic_store_n(&a->spoilt, true, __ATOMIC_RELAXED);
+    gcb_raise_max(&a->most, look(a->reduction, a->from + at, n, a->kernels));
     if (a->to)
         memcpy(a->to + at, a->from + at, n);
 }
@@ -183,9 +232,9 @@ static void take_piece(void *ctx, uint64_t i)
  * other workers may give s->values itself. */
 static void take_combined(struct allreduce *s, unsigned round, const void *data, uint64_t bytes)
 {
-    const bool keeps = round + 1 == rounds_of(s) && data != s->values;
+    const bool keeps = round == s->last && data != s->values;
     struct arrival a = {
-        .reduction = s->ops->reduction(s->codec, round),
+        .reduction = reduction_of(s, round),
         .kernels = s->env.coder.env.kernels,
         .from = data,
         .to = keeps ? s->values : NULL,
@@ -193,7 +242,12 @@ static void take_combined(struct allreduce *s, unsigned round, const void *data,
     };
 
     gcb_parallel(s->env.coder.env.queue, (bytes + PIECE - 1) / PIECE, take_piece, &a);
-    s->spoilt |= a.spoilt;
+    if (a.most == GCB_INF_BITS && s->ops->adds_whole && !s->whole) {
+        s->whole = true;
+        s->last = round + 1;
+    } else if (a.most >= GCB_INF_BITS) {
+        s->spoilt = true;
+    }
 }
 
 static int allreduce_receive(void *state, unsigned round, uint32_t from, const void *data,
@@ -208,7 +262,7 @@ static int allreduce_receive(void *state, unsigned round, uint32_t from, const v
     if ((uintptr_t)data % sizeof(float))
         data = memcpy(s->values, data, length);
     take_combined(s, round, data, length);
-    if (!s->spoilt && round + 1 < rounds_of(s))
+    if (!s->spoilt && !s->whole && round < s->last)
         s->ops->absorb(s->codec, round, data);
     return 0;
 }
@@ -220,12 +274,19 @@ static int allreduce_conclude(void *state, float *update, float *own, struct gcb
     const uint64_t n = s->env.coder.env.count;
 
     (void)diag;
+    if (!s->spoilt && s->whole) {
+        if (update && n)
+            memcpy(update, s->values, n * sizeof(*update));
+        if (own && n)
+            memcpy(own, s->in.x, n * sizeof(*own));
+        return 0;
+    }
     if (!s->spoilt) {
         s->ops->conclude(s->codec, &at, s->in.x, s->values, update, own);
         return 0;
     }
-    for (uint64_t i = 0; update && i < n; i++)
-        update[i] = NAN;
+    if (update)
+        set_all(update, n, NAN);
     if (own && n)
         memset(own, 0, n * sizeof(*own));
     return 0;

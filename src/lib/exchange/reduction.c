@@ -1,5 +1,8 @@
 #include "src/lib/exchange/exchange.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "kernels/base/hd.h"
 #include "kernels/convert/convert.h"
 #include "src/lib/base/cpu_flags.h"
@@ -22,6 +25,14 @@ size_t gcb_reduction_size(enum gcb_reduction reduction)
 
 #define TILE 1024
 
+/* a + b. Finite values never give an infinity: two bfloat16 can exceed float32. */
+static float add_saturating(float a, float b)
+{
+    const float sum = a + b, limit = copysignf(FLT_MAX, sum);
+
+    return isinf(sum) && isfinite(a) && isfinite(b) ? limit : sum;
+}
+
 /* Sums of 16-bit floats: widened, added in float32, and rounded. */
 static void add_half(const struct gcb_convert_fns *f, bool bf16, uint8_t *acc, const uint8_t *one,
                      size_t n)
@@ -34,7 +45,7 @@ static void add_half(const struct gcb_convert_fns *f, bool bf16, uint8_t *acc, c
         (bf16 ? f->from_bf16 : f->from_fp16)(a, acc + 2 * at, m);
         (bf16 ? f->from_bf16 : f->from_fp16)(b, one + 2 * at, m);
         for (size_t i = 0; i < m; i++)
-            a[i] += b[i];
+            a[i] = add_saturating(a[i], b[i]);
         (bf16 ? f->to_bf16 : f->to_fp16)(acc + 2 * at, a, m);
     }
 }

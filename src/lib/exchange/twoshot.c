@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@
  *
  * The mean is the weighted sum divided by the sum of the weights' magnitudes, so that it is not larger than the tensors.
  * Everybody decodes the means and multiplies them by the same number.
+ *
+ * The sum may overflow although the mean does not. So the owner of a share keeps the messages of round 0, and if the
+ * sum has an infinity, it adds them again with smaller weights.
  *
  * The second encoding loses something too. With second-error=feedback, it counts as not sent by the owner of the share,
  * whose memory keeps it (LoCo, arXiv 2407.04480, and DoubleSqueeze, arXiv 1905.05957, feed errors back where they occur).
@@ -46,6 +50,8 @@ struct twoshot {
     float *decoded;       /* the decoded mean of this worker's share; in `means` or its own */
     struct gcb_wbuf parts, second; /* messages of this worker, in round 0 and in round 1 */
     size_t *part_bytes;
+    struct gcb_wbuf arrived; /* messages of this worker's share, of all workers */
+    size_t *arrived_bytes;
     struct gcb_contribution in;
     bool spoilt;
     uint32_t settled; /* shares that twoshot_settle has added */
@@ -120,6 +126,8 @@ static void twoshot_destroy(void *state)
     gcb_free(s->parts.data);
     gcb_free(s->second.data);
     gcb_free(s->part_bytes);
+    gcb_free(s->arrived.data);
+    gcb_free(s->arrived_bytes);
     gcb_free(s);
 }
 
@@ -178,7 +186,10 @@ static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
         s->parts.cap += coders_of(s, w)->room;
     }
     s->second.cap = s->mine && !err ? coders_of(s, s->env.worker)->room : 0;
+    s->arrived.cap = s->second.cap * s->env.workers;
     s->part_bytes = take(s->env.workers, sizeof(*s->part_bytes), &err, diag);
+    s->arrived_bytes = take(s->env.workers, sizeof(*s->arrived_bytes), &err, diag);
+    s->arrived.data = take(s->arrived.cap, 1, &err, diag);
     s->parts.data = take(s->parts.cap, 1, &err, diag);
     s->second.data = take(s->second.cap, 1, &err, diag);
     s->mean = take(s->mine, sizeof(float), &err, diag);
@@ -275,8 +286,8 @@ static int twoshot_begin(void *state, const struct gcb_contribution *in, struct 
     s->in = *in;
     s->spoilt = false;
     s->settled = 0;
-    s->parts.len = s->second.len = 0;
-    s->parts.failed = s->second.failed = false;
+    s->parts.len = s->second.len = s->arrived.len = 0;
+    s->parts.failed = s->second.failed = s->arrived.failed = false;
     for (uint32_t w = 0; !err && w < s->env.workers; w++) {
         const size_t start = s->parts.len;
 
@@ -296,16 +307,50 @@ static bool stays_finite(const struct twoshot *s, const float *x, float factor, 
     return n == 0 || isfinite(gcb_float_of(gcb_max_bits(x, n, env->kernels, env->queue)) * factor);
 }
 
+/* The share of each worker when a sum is made again: less than half of 1 / workers, so that no sum overflows. */
+#define AGAIN 0x1p-17f
+_Static_assert(GCB_TWOSHOT_WORKERS <= 1 << 16, "AGAIN is for so many workers");
+
+/* Adds the messages of this worker's share again. Elements of the mean that were finite stay as they are. */
+static int mend_mean(struct twoshot *s, struct gcb_diag *diag)
+{
+    const float divisor = s->scale / s->largest * AGAIN;
+    const uint8_t *message = s->arrived.data;
+    float *before = s->decoded; /* not in use yet */
+    int err = 0;
+
+    memcpy(before, s->mean, s->mine * sizeof(*before));
+    for (uint32_t w = 0; !err && w < s->env.workers; message += s->arrived_bytes[w++])
+        err = gcb_sum_add_checked(s->sum, message, s->arrived_bytes[w],
+                                  s->env.weights[w] / s->largest * AGAIN, diag);
+    if (!err)
+        err = gcb_sum_finish(s->sum, NULL, diag);
+    for (uint64_t i = 0; !err && i < s->mine; i++) {
+        const float mean = s->mean[i] / divisor;
+
+        if (isfinite(before[i]))
+            s->mean[i] = before[i];
+        else if (isfinite(s->mean[i])) /* all tensors are finite here; rounding may not be */
+            s->mean[i] = isinf(mean) ? copysignf(FLT_MAX, mean) : mean;
+    }
+    return err;
+}
+
 /* Divides this worker's share of the sum, and encodes it again. A share with an infinity or NaN is sent raw. */
 static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
 {
-    const int err = gcb_sum_finish(s->sum, NULL, diag);
+    int err = gcb_sum_finish(s->sum, NULL, diag);
+    bool finite;
 
     if (err)
         return err;
     gcb_unweigh(s->mean, s->mean, s->scale / s->largest, s->mine, s->env.coder.env.queue);
-    return encode(s, 1, s->env.worker, s->mean, !stays_finite(s, s->mean, 1.0f, s->mine),
-                  &s->second, diag);
+    finite = stays_finite(s, s->mean, 1.0f, s->mine);
+    if (!finite && !s->arrived.failed) {
+        err = mend_mean(s, diag);
+        finite = !err && stays_finite(s, s->mean, 1.0f, s->mine);
+    }
+    return err ? err : encode(s, 1, s->env.worker, s->mean, !finite, &s->second, diag);
 }
 
 static unsigned twoshot_rounds(const struct gcb_method *method)
@@ -336,6 +381,19 @@ static int twoshot_send(void *state, unsigned round, struct gcb_round *out, stru
     return 0;
 }
 
+/* Adds a part of this worker's share, and keeps it. A message that is longer than this method makes it may not fit. */
+static int take_part(struct twoshot *s, uint32_t from, const void *data, size_t length,
+                     struct gcb_diag *diag)
+{
+    const int err = gcb_sum_add(s->sum, data, length, s->env.weights[from] / s->largest, diag);
+    uint8_t *copy = err ? NULL : gcb_wbuf_take(&s->arrived, length);
+
+    s->arrived_bytes[from] = length;
+    if (copy)
+        memcpy(copy, data, length);
+    return err;
+}
+
 /* Decodes the mean of a share. The step's end multiplies it by `scale`. */
 static int take_mean(struct twoshot *s, uint32_t share, const void *data, size_t length,
                      struct gcb_diag *diag)
@@ -363,7 +421,7 @@ static int twoshot_receive(void *state, unsigned round, uint32_t from, const voi
         return length == 0 ? 0
                            : gcb_diag_set(diag, GCB_E_CORRUPT,
                                           "%zu bytes arrived for a share without elements", length);
-    return round == 0 ? gcb_sum_add(s->sum, data, length, s->env.weights[from] / s->largest, diag)
+    return round == 0 ? take_part(s, from, data, length, diag)
                       : take_mean(s, share, data, length, diag);
 }
 

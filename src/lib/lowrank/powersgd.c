@@ -17,8 +17,8 @@
  * Payload: columns of M (uint32), then P and Q (float32).
  */
 #define RANK_MOST 1024
-/* No element of a worker's Q is larger; so no sum of Qs, and no element of P Q^T, overflows. */
-#define LARGEST 0x1p100f
+/* No element of a worker's P or Q is larger; so no sum of them, and no element of P Q^T, overflows. */
+#define LARGEST GCB_SUMMAND_MOST
 #define DRAW_BYTES 4096
 
 enum { START_WARM, START_COLD };
@@ -149,6 +149,11 @@ static void end_step(struct powersgd *s, const float *q)
 
 /* ---- the products ---- */
 
+static bool are_small(const struct powersgd *s, const float *factor, uint64_t n)
+{
+    return s->env.kernels->reduce.max_bits(factor, n) <= gcb_bits_of(LARGEST);
+}
+
 static void make_p(struct powersgd *s, float *p, float weight, const float *x)
 {
     gcb_blas_begin();
@@ -162,7 +167,7 @@ static bool make_q(struct powersgd *s, float *q, float weight, const float *x)
     gcb_blas_begin();
     gcb_matrix_to_q(&s->f, q, weight, x, s->p);
     gcb_blas_end();
-    return s->env.kernels->reduce.max_bits(q, q_floats(&s->f)) <= gcb_bits_of(LARGEST);
+    return are_small(s, q, q_floats(&s->f));
 }
 
 static void rebuild(const struct gcb_factors *f, float *out, const float *p, const float *q)
@@ -392,7 +397,7 @@ static int powersgd_contribute(void *state, const struct gcb_reduce_at *at, unsi
     if (round == 0) {
         begin_step(s, at->step.step);
         make_p(s, values, at->weight, x);
-        return 0;
+        return are_small(s, values, p_floats(&s->f)) ? 0 : GCB_E_SEND_RAW;
     }
     return make_q(s, values, at->weight, x) ? 0 : GCB_E_SEND_RAW;
 }
@@ -433,6 +438,7 @@ static const struct gcb_reduce_ops powersgd_reduce = {
     .absorb = powersgd_absorb,
     .conclude = powersgd_conclude,
     .conserves = true,
+    .adds_whole = true,
 };
 
 static unsigned powersgd_caps(const double *value)

@@ -353,7 +353,10 @@ static int countsketch_contribute(void *state, const struct gcb_reduce_at *at, u
     (void)round;
     make_table(s, x, values);
     gcb_weigh(values, values, at->weight, cells_of(s), s->env.queue);
-    return is_finite(s, values) ? 0 : GCB_E_SEND_RAW;
+    return gcb_max_bits(values, cells_of(s), s->env.kernels, s->env.queue) <=
+                   gcb_bits_of(GCB_SUMMAND_MOST)
+               ? 0
+               : GCB_E_SEND_RAW;
 }
 
 /* Each worker has sent its share of the update: the same for all, because nobody knows more. */
@@ -379,6 +382,7 @@ static const struct gcb_reduce_ops countsketch_reduce = {
     .contribute = countsketch_contribute,
     .conclude = countsketch_conclude,
     .conserves = true,
+    .adds_whole = true,
 };
 
 /* ---- about the method ---- */

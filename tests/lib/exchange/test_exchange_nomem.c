@@ -230,6 +230,9 @@ static void every_allocation_may_fail(void **state)
     /* memory is needed late, for shares of two lengths */
     each_allocation_fails("qsgd:coding=elias,memory=ef,second-error=drop,collective=twoshot");
     assert_int_equal(counted.live, 0);
+    x[1][3] = 1e35f; /* memory is needed for a round of whole tensors */
+    each_allocation_fails("powersgd:memory=ef");
+    assert_int_equal(counted.live, 0);
     assert_true(failures > 500 && late_failures > 3);
 }
 

@@ -289,28 +289,103 @@ static void an_encoder_starts_warm(void **state)
     gcb_coder_destroy(c);
 }
 
-/* A tensor whose factors would overflow is sent as it is, and spoils an all-reduce, but not its next step. */
+/* The update is the mean of the tensors themselves, and all of each tensor arrived. */
+static void expect_whole(const struct party *p, unsigned rounds)
+{
+    float *mean = party_sum(p->x, p->workers, COUNT, NULL);
+
+    assert_int_equal(p->rounds, rounds);
+    assert_int_equal(p->round[rounds - 1].bytes, COUNT * sizeof(float));
+    assert_true(party_distance(p->update[0], mean, COUNT) < 1e-6);
+    for (unsigned w = 0; w < p->workers; w++)
+        assert_memory_equal(p->own[w], p->x[w], COUNT * sizeof(float));
+    free(mean);
+}
+
+/* If the factors of one worker would overflow, all workers add up whole tensors in that step. */
 static void huge_tensors_are_not_approximated(void **state)
 {
-    const struct party_options o = {.workers = 2, .shape = shape, .rank = 2};
+    static const unsigned workers[] = {1, 2, 3, 5};
+    static const float sizes[] = {1e31f, 1e34f, 1e37f};
     float *x = trip_tensor(COUNT, TRIP_GAUSS, 1);
+
+    (void)state;
+    for (uint64_t i = 0; i < COUNT; i++)
+        x[i] *= 1e34f;
+    assert_true(trip_error("powersgd", x, COUNT, NULL) == 0.0);
+    free(x);
+    for (size_t i = 0; i < 4; i++)
+        for (unsigned huge = 1; huge < 1u << workers[i];
+             huge += huge < 3 ? 1 : 4) /* a set of workers */
+            for (size_t k = 0; k < 3; k++) {
+                const struct party_options o = {.workers = workers[i], .shape = shape, .rank = 2};
+                struct party p;
+
+                party_open(&p, "powersgd:memory=ef", COUNT, &o);
+                party_fill(&p, 1, 1.0f);
+                party_step(&p, 0);
+                assert_int_equal(p.rounds, 2);
+                for (unsigned w = 0; w < p.workers;
+                     w++) { /* so that nothing is left in the memory */
+                    const float *left = gcb_memory_residual(gcb_exchange_memory(p.e[w]));
+
+                    for (uint64_t j = 0; j < COUNT; j++)
+                        p.x[w][j] = -left[j];
+                }
+                party_step(&p, 1);
+                for (unsigned w = 0; w < p.workers; w++)
+                    for (uint64_t j = 0; j < COUNT; j++)
+                        p.x[w][j] = (huge >> w & 1 ? sizes[k] : 1.0f) * (float)((int)(j % 11) - 5);
+                party_step(&p, 2);
+                expect_whole(&p, 2);
+                party_fill(&p, 3, 1.0f);
+                party_step(&p, 3);
+                assert_int_equal(p.rounds, 2);
+                assert_true(party_distance(p.update[0], p.x[0], COUNT) < 2.0);
+                party_close(&p);
+            }
+}
+
+/* A tensor whose P is small, but not its Q: the workers learn it a round later. */
+static void a_huge_q_is_found_late(void **state)
+{
     struct party p;
 
     (void)state;
-    party_open(&p, "powersgd:memory=ef", COUNT, &o);
-    party_fill(&p, 1, 0.0f);
-    for (uint64_t i = 0; i < COUNT; i++) {
-        x[i] *= 1e34f;
-        p.x[1][i] = x[i];
-    }
-    assert_true(trip_error("powersgd", x, COUNT, NULL) == 0.0);
+    party_open(&p, "powersgd:rank=1", COUNT, &(struct party_options){.shape = shape, .rank = 2});
+    for (uint64_t row = 0; row < ROWS; row++) /* the next step begins with Q = (1, 0, 0, ...) */
+        p.x[0][row * COLS] = p.x[1][row * COLS] = 1.0f;
     party_step(&p, 0);
-    assert_true(isnan(p.update[0][0]));
-    party_fill(&p, 2, 0.0f);
+    for (uint64_t row = 0; row < ROWS; row++) {
+        p.x[1][row * COLS] = 0.0f;
+        p.x[1][row * COLS + 5] = 1e34f;
+    }
     party_step(&p, 1);
-    assert_true(party_distance(p.update[0], p.x[0], COUNT) < 2.0);
+    expect_whole(&p, 3);
+    for (uint64_t row = 0; row < ROWS; row++)
+        p.x[1][row * COLS + 5] = 0.0f;
+    party_step(&p, 2);
+    assert_int_equal(p.rounds, 2);
+    assert_true(fabsf(p.update[0][0] - 0.5f) < 1e-6f);
     party_close(&p);
-    free(x);
+}
+
+/* Infinities of one worker spoil the step, also if another worker's tensor is huge. */
+static void huge_tensors_hide_no_infinity(void **state)
+{
+    const struct party_options o = {
+        .shape = shape, .rank = 2, .nonfinite = GCB_NONFINITE_RAW, .workers = 3};
+    struct party p;
+
+    (void)state;
+    party_open(&p, "powersgd", COUNT, &o);
+    party_fill(&p, 1, 1.0f);
+    p.x[0][7] = 1e38f;
+    p.x[2][9] = INFINITY;
+    party_step(&p, 0);
+    for (uint64_t i = 0; i < COUNT; i++)
+        assert_true(isnan(p.update[0][i]));
+    party_close(&p);
 }
 
 /* Threads share the blocks of a large matrix, and do not change a bit. */
@@ -346,6 +421,8 @@ int main(void)
         cmocka_unit_test(the_last_row_may_be_short),
         cmocka_unit_test(an_encoder_starts_warm),
         cmocka_unit_test(huge_tensors_are_not_approximated),
+        cmocka_unit_test(a_huge_q_is_found_late),
+        cmocka_unit_test(huge_tensors_hide_no_infinity),
         cmocka_unit_test(threads_change_nothing),
     };
 

@@ -181,9 +181,9 @@ static void a_memory_keeps_what_did_not_arrive(void **state)
     free(got);
 }
 
+/* In an all-reduce, all workers then add up whole tensors. */
 static void an_overflow_is_sent_raw(void **state)
 {
-    const struct party_options o = {.workers = 2, .nonfinite = GCB_NONFINITE_RAW};
     struct trip t = {0};
     float x[100];
     struct party p;
@@ -196,10 +196,11 @@ static void an_overflow_is_sent_raw(void **state)
     assert_memory_equal(t.back, x, sizeof(x));
     trip_free(&t);
 
-    party_open(&p, "countsketch", 100, &o);
+    party_open(&p, "countsketch", 100, NULL);
     memcpy(p.x[1], x, sizeof(x));
     party_step(&p, 0);
-    assert_true(isnan(p.update[0][0]));
+    for (size_t i = 0; i < 100; i++)
+        assert_true(p.update[0][i] == FLT_MAX / 2);
     party_close(&p);
 }
 
