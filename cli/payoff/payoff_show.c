@@ -316,12 +316,25 @@ static void note_runs(const struct out_report *report, const struct payoff_view 
                  "times: `gcbench-mpi --calibrate --repeat 9` gives intervals");
 }
 
-/* Notes that the network was measured with another number of workers. */
+/* Notes what a measured network does not have: this number of workers, small transfers, tests that were not read. */
 static void note_network(const struct out_report *report, const struct payoff_view *v)
 {
     const struct gcb_link *link = &v->points->link;
-    const unsigned measured = link->curve ? link->curve->workers : 0;
+    const struct gcb_curve *curve = link->curve;
+    const unsigned measured = curve ? curve->workers : 0;
+    bool extrapolated = false;
+    char size[32], latency[32];
 
+    for (size_t i = 0; i < v->methods * v->bandwidths; i++)
+        extrapolated |= v->points[i].verdict.method[GCB_BOUND_MEDIAN].extrapolated;
+    if (extrapolated)
+        opt_note(report->out,
+                 "the log begins with %s, and some transfers are smaller: their times are "
+                 "extrapolated, down to a latency of %s a step; measure from small sizes, as "
+                 "`all_reduce_perf -b 8 -e 8G -f 2` does",
+                 gcb_bytes(size, curve->logged), gcb_seconds(latency, link->latency));
+    if (curve && *curve->unused)
+        opt_note(report->out, "tables in the logs that were not used: %s", curve->unused);
     if (measured && measured != link->workers)
         opt_note(report->out,
                  "the network was measured with %u workers; among %u, which may share switches or "

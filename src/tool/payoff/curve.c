@@ -28,16 +28,32 @@ static double time_of(const struct gcb_curve_point *point, bool first, enum gcb_
     return gcb_bound_of(first ? point->first : point->seconds, bound);
 }
 
+static const struct gcb_curve_line *line_of(const struct gcb_curve *curve, enum gcb_pattern pattern)
+{
+    return &curve->lines[curve->lines[pattern].count ? pattern : GCB_PATTERNS - 1 - pattern];
+}
+
+bool gcb_curve_reduces(const struct gcb_curve *curve, enum gcb_pattern pattern)
+{
+    return line_of(curve, pattern)->reduces;
+}
+
+bool gcb_curve_extrapolates(const struct gcb_curve *curve, enum gcb_pattern pattern, double bytes)
+{
+    const double least = line_of(curve, pattern)->least;
+
+    return bytes < least && gcb_curve_at(curve, pattern, false, GCB_BOUND_MEDIAN, bytes) <
+                                0.9 * gcb_curve_at(curve, pattern, false, GCB_BOUND_MEDIAN, least);
+}
+
 double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, bool first,
                     enum gcb_bound bound, double bytes)
 {
-    const struct gcb_curve_line *line = &curve->lines[pattern];
+    const struct gcb_curve_line *line = line_of(curve, pattern);
     const struct gcb_curve_point *a, *b;
     double s, t;
     size_t i = 0;
 
-    if (line->count == 0)
-        line = &curve->lines[GCB_PATTERNS - 1 - pattern];
     while (i < line->count && line->points[i].bytes < bytes)
         i++;
     if (i == 0)
@@ -85,12 +101,9 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
 
 void gcb_curve_finish(struct gcb_curve *curve)
 {
-    const struct gcb_curve_line *line = &curve->lines[GCB_PATTERN_SHIFT];
-    const struct gcb_curve_point *last;
+    const struct gcb_curve_line *line = line_of(curve, GCB_PATTERN_SHIFT);
+    const struct gcb_curve_point *last = &line->points[line->count - 1];
 
-    if (line->count == 0)
-        line = &curve->lines[GCB_PATTERN_PAIR];
-    last = &line->points[line->count - 1];
     for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
         curve->bandwidth[b] =
             last->bytes / (last->first[b] > 0.0 ? last->first[b] : last->first[GCB_BOUND_MEDIAN]);

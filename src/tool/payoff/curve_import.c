@@ -1,388 +1,223 @@
 #include "src/tool/payoff/curve_import.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/payoff/net_log.h"
+#include "src/tool/timing/fit.h"
 
-enum test { LATENCY, BANDWIDTH, ALLREDUCE, ALLGATHER };
+/* ---- below the smallest size ---- */
 
-#define CELLS 16 /* most cells of a row that are looked at */
-#define LINE_MOST 4096
-#define OSU "# OSU "
-
-/* One file while it is read. */
-struct log {
-    const char *path;
-    FILE *file;
-    char line[LINE_MOST];
-    size_t number;      /* of the line */
-    bool ended;         /* the last line of the file was read */
-    bool found;         /* the table's title was read */
-    bool nccl, reduces; /* a table of nccl-tests; it has an operation */
-    enum test test;
-    unsigned ranks; /* of nccl-tests */
-    /* of nccl-tests: indices of `root` (0: none) and the first `time`, and the number of columns */
-    size_t root_at, time_at, columns;
-    double factor; /* bus bandwidth / algorithm bandwidth of the last row */
-    size_t count;
-    struct row {
-        double bytes, seconds;
-    } rows[GCB_CURVE_POINTS];
-};
-
-static int refuse(const struct log *log, struct gcb_diag *diag, const char *what)
+/* What the smallest size takes, without what its bytes take at 1/slower of the bandwidth of the largest. */
+static double without_bytes(const struct gcb_net_table *t, double slower)
 {
-    char shown[256];
+    const struct gcb_net_size *first = &t->sizes[0], *last = &t->sizes[t->count - 1];
 
-    return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %zu: %s",
-                        gcb_escape(shown, sizeof(shown), log->path), log->number, what);
+    return fmax(first->seconds - slower * last->seconds * first->bytes / last->bytes, 0.0);
 }
 
-/* ---- lines ---- */
-
-/* Reads the next line, without its end. Returns false at the end of the file; *err: the line is too long, or is cut. */
-static bool next_line(struct log *log, int *err, struct gcb_diag *diag)
+/*
+ * The latency of a table is where a line through its smallest sizes meets size 0. It is not above the time of the smallest size,
+ * and not so small that the bytes of this size would have less than an eighth of the bandwidth of the largest. Sets the ends of
+ * its 95 % interval. Its value is the lower end, the least that the table supports, because noise of large sizes would make
+ * latencies of milliseconds.
+ */
+static void find_latency(double out[GCB_BOUNDS], const struct gcb_net_table *t)
 {
-    size_t length;
+    static const double quantiles[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31}; /* of t */
+    const double first = t->sizes[0].seconds;
+    struct gcb_fit_sums sums = {.points = 0};
+    struct gcb_fit fit;
+    double low = without_bytes(t, 8.0), high = first;
 
-    if (log->ended || !fgets(log->line, sizeof(log->line), log->file))
-        return false;
-    log->number++;
-    length = strlen(log->line);
-    if (length && log->line[length - 1] == '\n') {
-        log->line[strcspn(log->line, "\r\n")] = '\0';
-        return true;
+    for (size_t i = 0; i < t->count && (i < 3 || t->sizes[i].bytes <= 16.0 * t->sizes[0].bytes);
+         i++)
+        gcb_fit_add(&sums, t->sizes[i].bytes, t->sizes[i].seconds);
+    gcb_fit_line(&fit, &sums);
+    if (fit.points > 2 && fit.good) {
+        const size_t freedom = fit.points - 2;
+        const double square = fit.error * fit.error * (double)fit.points / (double)freedom;
+        const double spread = (freedom > 8 ? 2.3 : quantiles[freedom - 1]) *
+                              sqrt(square * sums.wxx / (sums.w * sums.wxx - sums.wx * sums.wx));
+
+        low = fmax(low, fmin(fit.fixed - spread, first));
+        high = fmax(low, fmin(fit.fixed + spread, first));
     }
-    log->ended = feof(log->file);
-    *err = log->ended ? refuse(log, diag, "the log is cut: this line has no end")
-                      : refuse(log, diag, "this line is too long, or has a zero byte");
-    return false;
-}
-
-/* Cuts a line at blanks. Returns the number of cells. */
-static size_t cut(char *cells[CELLS], char *line)
-{
-    size_t n = 0;
-    char *rest = line;
-
-    for (char *cell; n < CELLS && (cell = strsep(&rest, " \t")) != NULL;)
-        if (*cell)
-            cells[n++] = cell;
-    return n;
-}
-
-static bool is_positive(const char *text, double *out)
-{
-    return gcb_parse_real(text, out) && *out > 0.0 && !isinf(*out);
-}
-
-static int add_row(struct log *log, double bytes, double seconds, struct gcb_diag *diag)
-{
-    if (log->count == GCB_CURVE_POINTS)
-        return refuse(log, diag, "too many sizes");
-    if (log->count && !(bytes > log->rows[log->count - 1].bytes))
-        return refuse(log, diag, "sizes must rise: give the table of one test");
-    log->rows[log->count++] = (struct row){bytes, seconds};
-    return 0;
-}
-
-/* ---- OSU micro-benchmarks ---- */
-
-/* "# OSU MPI Latency Test v7.4", also "# OSU MPI-CUDA ..." */
-static int read_osu_title(struct log *log, struct gcb_diag *diag)
-{
-    /* clang-format off */
-    static const struct {
-        const char *words;
-        enum test test;
-    } tests[] = {
-        {" Latency Test", LATENCY},
-        {" Bandwidth Test", BANDWIDTH},
-        {" Allreduce Latency Test", ALLREDUCE},
-        {" Allgather Latency Test", ALLGATHER},
-    };
-    /* clang-format on */
-    const char *title = log->line + strlen(OSU);
-
-    if (log->found)
-        return refuse(log, diag, "a second table: give one file for each");
-    title += strcspn(title, " "); /* "MPI", "MPI-CUDA" */
-    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-        if (strncmp(title, tests[i].words, strlen(tests[i].words)) == 0) {
-            log->test = tests[i].test;
-            log->found = true;
-            return 0;
-        }
-    return refuse(log, diag,
-                  "the table of a test that payoff does not read; it reads osu_latency, osu_bw, "
-                  "osu_allreduce and osu_allgather");
-}
-
-static int read_osu_row(struct log *log, struct gcb_diag *diag)
-{
-    char *cells[CELLS];
-    const size_t n = cut(cells, log->line);
-    uint64_t bytes;
-    double value;
-
-    if (n < 2 || !gcb_parse_u64(cells[0], &bytes) || !is_positive(cells[1], &value))
-        return refuse(log, diag, "not a size and a positive number");
-    if (bytes == 0)
-        return 0; /* osu_latency begins with it */
-    return add_row(log, (double)bytes,
-                   log->test == BANDWIDTH ? (double)bytes / (1e6 * value) : 1e-6 * value, diag);
-}
-
-/* ---- nccl-tests ---- */
-
-/* "#  Rank  3 Group  0 Pid ..." */
-static int read_rank(struct log *log, struct gcb_diag *diag)
-{
-    char *cells[CELLS];
-    uint64_t rank;
-
-    if (cut(cells, log->line) < 3 || !gcb_parse_u64(cells[2], &rank) || rank != log->ranks ||
-        rank >= 65536)
-        return refuse(log, diag,
-                      "ranks must be numbered 0, 1, 2, ...: were the tests built without MPI?");
-    log->ranks++;
-    return 0;
-}
-
-/* "#       size         count      type   redop    root     time   algbw   busbw #wrong     time ..." */
-static int read_nccl_columns(struct log *log, struct gcb_diag *diag)
-{
-    char *cells[CELLS];
-    const size_t n = cut(cells, log->line);
-
-    if (log->found)
-        return refuse(log, diag, "a second table: give one file for each");
-    for (size_t i = 1; i < n && log->time_at == 0; i++) { /* rows have no "#" */
-        if (strcmp(cells[i], "root") == 0)
-            log->root_at = i - 1;
-        if (strcmp(cells[i], "time") == 0)
-            log->time_at = i - 1;
-    }
-    if (log->time_at < 3 || n < log->time_at + 4)
-        return refuse(log, diag, "not the columns of nccl-tests: size, count, type, ..., time");
-    log->columns = n - 1;
-    log->found = log->nccl = true;
-    return 0;
-}
-
-/* Is the row of a test with a root, such as broadcast_perf, or of alltoall_perf, which cannot check results in place? */
-static bool is_other_test(const struct log *log, char *const cells[CELLS])
-{
-    const size_t wrong = log->time_at + 3, in_place = log->time_at + 7;
-
-    if (log->root_at && strcmp(cells[log->root_at], "-1") != 0)
-        return true;
-    return log->columns == in_place + 1 && strcmp(cells[wrong], "N/A") != 0 &&
-           strcmp(cells[in_place], "N/A") == 0;
-}
-
-static int read_nccl_row(struct log *log, struct gcb_diag *diag)
-{
-    char *cells[CELLS];
-    const size_t n = cut(cells, log->line);
-    double seconds, algbw, busbw;
-    uint64_t bytes;
-
-    if (n < log->columns || !gcb_parse_u64(cells[0], &bytes) ||
-        !gcb_parse_real(cells[log->time_at], &seconds) || !(seconds > 0.0) || isinf(seconds) ||
-        !gcb_parse_real(cells[log->time_at + 1], &algbw) ||
-        !gcb_parse_real(cells[log->time_at + 2], &busbw))
-        return refuse(log, diag, "not a row of the table");
-    if (is_other_test(log, cells))
-        return refuse(log, diag,
-                      "a row of another test of nccl-tests; payoff reads all_reduce_perf and "
-                      "all_gather_perf");
-    if (bytes == 0)
-        return 0;
-    log->reduces = log->time_at > 3 && strcmp(cells[3], "none") != 0;
-    log->factor = busbw / algbw; /* the last row counts, whose bandwidths have the most digits */
-    return add_row(log, (double)bytes, 1e-6 * seconds, diag);
-}
-
-/* Which test of nccl-tests was it? The tests differ in the factor between their two bandwidths. */
-static int find_nccl_test(struct log *log, struct gcb_diag *diag)
-{
-    const double n = log->ranks, wanted = (log->reduces ? 2.0 : 1.0) * (n - 1.0) / n;
-
-    if (log->ranks < 2)
-        return refuse(log, diag, "needs 2 or more ranks, listed above the table as `# Rank 0 ...`");
-    if (!(fabs(log->factor / wanted - 1.0) < 0.05))
-        return refuse(log, diag,
-                      "busbw / algbw is neither that of all_reduce_perf nor that of "
-                      "all_gather_perf, which payoff reads");
-    log->test = log->reduces ? ALLREDUCE : ALLGATHER;
-    return 0;
-}
-
-/* ---- a file ---- */
-
-static bool begins(const char *line, const char *with)
-{
-    return strncmp(line, with, strlen(with)) == 0;
-}
-
-static int read_line(struct log *log, bool *over, struct gcb_diag *diag)
-{
-    const char *first = log->line + strspn(log->line, "# \t");
-    const bool comment = log->line[0] == '#';
-
-    if (begins(log->line, OSU))
-        return read_osu_title(log, diag);
-    if (comment && !log->found && begins(first, "Rank "))
-        return read_rank(log, diag);
-    if (comment && begins(first, "size ") && !(log->found && !log->nccl))
-        return read_nccl_columns(log, diag);
-    if (log->nccl && comment && begins(first, "Avg "))
-        *over = log->count > 0;
-    if (!log->found || comment || *over)
-        return 0;
-    if (!*first) { /* a blank line ends a table of OSU */
-        *over = !log->nccl && log->count > 0;
-        return 0;
-    }
-    return log->nccl ? read_nccl_row(log, diag) : read_osu_row(log, diag);
-}
-
-static int read_log(struct log *log, const char *path, struct gcb_diag *diag)
-{
-    bool over = false;
-    char shown[256];
-    int err = 0;
-
-    *log = (struct log){.path = path, .file = fopen(path, "r")};
-    if (!log->file)
-        return gcb_diag_set(diag, GCB_E_IO, "--import: cannot open '%s'",
-                            gcb_escape(shown, sizeof(shown), path));
-    while (!err && next_line(log, &err, diag))
-        if (!over || begins(log->line, OSU))
-            err = read_line(log, &over, diag);
-    if (!err && ferror(log->file))
-        err = gcb_diag_set(diag, GCB_E_IO, "--import: cannot read '%s': %s",
-                           gcb_escape(shown, sizeof(shown), path), strerror(errno));
-    fclose(log->file);
-    if (!err && log->nccl && !over)
-        err = refuse(log, diag, "the log is cut: nccl-tests end with `# Avg bus bandwidth`");
-    if (!err && log->count == 0)
-        err = refuse(log, diag,
-                     "the file ends without a table of osu_latency, osu_bw, osu_allreduce, "
-                     "osu_allgather, all_reduce_perf or all_gather_perf");
-    return !err && log->nccl ? find_nccl_test(log, diag) : err;
+    out[GCB_BOUND_LOW] = out[GCB_BOUND_MEDIAN] = low;
+    out[GCB_BOUND_HIGH] = high;
 }
 
 /* ---- points of the curve ---- */
 
-static int add_point(struct gcb_curve *out, enum gcb_pattern pattern, const struct log *log,
-                     double bytes, double seconds, struct gcb_diag *diag)
-{
-    const struct gcb_curve_point point = {
-        bytes, {seconds, seconds, seconds}, {seconds, seconds, seconds}}; /* a log is exact */
-    struct gcb_diag why;
-
-    return gcb_curve_add(out, pattern, &point, &why) ? refuse(log, diag, why.text) : 0;
-}
-
-static int add_transfers(struct gcb_curve *out, const struct log *log, struct gcb_diag *diag)
-{
-    const struct gcb_curve_line *line = &out->lines[GCB_PATTERN_SHIFT];
-    const double most = line->count ? line->points[line->count - 1].bytes : 0.0;
-    int err = 0;
-
-    for (size_t i = 0; !err && i < log->count; i++)
-        if (log->test == LATENCY || log->rows[i].bytes > most)
-            err = add_point(out, GCB_PATTERN_SHIFT, log, log->rows[i].bytes, log->rows[i].seconds,
-                            diag);
-    return err;
-}
+/* How the model does what a test measures: steps of so many bytes, which take equal parts of its time. */
+struct steps {
+    enum gcb_pattern pattern;
+    double count, bytes;
+};
 
 /*
  * All-reduces: the model takes doubling (lg n steps with all bytes, and one more without a power of two workers) for small
- * sizes and halving (2 lg n steps, which share 2 (n - 1)/n of the bytes) for large ones. The latency of the smallest and the
- * bandwidth of the largest say where it changes.
+ * sizes and halving (2 lg n steps, which share 2 (n - 1)/n of the bytes) for large ones. The latency and the bandwidth of the
+ * largest size say where it changes.
  */
-static int add_allreduces(struct gcb_curve *out, const struct log *log, double n,
-                          struct gcb_diag *diag)
+static struct steps find_allreduce(const struct gcb_net_table *t, double latency, double bytes)
 {
-    const double lg = ceil(log2(n)), doubled = exp2(lg) > n ? lg + 1.0 : lg;
+    const double n = t->ranks, lg = ceil(log2(n)), doubled = exp2(lg) > n ? lg + 1.0 : lg;
     const double part = 2.0 * (n - 1.0) / n;
-    const struct row *first = &log->rows[0], *last = &log->rows[log->count - 1];
-    const double latency = first->seconds / doubled, rate = part * last->bytes / last->seconds;
-    const double change =
-        doubled > part ? (2.0 * lg - doubled) * latency * rate / (doubled - part) : INFINITY;
-    double most = 0.0;
+    const struct gcb_net_size *last = &t->sizes[t->count - 1];
+    const double rate = part * last->bytes / last->seconds;
+    const double change = (2.0 * lg - doubled) * latency / doubled * rate / (doubled - part);
+
+    if (doubled > part && bytes > change)
+        return (struct steps){GCB_PATTERN_PAIR, 2.0 * lg, part * bytes / (2.0 * lg)};
+    return (struct steps){GCB_PATTERN_PAIR, doubled, bytes};
+}
+
+static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_table *t,
+                               double latency, double bytes)
+{
+    const double n = t->ranks, lg = ceil(log2(n));
+
+    if (test == GCB_NET_LATENCY || test == GCB_NET_BANDWIDTH)
+        return (struct steps){GCB_PATTERN_SHIFT, 1.0, bytes};
+    if (test == GCB_NET_ALLREDUCE)
+        return find_allreduce(t, latency, bytes);
+    return (struct steps){test == GCB_NET_ALLGATHER ? GCB_PATTERN_SHIFT : GCB_PATTERN_PAIR, lg,
+                          (n - 1.0) / n * bytes / lg};
+}
+
+static int add_point(struct gcb_curve *out, const struct gcb_net_log *log,
+                     const struct gcb_net_table *t, const struct steps *steps,
+                     const double seconds[GCB_BOUNDS], struct gcb_diag *diag)
+{
+    struct gcb_curve_point point = {.bytes = steps->bytes};
+    struct gcb_diag why;
+    char shown[256];
+
+    for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
+        point.first[b] = point.seconds[b] = seconds[b] / steps->count;
+    return gcb_curve_add(out, steps->pattern, &point, &why)
+               ? gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %zu: %s",
+                              gcb_escape(shown, sizeof(shown), log->path), t->line, why.text)
+               : 0;
+}
+
+/* Adds what was measured. The bytes of a step must rise with the size; of osu_bw only large sizes count. */
+static int add_table(struct gcb_curve *out, const struct gcb_net_log *log, enum gcb_net_test test,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_net_table *t = &log->tables[test];
+    const struct gcb_curve_line *shift = &out->lines[GCB_PATTERN_SHIFT];
+    double most =
+        test == GCB_NET_BANDWIDTH && shift->count ? shift->points[shift->count - 1].bytes : 0.0;
+    char shown[256];
     int err = 0;
 
-    for (size_t i = 0; !err && i < log->count; i++) {
-        const struct row *r = &log->rows[i];
-        const bool doubling = r->bytes <= change || i == 0;
-        const double steps = doubling ? doubled : 2.0 * lg;
-        const double bytes = doubling ? r->bytes : part * r->bytes / steps;
+    if (t->ranks && out->workers && out->workers != t->ranks)
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "%s: line %zu: a table of %u ranks after one of %u: give the "
+                            "measurement of one network",
+                            gcb_escape(shown, sizeof(shown), log->path), t->line, t->ranks,
+                            out->workers);
+    if (t->ranks)
+        out->workers = t->ranks;
+    for (size_t i = 0; !err && i < t->count; i++) {
+        const double s = t->sizes[i].seconds, exact[GCB_BOUNDS] = {s, s, s};
+        const struct steps steps = find_steps(test, t, without_bytes(t, 1.0), t->sizes[i].bytes);
 
-        if (bytes > most)
-            err = add_point(out, GCB_PATTERN_PAIR, log, bytes, r->seconds / steps, diag);
-        most = fmax(most, bytes);
+        if (!(steps.bytes > most))
+            continue;
+        most = steps.bytes;
+        err = add_point(out, log, t, &steps, exact, diag);
+        out->lines[steps.pattern].reduces |= t->reduces;
     }
     return err;
 }
 
-/* All-gathers by doubling: lg n steps. The size in a table of OSU is what one worker gives, in one of nccl-tests what it gets. */
-static int add_allgathers(struct gcb_curve *out, const struct log *log, double n,
-                          struct gcb_diag *diag)
+/* Adds times of smaller and smaller sizes to the line whose smallest transfer is from this table. */
+static int extrapolate(struct gcb_curve *out, const struct gcb_net_log *log, enum gcb_net_test test,
+                       struct gcb_diag *diag)
 {
-    const double lg = ceil(log2(n)), share = log->nccl ? (n - 1.0) / n : n - 1.0;
+    const struct gcb_net_table *t = &log->tables[test];
+    const struct gcb_net_size *first = &t->sizes[0];
+    const struct steps measured = find_steps(test, t, without_bytes(t, 1.0), first->bytes);
+    struct gcb_curve_line *line = &out->lines[measured.pattern];
+    double latency[GCB_BOUNDS], seconds[GCB_BOUNDS];
     int err = 0;
 
-    for (size_t i = 0; !err && i < log->count; i++)
-        err = add_point(out, GCB_PATTERN_SHIFT, log, share * log->rows[i].bytes / lg,
-                        log->rows[i].seconds / lg, diag);
+    if (line->least > 0.0 || line->points[0].bytes < measured.bytes)
+        return 0;
+    line->least = measured.bytes;
+    out->logged = fmax(out->logged, first->bytes);
+    find_latency(latency, t);
+    for (double part = 0.25; !err && part * first->bytes >= 1.0; part *= 0.25) {
+        const struct steps steps =
+            find_steps(test, t, latency[GCB_BOUND_MEDIAN], part * first->bytes);
+
+        for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
+            seconds[b] = latency[b] + (first->seconds - latency[b]) * part;
+        if (steps.bytes < line->points[0].bytes)
+            err = add_point(out, log, t, &steps, seconds, diag);
+    }
     return err;
 }
 
-static int add_log(struct gcb_curve *out, const struct log *log, unsigned workers,
-                   struct gcb_diag *diag)
+static bool has_test(const struct gcb_net_log *logs, size_t count, enum gcb_net_test test)
 {
-    const unsigned n = log->nccl ? log->ranks : workers;
-    char shown[256];
+    for (size_t i = 0; i < count; i++)
+        if (logs[i].tables[test].count)
+            return true;
+    return false;
+}
 
-    if (log->test == LATENCY || log->test == BANDWIDTH)
-        return add_transfers(out, log, diag);
-    if (n < 2)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s: the table does not say how many processes took part: give this "
-                            "number as --workers",
-                            gcb_escape(shown, sizeof(shown), log->path));
-    if (out->workers && out->workers != n)
-        return refuse(log, diag, "another number of workers than in the files before");
-    out->workers = n;
-    return log->test == ALLREDUCE ? add_allreduces(out, log, n, diag)
-                                  : add_allgathers(out, log, n, diag);
+/* Drops the tables of a test, and names it among those that were left out. */
+static void leave_out(struct gcb_net_log *logs, size_t count, enum gcb_net_test test,
+                      const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct gcb_net_log *log = &logs[i];
+
+        if (log->tables[test].count)
+            gcb_append(log->unused, sizeof(log->unused), "%s%s", *log->unused ? ", " : "", name);
+        log->tables[test].count = 0;
+    }
+}
+
+static int make_curve(struct gcb_curve *out, const struct gcb_net_log *logs, size_t count,
+                      struct gcb_diag *diag)
+{
+    int (*const passes[])(struct gcb_curve *, const struct gcb_net_log *, enum gcb_net_test,
+                          struct gcb_diag *) = {add_table, extrapolate};
+    int err = 0;
+
+    for (size_t pass = 0; pass < 2; pass++)
+        for (enum gcb_net_test test = 0; test < GCB_NET_TESTS; test++)
+            for (size_t i = 0; !err && i < count; i++)
+                if (logs[i].tables[test].count)
+                    err = passes[pass](out, &logs[i], test, diag);
+    return err;
 }
 
 int gcb_curve_import(struct gcb_curve *out, const char *const *paths, size_t count,
                      unsigned workers, struct gcb_diag *diag)
 {
-    static const enum test order[] = {LATENCY, BANDWIDTH, ALLREDUCE, ALLGATHER};
-    struct log *log = gcb_alloc_zero(count, sizeof(*log));
-    int err = log ? 0 : gcb_diag_nomem(diag, count * sizeof(*log), "logs");
+    struct gcb_net_log *logs = gcb_alloc_zero(count, sizeof(*logs));
+    int err = logs ? 0 : gcb_diag_nomem(diag, count * sizeof(*logs), "logs");
 
     *out = (struct gcb_curve){.path = paths[0]};
     for (size_t i = 0; !err && i < count; i++)
-        err = read_log(&log[i], paths[i], diag);
-    for (size_t t = 0; !err && t < sizeof(order) / sizeof(order[0]); t++)
-        for (size_t i = 0; !err && i < count; i++)
-            if (log[i].test == order[t])
-                err = add_log(out, &log[i], workers, diag);
+        err = gcb_net_log_read(&logs[i], paths[i], workers, diag);
+    if (!err && has_test(logs, count, GCB_NET_ALLREDUCE))
+        leave_out(logs, count, GCB_NET_REDUCESCATTER, "reduce_scatter_perf");
+    if (!err)
+        err = make_curve(out, logs, count, diag);
+    for (size_t i = 0; !err && i < count; i++)
+        if (*logs[i].unused && !gcb_lists(out->unused, logs[i].unused))
+            gcb_append(out->unused, sizeof(out->unused), "%s%s", *out->unused ? ", " : "",
+                       logs[i].unused);
     if (!err)
         gcb_curve_finish(out);
-    gcb_free(log);
+    gcb_free(logs);
     return err;
 }

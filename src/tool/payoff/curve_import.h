@@ -4,20 +4,20 @@
 #include "src/tool/payoff/curve.h"
 
 /*
- * Makes a curve from the printed tables of other tools, one table in each file:
+ * Makes a curve from what other tools measured (src/tool/payoff/net_log.h):
  *
  *  osu_latency           the time of a transfer
  *  osu_bw                bytes / bandwidth. osu_bw keeps many transfers in flight, so a small one appears too short: with
  *                        osu_latency, only its sizes beyond those of osu_latency count
- *  osu_allreduce,        the time of the collective, divided among the steps of the algorithm that the model takes for this
- *  osu_allgather,        size, so that the model gives the measured time again
- *  all_reduce_perf,
- *  all_gather_perf       (nccl-tests; the out-of-place columns)
+ *  all-reduces,          the time of the collective, divided among the steps of the algorithm that the model takes for this
+ *  all-gathers,          size, so that the model gives the measured time again
+ *  reduce-scatters       half of an all-reduce by halving; left out if there is an all-reduce
  *
- * `workers` is the number of workers of the OSU collectives, whose tables do not say it; 0: not given.
+ * Below the smallest size the times are extrapolated: they fall with the size to a latency, which is that of a line through the
+ * smallest sizes if it is certain, otherwise 0. Such times have an interval, all others are exact.
  *
- * GCB_E_IO; GCB_E_INVALID: `workers` is needed. GCB_E_CORRUPT, with file and line: no such table, a table of another test, a row that
- * does not fit the table, or a log that ends in the middle. Lines before and after a table are skipped.
+ * `workers` is the number of workers of collectives whose logs do not say it; 0: not given. Errors are those of gcb_net_log_read, and
+ * GCB_E_CORRUPT if the files do not fit together.
  */
 int gcb_curve_import(struct gcb_curve *out, const char *const *paths, size_t count,
                      unsigned workers, struct gcb_diag *diag);

@@ -23,6 +23,7 @@ struct way {
         paired; /* steps in which two nodes send to each other, and the part of `bytes` in them */
 };
 #define WAYS 11
+#define SIZE_BYTES 8.0 /* of a message that says a length */
 
 /* All ways between n nodes. docs/payoff.md has this table. */
 static void list_ways(struct way out[WAYS], double n, double servers)
@@ -100,11 +101,32 @@ static double way_latency(const struct way *way, const struct gcb_link *link, en
     return fmax(seconds - bytes / link->curve->bandwidth[bound], -bytes / rate_of(link, bound));
 }
 
+/* Is the time of some step extrapolated? */
+static bool is_extrapolated(const struct way *way, const struct gcb_link *link, double transfers,
+                            double bytes)
+{
+    const double paired = bytes * way->paired / way->bytes, shifts = way->steps - way->pairs;
+
+    return link->curve &&
+           ((shifts > 0.0 && gcb_curve_extrapolates(link->curve, GCB_PATTERN_SHIFT,
+                                                    (bytes - paired) / (transfers * shifts))) ||
+            (way->pairs > 0.0 && gcb_curve_extrapolates(link->curve, GCB_PATTERN_PAIR,
+                                                        paired / (transfers * way->pairs))));
+}
+
+/* Were the steps of an all-reduce measured with its additions? */
+static bool adds_inside(const struct way *way, const struct gcb_link *link)
+{
+    return link->curve && way->topology != GCB_TOPOLOGY_PS &&
+           gcb_curve_reduces(link->curve, way->pairs > 0.0 ? GCB_PATTERN_PAIR : GCB_PATTERN_SHIFT);
+}
+
 /* The time of steps that only exchange lengths. */
 static double size_latency(const struct gcb_link *link, enum gcb_bound bound, double steps)
 {
-    return steps * (link->curve ? gcb_curve_at(link->curve, GCB_PATTERN_SHIFT, false, bound, 8.0)
-                                : link->latency);
+    return steps * (link->curve
+                        ? gcb_curve_at(link->curve, GCB_PATTERN_SHIFT, false, bound, SIZE_BYTES)
+                        : link->latency);
 }
 
 /*
@@ -158,8 +180,11 @@ static void take_way(struct gcb_payoff_times *out, const struct way *way,
     };
     if (way->sums > 0.0)
         out->add = (way->sums * load->sum + way->finishes * load->finish) / p;
-    if (way->adds > 0.0)
+    if (way->adds > 0.0 && !adds_inside(way, link))
         out->add = way->adds * load->add / p;
+    out->extrapolated = is_extrapolated(way, link, load->transfers, out->link_bytes) ||
+                        (load->sizes && link->curve &&
+                         gcb_curve_extrapolates(link->curve, GCB_PATTERN_SHIFT, SIZE_BYTES));
     latency = way_latency(way, link, load->bound, load->transfers, out->link_bytes);
     out->wire = latency + out->link_bytes / rate;
     latency += out->sizes;

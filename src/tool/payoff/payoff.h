@@ -27,7 +27,7 @@ struct gcb_link {
     double latency;   /* time of one step without the time for its bytes */
     /* If not NULL, measured times replace the latency: a step takes what the curve says for its bytes. At another bandwidth than
      * the curve's own, the time for the bytes changes, and the rest stays. A load says which ends of the curve's intervals
-     * count. */
+     * count. Steps that were measured with their additions have no others. */
     const struct gcb_curve *curve;
     unsigned workers;  /* a multiple of per_node; more than one node */
     unsigned servers;  /* for GCB_TOPOLOGY_PS: servers that share the gradient; 1 or more */
@@ -70,11 +70,13 @@ struct gcb_payoff_times {
     double steps; /* steps between nodes; each has one latency */
     double link_bytes; /* bytes through the busiest link between nodes, in each direction */
     double wire;       /* steps x latency + link_bytes / bandwidth */
-    double sizes;      /* the exchange of the messages' lengths */
-    double inside;     /* sending inside nodes */
-    double seconds;    /* the sum of all these, without overlap */
-    double step;       /* computation and exchange with overlap; NAN without `compute` */
-    double exposed;    /* step - compute; NAN without `compute` */
+    bool
+        extrapolated; /* a step is smaller than any that the link's curve measured, and takes less time */
+    double sizes;   /* the exchange of the messages' lengths */
+    double inside;  /* sending inside nodes */
+    double seconds; /* the sum of all these, without overlap */
+    double step;    /* computation and exchange with overlap; NAN without `compute` */
+    double exposed; /* step - compute; NAN without `compute` */
     double
         cost; /* for each step of computing: `exposed`, or `seconds` without `compute`: methods are compared by cost */
 };

@@ -50,7 +50,9 @@ static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_real(row, GCB_FIELD_EXCHANGE_WIRE_BYTES, l->bytes);
     gcb_row_real(row, GCB_FIELD_RATIO_VS_FP32, p->scale.bytes / l->bytes);
     gcb_row_bool(row, GCB_FIELD_FITTED, p->c && p->scale.fitted);
-    gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, p->c && p->scale.extrapolated);
+    gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED,
+                 (p->c && p->scale.extrapolated) ||
+                     p->verdict.method[GCB_BOUND_MEDIAN].extrapolated);
     gcb_row_text(row, GCB_FIELD_DOUBTFUL, p->verdict.doubt);
     gcb_row_real(row, GCB_FIELD_LINES_OFF, p->c ? p->scale.miss : NAN);
 }
