@@ -323,7 +323,7 @@ static void note_network(const struct out_report *report, const struct payoff_vi
     const struct gcb_curve *curve = link->curve;
     const unsigned measured = curve ? curve->workers : 0;
     bool extrapolated = false;
-    char size[32], latency[32];
+    char size[32], latency[32], unused[256];
 
     for (size_t i = 0; i < v->methods * v->bandwidths; i++)
         extrapolated |= v->points[i].verdict.method[GCB_BOUND_MEDIAN].extrapolated;
@@ -334,7 +334,8 @@ static void note_network(const struct out_report *report, const struct payoff_vi
                  "`all_reduce_perf -b 8 -e 8G -f 2` does",
                  gcb_bytes(size, curve->logged), gcb_seconds(latency, link->latency));
     if (curve && *curve->unused)
-        opt_note(report->out, "tables in the logs that were not used: %s", curve->unused);
+        opt_note(report->out, "tables in the logs that were not used: %s",
+                 gcb_escape(unused, sizeof(unused), curve->unused));
     if (measured && measured != link->workers)
         opt_note(report->out,
                  "the network was measured with %u workers; among %u, which may share switches or "

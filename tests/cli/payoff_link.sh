@@ -134,12 +134,12 @@ broken "line 1: sizes and times must be above 0" '1s/"bytes": 4/"bytes": 1e300/;
 broken "line 2: the lower end of an interval is negative or above the upper end" '2s/"seconds_low": /"seconds_low": -/'
 broken "line 2: the lower end of an interval is negative or above the upper end" '2s/"seconds_low": [^,]*/"seconds_low": 9/'
 broken "there are no \`link\` rows in this file" 's/"record": "link"/"record": "links"/'
-for i in 0 1 2 3 4 5 6 7; do
+for i in $(seq 0 31); do
     sed -n "s/\"bytes\": \([0-9]*\)/\"bytes\": \1$i/p" "$net/link.json"
 done >"$tmp/many.json"
 run payoff --link "$tmp/many.json" "$net/exchanges.json"
 exits 1
-says "more than 64 sizes"
+says "more than 192 sizes"
 
 for options in "--link x --import y" "--link x --bandwidth 1Gb" "--import x --latency 1us" \
     "--link x --nodes 2x2 --intra 1Gb" "--link x --density 0.1"; do
@@ -152,7 +152,7 @@ done
 fp32() { # SECONDS ALGORITHM OPTIONS...: fp32 of 4 MiB takes so long on the wire of a log
     wanted=$1 algorithm=$2
     shift 2
-    run payoff --model-bytes 4M --method topk --format json "$@"
+    run payoff --model-bytes 4M --method topk --format json "$@" "$tmp/bench.json"
     exits 0
     check "fp32 takes $wanted by $algorithm" python3 -c "
 import json
@@ -172,12 +172,12 @@ check "the all-reduce of a log of nccl-tests" python3 -c "
 import json, subprocess
 def wire(size):
     out = subprocess.run(['$GCBENCH', 'payoff', '--import', '$net/all_reduce_perf.log', '--model-bytes', size, '--method',
-                          'topk', '--format', 'json', '--bucket-bytes', '128M'], text=True, capture_output=True, check=True).stdout
+                          'topk', '--format', 'json', '--bucket-bytes', '128M', '$tmp/bench.json'], text=True, capture_output=True, check=True).stdout
     row = next(r for r in map(json.loads, out.splitlines()) if r['record'] == 'payoff')
     assert row['workers'] == 4
     return row['wire_seconds']
 assert abs(wire('512') / 18.95e-6 - 1) < 1e-6 and abs(wire('128M') / 1284.1e-6 - 1) < 1e-6, wire('128M')"
-fp32 "2*121.30e-6" ring --import "$net/all_gather_perf.log"
+fp32 "2*121.30e-6" ring --collective ring --import "$net/all_gather_perf.log"
 run payoff --import "$net/osu_allgather.log" "$net/exchanges.json"
 exits 2
 says "the table does not say how many processes took part: give this number as --workers"
@@ -194,36 +194,108 @@ spoiled() { # FILE WORDS SED: a damaged log
     exits 1
     says "$tmp/spoiled.log: line $2"
 }
-spoiled osu_latency.log "3: the table of a test that payoff does not read" 's/MPI Latency/MPI Multi Latency/'
+spoiled osu_latency.log "3: a table of OSU MPI Multi Latency Test v: payoff reads" 's/MPI Latency/MPI Multi Latency/'
 spoiled osu_latency.log "8: not a size and a positive number" '8s/[0-9.]*$/fast/'
-spoiled osu_latency.log "9: sizes must rise" '9s/^8 /2 /'
-spoiled osu_latency.log "23: a second table" '$a # OSU MPI Latency Test v7.4'
-spoiled osu_latency.log "0: the file ends without a table" 'd'
+spoiled osu_latency.log "23: the table has no row" '$a # OSU MPI Latency Test v7.4'
 spoiled all_reduce_perf.log "21: the log is cut: nccl-tests end with" '/Avg bus/d;/Out of/d'
 spoiled all_reduce_perf.log "16: not a row of the table" '16s/18.95/-/'
 spoiled all_reduce_perf.log "13: not the columns of nccl-tests" '13s/time/duration/g'
 spoiled all_reduce_perf.log "8: ranks must be numbered" '8s/Rank  1/Rank  0/'
-spoiled all_reduce_perf.log "19: needs 2 or more ranks" '/Rank/d'
-spoiled all_reduce_perf.log "23: busbw / algbw is neither" '19s/156.78/104.52/'
-# the bandwidths of reduce_perf with two ranks, and those of alltoall_perf
-spoiled all_reduce_perf.log "13: a row of another test" '/Rank  [23]/d;s/ -1 /  0 /;s/156.78/104.52/'
-spoiled all_gather_perf.log "10: a row of another test" 's,0e+00$,N/A,'
-spoiled all_reduce_perf.log "14: a second table" '13{p}'
+spoiled all_reduce_perf.log "13: busbw / algbw is 1, but that of all_reduce_perf with 4 ranks is 1.5" '19s/156.78/104.52/'
+spoiled all_reduce_perf.log "13: a table of alltoall_perf: payoff reads all_reduce_perf," 's/starting: all_reduce/starting: alltoall/;s/ 0$/N\/A/'
+# the bandwidths of reduce_perf with two ranks, and those of alltoall_perf, whose logs do not name them
+spoiled all_reduce_perf.log "10: a table of a test with a root, such as broadcast_perf" '/starting/d;/Rank  [23]/d;s/ -1 /  0 /;s/156.78/104.52/'
+spoiled all_gather_perf.log "8: a table of alltoall_perf or sendrecv_perf" 's/  error$/ #wrong/;s/error/#wrong/;s,0e+00$,N/A,;s/0e+00/0/'
+spoiled all_gather_perf.log "8: this may be all_gather_perf or alltoall_perf" 's/  error$/ #wrong/;s/error/#wrong/;s,0e+00,N/A,g'
+spoiled all_reduce_perf.log "17: the test failed: 3 values were wrong" '17s/ 0  /  3 /'
+spoiled all_reduce_perf.log "20: the test failed: results were wrong" 's/values : 0 OK/values : 216 FAILED/'
+spoiled all_reduce_perf.log "19: not a row of the table: no bandwidths" '19s/104.52/N\/A/'
+spoiled all_reduce_perf.log "11: the table does not name its test" '/starting/d;/ \(512\|32768\|2097152\|134217728\) /d'
+spoiled all_reduce_perf.log "12: busbw / algbw is 1, which is that of neither all_reduce_perf nor" '/starting/d;s/156.78/104.52/'
+spoiled all_reduce_perf.log "10: the table is of 1 ranks, and needs 2" '/Rank  [123]/d'
+spoiled all_reduce_perf.log "16: not a row of the table: the time is not a positive number, but 0.00" '16s/18.95/0.00/'
+spoiled all_reduce_perf.log "18: rows of half after rows of float: run the test with one type" '18s/float/ half/'
+spoiled all_reduce_perf.log "14: a second table begins before the first one ends" '13{p}'
+spoiled all_reduce_perf.log "1: the file ends without a table" '2,$d;s/.*/no table/'
+cat "$net/all_reduce_perf.log" "$net/all_reduce_perf.log" >"$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "$tmp/spoiled.log: line 36: a second table of this test, after that of line 13"
+{ sed '/^ /d;/^# Out/,$d' "$net/all_reduce_perf.log"; seq -f '%.0f 2 float sum -1 18.66 1.00 1.50 0 17.95 1.00 1.50 0' 65537; } >"$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "more than 65536 rows: run the test with larger steps, such as \`-f 2\`"
+echo '[{"name": "AllReduce", "gpus": 4, "size": "x", "time": 18.66, "algBw": 1.0, "busBw": 1.5, "wrong": "0"}]' >"$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "result 1: not a row of the table: no size"
+sed -i 's/"x"/8/;s/"0"/"x"/' "$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "result 1: not a row of the table: #wrong is 'x'"
+head -c 9000000 /dev/zero | tr '\0' ' ' >>"$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "$tmp/spoiled.log: over 8 MiB: run the test without \`-I 1\` and with larger steps"
+printf '%s\n' collective,gpus,size,time,algbw,busbw AllReduce,4,8,18.66 >"$tmp/spoiled.log"
+run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
+exits 1
+says "line 2: not a row of the table: it has not as many cells as the title"
 head -c 400 "$net/osu_latency.log" >"$tmp/spoiled.log"
 run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
 exits 1
 says "the log is cut: this line has no end"
-{ head -n 5 "$net/osu_latency.log"; head -c 5000 /dev/zero | tr '\0' 1; echo; } >"$tmp/spoiled.log"
+{ head -n 5 "$net/osu_latency.log"; head -c 5000 /dev/zero; } >"$tmp/spoiled.log"
 run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
 exits 1
-says "this line is too long, or has a zero byte"
-{ head -n 5 "$net/osu_latency.log"; for i in $(seq 65); do echo "$i 1.5"; done; } >"$tmp/spoiled.log"
-run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
-exits 1
-says "too many sizes"
+says "$tmp/spoiled.log: line 6: a zero byte"
 run payoff --import "$net/osu_latency.log" --import "$net/osu_latency.log" "$net/exchanges.json"
 exits 1
-says "transfers of 1 bytes twice"
+says "$net/osu_latency.log: line 3: transfers of 1 bytes twice"
 run payoff --import "$net/all_reduce_perf.log" --import "$net/all_gather_perf.log" "$net/exchanges.json"
 exits 1
-says "another number of workers than in the files before"
+says "$net/all_gather_perf.log: line 8: a table of 2 ranks after one of 4"
+
+# what a message says to do is done
+for pair in gzip:gunzip xz:unxz bzip2:bunzip2 zstd:unzstd; do
+    if ! command -v "${pair#*:}" >/dev/null; then
+        echo "no ${pair#*:}: not tried on a compressed log"
+        continue
+    fi
+    "${pair%:*}" -c "$net/all_reduce_perf.log" >"$tmp/packed"
+    run payoff --import "$tmp/packed" "$net/exchanges.json"
+    exits 1
+    says "$tmp/packed: the log is compressed: give what \`${pair#*:}\` makes of it"
+    "${pair#*:}" -c <"$tmp/packed" >"$tmp/log"
+    fp32 2*53.24e-6 doubling --import "$tmp/log" --bucket-bytes 2M
+done
+iconv -f UTF-8 -t UTF-16 "$net/all_reduce_perf.log" >"$tmp/wide"
+run payoff --import "$tmp/wide" "$net/exchanges.json"
+exits 1
+says "$tmp/wide: the log is UTF-16: give what \`iconv -f UTF-16 -t UTF-8\` makes of it"
+iconv -f UTF-16 -t UTF-8 "$tmp/wide" >"$tmp/log"
+fp32 2*53.24e-6 doubling --import "$tmp/log" --bucket-bytes 2M
+run payoff --import "$net/link.json" "$tmp/bench.json"
+exits 1
+says "give them as RESULTS, or those of \`gcbench-mpi --calibrate\` as --link"
+run payoff --link "$net/link.json" "$tmp/bench.json"
+exits 0
+sed '/Rank/d' "$net/all_reduce_perf.log" >"$tmp/log"
+run payoff --import "$tmp/log" "$tmp/bench.json"
+exits 2
+says "the table does not say how many processes took part: give this number as --workers"
+fp32 2*53.24e-6 doubling --import "$tmp/log" --workers 4 --bucket-bytes 2M
+
+# several tables, and sizes below the smallest
+{ cat "$net/all_reduce_perf.log"; sed 's/all_reduce/alltoall/' "$net/all_reduce_perf.log"; } >"$tmp/log"
+run payoff --import "$tmp/log" "$tmp/bench.json"
+exits 0
+narrow
+prints "note: tables in the logs that were not used: alltoall_perf"
+sed '/^ *\(8\|512\|32768\) /d' "$net/all_reduce_perf.log" >"$tmp/log"
+run payoff --import "$tmp/log" "$tmp/bench.json"
+exits 0
+narrow
+prints "note: the log begins with 2.1 MB, and some transfers are smaller"
+mkdir "$tmp/logs"
+check "logs of a network whose times are known" python3 "$here/check_import.py" "$GCBENCH" "$tmp/bench.json" "$tmp/logs" "$tmp/said"

@@ -20,6 +20,20 @@ make_results() {
     run regress "$folder/1-bench" "$folder/1-bench"
 }
 
+# Logs of network tests: text, JSON and CSV.
+make_logs() {
+    cp "$here"/../data/net/*.log "$folder"
+    {
+        printf '{"args": ["all_reduce_perf"], "config": {"nthreads": 1, "ngpus": 4, "devices": [{"group": 0}]}, "results": ['
+        printf '{"size": 8, "type": "float", "redop": "sum", "root": "-1", "out_of_place": {"time": 18.66, "alg_bw": 1.0, "bus_bw": '
+        printf '1.5, "nwrong": 0.0}, "in_place": {"nwrong": null}}], "out_of_bounds": {"count": 0}}\n'
+    } >"$folder/nccl.json"
+    echo '[{"name": "AllReduce", "gpus": 4, "size": 8, "inPlace": 0, "time": 18.66, "algBw": 1.0, "busBw": 1.5, "wrong": "0"}]' \
+        >"$folder/rccl.json"
+    printf '%s\n' 'numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,busbw,#wrong' \
+        '0,"AllGather",1,4,4,1,8192,"float","none",0,18.66,1.0,0.75,"0"' >"$folder/rccl.csv"
+}
+
 count=0
 run() {
     "$gcbench" "$@" --format json >"$folder/$((++count))-$1"
@@ -27,5 +41,6 @@ run() {
 
 case $target in
 results) make_results ;;
+logs) make_logs ;;
 *) "$make_seeds" "$target" "$folder" ;;
 esac

@@ -44,7 +44,7 @@ struct gcb_curve {
     double bandwidth[GCB_BOUNDS];
     unsigned workers; /* that were measured; 0: unknown */
     /* of an import: the smallest size of a log (the largest of these, if there are several); tests whose tables were left out
-     * ("alltoall_perf, broadcast_perf") */
+     * ("alltoall_perf, broadcast_perf"), as the log has their names: not escaped */
     double logged;
     char unused[256];
 };

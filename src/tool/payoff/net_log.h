@@ -43,7 +43,8 @@ struct gcb_net_log {
     const char *path; /* borrowed */
     struct gcb_net_table tables[GCB_NET_TESTS];
     char unused
-        [128]; /* names of tests whose tables were left out: "alltoall_perf, broadcast_perf"; "": none */
+        [128]; /* names of tests whose tables were left out: "alltoall_perf, broadcast_perf"; "": none. As the
+                       * log has them: not escaped */
 };
 
 /*

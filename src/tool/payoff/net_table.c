@@ -338,13 +338,12 @@ int gcb_net_draft_finish(struct gcb_net_log *log, struct gcb_net_draft *d, unsig
 {
     struct gcb_net_table table;
     enum gcb_net_test test;
-    char shown[GCB_NET_NAME_MOST];
     int err = 0;
 
     if (*d->other) {
-        gcb_escape(shown, sizeof(shown), d->other);
-        if (!gcb_lists(log->unused, shown))
-            gcb_append(log->unused, sizeof(log->unused), "%s%s", *log->unused ? ", " : "", shown);
+        if (!gcb_lists(log->unused, d->other))
+            gcb_append(log->unused, sizeof(log->unused), "%s%s", *log->unused ? ", " : "",
+                       d->other);
     } else {
         err = make_table(&table, &test, d, workers, diag);
         if (!err && log->tables[test].count)
