@@ -21,8 +21,8 @@ const struct opt_row payoff_own_rows[] = {
      .help = "instead of --bandwidth and --latency: the network as `gcbench-mpi --calibrate -o FILE` measured it"},
     {.name = "import", .metavar = "FILE", .type = OPT_LIST,
      .offset = offsetof(struct payoff_own, imports),
-     .help = "the same from a log of osu_latency, osu_bw, osu_allreduce or osu_allgather, or of nccl-tests' "
-             "all_reduce_perf or all_gather_perf; repeatable"},
+     .help = "the same from a log of osu_latency, osu_bw, osu_allreduce or osu_allgather, or from the text, JSON or "
+             "CSV of all_reduce_perf, all_gather_perf or reduce_scatter_perf (nccl-tests, rccl-tests); repeatable"},
     {.name = "workers", .metavar = "N", .type = OPT_LIST,
      .offset = offsetof(struct payoff_own, workers),
      .help = "number of workers, a list, or a range 2..128, which doubles; repeatable (default 8, or those of --link)"},

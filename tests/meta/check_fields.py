@@ -21,7 +21,7 @@ UPDATE = "build/cli/docs/generate fields docs/rows.md > rows.new && mv rows.new 
 CALL = re.compile(r"\b(?:json_object_[gs]et\w*|json_(?:un)?pack|gcb_field_find)\([^;]*$")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 TYPES = {"text": str, "integer": int, "real": (int, float), "bool": bool, "list": list, "object": dict}
-SUITE = "src/tool/suite/"  # reads suite files, which have keys of their own
+FOREIGN = ("src/tool/suite/", "src/tool/payoff/net_saved.c")  # read suites and other programs' JSON, which have keys of their own
 
 
 def names_of(text):
@@ -33,7 +33,7 @@ def literals(name, text, fields):
     text = COMMENT.sub(lambda m: "\n" * m.group().count("\n"), text)
     for m in re.finditer(r'"(\w+)"', text):
         start = text.rfind(";", 0, m.start()) + 1
-        called = CALL.search(text[start:m.start()]) and not name.startswith(SUITE)
+        called = CALL.search(text[start:m.start()]) and not name.startswith(FOREIGN)
         part = text[start:m.start()].rstrip().endswith('"') or text[m.end():m.end() + 100].lstrip().startswith('"')
         if m.group(1) in fields and not part and (called or "_" in m.group(1)):
             line = text.count("\n", 0, m.start()) + 1

@@ -5,6 +5,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/payoff/net_table.h"
+#include "src/tool/rows/results.h"
 
 #define FILE_MOST ((size_t)8 << 20)
 #define CELLS 32 /* most columns of a CSV */
@@ -167,7 +168,7 @@ static int read_object(struct saved *s, json_t *object, struct gcb_diag *diag)
     if (json_object_get(object, "results"))
         return read_nccl(s, object, diag);
     s->number++;
-    if (json_object_get(object, "record"))
+    if (gcb_results_json(object, GCB_FIELD_RECORD))
         return fail(s, diag,
                     "rows of gcbench: give them as RESULTS, or those of `gcbench-mpi --calibrate` "
                     "as --link");

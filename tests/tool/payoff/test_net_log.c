@@ -13,39 +13,29 @@
 
 #include "src/tool/payoff/net_log.h"
 
+/* clang-format off */
 #define US 1e-6
 #define KIND(name) "# Collective test starting: " name "\n"
-#define COLUMNS \
-    "#       size         count      type   redop    root     time   algbw   busbw #wrong     " \
-    "time   algbw   busbw #wrong\n"
+#define COLUMNS "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
 #define BOUNDS "# Out of bounds values : 0 OK\n"
 #define AVERAGE "# Avg bus bandwidth    : 9.11008\n"
 #define END BOUNDS AVERAGE "#\n"
-#define RANK(n) \
-    "#  Rank  " #n " Group  0 Pid  39145 on      host1 device  " #n " [0000:10:00] NVIDIA A100\n"
+#define RANK(n) "#  Rank  " #n " Group  0 Pid  39145 on      host1 device  " #n " [0000:10:00] NVIDIA A100\n"
 #define RANKS4 "# Using devices\n" RANK(0) RANK(1) RANK(2) RANK(3)
-#define AR8 \
-    "           8             2     float     sum      -1    18.66    0.00    0.00      0    " \
-    "17.95    0.00    0.00      0\n"
-#define AR1M \
-    "     1048576        262144     float     sum      -1    53.24   19.70   29.54      0    " \
-    "53.50   19.60   29.40      0\n"
-#define AR128M \
-    "   134217728      33554432     float     sum      -1   1284.1  104.52  156.78      0   " \
-    "1282.5  104.65  156.98      0\n"
-#define ALLREDUCE KIND("all_reduce_perf") RANKS4 COLUMNS AR8 AR1M AR128M END
-#define AG1K \
-    "        1024            64     float    none      -1    11.20    0.09    0.07      0    " \
-    "10.95    0.09    0.07      0\n"
-#define AG64M \
-    "    67108864       4194304     float    none      -1   1502.7   44.66   33.50      0   " \
-    "1499.2   44.76   33.57      0\n"
+#define AR8 "           8             2     float     sum      -1    18.66    0.00    0.00      0    17.95    0.00    0.00      0\n"
+#define AR1M "     1048576        262144     float     sum      -1    53.24   19.70   29.54      0    53.50   19.60   29.40      0\n"
+#define AR128M "   134217728      33554432     float     sum      -1   1284.1  104.52  156.78      0   1282.5  104.65  156.98      0\n"
+#define AG1K "        1024            64     float    none      -1    11.20    0.09    0.07      0    10.95    0.09    0.07      0\n"
+#define AG64M "    67108864       4194304     float    none      -1   1502.7   44.66   33.50      0   1499.2   44.76   33.57      0\n"
+#define HEAD KIND("all_reduce_perf") RANKS4 COLUMNS
+#define ALLREDUCE HEAD AR8 AR1M AR128M END
 #define ALLGATHER KIND("all_gather_perf") RANKS4 COLUMNS AG1K AG64M END
 #define OTHER(name) KIND(name) RANKS4 COLUMNS AG1K AG64M END
 /* as `-c 0` prints it: #wrong is N/A */
 #define UNCHECKED(name, redop, alg, bus) \
-    name RANKS4 COLUMNS "    67108864       4194304     float  " redop "  -1   1502.7   " alg \
-                        "   " bus "    N/A   1499.2   " alg "   " bus "    N/A\n" END
+    name RANKS4 COLUMNS "    67108864       4194304     float  " redop "  -1   1502.7   " alg "   " bus "    N/A   1499.2   " alg \
+    "   " bus "    N/A\n" END
+/* clang-format on */
 
 static struct gcb_net_log log_read; /* of the last call */
 static struct gcb_diag diag;
@@ -240,7 +230,7 @@ static void test_other_lines(void **state)
     has_allreduce();
     /* a row is printed in three parts, and a message may follow each at once */
     reads(
-        KIND("all_reduce_perf") RANKS4 COLUMNS
+        HEAD
         "           8             2     float     sum      -1host1:1:2 [0] NCCL INFO Launch mode\n"
         "host1:1:2 [0] NCCL INFO Channel 00/02 :    0   1   2   3\n"
         "    18.66    0.00    0.00      0host1:1:2 [0] NCCL WARN something\n"
@@ -250,11 +240,11 @@ static void test_other_lines(void **state)
         "[0]   1284.1  104.52  156.78      0   1282.5  104.65  156.98    N/A[0] 10-0-0-1:1:1 [0] "
         "NCCL INFO x\n" END);
     has_allreduce();
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS
+    refuses(HEAD
             "           8             2     float     sum      -1host1:1:2 [0] NCCL INFO Launch "
             "mode\n" AR1M END,
             "NCCL_DEBUG");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS AR1M
+    refuses(HEAD AR1M
             "           8             2     float     sum      -1host1:1:2 [0] NCCL INFO Launch "
             "mode\n" END,
             "the last row of the table is not whole");
@@ -262,14 +252,14 @@ static void test_other_lines(void **state)
 
 static void test_order(void **state)
 {
-    char text[1 << 16] = KIND("all_reduce_perf") RANKS4 COLUMNS;
+    char text[1 << 16] = HEAD;
     const struct gcb_net_table *t = &log_read.tables[GCB_NET_ALLREDUCE];
 
     (void)state;
-    reads(KIND("all_reduce_perf") RANKS4 COLUMNS AR128M AR8 AR1M END);
+    reads(HEAD AR128M AR8 AR1M END);
     has_allreduce();
     /* -N 3 prints the table three times: medians */
-    reads(KIND("all_reduce_perf") RANKS4 COLUMNS
+    reads(HEAD
           "# Testing 1 cycle.\n" AR8 AR1M AR128M "# Testing 2 cycle.\n"
           "           8             2     float     sum      -1    98.66    0.00    0.00      0    "
           "17.95    0.00    0.00      0\n"
@@ -300,8 +290,7 @@ static void test_several(void **state)
     has(GCB_NET_ALLGATHER, 4, 1024.0, 11.2, 67108864.0, 1502.7, 0.0);
     assert_string_equal(log_read.unused, "alltoall_perf, broadcast_perf");
     refuses(ALLREDUCE ALLREDUCE, "line 20: a second table of this test, after that of line 7");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS AR8 ALLGATHER,
-            "a second table begins before the first one ends");
+    refuses(HEAD AR8 ALLGATHER, "a second table begins before the first one ends");
     reads("x: Test NCCL failure common.cu:1005 'unhandled system error'\n" ALLREDUCE);
     has_allreduce();
 }
@@ -348,31 +337,25 @@ static void test_other_tests(void **state)
             "67108864 4194304 float sum -1 1502.7 44.66 44.66 0 1499.2 44.76 44.76 0\n" END,
             "neither all_reduce_perf nor all_gather_perf nor reduce_scatter_perf with 4 ranks");
     refuses(RANKS4 COLUMNS AR8 END, "too few digits");
-    reads(KIND("all_reduce_perf") RANKS4 COLUMNS AR8 END);
+    reads(HEAD AR8 END);
     has(GCB_NET_ALLREDUCE, 4, 8.0, 18.66, 0.0);
 }
 
 static void test_failed(void **state)
 {
     (void)state;
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS
-            "1048576 262144 float sum -1 53.24 19.70 29.54 12 53.50 19.60 29.40 0\n" END,
+    refuses(HEAD "1048576 262144 float sum -1 53.24 19.70 29.54 12 53.50 19.60 29.40 0\n" END,
             "line 8: the test failed: 12 values were wrong");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS
-            "1048576 262144 float sum -1 53.24 19.70 29.54 0 53.50 19.60 29.40 1e+06\n" END,
+    refuses(HEAD "1048576 262144 float sum -1 53.24 19.70 29.54 0 53.50 19.60 29.40 1e+06\n" END,
             "1e+06 values were wrong");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS AR1M
-            "# Out of bounds values : 216 FAILED\n" AVERAGE,
-            "line 9: the test failed");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS AR1M
-            "host1: Test NCCL failure common.cu:1005 'unhandled system error'\n",
+    refuses(HEAD AR1M "# Out of bounds values : 216 FAILED\n" AVERAGE, "line 9: the test failed");
+    refuses(HEAD AR1M "host1: Test NCCL failure common.cu:1005 'unhandled system error'\n",
             "line 9: the test failed here");
     refuses("host1: Test CUDA failure common.cu:1005 'out of memory'\n .. host1 pid 12: Test "
             "failure common.cu:891\n",
             "the test failed, and printed no table");
     /* the average bandwidth is below NCCL_TESTS_MIN_BW: slow, but right */
-    reads(KIND("all_reduce_perf") RANKS4 COLUMNS AR1M BOUNDS
-          "# Avg bus bandwidth    : 9.11008 FAILED\n");
+    reads(HEAD AR1M BOUNDS "# Avg bus bandwidth    : 9.11008 FAILED\n");
     refuses("# OSU MPI Allreduce Latency Test v7.4\n# Size  Avg Latency(us)  Validation\n4   1.68  "
             "Fail\n",
             "the test failed");
@@ -385,30 +368,23 @@ static void test_rows(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-        snprintf(text, sizeof(text),
-                 KIND("all_reduce_perf") RANKS4 COLUMNS
-                 "8 2 float sum -1 %s 0.0 0.0 0 17.9 0.0 0.0 0\n" END,
+        snprintf(text, sizeof(text), HEAD "8 2 float sum -1 %s 0.0 0.0 0 17.9 0.0 0.0 0\n" END,
                  times[i]);
         refuses(text, "line 8: not a row of the table: the time is not a positive number");
     }
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS
-            "8 2 float sum -1 - 0.0 0.0 0 17.9 0.0 0.0 0\n" END,
+    refuses(HEAD "8 2 float sum -1 - 0.0 0.0 0 17.9 0.0 0.0 0\n" END,
             "line 8: not a row of the table: '-'");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS
-            "8x 2 float sum -1 18.0 0.0 0.0 0 17.9 0.0 0.0 0\n" END,
+    refuses(HEAD "8x 2 float sum -1 18.0 0.0 0.0 0 17.9 0.0 0.0 0\n" END,
             "line 8: not a row of the table");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS AR8
-            "1048576 262144 half sum -1 53.24 19.70 29.54 0 53.50 19.60 29.40 0\n" END,
+    refuses(HEAD AR8 "1048576 262144 half sum -1 53.24 19.70 29.54 0 53.50 19.60 29.40 0\n" END,
             "rows of half after rows of float: run the test with one type");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS AR8
-            "1048576 262144 float max -1 53.24 19.70 29.54 0 53.50 19.60 29.40 0\n" END,
+    refuses(HEAD AR8 "1048576 262144 float max -1 53.24 19.70 29.54 0 53.50 19.60 29.40 0\n" END,
             "rows of max after rows of sum");
     refuses(RANKS4 "# size count type redop root cputime algbw busbw #wrong\n",
             "run the test without `-C 1`");
     refuses(RANKS4 "# size count type redop root duration algbw busbw #wrong\n",
             "not the columns of nccl-tests");
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS END,
-            "line 7: the table has no row with a size above 0");
+    refuses(HEAD END, "line 7: the table has no row with a size above 0");
 }
 
 static void test_ranks(void **state)
@@ -440,11 +416,9 @@ static void test_cut(void **state)
     /* wherever the log ends before its last line but one */
     for (size_t n = 0; n < (size_t)(strstr(whole, " bandwidth ") + 9 - whole); n++)
         assert_int_not_equal(read_bytes(whole, n, 0), 0);
-    refuses(KIND("all_reduce_perf") RANKS4 COLUMNS AR8
-            "     1048576        262144     float     sum      -1    53.24   19.7",
+    refuses(HEAD AR8 "     1048576        262144     float     sum      -1    53.24   19.7",
             "the log is cut: nccl-tests end with `# Avg bus bandwidth`");
-    reads(KIND("all_reduce_perf") RANKS4 COLUMNS AR8 AR1M AR128M BOUNDS
-          "# Avg bus bandwidth    : 9.11008");
+    reads(HEAD AR8 AR1M AR128M BOUNDS "# Avg bus bandwidth    : 9.11008");
     has_allreduce();
     refuses("# OSU MPI Latency Test v7.4\n4   1.68\n8   1.6",
             "the log is cut: this line has no end");
