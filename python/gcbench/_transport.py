@@ -26,14 +26,18 @@ class Disagreement(ValueError):
 def saved(message: Remembering) -> Dict[str, Any]:
     """What message.save() gives, as tensors, because torch.load takes no bytes. message.restore() takes it back."""
     state = message.save()
-    kept = torch.frombuffer(bytearray(state["kept"]), dtype=torch.uint8) if state["kept"] else torch.empty(0, dtype=torch.uint8)
-    return {**{key: torch.frombuffer(state[key], dtype=torch.float32) for key in ("residual", "momentum")},
-            "counters": state["counters"], "kept": kept}
+    return {**{key: _tensor(state[key], torch.float32) for key in ("residual", "momentum")},
+            "counters": state["counters"], "kept": _tensor(bytearray(state["kept"]), torch.uint8)}
+
+
+def _tensor(data: Any, dtype: torch.dtype) -> torch.Tensor:
+    """The same memory."""
+    return torch.frombuffer(data, dtype=dtype) if len(data) else torch.empty(0, dtype=dtype, device="cpu")
 
 
 def copy_on_host(x: torch.Tensor) -> torch.Tensor:
     """A copy in the CPU's memory. It waits until a GPU has computed x; pinned memory makes the way from and to a GPU fast."""
-    return torch.empty(x.shape, dtype=x.dtype, pin_memory=x.is_cuda).copy_(x)
+    return torch.empty(x.shape, dtype=x.dtype, device="cpu", pin_memory=x.is_cuda).copy_(x)
 
 
 def on_host(x: torch.Tensor) -> torch.Tensor:
@@ -158,7 +162,7 @@ class Transport:
             arrived = self._gather(round_.data, round_.bytes, key)
             arrived[self.rank] = round_.data, round_.bytes  # the exchange compares it with what it has sent
             return arrived
-        data = torch.empty(0, dtype=torch.uint8)
+        data = torch.empty(0, dtype=torch.uint8, device="cpu")
         if round_.bytes:
             data = torch.frombuffer((ctypes.c_char * round_.bytes).from_address(round_.data), dtype=torch.uint8)
         if round_.kind == SCATTER:
@@ -198,7 +202,7 @@ class Transport:
 
     def all_gather(self, mine: torch.Tensor) -> torch.Tensor:
         """The tensors of all workers, a row each."""
-        rows = torch.empty((self.world, mine.numel()), dtype=mine.dtype)
+        rows = torch.empty((self.world, mine.numel()), dtype=mine.dtype, device="cpu")
         work = dist.all_gather(list(rows), mine, group=self.group, async_op=True)
         self._do_meanwhile()
         work.wait()
@@ -209,7 +213,7 @@ class Transport:
         and what does not fit follows in a second collective. So a method whose messages have a constant length needs
         one collective."""
         room, skip = self._rooms.get(key, 0), 8
-        first = torch.zeros(skip + room, dtype=torch.uint8)
+        first = torch.zeros(skip + room, dtype=torch.uint8, device="cpu")
         ctypes.c_int64.from_address(first.data_ptr()).value = length
         ctypes.memmove(first.data_ptr() + skip, data, min(room, length))
         rows = self.all_gather(first)
@@ -217,7 +221,7 @@ class Transport:
         mean, longest = sum(lengths) / self.world, max(lengths)
         self._count(mean, (self.world - 1) * mean, self._log2)
         if longest > room:
-            rest = torch.zeros(longest - room, dtype=torch.uint8)
+            rest = torch.zeros(longest - room, dtype=torch.uint8, device="cpu")
             if data and length > room:
                 ctypes.memmove(rest.data_ptr(), data + room, length - room)
             rows, skip = torch.cat([rows[:, skip:], self.all_gather(rest)], 1), 0
@@ -232,19 +236,19 @@ class Transport:
 
     def refuse(self, error: Exception) -> None:
         """Instead of scatter(), on a worker that has failed: raises the error here, and scatter() fails on all others."""
-        self.all_gather(torch.full((self.world,), -1))
+        self.all_gather(torch.full((self.world,), -1, dtype=torch.int64, device="cpu"))
         self.check_same({}, error)
 
     def scatter(self, mine: torch.Tensor, parts: List[int]) -> List[Tuple[Optional[int], int]]:
         """The part of each worker's bytes that is meant for this one. `parts` are the lengths of this worker's. The
         addresses are valid until the next call."""
-        all_parts = self.all_gather(torch.tensor(parts))
+        all_parts = self.all_gather(torch.tensor(parts, dtype=torch.int64, device="cpu"))
         if int(all_parts.min()) < 0:
             self.check_same({})
         total, kept = float(all_parts.sum()), float(all_parts.trace())
         self._count(total / self.world, (total - kept) / self.world, self.world - 1)
         sizes = all_parts[:, self.rank].tolist()
-        arrived = torch.empty(sum(sizes), dtype=torch.uint8)
+        arrived = torch.empty(sum(sizes), dtype=torch.uint8, device="cpu")
         dist.all_to_all_single(arrived, mine, sizes, parts, group=self.group)
         self._arrived = arrived
         ends = itertools.accumulate(sizes)
@@ -258,14 +262,14 @@ class Transport:
         share = -(-mine.numel() // size // self.world) * size
         parts = [min(share, max(0, mine.numel() - w * share)) for w in range(self.world)]
         own = parts[self.rank]
-        arrived = torch.empty(self.world * own, dtype=torch.uint8)
+        arrived = torch.empty(self.world * own, dtype=torch.uint8, device="cpu")
         dist.all_to_all_single(arrived, mine, [own] * self.world, parts, group=self.group)
         watch.lap("exchange_seconds")
         with View(arrived, True) as view:
             for worker in range(1, self.world):
                 lib.gcb_reduction_combine(reduction, view.address, view.address + worker * own, own)
         watch.lap("sum_seconds")
-        combined = torch.zeros(share, dtype=torch.uint8)
+        combined = torch.zeros(share, dtype=torch.uint8, device="cpu")
         combined[:own] = arrived[:own]
         return self.all_gather(combined).flatten()[:mine.numel()]
 

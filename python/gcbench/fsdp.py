@@ -89,7 +89,9 @@ class ReduceScatter:
         for address, length in transport.scatter(sent, parts):
             if length:  # else the method sends nothing in this step
                 self._sum.add((ctypes.c_char * length).from_address(address), weight)
-        out = output_tensor if output_tensor.dtype is torch.float32 else torch.empty(output_tensor.shape)
+        out = output_tensor
+        if out.dtype is not torch.float32:
+            out = torch.empty(out.shape, dtype=torch.float32, device="cpu")
         self._sum.finish(out)
         if out is not output_tensor:
             output_tensor.copy_(out)
@@ -114,7 +116,7 @@ class ReduceScatter:
 
     def _encode(self, gradients: torch.Tensor, rank: int) -> Tuple[torch.Tensor, List[int]]:
         """The messages for all ranks one after the other, and their lengths."""
-        room = torch.empty(sum(encoder.bound for encoder in self._encoders), dtype=torch.uint8)
+        room = torch.empty(sum(encoder.bound for encoder in self._encoders), dtype=torch.uint8, device="cpu")
         parts: List[int] = []
         for encoder, shard in zip(self._encoders, gradients.chunk(len(self._encoders))):
             parts.append(encoder.encode_into(shard, room[sum(parts):], self.step, rank))

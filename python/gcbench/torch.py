@@ -128,7 +128,7 @@ class Compression:
         self._saved: Dict[str, Any] = {}
         self._waiting: List[_Job] = []
         self._first = 0
-        self._scratch = torch.empty(0)
+        self._scratch = torch.empty(0, dtype=torch.float32, device="cpu")
         self._now: Dict[str, float] = {}
         self._watch = Stopwatch()
         if process_group is None:  # before the thread's, because Python calls the last one first
@@ -223,7 +223,8 @@ class Compression:
         """Workers with other parameters would wait for each other, or read each other's bytes."""
         if not self._schedule and self._scaler is None:
             return
-        rows = self._transport.all_gather(torch.tensor(list(job.values.values()), dtype=torch.float64)).tolist()
+        mine = torch.tensor(list(job.values.values()), dtype=torch.float64, device="cpu")
+        rows = self._transport.all_gather(mine).tolist()
         for rank, theirs in enumerate(rows):
             for key, first, value in zip(job.values, rows[0], theirs):
                 if value != first:
@@ -320,7 +321,7 @@ class Compression:
         update = x
         if not exchange.sums_in_place:
             if self._scratch.numel() < n:
-                self._scratch = torch.empty(n)
+                self._scratch = torch.empty(n, dtype=torch.float32, device="cpu")
             update = self._scratch[:n]
         exchange.finish_at(update.data_ptr())
         watch.lap("sum_seconds")
