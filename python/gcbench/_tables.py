@@ -1,8 +1,10 @@
 """The list of methods, and the rows that the command writes."""
+import functools
 import json
 import os
+import warnings
 from ctypes import byref
-from typing import Any, Dict, List, NamedTuple, Optional, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
 
 from ._library import STATUS, Diag, MethodInfo, check, lib
 
@@ -27,6 +29,38 @@ def methods() -> List[Method]:
         pairs = info.spec.decode().partition(":")[2]
         found.append(Method(info.name.decode(), info.summary.decode(), info.source.decode(), info.promise.decode(),
                             dict(pair.split("=", 1) for pair in pairs.split(",") if pair)))
+
+
+@functools.lru_cache(maxsize=None)
+def settings(spec: str) -> Mapping[str, str]:
+    """The parameters of a method: those that the text gives, and the defaults of the others."""
+    name, _, given = spec.partition(":")
+    default = next((method.parameters for method in methods() if method.name == name), {})
+    return {**default, **dict(pair.partition("=")[::2] for pair in given.split(",") if pair)}
+
+
+def remembers(spec: str) -> bool:
+    """Whether the method has a memory."""
+    return settings(spec).get("memory", "none") != "none"
+
+
+def forgets(spec: str, **changed: Any) -> bool:
+    """Whether the method sends 1 % of the values or less, and forgets the others. `changed` are parameters that a schedule has
+    changed."""
+    found = {**settings(spec), **changed}
+    try:
+        share = 1 - float(found.get("theta", 0)) if "theta" in changed or "density" not in found else float(found["density"])
+    except ValueError:
+        return False  # the library says what is wrong
+    return share < 0.01 + 1e-9 and not remembers(spec)
+
+
+def warn_if_forgets(spec: str, **changed: Any) -> bool:
+    if forgets(spec, **changed):
+        warnings.warn(f"{spec} sends 1 % of the values or less and forgets the others, so that the training may not converge: add "
+                      "memory=ef", stacklevel=3)
+        return True
+    return False
 
 
 def read(path: Union[str, "os.PathLike[str]"], record: Optional[str] = None, frame: bool = False) -> Any:

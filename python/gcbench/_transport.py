@@ -23,6 +23,11 @@ class Disagreement(ValueError):
     """The ranks have different settings. All ranks find it, each for itself."""
 
 
+def plain_name(name: str) -> str:
+    """Without the parts that torch.compile puts into the names of modules and parameters."""
+    return ".".join(part for part in name.split(".") if part != "_orig_mod")
+
+
 def saved(message: Remembering) -> Dict[str, Any]:
     """What message.save() gives, as tensors, because torch.load takes no bytes. message.restore() takes it back."""
     state = message.save()

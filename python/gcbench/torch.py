@@ -7,26 +7,31 @@
 Nothing else in the training loop changes. docs/training.md says what to choose, and which traps there are.
 """
 import fnmatch
+import functools
 import math
 import queue
 import threading
+import warnings
 import weakref
 from collections import deque
 from datetime import timedelta
-from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from ._exchange import Exchange
-from ._transport import Disagreement, Stopwatch, Transport, on_host, saved
+from ._tables import warn_if_forgets
+from ._transport import Disagreement, Stopwatch, Transport, on_host, plain_name, saved
 
 __all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
 
 Policy = Union[None, Mapping[str, str], Callable[[str, torch.nn.Parameter], Optional[str]]]
 Schedule = Callable[[int], float]
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_ARRAYS = ("residual", "momentum")
+_KEYS = {"step", "scale", "worker", "workers", "totals", "parameters", "groups"}  # of a state
 
 
 def _named(name: str, schedule: Schedule) -> Schedule:
@@ -60,6 +65,7 @@ class _Piece(NamedTuple):
     """A part of a bucket's buffer: the gradient of one parameter."""
     name: str
     flat: torch.Tensor
+    used: bool  # has a gradient; before _ask_who_used(): of this worker
 
 
 class _Group:
@@ -101,7 +107,7 @@ class Compression:
     schedule       parameters of `spec` that change: {"theta": stepwise({0: 0.75, 500: 0.99})}. The first step is step 0; all
                    workers must get the same values
     start          number of steps at the beginning that are not compressed. DDP changes its buckets in the second step
-    scaler         a GradScaler: residuals follow its scale
+    scaler         a GradScaler: residuals follow its scale, and a step that it skips changes nothing that is kept
     overlap        exchange in a thread while the backward pass goes on
     threads, seed  as in gcbench.Encoder
     timeout        seconds to wait for another worker; only for the default process_group
@@ -116,18 +122,28 @@ class Compression:
             raise ValueError(f"per={per!r}: choose bucket or tensor")
         self.spec, self.start, self.step = spec, start, -1
         self.steps: Deque[Dict[str, float]] = deque(maxlen=1000)
-        self._per, self._policy, self._schedule = per, policy, dict(schedule or {})
+        self._per, self._schedule = per, dict(schedule or {})
+        self._policy = {plain_name(pattern): one for pattern, one in policy.items()} if isinstance(policy, Mapping) else policy
         self._scaler, self._scale, self._values = scaler, 1.0, {"scale": 1.0}
+        # To take the last step back: what was kept before it, whether all its means are finite, and _count_changes() before it.
+        self._before: List[Tuple[_Group, Dict[str, Any]]] = []
+        self._finite, self._changes = True, 0
         self._failure: Optional[Exception] = None
+        self._warned = False  # that the method forgets
         self._options: Dict[str, Any] = {"threads": threads, "seed": seed, "nonfinite": "raw"}
-        self._names = {id(p): name for name, p in model.module.named_parameters()}
-        self._parameters = dict(model.module.named_parameters())
+        self._parameters = {plain_name(name): p for name, p in model.module.named_parameters()}
+        self._names = {id(p): name for name, p in self._parameters.items()}
+        ignored = {plain_name(name) for name in model.parameters_to_ignore}
+        self._trained = {name: p for name, p in self._parameters.items() if p.requires_grad and p.numel() and name not in ignored}
+        self._unused_ok = model.find_unused_parameters
+        self._used: Set[str] = set()  # parameters that have had a gradient since the last exchange
+        for name, p in self._trained.items() if self._unused_ok else ():
+            weakref.finalize(self, p.register_hook(functools.partial(_note, self._used, name, weakref.ref(p))).remove)
         self._transport = Transport(_own_group(model, process_group, timeout))
         self._groups: Dict[Tuple[str, ...], _Group] = {}
         self._order: List[Tuple[str, ...]] = []  # the groups in the order of their exchange
-        self._saved: Dict[str, Any] = {}
         self._waiting: List[_Job] = []
-        self._first = 0
+        self._first = -1
         self._scratch = torch.empty(0, dtype=torch.float32, device="cpu")
         self._now: Dict[str, float] = {}
         self._watch = Stopwatch()
@@ -146,12 +162,22 @@ class Compression:
         """A wrong method, or another one on another rank, fails here and on all ranks: in the backward pass ranks whose
         rounds differ would wait for each other, or read each other's bytes."""
         mine: Dict[str, Any] = {"start": self.start, "per": self._per, "seed": self._options["seed"],
-                                "schedule": sorted(self._schedule), "scaler": self._scaler is not None}
+                                "schedule": sorted(self._schedule), "scaler": self._scaler is not None,
+                                "find_unused_parameters": self._unused_ok}
         failed: Optional[Exception] = None
         try:
+            for name, p in self._trained.items():
+                if p.is_complex():
+                    raise TypeError(f"{name} is complex: keep its real and its imaginary part as a real parameter (torch.view_as_complex "
+                                    "in forward()), or leave it out of the DDP module")
+            for pattern in self._policy if isinstance(self._policy, dict) else ():
+                if not fnmatch.filter(self._parameters, pattern):
+                    raise ValueError(f"policy: no parameter's name matches {pattern!r}; the first names are "
+                                     f"{', '.join(list(self._parameters)[:3])}")
             specs = {name: self._spec_of(name) for name in self._parameters}
-            for one in {self.spec, *specs.values()}:
+            for one in sorted({self.spec, *specs.values()}):
                 Exchange(one, 64, worker=0, workers=1).close()
+                self._warned = warn_if_forgets(one) or self._warned
             mine.update({"spec": self.spec, **{f"method of {name}": spec for name, spec in specs.items()}})
         except Exception as error:
             failed = error
@@ -162,6 +188,12 @@ class Compression:
         if callable(policy):
             return policy(name, parameter) or self.spec
         return next((spec for pattern, spec in (policy or {}).items() if fnmatch.fnmatchcase(name, pattern)), self.spec)
+
+    def _axes(self, name: str) -> List[int]:
+        """The dimensions of a parameter in the order in which its values lie in DDP's buckets."""
+        p = self._parameters[name]
+        axes = sorted(range(p.dim()), key=lambda axis: -p.stride(axis))
+        return axes if p.permute(axes).is_contiguous() else list(range(p.dim()))
 
     def _split(self, names: Sequence[str]) -> List[Tuple[str, ...]]:
         """The groups of a bucket: parameters with the same method share a message, except those of matrix methods."""
@@ -175,14 +207,17 @@ class Compression:
     def _group(self, names: Tuple[str, ...]) -> _Group:
         group = self._groups.get(names)
         if group is None:
-            spec = self._spec_of(names[0])
-            count = sum(self._parameters[name].numel() for name in names)
-            shape = tuple(self._parameters[names[0]].shape) if len(names) == 1 else None
-            exchange = Exchange(spec, count, worker=self._transport.rank, workers=self._transport.world,
-                                path=names[0], shape=shape or None, **self._options)
-            group = self._groups[names] = _Group(names, spec, exchange)
-            self._restore(group)
+            group = self._groups[names] = self._open(names)
         return group
+
+    def _open(self, names: Tuple[str, ...]) -> _Group:
+        spec, first = self._spec_of(names[0]), self._parameters[names[0]]
+        shape = [first.shape[axis] for axis in self._axes(names[0])] if len(names) == 1 else None
+        return _Group(names, spec, Exchange(spec, sum(self._sizes(names)), worker=self._transport.rank,
+                                            workers=self._transport.world, path=names[0], shape=shape or None, **self._options))
+
+    def _sizes(self, names: Sequence[str]) -> List[int]:
+        return [self._parameters[name].numel() for name in names]
 
     # One step
 
@@ -193,6 +228,8 @@ class Compression:
             self._failure = None
             try:
                 self._values = self._ask_schedule()
+                self._settle(self._values["scale"])
+                self._before, self._finite, self._changes = [], True, self._count_changes()
             except Exception as error:  # of this worker only: the others must hear of it
                 self._failure = error
         buffer = bucket.buffer()
@@ -202,7 +239,10 @@ class Compression:
             raise TypeError(f"the gradients are {buffer.dtype} on {buffer.device}: only float32, float16 and bfloat16 on "
                             "the CPU or a CUDA GPU are supported")
         host, parameters = on_host(buffer), bucket.parameters()
-        pieces = [_Piece(self._names[id(p)], part) for p, part in zip(parameters, host.split([p.numel() for p in parameters]))]
+        pieces = [_Piece(name, part, not self._unused_ok or name in self._used) for name, part in
+                  zip([self._names[id(p)] for p in parameters], host.split([p.numel() for p in parameters])) if part.numel()]
+        if bucket.is_last():
+            self._used.clear()
         future: torch.futures.Future = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else None)
         job = _Job(self.step, self._values, self._failure, pieces, buffer, host, bucket.is_last(), future)
         if self._jobs is not None:
@@ -213,11 +253,33 @@ class Compression:
 
     def _ask_schedule(self) -> Dict[str, float]:
         values = {key: at(self.step) for key, at in self._schedule.items()}
-        values["scale"] = self._scaler.get_scale() if self._scaler is not None else 1.0
+        values["scale"] = self._scale_now()
         for key, value in values.items():
             if not isinstance(value, (int, float)):
                 raise TypeError(f"the schedule of {key} gives {value!r} in step {self.step}, which is not a number")
+        if not self._warned and not {"theta", "density"}.isdisjoint(self._schedule):
+            self._warned = warn_if_forgets(self.spec, **{key: value for key, value in values.items() if key != "scale"})
         return values
+
+    def _scale_now(self) -> float:
+        return self._scaler.get_scale() if self._scaler is not None else 1.0
+
+    def _count_changes(self) -> int:
+        """How often the parameters were changed in place, as far as torch counts it."""
+        return sum(p._version for p in self._parameters.values())
+
+    def _settle(self, scale: float) -> None:
+        """Takes the last step back if it did not count, and brings what is kept to the scale. A step counts if all means are
+        finite, and the scale did not fall since. (Several optimizers may have one scaler, and skip a step each for itself:
+        a fall then says nothing about a step after which the parameters have changed.)"""
+        fell = scale < self._scale and self._changes == self._count_changes()
+        if fell or not self._finite:
+            for group, state in self._before:
+                group.exchange.restore(state)
+            self._before, self._finite = [], True
+        if scale != self._scale:
+            self._rescale(scale / self._scale)
+            self._before, self._scale = [], scale
 
     def _compare_values(self, job: _Job) -> None:
         """Workers with other parameters would wait for each other, or read each other's bytes."""
@@ -255,7 +317,7 @@ class Compression:
                                                   exchange_seconds=0.0, sum_seconds=0.0, copy_seconds=0.0)
             self._compare_values(job)
         self._now["dense_bytes"] += job.buffer.numel() * job.buffer.element_size()
-        done = self._plain(job) if job.step < self.start else self._compressed(job)
+        done = self._plain(job) if job.step < self.start else self._compressed(self._ask_who_used(job))
         if job.last:
             self.steps.append(dict(self._now, ratio=self._now["dense_bytes"] / max(1, self._now["bytes"])))
         for one in done:
@@ -268,16 +330,21 @@ class Compression:
         job.host.copy_(values)
         return [job]
 
+    def _ask_who_used(self, job: _Job) -> _Job:
+        """DDP drops the mean of a parameter that no rank used."""
+        if not self._unused_ok or not job.pieces:
+            return job
+        mine = torch.tensor([piece.used for piece in job.pieces], dtype=torch.uint8, device="cpu")
+        used = self._transport.all_gather(mine).any(0).tolist()
+        return job._replace(pieces=[piece._replace(used=any_) for piece, any_ in zip(job.pieces, used)])
+
     def _compressed(self, job: _Job) -> List[_Job]:
         """Exchanges the groups that lie in this bucket, and returns the buckets that are done. If DDP's buckets are not
         those of the groups (in the first step after a restart), the last bucket exchanges the rest, out of all buckets."""
         names = {piece.name for piece in job.pieces}
-        if not self._saved and (not self._order or job.step == self._first):
+        if not self._order or job.step == self._first:
             self._first = job.step
             self._order += self._split([piece.name for piece in job.pieces])
-        if job.values["scale"] != self._scale:
-            self._rescale(job.values["scale"] / self._scale)
-            self._scale = job.values["scale"]
         inside = [group for group in self._order if names.issuperset(group)]
         self._waiting.append(job)
         for group in inside:
@@ -304,16 +371,27 @@ class Compression:
     def _exchange(self, group: _Group, job: _Job, jobs: List[_Job]) -> None:
         """Replaces the gradients of a group by the workers' mean."""
         exchange, watch, n = group.exchange, self._watch, group.exchange.n
+        by_name = {piece.name: piece for one in jobs for piece in one.pieces}
+        pieces = [by_name[name] for name in group.names]
+        if not any(piece.used for piece in pieces):
+            return
         watch.start()
         for key, value in job.values.items():
             if key != "scale" and group.spec == self.spec and group.set.get(key) != value:
                 exchange.set(key, value)
                 group.set[key] = value
-        pieces = {piece.name: piece.flat for one in jobs for piece in one.pieces}
-        flats = [pieces[name] for name in group.names]
-        whole = jobs[0].host if len(jobs) == 1 and tuple(pieces) == group.names else flats[0] if len(flats) == 1 else None
+        flats, idle = [piece.flat for piece in pieces], None
+        whole = jobs[0].host if len(jobs) == 1 and tuple(by_name) == group.names else flats[0] if len(flats) == 1 else None
+        if not all(piece.used for piece in pieces):
+            idle, whole = torch.cat([torch.full_like(flat, not used, dtype=torch.bool) for _, flat, used in pieces]), None
         x = torch.cat(flats) if whole is None else whole
         x = x if x.dtype is torch.float32 else x.float()
+        before = saved(exchange) if self._scaler is not None or idle is not None else {}
+        if self._scaler is not None:
+            self._before.append((group, before))
+        if idle is not None:
+            x.masked_fill_(idle, 0.0)
+            exchange.restore({**before, **{key: before[key].masked_fill(idle, 0.0) for key in _ARRAYS}})
         watch.lap("copy_seconds")
         address = x.data_ptr()
         exchange.begin_at(job.step, address)
@@ -325,33 +403,44 @@ class Compression:
             update = self._scratch[:n]
         exchange.finish_at(update.data_ptr())
         watch.lap("sum_seconds")
+        if idle is not None:
+            after = saved(exchange)
+            exchange.restore({**after, **{key: torch.where(idle, before[key], after[key]) for key in _ARRAYS}})
         if whole is None:
-            for flat, part in zip(flats, update.split([flat.numel() for flat in flats])):
-                flat.copy_(part)
+            for piece, part in zip(pieces, update.split([flat.numel() for flat in flats])):
+                if piece.used:
+                    piece.flat.copy_(part)
         elif update is not whole:
             whole.copy_(update)
+        if self._scaler is not None:
+            means = [whole] if whole is not None else [piece.flat for piece in pieces if piece.used]
+            self._finite = self._finite and all(bool(mean.isfinite().all()) for mean in means)
         watch.lap("copy_seconds")
 
     def _rescale(self, factor: float) -> None:
-        for group in map(self._group, self._order):  # after load_state_dict() they are not open yet
+        for group in self._groups.values():
             state = saved(group.exchange)
-            for key in ("residual", "momentum"):
+            for key in _ARRAYS:
                 state[key].mul_(factor)
             group.exchange.restore(state)
 
     # Checkpoints
 
     def state_dict(self) -> Dict[str, Any]:
-        """What this worker keeps between steps: call it between two steps, on every worker, and keep one file for each.
-        `parameters` has the residual and the momentum of each parameter by name."""
+        """What this worker keeps between steps: call it between two steps, after scaler.update(), on every worker, and keep one
+        file for each. `parameters` has the residual and the momentum of each parameter by name."""
+        self._settle(self._scale_now())
         parameters: Dict[str, Dict[str, torch.Tensor]] = {}
         groups = []
         for names in self._order:
             group = self._group(names)
-            state, sizes = saved(group.exchange), [self._parameters[name].numel() for name in names]
-            for key in ("residual", "momentum"):
-                for name, part in zip(names, state.pop(key).split(sizes)):
-                    parameters.setdefault(name, {})[key] = part.clone()
+            state = saved(group.exchange)
+            for key in _ARRAYS:
+                for name, part in zip(names, state.pop(key).split(self._sizes(names))):
+                    axes = self._axes(name)
+                    there = part.view([self._parameters[name].shape[axis] for axis in axes])
+                    back = sorted(range(len(axes)), key=axes.__getitem__)
+                    parameters.setdefault(name, {})[key] = there.permute(back).flatten().clone()
             groups.append({"names": list(names), "spec": group.spec, "set": dict(group.set), **state})
         return {"step": self.step, "scale": self._scale, "worker": self._transport.rank, "workers": self._transport.world,
                 "totals": self._totals(), "parameters": parameters, "groups": groups}
@@ -364,7 +453,7 @@ class Compression:
 
         A state from before the first compressed step has no residuals. Then two more steps are not compressed, because DDP
         makes its buckets anew again."""
-        states = [state] if isinstance(state, dict) else list(state or [])
+        states = [_plain_state(one) for one in ([state] if isinstance(state, dict) else list(state or []))]
         self._check_states(states)
         rank, world = self._transport.rank, self._transport.world
         before = states[0]["workers"]
@@ -372,58 +461,110 @@ class Compression:
             own = next((s for s in states if s["worker"] == rank), {})
             if not own:
                 raise ValueError(f"no state of worker {rank}: give each worker its own")
-            parameters = dict(own["parameters"])
-            kept = {tuple(group["names"]): group for group in own["groups"]}
+            parameters = own["parameters"]
         else:
             if [s["worker"] for s in states] != list(range(before)):
                 raise ValueError(f"the state is of {before} workers, and there are {world} now: give a list of all "
                                  f"{before} states, in the order of the ranks")
-            own, kept, parameters = states[0], {}, {}
+            own, parameters = states[0], {}
             for name, arrays in own["parameters"].items():
                 parameters[name] = {key: sum((s["parameters"][name][key] for s in states[rank::world]),
                                              torch.zeros_like(array)) * (world / before)
                                     for key, array in arrays.items()}
-        for group in own["groups"]:
-            for name in group["names"]:
+        order, groups, known = [], {}, {name for group in own["groups"] for name in group["names"]}
+        for saved_group in own["groups"]:
+            names = tuple(name for name in saved_group["names"] if name in self._trained)
+            if names:
+                whole = before == world and len(names) == len(saved_group["names"])
+                order.append(names)
+                groups[names] = self._reopen(names, saved_group if whole else {}, parameters)
+        if known:
+            order += self._split([name for name in self._trained if name not in known])
+            self._say("had a residual in the state, which is dropped: they are not trained now", known.difference(self._trained))
+            self._say("have no residual in the state, and begin with 0", set(self._trained).difference(known))
+        self.step, self._scale, self._before, self._finite = own["step"], own["scale"], [], True
+        self._transport.totals = dict(own["totals"])
+        self._watch.coding_seconds = self._transport.totals.pop("coding_seconds")
+        self._order, self._groups, self._first = order, groups, -1
+        self._now = {}  # the workers compare their steps again
+        if not order:
+            self.start = max(self.start, self.step + 1 + min(self.start, 2))
+
+    def _say(self, what: str, names: Set[str]) -> None:
+        if any(self._parameters[name].numel() for name in names):
+            warnings.warn(f"parameters that {what}: {', '.join(sorted(names))}", stacklevel=3)
+
+    def _reopen(self, names: Tuple[str, ...], state: Dict[str, Any], parameters: Dict[str, Dict[str, torch.Tensor]]) -> _Group:
+        """A group with what was kept of its parameters, and with what its method kept besides."""
+        group = self._open(names)
+        group.set = dict(state.get("set", {}))
+        arrays = {key: torch.cat([self._in_bucket(name, parameters[name][key]) for name in names]) for key in _ARRAYS}
+        try:
+            for key, value in group.set.items():  # before restore(): a method may drop what it keeps if a parameter changes
+                group.exchange.set(key, value)
+            group.exchange.restore({**arrays, "counters": state.get("counters", [0] * 8), "kept": state.get("kept", b"")})
+        except (RuntimeError, ValueError) as error:
+            raise ValueError(f"the state of the message of {names[0]} is damaged, or of another method: {error}") from error
+        return group
+
+    def _in_bucket(self, name: str, array: torch.Tensor) -> torch.Tensor:
+        return array.view(self._parameters[name].shape).permute(self._axes(name)).flatten()
+
+    def _check_states(self, states: Sequence[Dict[str, Any]]) -> None:
+        """Raises ValueError with the name of what is wrong."""
+        if not states or not all(isinstance(s, dict) and _KEYS <= s.keys() for s in states):
+            raise ValueError("not a state of gcbench: give what state_dict() of a Compression returned, or a list of them")
+        for s in states:
+            for key, good in (("step", _whole(s["step"], -1)), ("scale", _number(s["scale"]) and s["scale"] > 0),
+                              ("workers", _whole(s["workers"], 1)), ("worker", _whole(s["worker"])),
+                              ("totals", isinstance(s["totals"], dict) and s["totals"].keys() == self._totals().keys()
+                               and all(map(_number, s["totals"].values()))),
+                              ("parameters", isinstance(s["parameters"], dict)), ("groups", isinstance(s["groups"], list))):
+                _need(good, key, s[key])
+            _need(s["worker"] < s["workers"], "worker", s["worker"])
+            for name, arrays in s["parameters"].items():
+                self._check_arrays(name, arrays)
+            self._check_groups(s)
+        for key in ("step", "workers", "scale"):
+            found = sorted({s[key] for s in states})
+            if len(found) > 1:
+                raise ValueError(f"the states are of {key}s {found[0]} to {found[-1]}: give states of one step of one training")
+        if any(s["parameters"].keys() != states[0]["parameters"].keys() for s in states):
+            raise ValueError("the states have different parameters: give states of one step of one training")
+
+    def _check_arrays(self, name: str, arrays: Any) -> None:
+        if name not in self._parameters:
+            raise ValueError(f"the state is of another model: it has the parameter {name}, and this model does not")
+        _need(isinstance(arrays, dict) and set(arrays) == set(_ARRAYS), f"parameter {name}", arrays)
+        count = self._parameters[name].numel()
+        for key, array in arrays.items():
+            _need(isinstance(array, torch.Tensor) and array.dtype is torch.float32 and array.device.type == "cpu", f"{key} of {name}",
+                  array)
+            if array.shape != (count,):
+                raise ValueError(f"the state is of another model: the {key} of {name} has {array.numel()} elements, and the "
+                                 f"parameter has {count}")
+            if not bool(array.isfinite().all()):
+                raise ValueError(f"the state is damaged: the {key} of {name} has an infinity or NaN")
+
+    def _check_groups(self, state: Dict[str, Any]) -> None:
+        seen: Set[str] = set()
+        for group in state["groups"]:
+            _need(isinstance(group, dict) and {"names", "spec", "set", "counters", "kept"} <= group.keys(), "groups", group)
+            names = group["names"]
+            _need(isinstance(names, list) and names and seen.isdisjoint(names) and len(set(names)) == len(names)
+                  and state["parameters"].keys() >= set(names), "names of a group", names)
+            seen.update(names)
+            for name in names:
                 if self._spec_of(name) != group["spec"]:
                     raise ValueError(f"the state of {name} is of {group['spec']}, not {self._spec_of(name)}: go on with "
                                      "the method of the state")
-        self.step, self._scale = own["step"], own["scale"]
-        self._transport.totals = dict(own["totals"])
-        self._watch.coding_seconds = self._transport.totals.pop("coding_seconds")
-        self._order = [tuple(group["names"]) for group in own["groups"]]
-        self._groups, self._saved = {}, {"parameters": parameters, "groups": kept} if self._order else {}
-        self._now = {}  # the workers compare their steps again
-        if not self._order:
-            self.start = max(self.start, self.step + 1 + min(self.start, 2))
-
-    def _check_states(self, states: Sequence[Dict[str, Any]]) -> None:
-        keys = {"step", "scale", "worker", "workers", "totals", "parameters", "groups"}
-        if not states or not all(isinstance(s, dict) and keys <= s.keys() for s in states):
-            raise ValueError("not a state of gcbench: give what state_dict() of a Compression returned, or a list of them")
-        steps = sorted({s["step"] for s in states})
-        if len(steps) > 1:
-            raise ValueError(f"the states are of steps {steps[0]} to {steps[-1]}: give states of one step")
-        for name, arrays in ((name, arrays) for s in states for name, arrays in s["parameters"].items()):
-            if name not in self._parameters:
-                raise ValueError(f"the state is of another model: it has the parameter {name}, and this model does not")
-            count = self._parameters[name].numel()
-            for key, array in arrays.items():
-                if array.numel() != count:
-                    raise ValueError(f"the state is of another model: the {key} of {name} has {array.numel()} elements, and the "
-                                     f"parameter has {count}")
-
-    def _restore(self, group: _Group) -> None:
-        """Moves what load_state_dict() got into a new group."""
-        if not self._saved:
-            return
-        parameters = [self._saved["parameters"].pop(name) for name in group.names]
-        state = {key: torch.cat([arrays[key].flatten() for arrays in parameters]) for key in ("residual", "momentum")}
-        rest = self._saved["groups"].pop(group.names, {})
-        group.set = dict(rest.get("set", {}))
-        for key, value in group.set.items():  # before restore(): a method may drop what it keeps if a parameter changes
-            group.exchange.set(key, value)
-        group.exchange.restore({**state, "counters": rest.get("counters", [0] * 8), "kept": rest.get("kept", b"")})
+            counters, kept = group["counters"], group["kept"]
+            _need(isinstance(group["set"], dict) and all(map(_number, group["set"].values())), f"set of {names[0]}", group["set"])
+            _need(isinstance(counters, list) and len(counters) == 8 and all(_whole(one) and one < 1 << 64 for one in counters),
+                  f"counters of {names[0]}", counters)
+            _need(isinstance(kept, torch.Tensor) and kept.dtype is torch.uint8 and kept.dim() == 1, f"kept of {names[0]}", kept)
+        if state["groups"]:
+            _need(seen == state["parameters"].keys(), "parameters", sorted(state["parameters"].keys() - seen))
 
     def _totals(self) -> Dict[str, float]:
         return {**self._transport.totals, "coding_seconds": self._watch.coding_seconds}
@@ -446,9 +587,37 @@ class Compression:
         return math.sqrt(sum(float(arrays["residual"].double().square().sum()) for arrays in state.values()))
 
 
+def _whole(value: Any, least: int = 0) -> bool:
+    return type(value) is int and value >= least
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _need(good: Any, what: str, value: Any) -> None:
+    if not good:
+        raise ValueError(f"the state is damaged: its {what} is {str(value)[:100]}; give what state_dict() of a Compression returned")
+
+
+def _plain_state(state: Any) -> Any:
+    """A copy without what torch.compile puts into names."""
+    try:
+        return {**state, "parameters": {plain_name(name): arrays for name, arrays in state["parameters"].items()},
+                "groups": [{**group, "names": [plain_name(name) for name in group["names"]]} for group in state["groups"]]}
+    except (AttributeError, KeyError, TypeError):
+        return state  # _check_states() says what is wrong
+
+
 def hook(state: Compression, bucket: Any) -> torch.futures.Future:
     """For DistributedDataParallel.register_comm_hook."""
     return state._reduce(bucket)
+
+
+def _note(used: Set[str], name: str, parameter: Any, grad: Optional[torch.Tensor]) -> None:
+    """A hook of a parameter, which DDP then calls used."""
+    if grad is not None or parameter().grad is not None:
+        used.add(name)
 
 
 # DDP compares annotations with its own classes.

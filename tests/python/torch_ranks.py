@@ -104,7 +104,6 @@ def resume(folder):
         whole, again = interrupted(folder, spec, 5, **theta)
         assert torch.equal(whole.values(), again.values()), spec
         assert equal_everywhere(again.values()), spec
-        assert not again.state._saved["parameters"]  # the residuals are not kept twice
         print("ok: resumed:", spec, flush=True)
 
 
@@ -283,11 +282,12 @@ class Scaler:
 
 
 def scaled(folder):
-    """With a scaler the updates are those without, times the scale (a power of two), also after a restart."""
+    """With a scaler the updates are those without, times the scale (a power of two), also after a restart. (A scale that falls
+    says that a step was skipped: test_settle.py.)"""
     scaler = Scaler()
     plain, run = Run("topk:theta=0.99,memory=ef"), Run("topk:theta=0.99,memory=ef", scaler=scaler)
     for step in range(8):
-        scaler.scale = 1024.0 if step < 5 else 64.0 if step < 7 else 4096.0
+        scaler.scale = 64.0 if step < 5 else 1024.0 if step < 7 else 4096.0
         if step == 7:
             saved = run.state.state_dict()
             run = Run("topk:theta=0.99,memory=ef", scaler=scaler)
