@@ -12,8 +12,8 @@ import torch
 import torch.distributed as dist
 
 from ._objects import Encoder, Sum
-from ._tables import methods
-from ._transport import Transport, check_training, saved
+from ._tables import remembers, warn_if_forgets
+from ._transport import Transport, check_training, plain_name, saved
 
 try:
     from torch.distributed.fsdp import FSDPModule
@@ -25,14 +25,6 @@ except Exception as error:  # with Python 3.11, torch 1.13 raises a ValueError
 __all__ = ["Compression", "ReduceScatter"]
 
 _INPUTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
-
-
-def _remembers(spec: str) -> bool:
-    """Whether the method has a memory."""
-    name, _, parameters = spec.partition(":")
-    default = next((method.parameters for method in methods() if method.name == name), {})
-    given = dict(pair.partition("=")[::2] for pair in parameters.split(","))
-    return given.get("memory", default.get("memory", "none")) != "none"
 
 
 def _weight(op: Any, world: int) -> float:
@@ -55,7 +47,7 @@ class ReduceScatter:
             raise ValueError("powersgd needs matrices, and a shard is joined from parts of several parameters: take another "
                              "method")
         Encoder(spec, 64).close()  # a wrong method fails here, not in the backward pass
-        self.spec, self.step, self.remembers = spec, 0, _remembers(spec)
+        self.spec, self.step, self.remembers = spec, 0, remembers(spec)
         self.transport: Optional[Transport] = None
         self._path = path
         self._options: Dict[str, Any] = {"threads": threads, "seed": seed}
@@ -110,8 +102,14 @@ class ReduceScatter:
         self._encoders = [Encoder(self.spec, n, path=f"{self._path}/{rank}", input=_INPUTS[dtype], nonfinite="raw",
                                   workers=world, **self._options) for rank in range(world)]
         self._sum, self._layout = Sum(self.spec, n, threads=self._options["threads"]), layout
-        for encoder, before in zip(self._encoders, self._saved):
-            encoder.restore(before)
+        if len(self._saved) not in (0, world):
+            raise ValueError(f"the state is damaged: module '{self._path}' has {len(self._saved)} messages, not {world}")
+        for rank, (encoder, before) in enumerate(zip(self._encoders, self._saved)):
+            try:
+                encoder.restore(before)
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise ValueError(f"the state is damaged, or of another model: message {rank} of module '{self._path}': "
+                                 f"{error}") from error
         self._saved = []
 
     def _encode(self, gradients: torch.Tensor, rank: int) -> Tuple[torch.Tensor, List[int]]:
@@ -146,12 +144,14 @@ class Compression:
         self._parts: Dict[str, ReduceScatter] = {}
         for name, module in model.named_modules():
             if isinstance(module, FSDPModule):
+                name = plain_name(name)
                 part = self._parts[name] = ReduceScatter(spec, path=name, threads=threads, seed=seed)
                 module.set_custom_reduce_scatter(part)
                 if part.remembers:
                     module.set_reduce_scatter_unused_params(True, recurse=False)
         if not self._parts:
             raise TypeError(f"model is a {type(model).__name__} without FSDP modules: call fully_shard(model) first")
+        warn_if_forgets(spec)
 
     def _total(self, name: str) -> float:
         return sum(part.transport.totals[name] for part in self._parts.values() if part.transport)
@@ -177,6 +177,15 @@ class Compression:
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Puts back what state_dict() gave on this rank of as many, for the same method and model: a memory belongs to one
         rank's view of the shards. Raises ValueError for another state."""
+        if isinstance(state, dict) and isinstance(state.get("modules"), list):
+            state = {**state, "modules": [plain_name(str(name)) for name in state["modules"]]}
         check_training(state, self._mine())
-        for part, before in zip(self._parts.values(), state["parts"]):
+        parts = state.get("parts")
+        if not isinstance(parts, list) or len(parts) != len(self._parts):
+            raise ValueError("the state is damaged: its parts are not those of the modules")
+        for name, before in zip(self._parts, parts):
+            if not isinstance(before, dict) or type(before.get("step")) is not int or before["step"] < 0 \
+                    or not isinstance(before.get("messages"), list):
+                raise ValueError(f"the state is damaged: its step or its messages of module '{name}'")
+        for part, before in zip(self._parts.values(), parts):
             part.load_state_dict(before)

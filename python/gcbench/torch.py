@@ -551,7 +551,7 @@ class Compression:
         for group in state["groups"]:
             _need(isinstance(group, dict) and {"names", "spec", "set", "counters", "kept"} <= group.keys(), "groups", group)
             names = group["names"]
-            _need(isinstance(names, list) and names and seen.isdisjoint(names) and len(set(names)) == len(names)
+            _need(isinstance(names, list) and names and all(isinstance(name, str) for name in names) and seen.isdisjoint(names) and len(set(names)) == len(names)
                   and state["parameters"].keys() >= set(names), "names of a group", names)
             seen.update(names)
             for name in names:
@@ -563,8 +563,7 @@ class Compression:
             _need(isinstance(counters, list) and len(counters) == 8 and all(_whole(one) and one < 1 << 64 for one in counters),
                   f"counters of {names[0]}", counters)
             _need(isinstance(kept, torch.Tensor) and kept.dtype is torch.uint8 and kept.dim() == 1, f"kept of {names[0]}", kept)
-        if state["groups"]:
-            _need(seen == state["parameters"].keys(), "parameters", sorted(state["parameters"].keys() - seen))
+        _need(seen == state["parameters"].keys(), "parameters", sorted(state["parameters"].keys() - seen))
 
     def _totals(self) -> Dict[str, float]:
         return {**self._transport.totals, "coding_seconds": self._watch.coding_seconds}
@@ -602,11 +601,13 @@ def _need(good: Any, what: str, value: Any) -> None:
 
 def _plain_state(state: Any) -> Any:
     """A copy without what torch.compile puts into names."""
+    if not isinstance(state, dict) or not isinstance(state.get("groups"), list):
+        return state  # _check_states() says what is wrong
     try:
         return {**state, "parameters": {plain_name(name): arrays for name, arrays in state["parameters"].items()},
                 "groups": [{**group, "names": [plain_name(name) for name in group["names"]]} for group in state["groups"]]}
     except (AttributeError, KeyError, TypeError):
-        return state  # _check_states() says what is wrong
+        return state
 
 
 def hook(state: Compression, bucket: Any) -> torch.futures.Future:
