@@ -120,7 +120,8 @@ class Compression:
             raise TypeError(_why_not(model))
         if per not in (None, "bucket", "tensor"):
             raise ValueError(f"per={per!r}: choose bucket or tensor")
-        self.spec, self.start, self.step = spec, start, -1
+        self._static = model.static_graph
+        self.spec, self.start, self.step = spec, max(start, 1) if self._static else start, -1
         self.steps: Deque[Dict[str, float]] = deque(maxlen=1000)
         self._per, self._schedule = per, dict(schedule or {})
         self._policy = {plain_name(pattern): one for pattern, one in policy.items()} if isinstance(policy, Mapping) else policy
@@ -135,6 +136,7 @@ class Compression:
         self._names = {id(p): name for name, p in self._parameters.items()}
         ignored = {plain_name(name) for name in model.parameters_to_ignore}
         self._trained = {name: p for name, p in self._parameters.items() if p.requires_grad and p.numel() and name not in ignored}
+        self._seen: Set[int] = set()  # ids of the parameters of this step
         self._unused_ok = model.find_unused_parameters
         self._used: Set[str] = set()  # parameters that have had a gradient since the last exchange
         for name, p in self._trained.items() if self._unused_ok else ():
@@ -223,7 +225,11 @@ class Compression:
 
     def _reduce(self, bucket: Any) -> torch.futures.Future:
         """What the hook does: queues a bucket, or exchanges it."""
-        if bucket.index() == 0:
+        parameters = bucket.parameters()
+        here = {id(p) for p in parameters}
+        # In the first step of a static graph, DDP calls every bucket the first of several.
+        if bucket.index() == 0 and not (self._static and self._seen and self._seen.isdisjoint(here)):
+            self._seen.clear()
             self.step += 1
             self._failure = None
             try:
@@ -232,13 +238,14 @@ class Compression:
                 self._before, self._finite, self._changes = [], True, self._count_changes()
             except Exception as error:  # of this worker only: the others must hear of it
                 self._failure = error
+        self._seen |= here
         buffer = bucket.buffer()
         if buffer.layout is not torch.strided:
             raise TypeError("the gradients are sparse: use modules without sparse=True, such as nn.Embedding(..., sparse=False)")
         if buffer.dtype not in _FLOATS or buffer.device.type not in ("cpu", "cuda"):
             raise TypeError(f"the gradients are {buffer.dtype} on {buffer.device}: only float32, float16 and bfloat16 on "
                             "the CPU or a CUDA GPU are supported")
-        host, parameters = on_host(buffer), bucket.parameters()
+        host = on_host(buffer)
         pieces = [_Piece(name, part, not self._unused_ok or name in self._used) for name, part in
                   zip([self._names[id(p)] for p in parameters], host.split([p.numel() for p in parameters])) if part.numel()]
         if bucket.is_last():

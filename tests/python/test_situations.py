@@ -296,8 +296,13 @@ def still_right(folder):
     loss = lambda model, step: model(step)
     torch.manual_seed(0)
     check_law(*wrapped(Tied(), start=0), loss, tolerance=5e-3)  # the mean of float16 is rounded
-    check_law(*wrapped(Tied(), start=0, static_graph=True, find_unused_parameters=not NEW), loss, tolerance=5e-3)
     dense = lambda model, step: model(draw(step, 8, 40)).square().sum()
+    deep = nn.Sequential(*[nn.Linear(40, 40) for _ in range(5)])
+    for start, cap in ((0, 25), (2, 0.003)):
+        check_law(*wrapped(Tied(), start=start, static_graph=True), loss, tolerance=5e-3)
+        ddp, state = wrapped(copy.deepcopy(deep), start=start, static_graph=True, bucket_cap_mb=cap)
+        check_law(ddp, state, dense)
+        assert state.step == 5, (state.step, state._order)
     pairs = [wrapped(nn.Linear(40, 10), overlap=True) for _ in range(2)]
     for step in range(6):
         for ddp, _ in pairs:
