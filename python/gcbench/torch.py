@@ -170,8 +170,8 @@ class Compression:
         try:
             for name, p in self._trained.items():
                 if p.is_complex():
-                    raise TypeError(f"{name} is complex: keep its real and its imaginary part as a real parameter (torch.view_as_complex "
-                                    "in forward()), or leave it out of the DDP module")
+                    raise TypeError(f"{name} is complex: keep its real and its imaginary part as a real parameter "
+                                    "(torch.view_as_complex in forward()), or leave it out of the DDP module")
             for pattern in self._policy if isinstance(self._policy, dict) else ():
                 if not fnmatch.filter(self._parameters, pattern):
                     raise ValueError(f"policy: no parameter's name matches {pattern!r}; the first names are "
@@ -459,7 +459,8 @@ class Compression:
         so that the mean over the workers stays; what the method keeps besides begins anew.
 
         A state from before the first compressed step has no residuals. Then two more steps are not compressed, because DDP
-        makes its buckets anew again."""
+        makes its buckets anew again. Parameters that are trained only before or only now are named in a warning. A state that is
+        refused (ValueError) changes nothing."""
         states = [_plain_state(one) for one in ([state] if isinstance(state, dict) else list(state or []))]
         self._check_states(states)
         rank, world = self._transport.rank, self._transport.world
@@ -478,7 +479,9 @@ class Compression:
                 parameters[name] = {key: sum((s["parameters"][name][key] for s in states[rank::world]),
                                              torch.zeros_like(array)) * (world / before)
                                     for key, array in arrays.items()}
-        order, groups, known = [], {}, {name for group in own["groups"] for name in group["names"]}
+        order: List[Tuple[str, ...]] = []
+        groups: Dict[Tuple[str, ...], _Group] = {}
+        known = {name for group in own["groups"] for name in group["names"]}
         for saved_group in own["groups"]:
             names = tuple(name for name in saved_group["names"] if name in self._trained)
             if names:
@@ -515,7 +518,7 @@ class Compression:
         return group
 
     def _in_bucket(self, name: str, array: torch.Tensor) -> torch.Tensor:
-        return array.view(self._parameters[name].shape).permute(self._axes(name)).flatten()
+        return array.reshape(self._parameters[name].shape).permute(self._axes(name)).flatten()
 
     def _check_states(self, states: Sequence[Dict[str, Any]]) -> None:
         """Raises ValueError with the name of what is wrong."""
@@ -558,8 +561,8 @@ class Compression:
         for group in state["groups"]:
             _need(isinstance(group, dict) and {"names", "spec", "set", "counters", "kept"} <= group.keys(), "groups", group)
             names = group["names"]
-            _need(isinstance(names, list) and names and all(isinstance(name, str) for name in names) and seen.isdisjoint(names) and len(set(names)) == len(names)
-                  and state["parameters"].keys() >= set(names), "names of a group", names)
+            _need(isinstance(names, list) and names and all(isinstance(name, str) for name in names) and seen.isdisjoint(names)
+                  and len(set(names)) == len(names) and state["parameters"].keys() >= set(names), "names of a group", names)
             seen.update(names)
             for name in names:
                 if self._spec_of(name) != group["spec"]:

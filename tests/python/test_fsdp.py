@@ -108,6 +108,19 @@ def resume(folder):
         assert torch.equal(whole.steps(4, 8, spare).values(), again.steps(4, 8, spare).values()), spec
     with pytest.raises(ValueError, match="its spec is 'qsgd', not 'topk'"):
         Run("topk").state.load_state_dict(whole.state.state_dict())
+    run = Run("topk:theta=0.95,memory=ef").steps(0, 2)
+    right = run.state.state_dict()
+    assert right["modules"] == ["", "first"]
+    run.state.load_state_dict({**right, "modules": ["_orig_mod", "_orig_mod.first"]})  # of torch.compile
+    for text, part in (("parts", None), ("module 'first'", {"step": -1, "messages": []}), ("module 'first'", {"step": 2})):
+        with pytest.raises(ValueError, match="the state is damaged: .*" + text):
+            run.state.load_state_dict({**right, "parts": [right["parts"][0], part] if part else []})
+    for text, messages in (("module 'first' has 1 messages", right["parts"][1]["messages"][:1]),
+                           ("message 1 of module 'first'", [right["parts"][1]["messages"][0], {"residual": torch.zeros(3)}])):
+        run = Run("topk:theta=0.95,memory=ef")
+        run.state.load_state_dict({**right, "parts": [right["parts"][0], {"step": 2, "messages": messages}]})
+        with pytest.raises(ValueError, match=text):
+            run.steps(2, 3)
     print("ok: resumed")
 
 
@@ -136,9 +149,10 @@ def refusals(folder):
     for error, text, make in ((ValueError, "powersgd needs matrices", lambda: Run("powersgd:rank=2")),
                               (gcbench.Error, "nosuch", lambda: Run("nosuch")),
                               (gcbench.Error, "cannot use collective=twoshot", lambda: Run("qsgd:collective=twoshot")),
+                              (UserWarning, "topk:theta=0.99 sends 1 % of the values or less", lambda: Run("topk:theta=0.99")),
                               (TypeError, "is a Linear without FSDP modules",
                                lambda: gcbench.fsdp.Compression("qsgd", model=nn.Linear(2, 2)))):
-        with pytest.raises(error, match=text):
+        with pytest.warns(error, match=text) if error is UserWarning else pytest.raises(error, match=text):
             make()
     group, own = dist.group.WORLD, lambda: torch.zeros(10)
     with pytest.raises(TypeError, match="are torch.float64 on cpu"):

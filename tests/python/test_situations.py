@@ -71,7 +71,8 @@ class Scaler:
 
 def empty(folder):
     """Parameters without elements, alone in a message or a bucket too."""
-    for per, spec in (("bucket", "topk:theta=0.8,memory=ef"), ("tensor", "topk:theta=0.8,memory=ef"), (None, "powersgd:rank=1,memory=ef")):
+    for per, spec in (("bucket", "topk:theta=0.8,memory=ef"), ("tensor", "topk:theta=0.8,memory=ef"),
+                      (None, "powersgd:rank=1,memory=ef")):
         scaler = Scaler()
         ddp, state = wrapped(Empty(), spec, scaler, per=per, bucket_cap_mb=0.0001)
         check_law(ddp, state, lambda model, step: model(draw(step, 4, 50)))
@@ -88,7 +89,7 @@ def said(call):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         call()
-    return [str(one.message) for one in found if "gcbench" in one.filename or "test_" in one.filename]
+    return [str(one.message) for one in found if issubclass(one.category, UserWarning)]
 
 
 def frozen(folder):
@@ -125,7 +126,8 @@ def frozen(folder):
                     total[name] = total[name] + (mean(own.grad) - p.grad.double()).flatten()
         for name, arrays in again.state_dict()["parameters"].items():
             assert torch.allclose(total[name], mean(arrays["residual"]), atol=1e-4), name
-        assert not said(lambda: wrapped(net(1, 2), spec)[1].load_state_dict(again.state_dict()))
+        assert not any("parameters that" in text for text in
+                       said(lambda: wrapped(net(1, 2), spec)[1].load_state_dict(again.state_dict())))
     print("ok: frozen", flush=True)
 
 
@@ -211,7 +213,8 @@ def refusals(folder):
     linear = lambda: nn.Linear(40, 10)
     with pytest.raises(ValueError, match=r"policy: no parameter's name matches '\*.biass'; the first names are weight, bias"):
         wrapped(linear(), policy={"weight": "qsgd", "*.biass": "fp16"})
-    for spec, options, warned in (("topk:theta=0.99", {}, 1), ("topk:theta=0.999,values=fp16", {}, 1), ("dgc:density=0.01,memory=none", {}, 1),
+    for spec, options, warned in (("topk:theta=0.99", {}, 1), ("topk:theta=0.999,values=fp16", {}, 1),
+                                  ("dgc:density=0.01,memory=none", {}, 1),
                                   ("topk:theta=0.98", {}, 0), ("topk:theta=0.999,memory=ef", {}, 0), ("dgc", {}, 0), ("qsgd", {}, 0),
                                   ("qsgd", {"policy": {"weight": "randomk:theta=0.995"}}, 1)):
         texts = [text for text in said(lambda: wrapped(linear(), spec, **options)) if "1 % of the values or less" in text]
@@ -241,7 +244,8 @@ def tampered(folder):
             wrong.append((text, bad))
 
         weight = lambda s: s["parameters"]["weight"]
-        for key, values in (("step", (-2, 1.5, None, "4")), ("scale", (0.0, -1.0, float("nan"), float("inf"), "1")), ("worker", (-1, 2, None)),
+        for key, values in (("step", (-2, 1.5, None, "4")), ("scale", (0.0, -1.0, float("nan"), float("inf"), "1")),
+                            ("worker", (-1, 2, None)),
                             ("workers", (0, 1.5)), ("totals", ({}, None, {**right["totals"], "wire_bytes": float("nan")})),
                             ("parameters", (None, [])), ("groups", (None, {}, [3], [{}]))):
             for value in values:
