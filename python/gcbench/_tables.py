@@ -57,8 +57,8 @@ def forgets(spec: str, **changed: Any) -> bool:
 
 def warn_if_forgets(spec: str, **changed: Any) -> bool:
     if forgets(spec, **changed):
-        warnings.warn(f"{spec} sends 1 % of the values or less and forgets the others, so that the training may not converge: add "
-                      "memory=ef", stacklevel=3)
+        warnings.warn(f"{spec} sends 1 % of the values or less and forgets the others, so that the training may not converge: "
+                      "add memory=ef", stacklevel=3)
         return True
     return False
 

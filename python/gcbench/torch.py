@@ -548,8 +548,8 @@ class Compression:
         _need(isinstance(arrays, dict) and set(arrays) == set(_ARRAYS), f"parameter {name}", arrays)
         count = self._parameters[name].numel()
         for key, array in arrays.items():
-            _need(isinstance(array, torch.Tensor) and array.dtype is torch.float32 and array.device.type == "cpu", f"{key} of {name}",
-                  array)
+            _need(isinstance(array, torch.Tensor) and array.dtype is torch.float32 and array.device.type == "cpu",
+                  f"{key} of {name}", array)
             if array.shape != (count,):
                 raise ValueError(f"the state is of another model: the {key} of {name} has {array.numel()} elements, and the "
                                  f"parameter has {count}")
@@ -606,7 +606,8 @@ def _number(value: Any) -> bool:
 
 def _need(good: Any, what: str, value: Any) -> None:
     if not good:
-        raise ValueError(f"the state is damaged: its {what} is {str(value)[:100]}; give what state_dict() of a Compression returned")
+        raise ValueError(f"the state is damaged: its {what} is {str(value)[:100]}; give what state_dict() of a Compression "
+                         "returned")
 
 
 def _plain_state(state: Any) -> Any:

@@ -68,6 +68,10 @@ def inputs(step, rank, dtype):
         yield {name: some[name].to(dtype) for name in sorted(names)}
 
 
+def changes_theta(spec):
+    return "theta" in settings(spec) and "countsketch" not in spec  # a sketch of so many values diverges
+
+
 class Run:
     """All steps of a training. Keeps for each step what all ranks gave (`grads`, unscaled) and what was applied."""
 
@@ -75,8 +79,7 @@ class Run:
         self.spec, self.scaler = spec, Scaler()
         ddp = DistributedDataParallel(Net(dtype), find_unused_parameters=True, bucket_cap_mb=0.002)
         self.state = gcbench.torch.Compression(spec, model=ddp, scaler=self.scaler, process_group=group, start=START,
-                                               schedule={"theta": THETA} if "theta" in settings(spec) and "sketch" not in spec else
-                                               None, **options)  # a sketch of so many values diverges
+                                               schedule={"theta": THETA} if changes_theta(spec) else None, **options)
         ddp.register_comm_hook(self.state, gcbench.torch.hook)
         self.steps = []
         for step in range(STEPS):
@@ -101,7 +104,8 @@ class Run:
                     applied[name] = (p.grad.double() / self.scaler.scale).flatten().numpy()
             if SKIPPED.get(step) and poison and "delay" not in spec:  # with a delay the infinity is left out
                 assert not all(np.isfinite(x).all() for x in applied.values())
-            self.steps.append((step, counted, used, {n: [g.flatten().numpy() for g in both] for n, both in grads.items()}, applied))
+            flat = {name: [g.flatten().numpy() for g in both] for name, both in grads.items()}
+            self.steps.append((step, counted, used, flat, applied))
             with torch.no_grad():
                 for p in ddp.parameters() if counted else ():
                     p.add_(0.0)  # an optimizer
@@ -222,8 +226,8 @@ def with_feedback(name):
 LAW = [spec for spec in [with_feedback(method.name) for method in gcbench.methods()] + [
     "topk:collective=oktopk,memory=ef", "topk:collective=spardl,memory=ef", "qsgd:collective=twoshot,memory=ef",
     "signsgd:scale=mean,memory=ef", "fft:chunk=64,memory=ef"] if usable(spec)]
-TWIN = ["topk:memory=ef", "topk:memory=dgc,momentum=0.5", "topk:memory=delay,delay=3,momentum=0.5", "topk:memory=demo,momentum=0.8",
-        "topk:memory=gmc,momentum=0.5", "topk:memory=dgc,momentum=0.5,residual=clear", "topk:memory=delay,delay=2,momentum=0",
+TWIN = ["topk:memory=ef", "topk:memory=dgc,momentum=0.5", "topk:memory=delay,delay=3,momentum=0.5",
+        "topk:memory=demo,momentum=0.8", "topk:memory=gmc,momentum=0.5", "topk:memory=dgc,momentum=0.5,residual=clear", "topk:memory=delay,delay=2,momentum=0",
         "randomk:memory=ef", "demo:chunk=64,momentum=0.5", "redsync:dense-below=0,momentum=0.5", "sbc:delay=2,momentum=0.5",
         "dgc:momentum=0.5"]
 

@@ -56,7 +56,8 @@ def check_law(ddp, state, loss, steps=range(6), tolerance=1e-5):
 class Empty(nn.Module):
     def __init__(self):
         super().__init__()
-        self.none, self.weight, self.nothing = (nn.Parameter(torch.ones(shape)) for shape in ((0,), (4, 50), (0, 7) if NEW else (0,)))
+        shapes = (0,), (4, 50), (0, 7) if NEW else (0,)
+        self.none, self.weight, self.nothing = (nn.Parameter(torch.ones(shape)) for shape in shapes)
 
     def forward(self, x):
         return (self.weight * x).sum() + self.none.sum() + self.nothing.sum()
@@ -207,7 +208,8 @@ def names(folder):
 
 def refusals(folder):
     if NEW:  # DDP of 1.13 refuses complex numbers itself
-        model = nn.ParameterDict({"wave": nn.Parameter(torch.ones(3, dtype=torch.complex64)), "real": nn.Parameter(torch.ones(3))})
+        wave = nn.Parameter(torch.ones(3, dtype=torch.complex64))
+        model = nn.ParameterDict({"wave": wave, "real": nn.Parameter(torch.ones(3))})
         with pytest.raises(TypeError, match="wave is complex: keep its real"):
             wrapped(model)
     linear = lambda: nn.Linear(40, 10)
@@ -215,7 +217,8 @@ def refusals(folder):
         wrapped(linear(), policy={"weight": "qsgd", "*.biass": "fp16"})
     for spec, options, warned in (("topk:theta=0.99", {}, 1), ("topk:theta=0.999,values=fp16", {}, 1),
                                   ("dgc:density=0.01,memory=none", {}, 1),
-                                  ("topk:theta=0.98", {}, 0), ("topk:theta=0.999,memory=ef", {}, 0), ("dgc", {}, 0), ("qsgd", {}, 0),
+                                  ("topk:theta=0.98", {}, 0), ("topk:theta=0.999,memory=ef", {}, 0), ("dgc", {}, 0),
+                                  ("qsgd", {}, 0),
                                   ("qsgd", {"policy": {"weight": "randomk:theta=0.995"}}, 1)):
         texts = [text for text in said(lambda: wrapped(linear(), spec, **options)) if "1 % of the values or less" in text]
         assert len(texts) == warned, (spec, texts)
