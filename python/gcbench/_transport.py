@@ -1,7 +1,9 @@
 """Moves the rounds of an exchange between processes, by torch.distributed on the CPU (gloo)."""
 import ctypes
+import hashlib
 import itertools
 import math
+import pickle
 import re
 import time
 from datetime import timedelta
@@ -16,7 +18,9 @@ from ._library import GATHER, SCATTER, Round, lib
 from ._objects import Remembering
 
 
-_numbers = itertools.count()
+_HEADER = 32  # bytes before the bytes of a round: their number, the step, the batch and the round's tag
+_NOTE = "failed"  # the key under which a group's store has the reason of a failure
+_LOOK = timedelta(seconds=1)  # how long to wait for others before looking for a note
 
 
 class Disagreement(ValueError):
@@ -26,6 +30,14 @@ class Disagreement(ValueError):
 def plain_name(name: str) -> str:
     """Without the parts that torch.compile puts into the names of modules and parameters."""
     return ".".join(part for part in name.split(".") if part != "_orig_mod")
+
+
+class Refused(RuntimeError):
+    """Another rank refuses a round, which has changed nothing. All ranks hear it."""
+
+
+class Failed(RuntimeError):
+    """Another rank has failed, and left a note, which is the text."""
 
 
 def saved(message: Remembering) -> Dict[str, Any]:
@@ -81,19 +93,29 @@ class Stopwatch:
 
 
 class Transport:
-    """The collectives of one process group, which nothing else may use at the same time."""
+    """The collectives of one process group, which nothing else may use at the same time.
+
+    Each round begins with an all-gather of a header, which has the round's key, the caller's `step` and its `batch`. So a
+    rank that has come to another round than the others is found before they read each other's bytes."""
 
     def __init__(self, group: Any) -> None:
         self.group = group
+        self.step = self.batch = 0
+        self.batch_is = "batch"  # what errors call it
+        self._store = _store_of(group)
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
+        self.replicas: List["Transport"] = []  # groups that continue with what scatter() brought, as in HSDP
         # since the beginning, as in a row `training` (docs/rows.md)
         self.totals = {"wire_bytes": 0.0, "link_bytes": 0.0, "latency_steps": 0.0}
+        # The bytes that are expected in the round after that with this key. All ranks expect the same, even if one has come to
+        # another round, because all have had the round before.
         self._rooms: Dict[Any, int] = {}
-        self._long: Set[Any] = set()  # keys whose last messages had more than twice their room
+        self._before: Any = None  # the key of the last round
+        self._long: Set[Any] = set()  # keys of which the last messages had more than twice their room
+        self._tags: Dict[Any, int] = {}
         self._arrived: Optional[torch.Tensor] = None  # what the last round brought
         self._meanwhile: Optional[Tuple[Exchange, int]] = None  # whose sum_into() is to be called once, while bytes travel
         self._log2 = math.ceil(math.log2(self.world))
-        self._note = f"gcbench/failed/{next(_numbers)}"  # the same on all ranks
         self._error: Optional[RuntimeError] = None
 
     def close(self) -> None:
@@ -110,24 +132,49 @@ class Transport:
         """Ends the exchange on all workers: leaves a note for them, and closes the connections. Returns what to raise."""
         if self._error is not None:
             return RuntimeError(str(error))
-        store = _store()
-        if isinstance(error, RuntimeError) and re.search("gloo|onnection|imed ?out|ocket", str(error)):
+        if isinstance(error, Failed):
+            text = str(error)
+        elif isinstance(error, RuntimeError) and re.search("gloo|onnection|imed ?out|ocket", str(error)):
             try:  # another worker may have failed first, and said why
-                store.wait([self._note], timedelta(seconds=1))
-                text = store.get(self._note).decode()
+                self._store.wait([_NOTE], _LOOK)
+                text = self._store.get(_NOTE).decode()
             except Exception:
-                text = f"rank {self.rank} lost another worker, which has ended or does not answer: {error}"
+                text = f"rank {dist.get_rank()} lost another worker, which has ended or does not answer: {error}"
         else:
-            text = f"rank {self.rank} failed: {type(error).__name__}: {error}"
-            if isinstance(error, Disagreement):
-                text = str(error)
-            try:
-                store.set(self._note, text)
-            except Exception:
-                pass  # the others then see only that the connection was closed
+            text = self.leave_note(error)
         self._error = RuntimeError(f"gcbench: {text}")
         self.close()
         return self._error
+
+    def leave_note(self, error: BaseException) -> str:
+        """Tells the other ranks of this group, also those that wait, that they must fail. Returns what it tells them."""
+        text = _failure(error)
+        try:
+            self._store.set(_NOTE, text)
+            self._store.add(_NOTE + "/count", 1)
+        except Exception:
+            pass  # the others then see only that the connection was closed
+        return text
+
+    def _wait(self, work: Any) -> None:
+        """Waits for a collective to end, or for a note. The connections of a rank that has failed may stay open, because
+        its training has the group too."""
+        while True:
+            try:
+                work.wait(_LOOK)
+                return
+            except RuntimeError:
+                if work.is_completed():
+                    break
+            try:
+                text = self._store.get(_NOTE).decode() if self._store.add(_NOTE + "/count", 0) else ""
+            except Exception:  # no store, or its process has ended: the connections say so too
+                text = ""
+            if text:
+                # Freeing the group would wait for the collective. So it is never freed.
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.group))
+                raise Failed(text)
+        work.wait()  # raises what was wrong
 
     def check_alive(self) -> None:
         """Raises RuntimeError after fail()."""
@@ -143,7 +190,7 @@ class Transport:
         while exchange.advance():
             watch.lap("encode_seconds")
             sent += exchange.round.bytes
-            arrived = self._move(exchange.round, (key, number), watch)
+            arrived = self._move(exchange.round, (key, number, exchange.round.kind), watch)
             self._do_meanwhile()  # the round had no all-gather
             watch.lap("exchange_seconds")
             for worker, (address, length) in enumerate(arrived):
@@ -171,14 +218,17 @@ class Transport:
         if round_.bytes:
             data = torch.frombuffer((ctypes.c_char * round_.bytes).from_address(round_.data), dtype=torch.uint8)
         if round_.kind == SCATTER:
-            return self.scatter(data, round_.parts[:self.world])
+            return self.scatter(data, round_.parts[:self.world], key)
+        if key[1] == 0:  # the other rounds of a message follow without one
+            self._meet(None, 0, key)
         self._arrived = self._reduce(round_.reduction, data, watch)
         return [(self._arrived.data_ptr(), self._arrived.numel())]
 
-    def sum_plainly(self, values: torch.Tensor) -> None:
+    def sum_plainly(self, values: torch.Tensor, key: Any) -> None:
         """Replaces float32 values by their sum over the workers."""
+        self._meet(None, 0, ("plain", key))
         self._count_reduce(4 * values.numel())
-        dist.all_reduce(values, group=self.group)
+        self._wait(dist.all_reduce(values, group=self.group, async_op=True))
 
     def _count_reduce(self, length: int) -> None:
         self._count(length, 2 * (self.world - 1) * length / self.world, 2 * self._log2)
@@ -190,71 +240,108 @@ class Transport:
     def check_same(self, mine: Dict[str, Any], failed: Optional[Exception] = None) -> None:
         """Raises Disagreement on all ranks if they give different values. If one has failed, raises its own error there,
         and a RuntimeError on the others."""
-        if failed is not None:
-            mine = {"failure": f"{type(failed).__name__}: {failed}"}
-        ranks: List[Dict[str, Any]] = [{}] * self.world
-        dist.all_gather_object(ranks, mine, group=self.group)
+        ranks = self._gather_objects({**mine, "rank": dist.get_rank(),
+                                      "failure": None if failed is None else _failure(failed)})
         if failed is not None:
             raise failed
-        for rank, theirs in enumerate(ranks):
-            if "failure" in theirs:
-                raise RuntimeError(f"rank {rank} failed: {theirs['failure']}")
-        for rank, theirs in enumerate(ranks):
-            for key, value in ranks[0].items():
-                if theirs.get(key) != value:
-                    raise Disagreement(f"all ranks need the same settings and states: the {key} is {value!r} on rank 0, and "
-                                       f"{theirs.get(key)!r} on rank {rank}")
+        for theirs in ranks:
+            if theirs["failure"]:
+                raise Refused(theirs["failure"])
+        first = ranks[0]
+        for key, value in mine.items():
+            for theirs in ranks:
+                if theirs.get(key) != first.get(key):
+                    raise Disagreement(f"all ranks need the same settings and states: the {key} is {_short(first.get(key))} on rank "
+                                       f"{first['rank']}, and {_short(theirs.get(key))} on rank {theirs['rank']}")
+
+    def _gather_objects(self, mine: Any) -> List[Any]:
+        data = torch.frombuffer(bytearray(pickle.dumps(mine)), dtype=torch.uint8)
+        lengths = self.all_gather(torch.tensor([data.numel()], dtype=torch.int64, device="cpu")).flatten().tolist()
+        room = torch.zeros(max(lengths), dtype=torch.uint8, device="cpu")
+        room[:data.numel()] = data
+        return [pickle.loads(row[:length].numpy().tobytes()) for row, length in zip(self.all_gather(room), lengths)]
+
+    def broadcast(self, x: torch.Tensor) -> None:
+        """Replaces x by the tensor of the group's first rank."""
+        self._wait(dist.broadcast(x, dist.get_global_rank(self.group, 0), group=self.group, async_op=True))
 
     def all_gather(self, mine: torch.Tensor) -> torch.Tensor:
         """The tensors of all workers, a row each."""
         rows = torch.empty((self.world, mine.numel()), dtype=mine.dtype, device="cpu")
         work = dist.all_gather(list(rows), mine, group=self.group, async_op=True)
         self._do_meanwhile()
-        work.wait()
+        self._wait(work)
         return rows
 
-    def _gather(self, data: Optional[int], length: int, key: Any) -> List[Tuple[Optional[int], int]]:
-        """The bytes of all workers. Their lengths travel with the bytes: there is room for as many as the last time,
-        and what does not fit follows in a second collective. So a method whose messages have a constant length needs
-        one collective."""
-        room, skip = self._rooms.get(key, 0), 8
-        first = torch.zeros(skip + room, dtype=torch.uint8, device="cpu")
-        ctypes.c_int64.from_address(first.data_ptr()).value = length
-        ctypes.memmove(first.data_ptr() + skip, data, min(room, length))
+    def _meet(self, data: Any, length: int, key: Any,
+              failed: Optional[Exception] = None) -> Tuple[torch.Tensor, List[int], int]:
+        """Begins a round on all workers: gathers a header and the first bytes. Returns a row for each worker, the numbers of
+        bytes that they have, and how many fitted into a row. Raises Disagreement if a worker has come to another round, and
+        what check_same() raises if one has failed."""
+        room = max(8 * self.world, self._rooms.get(self._before, 0))
+        tag = self._tags.get(key)
+        if tag is None:
+            tag = self._tags[key] = int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=7).digest(), "little")
+        first = torch.zeros(_HEADER + room, dtype=torch.uint8, device="cpu")
+        number = -1 if failed is not None else length
+        (ctypes.c_int64 * 4).from_address(first.data_ptr())[:] = [number, self.step, self.batch, tag]
+        ctypes.memmove(first.data_ptr() + _HEADER, data, min(room, length))
         rows = self.all_gather(first)
-        lengths = [ctypes.c_int64.from_address(rows.data_ptr() + w * (skip + room)).value for w in range(self.world)]
-        mean, longest = sum(lengths) / self.world, max(lengths)
+        heads = [(ctypes.c_int64 * 4).from_address(rows.data_ptr() + w * (_HEADER + room))[:] for w in range(self.world)]
+        if any(head[0] < 0 or head[1:] != heads[0][1:] for head in heads):
+            self.check_same({"step": self.step, self.batch_is: self.batch, "message": key}, failed)
+        self._before = key
+        return rows, [head[0] for head in heads], room
+
+    def _gather(self, data: Optional[int], length: int, key: Any) -> List[Tuple[int, int]]:
+        """The bytes of all workers, which are counted."""
+        arrived = self.gather(data, length, key)
+        mean = sum(theirs for _, theirs in arrived) / self.world
         self._count(mean, (self.world - 1) * mean, self._log2)
+        return arrived
+
+    def gather(self, data: Any, length: int, key: Any, failed: Optional[Exception] = None) -> List[Tuple[int, int]]:
+        """The bytes of all workers, valid until the next call; `failed` as in _meet(). Their lengths travel with the bytes: there is room for as many
+        as the last time, and what does not fit follows in a second collective. So a method whose messages have a constant
+        length needs one collective."""
+        before, skip = self._before, _HEADER
+        rows, lengths, room = self._meet(data, length, key, failed)
+        longest = max(lengths)
         if longest > room:
             rest = torch.zeros(longest - room, dtype=torch.uint8, device="cpu")
             if data and length > room:
                 ctypes.memmove(rest.data_ptr(), data + room, length - room)
             rows, skip = torch.cat([rows[:, skip:], self.all_gather(rest)], 1), 0
-        if room == 0 or longest <= 2 * room or key in self._long:
+        if before not in self._rooms or longest <= 2 * room or before in self._long:
             more = longest if min(lengths) == longest else longest + longest // 16
-            self._rooms[key] = -(-more // 8) * 8  # so that all rows are aligned
-            self._long.discard(key)
+            self._rooms[before] = -(-more // 8) * 8  # so that all rows are aligned
+            self._long.discard(before)
         else:
-            self._long.add(key)  # one long message may be a raw tensor, which is rare; two in a row have come to stay
+            self._long.add(before)  # one long message may be a raw tensor, which is rare; two in a row have come to stay
         self._arrived = rows
         return [(rows.data_ptr() + w * rows.shape[1] + skip, theirs) for w, theirs in enumerate(lengths)]
 
-    def refuse(self, error: Exception) -> None:
-        """Instead of scatter(), on a worker that has failed: raises the error here, and scatter() fails on all others."""
-        self.all_gather(torch.full((self.world,), -1, dtype=torch.int64, device="cpu"))
-        self.check_same({}, error)
+    def settle(self, key: Any, failed: Optional[Exception] = None) -> None:
+        """After scatter(): fails on all replicas if one has failed, which gives its error."""
+        for replicas in self.replicas:
+            replicas.step = self.step
+            replicas._meet(None, 0, key, failed)
 
-    def scatter(self, mine: torch.Tensor, parts: List[int]) -> List[Tuple[Optional[int], int]]:
+    def refuse(self, error: Exception, key: Any) -> None:
+        """Instead of scatter(), on a worker that has failed: raises the error here, and scatter() fails on all others."""
+        self._meet(None, 0, key, error)
+
+    def scatter(self, mine: torch.Tensor, parts: List[int], key: Any) -> List[Tuple[Optional[int], int]]:
         """The part of each worker's bytes that is meant for this one. `parts` are the lengths of this worker's. The
         addresses are valid until the next call."""
-        all_parts = self.all_gather(torch.tensor(parts, dtype=torch.int64, device="cpu"))
-        if int(all_parts.min()) < 0:
-            self.check_same({})
-        total, kept = float(all_parts.sum()), float(all_parts.trace())
+        own = (ctypes.c_int64 * self.world)(*parts)
+        rows = self._meet(ctypes.addressof(own), 8 * self.world, key)[0]
+        all_parts = [(ctypes.c_int64 * self.world).from_address(row.data_ptr() + _HEADER)[:] for row in rows]
+        total, kept = sum(map(sum, all_parts)), sum(row[w] for w, row in enumerate(all_parts))
         self._count(total / self.world, (total - kept) / self.world, self.world - 1)
-        sizes = all_parts[:, self.rank].tolist()
+        sizes = [row[self.rank] for row in all_parts]
         arrived = torch.empty(sum(sizes), dtype=torch.uint8, device="cpu")
-        dist.all_to_all_single(arrived, mine, sizes, parts, group=self.group)
+        self._wait(dist.all_to_all_single(arrived, mine, sizes, parts, group=self.group, async_op=True))
         self._arrived = arrived
         ends = itertools.accumulate(sizes)
         return [(arrived.data_ptr() + end - size, size) for end, size in zip(ends, sizes)]
@@ -268,7 +355,7 @@ class Transport:
         parts = [min(share, max(0, mine.numel() - w * share)) for w in range(self.world)]
         own = parts[self.rank]
         arrived = torch.empty(self.world * own, dtype=torch.uint8, device="cpu")
-        dist.all_to_all_single(arrived, mine, [own] * self.world, parts, group=self.group)
+        self._wait(dist.all_to_all_single(arrived, mine, [own] * self.world, parts, group=self.group, async_op=True))
         watch.lap("exchange_seconds")
         with View(arrived, True) as view:
             for worker in range(1, self.world):
@@ -279,8 +366,20 @@ class Transport:
         return self.all_gather(combined).flatten()[:mine.numel()]
 
 
-def _store() -> Any:
+def _failure(error: BaseException) -> str:
+    return str(error) if isinstance(error, Disagreement) else f"rank {dist.get_rank()} failed: {type(error).__name__}: {error}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 300 else f"{text[:200]}...{text[-80:]}"
+
+
+def _store_of(group: Any) -> Any:
+    """A part of the store with which the ranks have met: its keys are this group's. None if they met otherwise."""
+    c10d = dist.distributed_c10d
     try:
-        return dist.distributed_c10d._get_default_store()
+        name = c10d._pg_names[group] if hasattr(c10d, "_pg_names") else c10d._get_process_group_name(group)  # torch 1.13, and 2
+        return dist.PrefixStore(f"gcbench/{name}", c10d._get_default_store())
     except Exception:
         return None

@@ -38,6 +38,15 @@ def _weight(op: Any, world: int) -> float:
     raise ValueError(f"the reduction is {op}: only SUM, AVG and PREMUL_SUM are supported")
 
 
+def _replicas(module: torch.nn.Module) -> List[Any]:
+    """The process groups of the ranks that have the same shards."""
+    parameter = next((p for p in module.parameters() if hasattr(p, "device_mesh")), None)
+    if parameter is None:
+        return []
+    return [parameter.device_mesh.get_group(dimension) for dimension, placement in enumerate(parameter.placements)
+            if placement.is_replicate() and parameter.device_mesh.size(dimension) > 1]
+
+
 class ReduceScatter:
     """The reduce-scatter of one FSDP module: each rank encodes the shard of each rank as one message, and adds up the
     messages of its own shard in the order of the ranks. The arguments are those of gcbench.Encoder."""
@@ -51,7 +60,7 @@ class ReduceScatter:
         self.transport: Optional[Transport] = None
         self._path = path
         self._options: Dict[str, Any] = {"threads": threads, "seed": seed}
-        self._compared = False  # whether the ranks have compared their settings since the beginning or a restart
+        self.replicas: List[Any] = []  # with HSDP: the process group of the ranks that have the same shard
         self._layout: Optional[Tuple[int, torch.dtype, int]] = None
         self._encoders: List[Encoder] = []  # one for the shard of each rank
         self._sum: Any = None
@@ -64,10 +73,20 @@ class ReduceScatter:
     def __call__(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: Any, op: Any,
                  async_op: bool = False) -> None:
         """Writes this rank's shard of the reduced gradients. All ranks fail if one cannot encode."""
-        transport = self.transport = self.transport or Transport(group)
-        if not self._compared:
-            transport.check_same({"method": self.spec, "seed": self._options["seed"], "step": self.step})
-            self._compared = True
+        if self.transport is None:
+            self.transport = Transport(group)
+            self.transport.replicas = [Transport(replicas) for replicas in self.replicas]
+        transport, key = self.transport, (self._path, self.spec, self._options["seed"])
+        transport.step = self.step
+        try:
+            self._exchange(output_tensor, input_tensor, op, async_op, key)
+        except Exception as error:
+            transport.settle(key, error)
+            raise
+        transport.settle(key)
+
+    def _exchange(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, op: Any, async_op: bool, key: Any) -> None:
+        transport = self.transport
         try:
             if async_op:
                 raise ValueError("async_op=True is not supported")
@@ -75,16 +94,20 @@ class ReduceScatter:
             self._open((output_tensor.numel(), input_tensor.dtype, transport.world), input_tensor.device)
             sent, parts = self._encode(input_tensor, transport.rank)
         except Exception as error:
-            transport.refuse(error)
+            transport.refuse(error, key)
             raise
         self.step += 1
-        for address, length in transport.scatter(sent, parts):
-            if length:  # else the method sends nothing in this step
-                self._sum.add((ctypes.c_char * length).from_address(address), weight)
-        out = output_tensor
-        if out.dtype is not torch.float32:
-            out = torch.empty(out.shape, dtype=torch.float32, device="cpu")
-        self._sum.finish(out)
+        arrived = transport.scatter(sent, parts, key)
+        try:
+            for address, length in arrived:
+                if length:  # else the method sends nothing in this step
+                    self._sum.add((ctypes.c_char * length).from_address(address), weight)
+            out = output_tensor if output_tensor.dtype is torch.float32 else torch.empty(
+                output_tensor.shape, dtype=torch.float32, device="cpu")
+            self._sum.finish(out)
+        except Exception as error:  # the others go on to the next module, and must fail there
+            transport.leave_note(error)
+            raise
         if out is not output_tensor:
             output_tensor.copy_(out)
 
@@ -125,7 +148,7 @@ class ReduceScatter:
         return {"step": self.step, "messages": self._saved or [saved(encoder) for encoder in kept]}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        self.step, self._saved, self._layout, self._compared = state["step"], state["messages"], None, False
+        self.step, self._saved, self._layout = state["step"], state["messages"], None
 
 
 class Compression:
@@ -146,6 +169,7 @@ class Compression:
             if isinstance(module, FSDPModule):
                 name = plain_name(name)
                 part = self._parts[name] = ReduceScatter(spec, path=name, threads=threads, seed=seed)
+                part.replicas = _replicas(module)
                 module.set_custom_reduce_scatter(part)
                 if part.remembers:
                     module.set_reduce_scatter_unused_params(True, recurse=False)

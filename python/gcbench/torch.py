@@ -6,6 +6,7 @@
 
 Nothing else in the training loop changes. docs/training.md says what to choose, and which traps there are.
 """
+import ctypes
 import fnmatch
 import functools
 import math
@@ -111,6 +112,9 @@ class Compression:
     overlap        exchange in a thread while the backward pass goes on
     threads, seed  as in gcbench.Encoder
     timeout        seconds to wait for another worker; only for the default process_group
+
+    All ranks must have called the model equally often since the last step (in training mode, with gradients), or have set
+    the attribute `batch` to the same number. So a rank that left a batch out is found.
     """
 
     def __init__(self, spec: str, *, model: DistributedDataParallel, process_group: Any = None, policy: Policy = None,
@@ -125,6 +129,8 @@ class Compression:
         self.steps: Deque[Dict[str, float]] = deque(maxlen=1000)
         self._per, self._schedule = per, dict(schedule or {})
         self._policy = {plain_name(pattern): one for pattern, one in policy.items()} if isinstance(policy, Mapping) else policy
+        self.batch: Optional[int] = None
+        self._forwards, self._calls = _count_forwards(model), 1
         self._scaler, self._scale, self._values = scaler, 1.0, {"scale": 1.0}
         # To take the last step back: what was kept before it, whether all its means are finite, and _count_changes() before it.
         self._before: List[Tuple[_Group, Dict[str, Any]]] = []
@@ -231,6 +237,7 @@ class Compression:
         if bucket.index() == 0 and not (self._static and self._seen and self._seen.isdisjoint(here)):
             self._seen.clear()
             self.step += 1
+            self._calls, self._forwards[0] = max(1, self._forwards[0]), 0  # under Join, a rank may have had none
             self._failure = None
             try:
                 self._values = self._ask_schedule()
@@ -292,8 +299,9 @@ class Compression:
         """Workers with other parameters would wait for each other, or read each other's bytes."""
         if not self._schedule and self._scaler is None:
             return
-        mine = torch.tensor(list(job.values.values()), dtype=torch.float64, device="cpu")
-        rows = self._transport.all_gather(mine).tolist()
+        mine = (ctypes.c_double * len(job.values))(*job.values.values())
+        arrived = self._transport.gather(ctypes.addressof(mine), ctypes.sizeof(mine), "schedule")
+        rows = [type(mine).from_address(address)[:] for address, _ in arrived]
         for rank, theirs in enumerate(rows):
             for key, first, value in zip(job.values, rows[0], theirs):
                 if value != first:
@@ -318,10 +326,12 @@ class Compression:
     def _exchange_bucket(self, job: _Job) -> None:
         if not self._now or self._now["step"] != job.step:
             self._waiting = []
-            if not self._now:  # only some workers may have been given a checkpoint, or those of different steps
-                self._transport.check_same({"next step": job.step})
             self._now = self._watch.phases = dict(step=job.step, bytes=0, dense_bytes=0, encode_seconds=0.0,
                                                   exchange_seconds=0.0, sum_seconds=0.0, copy_seconds=0.0)
+            transport = self._transport
+            transport.step, transport.batch, transport.batch_is = job.step, self.batch, "batch"
+            if self.batch is None:
+                transport.batch, transport.batch_is = self._calls, "number of forward passes since the last step"
             self._compare_values(job)
         self._now["dense_bytes"] += job.buffer.numel() * job.buffer.element_size()
         done = self._plain(job) if job.step < self.start else self._compressed(self._ask_who_used(job))
@@ -332,7 +342,7 @@ class Compression:
 
     def _plain(self, job: _Job) -> List[_Job]:
         values = job.host.float().div(self._transport.world)
-        self._transport.sum_plainly(values)
+        self._transport.sum_plainly(values, tuple(piece.name for piece in job.pieces))
         self._now["bytes"] += 4 * values.numel()
         job.host.copy_(values)
         return [job]
@@ -341,8 +351,9 @@ class Compression:
         """DDP drops the mean of a parameter that no rank used."""
         if not self._unused_ok or not job.pieces:
             return job
-        mine = torch.tensor([piece.used for piece in job.pieces], dtype=torch.uint8, device="cpu")
-        used = self._transport.all_gather(mine).any(0).tolist()
+        mine = (ctypes.c_char * len(job.pieces))(*(bytes([piece.used]) for piece in job.pieces))
+        arrived = self._transport.gather(ctypes.addressof(mine), len(mine), ("used", *(piece.name for piece in job.pieces)))
+        used = [any(ranks) for ranks in zip(*(ctypes.string_at(*theirs) for theirs in arrived))]
         return job._replace(pieces=[piece._replace(used=any_) for piece, any_ in zip(job.pieces, used)])
 
     def _compressed(self, job: _Job) -> List[_Job]:
@@ -673,6 +684,18 @@ def _why_not(model: Any) -> str:
         return ("the model is a DeepSpeedEngine, which sums gradients itself and calls no DDP hook: train with "
                 "DistributedDataParallel, or with DeepSpeed's own compression")
     return f"model is a {type(model).__name__}: give the DistributedDataParallel module"
+
+
+def _count_forwards(model: DistributedDataParallel) -> List[int]:
+    """A list of one number, which each forward pass that is for a step raises. Compiled ones do not."""
+    passes, compiling = [0], getattr(getattr(torch, "compiler", None), "is_compiling", bool)
+
+    def count(module: Any, arguments: Any, result: Any) -> None:
+        if not compiling() and module.training and torch.is_grad_enabled() and module.require_backward_grad_sync:
+            passes[0] += 1
+
+    model.register_forward_hook(count)
+    return passes
 
 
 def _own_group(model: DistributedDataParallel, given: Any, timeout: float) -> Any:

@@ -363,7 +363,7 @@ def other_checkpoint(folder):
     again = Run("topk:memory=ef")
     if dist.get_rank() == 1:
         again.state.load_state_dict(run.state.state_dict())
-    _ends(again, "the next step is 0 on rank 0, and 4 on rank 1")
+    _ends(again, "the step is 0 on rank 0, and 4 on rank 1")
 
 
 def killed(folder):
