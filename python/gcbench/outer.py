@@ -9,17 +9,24 @@
 
 The model is not a DistributedDataParallel module. docs/training.md says more.
 """
+import ctypes
+import math
+import warnings
 import weakref
 from datetime import timedelta
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.distributed as dist
 
 from ._exchange import Exchange
-from ._transport import Stopwatch, Transport, check_training, copy_on_host, on_host, saved
+from ._tables import remembers
+from ._transport import Disagreement, Refused, Stopwatch, Transport, check_training, copy_on_host, on_host, saved
 
 __all__ = ["Outer", "nesterov"]
+
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_MEMORY = ("residual", "momentum")
 
 
 def nesterov(anchor: List[torch.Tensor]) -> torch.optim.Optimizer:
@@ -37,52 +44,60 @@ class Outer:
                    weights before the inner steps minus those after them
     per            "model": one message; "tensor": one for each parameter. Default: "model", but "tensor" for powersgd
     dumper         a gcbench.dump.GradientDumper of the model: records this worker's pseudo-gradients, step n is exchange n
+    nonfinite      if a worker's weights have an infinity or NaN: "error" fails on all workers, and names it; "skip" leaves
+                   its part out, with a warning: the mean is that of the others, and its memory stays
     process_group  a gloo group of the workers, which nothing else uses; default: a new one of all ranks
     threads, seed  as in gcbench.Encoder
     timeout        seconds to wait for another worker; only for the default process_group
 
-    Only float32 parameters, on the CPU or a CUDA GPU; the outer optimizer's tensors are on the CPU. Buffers, such as batch
-    norm's statistics, stay each worker's own. After an error in an exchange all workers fail: begin again from a checkpoint.
+    Only whole float32, float16 and bfloat16 parameters, on the CPU or a CUDA GPU; the outer optimizer's tensors are float32 on
+    the CPU. Buffers, such as batch norm's statistics, stay each worker's own. The parameters must stay those that the model had.
+    A step that fails changes neither counters nor memory. If a worker is lost or cannot encode, all fail for good: begin again
+    from a checkpoint.
     """
 
     def __init__(self, spec: str, *, model: torch.nn.Module, inner_steps: int,
                  optimizer: Callable[[List[torch.Tensor]], torch.optim.Optimizer] = nesterov, per: Optional[str] = None,
-                 dumper: Any = None, process_group: Any = None, threads: int = 1, seed: int = 1,
+                 dumper: Any = None, nonfinite: str = "error", process_group: Any = None, threads: int = 1, seed: int = 1,
                  timeout: float = 600.0) -> None:
-        if isinstance(model, torch.nn.parallel.DistributedDataParallel):
-            raise TypeError("model is a DistributedDataParallel module, which exchanges gradients in each step: give the "
-                            "module itself")
-        if per not in (None, "model", "tensor"):
-            raise ValueError(f"per={per!r}: choose model or tensor")
-        if inner_steps < 1:
-            raise ValueError(f"inner_steps={inner_steps}: at least 1")
-        named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-        for name, p in named:
-            if p.dtype is not torch.float32 or p.device.type not in ("cpu", "cuda"):
-                raise TypeError(f"{name} is {p.dtype} on {p.device}: only float32 on the CPU or a CUDA GPU is supported")
-        self.inner_steps, self.calls, self.exchanges = inner_steps, 0, 0
-        self._compared = False  # whether the workers have compared their steps since the beginning or a restart
-        self._dumper, self._weights = dumper, [p for _, p in named]
         self._transport = Transport(process_group or dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout)))
         if process_group is None:
             weakref.finalize(self, self._transport.close)
-        alone = per == "tensor" or (per is None and spec.startswith("powersgd"))
-        self._mine = {"method": spec, "per": "tensor" if alone else "model",
-                      "parameters": [(name, tuple(p.shape)) for name, p in named]}
-        self._transport.check_same({**self._mine, "inner_steps": inner_steps, "seed": seed})
-        self._mine.update({"rank": self._transport.rank, "world": self._transport.world})
-        self._anchor = [copy_on_host(p.detach()) for p in self._weights]
+        self.inner_steps, self.calls, self.exchanges = inner_steps, 0, 0
+        self._model, self._dumper, self._nonfinite, self._warned = model, dumper, nonfinite, set()
+        self._mine, self._weights, failed = {}, {}, None
+        try:
+            self._weights = _parameters(model)
+            if per not in (None, "model", "tensor"):
+                raise ValueError(f"per={per!r}: choose model or tensor")
+            if nonfinite not in ("error", "skip"):
+                raise ValueError(f"nonfinite={nonfinite!r}: choose error or skip")
+            if inner_steps < 1:
+                raise ValueError(f"inner_steps={inner_steps}: at least 1")
+            alone = per == "tensor" or (per is None and spec.startswith("powersgd"))
+            self._mine = {"method": spec, "per": "tensor" if alone else "model",
+                          "parameters": [(name, tuple(p.shape)) for name, p in self._weights.items()]}
+            self._shapes = [tuple(p.shape) or (1,) for p in self._weights.values()]
+            self._sizes = [math.prod(shape) for shape in self._shapes]
+            self._parts = list(zip(self._weights, self._shapes)) if alone else [("model", (sum(self._sizes),))]
+            self._options: Dict[str, Any] = {"threads": threads, "seed": seed}
+            self._messages = self._open()
+        except Exception as error:  # the others must not wait for this worker
+            failed = error
+        self._transport.check_same({**self._mine, "inner_steps": inner_steps, "seed": seed, "nonfinite": nonfinite}, failed)
+        self._keeps = remembers(spec)
+        self._types = [p.dtype for p in self._weights.values()]
+        self._anchor = [copy_on_host(p.detach()).float() for p in self._weights.values()]
         for anchor in self._anchor:
-            dist.broadcast(anchor, dist.get_global_rank(self._transport.group, 0), group=self._transport.group)
+            self._transport.broadcast(anchor)
             anchor.requires_grad_()
         self._copy_weights()
         self._optimizer = optimizer(self._anchor)
-        self._sizes = [p.numel() for p in self._weights]
-        shapes = [tuple(p.shape) or (1,) for p in self._weights] if alone else [(sum(self._sizes),)]
-        paths = [name for name, _ in named] if alone else ["model"]
-        self._messages = [Exchange(spec, torch.Size(shape).numel(), worker=self._transport.rank,
-                                   workers=self._transport.world, path=path, shape=shape, threads=threads, seed=seed,
-                                   nonfinite="raw") for path, shape in zip(paths, shapes)]
+
+    def _open(self, weights: Optional[List[float]] = None) -> List[Exchange]:
+        spec, transport = self._mine["method"], self._transport
+        return [Exchange(spec, math.prod(shape), worker=transport.rank, workers=transport.world, weights=weights, path=path,
+                         shape=shape, nonfinite="raw", **self._options) for path, shape in self._parts]
 
     @property
     def wire_bytes(self) -> float:
@@ -94,70 +109,214 @@ class Outer:
         """Bytes that a worker has put on its link so far: the mean."""
         return self._transport.totals["link_bytes"]
 
-    def step(self) -> bool:
-        """Call it after each step of the inner optimizer. Returns whether the workers exchanged."""
-        self.calls += 1
-        if self.calls % self.inner_steps:
+    def step(self, batch: Optional[int] = None) -> bool:
+        """Call it after each step of the inner optimizer. Returns whether the workers exchanged. `batch` may be the number of
+        the batch: then a worker that left out a batch and this call is found too."""
+        calls = self.calls + 1
+        if calls % self.inner_steps:
+            try:
+                self._check_weights()
+            except Exception as error:
+                self._transport.fail(error)  # the others go on, and would wait for this worker
+                raise
+            self.calls = calls
             return False
         self._transport.check_alive()
-        if not self._compared:
-            self._transport.check_same({"step": self.calls, "number of exchanges": self.exchanges})
-            self._compared = True
-        with torch.no_grad():
-            changes = [anchor - on_host(p) for anchor, p in zip(self._anchor, self._weights)]
-        if self._dumper is not None:
-            self._dump(changes)
-        mean = self._exchange(torch.cat([change.flatten() for change in changes]))
-        for anchor, part in zip(self._anchor, mean.split(self._sizes)):
-            anchor.grad = part.view_as(anchor)
-        self._optimizer.step()
+        self._transport.step, self._transport.batch = calls, -1 if batch is None else batch
+        changes, left_out = self._agree()
+        totals, kept = dict(self._transport.totals), []
+        try:
+            if self._keeps:
+                kept = [saved(message) for message in self._messages]
+            x = torch.cat([change.flatten() for change in changes])
+            mean = self._exchange_without(x, left_out) if left_out else self._exchange(self._messages, x)
+            for anchor, part in zip(self._anchor, mean.split(self._sizes)):
+                anchor.grad = part.view_as(anchor)
+            self._optimizer.step()
+        except Exception as error:  # the others must hear of it
+            for message, before in zip(self._messages, kept):
+                message.restore(before)
+            self._transport.totals = totals
+            raise self._transport.fail(error) from error
         self._copy_weights()
-        self.exchanges += 1
+        self.calls, self.exchanges = calls, self.exchanges + 1
         return True
+
+    def _check_weights(self) -> None:
+        """Raises ValueError if the model trains other parameters than those that are exchanged."""
+        again = "make the Outer anew on all workers after such a change"
+        now = {name.replace("_orig_mod.", ""): p for name, p in self._model.named_parameters()}
+        for (name, p), dtype, (_, shape) in zip(self._weights.items(), self._types, self._mine["parameters"]):
+            if now.get(name) is not p:
+                what = "replaced (load_state_dict with assign=True does this)" if name in now else "removed"
+                raise ValueError(f"{name} was {what} since the Outer was made, and would no longer be exchanged: {again}")
+            if p.dtype is not dtype or tuple(p.shape) != shape:
+                raise ValueError(f"{name} was {dtype} of shape {shape}, and now is {p.dtype} of {tuple(p.shape)}: {again}")
+        for name, p in now.items():
+            if p.requires_grad and name not in self._weights:
+                raise ValueError(f"{name} is trained, but was frozen or absent when the Outer was made, so it would not be "
+                                 f"exchanged: {again}")
+
+    def _changes(self) -> List[torch.Tensor]:
+        """This worker's pseudo-gradients. Weights of 16 bits began as the rounded anchor."""
+        with torch.no_grad():
+            return [anchor.to(p.dtype).float() - on_host(p).float() for anchor, p in zip(self._anchor, self._weights.values())]
+
+    def _agree(self) -> Tuple[List[torch.Tensor], List[int]]:
+        """This worker's changes, and the workers to leave out. Raises the same on all workers, before anything is changed."""
+        changes, bad, failed = [], "", None
+        try:
+            self._check_weights()
+            changes = self._changes()
+            bad = next((name for name, change in zip(self._weights, changes) if not bool(change.isfinite().all())), "")
+            if self._dumper is not None:
+                self._dump(changes)
+        except Exception as error:
+            failed = error
+        mine = f"{self.exchanges} {bad}".encode()
+        try:
+            arrived = self._transport.gather(mine, len(mine), "agreement", failed)
+        except (Refused, Disagreement):
+            raise
+        except Exception as error:
+            if error is failed:
+                raise
+            raise self._transport.fail(error) from error
+        said = [ctypes.string_at(address, length).decode().split(" ", 1) for address, length in arrived]
+        ranks = [dist.get_global_rank(self._transport.group, worker) for worker in range(self._transport.world)]
+        for rank, (exchanges, _) in zip(ranks, said):
+            if exchanges != said[0][0]:
+                raise Disagreement(f"all ranks need the same states: the number of exchanges is {said[0][0]} on rank {ranks[0]}, and "
+                                   f"{exchanges} on rank {rank}")
+        left_out = [worker for worker, (_, name) in enumerate(said) if name]
+        what = f"exchange {self.exchanges}: " + ", ".join(
+            f"{said[worker][1]} of rank {ranks[worker]}" for worker in left_out) + " has an infinity or NaN"
+        if left_out and (self._nonfinite == "error" or len(left_out) == self._transport.world):
+            raise RuntimeError(f"gcbench: {what}. Nothing was exchanged, and nothing was changed on any rank. nonfinite=\"skip\" "
+                               "leaves out such a worker, as long as there is another one")
+        for worker in set(left_out) - self._warned:
+            self._warned.add(worker)
+            warnings.warn(f"gcbench: {what}: the parts of such workers are left out, and they go on with the others' weights; the "
+                          "state of their inner optimizers may have NaNs too", RuntimeWarning, stacklevel=4)
+        return changes, left_out
 
     def _copy_weights(self) -> None:
         with torch.no_grad():
-            for anchor, p in zip(self._anchor, self._weights):
+            for anchor, p in zip(self._anchor, self._weights.values()):
                 p.copy_(anchor)
 
-    def _exchange(self, x: torch.Tensor) -> torch.Tensor:
+    def _exchange(self, messages: List[Exchange], x: torch.Tensor) -> torch.Tensor:
         """The workers' mean."""
         mean, watch = torch.empty_like(x), Stopwatch()
-        sizes = [message.n for message in self._messages]
-        try:
-            for number, (message, part, out) in enumerate(zip(self._messages, x.split(sizes), mean.split(sizes))):
-                message.begin(self.exchanges, part)
-                self._transport.run(message, number, watch)
-                message.finish(out)
-        except Exception as error:  # the others must hear of it
-            raise self._transport.fail(error) from error
+        sizes = [message.n for message in messages]
+        for number, (message, part, out) in enumerate(zip(messages, x.split(sizes), mean.split(sizes))):
+            message.begin(self.exchanges, part)
+            self._transport.run(message, number, watch)
+            message.finish(out)
+        return mean
+
+    def _exchange_without(self, x: torch.Tensor, left_out: List[int]) -> torch.Tensor:
+        """The mean of the other workers. The messages of those that are left out have the weight 0; their residual and
+        momentum stay."""
+        transport = self._transport
+        weight, absent = 1 / (transport.world - len(left_out)), transport.rank in left_out
+        messages = self._open([0.0 if worker in left_out else weight for worker in range(transport.world)])
+        before = [saved(message) for message in self._messages]
+        for message, state in zip(messages, before):
+            message.restore({**state, **{key: torch.zeros_like(state[key]) for key in _MEMORY}} if absent else state)
+        mean = self._exchange(messages, torch.zeros_like(x) if absent else x)
+        for message, state, own in zip(messages, before, self._messages):
+            own.restore({**saved(message), **({key: state[key] for key in _MEMORY} if absent else {})})
         return mean
 
     def _dump(self, changes: List[torch.Tensor]) -> None:
         """The dumper records .grad."""
-        kept = [p.grad for p in self._weights]
-        for p, change in zip(self._weights, changes):
-            p.grad = change.to(p.device)
-        self._dumper.step()
-        for p, grad in zip(self._weights, kept):
-            p.grad = grad
+        weights = self._weights.values()
+        kept = [p.grad for p in weights]
+        try:
+            for p, change in zip(weights, changes):
+                p.grad = change.to(p.device, p.dtype)
+            self._dumper.step()
+        finally:
+            for p, grad in zip(weights, kept):
+                p.grad = grad
 
     def state_dict(self) -> Dict[str, Any]:
         """What this worker keeps: save it on every worker, between two calls of step(), beside the model's weights and the
         inner optimizer."""
-        return {**self._mine, "calls": self.calls, "exchanges": self.exchanges,
-                "totals": dict(self._transport.totals), "anchor": [a.detach().clone() for a in self._anchor],
-                "optimizer": self._optimizer.state_dict(), "messages": [saved(message) for message in self._messages]}
+        return {**self._mine, "rank": self._transport.rank, "world": self._transport.world, "calls": self.calls,
+                "exchanges": self.exchanges, "totals": dict(self._transport.totals),
+                "anchor": [a.detach().clone() for a in self._anchor], "optimizer": self._optimizer.state_dict(),
+                "messages": [saved(message) for message in self._messages]}
 
-    def load_state_dict(self, state: Dict[str, Any]) -> None:
+    def load_state_dict(self, state: Union[Dict[str, Any], Sequence[Dict[str, Any]]]) -> None:
         """Puts back what this worker's state_dict() gave, between two steps and on all workers; the model needs its own
-        weights too. Raises ValueError if the method, `per`, the model, the rank or the number of workers are others."""
-        check_training(state, self._mine)
-        for message, before in zip(self._messages, state["messages"]):
-            message.restore(before)
-        self._optimizer.load_state_dict(state["optimizer"])
+        weights too. With another number of workers, give the states of all former workers in the order of their ranks: worker
+        w of W then gets the sum of the residuals of the former workers w, w + W, ..., scaled so that the mean over the workers
+        stays; what the method keeps besides begins anew. Raises ValueError if the method, `per`, the model or the rank are others."""
+        states = [state] if isinstance(state, dict) else list(state or [])
+        rank, world = self._transport.rank, self._transport.world
+        for one in states or [{}]:
+            check_training(one, self._mine)
+            self._check_state(one)
+        first = states[0]
+        if isinstance(state, dict) or first["world"] == world:
+            own = first if isinstance(state, dict) else next((one for one in states if one["rank"] == rank), first)
+            if isinstance(own["world"], int) and own["world"] != world:
+                raise ValueError(f"the state is of {own['world']} workers, and there are {world} now: give a list of all "
+                                 f"{own['world']} states, in the order of the ranks")
+            check_training(own, {"rank": rank, "world": world})
+            messages = own["messages"]
+        else:
+            before = first["world"]
+            if [one["rank"] for one in states] != list(range(before)):
+                raise ValueError(f"the states are of ranks {[one['rank'] for one in states]}: give those of all {before} workers, in "
+                                 "the order of the ranks")
+            if len({(one["calls"], one["exchanges"]) for one in states}) > 1:
+                raise ValueError(f"the states are of steps {sorted({one['calls'] for one in states})}: give states of one step")
+            own, messages = first, []
+            for number, message in enumerate(first["messages"]):
+                sums = {key: sum((one["messages"][number][key] for one in states[rank::world]), torch.zeros_like(message[key]))
+                        * (world / before) for key in _MEMORY}
+                messages.append({**sums, "counters": [0] * 8, "kept": b""})
+        self._optimizer.load_state_dict(own["optimizer"])
+        for message, kept in zip(self._messages, messages):
+            message.restore(kept)
         with torch.no_grad():
-            for anchor, before in zip(self._anchor, state["anchor"]):
-                anchor.copy_(before)
-        self._transport.totals = dict(state["totals"])
-        self.calls, self.exchanges, self._compared = state["calls"], state["exchanges"], False
+            for anchor, kept in zip(self._anchor, own["anchor"]):
+                anchor.copy_(kept)
+        self._transport.totals = dict(own["totals"])
+        self.calls, self.exchanges = own["calls"], own["exchanges"]
+
+    def _check_state(self, state: Dict[str, Any]) -> None:
+        """Raises ValueError, by the name of what is wrong, before anything is changed."""
+        missing = {"rank", "world", "calls", "exchanges", "totals", "anchor", "optimizer", "messages"} - state.keys()
+        if missing:
+            raise ValueError(f"the state has no {min(missing)!r}: give what state_dict() returned")
+        for key in ("anchor", "messages"):
+            if len(state[key]) != len(self._anchor if key == "anchor" else self._messages):
+                raise ValueError(f"the state is of another training: its {key} has {len(state[key])} entries")
+        for (name, shape), anchor in zip(self._mine["parameters"], state["anchor"]):
+            if tuple(anchor.shape) != shape:
+                raise ValueError(f"the anchor of {name} has the shape {tuple(anchor.shape)}, not {shape}")
+        for (path, _), message, own in zip(self._parts, state["messages"], self._messages):
+            for key in _MEMORY:
+                if message[key].numel() != own.n:
+                    raise ValueError(f"the {key} of {path} has {message[key].numel()} elements, not {own.n}")
+
+
+def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:
+    """The parameters to exchange. Raises TypeError or ValueError if one cannot be exchanged."""
+    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        raise TypeError("model is a DistributedDataParallel module, which exchanges gradients in each step: give the module itself")
+    weights = {name.replace("_orig_mod.", ""): p for name, p in model.named_parameters() if p.requires_grad}
+    if not weights:
+        raise ValueError("the model has no parameter that is trained")
+    for name, p in weights.items():
+        if any(kind.__name__ == "DTensor" for kind in type(p).__mro__):
+            raise TypeError(f"{name} is a DTensor: local SGD needs a whole model on each worker, so do not shard it (FSDP2 or tensor "
+                            "parallel)")
+        if p.dtype not in _FLOATS or p.device.type not in ("cpu", "cuda"):
+            raise TypeError(f"{name} is {p.dtype} on {p.device}: only float32, float16 and bfloat16 on the CPU or a CUDA GPU are "
+                            "supported")
+    return weights

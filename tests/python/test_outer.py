@@ -1,6 +1,9 @@
 """gcbench.outer: local SGD with two ranks on this machine (this file is also the program of a rank)."""
 
+import copy
+import inspect
 import time
+import warnings
 
 import pytest
 
@@ -97,11 +100,15 @@ def dump(folder):
 
 
 def refusals(folder):
-    model = nn.Linear(2, 2)
+    model, sharded = nn.Linear(2, 2), nn.Linear(2, 2)
+    sharded.weight = type("DTensor", (nn.Parameter,), {})(torch.zeros(2, 2))  # torch 1.13 has none
     for error, text, options in ((TypeError, "DistributedDataParallel", {"model": nn.parallel.DistributedDataParallel(model)}),
                                  (ValueError, "at least 1", {"model": model, "inner_steps": 0}),
                                  (ValueError, "choose model or tensor", {"model": model, "per": "bucket"}),
                                  (TypeError, "only float32", {"model": nn.Linear(2, 2).double()}),
+                                 (TypeError, "weight is a DTensor: .* do not shard it", {"model": sharded}),
+                                 (ValueError, "no parameter that is trained", {"model": nn.Tanh()}),
+                                 (ValueError, "choose error or skip", {"model": model, "nonfinite": "raw"}),
                                  (gcbench.Error, "nosuch", {"model": model, "spec": "nosuch"})):
         with pytest.raises(error, match=text):
             gcbench.outer.Outer(**{"spec": "identity", "inner_steps": 1, **options})
@@ -133,7 +140,7 @@ def lengths(folder):
         calls.clear()
         transport._gather(data.data_ptr(), length, "key")
         counts.append(len(calls))
-    assert counts == [2, 1, 2, 1, 2, 2, 1], counts
+    assert counts == [1, 1, 2, 1, 2, 2, 1], counts
     print("ok: lengths")
 
 
@@ -156,14 +163,201 @@ def failing(folder):
         run.steps(2, 3)
     with pytest.raises(RuntimeError, match="ended earlier: gcbench: rank 1 failed"):
         run.steps(3, 4)
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 60
     dist.barrier()
     print("ok: failed")
 
 
+def memory(run):
+    return [run.outer.calls, run.outer.exchanges, dict(run.outer._transport.totals),
+            [[saved[key].tolist() for key in ("residual", "momentum")] for saved in run.outer.state_dict()["messages"]],
+            run.values().tolist(), [a.tolist() for a in run.outer._anchor]]
+
+
+def changed(folder):
+    """Parameters that are not those of the beginning are refused by name, on all ranks, also if only one has them. Nothing is
+    changed, so that the training may go on after a repair."""
+    run = Run("topk:theta=0.9,memory=ef", 1).steps(0, 2)
+    first, before, mine = run.model[0], memory(run), dist.get_rank() == 1
+    weight = first.weight
+
+    def load():
+        state = {name: torch.zeros_like(p) for name, p in run.model.state_dict().items()}
+        if "assign" in inspect.signature(run.model.load_state_dict).parameters:
+            run.model.load_state_dict(state, assign=True)
+        else:  # torch 1.13
+            first.weight, first.bias = nn.Parameter(state["0.weight"]), nn.Parameter(state["0.bias"])
+
+    parameters = dict(run.model.named_parameters())
+    for change, text in ((load, "0.weight was replaced"), (lambda: first.register_parameter("bias", None), "0.bias was removed"),
+                         (lambda: first.register_parameter("scale", nn.Parameter(torch.ones(3))), "0.scale is trained, but"),
+                         (lambda: setattr(weight, "data", weight.data.double()), "0.weight was torch.float32 .* now is torch.float64")):
+        for both in (True, False):
+            values = weight.data.clone()
+            if both or mine:
+                change()
+            error, prefix = (ValueError, "") if both or mine else (RuntimeError, "rank 1 failed: ValueError: ")
+            with pytest.raises(error, match=prefix + text):
+                run.outer.step()
+            for name, p in parameters.items():
+                setattr(run.model[int(name[0])], name[2:], p)
+            if hasattr(first, "scale"):
+                del first.scale
+            weight.data = values.float()
+            assert memory(run) == before, text
+    run.steps(2, 3)
+    assert torch.equal(*gathered(run.values()))
+    torch.manual_seed(0)
+    model = nn.Linear(3, 3)
+    model.bias.requires_grad_(False)
+    outer = gcbench.outer.Outer("identity", model=model, inner_steps=2)
+    model.bias.requires_grad_(True)
+    with pytest.raises(ValueError, match="bias is trained, but was frozen"):
+        outer.step()  # also if it would not exchange
+    print("ok: changed")
+
+
+def nonfinite(folder):
+    for spec, options in (("topk:theta=0.9,memory=ef", {}), ("qsgd:collective=allreduce", {"per": "tensor"}),
+                          ("powersgd:rank=2,memory=ef", {}), ("topk:theta=0.9,collective=oktopk,memory=ef", {})):
+        run = Run(spec, 1, **options).steps(0, 2)
+        for bad, text in (([1], "0.weight of rank 1 has"), ([0, 1], "0.weight of rank 0, 0.weight of rank 1 has")):
+            run.outer._nonfinite = "error" if len(bad) == 1 else "skip"  # nobody is left: an error
+            weights, before = run.values(), memory(run)[:4]
+            with torch.no_grad():
+                old = run.model[0].weight[0, 0].clone()
+                run.model[0].weight[0, 0] = float("nan") if dist.get_rank() in bad else 1.0
+            with pytest.raises(RuntimeError, match="exchange 2: " + text):
+                run.outer.step()
+            with torch.no_grad():
+                run.model[0].weight[0, 0] = old
+            assert memory(run)[:4] == before and torch.equal(run.values(), weights), spec
+        run.outer._nonfinite = "skip"
+        before = memory(run)
+        with torch.no_grad():
+            run.model[2].bias[1] += float("inf") if dist.get_rank() == 1 else 1.0
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            assert run.outer.step()
+        assert "exchange 2: 2.bias of rank 1 has an infinity" in str(said[0].message)
+        if dist.get_rank() == 1:
+            assert memory(run)[3] == before[3], spec  # its memory stays
+        assert bool(run.values().isfinite().all()) and torch.equal(*gathered(run.values())), spec
+        run.steps(2, 4)
+        assert bool(run.values().isfinite().all()) and torch.equal(*gathered(run.values())), spec
+    mean = Run("identity", 1, nonfinite="skip", **PLAIN)
+    begin = mean.values()
+    with torch.no_grad():
+        for p in mean.model.parameters():
+            p.add_(0.5 if dist.get_rank() == 0 else float("nan"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mean.outer.step()
+    assert torch.allclose(mean.values(), begin + 0.5, atol=1e-6)  # of the other alone
+    print("ok: nonfinite")
+
+
+def failing_dumper(folder):
+    """Its error reaches all ranks; gradients, counters and memory are as before; the training may go on."""
+    run = Run("topk:theta=0.9,memory=ef", 1).steps(0, 2)
+    before, grads = memory(run), [p.grad for p in run.model.parameters()]
+    run.outer._dumper = type("Full", (), {"step": lambda self: {}["disk full"]})() if dist.get_rank() == 1 else None
+    mine = dist.get_rank() == 1
+    with pytest.raises(KeyError if mine else RuntimeError, match="disk full" if mine else "rank 1 failed: KeyError: 'disk full'"):
+        run.outer.step()
+    assert memory(run) == before and all(p.grad is grad for p, grad in zip(run.model.parameters(), grads))
+    run.outer._dumper = None
+    run.steps(2, 4)
+    assert run.outer.exchanges == 4 and torch.equal(*gathered(run.values()))
+    print("ok: failing dumper")
+
+
+def failing_midway(folder):
+    """The second of four messages fails on rank 1. What is kept stays; own groups end too, though the test holds them."""
+    for group in (None, dist.new_group(backend="gloo")):
+        run = Run("topk:theta=0.9,memory=ef", 1, per="tensor", process_group=group).steps(0, 2)
+        before = memory(run)
+        if dist.get_rank() == 1:
+            run.outer._messages[1].finish = lambda out: {}["no memory"]
+        begin = time.monotonic()
+        with pytest.raises(RuntimeError, match="rank 1 failed: KeyError: 'no memory'"):
+            run.outer.step()
+        assert time.monotonic() - begin < 60
+        assert memory(run)[:4] == before[:4]
+        dist.barrier()
+    print("ok: failed midway")
+
+
+def narrow(folder):
+    """Weights of 16 bits: without training nothing moves, though they are the rounded anchor; with it, all get the same."""
+    for dtype in (torch.bfloat16, torch.float16):
+        torch.manual_seed(dist.get_rank())
+        model = nn.Linear(40, 5).to(dtype)
+        outer = gcbench.outer.Outer("identity", model=model, inner_steps=1, **PLAIN)
+        anchor = [a.detach().clone() for a in outer._anchor]
+        for a in outer._anchor:
+            a.data.add_(1e-5)  # so that the anchor is not of 16 bits
+        outer._copy_weights()
+        moved = [a.detach().clone() for a in outer._anchor]
+        outer.step()
+        assert all(torch.equal(a, b) for a, b in zip(outer._anchor, moved)) and not torch.equal(anchor[0], moved[0])
+        with torch.no_grad():
+            model.weight += 0.25 + 0.5 * dist.get_rank()
+        outer.step()
+        assert torch.allclose(outer._anchor[0], moved[0] + 0.5, atol=0.01) and model.weight.dtype is dtype
+        assert torch.equal(*gathered(model.weight.detach().float()))
+    print("ok: 16 bits")
+
+
+def other_workers(folder):
+    run, rank = Run("topk:theta=0.9,memory=ef", 2).steps(0, 4), dist.get_rank()
+    states = []
+    for worker in range(4):  # as if four workers had been saved
+        states.append({**copy.deepcopy(run.outer.state_dict()), "rank": worker, "world": 4})
+        for message in states[-1]["messages"]:
+            message["residual"] = torch.full_like(message["residual"], float(worker + 1))
+    again = Run("topk:theta=0.9,memory=ef", 2)
+    with pytest.raises(ValueError, match="of 4 workers, and there are 2 now: give a list of all 4 states"):
+        again.outer.load_state_dict(states[0])
+    with pytest.raises(ValueError, match=r"of ranks \[1, 0, 2, 3\]: give those of all 4"):
+        again.outer.load_state_dict([states[1], states[0], *states[2:]])
+    with pytest.raises(ValueError, match=r"of steps \[4, 6\]"):
+        again.outer.load_state_dict([*states[:3], {**states[3], "calls": 6}])
+    for key, value, text in (("anchor", states[0]["anchor"][:1], "its anchor has 1 entries"), ("messages", [], "its messages has 0"),
+                             ("anchor", [torch.zeros(2)] * 4, "the anchor of 0.weight has the shape"),
+                             ("messages", [{**states[0]["messages"][0], "residual": torch.zeros(3)}], "residual of model has 3")):
+        with pytest.raises(ValueError, match=text):
+            again.outer.load_state_dict([{**states[0], key: value}, *states[1:]])
+    again.outer.load_state_dict(states)
+    again.model.load_state_dict(run.model.state_dict())
+    got = again.outer.state_dict()["messages"][0]["residual"]
+    assert torch.equal(got, torch.full_like(got, (1 + 3 if rank == 0 else 2 + 4) / 2)) and again.outer.exchanges == 2
+    again.steps(4, 6)
+    assert torch.equal(*gathered(again.values()))
+    one = Run("topk:theta=0.9,memory=ef", 2)
+    one.outer.load_state_dict([{**run.outer.state_dict(), "rank": 0, "world": 1}])
+    got = one.outer.state_dict()["messages"][0]["residual"]
+    want = run.outer.state_dict()["messages"][0]["residual"] * 2 if rank == 0 else torch.zeros_like(got)
+    assert torch.equal(got, want)
+    print("ok: another number of workers")
+
+
+def out_of_step(folder):
+    run = Run("identity", 2)
+    with pytest.raises(ValueError, match="the batch is 3 on rank 0, and 4 on rank 1"):
+        for batch in (0, 1, 2, 3) if dist.get_rank() == 0 else (0, 1, 3, 4):  # rank 1 leaves a batch out
+            run.outer.step(batch)
+    again = Run("identity", 1)
+    again.outer.exchanges += dist.get_rank()
+    with pytest.raises(ValueError, match="the number of exchanges is 0 on rank 0, and 1 on rank 1"):
+        again.outer.step()
+    print("ok: out of step")
+
+
 def test_two_ranks(tmp_path):
-    run_ranks(__file__, tmp_path, 10)
+    run_ranks(__file__, tmp_path, 17)
 
 
 if __name__ == "__main__":
-    be_rank(as_ddp, methods, dump, refusals, lengths, copied, failing)
+    be_rank(as_ddp, methods, dump, refusals, lengths, copied, changed, nonfinite, failing_dumper, narrow, other_workers, out_of_step,
+            failing, failing_midway)
