@@ -9,19 +9,21 @@
 Each recorded step gives one file per worker, dumps/grads_step000100_rank0.h5, which holds
 /step_000100/worker_0/<parameter name>. A file appears under its name only when it is complete.
 Under DistributedDataParallel pass the DDP module itself, before the first backward: each worker's
-own gradient is then taken before the reduction. docs/dataset.md has the schema and every option.
+own gradient is then taken before the reduction. Under FSDP2 (fully_shard) a file holds the input of
+each module's reduce-scatter. docs/dataset.md has the schema and every option.
 
 This is a single file so that you can copy it next to your training script. Needs torch, h5py and numpy.
 """
 
 import fnmatch
 import io
+import math
 import os
 import re
 import sys
 from numbers import Real
 from operator import index as as_int
-from typing import IO, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import IO, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import h5py
 import numpy as np
@@ -40,15 +42,30 @@ _STORED_TYPES = {"float16": torch.float16, "float32": torch.float32, "float64": 
 # A chunked dataset has about 2 KB of index. With fewer bytes than this, compression does not save as much.
 _SMALLEST_COMPRESSED = 64 * 1024
 
+# With sample=, elements of a slice. A method that codes blocks or chunks of up to so many values sees whole ones.
+_SLICE = 4096
+
 # Names of wrapper classes under which a worker has no complete gradient, or no hook can see the gradient before it is
 # averaged. A module is refused if such a class is anywhere among its base classes.
 _REFUSED_WRAPPERS = {
-    "FullyShardedDataParallel": "FSDP shards gradients",
-    "FSDPModule": "FSDP shards gradients",
+    "FullyShardedDataParallel": "FSDP1 shards gradients",
     "ShardedDataParallel": "ZeRO shards gradients",
     "DeepSpeedEngine": "DeepSpeed reduces and shards gradients during backward",
     "torch.distributed._composable.replicate.DDP": "replicate() averages gradients during backward",
 }
+
+
+class _Taken(NamedTuple):
+    """A gradient on the CPU, or some slices of it, and the number of elements of the whole."""
+    values: torch.Tensor
+    count: int
+
+
+class _Tensor(NamedTuple):
+    """What a dataset holds: the gradient of a parameter, or with FSDP2 those of a module's parameters."""
+    index: int
+    parameters: Tuple[torch.nn.Parameter, ...]
+    names: str = ""  # with FSDP2: of the parameters, one in a line
 
 
 class Steps:
@@ -136,20 +153,38 @@ def _matches(name: str, patterns: Patterns) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def _is_fsdp2(module: torch.nn.Module) -> bool:
+    return any(kind.__name__ == "FSDPModule" for kind in type(module).__mro__)
+
+
 def _refuse_sharded(model: torch.nn.Module) -> None:
-    """Raise ValueError, in one line, if a worker does not have complete gradients of its own."""
+    """Raise ValueError, in one line, if no hook sees what a worker sends."""
+    sharded = False
     for module in model.modules():
         for kind in type(module).__mro__:
             why = _REFUSED_WRAPPERS.get(kind.__name__) or _REFUSED_WRAPPERS.get(f"{kind.__module__}.{kind.__name__}")
             if why:
-                raise ValueError(f"cannot dump from {kind.__name__}: {why}; use DistributedDataParallel for the dump")
+                raise ValueError(f"cannot dump from {kind.__name__}: {why}; use DistributedDataParallel or FSDP2 for the dump")
         if module is not model and isinstance(module, DistributedDataParallel):
             raise ValueError("the model contains a DistributedDataParallel module: pass that module to GradientDumper")
+        sharded |= _is_fsdp2(module)
+        if _is_fsdp2(module) and not hasattr(module, "set_custom_reduce_scatter"):
+            raise ValueError("cannot dump from FSDPModule: this torch lets nobody replace its reduce-scatter; use torch 2.15")
     for name, parameter in model.named_parameters():
-        if any(kind.__name__ == "DTensor" for kind in type(parameter).__mro__):
-            raise ValueError(f"cannot dump from {name}: a DTensor holds a shard (FSDP2 or tensor parallel)")
         if hasattr(parameter, "ds_id") or hasattr(parameter, "ds_tensor"):
             raise ValueError(f"cannot dump from {name}: ZeRO shards parameters and gradients")
+        if not any(kind.__name__ == "DTensor" for kind in type(parameter).__mro__):
+            continue
+        if not sharded:
+            raise ValueError(f"cannot dump from {name}: a DTensor holds a shard (tensor parallel)")
+        if _shards(parameter) == 1:
+            raise ValueError(f"cannot dump from {name}: one rank has the only shard, so FSDP2 has no reduce-scatter; dump the "
+                             "model without fully_shard")
+
+
+def _shards(parameter: torch.nn.Parameter) -> int:
+    return math.prod(parameter.device_mesh.size(dimension) for dimension, placement in enumerate(parameter.placements)
+                     if placement.is_shard())
 
 
 def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
@@ -160,7 +195,25 @@ def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def _values(gradient: torch.Tensor) -> torch.Tensor:
+    gradient = gradient.to_local() if hasattr(gradient, "to_local") else gradient  # a DTensor
     return gradient.coalesce().values() if gradient.is_sparse else gradient
+
+
+def _take(gradient: torch.Tensor, sample: Optional[int], copy: bool = True) -> _Taken:
+    """With `sample`, slices that depend only on the number of elements."""
+    value, count = gradient.detach(), gradient.numel()
+    value = value if value.layout is torch.strided else value.to_dense()
+    if sample is None or count <= sample:
+        return _Taken(value.to("cpu", copy=copy), count)
+    length, number = _slices(sample)
+    begins = [i * count // number + (count // number - length) // 2 for i in range(number)]
+    flat = value.reshape(-1)
+    return _Taken(torch.cat([flat[begin:begin + length] for begin in begins]).cpu(), count)
+
+
+def _slices(sample: int) -> Tuple[int, int]:
+    """Length and number of the slices of a tensor."""
+    return min(sample, _SLICE), max(1, sample // _SLICE)
 
 
 def _is_unscaled(scaler: Any) -> bool:
@@ -180,14 +233,14 @@ class _Reduction:
     """
 
     def __init__(self, ddp: DistributedDataParallel, names: Mapping[int, str],
-                 hook: Optional[Callable], state: Any) -> None:
+                 hook: Optional[Callable], state: Any, sample: Optional[int]) -> None:
         from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
         self.keep = False
-        self._names = names
+        self._names, self._sample = names, sample
         self._inner = hook or default_hooks.allreduce_hook
         self._inner_state = state if hook else ddp.process_group
-        self._kept: Dict[str, torch.Tensor] = {}
+        self._kept: Dict[str, _Taken] = {}
         self._buckets: Dict[int, int] = {}
         try:
             ddp.register_comm_hook(None, self._hook)
@@ -201,14 +254,61 @@ class _Reduction:
             for parameter, gradient in _bucket_gradients(bucket):
                 name = self._names.get(id(parameter))
                 if name is not None:
-                    self._kept[name] = gradient.detach().to("cpu", copy=True)
+                    self._kept[name] = _take(gradient, self._sample)
         return self._inner(self._inner_state, bucket)
 
-    def take(self) -> Tuple[Dict[str, torch.Tensor], int]:
+    def take(self) -> Tuple[Dict[str, _Taken], int]:
         """The gradients kept since the last call, and the number of reductions."""
         kept, times = self._kept, max(self._buckets.values(), default=0)
         self._kept, self._buckets = {}, {}
         return kept, times
+
+
+class _Scatters:
+    """Keeps the input of the reduce-scatter of each FSDP2 module, or the shard after it."""
+
+    def __init__(self, modules: Mapping[str, torch.nn.Module], shard: bool, sample: Optional[int]) -> None:
+        self.keep, self.shard, self.sample = False, shard, sample
+        self.kept: Dict[str, _Taken] = {}
+        self.calls: Dict[str, int] = {}
+        for name, module in modules.items():
+            groups = getattr(module._get_fsdp_state(), "_fsdp_param_groups", ())
+            comms = [comm for comm in (getattr(group, "_reduce_scatter_comm", None) for group in groups) if comm is not None]
+            module.set_custom_reduce_scatter(_Scatter(self, name, comms[0] if comms else None))
+
+    def take(self) -> Tuple[Dict[str, _Taken], int]:
+        """As _Reduction.take()."""
+        kept, times = self.kept, max(self.calls.values(), default=0)
+        self.kept, self.calls = {}, {}
+        return kept, times
+
+
+class _Scatter:
+    """The reduce-scatter of a module. Another one, such as gcbench.fsdp's, does the work if the module had it."""
+
+    def __init__(self, all_: _Scatters, name: str, inner: Any) -> None:
+        self._all, self._name, self._inner = all_, name, inner
+
+    def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        if self._inner is not None:
+            return self._inner.allocate(size, dtype=dtype, device=device)
+        return torch.empty(*size, dtype=dtype, device=device)
+
+    def __call__(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: Any, op: Any,
+                 async_op: bool = False) -> Any:
+        all_ = self._all
+        all_.calls[self._name] = all_.calls.get(self._name, 0) + 1
+        if all_.keep and not all_.shard:
+            all_.kept[self._name] = _take(input_tensor.view(group.size(), -1), all_.sample)
+        if self._inner is not None:
+            work = self._inner(output_tensor=output_tensor, input_tensor=input_tensor, group=group, op=op, async_op=async_op)
+        else:
+            work = dist.reduce_scatter_tensor(output_tensor, input_tensor, op=op, group=group, async_op=async_op)
+        if all_.keep and all_.shard:
+            if async_op:
+                work.wait()
+            all_.kept[self._name] = _take(output_tensor, all_.sample)
+        return work
 
 
 def _bucket_gradients(bucket) -> Iterable[Tuple[torch.Tensor, torch.Tensor]]:
@@ -239,6 +339,8 @@ class GradientDumper:
     dtype       type of all stored tensors: "float16", "float32" or "float64"; by default the gradient's own type, with
                 bfloat16 widened to float32
     compression "gzip" (with the shuffle filter), for tensors of 64 KiB and more
+    sample      keep at most so many elements of each tensor: slices, the same in all steps and workers
+    fsdp        with FSDP2: "input" of each module's reduce-scatter, or the "shard" after it. Names are those of modules
     max_bytes   limit on the files of a worker (a number or "2G"); at the limit recording stops and training goes on
     optimizer   gives lr of each step, and optimiser, momentum and weight_decay of the file
     scaler      the GradScaler of a mixed-precision loop; stored gradients are divided by its scale
@@ -255,7 +357,8 @@ class GradientDumper:
 
     def __init__(self, model: torch.nn.Module, path: str, *, steps: StepSpec,
                  include: Patterns = (), exclude: Patterns = (), dtype: Optional[str] = None,
-                 compression: Optional[str] = None, max_bytes: Union[int, str, None] = None,
+                 compression: Optional[str] = None, sample: Optional[int] = None, fsdp: str = "input",
+                 max_bytes: Union[int, str, None] = None,
                  optimizer: Optional[torch.optim.Optimizer] = None, scaler: Any = None,
                  accumulation_steps: Optional[int] = None,
                  comm_hook: Optional[Callable] = None, comm_hook_state: Any = None,
@@ -266,6 +369,10 @@ class GradientDumper:
             raise ValueError(f"compression={compression!r}: only 'gzip' is supported")
         if dtype is not None and dtype not in _STORED_TYPES:
             raise ValueError(f"dtype={dtype!r}: choose one of {', '.join(_STORED_TYPES)}")
+        if fsdp not in ("input", "shard"):
+            raise ValueError(f"fsdp={fsdp!r}: choose input or shard")
+        if sample is not None and as_int(sample) < 1:
+            raise ValueError(f"sample={sample}: at least 1 element of each tensor")
         module = _unwrapped(model)
         _refuse_sharded(module)
         ddp = module if isinstance(module, DistributedDataParallel) else None
@@ -273,20 +380,23 @@ class GradientDumper:
         self._steps = Steps(steps)
         self._next = as_int(start_step)
         self._dtype = _STORED_TYPES.get(dtype)
-        self._compression = compression
+        self._compression, self._sample, self._shard = compression, sample, fsdp == "shard"
         self._max_bytes = parse_size(max_bytes)
         self._optimizer, self._scaler, self._accumulation = optimizer, scaler, accumulation_steps
         self._written = 0
         self._stopped = False
         self._warned: set = set()
+        self._sharded = any(map(_is_fsdp2, module.modules()))
         self._set_worker(ddp, worker, workers)
-        self._select(module, include, exclude)
+        modules = self._select(module, include, exclude)
         self._root = self._root_attributes(module, attributes or {})
         self._prefix = self._prepare_path(os.fspath(path), overwrite)
         if comm_hook is not None and ddp is None:
             raise ValueError("comm_hook= needs a DistributedDataParallel model")
-        names = {id(parameter): name for name, (_, parameter) in self._selected.items()}
-        self._reduction = _Reduction(ddp, names, comm_hook, comm_hook_state) if ddp else None
+        names = {id(tensor.parameters[0]): name for name, tensor in self._selected.items()}
+        self._reduction: Any = _Reduction(ddp, names, comm_hook, comm_hook_state, sample) if ddp else None
+        if self._sharded:
+            self._reduction = _Scatters(modules, self._shard, sample)
         self._arm()
         self._announce(ddp)
 
@@ -297,7 +407,7 @@ class GradientDumper:
         and optimizer.step(). Under DDP a call without a reduction since the last call is not counted, because the loop
         is still accumulating under no_sync(). `loss` may be a tensor; it is read only on recorded steps.
         """
-        kept: Optional[Dict[str, torch.Tensor]] = None
+        kept: Optional[Dict[str, _Taken]] = None
         if self._reduction is not None:
             kept, times = self._reduction.take()
             if times == 0:
@@ -308,8 +418,9 @@ class GradientDumper:
         written = None
         if number in self._steps and not self._stopped:
             if kept is not None and times > 1:
-                self._warn(f"step {number} is left out: DDP reduced {times} times before step(), so the gradients mix "
-                           "averages with this worker's own; accumulate under no_sync()")
+                kind, under = ("FSDP2", "set_requires_gradient_sync(False)") if self._sharded else ("DDP", "no_sync()")
+                self._warn(f"step {number} is left out: {kind} reduced {times} times before step(), so the gradients mix "
+                           f"averages with this worker's own; accumulate under {under}")
             else:
                 written = self._record(number, kept, {"loss": loss, "lr": lr, "epoch": epoch})
         self._arm()
@@ -323,23 +434,34 @@ class GradientDumper:
         distributed = dist.is_available() and dist.is_initialized()
         self._workers = workers or (dist.get_world_size(group) if distributed else 1)
         self._worker = worker if worker is not None else (dist.get_rank(group) if distributed else 0)
-        if distributed and ddp is None and worker is None and self._workers > 1:
+        if distributed and ddp is None and worker is None and self._workers > 1 and not self._sharded:
             self._warn(f"{self._workers} processes but no DistributedDataParallel module: call step() before the "
                        "gradients are averaged")
 
-    def _select(self, module: torch.nn.Module, include: Patterns, exclude: Patterns) -> None:
-        self._selected: Dict[str, Tuple[int, torch.nn.Parameter]] = {}
+    def _select(self, module: torch.nn.Module, include: Patterns, exclude: Patterns) -> Dict[str, torch.nn.Module]:
+        """Chooses the tensors. Returns the FSDP2 modules among them."""
+        self._selected: Dict[str, _Tensor] = {}
         self._all = [parameter for _, parameter in module.named_parameters()]
-        for index, (name, parameter) in enumerate(module.named_parameters()):
-            name = name.replace("_orig_mod.", "")  # a compiled submodule
-            wanted = (not include or _matches(name, include)) and not _matches(name, exclude)
-            if not wanted or not parameter.requires_grad:
+        modules = {name: part for name, part in module.named_modules() if _is_fsdp2(part)}
+        chosen: Dict[str, torch.nn.Module] = {}
+        for index, (own, parameter) in enumerate(module.named_parameters()):
+            name = own.replace("_orig_mod.", "")  # a compiled submodule
+            owner = max((one for one in modules if f"{own}.".startswith(f"{one}." if one else "")), key=len, default=None)
+            dataset = name if owner is None else owner.replace("_orig_mod.", "") or "(root)"
+            wanted = (not include or _matches(dataset, include)) and not _matches(dataset, exclude)
+            if not wanted or not parameter.requires_grad or (self._sharded and owner is None):
                 continue
             if parameter.dtype not in _FLOAT_TYPES:
                 raise ValueError(f"{name} is {parameter.dtype}, which the schema does not support: exclude it")
-            self._selected[name] = (index, parameter)
+            if owner is None:
+                self._selected[dataset] = _Tensor(index, (parameter,))
+                continue
+            chosen[dataset] = modules[owner]
+            before = self._selected.get(dataset, _Tensor(index, ()))
+            self._selected[dataset] = _Tensor(before.index, (*before.parameters, parameter), f"{before.names}\n{name}".strip())
         if not self._selected:
             raise ValueError("no parameter to record: check include, exclude and requires_grad")
+        return chosen
 
     def _root_attributes(self, module: torch.nn.Module, given: Mapping[str, Any]) -> Dict[str, Any]:
         root = {"model": type(module).__name__, "framework": f"torch {torch.__version__}", "workers": self._workers}
@@ -368,21 +490,25 @@ class GradientDumper:
                 raise FileExistsError(f"{os.path.join(folder, name)} exists: give another path or overwrite=True")
         return path
 
-    def _stored_size(self, parameter: torch.nn.Parameter) -> int:
-        size = _FLOAT_TYPES[self._dtype or parameter.dtype]
-        widened = parameter.dtype is torch.bfloat16 or (parameter.dtype is torch.float16 and self._scaler)
-        return parameter.numel() * (4 if widened and not self._dtype else size)
+    def _stored_size(self, tensor: _Tensor) -> int:
+        count, dtype = sum(parameter.numel() for parameter in tensor.parameters), tensor.parameters[0].dtype
+        if tensor.names and self._shard:
+            count = -(-count // _shards(tensor.parameters[0]))
+        count = math.prod(_slices(self._sample)) if self._sample and count > self._sample else count
+        widened = dtype is torch.bfloat16 or (dtype is torch.float16 and self._scaler)
+        return count * (4 if widened and not self._dtype else _FLOAT_TYPES[self._dtype or dtype])
 
     def _announce(self, ddp: Optional[DistributedDataParallel]) -> None:
-        self._step_bytes = sum(self._stored_size(parameter) for _, parameter in self._selected.values())
+        self._step_bytes = sum(map(self._stored_size, self._selected.values()))
         if self._worker != 0:
             return
         count = self._steps.count
         total = f"{count} step{'s' * (count != 1)}, {_human(count * self._step_bytes)}"
         total = "every step" if self._steps.endless else total
-        _say(f"{len(self._selected)} of {len(self._all)} tensors, {_human(self._step_bytes)} a step; {total} for each "
+        what = "FSDP2 modules" if self._sharded else f"of {len(self._all)} tensors"
+        _say(f"{len(self._selected)} {what}, {_human(self._step_bytes)} a step; {total} for each "
              f"of {self._workers} worker{'s' * (self._workers != 1)}"
-             f"{' before the reduction' if ddp else ''}; to {self._prefix}_step*_rank*.h5")
+             f"{' before the reduction' if ddp or (self._sharded and not self._shard) else ''}; to {self._prefix}_step*_rank*.h5")
 
     # One step
 
@@ -390,14 +516,15 @@ class GradientDumper:
         if self._reduction is not None:
             self._reduction.keep = not self._stopped and self._next in self._steps
 
-    def _record(self, number: int, kept: Optional[Dict[str, torch.Tensor]], facts: Dict[str, Any]) -> Optional[str]:
-        present: List[Tuple[str, int, torch.Tensor]] = []
+    def _record(self, number: int, kept: Optional[Dict[str, _Taken]], facts: Dict[str, Any]) -> Optional[str]:
+        present: List[Tuple[str, _Tensor, Union[_Taken, torch.Tensor]]] = []
         missing = []
-        for name, (index, parameter) in self._selected.items():
-            if parameter.grad is None:
+        for name, tensor in self._selected.items():
+            gradient, taken = tensor.parameters[0].grad, (kept or {}).get(name)
+            if (taken if self._sharded else gradient) is None:
                 missing.append(name)
             else:
-                present.append((name, index, (kept or {}).get(name, parameter.grad)))
+                present.append((name, tensor, taken or gradient))
         if not present:
             self._warn(f"step {number} is left out: no parameter has a gradient; call step() after backward and before "
                        "zero_grad()")
@@ -433,8 +560,7 @@ class GradientDumper:
         source = gradient.dtype
         if source not in _FLOAT_TYPES:
             raise TypeError(f"the gradient of {name} is {source}, which the schema does not support: exclude it")
-        value = gradient.detach().cpu()
-        value = value if value.layout is torch.strided else value.to_dense()
+        value = gradient
         if source is torch.float16 and divisor != 1.0:
             value = value.float()  # dividing in float16 would lose the small values that the loss scale keeps
         if divisor != 1.0:
@@ -443,11 +569,13 @@ class GradientDumper:
             value = value.float()  # after the division, so that the stored values are bfloat16 numbers
         return value.to(self._dtype or value.dtype).contiguous().numpy(), source
 
-    def _write(self, number: int, present: List[Tuple[str, int, torch.Tensor]], divisor: float,
+    def _write(self, number: int, present: List[Tuple[str, _Tensor, Union[_Taken, torch.Tensor]]], divisor: float,
                attributes: Dict[str, Any]) -> Optional[str]:
         final = f"{self._prefix}_step{number:06d}_rank{self._worker}.h5"
         temporary = final + ".tmp"
-        room = self._step_bytes + self._step_bytes // 64 + 4096 * (16 + len(present)) + len(str(attributes))
+        kept = [taken.values for _, _, taken in present if isinstance(taken, _Taken)]
+        stored = max(self._step_bytes, sum(values.numel() * max(4, values.element_size()) for values in kept))
+        room = stored + stored // 64 + 4096 * (16 + len(present)) + len(str(attributes))
         try:
             with open(temporary, "w+b") as disk:
                 _start_file(disk, room)
@@ -456,9 +584,11 @@ class GradientDumper:
                     step = file.create_group(f"step_{number:06d}")
                     step.attrs.update(attributes)
                     worker = step.create_group(f"worker_{self._worker}")
-                    for name, index, gradient in present:
-                        array, source = self._array(name, gradient, divisor)
-                        self._write_tensor(worker, name, index, array, source)
+                    for name, tensor, taken in present:
+                        if not isinstance(taken, _Taken):
+                            taken = _take(taken, self._sample, copy=False)
+                        array, source = self._array(name, taken.values, divisor)
+                        self._write_tensor(worker, name, tensor, taken, array, source)
                 disk.flush()
                 os.fsync(disk.fileno())  # a crash after the rename must not leave an empty file
             size = os.path.getsize(temporary)
@@ -471,12 +601,20 @@ class GradientDumper:
         self._written += size
         return final
 
-    def _write_tensor(self, group: h5py.Group, name: str, index: int, array: np.ndarray, source: torch.dtype) -> None:
+    def _write_tensor(self, group: h5py.Group, name: str, tensor: _Tensor, taken: _Taken, array: np.ndarray,
+                      source: torch.dtype) -> None:
         filters = {}
         if self._compression and array.nbytes >= _SMALLEST_COMPRESSED:
             filters = {"compression": self._compression, "shuffle": True}
         dataset = group.create_dataset(name, data=array, **filters)
-        dataset.attrs["index"] = index
+        dataset.attrs["index"] = tensor.index
+        sampled = taken.values.numel() != taken.count
+        if tensor.names:
+            dataset.attrs.update({"part": "shard" if self._shard else "reduce-scatter", "parameters": tensor.names})
+        elif sampled:
+            dataset.attrs["part"] = "sample"
+        if sampled:
+            dataset.attrs.update({"sampled_from": taken.count, "slice": _slices(self._sample)[0]})
         source_name = str(source).replace("torch.", "")
         if array.itemsize > _FLOAT_TYPES[source]:
             dataset.attrs["source_dtype"] = source_name

@@ -367,7 +367,8 @@ class Transport:
 
 
 def _failure(error: BaseException) -> str:
-    return str(error) if isinstance(error, Disagreement) else f"rank {dist.get_rank()} failed: {type(error).__name__}: {error}"
+    known = isinstance(error, (Disagreement, Refused, Failed))  # it names the rank
+    return str(error) if known else f"rank {dist.get_rank()} failed: {type(error).__name__}: {error}"
 
 
 def _short(value: Any) -> str:

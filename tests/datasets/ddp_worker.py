@@ -105,6 +105,7 @@ class DdpWorker:
         conv = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Conv2d(3, 4, 3)).to(memory_format=torch.channels_last)
         self.dump("channels_last", conv)
         self.dump("sparse", Words())
+        self.dump("sampled", wide_model(), ddp_options=several, sample=50)
         self.dump("scaled", small_model(), factor=512.0, scaler=Scaler(512.0))
         self.untouched_training()
         self.refusals()

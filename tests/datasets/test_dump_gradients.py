@@ -164,6 +164,27 @@ class PlainLoop(Case):
         want[1], want[4] = 1, 2
         np.testing.assert_array_equal(array, want)
 
+    def test_sample(self):
+        model = nn.ParameterList([nn.Parameter(torch.zeros(300, 100)), nn.Parameter(torch.zeros(40, 250)),
+                                  nn.Parameter(torch.zeros(10000)), nn.Parameter(torch.zeros(10001))])
+        gradients = [torch.arange(p.numel()).float().reshape(p.shape) for p in model]
+        for sample, length, begins in ((10000, 4096, (5452, 20452)), (5, 5, (14997,))):
+            tensors = self.one(model, gradients, sample=sample, overwrite=True, max_bytes="200K")[0]
+            array, attributes = tensors["step_000000", "worker_0", "0"]
+            np.testing.assert_array_equal(array, np.concatenate([np.arange(b, b + length) for b in begins]))
+            self.assertEqual(attributes, {"index": 0, "part": "sample", "sampled_from": 30000, "slice": length})
+            whole = {name for (_, _, name), (_, attributes) in tensors.items() if "part" not in attributes}
+            self.assertEqual(whole, {"1", "2"} if sample == 10000 else set())
+            self.assertEqual(tensors["step_000000", "worker_0", "1"][0].shape, (40, 250) if sample == 10000 else (5,))
+        self.assertIn(f"{4 * (2 * 8192 + 20000) / 1e3:.2f} KB a step", self.said.getvalue())
+
+    def test_sample_of_a_transposed_gradient(self):
+        """The slices are those of the tensor in the order of its indices, whatever its order in memory is."""
+        gradient = torch.arange(30000.0).reshape(100, 300).t()
+        tensors = self.one(nn.ParameterList([nn.Parameter(torch.zeros(300, 100))]), [gradient], sample=4096)[0]
+        begin = (30000 - 4096) // 2
+        np.testing.assert_array_equal(next(iter(tensors.values()))[0], gradient.reshape(-1)[begin:begin + 4096])
+
     def test_accumulated_gradient(self):
         model = small_model()
         dumper = GradientDumper(model, self.prefix, steps=[0], accumulation_steps=2)
@@ -347,6 +368,7 @@ class Refused(Case):
         self.assertNotIn("\n", str(caught.exception))
 
     def test_sharded_wrappers(self):
+        # An FSDPModule of a torch that cannot replace its reduce-scatter; tests/python/test_fsdp.py records those that can.
         for name in ("FullyShardedDataParallel", "FSDPModule", "ShardedDataParallel", "DeepSpeedEngine"):
             wrapper = type(name, (nn.Sequential,), {})
             self.refuse(wrapper(nn.Linear(2, 2)), name)
@@ -362,7 +384,8 @@ class Refused(Case):
 
     def test_options(self):
         for wrong, kind in ((dict(compression="lzf"), ValueError), (dict(dtype="int8"), ValueError),
-                            (dict(comm_hook=print), ValueError), (dict(attributes={"a": [1]}), TypeError)):
+                            (dict(comm_hook=print), ValueError),
+                            (dict(sample=0), ValueError), (dict(sample=1.5), TypeError), (dict(fsdp="output"), ValueError), (dict(attributes={"a": [1]}), TypeError)):
             with self.assertRaises(kind, msg=wrong):
                 GradientDumper(small_model(), self.prefix, steps=0, **wrong)
         complex_model = nn.ParameterList([nn.Parameter(torch.zeros(2, dtype=torch.complex64))])
@@ -446,6 +469,13 @@ class Ddp(unittest.TestCase):
 
     def test_sparse(self):
         self.check("sparse")
+
+    def test_sample(self):
+        for dumped, own, _, _, _ in self.load("sampled"):
+            for name, array in own.items():
+                begin = (array.size - 50) // 2
+                part = array.reshape(-1)[begin:begin + 50] if array.size > 50 else array
+                np.testing.assert_allclose(dumped[name], part, rtol=1e-5, atol=1e-7)
 
     def test_loss_scale(self):
         (first, own, _, steps, _), _ = self.load("scaled")

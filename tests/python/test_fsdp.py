@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
+h5py = pytest.importorskip("h5py")
 try:
     import gcbench.fsdp
 except ImportError as error:
@@ -14,8 +16,10 @@ except ImportError as error:
 
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
+from gcbench.dump import GradientDumper
 from gloo_ranks import WORLD, be_rank, run_ranks
 
 
@@ -134,6 +138,67 @@ def nan(folder):
     print("ok: NaN on one rank")
 
 
+def recorded(folder):
+    """The dump has what each rank sends: its rows are the messages' tensors, and their mean is the shard that it brings."""
+    rank = dist.get_rank()
+    for spec in (None, "identity"):
+        run = Run(spec).steps(0, 1)
+        dumpers = [GradientDumper(run.model, str(folder / kind), steps=range(3), sample=sample, fsdp=kind.strip("12"), overwrite=True)
+                   for kind, sample in (("input", None), ("input1", 100), ("shard", None))]
+        losses = len(run.losses)
+        plain = Run(spec).steps(0, 1)
+        for step in range(1, 4):
+            run.steps(step, step + 1, lambda step: step != 2)
+            plain.steps(step, step + 1, lambda step: step != 2)
+            assert [bool(dumper.step()) for dumper in dumpers] == [True] * 3
+        assert torch.equal(run.values(), plain.values()) and len(run.losses) == losses + 3  # the training is the same
+        for step in range(3):
+            opened = {kind: [h5py.File(folder / f"{kind}_step{step:06d}_rank{r}.h5")[f"step_{step:06d}/worker_{r}"] for r in (0, 1)]
+                      for kind in ("input", "input1", "shard")} if rank == 0 else {}
+            dist.barrier()
+            for kind, ranks in opened.items():
+                assert set(ranks[0]) == {"first", "(root)"}, kind
+            if not opened:
+                continue
+            for name in ("first", "(root)"):
+                sent = [ranks[name] for ranks in opened["input"]]
+                shards = [ranks[name] for ranks in opened["shard"]]
+                assert sent[0].attrs["part"] == "reduce-scatter" and shards[0].attrs["part"] == "shard"
+                assert sent[0].shape == (WORLD, shards[0].shape[0]) and not np.array_equal(sent[0], sent[1])
+                mean = (sent[0][()] + sent[1][()]) / 2
+                for r in range(WORLD):
+                    assert np.allclose(mean[r], shards[r][()], atol=1e-7), (name, r)
+                small, count = opened["input1"][1][name], sent[1].size
+                begin = (count - 100) // 2
+                assert small.shape == (100,) and small.attrs["sampled_from"] == count and small.attrs["slice"] == 100
+                assert np.array_equal(small, sent[1][()].reshape(-1)[begin:begin + 100])
+            assert sent[0].attrs["parameters"].splitlines() == ["spare.weight", "spare.bias", "last.weight", "last.bias"]
+    # The rows have the rank's own gradients, which the parameters' shapes tell apart.
+    torch.manual_seed(3 + rank)
+    model, alone = nn.Linear(6, 4), nn.Linear(6, 4)
+    alone.load_state_dict(model.state_dict())
+    fully_shard(model)
+    dist.barrier()
+    dumper = GradientDumper(model, str(folder / "own"), steps=0)
+    x = torch.randn(5, 6)
+    with torch.no_grad():
+        for own, p in zip(alone.parameters(), model.parameters()):
+            own.copy_(p.full_tensor())
+    for one in (model, alone):
+        one(x).square().sum().backward()
+    rows = h5py.File(dumper.step())[f"step_000000/worker_{rank}/(root)"][()]
+    weight, bias = np.split(rows, [12], axis=1)
+    assert np.allclose(weight.reshape(4, 6), alone.weight.grad, atol=1e-5) and np.allclose(bias.reshape(4), alone.bias.grad, atol=1e-5)
+    model(x).sum().backward()
+    model(x).sum().backward()
+    assert dumper.step() is None  # averages mix with the rank's own
+    with pytest.raises(ValueError, match="one rank has the only shard"):
+        single = nn.Linear(3, 3)
+        fully_shard(single, mesh=init_device_mesh("cpu", (WORLD, 1), mesh_dim_names=("replicas", "shards")))
+        GradientDumper(single, str(folder / "one"), steps=0)
+    print("ok: recorded")
+
+
 def documented(folder):
     text = (Path(__file__).resolve().parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     model = nn.Module()
@@ -178,8 +243,8 @@ def refusals(folder):
 
 
 def test_two_ranks(tmp_path):
-    run_ranks(__file__, tmp_path, 10)
+    run_ranks(__file__, tmp_path, 11)
 
 
 if __name__ == "__main__":
-    be_rank(as_fsdp, methods, resume, nan, documented, refusals)
+    be_rank(as_fsdp, methods, resume, nan, recorded, documented, refusals)

@@ -35,8 +35,9 @@ COMMAND = Path(os.environ["GCBENCH_LIBRARY"]).parents[1] / "cli" / "gcbench"
 OTHERWISE = {"dgc", "redsync", "sbc:delay=3,momentum=0.5", "topk:theta=0.95,memory=gmc,momentum=0.9", "fp16"}
 
 
-TWO = ["resume", "resume_early", "go_back", "other_workers", "nan", "accumulate", "settings", "narrow", "copied", "scaled", "others"]
-FOUR = ["failing", "no_schedule", "other_schedule", "other_checkpoint", "killed"]  # the last one: afterwards rank 1 is dead
+TWO = ["resume", "resume_early", "go_back", "other_workers", "nan", "accumulate", "settings", "narrow", "copied", "scaled", "skipped",
+       "others"]
+FOUR = ["failing", "own_group", "subgroups", "left_out", "no_schedule", "other_schedule", "other_checkpoint", "killed"]  # the last one: afterwards rank 1 is dead
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +140,7 @@ def test_training_goes_on(said):
         assert len(list((folder / "plots").glob("*.png"))) == 2
 
 
-@pytest.mark.parametrize("scenario,times", [("failing", 1), ("no_schedule", 1), ("other_schedule", 3), ("other_checkpoint", 1),
+@pytest.mark.parametrize("scenario,times", [("failing", 1), ("own_group", 1), ("subgroups", 1), ("left_out", 2), ("no_schedule", 1), ("other_schedule", 3), ("other_checkpoint", 1),
                                             ("killed", 1)])
 def test_one_failure_ends_all(scenario, times, said):
     texts = said(4)[1]

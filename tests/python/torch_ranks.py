@@ -2,6 +2,7 @@
 import copy
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -309,7 +310,7 @@ def others(folder):
         begin = time.monotonic()
         with pytest.raises((RuntimeError, ValueError), match=text):
             Run(**{"spec": "topk", **(wrong if dist.get_rank() == 1 else mine)})
-        assert time.monotonic() - begin < 10
+        assert time.monotonic() - begin < 60
     alone = [dist.new_group([rank], backend="gloo") for rank in range(2)][dist.get_rank()]
     for group in (dist.group.WORLD, alone):
         with pytest.raises(ValueError, match="another group than the module's"):
@@ -366,6 +367,74 @@ def other_checkpoint(folder):
     _ends(again, "the step is 0 on rank 0, and 4 on rank 1")
 
 
+def own_group(folder):
+    """A rank fails, and the others end too, though the test holds the group, so that no connection is closed."""
+    mine = dist.new_group(backend="gloo")
+    run = Run("topk:theta=0.9,memory=ef", process_group=mine)
+    run.steps(0, 4)
+    if dist.get_rank() == 1:
+        for group in run.state._groups.values():
+            group.exchange.close()
+    _ends(run, "rank 1 failed: ValueError: this exchange is closed")
+
+
+def subgroups(folder):
+    """Only the ranks of the group in which one failed end."""
+    pairs = [[dist.new_group(ranks, backend="gloo") for ranks in ([0, 1], [2, 3])][dist.get_rank() // 2] for _ in range(2)]
+    ddp = DistributedDataParallel(Net(), process_group=pairs[0])
+    bad = {"theta": lambda step: None if dist.get_rank() == 1 and step == 3 else 0.9}
+    state = gcbench.torch.Compression("topk", model=ddp, process_group=pairs[1], schedule=bad)
+    ddp.register_comm_hook(state, gcbench.torch.hook)
+    ended = ""
+    try:
+        for _ in range(6):
+            ddp(torch.ones(8, 40)).sum().backward()
+    except RuntimeError as error:
+        ended = str(error)
+    assert ("rank 1 failed: TypeError" in ended) == (dist.get_rank() < 2) == bool(ended), ended
+    dist.barrier()
+    print("ok: subgroups: ended", flush=True)
+
+
+def left_out(folder):
+    """Rank 1 leaves a batch out: after its forward pass, or before it where batches have numbers."""
+    for numbered, text in ((False, "number of forward passes since the last step is 1 on rank 0, and 2 on rank 1"),
+                           (True, "the batch is 4 on rank 0, and 5 on rank 1")):
+        run = Run("topk:memory=ef", overlap=numbered)
+        with pytest.raises(RuntimeError, match=text):
+            for step in range(6):
+                bad = (step, dist.get_rank()) == (4, 1)
+                if numbered:
+                    run.state.batch = step
+                    if bad:
+                        continue
+                loss = run.loss(step)
+                if not bad:
+                    loss.backward()
+        print("ok: left_out: ended", flush=True)
+
+
+def skipped(folder):
+    """The recipe of docs/training.md: rank 1 takes part with zeros; passes without gradients may differ."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    code = re.search(r"^```python\n(loss = loss_of\(ddp, batch\)\n.*?)^```", text, re.M | re.S).group(1)
+    run, plain = Run("identity"), Run(None)
+    for step in range(5):
+        for one in (run, plain):
+            one.optimizer.zero_grad()
+            if dist.get_rank() == 0:
+                with torch.no_grad():
+                    one.ddp(torch.ones(2, 40))
+            factor = float("nan") if one is run and (step, dist.get_rank()) == (3, 1) else 1.0
+            if one is run:
+                exec(code, {"torch": torch, "ddp": one.ddp, "batch": step, "loss_of": lambda ddp, step: run.loss(step) * factor})
+            else:
+                (one.loss(step) * (0.0 if (step, dist.get_rank()) == (3, 1) else 1.0)).backward()
+            one.optimizer.step()
+    assert torch.allclose(run.values(), plain.values(), atol=1e-6) and equal_everywhere(run.values())
+    print("ok: skipped")
+
+
 def killed(folder):
     run = Run("topk:theta=0.99,memory=ef")
     run.steps(0, 4)
@@ -380,7 +449,7 @@ def _ends(run, text):
     with pytest.raises(RuntimeError, match=text):
         run.steps(4, 6)
     took = time.monotonic() - begin
-    assert took < 10, took
+    assert took < 60, took
     print(f"ok: {sys._getframe(1).f_code.co_name}: {took:.1f} s", flush=True)
 
 
