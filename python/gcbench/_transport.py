@@ -251,8 +251,9 @@ class Transport:
         for key, value in mine.items():
             for theirs in ranks:
                 if theirs.get(key) != first.get(key):
-                    raise Disagreement(f"all ranks need the same settings and states: the {key} is {_short(first.get(key))} on rank "
-                                       f"{first['rank']}, and {_short(theirs.get(key))} on rank {theirs['rank']}")
+                    raise Disagreement("all ranks need the same settings and states: the "
+                                       f"{key} is {_short(first.get(key))} on rank {first['rank']}, and "
+                                       f"{_short(theirs.get(key))} on rank {theirs['rank']}")
 
     def _gather_objects(self, mine: Any) -> List[Any]:
         data = torch.frombuffer(bytearray(pickle.dumps(mine)), dtype=torch.uint8)

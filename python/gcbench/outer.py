@@ -186,8 +186,8 @@ class Outer:
         ranks = [dist.get_global_rank(self._transport.group, worker) for worker in range(self._transport.world)]
         for rank, (exchanges, _) in zip(ranks, said):
             if exchanges != said[0][0]:
-                raise Disagreement(f"all ranks need the same states: the number of exchanges is {said[0][0]} on rank {ranks[0]}, and "
-                                   f"{exchanges} on rank {rank}")
+                raise Disagreement("all ranks need the same states: the number of exchanges is "
+                                   f"{said[0][0]} on rank {ranks[0]}, and {exchanges} on rank {rank}")
         left_out = [worker for worker, (_, name) in enumerate(said) if name]
         what = f"exchange {self.exchanges}: " + ", ".join(
             f"{said[worker][1]} of rank {ranks[worker]}" for worker in left_out) + " has an infinity or NaN"
@@ -196,8 +196,8 @@ class Outer:
                                "leaves out such a worker, as long as there is another one")
         for worker in set(left_out) - self._warned:
             self._warned.add(worker)
-            warnings.warn(f"gcbench: {what}: the parts of such workers are left out, and they go on with the others' weights; the "
-                          "state of their inner optimizers may have NaNs too", RuntimeWarning, stacklevel=4)
+            warnings.warn(f"gcbench: {what}: the parts of such workers are left out, and they go on with the others' weights; "
+                          "the state of their inner optimizers may have NaNs too", RuntimeWarning, stacklevel=3)
         return changes, left_out
 
     def _copy_weights(self) -> None:
@@ -253,7 +253,8 @@ class Outer:
         """Puts back what this worker's state_dict() gave, between two steps and on all workers; the model needs its own
         weights too. With another number of workers, give the states of all former workers in the order of their ranks: worker
         w of W then gets the sum of the residuals of the former workers w, w + W, ..., scaled so that the mean over the workers
-        stays; what the method keeps besides begins anew. Raises ValueError if the method, `per`, the model or the rank are others."""
+        stays; what the method keeps besides begins anew. Raises ValueError if the method, `per`, the model or the rank are
+        others."""
         states = [state] if isinstance(state, dict) else list(state or [])
         rank, world = self._transport.rank, self._transport.world
         for one in states or [{}]:
@@ -270,8 +271,8 @@ class Outer:
         else:
             before = first["world"]
             if [one["rank"] for one in states] != list(range(before)):
-                raise ValueError(f"the states are of ranks {[one['rank'] for one in states]}: give those of all {before} workers, in "
-                                 "the order of the ranks")
+                raise ValueError(f"the states are of ranks {[one['rank'] for one in states]}: give those of all {before} "
+                                 "workers, in the order of the ranks")
             if len({(one["calls"], one["exchanges"]) for one in states}) > 1:
                 raise ValueError(f"the states are of steps {sorted({one['calls'] for one in states})}: give states of one step")
             own, messages = first, []
@@ -308,14 +309,15 @@ class Outer:
 def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:
     """The parameters to exchange. Raises TypeError or ValueError if one cannot be exchanged."""
     if isinstance(model, torch.nn.parallel.DistributedDataParallel):
-        raise TypeError("model is a DistributedDataParallel module, which exchanges gradients in each step: give the module itself")
+        raise TypeError("model is a DistributedDataParallel module, which exchanges gradients in each step: give the "
+                        "module itself")
     weights = {name.replace("_orig_mod.", ""): p for name, p in model.named_parameters() if p.requires_grad}
     if not weights:
         raise ValueError("the model has no parameter that is trained")
     for name, p in weights.items():
         if any(kind.__name__ == "DTensor" for kind in type(p).__mro__):
-            raise TypeError(f"{name} is a DTensor: local SGD needs a whole model on each worker, so do not shard it (FSDP2 or tensor "
-                            "parallel)")
+            raise TypeError(f"{name} is a DTensor: local SGD needs a whole model on each worker, so do not shard it (FSDP2 or "
+                            "tensor parallel)")
         if p.dtype not in _FLOATS or p.device.type not in ("cpu", "cuda"):
             raise TypeError(f"{name} is {p.dtype} on {p.device}: only float32, float16 and bfloat16 on the CPU or a CUDA GPU are "
                             "supported")

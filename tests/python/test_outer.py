@@ -191,7 +191,8 @@ def changed(folder):
     parameters = dict(run.model.named_parameters())
     for change, text in ((load, "0.weight was replaced"), (lambda: first.register_parameter("bias", None), "0.bias was removed"),
                          (lambda: first.register_parameter("scale", nn.Parameter(torch.ones(3))), "0.scale is trained, but"),
-                         (lambda: setattr(weight, "data", weight.data.double()), "0.weight was torch.float32 .* now is torch.float64")):
+                         (lambda: setattr(weight, "data", weight.data.double()),
+                          "0.weight was torch.float32 .* now is torch.float64")):
         for both in (True, False):
             values = weight.data.clone()
             if both or mine:
@@ -323,7 +324,8 @@ def other_workers(folder):
         again.outer.load_state_dict([states[1], states[0], *states[2:]])
     with pytest.raises(ValueError, match=r"of steps \[4, 6\]"):
         again.outer.load_state_dict([*states[:3], {**states[3], "calls": 6}])
-    for key, value, text in (("anchor", states[0]["anchor"][:1], "its anchor has 1 entries"), ("messages", [], "its messages has 0"),
+    for key, value, text in (("anchor", states[0]["anchor"][:1], "its anchor has 1 entries"),
+                             ("messages", [], "its messages has 0"),
                              ("anchor", [torch.zeros(2)] * 4, "the anchor of 0.weight has the shape"),
                              ("messages", [{**states[0]["messages"][0], "residual": torch.zeros(3)}], "residual of model has 3")):
         with pytest.raises(ValueError, match=text):
