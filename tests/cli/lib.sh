@@ -12,7 +12,8 @@
 #   leave_out WHY          says that a part of the test is left out
 #   finish                 prints the count of checks, and exits
 #
-# $tmp is a folder for the test's files.
+# $tmp is a folder for the test's files. $hang is the number of seconds after which a command is ended as hanging; ./dev sets
+# the factor from the machine's load and processors.
 
 GCBENCH=$(realpath "$1") # absolute, because tests change the folder
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/gcbench-test.XXXXXX") || exit 99
@@ -20,6 +21,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 99' HUP INT TERM
 out=$tmp/.out
 err=$tmp/.err
+hang=$((60 * ${GCBENCH_TEST_PATIENCE:-1}))
 ran=0
 failed=0
 last=
@@ -33,7 +35,7 @@ export PYTHONDONTWRITEBYTECODE
 
 run() {
     last="gcbench $*"
-    timeout 60 "$GCBENCH" "$@" >"$out" 2>"$err" </dev/null
+    timeout "$hang" "$GCBENCH" "$@" >"$out" 2>"$err" </dev/null
     rc=$?
 }
 
