@@ -200,52 +200,6 @@ static void test_raw(void **state)
     assert_totals(s);
 }
 
-/* Sums are timed for every method and message, also of infinities and NaNs; the whole sum less often. */
-static void test_sums(void **state)
-{
-    struct run_setup *s = *state;
-
-    run_source.data[1][5] = NAN;
-    run_source.data[1][6] = -INFINITY;
-    run_source.data[2][0] = -0.0f;
-    s->config.nonfinite = GCB_POLICY_RAW;
-    s->config.trial.timing = (struct gcb_timing){.repeat = 20};
-    s->config.trial.sums = true;
-    run_use(s, "topk");
-    run_use(s, "fft");
-    run_use(s, "fft:chunk=64");
-    run_use(s, "qsgd");
-    assert_int_equal(run_all(s), 0);
-    for (size_t m = 0; m < 4; m++) {
-        const struct gcb_run_total *total = &s->result.totals[m];
-        const struct gcb_tally *t = &total->tally;
-
-        assert_int_equal(t->summed, t->messages);
-        assert_int_equal(t->summed16, t->messages);
-        assert_int_equal(t->sum_stop, GCB_STOP_REPEAT);
-        assert_int_equal(total->sum.count, 20);
-        assert_int_equal(total->sum16.count, 2);
-        assert_true(gcb_tally_sum(t).seconds > 0.0);
-        assert_true(gcb_tally_sum16(t).seconds > gcb_tally_sum(t).seconds);
-    }
-}
-
-/* Sums are checked for the small messages, but none is timed. */
-static void test_checked_sums(void **state)
-{
-    struct run_setup *s = *state;
-
-    s->config.trial.check_sums = true;
-    run_use(s, "sbc");
-    run_use(s, "fft");
-    assert_int_equal(run_all(s), 0);
-    for (size_t m = 0; m < 2; m++) {
-        assert_int_equal(s->result.totals[m].sum.count, 0);
-        assert_true(isnan(gcb_tally_sum(&s->result.totals[m].tally).seconds));
-        assert_true(isnan(gcb_tally_sum16_gbps(&s->result.totals[m].tally)));
-    }
-}
-
 static void test_dense(void **state)
 {
     struct run_setup *s = *state;
@@ -406,8 +360,6 @@ int main(void)
         RUN_CASE(test_skip_of_everything),
         RUN_CASE(test_zero),
         RUN_CASE(test_raw),
-        RUN_CASE(test_sums),
-        RUN_CASE(test_checked_sums),
         RUN_CASE(test_dense),
         cmocka_unit_test(test_in_cache),
         RUN_CASE(test_in_place),
