@@ -285,38 +285,46 @@ def test_threads_share_an_encoder():
 
 
 def test_other_threads_run_during_a_call():
-    """The call lasts tens of milliseconds; a thread that only counts must get on meanwhile."""
-    x, encoder, counted, stop = gradient(n=1 << 22), gcbench.Encoder("fft:theta=0.9", 1 << 22), [0], threading.Event()
+    """A thread gives up Python's lock only where it calls something that releases it, so if this one runs between two lines of
+    the other, it ran during the call. Some calls may be over before the system lets this thread run."""
+    x, encoder, states = gradient(n=1 << 20), gcbench.Encoder("fft:theta=0.9", 1 << 20), ["new"]
 
-    def count():
-        while not stop.is_set():
-            counted[0] += 1
-
-    thread = threading.Thread(target=count)
-    thread.start()
-    try:
-        before = counted[0]
+    def call():
+        states.append("calling")
         encoder.encode(x)
-        after = counted[0]
+        states.append("done")
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e4)
+    try:
+        for _ in range(200):
+            thread = threading.Thread(target=call)
+            thread.start()
+            seen = []
+            while thread.is_alive():
+                seen.append(states[-1])
+                time.sleep(0)
+            thread.join()
+            if "calling" in seen:
+                break
     finally:
-        stop.set()
-        thread.join()
-    assert after - before > 100
+        sys.setswitchinterval(interval)
+    assert "calling" in seen
 
 
-def test_a_call_costs_less_than_20_microseconds():
-    """An exchange of a bucket takes three calls: encode_into, add, finish. With 8 elements the library takes next to no
-    time. The fastest of many runs, because the machine may be busy."""
+def test_a_bucket_takes_few_calls_of_python():
+    """An exchange of a bucket takes three calls: encode_into, add, finish. tests/trials/call_cost.py has their time."""
     x, room = gradient(n=8), np.empty(1024, np.uint8)
     encoder, total, out = gcbench.Encoder("identity", 8), gcbench.Sum("identity", 8), np.empty(8, np.float32)
+    events = []
 
     def bucket():
-        begin = time.perf_counter()
         length = encoder.encode_into(x, room)
         total.add(room[:length], 0.5)
         total.finish(out)
-        return time.perf_counter() - begin
 
-    fastest = min(bucket() for _ in range(2000))
-    print(f"{1e6 * fastest:.1f} us for a bucket")
-    assert fastest < 20e-6
+    bucket()
+    sys.setprofile(lambda frame, event, what: events.append(event))
+    bucket()
+    sys.setprofile(None)
+    assert events.count("call") + events.count("c_call") < 150, events
