@@ -11,6 +11,7 @@ Exit: 0 they agree, 1 not, 77 skipped because torch is missing.
 import os
 import socket
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -28,7 +29,8 @@ from party import Party
 WORKERS, STEPS = 3, 6
 RANKS = (1, 2, 4)  # torch has a Gram-Schmidt process up to rank 2, and a QR factorisation above
 SHAPES = {"weight": (48, 60), "conv": (24, 8, 3, 3), "bias": (48,), "small": (5, 4)}
-SECONDS = 120
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from patience import HANG  # noqa: E402
 
 
 def gradients(rank, w):
@@ -104,9 +106,9 @@ def torch_updates():
     for worker in workers:
         worker.start()
     try:
-        updates = results.get(timeout=SECONDS)
+        updates = results.get(timeout=5 * HANG)
         for worker in workers:
-            worker.join(SECONDS)
+            worker.join(HANG)
     finally:
         for worker in workers:
             worker.kill()

@@ -7,6 +7,9 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from patience import HANG  # noqa: E402
+
 WORLD = 2
 
 
@@ -14,7 +17,7 @@ def run_ranks(file, folder, count):
     """Each rank must end well and print `count` lines "ok: "."""
     ranks = [subprocess.Popen([sys.executable, file, str(rank), str(folder)], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) for rank in range(WORLD)]
-    said = [rank.communicate(timeout=200)[0] for rank in ranks]
+    said = [rank.communicate(timeout=5 * HANG)[0] for rank in ranks]
     for rank, text in zip(ranks, said):
         assert rank.returncode == 0, text
         assert text.count("ok: ") == count, text

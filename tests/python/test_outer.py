@@ -2,7 +2,6 @@
 
 import copy
 import inspect
-import time
 import warnings
 
 import pytest
@@ -158,12 +157,10 @@ def failing(folder):
     run = Run("topk:theta=0.9,memory=ef", 1).steps(0, 2)
     if dist.get_rank() == 1:
         run.outer._messages[0].close()
-    begin = time.monotonic()
     with pytest.raises(RuntimeError, match="rank 1 failed: ValueError: this exchange is closed"):
         run.steps(2, 3)
     with pytest.raises(RuntimeError, match="ended earlier: gcbench: rank 1 failed"):
         run.steps(3, 4)
-    assert time.monotonic() - begin < 60
     dist.barrier()
     print("ok: failed")
 
@@ -280,10 +277,8 @@ def failing_midway(folder):
         before = memory(run)
         if dist.get_rank() == 1:
             run.outer._messages[1].finish = lambda out: {}["no memory"]
-        begin = time.monotonic()
         with pytest.raises(RuntimeError, match="rank 1 failed: KeyError: 'no memory'"):
             run.outer.step()
-        assert time.monotonic() - begin < 60
         assert memory(run)[:4] == before[:4]
         dist.barrier()
     print("ok: failed midway")

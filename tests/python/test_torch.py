@@ -22,9 +22,11 @@ import gcbench.torch
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "api"))
 sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent / "support"))
 from check_exchange import cumulative_errors  # noqa: E402
 sys.path.insert(0, str(HERE.parents[1] / "datasets" / "recipes"))
 from _party import Party  # noqa: E402
+from patience import HANG  # noqa: E402
 from torch_ranks import SPECS  # noqa: E402
 
 COMMAND = Path(os.environ["GCBENCH_LIBRARY"]).parents[1] / "cli" / "gcbench"
@@ -51,7 +53,7 @@ def said(tmp_path_factory):
         ranks = [subprocess.Popen([sys.executable, HERE / "torch_ranks.py", scenarios, str(rank), str(world), str(folder)],
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(world)]
         try:
-            texts = [rank.communicate(timeout=250)[0] for rank in ranks]
+            texts = [rank.communicate(timeout=8 * HANG)[0] for rank in ranks]
         finally:
             for rank in ranks:
                 rank.kill()
@@ -122,7 +124,7 @@ def test_logical_workers_send_the_same(world, said):
             totals += [party.wire_bytes, party.link_bytes, party.latency_steps]
         for rank in kept:
             np.testing.assert_allclose(rank["totals"][:3], totals, rtol=1e-12, err_msg=spec)
-            assert 0 < rank["totals"][3] < 1  # coding_seconds
+            assert rank["totals"][3] > 0  # coding_seconds
 
 
 def test_training_goes_on(said):
@@ -133,7 +135,7 @@ def test_training_goes_on(said):
     assert [row["step"] for row in rows] == [8, 9] and rows[0]["theta_schedule"] == "stepwise"
     documented = (HERE.parents[1] / "docs" / "rows.md").read_text(encoding="utf-8").partition("<!-- fields: training -->")[2]
     fields = re.findall(r"^\| `(\w+)` \|", documented.partition("<!-- end")[0], re.M)
-    assert set(rows[0]) - {"record", "schema"} < set(fields) and 0 < rows[0]["coding_seconds"] < rows[1]["coding_seconds"] < 1
+    assert set(rows[0]) - {"record", "schema"} < set(fields) and 0 < rows[0]["coding_seconds"] < rows[1]["coding_seconds"]
     if shutil.which("gnuplot"):
         subprocess.run([COMMAND, "plot", folder / "training0.json", "--only", "accuracy-steps,accuracy-bytes", "-o",
                         folder / "plots"], check=True)
@@ -146,7 +148,7 @@ def test_one_failure_ends_all(scenario, times, said):
     texts = said(4)[1]
     for rank in range(4):
         if (rank, scenario) != (1, "killed"):
-            assert texts[rank].count(f"ok: {scenario}: ") == times, texts[rank]
+            assert texts[rank].count(f"ok: {scenario}\n") == times, texts[rank]
 
 
 def test_the_readme_example_trains(tmp_path):
@@ -159,7 +161,7 @@ def test_the_readme_example_trains(tmp_path):
     there = {**os.environ, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
     ranks = [subprocess.Popen([sys.executable, tmp_path / "train.py"], env={**there, "RANK": rank},
                               stdout=subprocess.PIPE, text=True) for rank in "01"]
-    said = "".join(rank.communicate(timeout=200)[0] for rank in ranks)
+    said = "".join(rank.communicate(timeout=5 * HANG)[0] for rank in ranks)
     assert [rank.returncode for rank in ranks] == [0, 0]
     found = re.findall(r"loss (\S+), (\d+) times fewer", said)
     assert len(found) == 2 and all(float(loss) < 4 and int(ratio) > 30 for loss, ratio in found), said
