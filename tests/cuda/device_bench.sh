@@ -54,7 +54,9 @@ for k, r in cuda.items():
         assert r[name] is None and cpu[k][name] is None
     assert r["device_bytes"] == 4 * r["elements"] + r["wire_bytes"] and r["gpu_clock_mhz"] == 1500
     assert r["encode_launches"] >= 1 and r["decode_launches"] >= 1
-    assert r["encode_kernel_seconds"] <= r["encode_seconds"] * 1.5 + 1e-3
+    if r["record"] == "summary": # by the stand-in's clock each kernel takes 10 us, and so does each copy
+        for way in "encode", "decode":
+            assert r[way + "_launches"] <= 1e5 * r[way + "_kernel_seconds"] * (1 + 1e-6) <= r[way + "_launches"] + 2, r
     want = (4 * r["elements"] + r["wire_bytes"]) / r["encode_kernel_seconds"] / 1e9 / env["gpu_copy_gbps"]
     assert abs(r["encode_bandwidth_share"] / want - 1) < 1e-9
     if r["record"] == "result":
