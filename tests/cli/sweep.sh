@@ -11,21 +11,6 @@ narrow() {
     check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
 }
 
-# Is the load more or less than the number of cpus? load
-load() {
-    awk -v cpus="$(nproc)" '{ print ($1 > cpus ? "more" : "less") }' /proc/loadavg
-}
-
-# ---- speeds of a busy machine ----
-before=$(load)
-run sweep --vary theta=0.9 --method topk $one "$sample"
-exits 0
-if [ "$before" = "$(load)" ]; then
-    prints_load=$(grep -c 'note: load .*: speeds may be low' "$out")
-    [ "$before" = more ] && wanted=1 || wanted=0
-    check "a note on load if the machine is busy" test "$prints_load" -eq "$wanted"
-fi
-
 # ---- called wrongly ----
 run sweep "$sample"
 exits 2

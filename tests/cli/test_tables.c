@@ -1,4 +1,5 @@
-/* Every table that shows measured numbers stays within 80 columns, whatever was measured. */
+/* Every table that shows measured numbers stays within 80 columns, whatever was measured, and says whether the machine was
+ * busy. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include "cli/compress/compress_table.h"
 #include "cli/replay/replay_table.h"
 #include "cli/sweep/sweep_table.h"
+#include "src/tool/base/host.h"
 #include "src/tool/print/number.h"
 #include "tests/cli/printed.h"
 
@@ -28,6 +30,16 @@ static const char *file_name = "gradients.h5";
 static const struct opt_list files = {.items = &file_name, .count = 1};
 static const struct gcb_extent extent = {
     .steps = 3, .workers = 4, .tensors = 61, .full = true, .bytes = UINT64_MAX};
+
+/* The machine that notes are about. */
+static struct gcb_host machine;
+
+void __wrap_gcb_host_read(struct gcb_host *out);
+
+void __wrap_gcb_host_read(struct gcb_host *out)
+{
+    *out = machine;
+}
 
 static int parse(void **state)
 {
@@ -236,6 +248,51 @@ static void test_sweep(void **state)
     over_tallies(show_sweep);
 }
 
+/* Tables with speeds warn of a busy machine. */
+static void test_load(void **state)
+{
+    const struct bench_marks marks = {false};
+    const struct sweep_plan plan = {.methods = methods, .given = 3, .count = 4};
+    const bool pareto[4] = {true};
+
+    (void)state;
+    for (size_t m = 0; m < 4; m++)
+        totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
+    for (int load = 1; load <= 3; load++) {
+        const char *note = "note: load 3.0 on 2 cpus: speeds may be low\n";
+        struct printed p[3];
+
+        machine = (struct gcb_host){.cpus = 2, .load1 = load};
+        for (int i = 0; i < 3; i++)
+            begin(&p[i]);
+        bench_show_notes(&p[0].report, &marks);
+        assert_int_equal(compress_show(
+                             &(struct compress_view){
+                                 .methods = methods, .given = 3, .result = &result, .repeat = 0},
+                             &p[1].report, NULL),
+                         0);
+        assert_int_equal(sweep_show(
+                             &(struct sweep_view){
+                                 .plan = &plan, .result = &result, .pareto = pareto, .repeat = 9},
+                             &p[2].report, NULL),
+                         0);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(has(&p[i], note), load == 3);
+            assert_int_equal(has(&p[i], "load"), load == 3);
+            end(&p[i]);
+        }
+    }
+    for (unsigned repeat = 0; repeat < 12; repeat++) {
+        struct printed p;
+
+        begin(&p);
+        heading_note_load(p.report.out, repeat);
+        assert_int_equal(has(&p, "--repeat 9"), repeat > 0 && repeat < 9);
+        end(&p);
+    }
+    machine = (struct gcb_host){.cpus = -1, .load1 = -1.0};
+}
+
 static struct gcb_replay_figures replay_figures(double v, double w)
 {
     return (struct gcb_replay_figures){
@@ -365,7 +422,7 @@ int main(void)
         cmocka_unit_test(test_bench),    cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_memory),   cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_compress), cmocka_unit_test(test_sweep),
-        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_replay),   cmocka_unit_test(test_load),
     };
 
     return cmocka_run_group_tests(tests, parse, NULL);

@@ -56,7 +56,7 @@ for k, r in cuda.items():
     assert r["encode_launches"] >= 1 and r["decode_launches"] >= 1
     if r["record"] == "summary": # by the stand-in's clock each kernel takes 10 us, and so does each copy
         for way in "encode", "decode":
-            assert r[way + "_launches"] <= 1e5 * r[way + "_kernel_seconds"] * (1 + 1e-6) <= r[way + "_launches"] + 2, r
+            assert r[way + "_launches"] <= 1e5 * r[way + "_kernel_seconds"] * (1 + 1e-6) <= r[way + "_launches"] + 2, r["spec"]
     want = (4 * r["elements"] + r["wire_bytes"]) / r["encode_kernel_seconds"] / 1e9 / env["gpu_copy_gbps"]
     assert abs(r["encode_bandwidth_share"] / want - 1) < 1e-9
     if r["record"] == "result":
