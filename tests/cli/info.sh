@@ -23,7 +23,7 @@ exits 0
 check "one record" test "$(wc -l <"$out")" -eq 1
 cp "$out" "$tmp/info.json"
 check "every field of the record" python3 - "$tmp/info.json" <<'PY'
-import json, sys
+import json, math, sys
 row = json.loads(open(sys.argv[1]).read())
 assert row["record"] == "environment" and row["schema"] == 1
 for name in ("version git_revision git_dirty build_type build_id compiler compile_flags sanitize cpu_model "
@@ -31,7 +31,7 @@ for name in ("version git_revision git_dirty build_type build_id compiler compil
              "fill_gbps copy_gbps date command input_xxh3").split():
     assert name in row, name
 for name in ("read_gbps", "fill_gbps", "copy_gbps"):
-    assert 0.05 < row[name] < 2000, (name, row[name])
+    assert 0 < row[name] < math.inf, (name, row[name])
 assert row["command"][1:] == ["info", "--format", "json"]
 assert {"fftw", "hdf5", "xxhash", "jansson"} <= set(row["libraries"])
 PY
