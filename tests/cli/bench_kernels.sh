@@ -69,14 +69,16 @@ for given in "--threads 2" "--method fft" "--scope model" "--cache cold" "--suit
     exits 2
     says "${given% *} has no meaning with --kernels"
 done
-run bench --kernels --isa neon
+[ "$(uname -m)" = aarch64 ] && other=avx2 || other=neon
+run bench --kernels --isa $other
 exits 3
 
 # The same instructions in every run, but for a few in starting and in printing times.
 if counts_instructions; then
+    isa=$(widest_counted)
     for i in 1 2; do
         valgrind --tool=callgrind --callgrind-out-file=/dev/null "$GCBENCH" \
-            bench --kernels --isa avx2 --size l1 --repeat 2 reduce/sum >"$out" 2>"$tmp/v$i"
+            bench --kernels --isa "$isa" --size l1 --repeat 2 reduce/sum >"$out" 2>"$tmp/v$i"
         check "runs under valgrind" grep -q '^reduce/sum ' "$out"
     done
     check "instructions repeat" awk '/Collected/ { n[++i] = $NF }

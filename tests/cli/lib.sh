@@ -10,6 +10,7 @@
 #   has_sanitizers         succeeds if the build has them
 #   counts_instructions    succeeds if valgrind is installed and the build has no sanitizers
 #   leave_out WHY          says that a part of the test is left out
+#   widest_counted         prints the widest instruction set of this processor that valgrind knows: avx2 or c
 #   finish                 prints the count of checks, and exits
 #
 # $tmp is a folder for the test's files. $hang is the number of seconds after which a command is ended as hanging; ./dev sets
@@ -57,6 +58,10 @@ has_sanitizers() {
 
 counts_instructions() {
     command -v valgrind >/dev/null && ! has_sanitizers
+}
+
+widest_counted() {
+    if "$GCBENCH" bench --kernels --isa avx2 --size l1 --repeat 1 reduce/sum >/dev/null 2>&1; then echo avx2; else echo c; fi
 }
 
 exits() {

@@ -15,14 +15,10 @@ narrow() {
 }
 
 # ---- this build against itself ----
-small="--method topk --theta 0.9 --dataset layers.0* --budget 150s --pairs 20 --timeout 50"
-run() { # the machine may be busy: 40 processes take their time
-    last="gcbench $*"
-    timeout 200 "$GCBENCH" "$@" >"$out" 2>"$err" </dev/null
-    rc=$?
-}
-# the machine may be busy, so half and twice the time count as the same here
-run regress --against "$GCBENCH" $small --delta 100 --repeat 3 "$sample" --results r.json
+hang=$((10 * hang)) # 40 processes take their time
+small="--method topk --theta 0.9 --dataset layers.0* --budget ${hang}s --pairs 20"
+# the machine may be busy, so a tenth of the time and ten times it count as the same here
+run regress --against "$GCBENCH" $small --delta 1000 --repeat 3 "$sample" --results r.json
 exits 0
 quiet
 narrow
@@ -39,7 +35,7 @@ assert total['record'] == 'regress' and total['form'] == 'turns' and total['pair
 assert total['base_build_id'] == total['new_build_id'] and total['exit'] == 0
 times = [r for r in verdicts if r['quantity'] in ('encode', 'decode')]
 assert {r['method'] for r in times} == {'topk', 'identity'}, times
-assert all(r['low'] <= r['ratio'] <= r['high'] and r['delta'] == 1 and r['pairs'] >= 20 for r in times), times
+assert all(r['low'] <= r['ratio'] <= r['high'] and r['delta'] == 10 and r['pairs'] >= 20 for r in times), times
 assert all(r['verdict'] == 'SAME' for r in verdicts if r['quantity'] in ('size', 'error')), verdicts
 assert not [r for r in verdicts if r['verdict'] == 'SLOW'], verdicts"
 
@@ -51,8 +47,8 @@ import json
 rows = [json.loads(line) for line in open('this.rows')]
 case = next(r for r in rows if r['record'] == 'summary' and r['method'] == 'topk')
 case['wire_bytes'] -= 1
-case['encode_seconds'] /= 30
-case['decode_seconds'] *= 30
+case['encode_seconds'] /= 1e6
+case['decode_seconds'] *= 1e6
 env = dict(rows[0], build_id='zz')
 json.dump({'cases': [case, dict(case, spec='gone')], 'env': env, 'log': 'log'}, open('other.json', 'w'))"
 run regress --against ./other $small --repeat 3 --floor 0 "$sample"
@@ -69,24 +65,21 @@ check "options are passed on" grep -qxF "other bench --format json --no-bandwidt
 # ---- builds that fail ----
 printf '{"cases": [{"spec": "a"}], "do": "exit", "log": "short"}' >other.json
 run regress --against ./other --budget=90s -q --method=topk --advisory-times --strict --accept=x --results=s.json \
-    --format csv --timeout=9 "$sample"
+    --format csv --timeout=99 "$sample"
 exits 1
 check "its own options are not passed on" grep -qxF "other bench --format json --no-bandwidth --no-sums --repeat 1 --method=topk -- $sample" short
 check "no file of results" test ! -e s.json
 for what in exit garbage empty hang no-bench abort flood child; do
     printf '{"cases": [{"spec": "a"}], "do": "%s"}' $what >other.json
-    run regress --against ./other $small --timeout 2 "$sample"
+    run regress --against ./other $small --timeout 50 --timeout 2 "$sample"
     exits 2 # --timeout twice
     run regress --against ./other --method topk --budget 60s --timeout 2 "$sample"
     exits 1
     says "./other: "
     check "nothing on stdout" test ! -s "$out"
 done
-check "none of its processes is left" sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do
-    kill -0 $0 || exit 0
-    sleep 0.3 # until it has been waited for
-done
-exit 1' "$(cat other.pid)"
+# until it has been waited for
+check "none of its processes is left" timeout "$hang" sh -c 'while kill -0 $0; do sleep 0.1; done' "$(cat other.pid)"
 run regress --against ./missing "$sample"
 exits 1
 says "./missing: cannot be run: No such file"
@@ -127,7 +120,7 @@ says "exit status 3: gcbench: "
 run regress --against "$GCBENCH" nowhere.h5
 exits 1
 says "nowhere.h5"
-run regress --against "$GCBENCH" --budget 1 "$sample"
+run regress --against "$GCBENCH" --budget 0.1 "$sample"
 exits 2
 says "give more time (--budget), or choose fewer cases (--method, "
 for budget in 0 -1 x 5x 1d s ''; do
@@ -142,7 +135,7 @@ cp other.json new.json
 "$GCBENCH" regress --against ./other --method topk --repeat 1 --dataset fc.bias "$sample" >"$out" 2>"$err" &
 last="gcbench regress --against (interrupted)"
 i=0
-while [ "$(cat calls 2>/dev/null | wc -l)" -lt 4 ] && [ $i -lt 300 ]; do
+while [ "$(cat calls 2>/dev/null | wc -l)" -lt 4 ] && [ $i -lt "$((10 * hang))" ]; do
     sleep 0.1
     i=$((i + 1))
 done
@@ -172,7 +165,7 @@ narrow
 words "SLOW: topk:theta=0.9 encode count: +1.00 % instructions: 1010001, were 1000000"
 check "1 % fewer is faster" grep -qE 'decode count .* 5000 +4949 .*FAST$' "$out"
 check "1 % more is the same" grep -qE 'encode count .* 2000 +2019 .*SAME$' "$out"
-check "the command line" grep -qxF "base compress -q --no-baselines --per none --threads 1 --warmup 0 --repeat 1 --isa avx2 --method topk:theta=0.9 --dataset fc* -- $sample" counted
+check "the command line" grep -qxF "base compress -q --no-baselines --per none --threads 1 --warmup 0 --repeat 1 --isa $(widest_counted) --method topk:theta=0.9 --dataset fc* -- $sample" counted
 run regress --against ./base --counts --method topk "$sample" --delta 2
 exits 0
 run regress --against ./base --counts --method fft --method fp16 --method qsgd "$sample" --format json
