@@ -31,11 +31,6 @@ for r in rows:
     if r["record"] == "summary" and r["method"] in sums:
         for f in fields:
             assert math.isclose(r[f], sums[r["method"]][f], rel_tol=1e-9), (r["method"], f)
-        for names, whole in ((encode, "encode_seconds"), (decode, "decode_seconds")):
-            total = sum(r[f] for f in names)
-            assert 0.3 < total / r[whole] < 3, (r["method"], total, r[whole])
-            # topk transforms nothing
-            assert (r[names[0]] > 0.1 * total) == (r["method"] == "fft"), r
 compress = [json.loads(line) for line in open(sys.argv[2])]
 assert compress[-1]["record"] == "answer"
 for r in compress[1:-1]:
