@@ -532,38 +532,36 @@ for r in rows:
     assert abs(r['step_seconds'] - want) < 1e-12, (r, want)"
 
 # ---- NumPy finds the same figures and the same sentences ----
-python3 -c 'import numpy' 2>/dev/null && {
-    recompute() { # RESULTS ARGS of check_payoff -- ARGS of payoff
-        results=$1
+recompute() { # RESULTS ARGS of check_payoff -- ARGS of payoff
+    results=$1
+    shift
+    given=
+    while [ "$1" != -- ]; do
+        given="$given $1"
         shift
-        given=
-        while [ "$1" != -- ]; do
-            given="$given $1"
-            shift
-        done
-        shift
-        "$GCBENCH" payoff "$@" "$results" >"$tmp/text"
-        "$GCBENCH" payoff -v "$@" "$results" >"$tmp/full"
-        tr -s '\n ' '  ' <"$tmp/text" >>"$tmp/said" && tr -s '\n ' '  ' <"$tmp/full" >>"$tmp/said"
-        run payoff --format json "$@" "$results"
-        exits 0
-        check "NumPy finds the same" python3 "$here/check_payoff.py" "$results" "$out" "$tmp/text" "$tmp/full" $given
-    }
-    run bench --method topk --method sbc --method fft --method qsgd --method fp16 --method bf16 \
-        --time-budget 3s --results "$tmp/b.json" "$sample"
-    recompute "$tmp/r.json" --
-    recompute "$tmp/b.json" --
-    recompute "$tmp/b.json" -- --workers 2,5,64 --bandwidth 10Gb
-    recompute "$tmp/r.json" topology=allgather -- --collective allgather --workers 9 --latency 1ms
-    recompute "$tmp/b.json" topology=ring -- --collective ring --workers 12
-    recompute "$tmp/b.json" topology=ps -- --collective ps --workers 4
-    recompute "$tmp/r.json" bytes=1e9 messages=300 bucket=1e7 -- --model-bytes 1GB --messages 300 --bucket-bytes 10MB
-    recompute "$tmp/b.json" compute=0.08 bytes=1e8 -- --compute 80ms --params 25M --bandwidth 1Gb..400Gb/7
-    recompute "$tmp/b.json" compute=0.0001 bucket=65536 -- --compute 100us --bucket-bytes 64K --bandwidth 1Gb..400Gb/7
-    recompute "$tmp/b.json" per_node=8 intra=4e11 -- --nodes 16x8 --intra 400GB/s --inter 100Gb
-    recompute "$tmp/b.json" inner=8 cores=0.25 copy=25e9 -- --inner-steps 8 --cores-per-worker 0.25 --host-copy 25GB/s
-    recompute "$tmp/b.json" coding=4.4e12 bytes=1.4e9 -- --coding-gbps 4400 --params 350M --bandwidth 100Gb
+    done
+    shift
+    "$GCBENCH" payoff "$@" "$results" >"$tmp/text"
+    "$GCBENCH" payoff -v "$@" "$results" >"$tmp/full"
+    tr -s '\n ' '  ' <"$tmp/text" >>"$tmp/said" && tr -s '\n ' '  ' <"$tmp/full" >>"$tmp/said"
+    run payoff --format json "$@" "$results"
+    exits 0
+    check "NumPy finds the same" python3 "$here/check_payoff.py" "$results" "$out" "$tmp/text" "$tmp/full" $given
 }
+run bench --method topk --method sbc --method fft --method qsgd --method fp16 --method bf16 \
+    --time-budget 3s --results "$tmp/b.json" "$sample"
+recompute "$tmp/r.json" --
+recompute "$tmp/b.json" --
+recompute "$tmp/b.json" -- --workers 2,5,64 --bandwidth 10Gb
+recompute "$tmp/r.json" topology=allgather -- --collective allgather --workers 9 --latency 1ms
+recompute "$tmp/b.json" topology=ring -- --collective ring --workers 12
+recompute "$tmp/b.json" topology=ps -- --collective ps --workers 4
+recompute "$tmp/r.json" bytes=1e9 messages=300 bucket=1e7 -- --model-bytes 1GB --messages 300 --bucket-bytes 10MB
+recompute "$tmp/b.json" compute=0.08 bytes=1e8 -- --compute 80ms --params 25M --bandwidth 1Gb..400Gb/7
+recompute "$tmp/b.json" compute=0.0001 bucket=65536 -- --compute 100us --bucket-bytes 64K --bandwidth 1Gb..400Gb/7
+recompute "$tmp/b.json" per_node=8 intra=4e11 -- --nodes 16x8 --intra 400GB/s --inter 100Gb
+recompute "$tmp/b.json" inner=8 cores=0.25 copy=25e9 -- --inner-steps 8 --cores-per-worker 0.25 --host-copy 25GB/s
+recompute "$tmp/b.json" coding=4.4e12 bytes=1.4e9 -- --coding-gbps 4400 --params 350M --bandwidth 100Gb
 # ---- what the inputs above do not provoke ----
 run payoff --bandwidth 1Gb..2Gb/300 r.json
 exits 2
