@@ -29,10 +29,10 @@ struct reading {
     char block[LINE_MOST];
     size_t taken, held; /* of the block */
     char line[LINE_MOST];
-    bool too_long, unended; /* the line: it is cut, it has no newline */
-    size_t number;          /* of the line */
-    size_t failed_line;     /* where a test failed without a table; 0: nowhere */
-    size_t unused_line;     /* where the first table begins that was left out; 0: there is none */
+    bool unended;       /* the line has no newline */
+    size_t number;      /* of the line */
+    size_t failed_line; /* where a test failed without a table; 0: nowhere */
+    size_t unused_line; /* where the first table begins that was left out; 0: there is none */
     enum stage stage;
     struct gcb_net_draft draft;
     char prefix[256];        /* OSU: what stands before the title, and so before each row */
@@ -114,13 +114,12 @@ static bool fill(struct reading *r)
     return r->held > 0;
 }
 
-/* Reads the next line, without its end. Returns false at the end of the file; *err: it is not a text. */
+/* Reads the next line, without its end; a line that is longer than any row is cut. Returns false at the end of the file; *err: it is not a text. */
 static bool next_line(struct reading *r, int *err, struct gcb_diag *diag)
 {
     size_t n = 0;
     char c = '\0';
 
-    r->too_long = false;
     if (!fill(r))
         return false;
     r->number++;
@@ -131,8 +130,6 @@ static bool next_line(struct reading *r, int *err, struct gcb_diag *diag)
         }
         if (n + 1 < sizeof(r->line))
             r->line[n++] = c;
-        else
-            r->too_long = true;
     }
     r->unended = c != '\n';
     while (n && r->line[n - 1] == '\r')
@@ -364,8 +361,6 @@ static int read_nccl_line(struct reading *r, struct gcb_diag *diag)
         if (length == 0)
             break;
         snprintf(r->cells[r->cell_count++], GCB_NET_CELL, "%.*s", (int)length, tokens[i]);
-        if (tokens[i][length])
-            own = i + 1;
     }
     if ((int)r->cell_count == r->at[GCB_NET_REDOP] && i < own && !*r->draft.name) {
         snprintf(r->draft.other, sizeof(r->draft.other),
@@ -434,8 +429,6 @@ static int read_line(struct reading *r, struct gcb_diag *diag)
     /* clang-format on */
     char *hash = strchr(r->line, '#');
 
-    if (r->too_long) /* not of a table */
-        return 0;
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
         if (strstr(r->line, failures[i])) {
             if (r->stage == ROWS && !*r->draft.other)

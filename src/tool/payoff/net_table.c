@@ -35,8 +35,7 @@ static enum gcb_net_test find_test(const char *name)
         const size_t n = strlen(names[i].program);
 
         if (strcmp(name, names[i].collective) == 0 ||
-            (strncmp(name, names[i].program, n) == 0 && !isalnum((unsigned char)name[n]) &&
-             strncmp(name + n, "_bias", 5) != 0))
+            (strncmp(name, names[i].program, n) == 0 && !isalnum((unsigned char)name[n])))
             return i;
     }
     return GCB_NET_TESTS;
