@@ -316,7 +316,7 @@ static void note_runs(const struct out_report *report, const struct payoff_view 
                  "times: `gcbench-mpi --calibrate --repeat 9` gives intervals");
 }
 
-/* Notes what a measured network does not have: this number of workers, small transfers, tests that were not read. */
+/* Notes what was not measured of a network: small transfers, this number of workers. */
 static void note_network(const struct out_report *report, const struct payoff_view *v)
 {
     const struct gcb_link *link = &v->points->link;

@@ -29,8 +29,8 @@ extern const char *const gcb_pattern_names[]; /* "shift", "pair", NULL */
 struct gcb_curve {
     struct gcb_curve_line {
         size_t count;
-        double
-            least; /* bytes of the smallest transfer that was measured; times below are extrapolated. 0: none are */
+        /* bytes of the smallest transfer that was measured; times below are extrapolated. 0: none */
+        double least;
         bool reduces; /* the times include adding values, as those of a measured all-reduce */
         struct gcb_curve_point {
             double bytes;
@@ -43,8 +43,9 @@ struct gcb_curve {
      * they are not known */
     double bandwidth[GCB_BOUNDS];
     unsigned workers; /* that were measured; 0: unknown */
-    /* of an import: the smallest size of a log (the largest of these, if there are several); tests whose tables were left out
-     * ("alltoall_perf, broadcast_perf"), as the log has their names: not escaped */
+    /* of an import: the smallest size of a log (the largest of these, if there are several); tests
+     * whose tables were left out ("alltoall_perf, broadcast_perf"), as the log has their names: not
+     * escaped */
     double logged;
     char unused[256];
 };
@@ -59,7 +60,7 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, boo
 
 /* Do measured times of this pattern include adding values? */
 bool gcb_curve_reduces(const struct gcb_curve *curve, enum gcb_pattern pattern);
-/* Is the time of a transfer extrapolated below the smallest that was measured, and over a tenth shorter? */
+/* Is a transfer smaller than any that was measured, and its time over a tenth shorter? */
 bool gcb_curve_extrapolates(const struct gcb_curve *curve, enum gcb_pattern pattern, double bytes);
 
 /* Reads the `link` rows of a result file. GCB_E_IO; GCB_E_CORRUPT, with file and line: not a result file, no such row, a

@@ -9,7 +9,8 @@
 
 /* ---- below the smallest size ---- */
 
-/* What the smallest size takes, without what its bytes take at 1/slower of the bandwidth of the largest. */
+/* What the smallest size takes, without what its bytes take at 1/slower of the bandwidth of the
+ * largest. */
 static double without_bytes(const struct gcb_net_table *t, double slower)
 {
     const struct gcb_net_size *first = &t->sizes[0], *last = &t->sizes[t->count - 1];
@@ -18,10 +19,11 @@ static double without_bytes(const struct gcb_net_table *t, double slower)
 }
 
 /*
- * The latency of a table is where a line through its smallest sizes meets size 0. It is not above the time of the smallest size,
- * and not so small that the bytes of this size would have less than an eighth of the bandwidth of the largest. Sets the ends of
- * its 95 % interval. Its value is the lower end, the least that the table supports, because noise of large sizes would make
- * latencies of milliseconds.
+ * The latency of a table is where a line through its smallest sizes meets size 0. It is not above
+ * the time of the smallest size, and not so small that the bytes of this size would have less than
+ * an eighth of the bandwidth of the largest. Sets the ends of its 95 % interval. Its value is the
+ * lower end, the least that the table supports, because noise of large sizes would make latencies
+ * of milliseconds.
  */
 static void find_latency(double out[GCB_BOUNDS], const struct gcb_net_table *t)
 {
@@ -50,16 +52,17 @@ static void find_latency(double out[GCB_BOUNDS], const struct gcb_net_table *t)
 
 /* ---- points of the curve ---- */
 
-/* How the model does what a test measures: steps of so many bytes, which take equal parts of its time. */
+/* How the model does what a test measures: steps of so many bytes, which take equal parts of its
+ * time. */
 struct steps {
     enum gcb_pattern pattern;
     double count, bytes;
 };
 
 /*
- * All-reduces: the model takes doubling (lg n steps with all bytes, and one more without a power of two workers) for small
- * sizes and halving (2 lg n steps, which share 2 (n - 1)/n of the bytes) for large ones. The latency and the bandwidth of the
- * largest size say where it changes.
+ * All-reduces: the model takes doubling (lg n steps with all bytes, and one more without a power of
+ * two workers) for small sizes and halving (2 lg n steps, which share 2 (n - 1)/n of the bytes) for
+ * large ones. The latency and the bandwidth of the largest size say where it changes.
  */
 static struct steps find_allreduce(const struct gcb_net_table *t, double latency, double bytes)
 {
@@ -103,7 +106,8 @@ static int add_point(struct gcb_curve *out, const struct gcb_net_log *log,
                : 0;
 }
 
-/* Adds what was measured. The bytes of a step must rise with the size; of osu_bw only large sizes count. */
+/* Adds what was measured. The bytes of a step must rise with the size; of osu_bw only large sizes
+ * count. */
 static int add_table(struct gcb_curve *out, const struct gcb_net_log *log, enum gcb_net_test test,
                      struct gcb_diag *diag)
 {
@@ -135,7 +139,7 @@ static int add_table(struct gcb_curve *out, const struct gcb_net_log *log, enum 
     return err;
 }
 
-/* Adds times of smaller and smaller sizes to the line whose smallest transfer is from this table. */
+/* Adds times of smaller and smaller sizes, if the smallest transfer of a line is from this table. */
 static int extrapolate(struct gcb_curve *out, const struct gcb_net_log *log, enum gcb_net_test test,
                        struct gcb_diag *diag)
 {

@@ -6,18 +6,18 @@
 /*
  * Makes a curve from what other tools measured (src/tool/payoff/net_log.h):
  *
- *  osu_latency           the time of a transfer
- *  osu_bw                bytes / bandwidth. osu_bw keeps many transfers in flight, so a small one appears too short: with
- *                        osu_latency, only its sizes beyond those of osu_latency count
- *  all-reduces,          the time of the collective, divided among the steps of the algorithm that the model takes for this
- *  all-gathers,          size, so that the model gives the measured time again
- *  reduce-scatters       half of an all-reduce by halving; left out if there is an all-reduce
+ *  osu_latency       the time of a transfer
+ *  osu_bw            bytes / bandwidth. osu_bw keeps many transfers in flight, so a small one appears
+ *                    too short: with osu_latency, only its sizes beyond those of osu_latency count
+ *  all-reduces,      the time of the collective, divided among the steps of the algorithm that the
+ *  all-gathers       model takes for this size, so that the model gives the measured time again
+ *  reduce-scatters   half of an all-reduce by halving; left out if there is an all-reduce
  *
- * Below the smallest size the times are extrapolated: they fall with the size to a latency, which is that of a line through the
- * smallest sizes if it is certain, otherwise 0. Such times have an interval, all others are exact.
+ * Below the smallest size the times are extrapolated: they fall with the size to the least latency
+ * that the smallest sizes support, which may be 0. Such times have an interval; all others are exact.
  *
- * `workers` is the number of workers of collectives whose logs do not say it; 0: not given. Errors are those of gcb_net_log_read, and
- * GCB_E_CORRUPT if the files do not fit together.
+ * `workers` is the number of workers of collectives whose logs do not say it; 0: not given. Errors
+ * are those of gcb_net_log_read, and GCB_E_CORRUPT if the files do not fit together.
  */
 int gcb_curve_import(struct gcb_curve *out, const char *const *paths, size_t count,
                      unsigned workers, struct gcb_diag *diag);

@@ -114,7 +114,8 @@ static bool fill(struct reading *r)
     return r->held > 0;
 }
 
-/* Reads the next line, without its end; a line that is longer than any row is cut. Returns false at the end of the file; *err: it is not a text. */
+/* Reads the next line, without its end; a line that is longer than any row is cut. Returns false at
+ * the end of the file; *err: it is not a text. */
 static bool next_line(struct reading *r, int *err, struct gcb_diag *diag)
 {
     size_t n = 0;
@@ -188,7 +189,8 @@ static int read_osu_title(struct reading *r, const char *words, size_t at, struc
     return err;
 }
 
-/* Returns what follows the prefix, in which numbers may differ and blanks may be more or fewer; the line, if it has another. */
+/* Returns what follows the prefix, in which numbers may differ and blanks may be more or fewer; the
+ * line, if it has another. */
 static const char *skip_prefix(const char *prefix, const char *line)
 {
     const char *s = line;
@@ -290,8 +292,9 @@ static bool is_wrong_column(const struct reading *r, size_t column)
 }
 
 /*
- * The length of the cell at the begin of a token; 0: not a cell of this column. nccl-tests print a row in three parts, each of
- * which a message of the library may follow without a blank: "-1node0:123:456 [0] NCCL INFO ...".
+ * The length of the cell at the begin of a token; 0: not a cell of this column. nccl-tests print a
+ * row in three parts, each of which a message of the library may follow without a blank:
+ * "-1node0:123:456 [0] NCCL INFO ...".
  */
 static size_t cell_length(const struct reading *r, size_t column, const char *token)
 {
@@ -312,7 +315,8 @@ static size_t cell_length(const struct reading *r, size_t column, const char *to
     return begins(token, "N/A") ? 3 : isdigit((unsigned char)*token) ? 1 : 0;
 }
 
-/* Finds a row behind any prefix: two whole numbers and the name of a type. Returns n if there is none. */
+/* Finds a row behind any prefix: two whole numbers and the name of a type. Returns n if there is
+ * none. */
 static size_t find_row(char *const *tokens, size_t n)
 {
     uint64_t size, count;
@@ -324,7 +328,8 @@ static size_t find_row(char *const *tokens, size_t n)
     return n;
 }
 
-/* Finds the next part of a row that was interrupted, behind any prefix: all cells up to #wrong. Returns n if there is none. */
+/* Finds the next part of a row that was interrupted, behind any prefix: all cells up to #wrong.
+ * Returns n if there is none. */
 static size_t find_part(const struct reading *r, char *const *tokens, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -9,13 +9,14 @@
 /*
  * Reads what tests of networks print or save:
  *
- *  nccl-tests, rccl-tests   tables of all_reduce_perf, all_gather_perf and reduce_scatter_perf (the out-of-place columns, or the
- *                           in-place ones if there are no others), and the files of `-J` (nccl-tests) and `-Z` (rccl-tests)
- *  OSU micro-benchmarks     tables of osu_latency, osu_bw, osu_allreduce and osu_allgather
+ *  nccl-tests    tables of all_reduce_perf, all_gather_perf and reduce_scatter_perf: the out-of-place
+ *  rccl-tests    columns, or the in-place ones if there are no others. Also the files of `-J`
+ *                (nccl-tests) and `-Z` (rccl-tests)
+ *  OSU           tables of osu_latency, osu_bw, osu_allreduce and osu_allgather
  *
- * A file may have several tables, and other lines before, between and within them. Each line may have a prefix, as mpirun, srun,
- * kubectl and syslog write it. A line of a library may even cut a row in two. Sizes may come in any order. The time of a size with
- * several rows is their median.
+ * A file may have several tables, and other lines before, between and within them. Each line may
+ * have a prefix, as mpirun, srun, kubectl and syslog write it. A line of a library may even cut a
+ * row in two. Sizes may come in any order. The time of a size with several rows is their median.
  */
 enum gcb_net_test {
     GCB_NET_LATENCY,   /* seconds of a transfer */
@@ -42,16 +43,17 @@ struct gcb_net_table {
 struct gcb_net_log {
     const char *path; /* borrowed */
     struct gcb_net_table tables[GCB_NET_TESTS];
-    char unused
-        [128]; /* names of tests whose tables were left out: "alltoall_perf, broadcast_perf"; "": none. As the
-                       * log has them: not escaped */
+    /* names of tests whose tables were left out: "alltoall_perf, broadcast_perf"; "": none. As the
+     * log has them: not escaped */
+    char unused[128];
 };
 
 /*
  * Reads a log. `workers` is the number of ranks if a table does not say it; 0: not given.
  *
- * GCB_E_IO; GCB_E_NOMEM; GCB_E_INVALID: `workers` is needed. GCB_E_CORRUPT, with file, line and what to do: no table that is read,
- * a table that ends too early, a row that does not fit, wrong results, the same test twice, a compressed file, and so on.
+ * GCB_E_IO; GCB_E_NOMEM; GCB_E_INVALID: `workers` is needed. GCB_E_CORRUPT, with file, line and
+ * what to do: no table that is read, a table that ends too early, a row that does not fit, wrong
+ * results, the same test twice, a compressed file, and so on.
  */
 int gcb_net_log_read(struct gcb_net_log *out, const char *path, unsigned workers,
                      struct gcb_diag *diag);

@@ -101,7 +101,8 @@ static void take_members(const char *text[GCB_NET_COLUMNS],
     }
 }
 
-/* The number of ranks: those of a group, if NCCL_TESTS_SPLIT made several. There is one device for each process. */
+/* The number of ranks: those of a group, if NCCL_TESTS_SPLIT made several. There is one device for
+ * each process. */
 static uint64_t count_ranks(const json_t *config)
 {
     const json_int_t threads = json_integer_value(json_object_get(config, "nthreads"));
@@ -203,7 +204,8 @@ static int read_json(struct saved *s, const char *text, size_t size, struct gcb_
 
 /* ---- CSV ---- */
 
-/* Cuts a line into cells, without blanks and quotes around them. Returns their number, at most CELLS. */
+/* Cuts a line into cells, without blanks and quotes around them. Returns their number, at most
+ * CELLS. */
 static size_t cut(char *cells[CELLS], char *line)
 {
     size_t n = 0, length;
@@ -217,7 +219,7 @@ static size_t cut(char *cells[CELLS], char *line)
     return n;
 }
 
-/* "numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,busbw,#wrong" */
+/* "numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,..." */
 static size_t cut_title(enum gcb_net_column columns[CELLS], char *line)
 {
     char *cells[CELLS];

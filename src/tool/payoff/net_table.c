@@ -16,7 +16,8 @@
 
 /* ---- names ---- */
 
-/* nccl-tests have a program for each collective. Their JSON and the files of rccl-tests name the collective. */
+/* nccl-tests have a program for each collective. Their JSON and the files of rccl-tests name the
+ * collective. */
 static const struct {
     const char *program, *collective;
 } names[GCB_NET_TESTS] = {
@@ -184,8 +185,8 @@ static double print_error(double bandwidth)
 }
 
 /*
- * The ratio of the two bandwidths depends on the test and on the number of ranks. Does it fit? `error` is how far it may be off
- * because bandwidths are rounded; INFINITY: they are 0.
+ * The ratio of the two bandwidths depends on the test and on the number of ranks. Does it fit?
+ * `error` is how far it may be off because bandwidths are rounded; INFINITY: they are 0.
  */
 static bool ratio_fits(const struct gcb_net_draft *d, double ratio, double *error)
 {
@@ -259,7 +260,8 @@ static int compare_rows(const void *a, const void *b)
     return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
-/* Leaves a row for each size, sorted, with its median. In-place rows count only if there are no others. */
+/* Leaves a row for each size, sorted, with its median. In-place rows count only if there are no
+ * others. */
 static void take_medians(struct gcb_net_draft *d)
 {
     const struct gcb_net_row *r = d->rows;

@@ -6,8 +6,8 @@
 #include "src/tool/payoff/net_log.h"
 
 /*
- * What the rows of a table mean: which test printed them, whether its results were right, and how long each size takes. For
- * net_log.c and net_saved.c, which read the rows.
+ * What the rows of a table mean: which test printed them, whether its results were right, and how
+ * long each size takes. For net_log.c and net_saved.c, which read the rows.
  */
 
 /* The columns of nccl-tests and rccl-tests, in text, CSV and JSON. */
@@ -57,28 +57,30 @@ struct gcb_net_draft {
 
 /* Sets the name of a program or collective, and `other` if it is not read. */
 void gcb_net_draft_name(struct gcb_net_draft *d, const char *name);
-/* Adds a row. A column that it does not have is NULL. GCB_E_CORRUPT: no size or time, wrong results, a time that is not positive, or another
- * type or operation than in the rows before. */
+/* Adds a row. A column that it does not have is NULL. GCB_E_CORRUPT: no size or time, wrong
+ * results, a time that is not positive, or another type or operation than in the rows before. */
 int gcb_net_draft_row(struct gcb_net_draft *d, const char *const text[GCB_NET_COLUMNS],
                       struct gcb_diag *diag);
 int gcb_net_draft_size(struct gcb_net_draft *d, double bytes, double seconds, bool in_place,
                        struct gcb_diag *diag);
 /*
- * Ends a table, and clears the draft: stores the times of its sizes in the log, or its name if the test is not read. `workers`:
- * see gcb_net_log_read. Errors have the file and the line, which is counted in `unit`s.
+ * Ends a table, and clears the draft: stores the times of its sizes in the log, or its name if the
+ * test is not read. `workers`: see gcb_net_log_read. Errors have the file and the line, which is
+ * counted in `unit`s.
  */
 int gcb_net_draft_finish(struct gcb_net_log *log, struct gcb_net_draft *d, unsigned workers,
                          const char *unit, struct gcb_diag *diag);
 void gcb_net_draft_clear(struct gcb_net_draft *d);
 
-/* Puts the file and a number ("line 3", "result 3"; 0: only the file) before the text of an error. Returns the error. The other
- * functions leave this to their caller. */
+/* Puts the file and a number ("line 3", "result 3"; 0: only the file) before the text of an error.
+ * Returns the error. The other functions leave this to their caller. */
 int gcb_net_locate(const struct gcb_net_log *log, const char *unit, size_t number, int err,
                    struct gcb_diag *diag);
 
 /*
- * Files that tests save: JSON of nccl-tests (-J), JSON and CSV of rccl-tests (-Z). The file begins with `begin`, of `held` bytes,
- * and goes on with what is left of `file`. Errors have the file and the result (JSON) or line (CSV).
+ * Files that tests save: JSON of nccl-tests (-J), JSON and CSV of rccl-tests (-Z). The file begins
+ * with `begin`, of `held` bytes, and goes on with what is left of `file`. Errors have the file and
+ * the result (JSON) or line (CSV).
  */
 bool gcb_net_is_saved(const char *begin, size_t held);
 int gcb_net_saved_read(struct gcb_net_log *log, FILE *file, const char *begin, size_t held,

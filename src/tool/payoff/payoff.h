@@ -70,13 +70,12 @@ struct gcb_payoff_times {
     double steps; /* steps between nodes; each has one latency */
     double link_bytes; /* bytes through the busiest link between nodes, in each direction */
     double wire;       /* steps x latency + link_bytes / bandwidth */
-    bool
-        extrapolated; /* a step is smaller than any that the link's curve measured, and takes less time */
-    double sizes;   /* the exchange of the messages' lengths */
-    double inside;  /* sending inside nodes */
-    double seconds; /* the sum of all these, without overlap */
-    double step;    /* computation and exchange with overlap; NAN without `compute` */
-    double exposed; /* step - compute; NAN without `compute` */
+    bool extrapolated; /* a step is smaller than any that was measured, and takes less time */
+    double sizes;      /* the exchange of the messages' lengths */
+    double inside;     /* sending inside nodes */
+    double seconds;    /* the sum of all these, without overlap */
+    double step;       /* computation and exchange with overlap; NAN without `compute` */
+    double exposed;    /* step - compute; NAN without `compute` */
     double
         cost; /* for each step of computing: `exposed`, or `seconds` without `compute`: methods are compared by cost */
 };

@@ -1,4 +1,5 @@
-/* Logs of network tests, as programs print them and as launchers, libraries and people change them. */
+/* Logs of network tests, as programs print them, and as launchers, libraries and people change
+ * them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
