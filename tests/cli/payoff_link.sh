@@ -259,7 +259,7 @@ says "$net/all_gather_perf.log: line 8: a table of 2 ranks after one of 4"
 # what a message says to do is done
 for pair in gzip:gunzip xz:unxz bzip2:bunzip2 zstd:unzstd; do
     if ! command -v "${pair#*:}" >/dev/null; then
-        echo "no ${pair#*:}: not tried on a compressed log"
+        echo "skipped: needs ${pair#*:}, for a compressed log"
         continue
     fi
     "${pair%:*}" -c "$net/all_reduce_perf.log" >"$tmp/packed"
