@@ -194,20 +194,12 @@ static uint64_t most_floats_taken(uint64_t length)
     return 3 * length + 6 * largest_prime(length);
 }
 
-static bool can_allocate(uint64_t floats)
-{
-    void *probe = gcb_alloc_array(floats, sizeof(float));
-
-    gcb_free(probe);
-    return probe;
-}
-
 static bool can_plan(uint64_t length, const struct gcb_fft_config *config)
 {
     const uint64_t most = most_floats_taken(length);
 
     return length < LEAST_PROBED ||
-           can_allocate(config->rigor == GCB_FFT_MEASURE ? 2 * most : most);
+           gcb_has_room(config->rigor == GCB_FFT_MEASURE ? 2 * most : most, sizeof(float));
 }
 
 /* Floats that FFTW may allocate while it executes; 0 if it allocates little. */
@@ -288,7 +280,7 @@ static bool start_fftw(void)
 {
     static bool started;
 
-    if (!started && can_allocate(TABLES_ROOM)) {
+    if (!started && gcb_has_room(TABLES_ROOM, sizeof(float))) {
         started = fftwf_init_threads() != 0;
         fftwf_threads_set_callback(run_jobs, NULL);
     }

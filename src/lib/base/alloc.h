@@ -1,6 +1,7 @@
 #ifndef SRC_LIB_BASE_ALLOC_H
 #define SRC_LIB_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,10 @@ void gcb_free(void *p); /* NULL is fine */
 /* Allocate count * size bytes; gcb_alloc_zero sets them to zero. NULL: out of memory, or the product overflows. */
 void *gcb_alloc_array(uint64_t count, size_t size);
 void *gcb_alloc_zero(uint64_t count, size_t size);
+
+/* Could count * size bytes be allocated now? For calls of libraries that crash, wait for ever or end the process when they
+ * get no memory. */
+bool gcb_has_room(uint64_t count, size_t size);
 
 /* Copy a string, or its first n bytes. NULL: out of memory. */
 char *gcb_strdup(const char *s);

@@ -23,6 +23,14 @@ void *gcb_alloc_zero(uint64_t count, size_t size)
     return p;
 }
 
+bool gcb_has_room(uint64_t count, size_t size)
+{
+    void *probe = gcb_alloc_array(count, size);
+
+    gcb_free(probe);
+    return probe;
+}
+
 char *gcb_strndup(const char *s, size_t n)
 {
     char *copy = gcb_alloc(n + 1);

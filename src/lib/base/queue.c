@@ -150,18 +150,8 @@ __attribute__((destructor)) static void end_threads(void)
 
 /* ---- running a job ---- */
 
-/* Would memory remain after another thread was started? If threads took all of a limited address space, the work itself
- * would fail. */
-static bool has_room(void)
-{
-    void *probe = gcb_alloc_array(1, STACK_BYTES + ROOM_LEFT);
-
-    gcb_free(probe);
-    return probe;
-}
-
-/* Starts threads until as many are idle as the waiting jobs want, or until the system allows no more. The caller holds
- * the lock. */
+/* Starts threads until as many are idle as the waiting jobs want, or until the system allows no more. If threads took all
+ * of a limited address space, the work itself would fail. The caller holds the lock. */
 static void start_threads(void)
 {
     sigset_t all, before;
@@ -173,7 +163,8 @@ static void start_threads(void)
     pthread_attr_setstacksize(&how, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (pool.count - pool.busy < pool.offers && pool.count < GCB_THREADS_MOST && has_room() &&
+    while (pool.count - pool.busy < pool.offers && pool.count < GCB_THREADS_MOST &&
+           gcb_has_room(1, STACK_BYTES + ROOM_LEFT) &&
            !pthread_create(&pool.threads[pool.count], &how, serve, NULL))
         pool.count++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

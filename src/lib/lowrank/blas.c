@@ -27,14 +27,6 @@ static struct {
     int threads_before; /* OpenBLAS's number of threads before the first of them */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool has_room(int threads)
-{
-    void *probe = gcb_alloc(LOADED_BYTES + (size_t)threads * THREAD_BYTES);
-
-    gcb_free(probe);
-    return probe;
-}
-
 /* A function of the library. A pointer to void becomes a pointer to a function by POSIX. */
 static bool find(const char *name, void *function)
 {
@@ -79,13 +71,13 @@ static int open_library(struct gcb_diag *diag)
 
 int gcb_blas_open(int threads, struct gcb_diag *diag)
 {
+    const size_t bytes = LOADED_BYTES + (size_t)threads * THREAD_BYTES;
     int err = 0;
 
     gcb_fork_hold();
     pthread_mutex_lock(&blas.lock);
-    if (threads > blas.threads && !has_room(threads))
-        err = gcb_diag_nomem(diag, LOADED_BYTES + (size_t)threads * THREAD_BYTES,
-                             "OpenBLAS's buffers");
+    if (threads > blas.threads && !gcb_has_room(1, bytes))
+        err = gcb_diag_nomem(diag, bytes, "OpenBLAS's buffers");
     if (!err && !blas.library)
         err = open_library(diag);
     if (!err && threads > blas.threads)

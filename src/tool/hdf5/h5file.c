@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/data.h"
 #include "src/tool/base/host.h"
@@ -206,8 +207,22 @@ static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *di
     return 0;
 }
 
+#define ROOM ((size_t)4 << 20) /* HDF5 takes 1 MB when it starts and opens a file */
+
+int gcb_h5file_room(struct gcb_diag *diag)
+{
+    return gcb_has_room(1, ROOM) ? 0 : gcb_diag_nomem(diag, ROOM, "HDF5");
+}
+
 int gcb_h5file_prepare(struct gcb_diag *diag)
 {
+    const int err = gcb_h5file_room(diag);
+
+    if (err)
+        return err;
+    /* At the program's end HDF5 closes what is open, and crashes after a failed H5Fclose. gcbench needs none of that: it
+     * closes the files that it writes. Only the first call does something, because HDF5 has not started yet. */
+    H5dont_atexit();
     /* Both settings hold for the whole process. Other users of HDF5 may have changed them, so set them each time. */
     if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot be initialised");

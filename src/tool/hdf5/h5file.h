@@ -70,8 +70,15 @@ int gcb_h5file_check(const struct gcb_h5file *file, int descriptor, const char *
 int gcb_h5file_open(struct gcb_h5file *file, const char *path, struct gcb_diag *diag);
 void gcb_h5file_close(struct gcb_h5file *file);
 
-/* Prepares HDF5 for hostile files. gcb_h5file_open calls this. A process that forks calls it once before it forks. */
+/*
+ * Prepares HDF5 for hostile files, and starts it. gcb_h5file_open calls this. A process that forks calls it once before
+ * it forks. GCB_E_NOMEM: as gcb_h5file_room.
+ */
 int gcb_h5file_prepare(struct gcb_diag *diag);
+
+/* Where HDF5 1.10 gets no memory, it crashes. So call this before it starts, opens a file or makes an object. GCB_E_NOMEM:
+ * less is left than HDF5 may take for one of these. */
+int gcb_h5file_room(struct gcb_diag *diag);
 
 /* Records that HDF5 starts work on the object `path`. NULL records progress on the same object as before. */
 void gcb_h5file_trace(const struct gcb_h5file *file, const char *path);

@@ -13,6 +13,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/tensor/tensor.h"
+#include "src/tool/hdf5/h5file.h"
 
 #define META_RESERVE \
     ((uint64_t)1 << 20) /* bytes of metadata that may follow before the next check of the limit */
@@ -162,8 +163,8 @@ int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char
         err = check_limit(f, 0, diag);
     if (err)
         goto out;
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    why = start(f);
+    err = gcb_h5file_prepare(diag);
+    why = err ? 0 : start(f);
     if (why)
         err = fail(f, GCB_E_IO, strerror(why), diag);
 out:
@@ -267,6 +268,8 @@ int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *pat
     if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || set_bytes(&set->left, type, rank, dims))
         return no_set(f, path, diag);
     err = check_limit(f, set->left, diag);
+    if (!err && gcb_h5file_room(diag))
+        err = fail(f, GCB_E_NOMEM, "out of memory", diag);
     if (err)
         return err;
     for (unsigned i = 0; i < rank; i++)
@@ -423,6 +426,8 @@ int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag)
     if (f->failed)
         return fail(f, GCB_E_IO, "an earlier error left it incomplete", diag);
     err = check_limit(f, 0, diag);
+    if (!err)
+        err = gcb_h5file_room(diag);
     if (err)
         return err;
     if (close_file(f))
