@@ -117,9 +117,6 @@ static int print_heading(struct inspector *p, const struct opt_list *files)
     if (err)
         return err;
     heading_print(p->report.out, files, &e, "");
-    if (gcb_source_skipped(p->source))
-        fprintf(p->report.out, "%zu datasets are not floats and were skipped\n",
-                gcb_source_skipped(p->source));
     return 0;
 }
 

@@ -91,10 +91,15 @@ static void note_layers(FILE *err, const char *option, const struct gcb_source *
 void heading_note_input(FILE *err, const struct gcb_source *source, const struct opt_input *in,
                         const struct opt_message *message)
 {
+    char remark[GCB_REMARK_TEXT];
+
     if (in->allow_external)
         fprintf(err,
                 "gcbench: note: --allow-external: the process that reads the file may open any "
                 "other file that you may read\n");
+    for (int kind = 0; kind < GCB_REMARKS; kind++)
+        if (gcb_source_remark(remark, source, (enum gcb_remark)kind))
+            fprintf(err, "gcbench: note: %s\n", remark);
     for (size_t i = 0; i < in->dataset.count; i++)
         if (!gcb_source_met(source, i))
             note_glob(err, "dataset", in->dataset.items[i]);

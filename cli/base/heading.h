@@ -14,9 +14,10 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
 void heading_note_load(FILE *out, unsigned repeat);
 
 /*
- * Prints a note on `err` if --allow-external loosens what the reading process may do, and for each pattern of --dataset, --exclude, --dense and --output-layer that matches no tensor:
- * it is probably misspelt. `source` was opened by opt_input_open with `in`, or is synthetic; a synthetic source has
- * nothing to choose from. `message` may be NULL.
+ * Prints notes on `err`: if --allow-external loosens what the reading process may do; what was left out of the files or is
+ * doubtful (gcb_source_remark); and each pattern of --dataset, --exclude, --dense and --output-layer that matches no
+ * tensor, because it is probably misspelt. `source` was opened by opt_input_open with `in`, or is synthetic; a synthetic
+ * source has nothing to choose from. `message` may be NULL.
  */
 void heading_note_input(FILE *err, const struct gcb_source *source, const struct opt_input *in,
                         const struct opt_message *message);

@@ -42,6 +42,10 @@ const struct opt_row opt_input_rows[] = {
     {.name = "order", .metavar = "ORDER", .type = OPT_CHOICE,
      .offset = offsetof(struct opt_input, order), .choices = opt_orders,
      .help = "order of the tensors: name (default), or recorded: by their attribute `index`"},
+    {.name = "as", .metavar = "FORMAT", .type = OPT_LIST,
+     .offset = offsetof(struct opt_input, as), .choices = gcb_h5format_names,
+     .help = "read datasets of 2-byte integers or bytes as bf16 or fp16, and those of 1 byte as "
+             "fp8_e4m3 or fp8_e5m2; repeatable"},
     {.name = "max-bytes", .type = OPT_SIZE, .offset = offsetof(struct opt_input, max_bytes),
      .min = 1, .max = 0x1p63,
      .help = "refuse a tensor larger than this (default: half of memory)"},
@@ -213,7 +217,7 @@ unsigned opt_timing_repeat(const struct opt_timing *in)
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag)
 {
-    const struct gcb_source_config config = {
+    struct gcb_source_config config = {
         .files = files->items,
         .file_count = files->count,
         .selection = {.include = in->dataset.items,
@@ -236,6 +240,14 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
             return gcb_diag_set(
                 diag, GCB_E_INVALID,
                 "'-': HDF5 needs a file that can seek, which standard input cannot; name a file");
+    for (size_t i = 0; i < in->as.count; i++) {
+        int choice;
+        const int err = opt_choose(&choice, "as", gcb_h5format_names, in->as.items[i], diag);
+
+        if (err)
+            return err;
+        gcb_h5format_use(&config.reading, (enum gcb_h5format)(GCB_H5_BF16 + choice));
+    }
     return gcb_source_open(out, &config, diag);
 }
 

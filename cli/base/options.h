@@ -19,6 +19,7 @@
 /* Options that choose which tensors are read. */
 struct opt_input {
     struct opt_list dataset, exclude;
+    struct opt_list as;        /* names of formats for datasets that are not floats */
     const char *step, *worker; /* NULL: all steps, all workers */
     int order;                 /* enum gcb_order */
     uint64_t max_bytes;        /* 0: the default, half of memory */

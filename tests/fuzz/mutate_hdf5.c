@@ -46,6 +46,7 @@ struct shape {
     bool big_endian;
     int layout; /* H5D_COMPACT, H5D_CONTIGUOUS or H5D_CHUNKED */
     bool deflate, shuffle, fletcher;
+    bool links;       /* names for the same objects, and floats in integers */
     unsigned tensors; /* many make HDF5 store links in a heap and a tree */
     unsigned attributes;
     unsigned user_block;
@@ -58,10 +59,10 @@ static const struct shape shapes[] = {
     {.layout = H5D_CHUNKED, .tensors = 2, .attributes = 1},
     {.layout = H5D_CHUNKED, .tensors = 2, .attributes = 1, .deflate = true, .shuffle = true},
     {.layout = H5D_CHUNKED, .tensors = 2, .attributes = 1, .fletcher = true, .big_endian = true},
-    {.layout = H5D_CONTIGUOUS, .tensors = 3, .attributes = 3, .latest = true},
+    {.layout = H5D_CONTIGUOUS, .tensors = 3, .attributes = 3, .latest = true, .links = true},
     {.layout = H5D_CHUNKED, .tensors = 2, .attributes = 2, .latest = true, .deflate = true},
     {.layout = H5D_CONTIGUOUS, .tensors = 20, .attributes = 12, .latest = true, .vlen = true},
-    {.layout = H5D_CONTIGUOUS, .tensors = 40, .attributes = 1},
+    {.layout = H5D_CONTIGUOUS, .tensors = 40, .attributes = 1, .links = true},
 };
 
 static void put_text(hid_t at, const char *name, const char *text, bool vlen)
@@ -118,6 +119,24 @@ static void put_tensor(hid_t group, const struct shape *s, unsigned number)
     H5Pclose(list);
 }
 
+static void put_links(hid_t file, hid_t worker)
+{
+    const hsize_t dims = 48;
+    const hid_t space = H5Screate_simple(1, &dims, NULL);
+    const hid_t set =
+        H5Dcreate2(worker, "words", H5T_STD_U16BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const uint16_t x[48] = {0x3f80, 0x4000};
+
+    assert_true(set > 0 && H5Dwrite(set, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+    put_text(set, "source_dtype", "bfloat16", false);
+    H5Dclose(set);
+    H5Sclose(space);
+    assert_true(H5Lcreate_soft("layer0.weight", worker, "soft", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_soft("/nowhere", worker, "gone", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_hard(file, "step_000001", worker, "up", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_hard(file, "step_000001", file, "step_2", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+}
+
 static void make_dump(const char *path, const struct shape *s)
 {
     const hid_t created = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS);
@@ -139,6 +158,8 @@ static void make_dump(const char *path, const struct shape *s)
     }
     for (unsigned i = 0; i < s->tensors; i++)
         put_tensor(worker, s, i);
+    if (s->links)
+        put_links(file, worker);
     H5Gclose(worker);
     H5Gclose(step);
     H5Fclose(file);

@@ -107,17 +107,24 @@ void gcb_numbers_fini(struct gcb_numbers *s)
     *s = (struct gcb_numbers){0};
 }
 
+static bool in_range(const struct gcb_number_range *r, uint64_t n)
+{
+    return n >= r->first && n <= r->last && (n - r->first) % r->stride == 0;
+}
+
 bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n)
 {
-    bool hit = s->all;
+    for (size_t i = 0; i < s->count; i++)
+        s->ranges[i].met |= in_range(&s->ranges[i], n);
+    return gcb_numbers_contain(s, n);
+}
 
-    for (size_t i = 0; i < s->count; i++) {
-        struct gcb_number_range *r = &s->ranges[i];
-
-        if (n >= r->first && n <= r->last && (n - r->first) % r->stride == 0)
-            hit = r->met = true;
-    }
-    return hit;
+bool gcb_numbers_contain(const struct gcb_numbers *s, uint64_t n)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (in_range(&s->ranges[i], n))
+            return true;
+    return s->all;
 }
 
 bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n)
@@ -142,7 +149,30 @@ bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const c
 {
     if (selection->include_count && !any_glob(selection->include, selection->include_count, path))
         return false;
-    return !any_glob(selection->exclude, selection->exclude_count, path);
+    return !gcb_selection_excludes(selection, path);
+}
+
+bool gcb_selection_excludes(const struct gcb_tensor_selection *selection, const char *path)
+{
+    return any_glob(selection->exclude, selection->exclude_count, path);
+}
+
+/* Could the glob match a path that begins with `group` and a slash? Compares only what is before the first wildcard. */
+static bool may_match_below(const char *glob, const char *group)
+{
+    const size_t n = strlen(group), literal = strcspn(glob, "*?[\\");
+
+    if (literal <= n)
+        return strncmp(glob, group, literal) == 0 && (glob[literal] || n == 0);
+    return n == 0 || (strncmp(glob, group, n) == 0 && glob[n] == '/');
+}
+
+bool gcb_selection_reaches(const struct gcb_tensor_selection *selection, const char *path)
+{
+    for (size_t i = 0; i < selection->include_count; i++)
+        if (may_match_below(selection->include[i], path))
+            return true;
+    return selection->include_count == 0;
 }
 
 void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met)

@@ -29,11 +29,19 @@ void gcb_numbers_fini(struct gcb_numbers *s); /* a zeroed struct is allowed */
 /* Is n in `s`? Marks the ranges that contain n as met. Ignores "last", which only the caller can resolve. */
 bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n);
 
+/* The same without a mark. */
+bool gcb_numbers_contain(const struct gcb_numbers *s, uint64_t n);
+
 /* Finds an "N" of the list that gcb_numbers_accepts never saw. Returns false if it saw every "N". */
 bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
 /* Do the globs of the selection accept this path? */
 bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);
+
+/* Does a glob of `exclude` match this path? */
+bool gcb_selection_excludes(const struct gcb_tensor_selection *selection, const char *path);
+/* Could the selection accept a path that begins with the group `path` and a slash? "" is the group of the worker. */
+bool gcb_selection_reaches(const struct gcb_tensor_selection *selection, const char *path);
 
 /* Sets met[i] if glob i matches this path. The globs of `include` are counted first, then the globs of `exclude`. */
 void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met);

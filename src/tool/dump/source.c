@@ -45,11 +45,6 @@ bool gcb_source_matches(const struct gcb_source *source, const char *glob)
     return false;
 }
 
-size_t gcb_source_skipped(const struct gcb_source *source)
-{
-    return source->skipped;
-}
-
 bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
                            double *value)
 {
@@ -75,6 +70,7 @@ void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t)
 {
     *out = (struct gcb_h5item){.path = t->dataset,
                                .dtype = t->dtype,
+                               .format = t->format,
                                .rank = t->rank,
                                .dims = t->dims,
                                .count = t->count,

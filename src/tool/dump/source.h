@@ -6,16 +6,18 @@
 #include "src/lib/base/diag.h"
 #include "src/lib/tensor/tensor.h"
 #include "src/tool/dump/synthetic.h"
+#include "src/tool/hdf5/h5format.h"
 
 /*
  * Tensors in HDF5 files. They are read one at a time, so a file may be larger than memory. Each float16, bfloat16
- * (see `source_dtype` in docs/dataset.md), float32 and float64 dataset anywhere in a file is a tensor.
+ * (see `source_dtype` in docs/dataset.md), float32 and float64 dataset anywhere in a file is a tensor, and each fp8 and
+ * bfloat16 in integers that the user or the file names.
  *
- * The outermost groups named step* and worker*, at any depth, give step and worker: the number after the letters and
- * an optional '_'. Without such groups the step is 0, and the worker is 0, or N in a file named *rankN*.
+ * The names of groups give step and worker (place.h). Without such groups the step is 0, and the worker is 0, or N in a
+ * file named *rankN*.
  *
- * Integer and other datasets are skipped and counted. An object with several names is listed once, under the first.
- * Soft links are skipped, because their targets have names of their own.
+ * Other datasets are skipped. gcb_source_remark says what was skipped, and what is doubtful. A tensor with several names
+ * is listed under each; but if one name has a step or worker, not under those without.
  *
  * A file is untrusted (src/tool/hdf5/h5file.h and h5dataset.h). Messages name the file, the dataset and the cause,
  * escaped.
@@ -45,6 +47,7 @@ struct gcb_source_config {
     /* largest tensor, both as stored and as float32; 0 means half of physical memory */
     uint64_t max_bytes;
     bool allow_external;
+    struct gcb_h5reading reading; /* formats of datasets that are not floats; zeroed: not read */
     unsigned seconds; /* processor time that HDF5 may take without progress; 0 means 20 s */
     bool in_process;  /* read in this process and not in a child (src/tool/hdf5/h5child.h) */
 };
@@ -55,8 +58,12 @@ struct gcb_tensor {
     const char *file;    /* name of the file, as the user gave it */
     uint64_t step;
     uint32_t worker;
-    /* GCB_BF16 for a float32 dataset whose attribute source_dtype says bfloat16 */
+    /* GCB_BF16 for a float32 dataset whose attribute source_dtype says bfloat16, GCB_F16 for fp8 */
     enum gcb_dtype dtype;
+    enum gcb_h5format format;  /* how the elements are stored */
+    bool has_step, has_worker; /* the path names them */
+    uint64_t object;           /* which object of its file it is */
+    bool alias;                /* always false: names that are only aliases are dropped */
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
     uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty tensor */
@@ -108,12 +115,34 @@ bool gcb_source_met(const struct gcb_source *source, size_t i);
 /* Does this glob match any selected tensor? */
 bool gcb_source_matches(const struct gcb_source *source, const char *glob);
 
-/* Returns the number of datasets that were skipped because they are not floats. */
-size_t gcb_source_skipped(const struct gcb_source *source);
+/* What the user should know about the files: what was left out, and what is doubtful. */
+enum gcb_remark {
+    GCB_REMARK_WORDS,      /* selected datasets of 2-byte numbers without a format, left out */
+    GCB_REMARK_BYTES,      /* the same for 1-byte numbers */
+    GCB_REMARK_FLOATS,     /* floats of other formats, such as long double, left out */
+    GCB_REMARK_LINKS,      /* links that could not be followed */
+    GCB_REMARK_DEEP,       /* groups nested too deep, left out */
+    GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
+    GCB_REMARK_OTHERS,     /* other datasets, left out */
+    GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
+    GCB_REMARK_ALIASES,    /* tensors that are listed under a name with a step or worker instead */
+    GCB_REMARK_UNWRITTEN,  /* datasets that were never written, read as the fill value */
+    GCB_REMARK_FP8,        /* tensors of fp8, which count as fp16 */
+    GCB_REMARK_NUMBERS,    /* tensors whose step is a group that is only a number */
+    GCB_REMARK_NO_STEP,    /* tensors read as step 0, although their groups are numbered */
+    GCB_REMARK_NO_WORKER,  /* tensors of a numbered group that is not taken as a worker */
+    GCB_REMARKS,           /* number of kinds */
+};
+
+/* Writes a remark as one sentence with the number, an example and what can be done. Returns false if there is nothing to
+ * say. */
+#define GCB_REMARK_TEXT 480
+bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
+                       enum gcb_remark kind);
 
 /*
- * Reads all `count` elements of tensor i, converted to float32, into `out`. A float64 beyond the range of float32
- * becomes an infinity. On failure returns GCB_E_IO or GCB_E_CORRUPT, and the content of `out` is unspecified.
+ * Reads all `count` elements of tensor i, converted to float32, into `out`. A finite float64 beyond the range of float32
+ * is GCB_E_CORRUPT. On failure returns GCB_E_IO or GCB_E_CORRUPT, and the content of `out` is unspecified.
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
 

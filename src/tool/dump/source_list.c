@@ -4,6 +4,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/dump/place.h"
 #include "src/tool/dump/source_private.h"
 #include "src/tool/hdf5/h5attr.h"
 #include "src/tool/hdf5/h5type.h"
@@ -15,85 +16,9 @@ enum {
 };
 
 /* The kinds of records. */
-enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_SKIPPED };
+enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_REMARK, R_EXCLUDED };
 
-/* ---- paths ---- */
-
-/*
- * The step and worker of a path. Only the outermost step* and worker* groups count, because names inside a worker are
- * names of parameters.
- */
-struct place {
-    bool has_step, has_worker;
-    uint64_t step, worker;
-    const char *below; /* the rest of the path, after both groups */
-};
-
-/* Reads the number in a name of n bytes. For "step_000100" and "step100", `word` is "step" and the number is 100. */
-static bool parse_numbered(const char *name, size_t n, const char *word, uint64_t *out)
-{
-    const size_t letters = strlen(word);
-    char digits[32];
-
-    if (n <= letters || strncmp(name, word, letters) != 0)
-        return false;
-    name += letters;
-    n -= letters;
-    if (*name == '_') {
-        name++;
-        n--;
-    }
-    if (n == 0 || n >= sizeof(digits))
-        return false;
-    memcpy(digits, name, n);
-    digits[n] = '\0';
-    return gcb_parse_u64(digits, out);
-}
-
-/* Splits a path. `group` says whether its last component is a group or a dataset. */
-static struct place split_path(const char *path, bool group)
-{
-    struct place p = {.below = path + 1};
-
-    for (const char *name = path + 1, *end;; name = end + 1) {
-        end = strchrnul(name, '/');
-        if (*end == '\0' && !group)
-            break;
-        if (!p.has_step && parse_numbered(name, (size_t)(end - name), "step", &p.step)) {
-            p.has_step = true;
-            p.below = *end ? end + 1 : end;
-        } else if (!p.has_worker &&
-                   parse_numbered(name, (size_t)(end - name), "worker", &p.worker)) {
-            p.has_worker = true;
-            p.below = *end ? end + 1 : end;
-        }
-        if (*end == '\0')
-            break;
-    }
-    return p;
-}
-
-/* Returns the N of the last "rankN" or "rank_N" in a file's name (without its folders), or 0. */
-static uint32_t rank_of_file(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    uint32_t rank = 0;
-
-    name = name ? name + 1 : path;
-    while ((name = strstr(name, "rank"))) {
-        uint64_t n = 0;
-        size_t digits;
-
-        name += strlen("rank");
-        name += *name == '_' || *name == '-';
-        digits = strspn(name, "0123456789");
-        for (size_t i = 0; i < digits && n <= UINT32_MAX; i++)
-            n = n * 10 + (uint64_t)(name[i] - '0');
-        if (digits && n <= UINT32_MAX)
-            rank = (uint32_t)n;
-    }
-    return rank;
-}
+/* ---- selection ---- */
 
 /* If the user asks for the step "last", tensors of all steps are kept until the last step is known. */
 static bool is_selected(struct gcb_listing *l, const struct gcb_tensor *t)
@@ -105,30 +30,122 @@ static bool is_selected(struct gcb_listing *l, const struct gcb_tensor *t)
 }
 
 /* Fills names, step and worker of *t. The strings of *t are valid only during the walk's call. */
-static int locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l, const char *path,
-                         struct gcb_diag *diag)
+static enum gcb_doubt locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l,
+                                    const char *path, uint64_t linked)
 {
-    const struct place p = split_path(path, false);
+    const struct gcb_place p = gcb_place_of(path, false, linked);
+    const uint64_t worker = p.has_worker ? p.worker : l->rank;
 
-    if (p.has_worker && p.worker > UINT32_MAX)
-        return gcb_h5file_fail(&l->found, path, GCB_E_CORRUPT, diag,
-                               "the worker's number is above 4294967295");
     *t = (struct gcb_tensor){
         .path = p.below,
         .dataset = path,
         .file = l->file,
         .step = p.step,
-        .worker = p.has_worker ? (uint32_t)p.worker : l->rank,
+        .worker = worker > UINT32_MAX ? UINT32_MAX : (uint32_t)worker,
+        .has_step = p.has_step,
+        .has_worker = p.has_worker,
         .index = -1,
     };
-    return 0;
+    return p.doubt;
+}
+
+/* Refuses a worker's number that is too large. Only for a tensor that is selected. */
+static int check_worker(const struct gcb_listing *l, const char *path, uint64_t linked,
+                        struct gcb_diag *diag)
+{
+    const struct gcb_place p = gcb_place_of(path, false, linked);
+
+    if (!p.has_worker || p.worker <= UINT32_MAX)
+        return 0;
+    return gcb_h5file_fail(&l->found, path, GCB_E_CORRUPT, diag,
+                           "the worker's number is above 4294967295");
+}
+
+/* Is the object at this path selected? If `below`, also: could any object below it be? */
+static bool is_wanted(void *ctx, const char *path, bool below)
+{
+    struct gcb_listing *l = ctx;
+    const struct gcb_place p = gcb_place_of(path, true, 0);
+    struct gcb_tensor t;
+
+    if ((p.has_step && !l->steps.last && !gcb_numbers_contain(&l->steps, p.step)) ||
+        (p.has_worker && !gcb_numbers_contain(&l->workers, p.worker)))
+        return false;
+    locate_tensor(&t, l, path, 0);
+    if (gcb_selection_excludes(l->selection, t.path))
+        return false; /* the user names this object, so nothing below it is wanted */
+    return is_selected(l, &t) || (below && gcb_selection_reaches(l->selection, p.below));
 }
 
 /* ---- walking a file, in the child ---- */
 
+/* Counts something that the user should know. The first time, an example is sent at once; at the end, how many more. */
+static int remark(struct gcb_listing *l, enum gcb_remark kind, const char *path,
+                  struct gcb_diag *diag)
+{
+    if (l->remarks[kind]++)
+        return 0;
+    gcb_put_u8(&l->port->record, R_REMARK);
+    gcb_put_u8(&l->port->record, (uint8_t)kind);
+    gcb_put_u64(&l->port->record, 1);
+    gcb_h5text_put(&l->port->record, path);
+    return gcb_h5port_put(l->port, diag);
+}
+
+/* Sends the path of something other than a tensor that --exclude names, so that no pattern seems to match nothing. */
+static int note_excluded(struct gcb_listing *l, const char *path, struct gcb_diag *diag)
+{
+    struct gcb_tensor t;
+
+    locate_tensor(&t, l, path, 0);
+    if (!gcb_selection_excludes(l->selection, t.path))
+        return 0;
+    gcb_put_u8(&l->port->record, R_EXCLUDED);
+    gcb_h5text_put(&l->port->record, t.path);
+    return gcb_h5port_put(l->port, diag);
+}
+
+static int on_left_out(void *ctx, enum gcb_h5left why, const char *path, struct gcb_diag *diag)
+{
+    static const enum gcb_remark kinds[GCB_H5_LEFT] = {
+        [GCB_H5_NOT_FOLLOWED] = GCB_REMARK_LINKS,
+        [GCB_H5_TOO_DEEP] = GCB_REMARK_DEEP,
+        [GCB_H5_UNREADABLE] = GCB_REMARK_UNREADABLE,
+    };
+
+    const int err = note_excluded(ctx, path, diag);
+
+    if (err || (why != GCB_H5_UNREADABLE && !is_wanted(ctx, path, true)))
+        return err;
+    return remark(ctx, kinds[why], path, diag);
+}
+
+/* netCDF-4 stores a dimension that has no values as a dataset of floats that is never written. */
+static bool is_dimension(const struct gcb_h5dataset *d)
+{
+    static const char words[] = "This is a netCDF dimension but not a netCDF variable";
+    char text[128];
+
+    return gcb_h5attr_text(d->id, "CLASS", text, sizeof(text)) &&
+           strcmp(text, "DIMENSION_SCALE") == 0 &&
+           gcb_h5attr_text(d->id, "NAME", text, sizeof(text)) &&
+           strncmp(text, words, sizeof(words) - 1) == 0;
+}
+
+/* Why a dataset is no tensor. */
+static enum gcb_remark kind_of(const struct gcb_h5dataset *d)
+{
+    if (d->kind == H5T_FLOAT)
+        return GCB_REMARK_FLOATS;
+    if (!gcb_h5type_plain(d))
+        return GCB_REMARK_OTHERS;
+    return d->type_size == 2 ? GCB_REMARK_WORDS : GCB_REMARK_BYTES;
+}
+
 /* Adds index, shape and position in the file of a selected tensor to the record. */
 static int put_description(struct gcb_wbuf *record, struct gcb_h5dataset *d,
-                           const struct gcb_h5file *file, const char *path, struct gcb_diag *diag)
+                           const struct gcb_h5element *e, const struct gcb_h5file *file,
+                           const char *path, struct gcb_diag *diag)
 {
     struct gcb_h5item item = {0};
     int64_t index = -1;
@@ -138,6 +155,9 @@ static int put_description(struct gcb_wbuf *record, struct gcb_h5dataset *d,
         return err;
     if (!gcb_h5attr_integer(d->id, "index", &index) || index < 0)
         index = -1;
+    gcb_put_u8(record, (uint8_t)e->dtype);
+    gcb_put_u8(record, (uint8_t)e->format);
+    gcb_put_u64(record, d->object);
     gcb_put_u64(record, (uint64_t)index);
     gcb_put_u64(record, d->count);
     gcb_put_u32(record, d->rank);
@@ -153,23 +173,25 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, stru
 {
     struct gcb_listing *l = ctx;
     struct gcb_wbuf *record = &l->port->record;
-    struct gcb_tensor t = {0};
-    enum gcb_dtype dtype;
-    int err;
+    const bool dimension = is_dimension(d);
+    struct gcb_h5element e;
+    struct gcb_tensor t;
+    bool selected;
+    int err = 0;
 
-    if (!gcb_h5type_of(&dtype, d)) {
-        l->skipped++;
-        return 0;
-    }
-    err = locate_tensor(&t, l, path, diag);
-    if (err)
-        return err;
+    locate_tensor(&t, l, path, d->linked);
+    selected = is_selected(l, &t);
+    if (dimension || !gcb_h5type_of(&e, d, l->reading))
+        return selected ? remark(l, dimension ? GCB_REMARK_DIMENSIONS : kind_of(d), path, diag)
+                        : note_excluded(l, path, diag);
     gcb_put_u8(record, R_TENSOR);
     gcb_h5text_put(record, path);
-    gcb_put_u8(record, (uint8_t)dtype);
-    if (is_selected(l, &t))
-        err = put_description(record, d, l->port->file, path, diag);
-    return err ? err : gcb_h5port_put(l->port, diag);
+    gcb_put_u64(record, d->linked);
+    if (selected)
+        err = put_description(record, d, &e, l->port->file, path, diag);
+    if (!err)
+        err = gcb_h5port_put(l->port, diag);
+    return err || !d->unwritten ? err : remark(l, GCB_REMARK_UNWRITTEN, path, diag);
 }
 
 /* Sends the attributes of a group as records. */
@@ -207,40 +229,39 @@ static void put_attribute(void *ctx, hid_t object, const char *name)
     c->err = gcb_h5port_put(port, c->diag);
 }
 
-/* Is this the path of a step group? Sets *step to its number. */
-static bool is_step(const char *path, uint64_t *step)
-{
-    const struct place p = split_path(path, true);
-    const char *name = strrchr(path, '/') + 1;
-
-    *step = p.step;
-    return p.has_step && *p.below == '\0' && parse_numbered(name, strlen(name), "step", step);
-}
-
 static int on_group(void *ctx, hid_t id, const char *path, struct gcb_diag *diag)
 {
     struct collector c = {.listing = ctx, .path = path, .texts = path[1] == '\0', .diag = diag};
     uint64_t step;
 
-    if (c.texts || is_step(path, &step))
+    if (c.texts || gcb_place_is_step(path, &step))
         gcb_h5attr_each(id, put_attribute, &c);
     return c.err;
 }
 
 static int walk_file(void *ctx, struct gcb_h5port *port, struct gcb_diag *diag)
 {
-    const struct gcb_h5visitor visitor = {.ctx = ctx, .group = on_group, .dataset = on_dataset};
+    const struct gcb_h5visitor visitor = {.ctx = ctx,
+                                          .group = on_group,
+                                          .dataset = on_dataset,
+                                          .wanted = is_wanted,
+                                          .left_out = on_left_out};
     struct gcb_listing *l = ctx;
     int err;
 
     l->port = port;
-    l->skipped = 0;
+    memset(l->remarks, 0, sizeof(l->remarks));
     err = gcb_h5walk(port->file, &visitor, diag);
-    if (err)
-        return err;
-    gcb_put_u8(&port->record, R_SKIPPED);
-    gcb_put_u64(&port->record, l->skipped);
-    return gcb_h5port_put(port, diag);
+    for (int i = 0; i < GCB_REMARKS && !err; i++) {
+        if (l->remarks[i] < 2)
+            continue;
+        gcb_put_u8(&port->record, R_REMARK);
+        gcb_put_u8(&port->record, (uint8_t)i);
+        gcb_put_u64(&port->record, l->remarks[i] - 1);
+        gcb_h5text_put(&port->record, "");
+        err = gcb_h5port_put(port, diag);
+    }
+    return err;
 }
 
 /* ---- in the parent: taking the child's records ---- */
@@ -262,14 +283,21 @@ static int check_widened(const struct gcb_h5file *file, const struct gcb_tensor 
                            t->count, file->limits.max_bytes);
 }
 
-/* Fills index, shape and position in the file of *t. */
+/* Fills type, index, shape and position in the file of *t. */
 static int take_description(struct gcb_tensor *t, const struct gcb_listing *l,
                             struct gcb_rbuf *record, struct gcb_diag *diag)
 {
+    const uint8_t dtype = gcb_get_u8(record), format = gcb_get_u8(record);
     struct gcb_h5item item;
     uint64_t count = 1; /* product of the dimensions */
     bool empty;
 
+    if (dtype > GCB_F64 || format >= GCB_H5_FORMATS ||
+        (format != GCB_H5_OWN && gcb_h5format_dtype((enum gcb_h5format)format) != dtype))
+        return fail_record(l, diag);
+    t->dtype = (enum gcb_dtype)dtype;
+    t->format = (enum gcb_h5format)format;
+    t->object = gcb_get_u64(record);
     t->index = (int64_t)gcb_get_u64(record);
     t->count = gcb_get_u64(record);
     t->rank = gcb_get_u32(record);
@@ -306,26 +334,62 @@ static int add_tensor(struct gcb_source *s, struct gcb_tensor *t, struct gcb_dia
 
 static int take_tensor(struct gcb_listing *l, struct gcb_rbuf *record, struct gcb_diag *diag)
 {
+    static const enum gcb_remark doubts[] = {
+        [GCB_DOUBT_NUMBER] = GCB_REMARK_NUMBERS,
+        [GCB_DOUBT_NO_STEP] = GCB_REMARK_NO_STEP,
+        [GCB_DOUBT_NO_WORKER] = GCB_REMARK_NO_WORKER,
+    };
     struct gcb_source *s = l->source;
     const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1);
-    const uint8_t dtype = gcb_get_u8(record);
-    struct gcb_tensor t = {0};
+    const uint64_t linked = gcb_get_u64(record);
+    struct gcb_tensor t;
+    enum gcb_doubt doubt;
     int err;
 
-    if (!path || path[0] != '/' || dtype > GCB_F64)
+    if (!path || path[0] != '/')
         return fail_record(l, diag);
-    err = locate_tensor(&t, l, path, diag);
-    if (err)
-        return err;
+    doubt = locate_tensor(&t, l, path, linked);
     l->seen++;
     if (t.step > l->last_step)
         l->last_step = t.step;
     gcb_selection_meet(l->selection, t.path, s->met);
     if (!is_selected(l, &t))
         return 0;
-    t.dtype = (enum gcb_dtype)dtype;
-    err = take_description(&t, l, record, diag);
-    return err ? err : add_tensor(s, &t, diag);
+    err = check_worker(l, path, linked, diag);
+    if (!err)
+        err = take_description(&t, l, record, diag);
+    if (!err)
+        err = add_tensor(s, &t, diag);
+    if (!err && doubt)
+        gcb_source_add_remark(s, doubts[doubt], 1, l->file, s->tensors[s->count - 1].dataset);
+    return err;
+}
+
+static int take_remark(struct gcb_listing *l, struct gcb_rbuf *record, struct gcb_diag *diag)
+{
+    struct gcb_source *s = l->source;
+    const uint8_t kind = gcb_get_u8(record);
+    const uint64_t count = gcb_get_u64(record);
+    const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1);
+
+    if (!path || kind >= GCB_REMARKS)
+        return fail_record(l, diag);
+    if (*path)
+        path = gcb_strings_add(&s->strings, path, strlen(path));
+    if (!path)
+        return gcb_diag_nomem(diag, GCB_H5_PATH, "a path");
+    gcb_source_add_remark(s, (enum gcb_remark)kind, count, l->file, path);
+    return 0;
+}
+
+static int take_excluded(struct gcb_listing *l, struct gcb_rbuf *record, struct gcb_diag *diag)
+{
+    const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1);
+
+    if (!path)
+        return fail_record(l, diag);
+    gcb_selection_meet(l->selection, path, l->source->met);
+    return 0;
 }
 
 static int add_value(struct gcb_source *s, uint64_t step, const char *name, double number)
@@ -373,7 +437,7 @@ static int take_attribute(struct gcb_listing *l, bool is_text, struct gcb_rbuf *
     memcpy(&number, &bits, sizeof(number));
     if (path[1] == '\0')
         err = add_note(l->source, name, text ? text : gcb_real_text(decimal, number));
-    else if (!is_text && is_step(path, &step))
+    else if (!is_text && gcb_place_is_step(path, &step))
         err = add_value(l->source, step, name, number);
     return err ? gcb_diag_nomem(diag, NOTE_BYTES, "the attributes of a group") : 0;
 }
@@ -387,10 +451,9 @@ static int take_record(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag
         return take_tensor(l, record, diag);
     if (kind == R_NUMBER || kind == R_TEXT)
         return take_attribute(l, kind == R_TEXT, record, diag);
-    if (kind != R_SKIPPED)
-        return fail_record(l, diag);
-    l->source->skipped += gcb_get_u64(record);
-    return 0;
+    if (kind == R_REMARK)
+        return take_remark(l, record, diag);
+    return kind == R_EXCLUDED ? take_excluded(l, record, diag) : fail_record(l, diag);
 }
 
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag)
@@ -403,7 +466,7 @@ int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *di
     l->file = gcb_strings_add(&l->source->strings, path, strlen(path));
     if (!l->file)
         return gcb_diag_nomem(diag, strlen(path), "a file's name");
-    l->rank = rank_of_file(path);
+    l->rank = gcb_place_rank(path);
     if (gcb_grow(&s->files, &s->file_cap, s->file_count, sizeof(*s->files)) != 0)
         return gcb_diag_nomem(diag, s->file_count * sizeof(*s->files), "the list of files");
     err = gcb_h5file_find(&l->found, l->file, &s->limits, diag);

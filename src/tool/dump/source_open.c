@@ -85,6 +85,99 @@ static void drop_unselected_steps(struct gcb_listing *l)
     s->count = n;
 }
 
+/* Orders tensors so that the names of one object are together, and of these the names of one step. */
+static int by_object(const void *a, const void *b)
+{
+    const struct gcb_tensor *x = *(struct gcb_tensor *const *)a,
+                            *y = *(struct gcb_tensor *const *)b;
+
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Marks aliases among the names [begin, end) of one object: those without a step or worker, if another name has both;
+ * and those without a worker, if another name in the same step has one. */
+static void mark_aliases(struct gcb_tensor **begin, struct gcb_tensor **end)
+{
+    bool steps = false, workers = false, both = false;
+
+    for (struct gcb_tensor **t = begin; t < end; t++) {
+        steps |= (*t)->has_step;
+        workers |= (*t)->has_worker;
+        both |= (*t)->has_step && (*t)->has_worker;
+    }
+    for (struct gcb_tensor **t = begin, **next; t < end; t = next) {
+        bool here = false; /* a name in this step has a worker */
+
+        for (next = t; next < end && (*next)->step == (*t)->step; next++)
+            here |= (*next)->has_step && (*next)->has_worker;
+        for (; t < next; t++)
+            (*t)->alias = (*t)->has_step     ? here && !(*t)->has_worker
+                          : (*t)->has_worker ? both
+                                             : steps || workers;
+    }
+}
+
+/* Drops names of tensors that say less of step and worker than another name. Otherwise data that steps only link to would
+ * be a step of its own. */
+static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
+{
+    struct gcb_tensor **sorted = gcb_alloc_array(s->count, sizeof(*sorted));
+    size_t n = 0;
+
+    if (!sorted)
+        return gcb_diag_nomem(diag, s->count * sizeof(*sorted), "the list of tensors");
+    for (size_t i = 0; i < s->count; i++)
+        sorted[i] = &s->tensors[i];
+    qsort(sorted, s->count, sizeof(*sorted), by_object);
+    for (size_t i = 0, end; i < s->count; i = end) {
+        for (end = i + 1; end < s->count && sorted[end]->file == sorted[i]->file &&
+                          sorted[end]->object == sorted[i]->object;
+             end++)
+            continue;
+        if (end - i > 1)
+            mark_aliases(sorted + i, sorted + end);
+    }
+    gcb_free(sorted);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct gcb_tensor *t = &s->tensors[i];
+
+        if (t->alias)
+            gcb_source_add_remark(s, GCB_REMARK_ALIASES, 1, t->file, t->dataset);
+        else
+            s->tensors[n++] = *t;
+    }
+    s->count = n;
+    return 0;
+}
+
+static void count_fp8(struct gcb_source *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->tensors[i].format == GCB_H5_E4M3 || s->tensors[i].format == GCB_H5_E5M2)
+            gcb_source_add_remark(s, GCB_REMARK_FP8, 1, s->tensors[i].file, s->tensors[i].dataset);
+}
+
+/* Fails because no file has float data. Says what was left out. */
+static int fail_no_data(const struct gcb_source *s, const char *file, const char *more,
+                        struct gcb_diag *diag)
+{
+    char why[GCB_REMARK_TEXT] = "";
+
+    if (gcb_source_note(s, "gcbench_container"))
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%s%s: a file of messages; restore its tensors with `gcbench decompress`", file, more);
+    for (int kind = 0; kind <= GCB_REMARK_UNREADABLE; kind++)
+        if (gcb_source_remark(why, s, (enum gcb_remark)kind))
+            break;
+    return gcb_diag_set(diag, GCB_E_CORRUPT, "%s%s: no float data%s%s", file, more,
+                        why[0] ? ": " : "", why);
+}
+
 /* Fails if no tensor is selected, or if a step or worker that was asked for by its number is absent. */
 static int check_selection(const struct gcb_listing *l, const struct gcb_source_config *config,
                            struct gcb_diag *diag)
@@ -94,14 +187,8 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
     uint64_t n;
 
     gcb_escape(file, sizeof(file), config->files[0]);
-    if (l->seen == 0 && gcb_source_note(l->source, "gcbench_container"))
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "%s%s: a file of messages; restore its tensors with `gcbench decompress`", file, more);
     if (l->seen == 0)
-        return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "%s%s: no float data (%zu datasets of other types)", file, more,
-                            l->source->skipped);
+        return fail_no_data(l->source, file, more, diag);
     if (gcb_numbers_missed(&l->steps, &n))
         return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no step %" PRIu64 "; the last is %" PRIu64,
                             file, more, n, l->last_step);
@@ -126,8 +213,11 @@ static int finish_list(struct gcb_listing *l, const struct gcb_source_config *co
 
     drop_unselected_steps(l);
     err = check_selection(l, config, diag);
+    if (!err)
+        err = drop_aliases(s, diag);
     if (err)
         return err;
+    count_fp8(s);
     qsort(s->tensors, s->count, sizeof(*s->tensors), by_name);
     err = check_repeats(s, diag);
     if (!err && config->order == GCB_ORDER_RECORDED)
@@ -140,7 +230,7 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
 {
     const struct gcb_tensor_selection *selection = &config->selection;
     struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
-    struct gcb_listing l = {.source = s, .selection = selection};
+    struct gcb_listing l = {.source = s, .selection = selection, .reading = &config->reading};
     int err;
 
     if (!s) {

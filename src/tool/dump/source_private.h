@@ -30,7 +30,10 @@ struct gcb_source {
 
     struct gcb_tensor *tensors;
     size_t count, cap;
-    size_t skipped;
+    struct gcb_remark_count {
+        uint64_t count;
+        const char *file, *dataset; /* an example */
+    } remarks[GCB_REMARKS];
     bool *met; /* met[i]: glob i of the selection matched a tensor (gcb_source_met) */
 
     struct gcb_step_value *values;
@@ -58,6 +61,10 @@ struct gcb_source {
 int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
                    const struct gcb_h5lister *lister, struct gcb_diag *diag);
 
+/* Adds to the remarks of a kind. The first example is kept; `dataset` may be "". */
+void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint64_t count,
+                           const char *file, const char *dataset);
+
 /* Fills *out with the facts that reading the tensor needs. */
 void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t);
 
@@ -69,14 +76,15 @@ void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t);
 struct gcb_listing {
     struct gcb_source *source;
     const struct gcb_tensor_selection *selection;
+    const struct gcb_h5reading *reading;
     struct gcb_numbers steps, workers;
     uint64_t last_step; /* greatest step so far, selected or not */
     uint64_t seen;      /* number of tensors so far, selected or not */
     const char *file;   /* name of the file that is being walked */
     uint32_t rank;      /* worker of the file's tensors that are in no worker group */
     struct gcb_h5file found;
-    struct gcb_h5port *port; /* used only in the child */
-    uint64_t skipped;        /* used only in the child: number of datasets that are not floats */
+    struct gcb_h5port *port;       /* used only in the child */
+    uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */
 };
 
 /* Lists a file: appends its selected tensors in the order of the walk, and its step values and notes. */

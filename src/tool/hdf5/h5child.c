@@ -529,9 +529,18 @@ static int obtain(struct gcb_h5child *c, const struct gcb_h5items *items, size_t
 static int read_here(struct gcb_h5child *c, const struct gcb_h5item *item, void *out,
                      struct gcb_diag *diag)
 {
+    const bool take = gcb_h5item_size(item) > sizeof(float); /* `out` has room for float32 only */
     uint64_t count = item->count;
+    void *data = take ? gcb_alloc_array(count, gcb_h5item_size(item)) : out;
+    int err = data ? gcb_h5item_read(&c->file, item, 0, &count, data, diag)
+                   : gcb_diag_nomem(diag, count * gcb_h5item_size(item), "a dataset");
 
-    return gcb_h5item_read(&c->file, item, 0, &count, out, diag);
+    if (!take)
+        return err;
+    if (!err)
+        err = gcb_h5item_take(&c->file, item, 0, data, count, out, diag);
+    gcb_free(data);
+    return err;
 }
 
 int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items, size_t number,
@@ -557,7 +566,6 @@ int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items,
     child->expected = number + 1;
     for (uint64_t from = 0; from < item.count && !err;) {
         const struct batch *b = &child->ready;
-        const size_t size = gcb_h5item_size(&item);
         const uint8_t *data;
         uint64_t count;
 
@@ -566,8 +574,8 @@ int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items,
             break;
         data = gcb_h5shared_half(&child->shared, b->half) + b->offset[number - b->first];
         count = b->piece ? b->elements : item.count;
-        memcpy(to, data, count * size);
-        to += count * size;
+        err = gcb_h5item_take(&child->file, &item, from, data, count, to, diag);
+        to += count * (item.bytes ? 1 : sizeof(float));
         from += count;
     }
     return err;

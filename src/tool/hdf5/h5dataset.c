@@ -173,8 +173,8 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
 }
 
 /* Compares the declared size with the bytes stored in this file. */
-static int vet_stored(const struct gcb_h5dataset *d, const struct gcb_h5file *file,
-                      const char *shown, struct gcb_diag *diag)
+static int vet_stored(struct gcb_h5dataset *d, const struct gcb_h5file *file, const char *shown,
+                      struct gcb_diag *diag)
 {
     const uint64_t bytes = d->count * d->type_size;
     const uint64_t stored = H5Dget_storage_size(d->id);
@@ -183,13 +183,19 @@ static int vet_stored(const struct gcb_h5dataset *d, const struct gcb_h5file *fi
         return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
                                "says it stores %" PRIu64 " bytes, but the file has %" PRIu64,
                                stored, file->size);
+    d->unwritten = stored == 0 && bytes > 0;
+    if (bytes > FILL_BYTES && d->unwritten)
+        return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
+                               "was never written: it declares %" PRIu64
+                               " bytes and stores 0; --exclude leaves it out",
+                               bytes);
     if (bytes > FILL_BYTES && bytes / MAX_INFLATION > stored)
         return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
                                "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
     return 0;
 }
 
-static int vet_size(const struct gcb_h5dataset *d, const struct gcb_h5file *file, const char *shown,
+static int vet_size(struct gcb_h5dataset *d, const struct gcb_h5file *file, const char *shown,
                     bool outside, struct gcb_diag *diag)
 {
     const uint64_t bytes = d->count * d->type_size;

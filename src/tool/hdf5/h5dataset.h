@@ -13,6 +13,9 @@ struct gcb_h5dataset {
     hid_t type;       /* type of the elements in the file */
     H5T_class_t kind; /* class of that type: H5T_FLOAT, H5T_INTEGER and so on */
     size_t type_size; /* bytes of an element */
+    /* Set by the walk: bit i says that component i of the path is a link to another place; which object it is, the same
+     * under each of its paths. */
+    uint64_t linked, object;
 
     /* Set by gcb_h5dataset_vet: */
     bool vetted;
@@ -21,6 +24,7 @@ struct gcb_h5dataset {
     uint64_t count;      /* product of dims: 1 for a scalar, 0 for an empty or null dataset */
     bool in_place;       /* the elements lie one after the other in this file, without gaps */
     uint64_t offset;     /* if in_place: offset of the first element in the file */
+    bool unwritten;      /* it has elements, but none was ever written: all are the fill value */
     unsigned chunk_rank; /* rank of the chunks; 0 if the data is not chunked */
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;

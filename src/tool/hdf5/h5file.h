@@ -28,6 +28,9 @@ enum {
     GCB_H5_NAME = 1024,       /* most bytes of a link's name */
     GCB_H5_PATH = 4096,       /* most bytes of an absolute path */
     GCB_H5_OBJECTS = 1 << 22, /* most links in one file */
+    GCB_H5_LINKS = 3, /* most links in a path that lead to another place in the tree of groups */
+    GCB_H5_REPEATS =
+        1 << 19, /* most links that are visited below such links, plus 16 for each other link */
 };
 
 /* Start with a zeroed struct. A field that is 0 has its default value. */

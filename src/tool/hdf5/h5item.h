@@ -3,12 +3,14 @@
 
 #include "src/lib/tensor/tensor.h"
 #include "src/tool/hdf5/h5dataset.h"
+#include "src/tool/hdf5/h5format.h"
 
 /* A dataset, as it was when the file was listed. It is read as floats; a dataset of bytes is read as bytes. */
 struct gcb_h5item {
-    const char *path;     /* absolute path of the dataset */
-    bool bytes;           /* the dataset is 1-D and has the type uint8 */
-    enum gcb_dtype dtype; /* type of the elements; not used if `bytes` is true */
+    const char *path;         /* absolute path of the dataset */
+    bool bytes;               /* the dataset is 1-D and has the type uint8 */
+    enum gcb_dtype dtype;     /* type that the elements count as; not used if `bytes` is true */
+    enum gcb_h5format format; /* GCB_H5_OWN if `bytes` is true */
     unsigned rank;
     const uint64_t *dims;
     uint64_t count; /* product of dims */
@@ -30,17 +32,23 @@ int gcb_h5item_read_stored(const struct gcb_h5file *file, int descriptor,
                            const struct gcb_h5item *item, uint64_t from, uint64_t count, void *out,
                            struct gcb_diag *diag);
 
-/* Returns the bytes that an element has after reading: 1 for bytes, 4 for floats. */
+/* Returns the bytes of an element as gcb_h5item_read gives it: 1 for bytes, 8 for a float64, 4 for other floats. */
 size_t gcb_h5item_size(const struct gcb_h5item *item);
 
 /*
- * Reads a piece of an item (gcb_h5dataset_piece), which begins at element `from`, as float32 or bytes. On input,
- * *count is the number of elements that fit into `out`. On output, it is the number of elements read. If not even one
- * row of chunks fits, *count becomes the number of elements of the row, and `out` is unchanged. A float64 beyond the
- * range of float32 becomes an infinity. Returns GCB_E_CORRUPT also if the type or shape of the dataset has changed
- * since the listing.
+ * Reads a piece of an item (gcb_h5dataset_piece), which begins at element `from`. On input, *count is the number of
+ * elements that fit into `out`. On output, it is the number of elements read. If not even one row of chunks fits, *count
+ * becomes the number of elements of the row, and `out` is unchanged. Returns GCB_E_CORRUPT also if the type or shape of
+ * the dataset has changed since the listing.
  */
 int gcb_h5item_read(const struct gcb_h5file *file, const struct gcb_h5item *item, uint64_t from,
                     uint64_t *count, void *out, struct gcb_diag *diag);
+
+/*
+ * Copies `count` elements, from element `from` on, as gcb_h5item_read gave them to where the caller wants them: as bytes or
+ * float32. Returns GCB_E_CORRUPT if a finite float64 is beyond the range of float32.
+ */
+int gcb_h5item_take(const struct gcb_h5file *file, const struct gcb_h5item *item, uint64_t from,
+                    const void *data, uint64_t count, void *out, struct gcb_diag *diag);
 
 #endif

@@ -55,6 +55,7 @@ void gcb_h5item_put(struct gcb_wbuf *w, const struct gcb_h5item *item)
 {
     gcb_put_u8(w, item->bytes);
     gcb_put_u8(w, (uint8_t)item->dtype);
+    gcb_put_u8(w, (uint8_t)item->format);
     gcb_put_u8(w, (uint8_t)item->rank);
     for (unsigned i = 0; i < item->rank; i++)
         gcb_put_u64(w, item->dims[i]);
@@ -68,6 +69,7 @@ static void take_item(struct gcb_rbuf *r, struct gcb_h5item *item, uint64_t dims
     item->dims = dims;
     item->bytes = gcb_get_u8(r) != 0;
     item->dtype = (enum gcb_dtype)gcb_get_u8(r);
+    item->format = (enum gcb_h5format)gcb_get_u8(r);
     item->rank = gcb_get_u8(r);
     for (unsigned i = 0; i < item->rank && i < GCB_MAX_RANK; i++)
         dims[i] = gcb_get_u64(r);

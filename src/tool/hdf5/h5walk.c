@@ -6,14 +6,23 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/hdf5/h5attr.h"
 
-/* Set of visited objects: a hash table with open addressing, at most half full. */
-struct seen_key {
+/* An object, by the file that it is in and its address there. */
+struct key {
     uint64_t file, address;
 };
 
+/*
+ * The place of each group: the link by which the fewest groups lead to it. All other links to it are links to another
+ * place. A hash table with open addressing, at most half full.
+ */
+struct seen_slot {
+    struct key key; /* an empty slot has file 0 and address 0, which no object has */
+    uint64_t link;  /* hash_link of its place */
+};
+
 struct seen {
-    struct seen_key *slots; /* an empty slot has file 0 and address 0, which no object has */
-    size_t size;            /* a power of two, or 0 */
+    struct seen_slot *slots;
+    size_t size; /* a power of two, or 0 */
     size_t count;
 };
 
@@ -21,22 +30,31 @@ struct walk {
     const struct gcb_h5file *file;
     const struct gcb_h5visitor *visitor;
     struct gcb_diag *diag;
-    struct seen seen;
+    struct seen seen; /* the groups that were found so far */
+    bool mapped;      /* `seen` has all groups */
     char path[GCB_H5_PATH + 1];
-    size_t length; /* length of `path`, which is "" at the root */
-    unsigned depth;
-    unsigned objects;
+    size_t length;                  /* length of `path`, which is "" at the root */
+    struct key above[GCB_H5_DEPTH]; /* the groups of `path`, from the root on */
+    unsigned depth;                 /* number of these groups */
+    uint64_t linked;                /* bit i: component i of `path` is a link to a group */
+    unsigned objects;               /* links so far */
+    unsigned own;                   /* of these, those that are not below a link to another place */
+    uint64_t repeats;               /* the others, each with a weight */
 };
 
-static struct seen_key *seen_slot(const struct seen *s, struct seen_key key)
+static bool same_key(struct key a, struct key b)
+{
+    return a.file == b.file && a.address == b.address;
+}
+
+static struct seen_slot *seen_slot(const struct seen *s, struct key key)
 {
     uint64_t h = (key.address ^ key.file << 48) * UINT64_C(0x9e3779b97f4a7c15);
 
     for (;; h += UINT64_C(1) << 32) {
-        struct seen_key *slot = &s->slots[h >> 32 & (s->size - 1)];
+        struct seen_slot *slot = &s->slots[h >> 32 & (s->size - 1)];
 
-        if ((slot->file == key.file && slot->address == key.address) ||
-            (slot->file == 0 && slot->address == 0))
+        if (same_key(slot->key, key) || (slot->key.file == 0 && slot->key.address == 0))
             return slot;
     }
 }
@@ -49,27 +67,26 @@ static int seen_widen(struct seen *s)
     if (!bigger.slots)
         return GCB_E_NOMEM;
     for (size_t i = 0; i < s->size; i++)
-        if (s->slots[i].file || s->slots[i].address)
-            *seen_slot(&bigger, s->slots[i]) = s->slots[i];
+        if (s->slots[i].key.file || s->slots[i].key.address)
+            *seen_slot(&bigger, s->slots[i].key) = s->slots[i];
     gcb_free(s->slots);
     *s = bigger;
     return 0;
 }
 
-/* Adds an object to the set. Returns 1 if it is new, 0 if it is already in the set, or GCB_E_NOMEM. */
-static int seen_add(struct seen *s, const H5O_info_t *info)
+/* Finds a group in the set, or adds it. Returns NULL if there is no memory. */
+static struct seen_slot *seen_add(struct seen *s, struct key key, uint64_t link)
 {
-    const struct seen_key key = {info->fileno, info->addr};
-    struct seen_key *slot;
+    struct seen_slot *slot;
 
     if (s->count >= s->size / 2 && seen_widen(s) != 0)
-        return GCB_E_NOMEM;
+        return NULL;
     slot = seen_slot(s, key);
-    if (slot->file == key.file && slot->address == key.address)
-        return 0;
-    *slot = key;
-    s->count++;
-    return 1;
+    if (!same_key(slot->key, key)) {
+        *slot = (struct seen_slot){key, link};
+        s->count++;
+    }
+    return slot;
 }
 
 /* Sets a message with the current path and the cause `why`. If `why` is NULL, HDF5 says the cause. Returns `status`. */
@@ -78,7 +95,7 @@ static int fail(struct walk *w, int status, const char *why)
     char cause[160];
 
     if (status == GCB_E_NOMEM)
-        return gcb_diag_nomem(w->diag, w->seen.size * 2 * sizeof(struct seen_key),
+        return gcb_diag_nomem(w->diag, w->seen.size * 2 * sizeof(struct seen_slot),
                               "the objects of a file");
     if (why)
         return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "%s", why);
@@ -152,71 +169,228 @@ static int list_links(struct walk *w, hid_t group, struct links *l)
     return 0;
 }
 
+/*
+ * A failure at the current path. If nothing there is wanted, the object is left out and the walk goes on. `group` says
+ * that more than one dataset may be below the path.
+ */
+static int fail_unless_unwanted(struct walk *w, int err, bool group)
+{
+    const struct gcb_h5visitor *v = w->visitor;
+
+    if (!v->wanted || w->length == 0 || err == GCB_E_NOMEM || v->wanted(v->ctx, w->path, group))
+        return err;
+    if (w->diag)
+        *w->diag = (struct gcb_diag){0};
+    return v->left_out(v->ctx, GCB_H5_UNREADABLE, w->path, w->diag);
+}
+
+static int leave_out(struct walk *w, enum gcb_h5left why)
+{
+    return w->visitor->left_out ? w->visitor->left_out(w->visitor->ctx, why, w->path, w->diag) : 0;
+}
+
 static int visit_member(struct walk *w, hid_t at, const struct link *link);
 
+/* Visits the members of the open group at w->path, whose key is `key`. */
+static int visit_members(struct walk *w, hid_t group, struct key key, const struct links *links)
+{
+    int err = 0;
+
+    w->above[w->depth++] = key;
+    for (size_t i = 0; i < links->count && !err; i++)
+        err = visit_member(w, group, &links->all[i]);
+    w->depth--;
+    return err;
+}
+
 /* Visits the open group at w->path and then its members. */
-static int visit_group(struct walk *w, hid_t group)
+static int visit_group(struct walk *w, hid_t group, struct key key)
 {
     struct links links = {0};
     int err = 0;
 
-    if (w->depth >= GCB_H5_DEPTH)
-        return fail(w, GCB_E_CORRUPT, "groups are nested more than 64 deep");
     if (!gcb_h5attr_sound(group))
-        return fail(w, GCB_E_CORRUPT, "its attributes are damaged");
-    if (w->visitor->group)
-        err = w->visitor->group(w->visitor->ctx, group, w->length ? w->path : "/", w->diag);
+        err = fail(w, GCB_E_CORRUPT, "its attributes are damaged");
+    if (!err)
+        err = list_links(w, group, &links);
     if (err)
-        return err;
-    err = list_links(w, group, &links);
-    w->depth++;
-    for (size_t i = 0; i < links.count && !err; i++)
-        err = visit_member(w, group, &links.all[i]);
-    w->depth--;
+        err = fail_unless_unwanted(w, err, true);
+    else if (w->visitor->group)
+        err = w->visitor->group(w->visitor->ctx, group, w->length ? w->path : "/", w->diag);
+    if (!err)
+        err = visit_members(w, group, key, &links);
     links_fini(&links);
     return err;
 }
 
-static int visit_object(struct walk *w, hid_t at, const char *name, H5O_type_t type)
+/* How many components of the path are links to another place. */
+static unsigned count_links(const struct walk *w)
 {
-    struct gcb_h5dataset d;
+    return (unsigned)__builtin_popcountll(w->linked);
+}
+
+/* A hash of the link `name` in a group. */
+static uint64_t hash_link(struct key group, const char *name)
+{
+    uint64_t h = group.address ^ group.file << 48;
+
+    while (*name)
+        h = (h ^ (unsigned char)*name++) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* Appends the groups that are members of an open group to the queue, unless they are already in w->seen. */
+static int map_members(struct walk *w, hid_t group, struct key key, struct key **queue,
+                       size_t *count, size_t *cap)
+{
+    struct links links = {0};
+    int err = list_links(w, group, &links);
+    H5O_info_t info;
+
+    for (size_t i = 0; i < links.count && !err; i++) {
+        const char *name = links.all[i].name;
+        struct key member;
+        size_t before = w->seen.count;
+
+        if (links.all[i].type != H5L_TYPE_HARD || strchr(name, '/') || !strcmp(name, ".") ||
+            H5Oget_info_by_name2(group, name, &info, H5O_INFO_BASIC, w->file->access) < 0 ||
+            info.type != H5O_TYPE_GROUP)
+            continue;
+        member = (struct key){info.fileno, info.addr};
+        if (!seen_add(&w->seen, member, hash_link(key, name)) ||
+            gcb_grow(queue, cap, *count, sizeof(**queue)) != 0)
+            err = GCB_E_NOMEM;
+        else if (w->seen.count > before)
+            (*queue)[(*count)++] = member;
+    }
+    links_fini(&links);
+    return err;
+}
+
+/*
+ * Finds the place of each group of the file, which is that of the shortest path. Only a file in which a group has several
+ * names needs this. Groups that cannot be read are left to the walk.
+ */
+static int map_groups(struct walk *w)
+{
+    struct key *queue = NULL;
+    size_t count = 0, cap = 0;
+    int err = gcb_grow(&queue, &cap, 0, sizeof(*queue));
+
+    gcb_free(w->seen.slots);
+    w->seen = (struct seen){0};
+    w->mapped = true;
+    if (!err)
+        queue[count++] = w->above[0];
+    if (!seen_add(&w->seen, w->above[0], 0))
+        err = GCB_E_NOMEM;
+    for (size_t i = 0; i < count && err != GCB_E_NOMEM; i++) {
+        const struct key key = queue[i];
+        const hid_t group = H5Oopen_by_addr(w->file->id, key.address);
+
+        gcb_h5file_trace(w->file, NULL);
+        err = group < 0 ? 0 : map_members(w, group, key, &queue, &count, &cap);
+        if (group > 0)
+            H5Oclose(group);
+    }
+    gcb_free(queue);
+    if (err == GCB_E_NOMEM)
+        return fail(w, err, NULL);
+    if (w->diag)
+        *w->diag = (struct gcb_diag){0};
+    return 0;
+}
+
+/* Sets *linked if `link`, in the group that is visited at the moment, is a link to another place. */
+static int find_linked(struct walk *w, const struct link *link, const H5O_info_t *info,
+                       bool *linked)
+{
+    const struct key key = {info->fileno, info->addr};
+    const uint64_t hash = hash_link(w->above[w->depth - 1], link->name);
+    struct seen_slot *slot;
+
+    *linked = link->type != H5L_TYPE_HARD;
+    if (*linked || key.file != w->above[0].file)
+        return 0;
+    slot = seen_add(&w->seen, key, hash);
+    if (!slot)
+        return fail(w, GCB_E_NOMEM, NULL);
+    if (!w->mapped && (info->rc > 1 || slot->link != hash)) {
+        const int err = map_groups(w);
+
+        if (err)
+            return err;
+        slot = seen_slot(&w->seen, key);
+    }
+    *linked = slot->link != hash;
+    return 0;
+}
+
+/* Visits the group that `link` leads to, unless it is a group of the path. */
+static int enter_group(struct walk *w, hid_t at, const struct link *link, const H5O_info_t *info)
+{
+    const struct key key = {info->fileno, info->addr};
+    const uint64_t before = w->linked;
+    bool linked;
     hid_t group;
     int err;
 
-    if (type == H5O_TYPE_GROUP) {
-        group = H5Oopen(at, name, w->file->access);
-        if (group < 0)
-            return fail(w, GCB_E_CORRUPT, NULL);
-        err = visit_group(w, group);
-        H5Gclose(group);
+    for (unsigned i = 0; i < w->depth; i++)
+        if (same_key(w->above[i], key))
+            return leave_out(w, GCB_H5_NOT_FOLLOWED);
+    if (w->depth >= GCB_H5_DEPTH)
+        return leave_out(w, GCB_H5_TOO_DEEP);
+    err = find_linked(w, link, info, &linked);
+    if (err)
         return err;
-    }
-    if (type != H5O_TYPE_DATASET) /* the object is a named datatype */
-        return 0;
-    err = gcb_h5dataset_open(&d, w->file, at, name, w->path, w->diag);
-    if (!err)
+    if (linked && count_links(w) == GCB_H5_LINKS)
+        return leave_out(w, GCB_H5_NOT_FOLLOWED);
+    w->linked |= (uint64_t)linked << (w->depth - 1);
+    group = H5Oopen(at, link->name, w->file->access);
+    if (group < 0)
+        err = fail_unless_unwanted(w, fail(w, GCB_E_CORRUPT, NULL), true);
+    else
+        err = visit_group(w, group, key);
+    w->linked = before;
+    if (group > 0)
+        H5Gclose(group);
+    return err;
+}
+
+static int visit_dataset(struct walk *w, hid_t at, const char *name, const H5O_info_t *info)
+{
+    struct gcb_h5dataset d;
+    int err = gcb_h5dataset_open(&d, w->file, at, name, w->path, w->diag);
+
+    d.linked = w->linked;
+    d.object = info->addr ^ (uint64_t)info->fileno << 48;
+    if (err)
+        err = fail_unless_unwanted(w, err, false);
+    else
         err = w->visitor->dataset(w->visitor->ctx, &d, w->path, w->diag);
     gcb_h5dataset_close(&d);
     return err;
 }
 
-/* Follows a hard link, or an external link that is allowed. */
-static int follow(struct walk *w, hid_t at, const char *name, bool external)
+/* Follows a hard or soft link, or an external link that is allowed. */
+static int follow(struct walk *w, hid_t at, const struct link *link)
 {
     H5O_info_t info;
-    int fresh = 1;
 
-    if (H5Oget_info_by_name2(at, name, &info, H5O_INFO_BASIC, w->file->access) < 0) {
-        if (external)
-            return fail(w, GCB_E_IO, "its external link leads nowhere");
-        return fail(w, GCB_E_CORRUPT, NULL);
+    if (H5Oget_info_by_name2(at, link->name, &info, H5O_INFO_BASIC, w->file->access) < 0) {
+        if (link->type == H5L_TYPE_SOFT)
+            return leave_out(w, GCB_H5_NOT_FOLLOWED);
+        return fail_unless_unwanted(w,
+                                    link->type == H5L_TYPE_EXTERNAL
+                                        ? fail(w, GCB_E_IO, "its external link leads nowhere")
+                                        : fail(w, GCB_E_CORRUPT, NULL),
+                                    true);
     }
-    /* Always remember groups: the link count in a hostile file may be wrong, and cycles must end. */
-    if (info.type == H5O_TYPE_GROUP || info.rc > 1 || external)
-        fresh = seen_add(&w->seen, &info);
-    if (fresh < 0)
-        return fail(w, fresh, NULL);
-    return fresh ? visit_object(w, at, name, info.type) : 0;
+    if (info.type == H5O_TYPE_GROUP)
+        return enter_group(w, at, link, &info);
+    if (info.type == H5O_TYPE_DATASET)
+        return visit_dataset(w, at, link->name, &info);
+    return 0; /* a named datatype */
 }
 
 /* Checks and counts a link of the group at w->path. */
@@ -226,6 +400,13 @@ static int check_name(struct walk *w, const char *name)
 
     if (++w->objects > GCB_H5_OBJECTS)
         return fail(w, GCB_E_CORRUPT, "the file has more than 4194304 links");
+    /* Links within links can make the number of paths grow as a power of 2, so deeper ones weigh more. */
+    if (w->linked)
+        w->repeats += UINT64_C(1) << 2 * (count_links(w) - 1);
+    else
+        w->own++;
+    if (w->repeats > GCB_H5_REPEATS + 16 * (uint64_t)w->own)
+        return fail(w, GCB_E_CORRUPT, "links lead to the same groups in too many ways");
     /* HDF5 would read these names as paths */
     if (n == 0 || strcmp(name, ".") == 0 || strchr(name, '/'))
         return fail(w, GCB_E_CORRUPT,
@@ -236,17 +417,18 @@ static int check_name(struct walk *w, const char *name)
     return 0;
 }
 
-static int visit_link(struct walk *w, hid_t at, const char *name, H5L_type_t type)
+static int visit_link(struct walk *w, hid_t at, const struct link *link)
 {
-    if (type == H5L_TYPE_SOFT)
-        return 0;
-    if (type == H5L_TYPE_HARD)
-        return follow(w, at, name, false);
-    if (type != H5L_TYPE_EXTERNAL)
-        return fail(w, GCB_E_UNSUPPORTED, "a user-defined link, which cannot be followed");
+    if (link->type == H5L_TYPE_SOFT || link->type == H5L_TYPE_HARD)
+        return follow(w, at, link);
+    if (link->type != H5L_TYPE_EXTERNAL)
+        return fail_unless_unwanted(
+            w, fail(w, GCB_E_UNSUPPORTED, "a user-defined link, which cannot be followed"), true);
     if (!w->file->limits.allow_external)
-        return fail(w, GCB_E_UNSUPPORTED, "a link to another file; --allow-external follows it");
-    return follow(w, at, name, true);
+        return fail_unless_unwanted(
+            w, fail(w, GCB_E_UNSUPPORTED, "a link to another file; --allow-external follows it"),
+            true);
+    return follow(w, at, link);
 }
 
 static int visit_member(struct walk *w, hid_t at, const struct link *link)
@@ -260,7 +442,7 @@ static int visit_member(struct walk *w, hid_t at, const struct link *link)
     strcpy(w->path + w->length + 1, link->name);
     w->length += 1 + strlen(link->name);
     gcb_h5file_trace(w->file, w->path);
-    err = visit_link(w, at, link->name, link->type);
+    err = visit_link(w, at, link);
     w->length = before;
     w->path[before] = '\0';
     return err;
@@ -285,8 +467,7 @@ int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visito
         err = fail(w, GCB_E_CORRUPT, NULL);
         goto out;
     }
-    err = seen_add(&w->seen, &info);
-    err = err < 0 ? fail(w, err, NULL) : visit_group(w, root);
+    err = visit_group(w, root, (struct key){info.fileno, info.addr});
 out:
     if (w)
         gcb_free(w->seen.slots);

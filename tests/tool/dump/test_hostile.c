@@ -76,6 +76,18 @@ static int read_all(struct gcb_source *source, struct gcb_diag *diag)
     return 0;
 }
 
+/* Counts what was skipped: each remark on it begins with the number. */
+static unsigned long count_skipped(const struct gcb_source *source)
+{
+    char text[GCB_REMARK_TEXT];
+    unsigned long n = 0;
+
+    for (int kind = 0; kind <= GCB_REMARK_OTHERS; kind++)
+        if (gcb_source_remark(text, source, (enum gcb_remark)kind))
+            n += strtoul(text, NULL, 10);
+    return n;
+}
+
 static void check_row(void **state)
 {
     const struct row *row = *state;
@@ -94,7 +106,7 @@ static void check_row(void **state)
     }
     if (strcmp(row->column[1], "any") != 0) {
         assert_int_equal(gcb_source_count(source), strtoul(row->column[2], NULL, 10));
-        assert_int_equal(gcb_source_skipped(source), strtoul(row->column[3], NULL, 10));
+        assert_int_equal(count_skipped(source), strtoul(row->column[3], NULL, 10));
     }
     err = read_all(source, &diag);
     gcb_source_close(source);

@@ -134,12 +134,34 @@ static void test_globs(void **state)
     assert_true(gcb_selection_accepts(&some, "layers.0/weight"));
 }
 
+/* Which groups may have selected tensors below them. */
+static void test_reaches(void **state)
+{
+    static const char *const globs[] = {"a/b*", "[cd]/x", "weight", "e/f"};
+    static const struct {
+        const char *group;
+        unsigned globs; /* a bit for each glob */
+    } rows[] = {{"", 15},      {"a", 3}, {"a/b", 3}, {"a/bc", 3}, {"a/c", 2},
+                {"weight", 2}, {"w", 2}, {"e", 10},  {"e/f", 2},  {"c", 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (unsigned g = 0; g < 4; g++) {
+            const struct gcb_tensor_selection one = {.include = &globs[g], .include_count = 1};
+            const struct gcb_tensor_selection none = {.exclude = &globs[g], .exclude_count = 1};
+
+            assert_int_equal(gcb_selection_reaches(&one, rows[i].group), rows[i].globs >> g & 1);
+            assert_true(gcb_selection_reaches(&none, rows[i].group));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accepts),   cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_malformed), cmocka_unit_test(test_long_lists),
-        cmocka_unit_test(test_missed),    cmocka_unit_test(test_globs),
+        cmocka_unit_test(test_reaches),    cmocka_unit_test(test_accepts),
+        cmocka_unit_test(test_extremes),   cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_long_lists), cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_globs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

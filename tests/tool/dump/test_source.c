@@ -157,6 +157,16 @@ static void check_refused(const struct gcb_source_config *config, int status, co
         fail_msg("'%s' is not in: %s", words, diag.text);
 }
 
+/* Checks how a remark begins; NULL: there is none. */
+static void check_remark(const struct gcb_source *source, enum gcb_remark kind, const char *begins)
+{
+    char text[GCB_REMARK_TEXT] = "";
+
+    assert_int_equal(gcb_source_remark(text, source, kind), begins != NULL);
+    if (begins && strncmp(text, begins, strlen(begins)) != 0)
+        fail_msg("'%s' does not begin with '%s'", text, begins);
+}
+
 static void test_order(void **state)
 {
     const char *files[] = {dump.path};
@@ -259,7 +269,7 @@ static void test_facts(void **state)
     double v = -1;
 
     (void)state;
-    assert_int_equal(gcb_source_skipped(source), 1);
+    check_remark(source, GCB_REMARK_OTHERS, "1 dataset of other types than floats skipped");
     assert_true(gcb_source_step_value(source, 10, "loss", &v) && v == 2.25);
     assert_true(gcb_source_step_value(source, 10, "found_inf", &v) && v == 1.0);
     assert_false(gcb_source_step_value(source, 10, "missing", &v)); /* a text */
@@ -395,32 +405,55 @@ static void test_many_files(void **state)
     gcb_source_close(NULL);
 }
 
-/* A value beyond the range of float32 becomes an infinity; other values stay. */
+/* Writes a contiguous or, with `chunk`, a chunked dataset of doubles, in big or little endian. */
+static void put_doubles(struct h5make *m, const char *name, hid_t type, const double *x, hsize_t n,
+                        hsize_t chunk)
+{
+    const hid_t space = H5Screate_simple(1, &n, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t set;
+
+    if (chunk)
+        assert_true(H5Pset_chunk(list, 1, &chunk) >= 0);
+    set = H5Dcreate2(m->file, name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+    H5Dclose(set);
+    H5Pclose(list);
+    H5Sclose(space);
+}
+
+/* Infinities, NaNs and small values stay. A finite float64 that float32 cannot hold is refused by name. */
 static void test_special(void **state)
 {
-    const double in[] = {1e300, -1e300, (double)NAN, -0.0, 1e-40, 3.4028234663852886e38, 1e-60};
-    const hsize_t dims[1] = {7};
+    static const double in[] = {INFINITY, -INFINITY, NAN, -0.0, 1e-40, 3.4028235e38, 1e-60};
+    static const double wide[] = {0, 1, 2, 3, 4, -1e300};
     const char *files[1];
-    const struct gcb_source_config config = {.files = files, .file_count = 1};
-    struct gcb_source *source;
-    struct h5make m;
-    hid_t space, set;
-    float x[7];
+    struct gcb_source_config config = {.files = files, .file_count = 1};
 
     (void)state;
-    h5make_open(&m, "special.h5");
-    space = H5Screate_simple(1, dims, NULL);
-    set = H5Dcreate2(m.file, "x", H5T_IEEE_F64BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, in) >= 0);
-    H5Dclose(set);
-    H5Sclose(space);
-    h5make_close(&m);
-    files[0] = m.path;
-    source = open_ok(&config);
-    assert_int_equal(gcb_source_read(source, 0, x, NULL), 0);
-    assert_true(x[0] == INFINITY && x[1] == -INFINITY && isnan(x[2]));
-    assert_true(x[3] == 0.0f && signbit(x[3]) && x[4] == 1e-40f && x[5] == FLT_MAX && x[6] == 0.0f);
-    gcb_source_close(source);
+    for (int way = 0; way < 6; way++) { /* without HDF5, by HDF5's child, in this process */
+        const hid_t type = way % 3 == 0 ? H5T_IEEE_F64LE : H5T_IEEE_F64BE;
+        struct gcb_source *source;
+        struct gcb_diag diag = {0};
+        struct h5make m;
+        float x[7];
+
+        h5make_open(&m, "special.h5");
+        put_doubles(&m, "a", type, in, 7, way % 3 == 1 ? 3 : 0);
+        put_doubles(&m, "b", type, wide, 6, way % 3 == 1 ? 4 : 0);
+        h5make_close(&m);
+        files[0] = m.path;
+        config.in_process = way > 2;
+        source = open_ok(&config);
+        assert_int_equal(gcb_source_read(source, 0, x, NULL), 0);
+        assert_true(x[0] == INFINITY && x[1] == -INFINITY && isnan(x[2]));
+        assert_true(x[3] == 0.0f && signbit(x[3]) && x[4] == 1e-40f);
+        assert_true(x[5] == FLT_MAX && x[6] == 0.0f);
+        assert_int_equal(gcb_source_read(source, 1, x, &diag), GCB_E_CORRUPT);
+        if (!strstr(diag.text, "special.h5: /b: element 5 is -1e+300"))
+            fail_msg("%s", diag.text);
+        assert_int_equal(gcb_source_read(source, 0, x, NULL), 0); /* the child still works */
+        gcb_source_close(source);
+    }
 }
 
 /* Three kinds of data outside the file. Each is refused; if allowed, all are read. */

@@ -1,0 +1,66 @@
+/* What the user should know about the files of a source, in words. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/dump/source_private.h"
+
+/* "3 datasets left out ..., such as FILE: DATASET; WAY". */
+static const struct {
+    const char *what; /* with an 's' for more than one */
+    const char *said;
+    const char *way; /* NULL: nothing can be done */
+} words[GCB_REMARKS] = {
+    [GCB_REMARK_WORDS] = {"dataset", "of 2-byte integers or bytes skipped",
+                          "--as bf16 or --as fp16 reads them"},
+    [GCB_REMARK_BYTES] = {"dataset", "of 1-byte integers or bytes skipped",
+                          "--as fp8_e4m3 or --as fp8_e5m2 reads them"},
+    [GCB_REMARK_FLOATS] = {"dataset", "of an unknown float format skipped", NULL},
+    [GCB_REMARK_LINKS] = {"link",
+                          "not followed, because the target is missing, in another file, or a "
+                          "group that the path went through",
+                          NULL},
+    [GCB_REMARK_DEEP] = {"group", "nested more than 64 deep skipped", NULL},
+    [GCB_REMARK_DIMENSIONS] = {"netCDF dimension", "without values skipped", NULL},
+    [GCB_REMARK_OTHERS] = {"dataset", "of other types than floats skipped", NULL},
+    [GCB_REMARK_UNREADABLE] = {"object", "skipped, unreadable and not selected", NULL},
+    [GCB_REMARK_ALIASES] = {"tensor", "read only under another name, which has a step or worker",
+                            NULL},
+    [GCB_REMARK_UNWRITTEN] = {"dataset", "that was never written, read as its fill value",
+                              "is the dump complete?"},
+    [GCB_REMARK_FP8] = {"tensor", "of fp8 read as fp16, so that an element counts 2 bytes", NULL},
+    [GCB_REMARK_NUMBERS] = {"tensor",
+                            "in a group whose name is a number, which is taken as the step", NULL},
+    [GCB_REMARK_NO_STEP] = {"tensor", "read as step 0, because no group is named step_N or iter_N",
+                            NULL},
+    [GCB_REMARK_NO_WORKER] = {"tensor", "in a numbered group that is not taken as a worker",
+                              "workers are groups named worker_N or rank_N"},
+};
+
+void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint64_t count,
+                           const char *file, const char *dataset)
+{
+    struct gcb_remark_count *r = &source->remarks[kind];
+
+    if (r->count == 0) {
+        r->file = file;
+        r->dataset = dataset;
+    }
+    r->count += count;
+}
+
+bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
+                       enum gcb_remark kind)
+{
+    const struct gcb_remark_count *r = &source->remarks[kind];
+    char file[112], dataset[160];
+
+    if (r->count == 0)
+        return false;
+    snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as %s: %s%s%s", r->count,
+             words[kind].what, r->count == 1 ? "" : "s", words[kind].said,
+             gcb_escape(file, sizeof(file), r->file),
+             gcb_escape(dataset, sizeof(dataset), r->dataset), words[kind].way ? "; " : "",
+             words[kind].way ? words[kind].way : "");
+    return true;
+}
