@@ -473,7 +473,7 @@ def _(f):
 
 # Filters
 
-@case("plugin_filter.h5", "unsupported", words="its filter is none of")
+@case("plugin_filter.h5", "unsupported", words="it is compressed with zstd, which gcbench does not read; rewrite the file: python3 ")
 @hdf5
 def _(f):
     dcpl = plist((8,))
@@ -486,7 +486,7 @@ def _deflated(f):
 
 
 PIPELINE = b"\x01\x01\0\0\0\0\0\0\x01\0"  # version 1, one filter, deflate
-case("plugin_mandatory.h5", "unsupported", words="its filter is none of")(
+case("plugin_mandatory.h5", "unsupported", words="it is compressed with zstd")(
     patched(_deflated, PIPELINE, struct.pack("<H", 32015), 8))
 case("filter_count.h5", "corrupt")(patched(_deflated, PIPELINE, b"\xff", 1))
 
@@ -500,7 +500,7 @@ def _(f):
     f.create_dataset("half", data=ramp(5000, ">f2"), compression="gzip", chunks=(333,))
 
 
-@case("scaleoffset.h5", "unsupported", words="its filter is none of")
+@case("scaleoffset.h5", "unsupported", words="it is packed with scale-offset")
 @hdf5
 def _(f):
     f.create_dataset("x", data=ramp(5000), scaleoffset=3)

@@ -15,7 +15,7 @@ static const struct {
                           "--as bf16 or --as fp16 reads them"},
     [GCB_REMARK_BYTES] = {"dataset", "of 1-byte integers or bytes skipped",
                           "--as fp8_e4m3 or --as fp8_e5m2 reads them"},
-    [GCB_REMARK_FLOATS] = {"dataset", "of an unknown float format skipped", NULL},
+    [GCB_REMARK_FLOATS] = {"dataset", "of a float format that gcbench does not read skipped", NULL},
     [GCB_REMARK_LINKS] = {"link",
                           "not followed, because the target is missing, in another file, or a "
                           "group that the path went through",
@@ -49,18 +49,31 @@ void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint
     r->count += count;
 }
 
+/* What can be done: a fixed text, or the command that rewrites the file. */
+static const char *find_way(const struct gcb_source *source, enum gcb_remark kind)
+{
+    if (kind != GCB_REMARK_FLOATS)
+        return words[kind].way;
+    for (size_t i = 0; i < source->file_count; i++)
+        if (source->files[i].name == source->remarks[kind].file)
+            return source->files[i].found.convert;
+    return NULL;
+}
+
 bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
                        enum gcb_remark kind)
 {
     const struct gcb_remark_count *r = &source->remarks[kind];
+    const bool several = source->file_count > 1;
+    const char *way;
     char file[112], dataset[160];
 
     if (r->count == 0)
         return false;
-    snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as %s: %s%s%s", r->count,
+    way = find_way(source, kind);
+    snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as %s%s%s%s%s", r->count,
              words[kind].what, r->count == 1 ? "" : "s", words[kind].said,
-             gcb_escape(file, sizeof(file), r->file),
-             gcb_escape(dataset, sizeof(dataset), r->dataset), words[kind].way ? "; " : "",
-             words[kind].way ? words[kind].way : "");
+             several ? gcb_escape(file, sizeof(file), r->file) : "", several ? ": " : "",
+             gcb_escape(dataset, sizeof(dataset), r->dataset), way ? "; " : "", way ? way : "");
     return true;
 }

@@ -136,7 +136,7 @@ enum gcb_remark {
 
 /* Writes a remark as one sentence with the number, an example and what can be done. Returns false if there is nothing to
  * say. */
-#define GCB_REMARK_TEXT 480
+#define GCB_REMARK_TEXT 720
 bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
                        enum gcb_remark kind);
 

@@ -19,7 +19,7 @@ enum {
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
                        const char *link, const char *shown, struct gcb_diag *diag)
 {
-    char cause[160];
+    int err;
 
     *out = (struct gcb_h5dataset){0};
     gcb_h5file_trace(file, shown);
@@ -32,9 +32,9 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
     }
     if (out->type_size > 0 && out->kind >= 0 && gcb_h5attr_sound(out->id))
         return 0;
-    gcb_h5file_cause(cause, sizeof(cause));
+    err = gcb_h5file_damaged(file, shown, "cannot be opened", diag);
     gcb_h5dataset_close(out);
-    return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag, "cannot be opened (%s)", cause);
+    return err;
 }
 
 void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
@@ -52,18 +52,49 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
 struct finding {
     int status;
     const char *text;
+    bool rewrite; /* convert.py writes the data in a form that can be read */
 };
 
-static const struct finding fine = {0, NULL};
+static const struct finding fine = {0};
 
 static struct finding damaged(const char *text)
 {
-    return (struct finding){GCB_E_CORRUPT, text};
+    return (struct finding){GCB_E_CORRUPT, text, false};
 }
 
 static struct finding refused(const char *text)
 {
-    return (struct finding){GCB_E_UNSUPPORTED, text};
+    return (struct finding){GCB_E_UNSUPPORTED, text, false};
+}
+
+static struct finding unread(const char *text)
+{
+    return (struct finding){GCB_E_UNSUPPORTED, text, true};
+}
+
+/* For a filter that is not read: names those that are in use. */
+static struct finding unread_filter(H5Z_filter_t id)
+{
+    static const struct {
+        int id;
+        const char *text;
+    } known[] = {
+        {H5Z_FILTER_SZIP, "it is compressed with szip, which gcbench does not read"},
+        {H5Z_FILTER_NBIT, "it is packed with n-bit, which gcbench does not read"},
+        {H5Z_FILTER_SCALEOFFSET, "it is packed with scale-offset, which gcbench does not read"},
+        {32000, "it is compressed with lzf, which gcbench does not read"},
+        {32001, "it is compressed with blosc, which gcbench does not read"},
+        {32004, "it is compressed with lz4, which gcbench does not read"},
+        {32008, "it is compressed with bitshuffle, which gcbench does not read"},
+        {32013, "it is compressed with zfp, which gcbench does not read"},
+        {32015, "it is compressed with zstd, which gcbench does not read"},
+        {32026, "it is compressed with blosc2, which gcbench does not read"},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].id == id)
+            return unread(known[i].text);
+    return unread("it has a filter other than deflate, shuffle and fletcher32");
 }
 
 static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
@@ -71,8 +102,7 @@ static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
     bool deflated = false;
 
     if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
-        return refused("its filter is none of deflate, shuffle, fletcher32; "
-                       "h5repack -f GZIP=1 rewrites it");
+        return unread_filter(id);
     /* Data that is deflated twice could inflate by more than MAX_INFLATION. */
     for (unsigned i = 0; i < d->filter_count; i++) {
         if (d->filters[i] == id)
@@ -81,7 +111,7 @@ static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
     }
     /* The reader inflates chunks to count their bytes, but it cannot undo a shuffle that came after deflating. */
     if (id == H5Z_FILTER_SHUFFLE && deflated)
-        return refused("it is shuffled after deflating; h5repack -f SHUF -f GZIP=1 rewrites it");
+        return unread("it is shuffled after deflating, which gcbench does not read");
     if (H5Zfilter_avail(id) <= 0)
         return refused("this build of HDF5 lacks the dataset's filter");
     d->filters[d->filter_count++] = id;
@@ -117,8 +147,7 @@ static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
         if (chunk[i] == 0)
             return damaged("the shape of its chunks has a zero");
         if (__builtin_mul_overflow(bytes, chunk[i], &bytes) || bytes > MAX_CHUNK)
-            return refused(
-                "its chunks are larger than 256 MiB; h5repack -l CHUNK=DIMS rewrites it");
+            return unread("its chunks are larger than 256 MiB");
         d->chunk[i] = chunk[i];
     }
     d->chunk_rank = d->rank;
@@ -268,7 +297,9 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
     int err;
 
     if (found.status)
-        return gcb_h5file_fail(file, shown, found.status, diag, "%s", found.text);
+        return gcb_h5file_fail(file, shown, found.status, diag, "%s%s%s", found.text,
+                               found.rewrite ? "; rewrite the file: " : "",
+                               found.rewrite ? file->convert : "");
     err = vet_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
     dataset->vetted = !err;
     return err;

@@ -1,13 +1,15 @@
 #include "src/tool/hdf5/h5file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/data.h"
 #include "src/tool/base/host.h"
 #include "src/tool/hdf5/h5attr.h"
 
@@ -15,6 +17,7 @@ int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int stat
                     struct gcb_diag *diag, const char *format, ...)
 {
     char cause[GCB_DIAG_TEXT], shown[200];
+    size_t room; /* for the dataset's name: the cause ends with what to do, and should not be cut */
     va_list args;
 
     if (!diag)
@@ -24,8 +27,11 @@ int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int stat
     va_end(args);
     if (!dataset)
         return gcb_diag_set(diag, status, "%s: %s", file->shown, cause);
+    room = GCB_DIAG_TEXT - strlen(file->shown) - 5;
+    room = strlen(cause) + 40 < room ? room - strlen(cause) : 40;
     return gcb_diag_set(diag, status, "%s: %s: %s", file->shown,
-                        gcb_escape(shown, sizeof(shown), dataset), cause);
+                        gcb_escape(shown, room < sizeof(shown) ? room : sizeof(shown), dataset),
+                        cause);
 }
 
 struct cause {
@@ -99,91 +105,153 @@ static int check_regular(struct gcb_h5file *f, const char *path, struct gcb_diag
     if (!*path)
         return gcb_diag_set(diag, GCB_E_IO, "the file name is empty");
     if (stat(path, st) != 0)
-        return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+        return gcb_h5file_fail(
+            f, NULL, GCB_E_IO, diag, "%s%s", strerror(errno),
+            strchr(path, '%') ? "; a file in several parts is named by its first part" : "");
     if (S_ISDIR(st->st_mode))
         return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag,
                                "is a folder; give the files in it instead");
     if (!S_ISREG(st->st_mode))
         return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag, "not a regular file");
-    if (st->st_size == 0)
-        return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "the file is empty");
     f->size = (uint64_t)st->st_size;
     return 0;
 }
 
-/* ---- files that hold tensors, but not in HDF5 ---- */
+/* ---- what the file is ---- */
 
-#define FIRST_BYTES 128
-
-struct first_bytes {
-    unsigned char bytes[FIRST_BYTES + 1]; /* zeros after the end of the file */
-};
-
-/* Returns the kind of a file that datasets/convert.py reads, or NULL. */
-static const char *convertible_kind(const struct first_bytes *first)
+/* Has another program locked the file, as HDF5 does while it writes? */
+static bool is_locked(int descriptor)
 {
-    const unsigned char *b = first->bytes;
-    char member[FIRST_BYTES - 30 + 1] = ""; /* the name of a zip archive's first file */
-
-    if (memcmp(b, "\x93NUMPY", 6) == 0)
-        return "NumPy";
-    if (memcmp(b, "\x80\x02\x8a\x0a", 4) == 0)
-        return "PyTorch";
-    if (memcmp(b + 8, "{\"", 2) == 0 && b[6] == 0 && b[7] == 0)
-        return "safetensors";
-    if (memcmp(b, "PK\3\4", 4) != 0)
-        return NULL;
-    snprintf(member, sizeof(member), "%.*s", b[26] | b[27] << 8, (const char *)b + 30);
-    return strstr(member, ".npy") ? "NumPy" : "PyTorch";
+    if (flock(descriptor, LOCK_SH | LOCK_NB) == 0) {
+        flock(descriptor, LOCK_UN);
+        return false;
+    }
+    return errno == EWOULDBLOCK;
 }
 
-/* Says how to convert a file of another kind that stores tensors. */
-static int check_kind(const struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
+static int fail_locked(const struct gcb_h5file *f, struct gcb_diag *diag)
 {
-    struct first_bytes first = {{0}};
-    char script[GCB_DATA_PATH];
-    const char *kind;
-    FILE *file = fopen(path, "rbe");
+    return gcb_h5file_fail(f, NULL, GCB_E_IO, diag,
+                           "another program has it open and may be writing it; close the file "
+                           "there, or wait until that program ends");
+}
 
-    if (!file)
-        return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
-    (void)!fread(first.bytes, 1, FIRST_BYTES, file);
-    fclose(file);
-    if (first.bytes[0] == 0x1f && first.bytes[1] == 0x8b)
-        return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag,
-                               "a file that gzip compressed; unpack it with gunzip first");
-    kind = convertible_kind(&first);
-    if (!kind)
+/* Checks that the file has an HDF5 signature. If not, says what the file is and what to do. */
+static int check_kind(struct gcb_h5file *f, const char *path, int descriptor, struct gcb_diag *diag)
+{
+    uint8_t first[GCB_FILEKIND_BYTES];
+    struct gcb_filekind kind;
+    ssize_t n;
+
+    if (f->size == 0)
+        return is_locked(descriptor)
+                   ? fail_locked(f, diag)
+                   : gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "the file is empty");
+    if (gcb_filekind_hdf5(descriptor, f->size, &f->begin))
         return 0;
-    if (!gcb_data_find(script, "datasets/convert.py"))
-        snprintf(script, sizeof(script), "datasets/convert.py");
-    return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag,
-                           "a %s file, not HDF5; convert it: python3 %.200s %s grads.h5", kind,
-                           script, f->shown);
+    n = pread(descriptor, first, sizeof(first), 0);
+    gcb_filekind_find(&kind, first, n > 0 ? (size_t)n : 0, path);
+    if (!kind.name)
+        return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
+    return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "%s, not HDF5%s%s", kind.name,
+                           kind.advice[0] ? "; " : "", kind.advice);
+}
+
+int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
+                    struct gcb_diag *diag)
+{
+    int descriptor, err;
+
+    *out = (struct gcb_h5file){.limits = *limits};
+    if (out->limits.max_bytes == 0)
+        out->limits.max_bytes = gcb_host_memory() / 2;
+    if (out->limits.max_bytes == 0) /* the memory size is unknown */
+        out->limits.max_bytes = UINT64_C(1) << 32;
+    if (out->limits.seconds == 0)
+        out->limits.seconds = 20;
+    gcb_escape(out->shown, sizeof(out->shown), path);
+    gcb_advice_convert(out->convert, path);
+    err = check_regular(out, path, diag);
+    if (err)
+        return err;
+    descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return gcb_h5file_fail(out, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+    err = check_kind(out, path, descriptor, diag);
+    close(descriptor);
+    return err;
 }
 
 /* ---- opening ---- */
 
-static int explain_open(const struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
+/* The version of the HDF5 library in use, such as "1.10.8". */
+static const char *library_version(char out[32])
 {
-    char cause[160];
-    FILE *readable;
-    int first;
+    unsigned a = 0, b = 0, c = 0;
+
+    H5get_libversion(&a, &b, &c);
+    snprintf(out, 32, "%u.%u.%u", a, b, c);
+    return out;
+}
+
+int gcb_h5file_damaged(const struct gcb_h5file *file, const char *dataset, const char *what,
+                       struct gcb_diag *diag)
+{
+    char cause[160], version[32];
 
     gcb_h5file_cause(cause, sizeof(cause));
-    readable = fopen(path, "rb");
-    if (!readable)
-        return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
-    first = getc(readable);
-    fclose(readable);
-    if (H5Fis_hdf5(path) == 0 && first == '{')
+    if (strstr(cause, "version number")) /* of a part of the file that the library does not know */
+        return gcb_h5file_fail(file, dataset, GCB_E_CORRUPT, diag,
+                               "damaged, or written by a newer HDF5 than gcbench's %s (%s); a new "
+                               "h5py may rewrite it: %s",
+                               library_version(version), cause, file->convert);
+    return gcb_h5file_fail(file, dataset, GCB_E_CORRUPT, diag, "%s (%s)", what, cause);
+}
+
+/* Says why the file, which has an HDF5 signature, cannot be opened. The bytes of the superblock tell what HDF5 does not. */
+static int explain_open(const struct gcb_h5file *f, const char *path, int descriptor,
+                        struct gcb_diag *diag)
+{
+    enum { VERSION = 8, FLAGS = 11, BEING_WRITTEN = 5 };
+    uint8_t first[2048] = {0};
+    const ssize_t n = pread(descriptor, first, sizeof(first), (off_t)f->begin);
+    char text[GCB_ADVICE_WORD];
+
+    if (n > 0 && is_locked(descriptor))
+        return fail_locked(f, diag);
+    if (first[VERSION] == 3 && first[FLAGS] & BEING_WRITTEN)
         return gcb_h5file_fail(
-            f, NULL, GCB_E_CORRUPT, diag,
-            "not an HDF5 file, but it looks like a result file; plot, report, payoff and regress "
-            "read result files");
-    if (H5Fis_hdf5(path) == 0)
-        return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
-    return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "damaged or cut short (%s)", cause);
+            f, NULL, GCB_E_IO, diag,
+            "marked as being written: close it in the program that writes it. If that program has "
+            "ended without closing it: h5clear -s %s (Debian package hdf5-tools)",
+            gcb_advice_quote(text, path));
+    if (first[VERSION] > 3 && first[VERSION] < 16)
+        return gcb_h5file_fail(f, NULL, GCB_E_UNSUPPORTED, diag,
+                               "written by a newer HDF5 than gcbench's %s; rewrite it with a new "
+                               "h5py: %s",
+                               library_version(text), f->convert);
+    if (n > 0 &&
+        (memmem(first, (size_t)n, "NCSAfami", 8) || memmem(first, (size_t)n, "NCSAmult", 8)))
+        return gcb_h5file_fail(f, NULL, GCB_E_UNSUPPORTED, diag,
+                               "one part of a file that HDF5 divided into several; join them: %s",
+                               f->convert);
+    if (strstr(gcb_h5file_cause(text, sizeof(text)), "lock file"))
+        return gcb_h5file_fail(f, NULL, GCB_E_IO, diag,
+                               "its file system does not lock files (%s); copy it to a local disk",
+                               text);
+    return gcb_h5file_damaged(f, NULL, "damaged or cut short", diag);
+}
+
+static int fail_open(const struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
+{
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int err;
+
+    if (descriptor < 0)
+        return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+    err = explain_open(f, path, descriptor, diag);
+    close(descriptor);
+    return err;
 }
 
 static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
@@ -196,7 +264,7 @@ static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *di
         return gcb_h5file_fail(f, NULL, GCB_E_NOMEM, diag, "HDF5 cannot make a property list");
     f->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f->id < 0)
-        return explain_open(f, path, diag);
+        return fail_open(f, path, diag);
     if (H5Fget_vfd_handle(f->id, H5P_DEFAULT, &handle) < 0)
         return gcb_h5file_fail(f, NULL, GCB_E_INTERNAL, diag, "HDF5 gives no file descriptor");
     err = gcb_h5file_check(f, *(const int *)handle, NULL, diag);
@@ -227,23 +295,6 @@ int gcb_h5file_prepare(struct gcb_diag *diag)
     if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot be initialised");
     return 0;
-}
-
-int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
-                    struct gcb_diag *diag)
-{
-    int err;
-
-    *out = (struct gcb_h5file){.limits = *limits};
-    if (out->limits.max_bytes == 0)
-        out->limits.max_bytes = gcb_host_memory() / 2;
-    if (out->limits.max_bytes == 0) /* the memory size is unknown */
-        out->limits.max_bytes = UINT64_C(1) << 32;
-    if (out->limits.seconds == 0)
-        out->limits.seconds = 20;
-    gcb_escape(out->shown, sizeof(out->shown), path);
-    err = check_regular(out, path, diag);
-    return err ? err : check_kind(out, path, diag);
 }
 
 int gcb_h5file_check(const struct gcb_h5file *file, int descriptor, const char *dataset,

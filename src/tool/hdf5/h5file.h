@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "src/lib/base/diag.h"
+#include "src/tool/base/filekind.h"
 
 /*
  * Opens HDF5 files of unknown origin. Filter plug-ins are never loaded, and HDF5 never prints. The statuses, here
@@ -56,11 +57,13 @@ struct gcb_h5file {
     struct stat found;          /* stat data of the file when it was found */
     struct gcb_h5limits limits; /* the limits, with defaults instead of zeros */
     char shown[GCB_H5_SHOWN];   /* the file's name, escaped */
+    char convert[GCB_ADVICE];   /* the command that rewrites the file (gcb_advice_convert) */
+    uint64_t begin;             /* offset of the HDF5 signature */
     struct gcb_h5trace *trace;  /* kept up to date unless NULL */
 };
 
-/* Checks, without HDF5, that `path` is a regular file and not one of NumPy, PyTorch or safetensors. Fills all members
- * except `id`, `access` and `trace`. */
+/* Checks, without HDF5, that `path` is a regular file with an HDF5 signature; if it is something else that is known, the
+ * message says what and how to go on. Fills all members except `id`, `access` and `trace`. */
 int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag);
 
@@ -93,6 +96,13 @@ void gcb_h5file_trace(const struct gcb_h5file *file, const char *path);
 int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int status,
                     struct gcb_diag *diag, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/*
+ * Fails because a call of HDF5 failed: "what (cause)", or that the file needs a newer HDF5. Returns GCB_E_CORRUPT. Call
+ * this function before the next call of HDF5.
+ */
+int gcb_h5file_damaged(const struct gcb_h5file *file, const char *dataset, const char *what,
+                       struct gcb_diag *diag);
 
 /*
  * Writes why the last call of HDF5 failed: the innermost text of HDF5's error stack, escaped and cut, or "no details".

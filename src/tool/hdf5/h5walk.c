@@ -92,16 +92,12 @@ static struct seen_slot *seen_add(struct seen *s, struct key key, uint64_t link)
 /* Sets a message with the current path and the cause `why`. If `why` is NULL, HDF5 says the cause. Returns `status`. */
 static int fail(struct walk *w, int status, const char *why)
 {
-    char cause[160];
-
     if (status == GCB_E_NOMEM)
         return gcb_diag_nomem(w->diag, w->seen.size * 2 * sizeof(struct seen_slot),
                               "the objects of a file");
     if (why)
         return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "%s", why);
-    gcb_h5file_cause(cause, sizeof(cause));
-    return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "damaged (%s)",
-                           cause);
+    return gcb_h5file_damaged(w->file, w->length ? w->path : "/", "damaged", w->diag);
 }
 
 /* The links of a group, in the order in which HDF5 finds them. */

@@ -174,7 +174,8 @@ static int fill_time(const struct gcb_plot_data *data, const struct gcb_plot_rec
     return fill(&gcb_plot_accuracy_time, data, first, out, seconds_of, diag);
 }
 
-#define NEEDS "training rows: datasets/recipes/train_workers.py or `./dev study`"
+#define NEEDS \
+    "training rows: `./dev study` or datasets/recipes/train_workers.py in gcbench's source tree"
 
 const struct gcb_plot gcb_plot_accuracy_steps = {
     .name = "accuracy-steps",

@@ -1,0 +1,42 @@
+#ifndef SRC_TOOL_BASE_FILEKIND_H
+#define SRC_TOOL_BASE_FILEKIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Recognises, by its first bytes, a file that somebody may take for an HDF5 file, and says what to type next. This module
+ * only looks at bytes; it parses no format.
+ */
+
+#define GCB_ADVICE 320 /* bytes of a command that is shown to the user */
+
+struct gcb_filekind {
+    const char *name;             /* "a NumPy file"; NULL: not recognised */
+    char advice[GCB_ADVICE + 64]; /* what to do: "convert it: python3 ..." */
+};
+
+/* Recognises the file `path`, whose first n bytes are `first`. */
+void gcb_filekind_find(struct gcb_filekind *out, const uint8_t *first, size_t n, const char *path);
+
+/* Bytes of a file's start that gcb_filekind_find looks at. */
+enum { GCB_FILEKIND_BYTES = 512 };
+
+/*
+ * Finds the offset of an HDF5 signature in an open file: at the start, or after a user block of 512, 1024, 2048, ... bytes.
+ * Returns false if the file has none.
+ */
+bool gcb_filekind_hdf5(int descriptor, uint64_t size, uint64_t *offset);
+
+/* Writes a file's name as a word of a shell command; "FILE" if it is too long or has bytes other than ASCII. Returns out. */
+#define GCB_ADVICE_WORD 128
+char *gcb_advice_quote(char out[GCB_ADVICE_WORD], const char *path);
+
+/*
+ * Writes the command that turns the file into one that gcbench reads: `python3 .../convert.py FILE OUT.h5`. It can be
+ * pasted into a shell. Returns out.
+ */
+char *gcb_advice_convert(char out[GCB_ADVICE], const char *path);
+
+#endif

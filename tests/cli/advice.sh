@@ -1,0 +1,332 @@
+#!/bin/sh
+# A message that names a command or a tool: the command is run as it stands, and then the problem is gone.
+. "$(dirname "$0")/lib.sh"
+python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
+here=$(realpath "$(dirname "$0")/../..")
+
+# The commands say python3; it is the one that has h5py.
+mkdir "$tmp/bin" "$tmp/in" "$tmp/work"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$PYTHON")" >"$tmp/bin/python3"
+chmod +x "$tmp/bin/python3"
+PATH=$tmp/bin:$PATH
+
+lacks() { # TOOL PACKAGE: is the tool absent? Says so.
+    command -v "$1" >/dev/null && return 1
+    echo "skipped: $1 is not installed (Debian: $2); the advice that names it is not tried"
+}
+has() { # MODULE PACKAGE: has python3 the module? Says if not.
+    python3 -c "import $1" 2>/dev/null && return
+    echo "skipped: $PYTHON lacks $1 (Debian: $2); the advice that needs it is not tried"
+    return 1
+}
+
+# inspect FILE fails and says WORDS; the command after the colon then makes a file, or changes FILE, and inspect reads it.
+# What it reads begins with EXTENT if that is given.
+follow() { # FILE WORDS [EXTENT]
+    rm -rf "$tmp/work"
+    mkdir "$tmp/work"
+    cd "$tmp/work" || exit 99
+    target=$1
+    for round in 1 2 3; do # a .tar.gz needs two commands
+        run inspect "$target"
+        [ "$rc" -eq 0 ] && break
+        check "one line" test "$(wc -l <"$err")" -eq 1
+        [ $round -gt 1 ] || says "$2"
+        advice=$(sed -E 's/.*(rewrite the file|rewrite it|convert it|unpack it|fetch it|join them|trust it|closing it): //; s/ \(Debian package .*//' "$err")
+        last="$advice"
+        touch "$tmp/before"
+        sleep 0.01
+        sh -c "$advice" >"$out" 2>"$err" </dev/null
+        verdict $? "runs"
+        new=$(find . -type f -cnewer "$tmp/before" -name '*.*' | head -1)
+        target=${new:-$target}
+    done
+    exits 0
+    [ $# -lt 3 ] || prints "$3"
+    cd "$here" || exit 99
+}
+
+cat >"$tmp/make.py" <<'PY'
+import json, os, pickle, struct, sys
+import h5py, numpy as np
+os.chdir(sys.argv[1])
+x = np.arange(1, 901, dtype="f4").reshape(30, 30)
+with h5py.File("lzf.h5", "w") as f:
+    g = f.create_group("step_0/worker_0")
+    g.create_dataset("w", data=x, compression="lzf")
+    g["b"] = x[0]
+with h5py.File("it's $(a) name.h5", "w") as f:
+    f.create_dataset("w", data=x, compression="lzf")
+with h5py.File("-dash.h5", "w") as f:
+    f.create_dataset("w", data=x, compression="lzf")
+with h5py.File("scale.h5", "w") as f:
+    f.create_dataset("w", data=x, scaleoffset=3)
+with h5py.File("chunk.h5", "w") as f:
+    f.create_dataset("w", shape=(16,), maxshape=(None,), chunks=(1 << 27,), dtype="f4", compression="gzip")
+    f["x"] = x
+with h5py.File("order.h5", "w") as f:
+    created = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    created.set_chunk((30, 30))
+    created.set_deflate(1)
+    created.set_shuffle()
+    d = h5py.h5d.create(f.id, b"w", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple((30, 30)), created)
+    d.write(h5py.h5s.ALL, h5py.h5s.ALL, x)
+with h5py.File("long.h5", "w") as f:
+    f["w"] = x
+    f["long"] = x.astype(np.longdouble)
+with h5py.File("part_%03d.h5", "w", driver="family", memb_size=2048) as f:
+    f["w"] = x
+with h5py.File("s.h5", "w", driver="split") as f:
+    f["w"] = x
+np.save("big.npy", x.astype(">f4"))
+np.savez("a.npz", **{"step_1/worker_0/w": x, "step_2/worker_0/w": x})
+pickle.dump({"w": x}, open("a.pkl", "wb"))
+header = json.dumps({"w": {"dtype": "F32", "shape": [900], "data_offsets": [0, 3600]}}).encode()
+open("a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + x.tobytes())
+with h5py.File("plain.h5", "w") as f:
+    f["w"] = x
+PY
+check "the files" python3 "$tmp/make.py" "$tmp/in"
+[ "$failed" -eq 0 ] || finish
+in=$tmp/in
+
+# ---- the converter ----
+
+one="1 step x 1 worker x 1 tensor, fp32, 3.6 kB"
+follow "$in/lzf.h5" "/step_0/worker_0/w: it is compressed with lzf, which gcbench does not read; rewrite the file: python3 " \
+    "1 step x 1 worker x 2 tensors, fp32, 3.7 kB"
+follow "$in/it's \$(a) name.h5" "compressed with lzf" "$one"
+cd "$in" || exit 99
+run inspect -- -dash.h5
+check "a name that looks like an option" grep -q 'convert.py ./-dash.h5 ./-dash-2.h5$' "$err"
+cd "$here" || exit 99
+follow "$in/scale.h5" "it is packed with scale-offset"
+follow "$in/chunk.h5" "its chunks are larger than 256 MiB"
+follow "$in/order.h5" "it is shuffled after deflating" "$one"
+follow "$in/part_000.h5" "one part of a file that HDF5 divided into several; join them: " "$one"
+follow "$in/s.h5-m.h5" "one part of a file" "$one"
+follow "$in/big.npy" "big.npy: a NumPy file, not HDF5; convert it: python3 " "$one"
+follow "$in/a.npz" "a.npz: a NumPy file, not HDF5" "2 steps x 1 worker x 1 tensor"
+follow "$in/a.safetensors" "a.safetensors: a safetensors file, not HDF5" "$one"
+follow "$in/a.pkl" "a.pkl: a Python pickle, not HDF5; it runs code when it is read; if you trust it: python3 " "$one"
+run inspect "$in/long.h5"
+exits 0
+says "1 dataset of a float format that gcbench does not read skipped, such as /long; python3 "
+cd "$tmp/work" || exit 99
+advice=$(sed 's/.*\/long; //' "$err")
+last="$advice"
+rm -f long.h5
+sh -c "$advice" >"$out" 2>"$err"
+verdict $? "runs"
+run inspect long.h5
+quiet
+prints "2 tensors"
+cd "$here" || exit 99
+if has torch python3-torch; then
+    for zipped in True False; do
+        python3 -c "import torch; torch.save({'w': torch.arange(900.)}, '$in/a.pt', _use_new_zipfile_serialization=$zipped)"
+        follow "$in/a.pt" "a.pt: a PyTorch file, not HDF5" "$one"
+    done
+fi
+if has scipy.io python3-scipy; then
+    python3 -c "import numpy, scipy.io; scipy.io.savemat('$in/a.mat', {'w': numpy.arange(900, dtype='f4')})"
+    follow "$in/a.mat" "a.mat: a MATLAB file of version 5, not HDF5" "$one"
+fi
+# A filter of a plug-in: with hdf5plugin the converter reads it, and without says what to install.
+python3 - "$in/blosc.h5" <<'PY' 2>"$err" || echo "skipped: no blosc filter (Debian: python3-hdf5plugin, hdf5-filter-plugin-blosc-serial)"
+import sys
+import h5py, hdf5plugin, numpy
+with h5py.File(sys.argv[1], "w") as f:
+    f.create_dataset("w", data=numpy.arange(900, dtype="f4"), **hdf5plugin.Blosc())
+PY
+[ -s "$err" ] || follow "$in/blosc.h5" "it is compressed with blosc" "$one"
+run inspect "$in/lzf.h5" # a path that is too long for a command: the command has words in its place
+long=$in/$(printf '%0200d' 1).h5
+cp "$in/lzf.h5" "$long"
+run inspect "$long"
+check "FILE in place of a long name" grep -q 'convert.py FILE NEW_FILE$' "$err"
+
+# ---- other tools ----
+
+for format in "classic 1" "64-bit-offset 2" "cdf5 5"; do
+    lacks nccopy netcdf-bin && break
+    printf 'netcdf a { dimensions: x = 900, none = 5; variables: float w(x); data: w = 1%s; }' "$(printf ', %d' $(seq 2 900))" \
+        >"$tmp/a.cdl"
+    ncgen -k "${format% *}" -o "$in/a.nc" "$tmp/a.cdl"
+    follow "$in/a.nc" "a.nc: a netCDF-3 file, not HDF5; convert it: nccopy -k nc4 " "$one"
+    says "2 netCDF dimensions without values skipped"
+done
+for tool in "gzip gz" "xz xz" "bzip2 bz2" "zstd zst"; do
+    name=${tool% *}
+    lacks "$name" "$name" && continue
+    "$name" -c "$in/plain.h5" >"$in/plain.h5.${tool#* }"
+    follow "$in/plain.h5.${tool#* }" "a file that $name compressed, not HDF5; unpack it: $name -dc " "$one"
+done
+tar -C "$in" -cf "$in/a.tar" plain.h5
+follow "$in/a.tar" "a.tar: a tar archive, not HDF5; unpack it: tar -xf " "$one"
+tar -C "$in" -czf "$in/a.tar.gz" plain.h5
+follow "$in/a.tar.gz" "a file that gzip compressed" "$one"
+if ! lacks unzip unzip; then
+    (cd "$in" && python3 -m zipfile -c a.zip plain.h5)
+    follow "$in/a.zip" "a.zip: a zip archive, not HDF5; unpack it: unzip " "$one"
+fi
+if ! lacks git-lfs git-lfs; then
+    HOME=$tmp GIT_CONFIG_NOSYSTEM=1
+    export HOME GIT_CONFIG_NOSYSTEM
+    git config --global user.email test@example.org
+    git config --global user.name test
+    git lfs install --skip-repo >/dev/null
+    git init -q --bare "$tmp/remote.git"
+    git init -q "$tmp/first"
+    (cd "$tmp/first" && git lfs track '*.h5' && cp "$in/plain.h5" . && git add . && git commit -qm data &&
+        git push -q "file://$tmp/remote.git" HEAD:refs/heads/main && git lfs push "file://$tmp/remote.git" HEAD) >"$out" 2>&1
+    verdict $? "a repository with a pointer" "$out"
+    GIT_LFS_SKIP_SMUDGE=1 git clone -q -b main "file://$tmp/remote.git" "$in/clone" 2>"$err"
+    follow "$in/clone/plain.h5" "plain.h5: a Git LFS pointer instead of the data, not HDF5; fetch it: git -C $in/clone lfs pull" "$one"
+fi
+
+# ---- files that another program writes, or left unfinished ----
+
+cat >"$tmp/writer.py" <<'PY'
+"""Holds a file open until its input ends: writer.py FILE plain|latest|swmr|new"""
+import os, sys
+import h5py, numpy
+f = h5py.File(sys.argv[1], "w", libver="earliest" if sys.argv[2] in ("plain", "new") else "latest")
+if sys.argv[2] != "new":
+    f["w"] = numpy.arange(900, dtype="f4")
+    f.flush()
+if sys.argv[2] == "swmr":
+    f.swmr_mode = True
+print("ready", flush=True)
+if sys.stdin.readline() == "crash\n":
+    os._exit(0)
+f.close()
+PY
+for how in plain latest swmr new; do
+    mkfifo "$tmp/to" "$tmp/from"
+    python3 "$tmp/writer.py" "$in/open.h5" $how <"$tmp/to" >"$tmp/from" &
+    writer=$!
+    exec 8>"$tmp/to" 9<"$tmp/from"
+    read -r ready <&9
+    for extra in "" --in-process; do
+        run inspect $extra "$in/open.h5"
+        exits 1
+        case $how in
+        swmr) says "marked as being written: close it in the program that writes it." ;;
+        *) says "open.h5: another program has it open and may be writing it; close the file there, or wait until that program ends" ;;
+        esac
+    done
+    cp "$in/open.h5" "$in/crashed.h5"
+    echo >&8
+    exec 8>&- 9<&-
+    wait $writer
+    rm "$tmp/to" "$tmp/from"
+    run inspect "$in/open.h5"
+    [ $how = new ] || exits 0
+    case $how in
+    latest | swmr) lacks h5clear hdf5-tools || follow "$in/crashed.h5" "has ended without closing it: h5clear -s $in/crashed.h5" "$one" ;;
+    esac
+done
+
+# ---- a newer HDF5 ----
+
+python3 - "$in" <<'PY'
+import os, struct, sys
+import h5py, numpy
+os.chdir(sys.argv[1])
+with h5py.File("layout.h5", "w") as f:
+    f.create_dataset("w", data=numpy.ones((24, 32), "f4"), chunks=(8, 16))
+data = open("layout.h5", "rb").read()
+at = data.index(struct.pack("<III", 8, 16, 4)) - 11
+open("layout.h5", "wb").write(data[:at] + b"\5" + data[at + 1:])
+with h5py.File("superblock.h5", "w", libver="latest") as f:
+    f["w"] = numpy.ones(9, "f4")
+data = bytearray(open("superblock.h5", "rb").read())
+data[8] = 4
+open("superblock.h5", "wb").write(data)
+PY
+refused 1 "/w: damaged, or written by a newer HDF5 than gcbench's " inspect "$in/layout.h5"
+check "names the converter" grep -q "a new h5py may rewrite it: python3 .*convert.py $in/layout.h5 layout.h5" "$err"
+refused 1 "written by a newer HDF5 than gcbench's " inspect "$in/superblock.h5"
+# A file that HDF5 2.0 wrote, if a Python with it is here.
+for python in ${GCBENCH_NEW_PYTHON:-}; do
+    "$python" -c "import h5py, numpy
+with h5py.File('$in/new.h5', 'w', libver='latest') as f: f.create_dataset('w', data=numpy.ones(900, 'f4'), chunks=(90,))"
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$python" >"$tmp/bin/python3"
+    follow "$in/new.h5" "a new h5py may rewrite it" "$one"
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$PYTHON")" >"$tmp/bin/python3"
+done
+
+# ---- what has no command ----
+
+printf '\n <!DOCTYPE HTML><html><body>Sign in</body></html>' >"$in/page.h5"
+refused 1 "page.h5: a web page (HTML), not HDF5; the server sent a page, such as an error, instead of the file" inspect "$in/page.h5"
+refused 1 "No such file or directory; a file in several parts is named by its first part" inspect "$in/part_%03d.h5"
+
+# ---- gcbench's own commands ----
+
+run compress --method topk --repeat 1 "$in/plain.h5" -o "$tmp/m.h5"
+exits 0
+run inspect "$tmp/m.h5"
+exits 2
+says "a file of messages; restore its tensors with \`gcbench decompress\`"
+run decompress "$tmp/m.h5" -o "$tmp/restored.h5"
+exits 0
+run inspect "$tmp/restored.h5"
+exits 0
+run decompress "$in/plain.h5" -o "$tmp/x.h5"
+says "not a file of messages; \`gcbench compress -o\` makes one"
+run plot "$in/plain.h5" -o "$tmp/plots"
+says "an HDF5 file, not results; \`gcbench bench FILE --results r.json\` makes results"
+(cd "$tmp/work" && "$GCBENCH" bench --method topk --repeat 1 --no-bandwidth "$in/plain.h5" --results r.json >"$out" 2>"$err")
+verdict $? "bench makes results"
+run inspect "$tmp/work/r.json"
+exits 1
+says "r.json: looks like a result file, not HDF5; plot, report, payoff and regress read result files"
+
+# ---- names of packages ----
+
+# The package that a message names for a tool is the one that has the tool, where dpkg knows it.
+owns() { # PACKAGE TOOL
+    path=$(realpath "$(command -v "$2")" 2>/dev/null) && command -v dpkg-query >/dev/null || return
+    dpkg-query -S "$path" 2>/dev/null | grep -q "^$1[:,]" || dpkg-query -S "$(command -v "$2")" 2>/dev/null | grep -q "^$1[:,]"
+    verdict $? "$2 is in the package $1"
+}
+mkdir "$tmp/empty"
+last="gcbench regress --counts without valgrind"
+PATH=$tmp/empty "$GCBENCH" regress --against "$GCBENCH" --counts --method topk "$in/plain.h5" >"$out" 2>"$err"
+says "--counts needs valgrind, which cannot be run: install it (Debian: apt-get install valgrind)"
+owns valgrind valgrind
+last="gcbench plot without gnuplot"
+PATH=$tmp/empty "$GCBENCH" plot --only rate-distortion "$tmp/work/r.json" -o "$tmp/plots" >"$out" 2>"$err"
+says "gnuplot, which draws the plots, is not installed (Debian: apt install gnuplot-nox); scripts and data are in $tmp/plots: run \`gnuplot NAME.gp\` there"
+owns gnuplot-nox gnuplot
+if ! lacks gnuplot gnuplot-nox; then
+    last="gnuplot rate-distortion.gp"
+    (cd "$tmp/plots" && gnuplot rate-distortion.gp) >"$out" 2>"$err"
+    verdict $? "runs"
+    check "an image" test -s "$tmp/plots/rate-distortion.png"
+fi
+has_file() { # PACKAGE FILE
+    [ -e "$2" ] && command -v dpkg-query >/dev/null || return 0
+    dpkg-query -S "$2" 2>/dev/null | grep -q "^$1:"
+    verdict $? "$2 is in the package $1"
+}
+last="datasets/recipes"
+has_file fortunes /usr/share/games/fortunes/art
+has_file dataset-fashion-mnist /usr/share/datasets/fashion-mnist
+# Each package that a message names is tried above, in tests/datasets/test_convert.py (hdf5plugin, PyTorch, SciPy, h5py) or in
+# tests/python/test_wheel.py (./python); Debian's libopenblas0 only depends on the package that has the library.
+last="messages that name packages"
+(cd "$here" && grep -rhoE '(apt|apt-get|pip) install (--upgrade )?[./a-z0-9-]+|\(Debian package [a-z0-9-]+|"gnuplot-nox' \
+    src cli python/gcbench datasets --include='*.c' --include='*.py') | sed 's/.*[ "]//' | sort -u | tr '\n' ' ' >"$out"
+check "they are known: $(cat "$out")" test "$(cat "$out")" = "./python dataset-fashion-mnist fortunes gnuplot-nox h5py \
+hdf5-tools hdf5plugin libopenblas0 netcdf-bin scipy torch valgrind "
+check "no h5repack" sh -c "! grep -rqE 'h5repack|h5dump' '$here/src' '$here/cli' '$here/datasets' --include='*.c' --include='*.py'"
+owns hdf5-tools h5clear
+owns netcdf-bin nccopy
+run plot --only accuracy-steps "$tmp/work/r.json" -o "$tmp/plots"
+says "it needs training rows: \`./dev study\` or datasets/recipes/train_workers.py in gcbench's source tree"
+check "train_workers.py exists" test -f "$here/datasets/recipes/train_workers.py"
+check "./dev study exists" grep -q '^./dev study' "$here/dev"
+finish
