@@ -76,6 +76,16 @@ command -v gnuplot >/dev/null || skip "the rest needs gnuplot (Debian: gnuplot-n
 run plot --only rate-distortion,heatmap -o "$tmp/dir" "$tmp/c.json"
 exits 0
 quiet
+# The user's settings of gnuplot change nothing.
+printf 'set terminal x11\nexit status 3\n' >"$tmp/.gnuplot"
+cat >"$tmp/expected" <"$tmp/dir/rate-distortion.png"
+last="plot with settings of gnuplot"
+HOME=$tmp GNUTERM=x11 GNUPLOT_LIB=/nowhere GNUPLOT_DEFAULT_GDFONT=nothing GDFONTPATH=/nowhere GNUHELP=/nowhere FIT_SCRIPT=exit \
+    "$GCBENCH" plot --only rate-distortion,heatmap --force -o "$tmp/dir" "$tmp/c.json" >"$out" 2>"$err"
+rc=$?
+exits 0
+quiet
+check "the same picture" cmp "$tmp/expected" "$tmp/dir/rate-distortion.png"
 # A note names the commands whose rows are missing. A plot of --only that lacks its rows is an error, before any work.
 run plot -o "$tmp/some" "$tmp/c.json"
 exits 0

@@ -29,7 +29,32 @@ static int fail(struct gcb_diag *diag, const char *path)
 
 /* ---- gnuplot ---- */
 
-extern char **environ; /* passed to gnuplot, because it says where programs and fonts are */
+extern char **environ;
+
+/*
+ * Makes gnuplot's environment: that of this process, which says where programs and fonts are, without the user's settings
+ * of gnuplot. GNUTERM=x11, for example, would end a gnuplot without X11 before it reads the script. NULL: out of memory. The
+ * caller frees the array; the strings are borrowed.
+ */
+static char **plain_environment(void)
+{
+    static const char *const settings[] = {"GNU", "FIT_", "GDFONTPATH="};
+    size_t count = 0, n = 0;
+    char **out;
+
+    while (environ[count])
+        count++;
+    out = gcb_alloc_array(count + 1, sizeof(*out));
+    for (size_t i = 0; out && i <= count; i++) {
+        bool plain = true;
+
+        for (size_t k = 0; environ[i] && k < sizeof(settings) / sizeof(settings[0]); k++)
+            plain = plain && strncmp(environ[i], settings[k], strlen(settings[k])) != 0;
+        if (plain)
+            out[n++] = environ[i];
+    }
+    return out;
+}
 
 /* Finds gnuplot's error message. Before it, gnuplot prints the faulty line of the script and a mark below this line. */
 static void read_complaint(char *out, size_t size, FILE *from)
@@ -55,16 +80,19 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
                  const sigset_t *mask)
 {
     char *const argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, (char *)(uintptr_t)script, NULL};
+    char **environment = plain_environment();
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t defaults;
-    int err = posix_spawn_file_actions_init(&actions);
+    int err = environment ? posix_spawn_file_actions_init(&actions) : ENOMEM;
 
-    if (err)
-        return err;
-    err = posix_spawnattr_init(&attributes);
+    if (!err) {
+        err = posix_spawnattr_init(&attributes);
+        if (err)
+            posix_spawn_file_actions_destroy(&actions);
+    }
     if (err) {
-        posix_spawn_file_actions_destroy(&actions);
+        gcb_free(environment);
         return err;
     }
     sigemptyset(&defaults);
@@ -81,9 +109,10 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
     if (!err)
         err = posix_spawn_file_actions_adddup2(&actions, complaints, 2);
     if (!err)
-        err = posix_spawnp(child, argv[0], &actions, &attributes, argv, environ);
+        err = posix_spawnp(child, argv[0], &actions, &attributes, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
+    gcb_free(environment);
     return err;
 }
 
