@@ -13,7 +13,8 @@ if sys.argv[1] == "--python":
     folder = Path(sys.argv[2])
     python, log = folder / "bin" / "python", folder.with_suffix(".log")
     if not python.exists():
-        why = log.read_text(errors="replace").strip().rpartition("\n")[2] if log.exists() else "./dev test makes it"
+        how = f"./dev test {'--current-torch ' if folder.name == 'torch' else ''}makes it"
+        why = log.read_text(errors="replace").strip().rpartition("\n")[2] if log.exists() else how
         print(f"skipped: there is no {folder}: {why}")
         sys.exit(77)
     os.execv(python, [python, __file__, *sys.argv[3:]])
