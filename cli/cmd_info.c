@@ -4,6 +4,7 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/text.h"
 #include "src/lib/device/load.h"
+#include "src/lib/lowrank/blas.h"
 #include "src/tool/base/host.h"
 #include "src/tool/hdf5/h5sandbox.h"
 #include "src/tool/print/number.h"
@@ -31,6 +32,8 @@ struct facts {
     struct gcb_bandwidth bandwidth;
     struct gcb_device device; /* what could be found out, even if there is no GPU */
     struct gcb_diag gpu;      /* why there is no GPU */
+    struct gcb_diag blas;     /* why there is no OpenBLAS */
+    bool has_blas;
     bool has_gpu;
     int threads;
     const char *isa;
@@ -46,6 +49,7 @@ static int gather_facts(struct facts *f, const struct info_options *o, struct gc
     f->threads = queue.threads;
     f->isa = gcb_cpu_isa_name(gcb_cpu_detect());
     f->has_gpu = gcb_device_open(&f->device, 0, &f->gpu) == 0;
+    f->has_blas = gcb_blas_open(1, &f->blas) == 0;
     return gcb_bandwidth_measure(&f->bandwidth, &queue, 0, diag);
 }
 
@@ -111,6 +115,25 @@ static void print_libraries(FILE *out)
     opt_wrap(out, text, fprintf(out, "libraries  "), 12);
 }
 
+static void print_openblas(FILE *out, const struct facts *f)
+{
+    struct gcb_blas_facts b;
+
+    if (!f->has_blas) {
+        fprintf(out, "openblas    cannot be used\n");
+        opt_wrap(out, f->blas.text, 0, 12);
+        return;
+    }
+    gcb_blas_facts(&b);
+    fprintf(out, "openblas    %s, kernel %s\n", b.version[0] ? b.version : "unknown version",
+            b.kernel[0] ? b.kernel : "unknown");
+    if (b.faster)
+        opt_wrapf(out, 0, 12,
+                  "slow: low-rank methods may take several times as long as with kernel %s, which "
+                  "this processor can run; set OPENBLAS_CORETYPE=%s, or unset it",
+                  b.faster, b.faster);
+}
+
 static void print_bandwidth(FILE *out, const struct facts *f)
 {
     char text[32];
@@ -140,6 +163,7 @@ static int info_run(const void *options, const struct opt_list *operands, struct
         print_build(r.out, &f.build);
         print_host(r.out, &f);
         print_libraries(r.out);
+        print_openblas(r.out, &f);
         print_bandwidth(r.out, &f);
     }
     gcb_environment_row(&row, &(struct gcb_environment){.argc = ctx->argc,

@@ -141,7 +141,9 @@ static int dispatch(struct cmd_context *ctx)
 int main(int argc, char **argv)
 {
     struct gcb_diag diag = {.status = 0};
-    struct cmd_context ctx = program_begin("gcbench", argc, argv, &diag);
+    struct cmd_context ctx;
 
+    program_choose_blas();
+    ctx = program_begin("gcbench", argc, argv, &diag);
     return program_run(&ctx, dispatch);
 }

@@ -5,6 +5,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/lib/lowrank/blas.h"
 
 /* clang-format off */
 const struct opt_row opt_methods_rows[] = {
@@ -79,6 +80,8 @@ static int resolve_one(struct gcb_method *out, const char *spec, const struct op
     for (size_t i = 0; i + 1 < overrides->count; i += 2)
         if (gcb_method_has(out, overrides->items[i]))
             used[i / 2] |= !gcb_method_withdraw(out, &before, overrides->items[i]);
+    if (out->codec == &gcb_codec_powersgd)
+        (void)gcb_blas_open(1, NULL); /* so that the environment row names OpenBLAS */
     return gcb_method_check(out, diag);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "cli/base/interrupt.h"
+#include "src/lib/lowrank/blas.h"
 
 /* Prints the message of a status and returns its exit code. Prints nothing if the reader of stdout went away. */
 static int report_status(const struct cmd_context *ctx, int status)
@@ -99,6 +100,14 @@ static int dispatch_with_stack(struct cmd_context *ctx, int (*dispatch)(struct c
 int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx))
 {
     return finish_output(ctx, report_status(ctx, dispatch_with_stack(ctx, dispatch)));
+}
+
+void program_choose_blas(void)
+{
+    const char *kernel = gcb_blas_fastest();
+
+    if (kernel)
+        setenv("OPENBLAS_CORETYPE", kernel, 0);
 }
 
 struct cmd_context program_begin(const char *name, int argc, char *const *argv,

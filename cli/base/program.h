@@ -11,6 +11,10 @@
  */
 int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx));
 
+/* Asks OpenBLAS for the fastest kernel that this processor can run, unless the user has asked for one. Changes the
+ * environment, so a program calls it before it starts threads. */
+void program_choose_blas(void);
+
 /* The context of a program that prints on stdout and stderr. Prepares the process: signals, and how memory is shared out. */
 struct cmd_context program_begin(const char *name, int argc, char *const *argv,
                                  struct gcb_diag *diag);

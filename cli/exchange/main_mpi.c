@@ -24,8 +24,10 @@ int main(int argc, char **argv)
     struct exchange_place place = {.net = NULL};
     struct cmd_context ctx;
     FILE *nowhere = NULL;
-    int status = gcb_net_open(&place.net, &argc, &argv, &diag);
+    int status;
 
+    program_choose_blas(); /* MPI starts threads */
+    status = gcb_net_open(&place.net, &argc, &argv, &diag);
     if (status)
         gcb_net_abort(&diag);
     ctx = program_begin("gcbench-mpi", argc, argv, &diag);

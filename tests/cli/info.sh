@@ -35,6 +35,46 @@ for name in ("read_gbps", "fill_gbps", "copy_gbps"):
 assert row["command"][1:] == ["info", "--format", "json"]
 assert {"fftw", "hdf5", "xxhash", "jansson"} <= set(row["libraries"])
 PY
+# OpenBLAS: the fastest kernel that this processor can run, unless the user asks for another one.
+kernel() { # FILE: openblas_kernel of the first row
+    python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).readline())["openblas_kernel"])' "$1"
+}
+has() { # FLAG...: does the processor have all of them?
+    for flag; do grep -q "^flags.* $flag\b" /proc/cpuinfo || return 1; done
+}
+fastest=
+! has avx2 fma || fastest=Haswell
+! has avx512f avx512cd avx512bw avx512dq avx512vl || fastest=SkylakeX
+unset OPENBLAS_CORETYPE
+run generate --elements 5000 -o "$tmp/in.h5"
+exits 0
+run compress --method powersgd --format json "$tmp/in.h5"
+exits 0
+[ -z "$fastest" ] || check "kernel $fastest, not $(kernel "$out")" test "$(kernel "$out")" = $fastest
+check "its version" python3 -c 'import json, sys; assert json.loads(open(sys.argv[1]).readline())["openblas"][:2] == "0."' "$out"
+run compress --method topk --format json "$tmp/in.h5"
+exits 0
+check "no kernel without a low-rank method" test "$(kernel "$out")" = None
+if [ -n "$fastest" ]; then
+    export OPENBLAS_CORETYPE=Prescott
+    run compress --method powersgd --format json "$tmp/in.h5"
+    exits 0
+    check "the user's kernel" test "$(kernel "$out")" = Prescott
+    run info
+    exits 0
+    prints "kernel Prescott"
+    prints "OPENBLAS_CORETYPE=$fastest"
+    if ! has fma4; then
+        export OPENBLAS_CORETYPE=Bulldozer
+        refused 3 "OPENBLAS_CORETYPE" compress --method powersgd "$root/datasets/sample.h5"
+        refused 3 "set it to $fastest" compress --method powersgd "$root/datasets/sample.h5"
+        run info
+        exits 0
+        prints "openblas    cannot be used"
+    fi
+    unset OPENBLAS_CORETYPE
+fi
+
 run info --threads 2 --format csv
 exits 0
 check "header and row" test "$(wc -l <"$out")" -eq 2

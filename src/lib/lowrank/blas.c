@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/fork.h"
@@ -23,9 +24,118 @@ static struct {
     __typeof__(&cblas_sgemm) sgemm;
     __typeof__(&openblas_set_num_threads) set_threads;
     __typeof__(&openblas_get_num_threads) get_threads;
+    __typeof__(&openblas_get_corename) get_kernel; /* this and the next may be NULL */
+    __typeof__(&openblas_get_config) get_config;
     unsigned inside;    /* calls of gcb_blas_begin without gcb_blas_end */
     int threads_before; /* OpenBLAS's number of threads before the first of them */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- kernels ---- */
+
+/* What a kernel needs of the processor; a higher one is faster. */
+enum level { SSE, AVX, AVX_FMA4, AVX2_FMA, AVX512 };
+
+static const struct {
+    const char *name;
+    enum level level;
+} kernels[] = {
+    {"Prescott", SSE},       {"Core2", SSE},           {"Penryn", SSE},
+    {"Dunnington", SSE},     {"Nehalem", SSE},         {"Atom", SSE},
+    {"Nano", SSE},           {"Opteron", SSE},         {"Opteron_SSE3", SSE},
+    {"Barcelona", SSE},      {"Bobcat", SSE},          {"Sandybridge", AVX},
+    {"Bulldozer", AVX_FMA4}, {"Piledriver", AVX_FMA4}, {"Steamroller", AVX_FMA4},
+    {"Excavator", AVX_FMA4}, {"Haswell", AVX2_FMA},    {"Zen", AVX2_FMA},
+    {"SkylakeX", AVX512},    {"Cooperlake", AVX512},   {"SapphireRapids", AVX512},
+};
+
+static bool runs_here(enum level level)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    switch (level) {
+    case AVX:
+        return __builtin_cpu_supports("avx");
+    case AVX_FMA4:
+        return __builtin_cpu_supports("avx") && __builtin_cpu_supports("fma4");
+    case AVX2_FMA:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case AVX512:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    default:
+        return true;
+    }
+#else
+    return level == SSE;
+#endif
+}
+
+const char *gcb_blas_fastest(void)
+{
+    return runs_here(AVX512) ? "SkylakeX" : runs_here(AVX2_FMA) ? "Haswell" : NULL;
+}
+
+/* Is this a kernel that the processor can run? If so, *faster becomes one that is faster, or NULL. */
+static bool judge_kernel(const char *name, const char **faster)
+{
+    *faster = NULL;
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+        const enum level level = kernels[i].level;
+
+        if (strcmp(kernels[i].name, name) != 0)
+            continue;
+        if (level < AVX_FMA4 || (level < AVX512 && runs_here(AVX512)))
+            *faster = gcb_blas_fastest();
+        return runs_here(level);
+    }
+    return true;
+}
+
+/* A processor that lacks instructions of the kernel would end the process at the first product. */
+static int check_kernel(struct gcb_diag *diag)
+{
+    const char *kernel = blas.get_kernel ? blas.get_kernel() : "", *faster;
+    const char *fastest = gcb_blas_fastest();
+
+    if (judge_kernel(kernel, &faster))
+        return 0;
+    return gcb_diag_set(diag, GCB_E_BACKEND,
+                        "this processor cannot run OpenBLAS's kernel %s, which the environment "
+                        "variable OPENBLAS_CORETYPE chooses; unset it%s%s",
+                        kernel, fastest ? ", or set it to " : "", fastest ? fastest : "");
+}
+
+/* Copies word `i` of a text, counted from 0. */
+static void copy_word(char out[32], const char *text, unsigned i)
+{
+    while (i--) {
+        text += strcspn(text, " ");
+        text += strspn(text, " ");
+    }
+    snprintf(out, 32, "%.*s", (int)strcspn(text, " "), text);
+}
+
+bool gcb_blas_facts(struct gcb_blas_facts *out)
+{
+    bool open;
+
+    memset(out, 0, sizeof(*out));
+    gcb_fork_hold();
+    pthread_mutex_lock(&blas.lock);
+    open = blas.library;
+    if (open && blas.get_config)
+        copy_word(out->version, blas.get_config(), 1); /* "OpenBLAS 0.3.21 ..." */
+    if (open && blas.get_kernel) {
+        copy_word(out->kernel, blas.get_kernel(), 0);
+        (void)judge_kernel(out->kernel, &out->faster);
+    }
+    pthread_mutex_unlock(&blas.lock);
+    gcb_fork_release();
+    return open;
+}
+
+/* ---- opening ---- */
 
 /* A function of the library. A pointer to void becomes a pointer to a function by POSIX. */
 static bool find(const char *name, void *function)
@@ -47,26 +157,39 @@ static void load(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static int open_library(struct gcb_diag *diag)
+static int find_functions(struct gcb_diag *diag)
 {
     char shown[240];
     const char *why;
 
-    load();
     if (blas.library && find("cblas_sgemm", &blas.sgemm) &&
         find("openblas_set_num_threads", &blas.set_threads) &&
         find("openblas_get_num_threads", &blas.get_threads)) {
-        gcb_fork_watch(); /* OpenBLAS has fork handlers */
+        find("openblas_get_corename", &blas.get_kernel);
+        find("openblas_get_config", &blas.get_config);
         return 0;
     }
     why = dlerror();
-    gcb_diag_set(diag, GCB_E_BACKEND,
-                 "low-rank methods need OpenBLAS (Debian package libopenblas0): %s",
-                 gcb_escape(shown, sizeof(shown), why ? why : LIBRARY " lacks functions"));
-    if (blas.library)
+    return gcb_diag_set(diag, GCB_E_BACKEND,
+                        "low-rank methods need OpenBLAS (Debian package libopenblas0): %s",
+                        gcb_escape(shown, sizeof(shown), why ? why : LIBRARY " lacks functions"));
+}
+
+static int open_library(struct gcb_diag *diag)
+{
+    int err;
+
+    load();
+    err = find_functions(diag);
+    if (!err)
+        err = check_kernel(diag);
+    if (!err)
+        gcb_fork_watch(); /* OpenBLAS has fork handlers */
+    else if (blas.library)
         dlclose(blas.library);
-    blas.library = NULL;
-    return GCB_E_BACKEND;
+    if (err)
+        blas.library = NULL;
+    return err;
 }
 
 int gcb_blas_open(int threads, struct gcb_diag *diag)

@@ -10,9 +10,25 @@
  * loaded, and never returns from loading if it finds no memory: programs that use no low-rank method should not pay for that.
  */
 
-/* Opens OpenBLAS, for products on `threads` threads. Later calls are cheap. GCB_E_BACKEND: it cannot be opened.
- * GCB_E_NOMEM: there is too little address space for its buffers. */
+/* Opens OpenBLAS, for products on `threads` threads. Later calls are cheap. GCB_E_BACKEND: it cannot be opened, or has
+ * chosen a kernel that this processor cannot run. GCB_E_NOMEM: there is too little address space for its buffers. */
 int gcb_blas_open(int threads, struct gcb_diag *diag);
+
+/*
+ * OpenBLAS has a kernel for each kind of processor, and chooses one when it is loaded: the one that the environment variable
+ * OPENBLAS_CORETYPE names; otherwise by the processor's model. For a model that is newer than OpenBLAS it takes one of the
+ * oldest kernels, which is several times slower.
+ */
+struct gcb_blas_facts {
+    char version[32], kernel[32]; /* "" if unknown */
+    const char
+        *faster; /* a kernel that this processor can run and that is faster; NULL: none is known */
+};
+/* Returns false if OpenBLAS is not open. */
+bool gcb_blas_facts(struct gcb_blas_facts *out);
+
+/* The name of the fastest kernel that this processor can run, for OPENBLAS_CORETYPE. NULL: not known. */
+const char *gcb_blas_fastest(void);
 
 /*
  * Between these two, products run in the calling thread only, so that the library's own threads can share the work, and

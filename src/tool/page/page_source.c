@@ -38,6 +38,8 @@ static const struct {
     {"copies GB/s", GCB_FIELD_COPY_GBPS},
     {"memory by threads", GCB_FIELD_BANDWIDTHS},
     {"libraries", GCB_FIELD_LIBRARIES},
+    {"OpenBLAS", GCB_FIELD_OPENBLAS},
+    {"OpenBLAS kernel", GCB_FIELD_OPENBLAS_KERNEL},
     {"inputs", GCB_FIELD_INPUT_XXH3},
 };
 

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "kernels/fft/fft.h"
+#include "src/lib/lowrank/blas.h"
 #include "src/tool/base/host.h"
 #include "src/tool/gcb_build.h"
 
@@ -113,6 +114,15 @@ static void put_libraries(struct gcb_row *row)
     gcb_row_json(row, GCB_FIELD_LIBRARIES, libraries);
 }
 
+static void put_openblas(struct gcb_row *row)
+{
+    struct gcb_blas_facts f;
+
+    (void)gcb_blas_facts(&f);
+    gcb_row_text(row, GCB_FIELD_OPENBLAS, f.version[0] ? f.version : NULL);
+    gcb_row_text(row, GCB_FIELD_OPENBLAS_KERNEL, f.kernel[0] ? f.kernel : NULL);
+}
+
 static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
 {
     gcb_row_real(row, GCB_FIELD_READ_GBPS, b ? b->read_gbps : NAN);
@@ -185,6 +195,7 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     gcb_row_known_u64(row, GCB_FIELD_THREADS, env->threads > 0, (uint64_t)env->threads);
     gcb_row_text(row, GCB_FIELD_DEVICE, env->device);
     put_libraries(row);
+    put_openblas(row);
     gcb_row_text(row, GCB_FIELD_GPU, env->gpu);
     gcb_row_text(row, GCB_FIELD_GPU_DRIVER, env->gpu_driver);
     put_if_set(row, GCB_FIELD_GPU_CLOCK_MHZ, env->gpu_clock_mhz);
