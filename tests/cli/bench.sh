@@ -277,7 +277,7 @@ exits 1
 # Ctrl-C: what was measured is there, and says so
 last="gcbench bench (interrupted)"
 json=$tmp/cut.json
-python3 - "$GCBENCH" "$sample" "$json" >"$out" 2>"$err" <<'END'
+timeout "$hang" "$PYTHON" - "$GCBENCH" "$sample" "$json" >"$out" 2>"$err" <<'END'
 import glob, os, signal, subprocess, sys, time
 
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -291,12 +291,10 @@ def started():  # a row of the first message is there
     return found and b'"result"' in open(found[0], "rb").read()
 
 
-for _ in range(6000):
-    if started() or p.poll() is not None:
-        break
+while not started() and p.poll() is None:
     time.sleep(0.01)
 p.send_signal(signal.SIGINT)
-sys.exit(p.wait(60))
+sys.exit(p.wait())
 END
 rc=$?
 exits 1

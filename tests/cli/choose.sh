@@ -30,7 +30,7 @@ while read -r line; do
     *sweep*) line="$line --method topk" ;; # one method, to save time
     *bench*--results*) line="$line --method topk --repeat 1" ;;
     esac
-    timeout 60 "$GCBENCH" ${line#gcbench } >"$out" 2>"$err" </dev/null
+    timeout "$hang" "$GCBENCH" ${line#gcbench } >"$out" 2>"$err" </dev/null
     rc=$?
     exits 0
 done <commands

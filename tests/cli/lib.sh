@@ -1,6 +1,7 @@
 # Shared by the tests of the command line. Source it with the path of gcbench as "$1", then use
 #
 #   run ARGS...            runs gcbench; its status in $rc, its output in $out and $err (files)
+#   interrupted N ARGS...  the same with the copy that interrupts itself (interrupt.c), at the clock's reading number N
 #   exits N                checks the exit status of the last run
 #   says TEXT              checks that its stderr is one line that contains TEXT
 #   quiet                  checks that its stderr is empty
@@ -20,6 +21,7 @@ GCBENCH=$(realpath "$1") # absolute, because tests change the folder
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/gcbench-test.XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 99' HUP INT TERM
+interrupted=$(realpath "${2:-/}")
 out=$tmp/.out
 err=$tmp/.err
 hang=$((60 * ${GCBENCH_TEST_PATIENCE:-1}))
@@ -37,6 +39,14 @@ export PYTHONDONTWRITEBYTECODE
 run() {
     last="gcbench $*"
     timeout "$hang" "$GCBENCH" "$@" >"$out" 2>"$err" </dev/null
+    rc=$?
+}
+
+interrupted() {
+    at=$1
+    shift
+    last="gcbench $* (interrupted)"
+    GCBENCH_INTERRUPT_AT=$at timeout "$hang" "$interrupted" "$@" >"$out" 2>"$err" </dev/null
     rc=$?
 }
 

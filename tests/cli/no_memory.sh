@@ -14,7 +14,7 @@ exits 0
 
 limited() { # MB ARGS...
     last="gcbench (with $1 MB)"
-    (ulimit -v $(($1 * 1024)) && shift && timeout -k 5 60 "$GCBENCH" "$@") >"$out" 2>"$err" </dev/null
+    (ulimit -v $(($1 * 1024)) && shift && timeout -k 5 "$hang" "$GCBENCH" "$@") >"$out" 2>"$err" </dev/null
     rc=$?
 }
 

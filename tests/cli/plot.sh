@@ -51,7 +51,7 @@ exits 0
 PATH_BEFORE=$PATH
 PATH=$tmp/nothing
 last="plot without gnuplot"
-/usr/bin/timeout 60 "$GCBENCH" plot -o "$tmp/dir" "$tmp/c.json" >"$out" 2>"$err"
+/usr/bin/timeout "$hang" "$GCBENCH" plot -o "$tmp/dir" "$tmp/c.json" >"$out" 2>"$err"
 rc=$?
 PATH=$PATH_BEFORE
 exits 1
@@ -177,7 +177,7 @@ cat >"$tmp/odd.json" <<'END'
 END
 last="plot of odd rows"
 for name in $("$GCBENCH" plot --list | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p'); do
-    timeout 60 "$GCBENCH" plot --only "$name" --type svg -o "$tmp/odd" "$tmp/odd.json" >"$out" 2>"$err"
+    timeout "$hang" "$GCBENCH" plot --only "$name" --type svg -o "$tmp/odd" "$tmp/odd.json" >"$out" 2>"$err"
     rc=$?
     # a picture, no data, or a complaint of gnuplot that there are no points; never a crash
     check "$name ends in order" test $rc -le 2

@@ -33,7 +33,7 @@ while read -r line; do
     "gcbench plot"*) command -v gnuplot >/dev/null || continue ;;
     esac
     last=$line
-    timeout 120 sh -c "$line" >"$out" 2>"$err" </dev/null
+    timeout $((5 * hang)) sh -c "$line" >"$out" 2>"$err" </dev/null
     rc=$?
     exits 0
     case $line in *fft:chunk=4096*range*) cp "$out" example ;; esac

@@ -68,6 +68,6 @@ run report "$tmp/hostile.json" --title "</title></script><script>alert(5)</scrip
 exits 0
 
 for part in clicks keys chart widths hostile history many print; do
-    check "$part" timeout 100 python3 "$here/check_browser.py" "$part" "$tmp"
+    check "$part" timeout $((2 * hang)) python3 "$here/check_browser.py" "$part" "$tmp"
 done
 finish

@@ -10,7 +10,7 @@ exits 0
 
 full() {
     last="gcbench $* > /dev/full"
-    timeout 60 "$GCBENCH" "$@" >/dev/full 2>"$err"
+    timeout "$hang" "$GCBENCH" "$@" >/dev/full 2>"$err"
     rc=$?
     exits 1
     says "No space left on device"
@@ -27,7 +27,7 @@ full help inspect
 # the reader takes one line and leaves
 for format in json csv tsv; do
     last="inspect --format $format | head -1"
-    { timeout 60 "$GCBENCH" inspect --format $format --histogram --spectrum "$tmp/in.h5" 2>"$err"
+    { timeout "$hang" "$GCBENCH" inspect --format $format --histogram --spectrum "$tmp/in.h5" 2>"$err"
       echo $? >"$tmp/status"; } | head -1 >"$out"
     rc=$(cat "$tmp/status")
     check "exit status $rc: 1, or 0 if all fitted the pipe" test "$rc" -eq 1 -o "$rc" -eq 0
@@ -37,32 +37,37 @@ done
 
 # verify writes rows one by one; the message must not blame a tensor
 last="verify --format json | head -1"
-{ timeout 60 "$GCBENCH" verify --all --method topk --format json "$tmp/in.h5" 2>"$err"
+{ timeout "$hang" "$GCBENCH" verify --all --method topk --format json "$tmp/in.h5" 2>"$err"
   echo $? >"$tmp/status"; } | head -1 >"$out"
 rc=$(cat "$tmp/status")
 exits 1
 quiet
 
 # there is no reader from the start
-for format in table json; do
-    last="inspect --format $format | (closed)"
-    { sleep 0.3
-      timeout 60 "$GCBENCH" inspect --format $format "$tmp/in.h5" 2>"$err"
-      echo $? >"$tmp/status"; } | :
-    rc=$(cat "$tmp/status")
+closed() {
+    last="gcbench $* | (closed)"
+    timeout "$hang" "$PYTHON" - "$GCBENCH" "$@" 2>"$err" <<'END'
+import os, subprocess, sys
+
+reader, writer = os.pipe()
+os.close(reader)
+sys.exit(subprocess.run(sys.argv[1:], stdout=writer).returncode)
+END
+    rc=$?
     exits 1
     quiet
+}
+for format in table json; do
+    closed inspect --format $format "$tmp/in.h5"
 done
 
 # an output file is finished or absent when the reader of stdout goes away
 mkdir "$tmp/dir"
-{ sleep 0.3
-  timeout 60 "$GCBENCH" inspect --format json --results "$tmp/dir/rows.json" "$tmp/in.h5" 2>"$err"
-  :; } | :
+closed inspect --format json --results "$tmp/dir/rows.json" "$tmp/in.h5"
 only
 
 last="inspect >&-"
-timeout 60 "$GCBENCH" inspect "$tmp/in.h5" >&- 2>"$err"
+timeout "$hang" "$GCBENCH" inspect "$tmp/in.h5" >&- 2>"$err"
 rc=$?
 exits 1
 check "one line" test "$(wc -l <"$err")" -le 1

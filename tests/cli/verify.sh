@@ -118,12 +118,12 @@ exits 0
 prints "on 2 messages"
 
 # ---- broken ----
-timeout 60 "$broken" verify --method topk "$sample" >"$out" 2>"$err" </dev/null
+timeout "$hang" "$broken" verify --method topk "$sample" >"$out" 2>"$err" </dev/null
 rc=$?
 exits 5
 prints "BROKEN  topk:theta=0.85: contraction on"
 prints "promised: ||x - x'||^2 <= ||x||^2"
-timeout 60 "$broken" verify --method topk --format json "$sample" >"$out" 2>"$err" </dev/null
+timeout "$hang" "$broken" verify --method topk --format json "$sample" >"$out" 2>"$err" </dev/null
 rc=$?
 exits 5
 quiet

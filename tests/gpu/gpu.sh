@@ -69,7 +69,7 @@ not_in() { # FILE PATTERN EXCEPT: no line matches PATTERN, except lines that mat
 }
 bare() { # COMMAND...: runs it with an empty environment
     last="$1"
-    timeout 250 env -i PATH=/usr/bin:/bin "$@" >"$out" 2>"$err" </dev/null
+    timeout $((5 * hang)) env -i PATH=/usr/bin:/bin "$@" >"$out" 2>"$err" </dev/null
     rc=$?
 }
 libraries_are_its_own() { # the loader finds all except the C library in the folder
