@@ -18,6 +18,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent / "support"))
+from patience import HANG  # noqa: E402
 
 try:
     import h5py
@@ -403,7 +405,7 @@ class Ddp(unittest.TestCase):
         started = [subprocess.Popen([sys.executable, str(HERE / "ddp_worker.py"), str(rank), cls.folder],
                                     stderr=subprocess.PIPE) for rank in range(2)]
         try:
-            cls.said = [process.communicate(timeout=100)[1].decode() for process in started]
+            cls.said = [process.communicate(timeout=5 * HANG)[1].decode() for process in started]
         finally:
             for process in started:
                 process.kill()

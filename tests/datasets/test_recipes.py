@@ -16,7 +16,9 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "datasets" / "recipes"))
+sys.path.insert(0, str(TOP / "tests" / "support"))
 sys.dont_write_bytecode = True
+from patience import HANG  # noqa: E402
 
 try:
     import h5py
@@ -51,7 +53,7 @@ def make_images(folder, count=64):
 def python(script, *args):
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
     return subprocess.run([sys.executable, str(TOP / "datasets" / script), *args], env=environment,
-                          stderr=subprocess.PIPE, encoding="utf-8", timeout=100)
+                          stderr=subprocess.PIPE, encoding="utf-8", timeout=5 * HANG)
 
 
 def tensors(path):

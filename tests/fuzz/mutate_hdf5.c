@@ -27,8 +27,9 @@
 
 #include "src/tool/container/container.h"
 #include "tests/support/containers.h"
+#include "tests/support/patience.h"
 
-enum { SEEDS = 12, MOST = 1 << 16, SLOW_SECONDS = 60 };
+enum { SEEDS = 12, MOST = 1 << 16 };
 
 struct seed {
     uint8_t bytes[MOST];
@@ -252,7 +253,7 @@ struct tally {
 static int read_dump(const char *path, struct gcb_diag *diag)
 {
     const struct gcb_source_config config = {
-        .files = &path, .file_count = 1, .max_bytes = 1 << 20, .seconds = 2};
+        .files = &path, .file_count = 1, .max_bytes = 1 << 20, .seconds = 2 * patience()};
     struct gcb_source *source = NULL;
     float *x = malloc(1 << 20);
     int err = gcb_source_open(&source, &config, diag);
@@ -301,7 +302,7 @@ static void read_one(const char *path, bool messages, struct tally *t)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     err = messages ? read_messages(path, &diag) : read_dump(path, &diag);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    t->slow += end.tv_sec - begin.tv_sec > SLOW_SECONDS;
+    t->slow += end.tv_sec - begin.tv_sec > hang_seconds();
     if (!err)
         t->read++;
     else if (strstr(diag.text, "the HDF5 library crashed"))

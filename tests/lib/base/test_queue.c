@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "src/lib/base/queue.h"
+#include "tests/support/patience.h"
 
 #define TASKS 5000
 
@@ -134,7 +135,7 @@ static void works_in_a_forked_child(void **state)
         int how;
 
         if (child == 0) {
-            alarm(20);
+            alarm(hang_seconds());
             exit(run(4) ? 1 : 0); /* exit also ends the child's own threads */
         }
         assert_int_equal(waitpid(child, &how, 0), child);

@@ -27,6 +27,7 @@
 #include "src/tool/dump/source_private.h"
 #include "src/tool/hdf5/h5sandbox.h"
 #include "tests/support/h5make.h"
+#include "tests/support/patience.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true
@@ -146,7 +147,7 @@ static int read_file(const char *name, const struct gcb_h5limits *limits, struct
 
 static void check_ended(int status, const char *name, const char *words)
 {
-    const struct gcb_h5limits limits = {.seconds = 1};
+    const struct gcb_h5limits limits = {.seconds = patience()};
     struct gcb_diag diag = {0};
 
     assert_int_equal(read_file(name, &limits, &diag), status);
@@ -159,21 +160,26 @@ static void check_ended(int status, const char *name, const char *words)
 
 static void test_ended(void **state)
 {
+    char hung[100], waits[100];
+
     (void)state;
+    snprintf(hung, sizeof(hung), "damaged: the HDF5 library took more than %u s of processor time",
+             patience());
+    snprintf(waits, sizeof(waits), "no data for %u s; copy the file to a local disk",
+             3 * patience());
     check_ended(GCB_E_CORRUPT, "crash", "damaged: the HDF5 library crashed while reading it");
     check_ended(GCB_E_CORRUPT, "abort",
                 "damaged: the HDF5 library crashed while reading it (signal 6)");
     check_ended(GCB_E_CORRUPT, "exit", "damaged: the HDF5 library crashed while reading it");
-    check_ended(GCB_E_CORRUPT, "hang",
-                "damaged: the HDF5 library took more than 1 s of processor time");
-    check_ended(GCB_E_IO, "wait", "no data for 3 s; copy the file to a local disk");
+    check_ended(GCB_E_CORRUPT, "hang", hung);
+    check_ended(GCB_E_IO, "wait", waits);
 }
 
 /* What the child may not do fails, and reading goes on. */
 static void test_rights(void **state)
 {
     static const char *const forbidden[] = {"open", "write", "fork", "socket", "kill", "code"};
-    const struct gcb_h5limits limits = {.seconds = 1}, external = {.allow_external = true};
+    const struct gcb_h5limits limits = {0}, external = {.allow_external = true};
     struct gcb_diag diag = {0};
 
     (void)state;
@@ -211,7 +217,7 @@ static void test_in_process(void **state)
 static void test_contradictions(void **state)
 {
     static const char *const names[] = {"none", "more", "zero"};
-    const struct gcb_h5limits limits = {.seconds = 1};
+    const struct gcb_h5limits limits = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -270,7 +276,7 @@ static void test_killed(void **state)
 /* Descriptors are given back, whatever happened. */
 static void test_leaks(void **state)
 {
-    const struct gcb_h5limits limits = {.seconds = 1};
+    const struct gcb_h5limits limits = {0};
     struct gcb_diag diag;
     int open_before = 0, open_after = 0;
 
@@ -388,11 +394,11 @@ static void test_pipe(void **state)
     const hid_t space = H5Screate_simple(1, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
     const char *files[1];
     const struct gcb_source_config config = {
-        .files = files, .file_count = 1, .allow_external = true, .seconds = 1};
+        .files = files, .file_count = 1, .allow_external = true, .seconds = patience()};
     struct gcb_source *source = NULL;
     struct gcb_diag diag = {0};
     struct h5make m;
-    char pipe[256];
+    char pipe[256], words[64];
     float x[3];
 
     (void)state;
@@ -407,7 +413,8 @@ static void test_pipe(void **state)
     files[0] = m.path;
     assert_int_equal(gcb_source_open(&source, &config, &diag), 0);
     assert_int_equal(gcb_source_read(source, 0, x, &diag), GCB_E_IO);
-    assert_non_null(strstr(diag.text, "pipe.h5: /w: no data for 3 s; "));
+    snprintf(words, sizeof(words), "pipe.h5: /w: no data for %u s; ", 3 * patience());
+    assert_non_null(strstr(diag.text, words));
     assert_non_null(strstr(diag.text, "leave out --allow-external"));
     gcb_source_close(source);
     remove(pipe);
