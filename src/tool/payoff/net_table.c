@@ -283,7 +283,8 @@ static void take_medians(struct gcb_net_draft *d)
     }
 }
 
-/* Takes the sizes, and if there are too many, some in even ratios with the first and the last. */
+/* Takes the sizes, and if there are too many, some in even ratios with the first and the last. The
+ * ratio of huge sizes that are close together rounds to almost 1, so it does not limit their number. */
 static void take_sizes(struct gcb_net_table *out, const struct gcb_net_draft *d, double scale)
 {
     const struct gcb_net_row *r = d->rows;
@@ -293,7 +294,7 @@ static void take_sizes(struct gcb_net_table *out, const struct gcb_net_draft *d,
     if (d->count > GCB_NET_SIZES)
         ratio = pow(r[last].bytes / r[0].bytes, 1.0 / (GCB_NET_SIZES - 2.0));
     for (size_t i = 0; i < d->count; i++) {
-        if (i > 0 && i < last && r[i].bytes < ratio * before)
+        if (i > 0 && i < last && (r[i].bytes < ratio * before || out->count + 1 == GCB_NET_SIZES))
             continue;
         out->sizes[out->count++] = (struct gcb_net_size){scale * r[i].bytes, r[i].seconds};
         before = r[i].bytes;

@@ -290,6 +290,14 @@ static void test_order(void **state)
     assert_true(t->sizes[0].bytes == 0x1p20 && t->sizes[t->count - 1].bytes == 600 * 0x1p20);
     for (size_t i = 0; i < t->count; i++)
         assert_true(fabs(t->sizes[i].seconds / (US * t->sizes[i].bytes / 0x1p20) - 1) < 1e-9);
+    /* sizes that are neighbours as double: their ratio rounds to almost 1 */
+    strcpy(text, "# OSU MPI Latency Test v7.4\n");
+    for (unsigned i = 0; i < 80; i++)
+        snprintf(text + strlen(text), 128, "%llu %u.0\n", (1ULL << 60) + 256ULL * i, i + 1);
+    reads(text);
+    t = &log_read.tables[GCB_NET_LATENCY];
+    assert_int_equal(t->count, GCB_NET_SIZES);
+    assert_true(t->sizes[t->count - 1].bytes > t->sizes[t->count - 2].bytes);
 }
 
 static void test_several(void **state)
