@@ -32,6 +32,7 @@ struct walk {
     struct gcb_diag *diag;
     struct seen seen; /* the groups that were found so far */
     bool mapped;      /* `seen` has all groups */
+    size_t listed;    /* links of the groups that were mapped, some of which may share a list */
     char path[GCB_H5_PATH + 1];
     size_t length;                  /* length of `path`, which is "" at the root */
     struct key above[GCB_H5_DEPTH]; /* the groups of `path`, from the root on */
@@ -235,6 +236,11 @@ static uint64_t hash_link(struct key group, const char *name)
     return h;
 }
 
+static int too_many_links(struct walk *w)
+{
+    return fail(w, GCB_E_CORRUPT, "the file has more than 4194304 links");
+}
+
 /* Appends the groups that are members of an open group to the queue, unless they are already in w->seen. */
 static int map_members(struct walk *w, hid_t group, struct key key, struct key **queue,
                        size_t *count, size_t *cap)
@@ -243,6 +249,7 @@ static int map_members(struct walk *w, hid_t group, struct key key, struct key *
     int err = list_links(w, group, &links);
     H5O_info_t info;
 
+    w->listed += links.count;
     for (size_t i = 0; i < links.count && !err; i++) {
         const char *name = links.all[i].name;
         struct key member;
@@ -280,7 +287,7 @@ static int map_groups(struct walk *w)
         queue[count++] = w->above[0];
     if (!seen_add(&w->seen, w->above[0], 0))
         err = GCB_E_NOMEM;
-    for (size_t i = 0; i < count && err != GCB_E_NOMEM; i++) {
+    for (size_t i = 0; i < count && err != GCB_E_NOMEM && w->listed <= GCB_H5_OBJECTS; i++) {
         const struct key key = queue[i];
         const hid_t group = H5Oopen_by_addr(w->file->id, key.address);
 
@@ -292,6 +299,8 @@ static int map_groups(struct walk *w)
     gcb_free(queue);
     if (err == GCB_E_NOMEM)
         return fail(w, err, NULL);
+    if (w->listed > GCB_H5_OBJECTS)
+        return too_many_links(w);
     if (w->diag)
         *w->diag = (struct gcb_diag){0};
     return 0;
@@ -395,7 +404,7 @@ static int check_name(struct walk *w, const char *name)
     const size_t n = strlen(name);
 
     if (++w->objects > GCB_H5_OBJECTS)
-        return fail(w, GCB_E_CORRUPT, "the file has more than 4194304 links");
+        return too_many_links(w);
     /* Links within links can make the number of paths grow as a power of 2, so deeper ones weigh more. */
     if (w->linked)
         w->repeats += UINT64_C(1) << 2 * (count_links(w) - 1);
