@@ -72,11 +72,9 @@ static void write_command(char out[GCB_ADVICE], const char *before, const char *
     char file[WORD], name[WORD], made[WORD];
 
     name_output(name, path, suffix);
-    if (!quote(file, path) || !quote(made, name)) {
-        snprintf(file, sizeof(file), "FILE");
-        snprintf(made, sizeof(made), "NEW_FILE");
-    }
-    snprintf(out, GCB_ADVICE, "%s%s%s%s", before, file, between, made);
+    if (!quote(file, path) || !quote(made, name) ||
+        snprintf(out, GCB_ADVICE, "%s%s%s%s", before, file, between, made) >= GCB_ADVICE)
+        snprintf(out, GCB_ADVICE, "%sFILE%sNEW_FILE", before, between);
 }
 
 /* Writes the part of a command that runs the converter. */
@@ -205,7 +203,7 @@ static void advise(struct gcb_filekind *out, enum way way, const char *words, co
                  gcb_advice_quote(folder, path));
         return;
     case FETCH:
-        snprintf(before, sizeof(before), "%.*s", slash ? (int)(slash - path) : 1,
+        snprintf(before, sizeof(before), "%.*s", slash > path ? (int)(slash - path) : 1,
                  slash ? path : ".");
         snprintf(out->advice, sizeof(out->advice), "fetch it: git -C %s lfs pull",
                  gcb_advice_quote(folder, before));
