@@ -24,9 +24,8 @@ struct allreduce {
     uint64_t sent; /* bytes of all values in this step */
     bool raw;      /* this worker's values are NaNs */
     bool spoilt;   /* some worker's values were not finite: so is the update */
-    bool
-        whole; /* a worker's method cannot represent its tensor: round `last` adds up the tensors */
     unsigned last; /* the last round, as far as it is known */
+    bool whole;    /* a worker's method cannot represent its tensor: round `last` adds tensors */
 };
 
 static unsigned allreduce_rounds(const struct gcb_method *method)

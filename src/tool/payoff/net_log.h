@@ -33,11 +33,11 @@ struct gcb_net_table {
     unsigned ranks; /* of a collective; 0: a test of transfers */
     bool reduces;   /* the times include the additions */
     size_t count;   /* 0: the log does not have this test */
+    /* From small to large, above 0. `bytes` of a collective: what a rank has before a reduction, or
+     * after a gathering. */
     struct gcb_net_size {
-        double
-            bytes; /* of a collective: what a rank has before a reduction, or after a gathering */
-        double seconds;
-    } sizes[GCB_NET_SIZES]; /* from small to large, above 0 */
+        double bytes, seconds;
+    } sizes[GCB_NET_SIZES];
 };
 
 struct gcb_net_log {

@@ -37,11 +37,11 @@ enum gcb_net_column gcb_net_column_find(const char *name);
 /* The rows of a table while they are read. Zeroed, it is empty. */
 struct gcb_net_draft {
     size_t line; /* where the table begins */
-    char
-        name[GCB_NET_NAME_MOST]; /* of the program or collective, as the log has it; "": not said */
-    char other
-        [GCB_NET_NAME_MOST]; /* a test that is not read, and whose rows do not matter; "": none */
-    bool osu;                /* of an OSU benchmark: */
+    /* the program or collective, as the log has it; "": not said */
+    char name[GCB_NET_NAME_MOST];
+    /* a test that is not read, and whose rows do not matter; "": none */
+    char other[GCB_NET_NAME_MOST];
+    bool osu; /* of an OSU benchmark: */
     enum gcb_net_test osu_test;
     unsigned ranks;    /* 0: not said */
     bool counts_wrong; /* GCB_NET_WRONG is a number of wrong values, and not an error */
