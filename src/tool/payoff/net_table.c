@@ -283,8 +283,8 @@ static void take_medians(struct gcb_net_draft *d)
     }
 }
 
-/* Takes the sizes, and if there are too many, some in even ratios with the first and the last. The
- * ratio of huge sizes that are close together rounds to almost 1, so it does not limit their number. */
+/* Takes the sizes, and if there are too many, some in even ratios with the first and the last. If
+ * huge sizes are close together, the ratio rounds to almost 1 and does not limit their number. */
 static void take_sizes(struct gcb_net_table *out, const struct gcb_net_draft *d, double scale)
 {
     const struct gcb_net_row *r = d->rows;

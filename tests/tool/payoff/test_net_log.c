@@ -282,22 +282,18 @@ static void test_order(void **state)
     /* -i 1M: from 600 sizes, 64 in even ratios */
     for (unsigned i = 1; i <= 600; i++)
         snprintf(text + strlen(text), 128,
-                 "%u %u float sum -1 %u.0 10.00 15.00 0 %u.0 10.00 15.00 0\n", i << 20, i << 18, i,
-                 i);
+                 "%u %u float sum -1 %u.0 10.00 15.00 0 9.0 10.00 15.00 0\n", i << 20, i << 18, i);
     strcat(text, END);
     reads(text);
     assert_true(t->count > 40 && t->count <= GCB_NET_SIZES);
     assert_true(t->sizes[0].bytes == 0x1p20 && t->sizes[t->count - 1].bytes == 600 * 0x1p20);
     for (size_t i = 0; i < t->count; i++)
         assert_true(fabs(t->sizes[i].seconds / (US * t->sizes[i].bytes / 0x1p20) - 1) < 1e-9);
-    /* sizes that are neighbours as double: their ratio rounds to almost 1 */
-    strcpy(text, "# OSU MPI Latency Test v7.4\n");
+    strcpy(text, "# OSU MPI Latency Test v7.4\n"); /* sizes that are neighbours as double */
     for (unsigned i = 0; i < 80; i++)
         snprintf(text + strlen(text), 128, "%llu %u.0\n", (1ULL << 60) + 256ULL * i, i + 1);
     reads(text);
-    t = &log_read.tables[GCB_NET_LATENCY];
-    assert_int_equal(t->count, GCB_NET_SIZES);
-    assert_true(t->sizes[t->count - 1].bytes > t->sizes[t->count - 2].bytes);
+    assert_int_equal(log_read.tables[GCB_NET_LATENCY].count, GCB_NET_SIZES);
 }
 
 static void test_several(void **state)
@@ -448,9 +444,7 @@ static void test_encodings(void **state)
 {
     static const char zero[] = KIND("all_reduce_perf") "\0" RANKS4;
     char *text = malloc(1 << 20), *end;
-    static const struct {
-        const char *begin, *words;
-    } kinds[] = {
+    static const char *const kinds[][2] = {
         {"\x1f\x8b\x08", "`gunzip`"},
         {"\x28\xb5\x2f\xfd", "`unzstd`"},
         {"\xfd\x37zXZ", "`unxz`"},
@@ -483,7 +477,7 @@ static void test_encodings(void **state)
     has_allreduce();
     free(text);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        refuses(kinds[i].begin, kinds[i].words);
+        refuses(kinds[i][0], kinds[i][1]);
     assert_int_equal(read_bytes(zero, sizeof(zero), 0), GCB_E_CORRUPT);
     assert_non_null(strstr(diag.text, "a zero byte"));
     refuses("[2J" KIND("\33[2J") RANKS4 COLUMNS END, "\\x1b[2J"); /* no commands to the terminal */
