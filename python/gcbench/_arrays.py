@@ -89,8 +89,9 @@ class View:
                     raise BufferError("the tensor is not contiguous: call .contiguous()")
                 step *= extent
         self._held, self.readonly = capsule, False
-        if hasattr(x, "untyped_storage"):  # of torch 2, whose capsule does not keep it if x.data = y
-            self._storage = x.untyped_storage()
+        storage = getattr(x, "untyped_storage", getattr(x, "_storage", None))  # of torch 2, and of torch 1
+        if callable(storage):
+            self._storage = storage()  # also because torch 2's capsule does not keep it if x.data = y
             self._place = self._storage.data_ptr(), self._storage.nbytes()
         self.address = t.data + t.offset if t.data else _NOWHERE
         self.bytes = math.prod(shape) * t.bits * t.lanes // 8

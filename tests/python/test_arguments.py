@@ -103,6 +103,7 @@ def test_a_number_of_numpy_counts_all_elements(n, few):
     refused(ValueError, says, lambda: objects[0].decode(message, short))
     refused(ValueError, says, lambda: objects[1].finish(short))
     refused(ValueError, says, lambda: gcbench.Sum("identity", n, into=short))
+    refused(ValueError, says, lambda: gcbench.Encoder("identity", n).encode(short))
     if wanted > 1 << 20:
         return
     encoder = gcbench.Encoder("topk:memory=ef", n)

@@ -1,13 +1,11 @@
 """Encoder, Decoder, Sum and Exchange of the package, on arrays of several kinds."""
 import array
 import copy
-import gc
 import pickle
 import subprocess
 import sys
 import threading
 import time
-import weakref
 
 import pytest
 
