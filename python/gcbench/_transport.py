@@ -302,9 +302,9 @@ class Transport:
         return arrived
 
     def gather(self, data: Any, length: int, key: Any, failed: Optional[Exception] = None) -> List[Tuple[int, int]]:
-        """The bytes of all workers, valid until the next call; `failed` as in _meet(). Their lengths travel with the bytes: there is room for as many
-        as the last time, and what does not fit follows in a second collective. So a method whose messages have a constant
-        length needs one collective."""
+        """The bytes of all workers, valid until the next call; `failed` as in _meet(). Their lengths travel with the bytes:
+        there is room for as many as the last time, and what does not fit follows in a second collective. So a method whose
+        messages have a constant length needs one collective."""
         before, skip = self._before, _HEADER
         rows, lengths, room = self._meet(data, length, key, failed)
         longest = max(lengths)

@@ -21,7 +21,7 @@ import torch.distributed as dist
 
 from ._exchange import Exchange
 from ._tables import remembers
-from ._transport import Disagreement, Refused, Stopwatch, Transport, check_training, copy_on_host, on_host, saved
+from ._transport import Disagreement, Refused, Stopwatch, Transport, check_training, copy_on_host, on_host, plain_name, saved
 
 __all__ = ["Outer", "nesterov"]
 
@@ -145,7 +145,7 @@ class Outer:
     def _check_weights(self) -> None:
         """Raises ValueError if the model trains other parameters than those that are exchanged."""
         again = "make the Outer anew on all workers after such a change"
-        now = {name.replace("_orig_mod.", ""): p for name, p in self._model.named_parameters()}
+        now = {plain_name(name): p for name, p in self._model.named_parameters()}
         for (name, p), dtype, (_, shape) in zip(self._weights.items(), self._types, self._mine["parameters"]):
             if now.get(name) is not p:
                 what = "replaced (load_state_dict with assign=True does this)" if name in now else "removed"
@@ -311,7 +311,7 @@ def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:
     if isinstance(model, torch.nn.parallel.DistributedDataParallel):
         raise TypeError("model is a DistributedDataParallel module, which exchanges gradients in each step: give the "
                         "module itself")
-    weights = {name.replace("_orig_mod.", ""): p for name, p in model.named_parameters() if p.requires_grad}
+    weights = {plain_name(name): p for name, p in model.named_parameters() if p.requires_grad}
     if not weights:
         raise ValueError("the model has no parameter that is trained")
     for name, p in weights.items():
