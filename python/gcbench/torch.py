@@ -140,13 +140,12 @@ class Compression:
         self._options: Dict[str, Any] = {"threads": threads, "seed": seed, "nonfinite": "raw"}
         self._parameters = {plain_name(name): p for name, p in model.module.named_parameters()}
         self._names = {id(p): name for name, p in self._parameters.items()}
-        ignored = {plain_name(name) for name in model.parameters_to_ignore}
-        self._trained = {name: p for name, p in self._parameters.items() if p.requires_grad and p.numel() and name not in ignored}
+        self._ignored = {plain_name(name) for name in model.parameters_to_ignore}
         self._seen: Set[int] = set()  # ids of the parameters of this step
         self._unused_ok = model.find_unused_parameters
         self._used: Set[str] = set()  # parameters that have had a gradient since the last exchange
-        for name, p in self._trained.items() if self._unused_ok else ():
-            weakref.finalize(self, p.register_hook(functools.partial(_note, self._used, name, weakref.ref(p))).remove)
+        self._watched: Set[str] = set()  # parameters whose hooks fill _used
+        self._watch_use()
         self._transport = Transport(_own_group(model, process_group, timeout))
         self._groups: Dict[Tuple[str, ...], _Group] = {}
         self._order: List[Tuple[str, ...]] = []  # the groups in the order of their exchange
@@ -163,6 +162,19 @@ class Compression:
             thread = threading.Thread(target=_work, args=(self._jobs,), name="gcbench", daemon=True)
             thread.start()
             weakref.finalize(self, _stop, self._jobs, thread)
+
+    @property
+    def _trained(self) -> Dict[str, torch.nn.Parameter]:
+        """Parameters with gradients, as far as they are not frozen now."""
+        return {name: p for name, p in self._parameters.items() if p.requires_grad and p.numel() and name not in self._ignored}
+
+    def _watch_use(self) -> Set[str]:
+        """Lets parameters say when they get a gradient. Returns the names of those that were frozen before."""
+        new = {name: p for name, p in self._trained.items() if name not in self._watched} if self._unused_ok else {}
+        for name, p in new.items():
+            weakref.finalize(self, _watch(p, functools.partial(_note, self._used, name, weakref.ref(p))).remove)
+        self._watched.update(new)
+        return set(new)
 
     # What is compressed how
 
@@ -240,6 +252,7 @@ class Compression:
             self._calls, self._forwards[0] = max(1, self._forwards[0]), 0  # under Join, a rank may have had none
             self._failure = None
             try:
+                self._used.update(self._watch_use())  # whether they are used in this step is not known
                 self._values = self._ask_schedule()
                 self._settle(self._values["scale"])
                 self._before, self._finite, self._changes = [], True, self._count_changes()
@@ -492,17 +505,17 @@ class Compression:
                                     for key, array in arrays.items()}
         order: List[Tuple[str, ...]] = []
         groups: Dict[Tuple[str, ...], _Group] = {}
-        known = {name for group in own["groups"] for name in group["names"]}
+        known, trained = {name for group in own["groups"] for name in group["names"]}, self._trained
         for saved_group in own["groups"]:
-            names = tuple(name for name in saved_group["names"] if name in self._trained)
+            names = tuple(name for name in saved_group["names"] if name in trained)
             if names:
                 whole = before == world and len(names) == len(saved_group["names"])
                 order.append(names)
                 groups[names] = self._reopen(names, saved_group if whole else {}, parameters)
         if known:
-            order += self._split([name for name in self._trained if name not in known])
-            self._say("had a residual in the state, which is dropped: they are not trained now", known.difference(self._trained))
-            self._say("have no residual in the state, and begin with 0", set(self._trained).difference(known))
+            order += self._split([name for name in trained if name not in known])
+            self._say("had a residual in the state, which is dropped: they are not trained now", known.difference(trained))
+            self._say("have no residual in the state, and begin with 0", set(trained).difference(known))
         self.step, self._scale, self._before, self._finite = own["step"], own["scale"], [], True
         self._transport.totals = dict(own["totals"])
         self._watch.coding_seconds = self._transport.totals.pop("coding_seconds")
@@ -637,8 +650,17 @@ def hook(state: Compression, bucket: Any) -> torch.futures.Future:
     return state._reduce(bucket)
 
 
-def _note(used: Set[str], name: str, parameter: Any, grad: Optional[torch.Tensor]) -> None:
-    """A hook of a parameter, which DDP then calls used."""
+def _watch(p: torch.nn.Parameter, note: Callable[[Any], None]) -> Any:
+    """Calls note() before something is added to p.grad, with a tuple of the gradient. torch 1.13 can call it only with the
+    gradient, and also in torch.autograd.grad()."""
+    with torch.enable_grad():
+        node: Any = p.expand_as(p).grad_fn.next_functions[0][0]  # the same as DDP's
+    return node.register_prehook(note) if hasattr(node, "register_prehook") else p.register_hook(note)
+
+
+def _note(used: Set[str], name: str, parameter: Any, grads: Any) -> None:
+    """DDP calls the parameter used if it has a gradient afterwards."""
+    grad = grads[0] if isinstance(grads, tuple) else grads
     if grad is not None or parameter().grad is not None:
         used.add(name)
 

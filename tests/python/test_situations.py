@@ -132,6 +132,36 @@ def frozen(folder):
     print("ok: frozen", flush=True)
 
 
+def unfrozen(folder):
+    """A layer that was frozen when the Compression was made is exchanged from its first step on, and keeps its memory in a step
+    in which no rank uses it."""
+    torch.manual_seed(0)
+    net, total = nn.ModuleList([nn.Linear(40, 40, bias=False), nn.Linear(40, 10)]), 0
+    net.forward = lambda x, both: net[1](net[0](x) if both else x).square().sum()
+    ddp = DistributedDataParallel(net, find_unused_parameters=True)
+    net[0].requires_grad_(False)
+    state = gcbench.torch.Compression("topk:theta=0.8,memory=ef", model=ddp, start=0)
+    ddp.register_comm_hook(state, gcbench.torch.hook)
+    weight = net[0].weight
+    for step in range(9):
+        net[0].requires_grad_(step >= 3)
+        ddp.zero_grad(set_to_none=True)
+        ddp(draw(step, 8, 40), step != 6).backward()
+        assert (weight.grad is not None) == (step >= 3 and step != 6)
+        if step == 5 and NEW:  # what torch.autograd.grad() makes is not used
+            torch.autograd.grad(net(draw(step, 8, 40), True), weight)
+        if weight.grad is not None:
+            alone = copy.deepcopy(net)
+            own = torch.autograd.grad(alone[1](alone[0](draw(step, 8, 40))).square().sum(), alone[0].weight)[0]
+            total = total + mean(own) - weight.grad.double()
+            assert torch.allclose(mean(weight.grad), weight.grad.double()), step
+    kept = state.state_dict()
+    left = mean(kept["parameters"]["0.weight"]["residual"])
+    assert float((total.flatten() - left).norm() / left.norm()) < 1e-5
+    assert not any("parameters that" in text for text in said(lambda: state.load_state_dict(kept)))
+    print("ok: unfrozen", flush=True)
+
+
 class Matrix(nn.Module):
     """The mean gradient has rank 1 and a row for each of 12 numbers."""
 
@@ -331,7 +361,7 @@ def still_right(folder):
     print("ok: still right", flush=True)
 
 
-ALL = [empty, frozen, columns, names, refusals, tampered, still_right]
+ALL = [empty, frozen, unfrozen, columns, names, refusals, tampered, still_right]
 
 
 def test_two_ranks(tmp_path):
