@@ -315,11 +315,12 @@ class Compression:
         mine = (ctypes.c_double * len(job.values))(*job.values.values())
         arrived = self._transport.gather(ctypes.addressof(mine), ctypes.sizeof(mine), "schedule")
         rows = [type(mine).from_address(address)[:] for address, _ in arrived]
-        for rank, theirs in enumerate(rows):
+        for worker, theirs in enumerate(rows):
             for key, first, value in zip(job.values, rows[0], theirs):
                 if value != first:
+                    ranks = [dist.get_global_rank(self._transport.group, one) for one in (0, worker)]
                     raise Disagreement(f"all ranks need the same schedule: in step {job.step} the {key} is {first:g} on "
-                                       f"rank 0, and {value:g} on rank {rank}")
+                                       f"rank {ranks[0]}, and {value:g} on rank {ranks[1]}")
 
     def _do(self, job: _Job) -> None:
         try:
@@ -647,7 +648,11 @@ def _plain_state(state: Any) -> Any:
 
 def hook(state: Compression, bucket: Any) -> torch.futures.Future:
     """For DistributedDataParallel.register_comm_hook."""
-    return state._reduce(bucket)
+    try:
+        return state._reduce(bucket)
+    except Exception as error:  # of this worker only: the others must not wait for this bucket
+        state._transport.leave_note(error)
+        raise
 
 
 def _watch(p: torch.nn.Parameter, note: Callable[[Any], None]) -> Any:

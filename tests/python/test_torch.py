@@ -39,7 +39,8 @@ OTHERWISE = {"dgc", "redsync", "sbc:delay=3,momentum=0.5", "topk:theta=0.95,memo
 
 TWO = ["resume", "resume_early", "go_back", "other_workers", "nan", "accumulate", "settings", "narrow", "copied", "scaled", "skipped",
        "others"]
-FOUR = ["failing", "own_group", "subgroups", "left_out", "no_schedule", "other_schedule", "other_checkpoint", "killed"]  # the last one: afterwards rank 1 is dead
+FOUR = ["failing", "own_group", "subgroups", "no_room", "left_out", "no_schedule", "other_schedule", "other_checkpoint",
+        "killed"]  # the last one: afterwards rank 1 is dead
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +143,8 @@ def test_training_goes_on(said):
         assert len(list((folder / "plots").glob("*.png"))) == 2
 
 
-@pytest.mark.parametrize("scenario,times", [("failing", 1), ("own_group", 1), ("subgroups", 1), ("left_out", 2), ("no_schedule", 1), ("other_schedule", 3), ("other_checkpoint", 1),
-                                            ("killed", 1)])
+@pytest.mark.parametrize("scenario,times", [("failing", 1), ("own_group", 1), ("subgroups", 2), ("no_room", 1), ("left_out", 2),
+                                            ("no_schedule", 1), ("other_schedule", 3), ("other_checkpoint", 1), ("killed", 1)])
 def test_one_failure_ends_all(scenario, times, said):
     texts = said(4)[1]
     for rank in range(4):
