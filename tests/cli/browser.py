@@ -14,7 +14,11 @@ import pathlib
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from patience import HANG  # noqa: E402
 
 PROGRAMS = ("chromium-headless-shell", "chromium")
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowRight": 39}
@@ -68,7 +72,7 @@ class Browser:
     def receive(self):
         """The next message; fails where none comes in a minute."""
         while b"\0" not in self.rest[-1]:
-            if not select.select([self.into], [], [], 60)[0]:
+            if not select.select([self.into], [], [], HANG)[0]:
                 raise RuntimeError("the browser does not answer")
             self.rest.append(os.read(self.into, 1 << 20))
             if not self.rest[-1]:
