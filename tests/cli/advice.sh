@@ -100,7 +100,7 @@ cd "$in" || exit 99
 run inspect -- -dash.h5
 check "a name that looks like an option" grep -q 'convert.py ./-dash.h5 ./-dash-2.h5$' "$err"
 cd "$here" || exit 99
-follow "$in/scale.h5" "it is packed with scale-offset"
+follow "$in/scale.h5" "it is compressed with scale-offset"
 follow "$in/chunk.h5" "its chunks are larger than 256 MiB"
 follow "$in/order.h5" "it is shuffled after deflating" "$one"
 follow "$in/part_000.h5" "one part of a file that HDF5 divided into several; join them: " "$one"

@@ -500,7 +500,7 @@ def _(f):
     f.create_dataset("half", data=ramp(5000, ">f2"), compression="gzip", chunks=(333,))
 
 
-@case("scaleoffset.h5", "unsupported", words="it is packed with scale-offset")
+@case("scaleoffset.h5", "unsupported", words="it is compressed with scale-offset")
 @hdf5
 def _(f):
     f.create_dataset("x", data=ramp(5000), scaleoffset=3)

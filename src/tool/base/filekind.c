@@ -124,6 +124,8 @@ struct row {
     const char *words;
 };
 
+enum { FIRST = 512 }; /* bytes of a file's start that are looked at */
+
 #define BYTES(text) text, sizeof(text) - 1
 
 static const struct row rows[] = {
@@ -154,15 +156,15 @@ static const struct row rows[] = {
 };
 
 /* Does the file begin as a web page? Blanks and the case of letters do not matter. */
-static bool is_page(const uint8_t *first, size_t n)
+static bool is_page(const uint8_t first[FIRST])
 {
     static const char *const tags[] = {"<!doctype html", "<html", "<head"};
     char start[64];
     size_t skip = 0;
 
-    while (skip < n && memchr(" \t\r\n\xef\xbb\xbf", first[skip], 7))
+    while (skip < FIRST && memchr(" \t\r\n\xef\xbb\xbf", first[skip], 7))
         skip++;
-    snprintf(start, sizeof(start), "%.*s", (int)(n - skip), (const char *)first + skip);
+    snprintf(start, sizeof(start), "%.*s", (int)(FIRST - skip), (const char *)first + skip);
     for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
         if (strncasecmp(start, tags[i], strlen(tags[i])) == 0)
             return true;
@@ -170,11 +172,11 @@ static bool is_page(const uint8_t *first, size_t n)
 }
 
 /* NumPy and PyTorch write zip archives. The names of the files in an archive are beside their contents. */
-static const char *archive_name(const uint8_t *first, size_t n)
+static const char *archive_name(const uint8_t first[FIRST])
 {
-    if (memmem(first, n, "/data.pkl", 9) || memmem(first, n, "/byteorder", 10))
+    if (memmem(first, FIRST, "/data.pkl", 9) || memmem(first, FIRST, "/byteorder", 10))
         return "a PyTorch file";
-    return memmem(first, n, ".npy", 4) ? "a NumPy file" : NULL;
+    return memmem(first, FIRST, ".npy", 4) ? "a NumPy file" : NULL;
 }
 
 static void advise(struct gcb_filekind *out, enum way way, const char *words, const char *path)
@@ -213,18 +215,21 @@ static void advise(struct gcb_filekind *out, enum way way, const char *words, co
     }
 }
 
-void gcb_filekind_find(struct gcb_filekind *out, const uint8_t *first, size_t n, const char *path)
+void gcb_filekind_find(struct gcb_filekind *out, int descriptor, const char *path)
 {
+    uint8_t first[FIRST] = {0}; /* zeros after the end of the file */
     const char *archive = NULL;
 
     *out = (struct gcb_filekind){0};
-    if (is_page(first, n)) {
+    if (pread(descriptor, first, sizeof(first), 0) < 0)
+        return;
+    if (is_page(first)) {
         out->name = "a web page (HTML)";
         advise(out, SAY, "the server sent a page, such as an error, instead of the file", path);
         return;
     }
-    if (n > 4 && memcmp(first, "PK\3\4", 4) == 0)
-        archive = archive_name(first, n);
+    if (memcmp(first, "PK\3\4", 4) == 0)
+        archive = archive_name(first);
     if (archive) {
         out->name = archive;
         advise(out, CONVERT, "", path);
@@ -233,7 +238,7 @@ void gcb_filekind_find(struct gcb_filekind *out, const uint8_t *first, size_t n,
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *r = &rows[i];
 
-        if (r->at + r->n > n || memcmp(first + r->at, r->bytes, r->n) != 0)
+        if (memcmp(first + r->at, r->bytes, r->n) != 0)
             continue;
         out->name = r->name;
         advise(out, r->way, r->words, path);

@@ -17,11 +17,8 @@ struct gcb_filekind {
     char advice[GCB_ADVICE + 64]; /* what to do: "convert it: python3 ..." */
 };
 
-/* Recognises the file `path`, whose first n bytes are `first`. */
-void gcb_filekind_find(struct gcb_filekind *out, const uint8_t *first, size_t n, const char *path);
-
-/* Bytes of a file's start that gcb_filekind_find looks at. */
-enum { GCB_FILEKIND_BYTES = 512 };
+/* Recognises the open file, whose name is `path`. */
+void gcb_filekind_find(struct gcb_filekind *out, int descriptor, const char *path);
 
 /*
  * Finds the offset of an HDF5 signature in an open file: at the start, or after a user block of 512, 1024, 2048, ... bytes.

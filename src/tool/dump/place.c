@@ -21,7 +21,7 @@ static const char *find_digits(const char *name, const char *const *words)
 
         if (strncasecmp(name, *words, letters) != 0)
             continue;
-        digits += letters && *digits && strchr("_-=:.", *digits);
+        digits += letters && *digits && strchr("_-=:. ", *digits);
         if (*digits >= '0' && *digits <= '9')
             return digits;
     }

@@ -139,9 +139,7 @@ static int fail_locked(const struct gcb_h5file *f, struct gcb_diag *diag)
 /* Checks that the file has an HDF5 signature. If not, says what the file is and what to do. */
 static int check_kind(struct gcb_h5file *f, const char *path, int descriptor, struct gcb_diag *diag)
 {
-    uint8_t first[GCB_FILEKIND_BYTES];
     struct gcb_filekind kind;
-    ssize_t n;
 
     if (f->size == 0)
         return is_locked(descriptor)
@@ -149,8 +147,7 @@ static int check_kind(struct gcb_h5file *f, const char *path, int descriptor, st
                    : gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "the file is empty");
     if (gcb_filekind_hdf5(descriptor, f->size, &f->begin))
         return 0;
-    n = pread(descriptor, first, sizeof(first), 0);
-    gcb_filekind_find(&kind, first, n > 0 ? (size_t)n : 0, path);
+    gcb_filekind_find(&kind, descriptor, path);
     if (!kind.name)
         return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
     return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "%s, not HDF5%s%s", kind.name,

@@ -27,7 +27,7 @@
 #endif
 
 /*
- * Address space for HDF5: up to four buffers of 256 MiB to unpack the largest chunk (h5dataset.c), and 1 GiB for other
+ * Address space for HDF5: up to four buffers of 256 MiB to unpack the largest chunk (h5vet.c), and 1 GiB for other
  * data.
  */
 #define ADDRESS_SPACE ((rlim_t)2 << 30)
