@@ -243,12 +243,12 @@ static void print_files(FILE *out, const struct cmd *cmd)
         const char *option, *name, *words;
     } files[] = {
         {"dataset", "FILE.h5",
-         "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups called "
-         "`step...` and `worker...` give step and worker. Several files form one dump. The file is "
-         "not trusted: no filter plug-in is loaded, and nothing outside the file is read without "
-         "`--allow-external`. A child process with few rights reads it, so that a crash of the "
-         "HDF5 "
-         "library ends the child only."},
+         "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups such as "
+         "`step_100`, `iter100` and `worker_0`, `rank0` give step and worker. A note says how many "
+         "other datasets were skipped; `--as` reads bfloat16 and fp8 in integers. Several files "
+         "form one dump. The file is not trusted: no filter plug-in is loaded, and nothing outside "
+         "the file is read without `--allow-external`. A child process with few rights reads it, "
+         "so that a crash of the HDF5 library ends the child only."},
         {"output", "output",
          "The file of `-o` is written under another name and renamed when it is complete. An "
          "existing file is replaced only with `--force`."},

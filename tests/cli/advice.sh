@@ -260,7 +260,10 @@ done
 # ---- what has no command ----
 
 printf '\n <!DOCTYPE HTML><html><body>Sign in</body></html>' >"$in/page.h5"
-refused 1 "page.h5: a web page (HTML), not HDF5; the server sent a page, such as an error, instead of the file" inspect "$in/page.h5"
+printf '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>' >"$in/error.h5"
+for page in page error; do
+    refused 1 "$page.h5: a web page (HTML) or XML, not HDF5; the server sent a page, such as an error, instead of the file" inspect "$in/$page.h5"
+done
 refused 1 "No such file or directory; a file in several parts is named by its first part" inspect "$in/part_%03d.h5"
 
 # ---- gcbench's own commands ----

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/lib/base/fork.h"
 #include "src/lib/base/text.h"
 #include "src/lib/device/core.h"
 
@@ -49,9 +50,12 @@ static bool find_beside(char *path, size_t size)
 static void *open_module(struct gcb_diag *diag)
 {
     char path[4096], shown[240];
-    void *module = dlopen(find_beside(path, sizeof(path)) ? path : MODULE, RTLD_NOW | RTLD_LOCAL);
     const char *why;
+    void *module;
 
+    gcb_fork_hold();
+    module = dlopen(find_beside(path, sizeof(path)) ? path : MODULE, RTLD_NOW | RTLD_LOCAL);
+    gcb_fork_release();
     if (module)
         return module;
     why = dlerror();

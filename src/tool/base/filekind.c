@@ -1,8 +1,8 @@
 #include "src/tool/base/filekind.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "src/tool/base/data.h"
@@ -155,20 +155,15 @@ static const struct row rows[] = {
      "plot, report, payoff and regress read result files"},
 };
 
-/* Does the file begin as a web page? Blanks and the case of letters do not matter. */
+/* Does the file begin as a web page or XML? Blanks and a byte order mark may come first. */
 static bool is_page(const uint8_t first[FIRST])
 {
-    static const char *const tags[] = {"<!doctype html", "<html", "<head"};
-    char start[64];
-    size_t skip = 0;
+    size_t i = 0;
 
-    while (skip < FIRST && memchr(" \t\r\n\xef\xbb\xbf", first[skip], 7))
-        skip++;
-    snprintf(start, sizeof(start), "%.*s", (int)(FIRST - skip), (const char *)first + skip);
-    for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
-        if (strncasecmp(start, tags[i], strlen(tags[i])) == 0)
-            return true;
-    return false;
+    while (i < FIRST && memchr(" \t\r\n\xef\xbb\xbf", first[i], 7))
+        i++;
+    return i + 1 < FIRST && first[i] == '<' &&
+           (strchr("!?", first[i + 1]) ? first[i + 1] != '\0' : isalpha(first[i + 1]) != 0);
 }
 
 /* NumPy and PyTorch write zip archives. The names of the files in an archive are beside their contents. */
@@ -224,7 +219,7 @@ void gcb_filekind_find(struct gcb_filekind *out, int descriptor, const char *pat
     if (pread(descriptor, first, sizeof(first), 0) < 0)
         return;
     if (is_page(first)) {
-        out->name = "a web page (HTML)";
+        out->name = "a web page (HTML) or XML";
         advise(out, SAY, "the server sent a page, such as an error, instead of the file", path);
         return;
     }

@@ -62,7 +62,8 @@ static int check_repeats(const struct gcb_source *s, struct gcb_diag *diag)
             continue;
         return gcb_diag_set(
             diag, a->file == b->file ? GCB_E_CORRUPT : GCB_E_INVALID,
-            "%s: %s and %s: %s are the same tensor of step %" PRIu64 ", worker %" PRIu32,
+            "%s: %s and %s: %s are the same tensor of step %" PRIu64 ", worker %" PRIu32
+            "; groups named step_N and worker_N tell tensors apart",
             gcb_escape(f0, sizeof(f0), a->file), gcb_escape(d0, sizeof(d0), a->dataset),
             gcb_escape(f1, sizeof(f1), b->file), gcb_escape(d1, sizeof(d1), b->dataset), a->step,
             a->worker);
