@@ -136,6 +136,8 @@ def tensor(x: Any, count: int, type_: str = "f32", writable: bool = False) -> Vi
 
 def apart(read: View, written: View) -> None:
     """Refuses a call that would overwrite what it still reads."""
+    for view in (read, written):
+        view.check()  # the memory of a resized tensor may belong to the other by now
     if read.address < written.address + written.bytes and written.address < read.address + read.bytes:
         raise ValueError("the input and the output share memory")
 
