@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 sample=$here/../../datasets/sample.h5
 
 if ! command -v chromium-headless-shell >/dev/null && ! command -v chromium >/dev/null; then
-    echo "skipped: no Chromium (Debian package chromium-headless-shell; ./dev test --browser installs it)"
+    echo "skipped: no Chromium (Debian package chromium-headless-shell; ./dev test installs it without --small)"
     exit 77
 fi
 run bench --repeat 3 --method topk --method fft --method qsgd --method sbc "$sample" --results "$tmp/bench.json"
