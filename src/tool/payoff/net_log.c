@@ -173,14 +173,13 @@ static int read_osu_title(struct reading *r, const char *words, size_t at, struc
     };
     /* clang-format on */
     struct gcb_net_draft *d = &r->draft;
-    const char *title = words + 4;
+    const char *library = strchr(words, ' '), *title = library ? strchr(library + 1, ' ') : NULL;
     int err = go_to(r, ROWS, diag);
 
-    title += strcspn(title, " "); /* "MPI", "MPI-CUDA" */
     d->osu = true;
     snprintf(d->other, sizeof(d->other), "%.*s", (int)strcspn(words, ".0123456789"), words);
     for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-        if (begins(title, tests[i].title)) {
+        if (title && begins(title, tests[i].title)) { /* after "MPI" or "MPI-CUDA" */
             snprintf(d->name, sizeof(d->name), "%s", tests[i].program);
             *d->other = '\0';
             d->osu_test = tests[i].test;
