@@ -49,7 +49,7 @@ def named(index):
 
 def main(build):
     if not shutil.which("gnuplot"):
-        print("gnuplot is missing")
+        print("skipped: no gnuplot (Debian package gnuplot-nox)")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "papers"
