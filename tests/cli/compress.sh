@@ -241,7 +241,7 @@ run compress --method topk --dense 'bias*' --step 0 "$tmp/bad.h5"
 prints "2 of 4 messages were sent as fp32"
 
 # --- an interruption leaves nothing half-written
-interrupted 1000 compress --method fft --repeat 100000 -o "$tmp/dir/m.h5" --results "$tmp/dir/r.json" "$sample"
+interrupted READING 1000 compress --method fft --repeat 100000 -o "$tmp/dir/m.h5" --results "$tmp/dir/r.json" "$sample"
 exits 1
 says "interrupted; no file of messages was written"
 check "rows say so" grep -q '"status": "interrupted"' "$tmp/dir/r.json"

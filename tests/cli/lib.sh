@@ -43,10 +43,10 @@ run() {
 }
 
 interrupted() {
-    at=$1
-    shift
+    at=$1=$2
+    shift 2
     last="gcbench $* (interrupted)"
-    GCBENCH_INTERRUPT_AT=$at timeout "$hang" "$interrupted" "$@" >"$out" 2>"$err" </dev/null
+    env "GCBENCH_INTERRUPT_AT_$at" timeout "$hang" "$interrupted" "$@" >"$out" 2>"$err" </dev/null
     rc=$?
 }
 

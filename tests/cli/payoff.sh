@@ -464,7 +464,7 @@ run generate --elements 2M -o "$tmp/large.h5"
 large="bench --cache warm --no-bandwidth --method topk --method bf16 $tmp/large.h5"
 run $large --repeat 2 --results "$tmp/whole-run.json"
 exits 0
-interrupted 1000 $large --repeat 20000 --results "$tmp/cut-run.json"
+interrupted READING 1000 $large --repeat 20000 --results "$tmp/cut-run.json"
 exits 1
 prints "interrupted: the last table covers only the messages measured by then"
 check "the rows say so" sh -c "grep '\"summary\"' '$tmp/cut-run.json' | grep -v '\"status\": *\"interrupted\"' | wc -l | grep -qx 0"
@@ -633,7 +633,7 @@ prints "no, only with "
 sed -i '/slowish/s/4e-5/2e-5/g;/slowish/s/"decode_\([a-z_]*\)":0/"decode_\1":2e-5/g' "$tmp/coded.json"
 run payoff --latency 1ns --bandwidth 1Gb "$tmp/coded.json"
 prints "no: coding takes longer than it saves"
-interrupted 1000 payoff --model-bytes 100M
+interrupted READING 1000 payoff --model-bytes 100M
 exits 1
 says "gcbench: interrupted"
 tr -s '\n ' '  ' <"$err" >>"$tmp/said"

@@ -223,7 +223,7 @@ fi
 # ---- interrupted ----
 mkdir "$tmp/dir"
 # in its timing
-interrupted 1000 sweep --vary theta=0.5,0.6 --repeat 1000000 --format json --results "$tmp/dir/rows.json" "$sample"
+interrupted READING 1000 sweep --vary theta=0.5,0.6 --repeat 1000000 --format json --results "$tmp/dir/rows.json" "$sample"
 exits 1
 says "interrupted"
 only rows.json
@@ -239,7 +239,7 @@ run generate --elements 4M -o "$tmp/large.h5"
 run sweep --match rel_l2=0.4 --no-baselines --min-elements 16M "$tmp/large.h5"
 exits 0
 prints "compositions were searched" # without a sample, which leaves out messages that are sent as fp32
-interrupted 100 sweep --match rel_l2=0.4 --format json --results "$tmp/dir/rows.json" "$tmp/large.h5"
+interrupted RUN 2 sweep --match rel_l2=0.4 --format json --results "$tmp/dir/rows.json" "$tmp/large.h5"
 exits 1
 says "interrupted; the best settings so far are kept"
 only rows.json
