@@ -10,6 +10,7 @@
 #define PIECE (UINT64_C(1) << 20) /* bytes of a task */
 #define LANES 8                   /* accumulators: enough to hide the latency of an addition */
 #define MIN_PASSES 5
+#define CALM_PASSES 4 /* that end the measurement if none is faster by 1 % than those before */
 #define MAX_PASSES 31
 #define BUDGET 0.1 /* seconds for each of reading, filling and copying */
 
@@ -55,9 +56,11 @@ static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pi
                       void (*task)(void *ctx, uint64_t i))
 {
     double best = INFINITY, spent = 0.0;
+    size_t calm = 0;
 
     gcb_parallel(queue, pieces, task, a); /* starts the threads and maps the pages */
-    for (size_t n = 0; n < MIN_PASSES || (n < MAX_PASSES && spent < BUDGET); n++) {
+    for (size_t n = 0; n < MIN_PASSES || (n < MAX_PASSES && spent < BUDGET && calm < CALM_PASSES);
+         n++) {
         const double start = gcb_clock();
         double seconds;
 
@@ -65,6 +68,7 @@ static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pi
         gcb_parallel(queue, pieces, task, a);
         seconds = gcb_clock() - start;
         spent += seconds;
+        calm = seconds < 0.99 * best ? 0 : calm + 1;
         best = fmin(best, seconds);
     }
     return (double)(pieces * PIECE) / best / 1e9;
