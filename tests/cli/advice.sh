@@ -145,6 +145,27 @@ long=$in/$(printf '%0200d' 1).h5
 cp "$in/lzf.h5" "$long"
 run inspect "$long"
 check "FILE in place of a long name" grep -q 'convert.py FILE NEW_FILE$' "$err"
+# Long names of files and datasets are cut, and never the command, which ends the message.
+mkdir "$tmp/long"
+python3 - "$tmp/long" <<'PY'
+import os, sys
+import h5py, numpy as np
+os.chdir(sys.argv[1])
+x = np.arange(1, 901, dtype="f4")
+with h5py.File("'" * 12 + "l" * 65 + ".h5", "w") as f:
+    f.create_dataset("step_0/worker_0/" + "w" * 200, data=x, compression="lzf")
+with h5py.File("'" * 12 + "x" * 65 + ".h5", "w") as f:
+    f["step_0/worker_0/" + "w" * 200] = x.astype(np.longdouble)
+PY
+cd "$tmp/long" || exit 99
+for file in *.h5; do
+    for how in "" --in-process; do
+        run inspect $how "$file"
+        exits 1
+        check "the command is whole" grep -qE 'convert.py .*[lx]\.h5.* .*[lx]-2\.h5.$' "$err"
+    done
+done
+cd "$here" || exit 99
 
 # ---- other tools ----
 

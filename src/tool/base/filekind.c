@@ -12,7 +12,7 @@
 enum { WORD = GCB_ADVICE_WORD };
 
 /* Writes a file's name as a word of a shell command. Returns false if it does not fit, or has bytes other than ASCII. */
-static bool quote(char out[WORD], const char *path)
+static bool quote_word(char out[WORD], const char *path)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                "/._+-,:=@%";
@@ -72,7 +72,7 @@ static void write_command(char out[GCB_ADVICE], const char *before, const char *
     char file[WORD], name[WORD], made[WORD];
 
     name_output(name, path, suffix);
-    if (!quote(file, path) || !quote(made, name) ||
+    if (!quote_word(file, path) || !quote_word(made, name) ||
         snprintf(out, GCB_ADVICE, "%s%s%s%s", before, file, between, made) >= GCB_ADVICE)
         snprintf(out, GCB_ADVICE, "%sFILE%sNEW_FILE", before, between);
 }
@@ -82,14 +82,14 @@ static void name_converter(char out[WORD + 24], const char *option)
 {
     char script[GCB_DATA_PATH], quoted[WORD];
 
-    if (!gcb_data_find(script, "datasets/convert.py") || !quote(quoted, script))
+    if (!gcb_data_find(script, "datasets/convert.py") || !quote_word(quoted, script))
         snprintf(quoted, sizeof(quoted), "datasets/convert.py");
     snprintf(out, WORD + 24, "python3 %s %s", quoted, option);
 }
 
 char *gcb_advice_quote(char out[GCB_ADVICE_WORD], const char *path)
 {
-    if (!quote(out, path))
+    if (!quote_word(out, path))
         snprintf(out, WORD, "FILE");
     return out;
 }
@@ -146,6 +146,8 @@ static const struct row rows[] = {
            "7zXZ"),
      "a file that xz compressed", UNPACK, "xz -dc "},
     {0, BYTES("BZh"), "a file that bzip2 compressed", UNPACK, "bzip2 -dc "},
+    {0, BYTES("\xff\xfe"), "a text in UTF-16", UNPACK, "iconv -f UTF-16 -t UTF-8 "},
+    {0, BYTES("\xfe\xff"), "a text in UTF-16", UNPACK, "iconv -f UTF-16 -t UTF-8 "},
     {0, BYTES("version https://git-lfs"), "a Git LFS pointer instead of the data", FETCH, NULL},
     {0, BYTES("\x80\x02"), "a Python pickle", CONVERT, "--trust-pickle "},
     {0, BYTES("\x80\x03"), "a Python pickle", CONVERT, "--trust-pickle "},
@@ -174,11 +176,13 @@ static const char *archive_name(const uint8_t first[FIRST])
     return memmem(first, FIRST, ".npy", 4) ? "a NumPy file" : NULL;
 }
 
-static void advise(struct gcb_filekind *out, enum way way, const char *words, const char *path)
+static void write_advice(struct gcb_filekind *out, enum way way, const char *words,
+                         const char *path)
 {
     char text[GCB_ADVICE] = "", before[WORD + 24], folder[WORD];
     const char *slash = strrchr(path, '/');
 
+    out->makes_hdf5 = way == CONVERT || way == REWRITE;
     switch (way) {
     case CONVERT:
         name_converter(before, words);
@@ -210,24 +214,24 @@ static void advise(struct gcb_filekind *out, enum way way, const char *words, co
     }
 }
 
-void gcb_filekind_find(struct gcb_filekind *out, int descriptor, const char *path)
+void gcb_filekind_of(struct gcb_filekind *out, const void *bytes, size_t n, const char *path)
 {
     uint8_t first[FIRST] = {0}; /* zeros after the end of the file */
     const char *archive = NULL;
 
     *out = (struct gcb_filekind){0};
-    if (pread(descriptor, first, sizeof(first), 0) < 0)
-        return;
+    memcpy(first, bytes, n < FIRST ? n : FIRST);
     if (is_page(first)) {
         out->name = "a web page (HTML) or XML";
-        advise(out, SAY, "the server sent a page, such as an error, instead of the file", path);
+        write_advice(out, SAY, "the server sent a page, such as an error, instead of the file",
+                     path);
         return;
     }
     if (memcmp(first, "PK\3\4", 4) == 0)
         archive = archive_name(first);
     if (archive) {
         out->name = archive;
-        advise(out, CONVERT, "", path);
+        write_advice(out, CONVERT, "", path);
         return;
     }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -236,9 +240,17 @@ void gcb_filekind_find(struct gcb_filekind *out, int descriptor, const char *pat
         if (memcmp(first + r->at, r->bytes, r->n) != 0)
             continue;
         out->name = r->name;
-        advise(out, r->way, r->words, path);
+        write_advice(out, r->way, r->words, path);
         return;
     }
+}
+
+void gcb_filekind_find(struct gcb_filekind *out, int descriptor, const char *path)
+{
+    uint8_t first[FIRST];
+    const ssize_t n = pread(descriptor, first, sizeof(first), 0);
+
+    gcb_filekind_of(out, first, n > 0 ? (size_t)n : 0, path);
 }
 
 bool gcb_filekind_hdf5(int descriptor, uint64_t size, uint64_t *offset)

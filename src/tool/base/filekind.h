@@ -6,18 +6,21 @@
 #include <stdint.h>
 
 /*
- * Recognises, by its first bytes, a file that somebody may take for an HDF5 file, and says what to type next. This module
- * only looks at bytes; it parses no format.
+ * Recognises, by its first bytes, a file that somebody may take for an HDF5 file or a log, and says
+ * what to type next. This module only looks at bytes; it parses no format.
  */
 
-#define GCB_ADVICE 320 /* bytes of a command that is shown to the user */
+#define GCB_ADVICE 300 /* bytes of a command that is shown to the user */
 
 struct gcb_filekind {
-    const char *name;             /* "a NumPy file"; NULL: not recognised */
+    const char *name;             /* "a NumPy file"; NULL: not recognised; at most 39 bytes */
     char advice[GCB_ADVICE + 64]; /* what to do: "convert it: python3 ..." */
+    bool makes_hdf5;              /* the advice makes an HDF5 file of it */
 };
 
-/* Recognises the open file, whose name is `path`. */
+/* Recognises a file that begins with these bytes, and whose name is `path`. */
+void gcb_filekind_of(struct gcb_filekind *out, const void *bytes, size_t n, const char *path);
+/* The same for an open file. */
 void gcb_filekind_find(struct gcb_filekind *out, int descriptor, const char *path);
 
 /*

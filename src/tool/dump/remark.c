@@ -1,13 +1,14 @@
 /* What the user should know about the files of a source, in words. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/lib/base/text.h"
 #include "src/tool/dump/source_private.h"
 
-/* "3 datasets left out ..., such as FILE: DATASET; WAY". */
+/* A remark reads "3 WHATs SAID, such as FILE: DATASET; WAY". The file is named if there are several. */
 static const struct {
-    const char *what; /* with an 's' for more than one */
+    const char *what; /* gets an 's' for more than one */
     const char *said;
     const char *way; /* NULL: nothing can be done */
 } words[GCB_REMARKS] = {
@@ -49,31 +50,25 @@ void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint
     r->count += count;
 }
 
-/* What can be done: a fixed text, or the command that rewrites the file. */
-static const char *find_way(const struct gcb_source *source, enum gcb_remark kind)
-{
-    if (kind != GCB_REMARK_FLOATS)
-        return words[kind].way;
-    for (size_t i = 0; i < source->file_count; i++)
-        if (source->files[i].name == source->remarks[kind].file)
-            return source->files[i].found.convert;
-    return NULL;
-}
-
 bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
                        enum gcb_remark kind)
 {
     const struct gcb_remark_count *r = &source->remarks[kind];
-    const bool several = source->file_count > 1;
-    const char *way;
-    char file[112], dataset[160];
+    const char *way = words[kind].way, *s = r->count == 1 ? "" : "s";
+    char command[GCB_ADVICE], names[280] = "", dataset[160];
+    size_t room;
 
     if (r->count == 0)
         return false;
-    way = find_way(source, kind);
-    snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as %s%s%s%s%s", r->count,
-             words[kind].what, r->count == 1 ? "" : "s", words[kind].said,
-             several ? gcb_escape(file, sizeof(file), r->file) : "", several ? ": " : "",
-             gcb_escape(dataset, sizeof(dataset), r->dataset), way ? "; " : "", way ? way : "");
+    if (kind == GCB_REMARK_FLOATS && r->file)
+        way = gcb_advice_convert(command, r->file);
+    if (source->file_count > 1)
+        gcb_append(gcb_escape(names, 112, r->file), sizeof(names), ": ");
+    gcb_append(names, sizeof(names), "%s", gcb_escape(dataset, sizeof(dataset), r->dataset));
+    /* the names are cut, and not what can be done */
+    snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as ", r->count, words[kind].what, s,
+             words[kind].said);
+    room = GCB_REMARK_TEXT - 1 - strlen(out) - (way ? strlen(way) + strlen("; ") : 0);
+    gcb_append(out, GCB_REMARK_TEXT, "%.*s%s%s", (int)room, names, way ? "; " : "", way ? way : "");
     return true;
 }

@@ -112,11 +112,10 @@ static bool in_range(const struct gcb_number_range *r, uint64_t n)
     return n >= r->first && n <= r->last && (n - r->first) % r->stride == 0;
 }
 
-bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n)
+void gcb_numbers_meet(struct gcb_numbers *s, uint64_t n)
 {
     for (size_t i = 0; i < s->count; i++)
         s->ranges[i].met |= in_range(&s->ranges[i], n);
-    return gcb_numbers_contain(s, n);
 }
 
 bool gcb_numbers_contain(const struct gcb_numbers *s, uint64_t n)

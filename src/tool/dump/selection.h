@@ -26,13 +26,13 @@ int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *opt
                       struct gcb_diag *diag);
 void gcb_numbers_fini(struct gcb_numbers *s); /* a zeroed struct is allowed */
 
-/* Is n in `s`? Marks the ranges that contain n as met. Ignores "last", which only the caller can resolve. */
-bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n);
-
-/* The same without a mark. */
+/* Is n in `s`? Ignores "last", which only the caller can resolve. */
 bool gcb_numbers_contain(const struct gcb_numbers *s, uint64_t n);
 
-/* Finds an "N" of the list that gcb_numbers_accepts never saw. Returns false if it saw every "N". */
+/* Marks the ranges that contain n, a number in the dump, as met. */
+void gcb_numbers_meet(struct gcb_numbers *s, uint64_t n);
+
+/* Finds an "N" of the list that gcb_numbers_meet never saw. Returns false if it saw every "N". */
 bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
 /* Do the globs of the selection accept this path? */

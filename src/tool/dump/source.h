@@ -63,7 +63,6 @@ struct gcb_tensor {
     enum gcb_h5format format;  /* how the elements are stored */
     bool has_step, has_worker; /* the path names them */
     uint64_t object;           /* which object of its file it is */
-    bool alias;                /* always false: names that are only aliases are dropped */
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
     uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty tensor */
@@ -136,7 +135,7 @@ enum gcb_remark {
 
 /* Writes a remark as one sentence with the number, an example and what can be done. Returns false if there is nothing to
  * say. */
-#define GCB_REMARK_TEXT 720
+#define GCB_REMARK_TEXT 440
 bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
                        enum gcb_remark kind);
 

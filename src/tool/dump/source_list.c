@@ -21,12 +21,11 @@ enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_REMARK, R_EXCLUDED };
 /* ---- selection ---- */
 
 /* If the user asks for the step "last", tensors of all steps are kept until the last step is known. */
-static bool is_selected(struct gcb_listing *l, const struct gcb_tensor *t)
+static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
 {
-    const bool step = gcb_numbers_accepts(&l->steps, t->step) || l->steps.last;
-    const bool worker = gcb_numbers_accepts(&l->workers, t->worker);
-
-    return step && worker && gcb_selection_accepts(l->selection, t->path);
+    return (gcb_numbers_contain(&l->steps, t->step) || l->steps.last) &&
+           gcb_numbers_contain(&l->workers, t->worker) &&
+           gcb_selection_accepts(l->selection, t->path);
 }
 
 /* Fills names, step and worker of *t. The strings of *t are valid only during the walk's call. */
@@ -64,7 +63,7 @@ static int check_worker(const struct gcb_listing *l, const char *path, uint64_t 
 /* Is the object at this path selected? If `below`, also: could any object below it be? */
 static bool is_wanted(void *ctx, const char *path, bool below)
 {
-    struct gcb_listing *l = ctx;
+    const struct gcb_listing *l = ctx;
     const struct gcb_place p = gcb_place_of(path, true, 0);
     struct gcb_tensor t;
 
@@ -80,8 +79,8 @@ static bool is_wanted(void *ctx, const char *path, bool below)
 /* ---- walking a file, in the child ---- */
 
 /* Counts something that the user should know. The first time, an example is sent at once; at the end, how many more. */
-static int remark(struct gcb_listing *l, enum gcb_remark kind, const char *path,
-                  struct gcb_diag *diag)
+static int send_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path,
+                       struct gcb_diag *diag)
 {
     if (l->remarks[kind]++)
         return 0;
@@ -117,7 +116,7 @@ static int on_left_out(void *ctx, enum gcb_h5left why, const char *path, struct 
 
     if (err || (why != GCB_H5_UNREADABLE && !is_wanted(ctx, path, true)))
         return err;
-    return remark(ctx, kinds[why], path, diag);
+    return send_remark(ctx, kinds[why], path, diag);
 }
 
 /* netCDF-4 stores a dimension that has no values as a dataset of floats that is never written. */
@@ -182,7 +181,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, stru
     locate_tensor(&t, l, path, d->linked);
     selected = is_selected(l, &t);
     if (dimension || !gcb_h5type_of(&e, d, l->reading))
-        return selected ? remark(l, dimension ? GCB_REMARK_DIMENSIONS : kind_of(d), path, diag)
+        return selected ? send_remark(l, dimension ? GCB_REMARK_DIMENSIONS : kind_of(d), path, diag)
                         : note_excluded(l, path, diag);
     gcb_put_u8(record, R_TENSOR);
     gcb_h5text_put(record, path);
@@ -191,7 +190,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, stru
         err = put_description(record, d, &e, l->port->file, path, diag);
     if (!err)
         err = gcb_h5port_put(l->port, diag);
-    return err || !d->unwritten ? err : remark(l, GCB_REMARK_UNWRITTEN, path, diag);
+    return err || !d->unwritten ? err : send_remark(l, GCB_REMARK_UNWRITTEN, path, diag);
 }
 
 /* Sends the attributes of a group as records. */
@@ -233,8 +232,9 @@ static int on_group(void *ctx, hid_t id, const char *path, struct gcb_diag *diag
 {
     struct collector c = {.listing = ctx, .path = path, .texts = path[1] == '\0', .diag = diag};
     uint64_t step;
+    bool epoch;
 
-    if (c.texts || gcb_place_is_step(path, &step))
+    if (c.texts || gcb_place_is_step(path, &step, &epoch))
         gcb_h5attr_each(id, put_attribute, &c);
     return c.err;
 }
@@ -332,6 +332,13 @@ static int add_tensor(struct gcb_source *s, struct gcb_tensor *t, struct gcb_dia
     return 0;
 }
 
+/* Drops the numbers of a group epoch_N that is not a step. */
+static void drop_pending(struct gcb_listing *l)
+{
+    l->source->value_count -= l->pending;
+    l->pending = 0;
+}
+
 static int take_tensor(struct gcb_listing *l, struct gcb_rbuf *record, struct gcb_diag *diag)
 {
     static const enum gcb_remark doubts[] = {
@@ -349,9 +356,15 @@ static int take_tensor(struct gcb_listing *l, struct gcb_rbuf *record, struct gc
     if (!path || path[0] != '/')
         return fail_record(l, diag);
     doubt = locate_tensor(&t, l, path, linked);
+    if (l->pending && gcb_place_of(path, false, linked).epoch &&
+        t.step == s->values[s->value_count - 1].step)
+        l->pending = 0;
+    drop_pending(l);
     l->seen++;
     if (t.step > l->last_step)
         l->last_step = t.step;
+    gcb_numbers_meet(&l->steps, t.step);
+    gcb_numbers_meet(&l->workers, t.worker);
     gcb_selection_meet(l->selection, t.path, s->met);
     if (!is_selected(l, &t))
         return 0;
@@ -403,6 +416,21 @@ static int add_value(struct gcb_source *s, uint64_t step, const char *name, doub
     return 0;
 }
 
+/* Adds a number of the group of a step. That of an epoch is pending until a tensor shows that the epoch is the step. */
+static int take_number(struct gcb_listing *l, uint64_t step, bool epoch, const char *name,
+                       double number)
+{
+    struct gcb_source *s = l->source;
+    int err;
+
+    if (!epoch || (l->pending && s->values[s->value_count - 1].step != step))
+        drop_pending(l);
+    err = add_value(s, step, name, number);
+    if (!err && epoch)
+        l->pending++;
+    return err;
+}
+
 /* Notes are texts. A number is kept as text too, so that callers read the number `momentum` and the text `model`
  * alike. */
 static int add_note(struct gcb_source *s, const char *name, const char *text)
@@ -430,6 +458,7 @@ static int take_attribute(struct gcb_listing *l, bool is_text, struct gcb_rbuf *
     char decimal[32];
     uint64_t step;
     double number;
+    bool epoch;
     int err = 0;
 
     if (!path || !name || (is_text && !text) || path[0] != '/')
@@ -437,8 +466,8 @@ static int take_attribute(struct gcb_listing *l, bool is_text, struct gcb_rbuf *
     memcpy(&number, &bits, sizeof(number));
     if (path[1] == '\0')
         err = add_note(l->source, name, text ? text : gcb_real_text(decimal, number));
-    else if (!is_text && gcb_place_is_step(path, &step))
-        err = add_value(l->source, step, name, number);
+    else if (!is_text && gcb_place_is_step(path, &step, &epoch))
+        err = take_number(l, step, epoch, name, number);
     return err ? gcb_diag_nomem(diag, NOTE_BYTES, "the attributes of a group") : 0;
 }
 
@@ -474,5 +503,7 @@ int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *di
         return err;
     file = &s->files[s->file_count++];
     *file = (struct gcb_source_file){.name = l->file, .found = l->found};
-    return gcb_source_use(s, file, &lister, diag);
+    err = gcb_source_use(s, file, &lister, diag);
+    drop_pending(l);
+    return err;
 }

@@ -81,7 +81,7 @@ static void drop_unselected_steps(struct gcb_listing *l)
         return;
     for (size_t i = 0; i < s->count; i++)
         if (s->tensors[i].step == l->last_step ||
-            gcb_numbers_accepts(&l->steps, s->tensors[i].step))
+            gcb_numbers_contain(&l->steps, s->tensors[i].step))
             s->tensors[n++] = s->tensors[i];
     s->count = n;
 }
@@ -100,8 +100,9 @@ static int by_object(const void *a, const void *b)
 }
 
 /* Marks aliases among the names [begin, end) of one object: those without a step or worker, if another name has both;
- * and those without a worker, if another name in the same step has one. */
-static void mark_aliases(struct gcb_tensor **begin, struct gcb_tensor **end)
+ * and those without a worker, if another name in the same step has one. alias[i] is the mark of tensor i. */
+static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_tensor **begin,
+                         struct gcb_tensor **end)
 {
     bool steps = false, workers = false, both = false;
 
@@ -116,9 +117,9 @@ static void mark_aliases(struct gcb_tensor **begin, struct gcb_tensor **end)
         for (next = t; next < end && (*next)->step == (*t)->step; next++)
             here |= (*next)->has_step && (*next)->has_worker;
         for (; t < next; t++)
-            (*t)->alias = (*t)->has_step     ? here && !(*t)->has_worker
-                          : (*t)->has_worker ? both
-                                             : steps || workers;
+            alias[*t - s->tensors] = (*t)->has_step     ? here && !(*t)->has_worker
+                                     : (*t)->has_worker ? both
+                                                        : steps || workers;
     }
 }
 
@@ -127,10 +128,15 @@ static void mark_aliases(struct gcb_tensor **begin, struct gcb_tensor **end)
 static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
 {
     struct gcb_tensor **sorted = gcb_alloc_array(s->count, sizeof(*sorted));
+    bool *alias = gcb_alloc_zero(s->count, sizeof(*alias));
     size_t n = 0;
 
-    if (!sorted)
-        return gcb_diag_nomem(diag, s->count * sizeof(*sorted), "the list of tensors");
+    if (!sorted || !alias) {
+        gcb_free(sorted);
+        gcb_free(alias);
+        return gcb_diag_nomem(diag, s->count * (sizeof(*sorted) + sizeof(*alias)),
+                              "the list of tensors");
+    }
     for (size_t i = 0; i < s->count; i++)
         sorted[i] = &s->tensors[i];
     qsort(sorted, s->count, sizeof(*sorted), by_object);
@@ -140,18 +146,19 @@ static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
              end++)
             continue;
         if (end - i > 1)
-            mark_aliases(sorted + i, sorted + end);
+            mark_aliases(alias, s, sorted + i, sorted + end);
     }
     gcb_free(sorted);
     for (size_t i = 0; i < s->count; i++) {
         const struct gcb_tensor *t = &s->tensors[i];
 
-        if (t->alias)
+        if (alias[i])
             gcb_source_add_remark(s, GCB_REMARK_ALIASES, 1, t->file, t->dataset);
         else
             s->tensors[n++] = *t;
     }
     s->count = n;
+    gcb_free(alias);
     return 0;
 }
 
@@ -161,6 +168,8 @@ static void count_fp8(struct gcb_source *s)
         if (s->tensors[i].format == GCB_H5_E4M3 || s->tensors[i].format == GCB_H5_E5M2)
             gcb_source_add_remark(s, GCB_REMARK_FP8, 1, s->tensors[i].file, s->tensors[i].dataset);
 }
+
+_Static_assert(GCB_REMARK_TEXT <= GCB_DIAG_TEXT - 40, "a remark fits into a message");
 
 /* Fails because no file has float data. Says what was left out. */
 static int fail_no_data(const struct gcb_source *s, const char *file, const char *more,
@@ -175,8 +184,11 @@ static int fail_no_data(const struct gcb_source *s, const char *file, const char
     for (int kind = 0; kind <= GCB_REMARK_UNREADABLE; kind++)
         if (gcb_source_remark(why, s, (enum gcb_remark)kind))
             break;
-    return gcb_diag_set(diag, GCB_E_CORRUPT, "%s%s: no float data%s%s", file, more,
-                        why[0] ? ": " : "", why);
+    /* the name is cut, and not what can be done */
+    return gcb_diag_set(
+        diag, GCB_E_CORRUPT, "%.*s%s: no float data%s%s",
+        (int)(GCB_DIAG_TEXT - sizeof(": no float data: ") - strlen(more) - strlen(why)), file, more,
+        why[0] ? ": " : "", why);
 }
 
 /* Fails if no tensor is selected, or if a step or worker that was asked for by its number is absent. */

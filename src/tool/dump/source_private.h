@@ -80,6 +80,7 @@ struct gcb_listing {
     struct gcb_numbers steps, workers;
     uint64_t last_step; /* greatest step so far, selected or not */
     uint64_t seen;      /* number of tensors so far, selected or not */
+    size_t pending;     /* last values that are of a group epoch_N, which may not be a step */
     const char *file;   /* name of the file that is being walked */
     uint32_t rank;      /* worker of the file's tensors that are in no worker group */
     struct gcb_h5file found;

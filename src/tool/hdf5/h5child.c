@@ -253,8 +253,10 @@ static int parse_done(struct gcb_h5child *c, struct gcb_rbuf *in, struct done *o
     if (!sent || !is_status(out->status) || (out->status && !*sent) || gcb_rbuf_left(in))
         return fail_protocol(c, diag);
     gcb_h5text_escape(text, sent);
-    if (out->status)
+    if (out->status) {
         gcb_diag_set(&out->diag, out->status, "%s", text);
+        gcb_h5file_complete(&c->file, &out->diag);
+    }
     return 0;
 }
 

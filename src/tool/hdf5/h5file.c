@@ -13,25 +13,65 @@
 #include "src/tool/base/host.h"
 #include "src/tool/hdf5/h5attr.h"
 
+/* A message ends with what to do, so its names are cut before its cause is, which has this room. */
+enum { NAMES = 56, CAUSE = GCB_DIAG_TEXT - NAMES };
+_Static_assert(CAUSE > GCB_H5_WORDS + GCB_ADVICE, "no command is cut");
+_Static_assert(CAUSE > 40 + sizeof(", not HDF5; ") + sizeof(((struct gcb_filekind *)NULL)->advice),
+               "no advice is cut");
+
+/* Sets a message to which `more` bytes will be added. */
+static int set_message(const struct gcb_h5file *file, const char *dataset, int status,
+                       struct gcb_diag *diag, const char *cause, size_t more)
+{
+    const size_t room = GCB_DIAG_TEXT - sizeof(": : ") - strlen(cause) - more,
+                 of_file = strlen(file->shown);
+    char shown[200] = "";
+
+    if (dataset)
+        gcb_escape(shown,
+                   room < of_file + 40              ? 40
+                   : room - of_file < sizeof(shown) ? room - of_file
+                                                    : sizeof(shown),
+                   dataset);
+    return gcb_diag_set(diag, status, "%.*s: %s%s%s", (int)(room - strlen(shown)), file->shown,
+                        shown, dataset ? ": " : "", cause);
+}
+
 int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int status,
                     struct gcb_diag *diag, const char *format, ...)
 {
-    char cause[GCB_DIAG_TEXT], shown[200];
-    size_t room; /* for the dataset's name: the cause ends with what to do, and should not be cut */
+    char cause[CAUSE];
     va_list args;
 
-    if (!diag)
-        return status;
     va_start(args, format);
     vsnprintf(cause, sizeof(cause), format, args);
     va_end(args);
-    if (!dataset)
-        return gcb_diag_set(diag, status, "%s: %s", file->shown, cause);
-    room = GCB_DIAG_TEXT - strlen(file->shown) - 5;
-    room = strlen(cause) + 40 < room ? room - strlen(cause) : 40;
-    return gcb_diag_set(diag, status, "%s: %s: %s", file->shown,
-                        gcb_escape(shown, room < sizeof(shown) ? room : sizeof(shown), dataset),
-                        cause);
+    return set_message(file, dataset, status, diag, cause, 0);
+}
+
+int gcb_h5file_fail_convert(const struct gcb_h5file *file, const char *dataset, int status,
+                            struct gcb_diag *diag, const char *format, ...)
+{
+    char words[GCB_H5_WORDS - 2], cause[GCB_H5_WORDS];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    snprintf(cause, sizeof(cause), "%s: ", words);
+    set_message(file, dataset, status, diag, cause, GCB_ADVICE);
+    if (!file->trace) /* a child may not look for the converter, so its parent completes the message */
+        gcb_h5file_complete(file, diag);
+    return status;
+}
+
+void gcb_h5file_complete(const struct gcb_h5file *file, struct gcb_diag *diag)
+{
+    char command[GCB_ADVICE];
+    size_t n = diag ? strlen(diag->text) : 0;
+
+    if (n > 2 && strcmp(diag->text + n - 2, ": ") == 0)
+        gcb_append(diag->text, sizeof(diag->text), "%s", gcb_advice_convert(command, file->path));
 }
 
 struct cause {
@@ -167,7 +207,7 @@ int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h
     if (out->limits.seconds == 0)
         out->limits.seconds = 20;
     gcb_escape(out->shown, sizeof(out->shown), path);
-    gcb_advice_convert(out->convert, path);
+    out->path = path;
     err = check_regular(out, path, diag);
     if (err)
         return err;
@@ -197,12 +237,13 @@ int gcb_h5file_damaged(const struct gcb_h5file *file, const char *dataset, const
     char cause[160], version[32];
 
     gcb_h5file_cause(cause, sizeof(cause));
-    if (strstr(cause, "version number")) /* of a part of the file that the library does not know */
-        return gcb_h5file_fail(file, dataset, GCB_E_CORRUPT, diag,
-                               "damaged, or written by a newer HDF5 than gcbench's %s (%s); a new "
-                               "h5py may rewrite it: %s",
-                               library_version(version), cause, file->convert);
-    return gcb_h5file_fail(file, dataset, GCB_E_CORRUPT, diag, "%s (%s)", what, cause);
+    if (!strstr(cause, "version number"))
+        return gcb_h5file_fail(file, dataset, GCB_E_CORRUPT, diag, "%s (%s)", what, cause);
+    /* of a part of the file that the library does not know */
+    return gcb_h5file_fail_convert(
+        file, dataset, GCB_E_CORRUPT, diag,
+        "damaged, or written by a newer HDF5 than gcbench's %s; a new h5py may rewrite it",
+        library_version(version));
 }
 
 /* Says why the file, which has an HDF5 signature, cannot be opened. The bytes of the superblock tell what HDF5 does not. */
@@ -223,15 +264,15 @@ static int explain_open(const struct gcb_h5file *f, const char *path, int descri
             "ended without closing it: h5clear -s %s (Debian package hdf5-tools)",
             gcb_advice_quote(text, path));
     if (first[VERSION] > 3 && first[VERSION] < 16)
-        return gcb_h5file_fail(f, NULL, GCB_E_UNSUPPORTED, diag,
-                               "written by a newer HDF5 than gcbench's %s; rewrite it with a new "
-                               "h5py: %s",
-                               library_version(text), f->convert);
+        return gcb_h5file_fail_convert(
+            f, NULL, GCB_E_UNSUPPORTED, diag,
+            "written by a newer HDF5 than gcbench's %s; rewrite it with a new h5py",
+            library_version(text));
     if (n > 0 &&
         (memmem(first, (size_t)n, "NCSAfami", 8) || memmem(first, (size_t)n, "NCSAmult", 8)))
-        return gcb_h5file_fail(f, NULL, GCB_E_UNSUPPORTED, diag,
-                               "one part of a file that HDF5 divided into several; join them: %s",
-                               f->convert);
+        return gcb_h5file_fail_convert(
+            f, NULL, GCB_E_UNSUPPORTED, diag,
+            "one part of a file that HDF5 divided into several; join them");
     if (strstr(gcb_h5file_cause(text, sizeof(text)), "lock file"))
         return gcb_h5file_fail(f, NULL, GCB_E_IO, diag,
                                "its file system does not lock files (%s); copy it to a local disk",

@@ -57,7 +57,7 @@ struct gcb_h5file {
     struct stat found;          /* stat data of the file when it was found */
     struct gcb_h5limits limits; /* the limits, with defaults instead of zeros */
     char shown[GCB_H5_SHOWN];   /* the file's name, escaped */
-    char convert[GCB_ADVICE];   /* the command that rewrites the file (gcb_advice_convert) */
+    const char *path;           /* borrowed */
     uint64_t begin;             /* offset of the HDF5 signature */
     struct gcb_h5trace *trace;  /* kept up to date unless NULL */
 };
@@ -96,6 +96,17 @@ void gcb_h5file_trace(const struct gcb_h5file *file, const char *path);
 int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int status,
                     struct gcb_diag *diag, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/*
+ * Fails as gcb_h5file_fail does; the cause ends with a colon and the command that rewrites the file
+ * (gcb_advice_convert). Words before it are cut after GCB_H5_WORDS bytes, and the command is not.
+ */
+#define GCB_H5_WORDS 112
+int gcb_h5file_fail_convert(const struct gcb_h5file *file, const char *dataset, int status,
+                            struct gcb_diag *diag, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Adds the command to a message of a child (h5child.h) that lacks it, which ends with a colon and a blank. */
+void gcb_h5file_complete(const struct gcb_h5file *file, struct gcb_diag *diag);
 
 /*
  * Fails because a call of HDF5 failed: "what (cause)", or that the file needs a newer HDF5. Returns GCB_E_CORRUPT. Call

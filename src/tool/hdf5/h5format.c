@@ -48,7 +48,7 @@ enum gcb_dtype gcb_h5format_dtype(enum gcb_h5format format)
     return format == GCB_H5_BF16 ? GCB_BF16 : GCB_F16;
 }
 
-static float decode(unsigned byte, enum gcb_h5format format)
+static float decode_fp8(unsigned byte, enum gcb_h5format format)
 {
     const int fraction = format == GCB_H5_E4M3 ? 3 : 2; /* bits of the fraction */
     const int bias = format == GCB_H5_E4M3 ? 7 : 15;
@@ -70,7 +70,7 @@ void gcb_h5format_widen(float *out, const uint8_t *in, size_t n, enum gcb_h5form
     float values[256];
 
     for (unsigned i = 0; i < 256; i++)
-        values[i] = decode(i, format);
+        values[i] = decode_fp8(i, format);
     for (size_t i = 0; i < n; i++)
         out[i] = values[in[i]];
 }

@@ -259,10 +259,11 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
     const struct finding found = vet_kind(dataset, file, &outside);
     int err;
 
+    if (found.rewrite)
+        return gcb_h5file_fail_convert(file, shown, found.status, diag, "%s; rewrite the file",
+                                       found.text);
     if (found.status)
-        return gcb_h5file_fail(file, shown, found.status, diag, "%s%s%s", found.text,
-                               found.rewrite ? "; rewrite the file: " : "",
-                               found.rewrite ? file->convert : "");
+        return gcb_h5file_fail(file, shown, found.status, diag, "%s", found.text);
     err = vet_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
     dataset->vetted = !err;
     return err;

@@ -16,7 +16,7 @@ static void check_accepts(const char *text, unsigned want)
 
     assert_int_equal(gcb_numbers_parse(&s, text, "--step", true, NULL), 0);
     for (unsigned n = 0; n < 16; n++)
-        got |= (unsigned)gcb_numbers_accepts(&s, n) << n;
+        got |= (unsigned)gcb_numbers_contain(&s, n) << n;
     gcb_numbers_fini(&s);
     assert_int_equal(got, want);
 }
@@ -43,9 +43,9 @@ static void test_extremes(void **state)
 
     (void)state;
     assert_int_equal(gcb_numbers_parse(&s, "1-18446744073709551615/2", "--step", false, NULL), 0);
-    assert_true(gcb_numbers_accepts(&s, UINT64_MAX));
-    assert_false(gcb_numbers_accepts(&s, UINT64_MAX - 1));
-    assert_false(gcb_numbers_accepts(&s, 0));
+    assert_true(gcb_numbers_contain(&s, UINT64_MAX));
+    assert_false(gcb_numbers_contain(&s, UINT64_MAX - 1));
+    assert_false(gcb_numbers_contain(&s, 0));
     gcb_numbers_fini(&s);
 }
 
@@ -109,10 +109,10 @@ static void test_missed(void **state)
     assert_int_equal(gcb_numbers_parse(&s, "1,5,8-9", "--step", true, NULL), 0);
     assert_true(gcb_numbers_missed(&s, &n));
     assert_int_equal(n, 1);
-    gcb_numbers_accepts(&s, 1);
+    gcb_numbers_meet(&s, 1);
     assert_true(gcb_numbers_missed(&s, &n));
     assert_int_equal(n, 5);
-    gcb_numbers_accepts(&s, 5);
+    gcb_numbers_meet(&s, 5);
     assert_false(gcb_numbers_missed(&s, &n)); /* a range may be empty */
     gcb_numbers_fini(&s);
 }

@@ -17,7 +17,7 @@
 
 enum { MAX_SHOWN = 64 };
 
-static struct h5make dump, rank0, rank3, types, again;
+static struct h5make dump, rank0, rank3, types, again, epochs;
 
 static void make_dump(void)
 {
@@ -54,6 +54,25 @@ static void make_ranks(void)
     h5make_open(&again, "again_rank3.h5");
     h5make_put(&again, "/step_01/w", H5T_IEEE_F32LE, 3, 0, 0);
     h5make_close(&again);
+}
+
+/* Epochs that are steps, and an epoch that has steps. */
+static void make_epochs(void)
+{
+    h5make_open(&epochs, "epochs.h5");
+    h5make_put(&epochs, "/epoch_1/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&epochs, "/epoch_2/worker_0/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&epochs, "/epoch_3/step_30/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&epochs, "/epoch_4/count", H5T_NATIVE_INT, 3, 0, 0);
+    for (int i = 1; i <= 4; i++) {
+        char path[32];
+
+        snprintf(path, sizeof(path), "/epoch_%d", i);
+        h5make_real(&epochs, path, "lr", 0.25 * i);
+        h5make_real(&epochs, path, "loss", i);
+    }
+    h5make_real(&epochs, "/epoch_3/step_30", "loss", 30.0);
+    h5make_close(&epochs);
 }
 
 /* The format that PyTorch and others call bfloat16. */
@@ -108,6 +127,7 @@ static int make_all(void **state)
     (void)state;
     make_dump();
     make_ranks();
+    make_epochs();
     make_types();
     return 0;
 }
@@ -212,6 +232,19 @@ static void test_selection(void **state)
                   "--step takes N, A-B, A-B/STRIDE, last, all or a list A,B,C, not '1-'");
 }
 
+/* A step in which no dataset is a tensor is absent, whichever process reads the file. */
+static void test_step_without_tensor(void **state)
+{
+    const char *files[] = {epochs.path};
+    struct gcb_source_config config = {
+        .files = files, .file_count = 1, .selection = {.steps = "4"}};
+
+    (void)state;
+    check_refused(&config, GCB_E_INVALID, "no step 4; the last is 30");
+    config.in_process = true;
+    check_refused(&config, GCB_E_INVALID, "no step 4; the last is 30");
+}
+
 static void test_idle_globs(void **state)
 {
     const char *files[] = {dump.path}, *include[] = {"b", "B"}, *exclude[] = {"Z", "a", "a/?"};
@@ -277,6 +310,26 @@ static void test_facts(void **state)
     assert_string_equal(gcb_source_note(source, "model"), "ResNet-20");
     assert_string_equal(gcb_source_note(source, "momentum"), "0.9");
     assert_null(gcb_source_note(source, "dataset"));
+    gcb_source_close(source);
+}
+
+/* The attributes of epoch_N are those of step N, except if steps are below it. */
+static void test_epoch_values(void **state)
+{
+    const char *files[] = {epochs.path};
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = open_ok(&config);
+    double v;
+
+    (void)state;
+    for (unsigned step = 1; step <= 2; step++) {
+        assert_true(gcb_source_step_value(source, step, "loss", &v) && v == step);
+        assert_true(gcb_source_step_value(source, step, "lr", &v) && v == 0.25 * step);
+    }
+    assert_false(gcb_source_step_value(source, 3, "loss", &v));
+    assert_false(gcb_source_step_value(source, 4, "lr", &v));
+    assert_true(gcb_source_step_value(source, 30, "loss", &v) && v == 30.0);
+    assert_false(gcb_source_step_value(source, 30, "lr", &v));
     gcb_source_close(source);
 }
 
@@ -531,12 +584,19 @@ static void test_external_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_selection),
-        cmocka_unit_test(test_idle_globs),    cmocka_unit_test(test_files),
-        cmocka_unit_test(test_facts),         cmocka_unit_test(test_types),
-        cmocka_unit_test(test_max_bytes),     cmocka_unit_test(test_many_files),
-        cmocka_unit_test(test_special),       cmocka_unit_test(test_external),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_idle_globs),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_max_bytes),
+        cmocka_unit_test(test_many_files),
+        cmocka_unit_test(test_special),
+        cmocka_unit_test(test_external),
         cmocka_unit_test(test_external_gone),
+        cmocka_unit_test(test_epoch_values),
+        cmocka_unit_test(test_step_without_tensor),
     };
 
     return cmocka_run_group_tests(tests, make_all, clean);
