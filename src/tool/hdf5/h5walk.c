@@ -1,5 +1,6 @@
 #include "src/tool/hdf5/h5walk.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,28 +12,20 @@ struct key {
     uint64_t file, address;
 };
 
-/*
- * The place of each group: the link by which the fewest groups lead to it. All other links to it are links to another
- * place. A hash table with open addressing, at most half full.
- */
-struct seen_slot {
-    struct key key; /* an empty slot has file 0 and address 0, which no object has */
-    uint64_t link;  /* hash_link of its place */
-};
-
-struct seen {
-    struct seen_slot *slots;
-    size_t size; /* a power of two, or 0 */
-    size_t count;
+/* The place of a group: the link by which the fewest groups lead to it. All other links to it are links to another place. */
+struct place {
+    struct key key;
+    uint64_t link; /* hash_link of it; if two links have the same, both are the place */
 };
 
 struct walk {
     const struct gcb_h5file *file;
     const struct gcb_h5visitor *visitor;
     struct gcb_diag *diag;
-    struct seen seen; /* the groups that were found so far */
-    bool mapped;      /* `seen` has all groups */
-    size_t listed;    /* links of the groups that were mapped, some of which may share a list */
+    void *places;  /* of the groups that were found so far: a balanced tree (tsearch) */
+    size_t count;  /* of `places` */
+    bool mapped;   /* `places` has all groups */
+    size_t listed; /* links of the groups that were mapped, some of which may share a list */
     char path[GCB_H5_PATH + 1];
     size_t length;                  /* length of `path`, which is "" at the root */
     struct key above[GCB_H5_DEPTH]; /* the groups of `path`, from the root on */
@@ -43,59 +36,47 @@ struct walk {
     uint64_t repeats;               /* the others, each with a weight */
 };
 
-static bool same_key(struct key a, struct key b)
+static int by_key(const void *a, const void *b)
 {
-    return a.file == b.file && a.address == b.address;
+    const struct key *x = a, *y = b;
+
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return (x->address > y->address) - (x->address < y->address);
 }
 
-static struct seen_slot *seen_slot(const struct seen *s, struct key key)
+/* Finds a group, or adds it with this link. NULL: no memory. A file chooses its addresses, but no order of them makes this
+ * slow, because the tree is balanced. */
+static const struct place *add_place(struct walk *w, struct key key, uint64_t link)
 {
-    uint64_t h = (key.address ^ key.file << 48) * UINT64_C(0x9e3779b97f4a7c15);
+    struct place **found = tfind(&key, &w->places, by_key), *place;
 
-    for (;; h += UINT64_C(1) << 32) {
-        struct seen_slot *slot = &s->slots[h >> 32 & (s->size - 1)];
-
-        if (same_key(slot->key, key) || (slot->key.file == 0 && slot->key.address == 0))
-            return slot;
-    }
-}
-
-static int seen_widen(struct seen *s)
-{
-    struct seen bigger = {.size = s->size ? s->size * 2 : 64, .count = s->count};
-
-    bigger.slots = gcb_alloc_zero(bigger.size, sizeof(*bigger.slots));
-    if (!bigger.slots)
-        return GCB_E_NOMEM;
-    for (size_t i = 0; i < s->size; i++)
-        if (s->slots[i].key.file || s->slots[i].key.address)
-            *seen_slot(&bigger, s->slots[i].key) = s->slots[i];
-    gcb_free(s->slots);
-    *s = bigger;
-    return 0;
-}
-
-/* Finds a group in the set, or adds it. Returns NULL if there is no memory. */
-static struct seen_slot *seen_add(struct seen *s, struct key key, uint64_t link)
-{
-    struct seen_slot *slot;
-
-    if (s->count >= s->size / 2 && seen_widen(s) != 0)
+    if (found)
+        return *found;
+    place = gcb_alloc(sizeof(*place));
+    if (!place)
         return NULL;
-    slot = seen_slot(s, key);
-    if (!same_key(slot->key, key)) {
-        *slot = (struct seen_slot){key, link};
-        s->count++;
+    *place = (struct place){key, link};
+    if (!tsearch(place, &w->places, by_key)) {
+        gcb_free(place);
+        return NULL;
     }
-    return slot;
+    w->count++;
+    return place;
+}
+
+static void forget_places(struct walk *w)
+{
+    tdestroy(w->places, gcb_free);
+    w->places = NULL;
+    w->count = 0;
 }
 
 /* Sets a message with the current path and the cause `why`. If `why` is NULL, HDF5 says the cause. Returns `status`. */
 static int fail(struct walk *w, int status, const char *why)
 {
     if (status == GCB_E_NOMEM)
-        return gcb_diag_nomem(w->diag, w->seen.size * 2 * sizeof(struct seen_slot),
-                              "the objects of a file");
+        return gcb_diag_nomem(w->diag, w->count * sizeof(struct place), "the objects of a file");
     if (why)
         return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "%s", why);
     return gcb_h5file_damaged(w->file, w->length ? w->path : "/", "damaged", w->diag);
@@ -241,7 +222,7 @@ static int too_many_links(struct walk *w)
     return fail(w, GCB_E_CORRUPT, "the file has more than 4194304 links");
 }
 
-/* Appends the groups that are members of an open group to the queue, unless they are already in w->seen. */
+/* Appends the groups that are members of an open group to the queue, unless they are already in w->places. */
 static int map_members(struct walk *w, hid_t group, struct key key, struct key **queue,
                        size_t *count, size_t *cap)
 {
@@ -253,17 +234,17 @@ static int map_members(struct walk *w, hid_t group, struct key key, struct key *
     for (size_t i = 0; i < links.count && !err; i++) {
         const char *name = links.all[i].name;
         struct key member;
-        size_t before = w->seen.count;
+        const size_t before = w->count;
 
         if (links.all[i].type != H5L_TYPE_HARD || strchr(name, '/') || !strcmp(name, ".") ||
             H5Oget_info_by_name2(group, name, &info, H5O_INFO_BASIC, w->file->access) < 0 ||
             info.type != H5O_TYPE_GROUP)
             continue;
         member = (struct key){info.fileno, info.addr};
-        if (!seen_add(&w->seen, member, hash_link(key, name)) ||
+        if (!add_place(w, member, hash_link(key, name)) ||
             gcb_grow(queue, cap, *count, sizeof(**queue)) != 0)
             err = GCB_E_NOMEM;
-        else if (w->seen.count > before)
+        else if (w->count > before)
             (*queue)[(*count)++] = member;
     }
     links_fini(&links);
@@ -280,12 +261,11 @@ static int map_groups(struct walk *w)
     size_t count = 0, cap = 0;
     int err = gcb_grow(&queue, &cap, 0, sizeof(*queue));
 
-    gcb_free(w->seen.slots);
-    w->seen = (struct seen){0};
+    forget_places(w);
     w->mapped = true;
     if (!err)
         queue[count++] = w->above[0];
-    if (!seen_add(&w->seen, w->above[0], 0))
+    if (!add_place(w, w->above[0], 0))
         err = GCB_E_NOMEM;
     for (size_t i = 0; i < count && err != GCB_E_NOMEM && w->listed <= GCB_H5_OBJECTS; i++) {
         const struct key key = queue[i];
@@ -312,22 +292,24 @@ static int find_linked(struct walk *w, const struct link *link, const H5O_info_t
 {
     const struct key key = {info->fileno, info->addr};
     const uint64_t hash = hash_link(w->above[w->depth - 1], link->name);
-    struct seen_slot *slot;
+    const struct place *place;
+    struct place **found;
 
     *linked = link->type != H5L_TYPE_HARD;
     if (*linked || key.file != w->above[0].file)
         return 0;
-    slot = seen_add(&w->seen, key, hash);
-    if (!slot)
+    place = add_place(w, key, hash);
+    if (!place)
         return fail(w, GCB_E_NOMEM, NULL);
-    if (!w->mapped && (info->rc > 1 || slot->link != hash)) {
+    if (!w->mapped && (info->rc > 1 || place->link != hash)) {
         const int err = map_groups(w);
 
         if (err)
             return err;
-        slot = seen_slot(&w->seen, key);
+        found = tfind(&key, &w->places, by_key);
+        place = found ? *found : NULL;
     }
-    *linked = slot->link != hash;
+    *linked = !place || place->link != hash;
     return 0;
 }
 
@@ -341,7 +323,7 @@ static int enter_group(struct walk *w, hid_t at, const struct link *link, const 
     int err;
 
     for (unsigned i = 0; i < w->depth; i++)
-        if (same_key(w->above[i], key))
+        if (by_key(&w->above[i], &key) == 0)
             return leave_out(w, GCB_H5_NOT_FOLLOWED);
     if (w->depth >= GCB_H5_DEPTH)
         return leave_out(w, GCB_H5_TOO_DEEP);
@@ -475,7 +457,7 @@ int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visito
     err = visit_group(w, root, (struct key){info.fileno, info.addr});
 out:
     if (w)
-        gcb_free(w->seen.slots);
+        forget_places(w);
     if (root > 0)
         H5Oclose(root);
     gcb_free(w);

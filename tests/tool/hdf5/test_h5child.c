@@ -292,7 +292,7 @@ static void test_leaks(void **state)
     assert_int_equal(open_after, open_before);
 }
 
-/* Strings of variable length are read without HDF5, also behind a user block. */
+/* Strings of variable length are read without HDF5, also after a user block. */
 static void test_texts(void **state)
 {
     const char *long_text = "a text that is longer than sixteen bytes", *empty = "";
