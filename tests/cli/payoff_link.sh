@@ -87,6 +87,22 @@ for change in 's/"threads": 1/"threads": 2/' 's/"elements": 262144/"elements": 2
     benched "not with $change" False
 done
 
+# an all-reduce's logged time has its additions: no others are added to a measured exchange either
+additions() { # SECONDS LOG: what fp16 takes to decode and add
+    run payoff --import "$net/$2" --workers 4 --format json "$tmp/bench.json" "$net/exchanges.json"
+    exits 0
+    check "additions in $2" python3 -c "
+import json, math
+rows = [r for r in map(json.loads, open('$out')) if r.get('model') == 'measured' and r['coding'] == 'bench' and r['method'] == 'fp16']
+assert len(rows) == 3, rows
+for r in rows:
+    assert math.isclose(r['sum_seconds'], 2e-5) == $1, r
+    whole = r['encode_seconds'] + r['sum_seconds'] + r['wire_seconds'] + r['sizes_seconds']
+    assert math.isclose(r['seconds'], whole, rel_tol=1e-9), r"
+}
+additions True all_reduce_perf.log
+additions False osu_latency.log
+
 # the intervals of a measured network widen verdicts
 pays_over() { # WORDS SED: of bench's top-k over a changed network
     sed "$2" "$net/link.json" >"$tmp/changed.json"
@@ -134,12 +150,12 @@ broken "line 1: sizes and times must be above 0" '1s/"bytes": 4/"bytes": 1e300/;
 broken "line 2: the lower end of an interval is negative or above the upper end" '2s/"seconds_low": /"seconds_low": -/'
 broken "line 2: the lower end of an interval is negative or above the upper end" '2s/"seconds_low": [^,]*/"seconds_low": 9/'
 broken "there are no \`link\` rows in this file" 's/"record": "link"/"record": "links"/'
-for i in $(seq 0 31); do
+for i in $(seq 0 47); do
     sed -n "s/\"bytes\": \([0-9]*\)/\"bytes\": \1$i/p" "$net/link.json"
 done >"$tmp/many.json"
 run payoff --link "$tmp/many.json" "$net/exchanges.json"
 exits 1
-says "more than 192 sizes"
+says "more than 256 sizes: measure fewer, such as only powers of 2"
 
 for options in "--link x --import y" "--link x --bandwidth 1Gb" "--import x --latency 1us" \
     "--link x --nodes 2x2 --intra 1Gb" "--link x --density 0.1"; do
@@ -257,24 +273,51 @@ exits 1
 says "$net/all_gather_perf.log: line 8: a table of 2 ranks after one of 4"
 
 # what a message says to do is done
-for pair in gzip:gunzip xz:unxz bzip2:bunzip2 zstd:unzstd; do
-    if ! command -v "${pair#*:}" >/dev/null; then
-        echo "skipped: needs ${pair#*:}, for a compressed log"
+unpacked() { # FILE WORDS: is refused with them; the command after the colon then writes a log that is read
+    run payoff --import "$1" "$net/exchanges.json"
+    exits 1
+    says "$1: $2, not a log; unpack it: "
+    advice=$(sed 's/.*unpack it: //' "$err")
+    rm -rf "$tmp/unpacked"
+    mkdir "$tmp/unpacked"
+    check "runs: $advice" sh -c "cd '$tmp/unpacked' && $advice"
+    fp32 2*53.24e-6 doubling --import "$tmp/unpacked/"* --bucket-bytes 2M
+}
+for tool in gzip xz bzip2 zstd; do
+    if ! command -v $tool >/dev/null; then
+        echo "skipped: needs $tool, for a compressed log"
         continue
     fi
-    "${pair%:*}" -c "$net/all_reduce_perf.log" >"$tmp/packed"
-    run payoff --import "$tmp/packed" "$net/exchanges.json"
-    exits 1
-    says "$tmp/packed: the log is compressed: give what \`${pair#*:}\` makes of it"
-    "${pair#*:}" -c <"$tmp/packed" >"$tmp/log"
-    fp32 2*53.24e-6 doubling --import "$tmp/log" --bucket-bytes 2M
+    $tool -c "$net/all_reduce_perf.log" >"$tmp/packed.log.$tool"
+    unpacked "$tmp/packed.log.$tool" "a file that $tool compressed"
 done
-iconv -f UTF-8 -t UTF-16 "$net/all_reduce_perf.log" >"$tmp/wide"
-run payoff --import "$tmp/wide" "$net/exchanges.json"
+iconv -f UTF-8 -t UTF-16 "$net/all_reduce_perf.log" >"$tmp/wide.log"
+unpacked "$tmp/wide.log" "a text in UTF-16"
+printf '<!DOCTYPE html>\n<html>not found</html>\n' >"$tmp/page.log"
+run payoff --import "$tmp/page.log" "$net/exchanges.json"
 exits 1
-says "$tmp/wide: the log is UTF-16: give what \`iconv -f UTF-16 -t UTF-8\` makes of it"
-iconv -f UTF-16 -t UTF-8 "$tmp/wide" >"$tmp/log"
-fp32 2*53.24e-6 doubling --import "$tmp/log" --bucket-bytes 2M
+says "$tmp/page.log: a web page (HTML) or XML, not a log; the server sent a page"
+
+# sizes: those of one log always fit, and too many of several logs are refused with the way on
+many() { # FIRST TITLE: a table of 80 sizes
+    printf '# OSU MPI %s Test v7.4\n' "$2"
+    seq -f '%.0f 100' "$1" 16 $(($1 + 79 * 16))
+}
+{ many 1000 Latency; many 3001 Bandwidth; many 4002 "Allgather Latency"; } >"$tmp/log"
+run payoff --import "$tmp/log" --workers 4 "$net/exchanges.json"
+exits 0
+set --
+for i in 1 2 3 4 5 6 7 8; do
+    many ${i}0000 Latency >"$tmp/$i.log"
+    set -- "$@" --import "$tmp/$i.log"
+done
+run payoff "$@" --workers 4 "$net/exchanges.json"
+exits 1
+says "line 1: more than 256 sizes: measure fewer, such as only powers of 2"
+truncate -s 257M "$tmp/log"
+run payoff --import "$tmp/log" "$net/exchanges.json"
+exits 1
+says "$tmp/log: over 256 MiB: give only the tables, or run the test without NCCL_DEBUG"
 run payoff --import "$net/link.json" "$tmp/bench.json"
 exits 1
 says "give them as RESULTS, or those of \`gcbench-mpi --calibrate\` as --link"

@@ -64,7 +64,8 @@ int gcb_coding_find(struct gcb_coding_times *out, const struct gcb_coding *c,
                             c->path, gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_GIVEN),
                             spec);
     gcb_payoff_coding(&times, &c->cases, found, &x);
-    *out = (struct gcb_coding_times){times.encode[GCB_BOUND_MEDIAN], times.sum[GCB_BOUND_MEDIAN]};
+    *out = (struct gcb_coding_times){times.encode[GCB_BOUND_MEDIAN],
+                                     times.sum[GCB_BOUND_MEDIAN] + times.add[GCB_BOUND_MEDIAN]};
     if (out->encode >= 0.0 && out->sum >= 0.0)
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID, "%s has no times of decoding %s", c->path,

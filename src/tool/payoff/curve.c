@@ -87,7 +87,9 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
         return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "the lower end of an interval is negative or above the upper end");
     if (line->count == GCB_CURVE_POINTS)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "more than %d sizes", GCB_CURVE_POINTS);
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "more than %d sizes: measure fewer, such as only powers of 2",
+                            GCB_CURVE_POINTS);
     for (; i > 0 && line->points[i - 1].bytes >= point->bytes; i--)
         if (!(line->points[i - 1].bytes > point->bytes))
             return gcb_diag_set(
@@ -110,16 +112,6 @@ void gcb_curve_finish(struct gcb_curve *curve)
 }
 
 /* ---- link rows ---- */
-
-/* Puts the file and line before the text of an error. Returns it. */
-static int locate(int err, const struct gcb_results_row *row, struct gcb_diag *diag)
-{
-    const struct gcb_diag inner = *diag;
-    char shown[256];
-
-    return gcb_diag_set(diag, err, "%s: line %" PRIu64 ": %s",
-                        gcb_escape(shown, sizeof(shown), row->path), row->line, inner.text);
-}
 
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
@@ -156,7 +148,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     else
         err = gcb_curve_add(curve, (enum gcb_pattern)pattern, &point, diag);
     curve->workers = (unsigned)workers;
-    return err ? locate(err, row, diag) : 0;
+    return err ? gcb_diag_locate(diag, err, row->path, "line", row->line) : 0;
 }
 
 int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag)

@@ -25,7 +25,7 @@ enum gcb_pattern {
 };
 extern const char *const gcb_pattern_names[]; /* "shift", "pair", NULL */
 
-#define GCB_CURVE_POINTS 192
+#define GCB_CURVE_POINTS 256 /* more are refused; those of one log always fit */
 struct gcb_curve {
     struct gcb_curve_line {
         size_t count;

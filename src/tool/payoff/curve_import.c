@@ -52,6 +52,9 @@ static void find_latency(double out[GCB_BOUNDS], const struct gcb_net_table *t)
 
 /* ---- points of the curve ---- */
 
+/* Tables of up to three tests have one pattern, and at most 32 smaller sizes are extrapolated. */
+_Static_assert(GCB_CURVE_POINTS >= 3 * GCB_NET_SIZES + 32, "all sizes of one log fit");
+
 /* How the model does what a test measures: steps of so many bytes, which take equal parts of its
  * time. */
 struct steps {
@@ -95,15 +98,12 @@ static int add_point(struct gcb_curve *out, const struct gcb_net_log *log,
                      const double seconds[GCB_BOUNDS], struct gcb_diag *diag)
 {
     struct gcb_curve_point point = {.bytes = steps->bytes};
-    struct gcb_diag why;
-    char shown[256];
+    int err;
 
     for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
         point.first[b] = point.seconds[b] = seconds[b] / steps->count;
-    return gcb_curve_add(out, steps->pattern, &point, &why)
-               ? gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %zu: %s",
-                              gcb_escape(shown, sizeof(shown), log->path), t->line, why.text)
-               : 0;
+    err = gcb_curve_add(out, steps->pattern, &point, diag);
+    return err ? gcb_diag_locate(diag, err, log->path, "line", t->line) : 0;
 }
 
 /* Adds what was measured. The bytes of a step must rise with the size; of osu_bw only large sizes

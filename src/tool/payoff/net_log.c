@@ -2,191 +2,85 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/filekind.h"
 #include "src/tool/payoff/net_table.h"
 
-#define LINE_MOST 4096
-#define TOKENS 96 /* most words of a line that are looked at */
-#define CELLS 32  /* most columns of a table that are looked at */
-#define LINE "line"
+#define MIB_MOST 256 /* of a log */
+#define TOKENS 96    /* most words of a line that are looked at */
+#define CELLS 32     /* most columns of a table that are looked at */
+#define BLANKS " \t\r"
 #define MPI "with mpirun, the tests must be built with MPI=1"
 
 /* The lines of a table of nccl-tests come in this order; some may be missing. */
 enum stage { NOTHING, STARTED, THREADS, DEVICES, RANKS, ROWS, OVER };
 
-/* One file while it is read. */
-struct reading {
-    struct gcb_net_log *out;
-    unsigned workers;
-    FILE *file;
-    char block[LINE_MOST];
-    size_t taken, held; /* of the block */
-    char line[LINE_MOST];
-    bool unended;       /* the line has no newline */
-    size_t number;      /* of the line */
-    size_t failed_line; /* where a test failed without a table; 0: nowhere */
-    size_t unused_line; /* where the first table begins that was left out; 0: there is none */
+/* A text while it is read. */
+struct printed {
+    struct gcb_net_reading *r;
+    char *line;
+    bool unended; /* the line has no newline */
     enum stage stage;
-    struct gcb_net_draft draft;
-    char prefix[256];        /* OSU: what stands before the title, and so before each row */
-    size_t listed;           /* ranks, of all groups */
-    uint64_t group;          /* of the first rank */
-    int at[GCB_NET_COLUMNS]; /* place of each column in a row; -1: there is none */
-    size_t columns;
+    char prefix[256]; /* OSU: what stands before the title, and so before each row */
+    size_t listed;    /* ranks, of all groups */
+    uint64_t group;   /* of the first rank */
+    enum gcb_net_column column[CELLS]; /* of a row */
+    size_t columns;                    /* up to the last #wrong */
     char cells[CELLS][GCB_NET_CELL];
     size_t cell_count; /* cells of a row that is not whole yet */
 };
 
-static int refuse(const struct reading *r, struct gcb_diag *diag, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(const struct reading *r, struct gcb_diag *diag, const char *format, ...)
-{
-    char words[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(words, sizeof(words), format, args);
-    va_end(args);
-    gcb_diag_set(diag, GCB_E_CORRUPT, "%s", words);
-    return gcb_net_locate(r->out, LINE, r->number, GCB_E_CORRUPT, diag);
-}
-
-/* Adds the place to the error of a row. Returns the error. */
-static int add(const struct reading *r, int err, struct gcb_diag *diag)
-{
-    return err ? gcb_net_locate(r->out, LINE, r->number, err, diag) : 0;
-}
-
 /* ---- begin and end of a table ---- */
 
 /* Ends the current table, if there is one. */
-static int finish(struct reading *r, struct gcb_diag *diag)
+static int end_table(struct printed *p, struct gcb_diag *diag)
 {
-    int err = 0;
+    const int err = p->stage >= ROWS ? gcb_net_draft_finish(p->r, diag) : 0;
 
-    if (r->stage >= ROWS && *r->draft.other && r->unused_line == 0)
-        r->unused_line = r->draft.line;
-    if (r->stage >= ROWS)
-        err = gcb_net_draft_finish(r->out, &r->draft, r->workers, LINE, diag);
-    gcb_net_draft_clear(&r->draft);
-    r->stage = NOTHING;
-    r->listed = r->cell_count = 0;
+    gcb_net_draft_clear(&p->r->draft);
+    p->stage = NOTHING;
+    p->listed = p->cell_count = 0;
     return err;
+}
+
+/* Is a table of nccl-tests being read that has not ended? */
+static bool is_open(const struct printed *p)
+{
+    return p->stage == ROWS && !p->r->draft.osu && !*p->r->draft.other;
 }
 
 /* Goes to a stage of a table: of the next table, if this one is as far already. */
-static int go_to(struct reading *r, enum stage stage, struct gcb_diag *diag)
+static int go_to(struct printed *p, enum stage stage, struct gcb_diag *diag)
 {
-    struct gcb_net_draft *d = &r->draft;
-    const bool open = r->stage == ROWS && !d->osu && !*d->other;
     int err = 0;
 
-    if (open && stage != OVER)
-        return refuse(r, diag,
-                      "a second table begins before the first one ends: give whole logs; " MPI);
-    if (open && r->cell_count)
-        return refuse(r, diag, "the last row of the table is not whole");
-    if (stage < r->stage || (stage == r->stage && stage != RANKS))
-        err = finish(r, diag);
-    r->stage = stage;
-    if (d->line == 0 || stage == ROWS)
-        d->line = r->number;
+    if (is_open(p) && stage != OVER)
+        return gcb_diag_set(
+            diag, GCB_E_CORRUPT,
+            "a second table begins before the first one ends: give whole logs; " MPI);
+    if (is_open(p) && p->cell_count)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the last row of the table is not whole");
+    if (stage < p->stage || (stage == p->stage && stage != RANKS))
+        err = end_table(p, diag);
+    p->stage = stage;
+    if (p->r->draft.line == 0 || stage == ROWS)
+        p->r->draft.line = p->r->number;
     return err;
 }
 
-/* ---- lines ---- */
-
-/* Fills the block. Returns false at the end of the file. */
-static bool fill(struct reading *r)
-{
-    if (r->taken == r->held) {
-        r->taken = 0;
-        r->held = fread(r->block, 1, sizeof(r->block), r->file);
-    }
-    return r->held > 0;
-}
-
-/* Reads the next line, without its end; a line that is longer than any row is cut. Returns false at
- * the end of the file; *err: it is not a text. */
-static bool next_line(struct reading *r, int *err, struct gcb_diag *diag)
-{
-    size_t n = 0;
-    char c = '\0';
-
-    if (!fill(r))
-        return false;
-    r->number++;
-    while (fill(r) && (c = r->block[r->taken++]) != '\n') {
-        if (c == '\0') {
-            *err = refuse(r, diag, "a zero byte: this is not a log");
-            return false;
-        }
-        if (n + 1 < sizeof(r->line))
-            r->line[n++] = c;
-    }
-    r->unended = c != '\n';
-    while (n && r->line[n - 1] == '\r')
-        n--;
-    r->line[n] = '\0';
-    return true;
-}
-
-/* Cuts a line at blanks. Returns the number of tokens. */
-static size_t cut(char *tokens[TOKENS], char *line)
-{
-    size_t n = 0;
-    char *rest = line;
-
-    for (char *token; n < TOKENS && (token = strsep(&rest, " \t")) != NULL;)
-        if (*token)
-            tokens[n++] = token;
-    return n;
-}
-
-static bool begins(const char *line, const char *with)
+static bool begins_with(const char *line, const char *with)
 {
     return strncmp(line, with, strlen(with)) == 0;
 }
 
 /* ---- OSU micro-benchmarks ---- */
-
-/* "OSU MPI Latency Test v7.4", also "OSU MPI-CUDA ..." */
-static int read_osu_title(struct reading *r, const char *words, size_t at, struct gcb_diag *diag)
-{
-    /* clang-format off */
-    static const struct {
-        const char *title, *program;
-        enum gcb_net_test test;
-    } tests[] = {
-        {" Latency Test", "osu_latency", GCB_NET_LATENCY},
-        {" Bandwidth Test", "osu_bw", GCB_NET_BANDWIDTH},
-        {" Allreduce Latency Test", "osu_allreduce", GCB_NET_ALLREDUCE},
-        {" Allgather Latency Test", "osu_allgather", GCB_NET_ALLGATHER},
-    };
-    /* clang-format on */
-    struct gcb_net_draft *d = &r->draft;
-    const char *library = strchr(words, ' '), *title = library ? strchr(library + 1, ' ') : NULL;
-    int err = go_to(r, ROWS, diag);
-
-    d->osu = true;
-    snprintf(d->other, sizeof(d->other), "%.*s", (int)strcspn(words, ".0123456789"), words);
-    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-        if (title && begins(title, tests[i].title)) { /* after "MPI" or "MPI-CUDA" */
-            snprintf(d->name, sizeof(d->name), "%s", tests[i].program);
-            *d->other = '\0';
-            d->osu_test = tests[i].test;
-        }
-    snprintf(r->prefix, sizeof(r->prefix), "%.*s", (int)at, r->line);
-    return err;
-}
 
 /* Returns what follows the prefix, in which numbers may differ and blanks may be more or fewer; the
  * line, if it has another. */
@@ -207,87 +101,90 @@ static const char *skip_prefix(const char *prefix, const char *line)
     return s;
 }
 
-static int read_osu_line(struct reading *r, struct gcb_diag *diag)
+static int read_osu_line(struct printed *p, struct gcb_diag *diag)
 {
-    struct gcb_net_draft *d = &r->draft;
-    char *tokens[TOKENS], *own = r->line + (skip_prefix(r->prefix, r->line) - r->line);
-    const size_t n = cut(tokens, own);
+    struct gcb_net_draft *d = &p->r->draft;
+    char *tokens[TOKENS], *own = p->line + (skip_prefix(p->prefix, p->line) - p->line);
+    const size_t n = gcb_net_cut(tokens, TOKENS, own, BLANKS, false);
     uint64_t bytes;
     double value;
 
     if (n == 0 && d->count)
-        r->stage = OVER;
+        p->stage = OVER;
     if (n == 0 || !isdigit((unsigned char)*tokens[0])) /* another program's line */
         return 0;
-    if (r->unended)
-        return refuse(r, diag,
-                      "the log is cut: this line has no end; if the log is whole, end it with a "
-                      "newline");
+    if (p->unended)
+        return gcb_diag_set(
+            diag, GCB_E_CORRUPT,
+            "the log is cut: this line has no end; if the log is whole, end it with a "
+            "newline");
     if (n < 2 || !gcb_parse_u64(tokens[0], &bytes) || !gcb_parse_real(tokens[1], &value) ||
         !(value > 0.0))
-        return refuse(r, diag, "not a size and a positive number");
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "not a size and a positive number");
     if (strcasecmp(tokens[n - 1], "fail") == 0)
-        return refuse(r, diag, "the test failed: its results were wrong");
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the test failed: its results were wrong");
     if (bytes == 0)
         return 0; /* osu_latency begins with it */
     if (d->osu_test == GCB_NET_BANDWIDTH)
         value = (double)bytes / value;
-    return add(r, gcb_net_draft_size(d, (double)bytes, 1e-6 * value, false, diag), diag);
+    return gcb_net_draft_size(d, (double)bytes, 1e-6 * value, false, diag);
 }
 
 /* ---- text of nccl-tests ---- */
 
 /* "Rank  3 Group  0 Pid ...": with NCCL_TESTS_SPLIT, ranks of one group work together. */
-static int read_rank(struct reading *r, char *words, struct gcb_diag *diag)
+static int read_rank(struct printed *p, char *words, struct gcb_diag *diag)
 {
     char *tokens[TOKENS];
-    const size_t n = cut(tokens, words);
+    const size_t n = gcb_net_cut(tokens, TOKENS, words, BLANKS, false);
     uint64_t rank, group = 0;
 
-    if (n < 2 || !gcb_parse_u64(tokens[1], &rank) || rank != r->listed ||
+    if (n < 2 || !gcb_parse_u64(tokens[1], &rank) || rank != p->listed ||
         (n > 3 && strcmp(tokens[2], "Group") == 0 && !gcb_parse_u64(tokens[3], &group)))
-        return refuse(r, diag, "ranks must be numbered 0, 1, 2, ...; " MPI);
-    if (r->listed++ == 0)
-        r->group = group;
-    r->draft.ranks += group == r->group;
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "ranks must be numbered 0, 1, 2, ...; " MPI);
+    if (p->listed++ == 0)
+        p->group = group;
+    p->r->draft.ranks += group == p->group;
     return 0;
 }
 
-/* "size  count  type  redop  root  time  algbw  busbw  #wrong  time ..." */
-static int read_columns(struct reading *r, char *words, struct gcb_diag *diag)
+static bool is_wrong(enum gcb_net_column c)
 {
-    char *tokens[TOKENS];
-    const size_t n = cut(tokens, words);
+    return c == GCB_NET_WRONG || c == GCB_NET_WRONG_IN_PLACE;
+}
 
-    r->columns = 0;
-    for (size_t i = 0; i < GCB_NET_COLUMNS; i++)
-        r->at[i] = -1;
+/* "size  count  type  redop  root  time  algbw  busbw  #wrong  time ..." */
+static int read_columns(struct printed *p, char *words, struct gcb_diag *diag)
+{
+    bool has[GCB_NET_COLUMNS + 1] = {false};
+    char *tokens[TOKENS];
+    const size_t n = gcb_net_cut(tokens, TOKENS, words, BLANKS, false);
+
+    p->columns = 0;
     for (size_t i = 0; i < n && i < CELLS; i++) {
         enum gcb_net_column c = gcb_net_column_find(tokens[i]);
 
         if (strcmp(tokens[i], "cputime") == 0)
-            return refuse(r, diag, "these are times of the CPU: run the test without `-C 1`");
-        if (c == GCB_NET_WRONG && r->at[c] < 0)
-            r->draft.counts_wrong = strcmp(tokens[i], "error") != 0;
-        else if (c == GCB_NET_WRONG)
+            return gcb_diag_set(diag, GCB_E_CORRUPT,
+                                "these are times of the CPU: run the test without `-C 1`");
+        if (c == GCB_NET_WRONG && has[c])
             c = GCB_NET_WRONG_IN_PLACE;
-        if (c == GCB_NET_WRONG || c == GCB_NET_WRONG_IN_PLACE)
-            r->columns = i + 1; /* the time of day and the algorithm may follow */
-        if (c < GCB_NET_COLUMNS && r->at[c] < 0)
-            r->at[c] = (int)i;
+        else if (c == GCB_NET_WRONG)
+            p->r->draft.counts_wrong = strcmp(tokens[i], "error") != 0;
+        else if (has[c]) /* in place */
+            c = GCB_NET_COLUMNS;
+        p->column[i] = c;
+        has[c] = true;
+        if (is_wrong(c))
+            p->columns = i + 1; /* the time of day and the algorithm may follow */
     }
-    if (r->at[GCB_NET_SIZE] != 0 || r->at[GCB_NET_COUNT] != 1 || r->at[GCB_NET_TYPE] != 2 ||
-        r->at[GCB_NET_TIME] < 0 || r->at[GCB_NET_ALGBW] < 0 || r->at[GCB_NET_BUSBW] < 0 ||
-        r->columns == 0)
-        return refuse(r, diag,
-                      "not the columns of nccl-tests: size, count, type, ..., time, algbw, busbw, "
-                      "#wrong");
+    if (n < 3 || p->column[0] != GCB_NET_SIZE || p->column[1] != GCB_NET_COUNT ||
+        p->column[2] != GCB_NET_TYPE || !has[GCB_NET_TIME] || !has[GCB_NET_ALGBW] ||
+        !has[GCB_NET_BUSBW] || p->columns == 0)
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "not the columns of nccl-tests: size, count, type, ..., time, algbw, "
+                            "busbw, #wrong");
     return 0;
-}
-
-static bool is_wrong_column(const struct reading *r, size_t column)
-{
-    return (int)column == r->at[GCB_NET_WRONG] || (int)column == r->at[GCB_NET_WRONG_IN_PLACE];
 }
 
 /*
@@ -295,26 +192,25 @@ static bool is_wrong_column(const struct reading *r, size_t column)
  * row in three parts, each of which a message of the library may follow without a blank:
  * "-1node0:123:456 [0] NCCL INFO ...".
  */
-static size_t cell_length(const struct reading *r, size_t column, const char *token)
+static size_t cell_length(enum gcb_net_column column, const char *token)
 {
     const size_t n = strlen(token);
     double value;
 
-    if (n < GCB_NET_CELL &&
-        ((int)column == r->at[GCB_NET_TYPE] || (int)column == r->at[GCB_NET_REDOP]))
+    if (n < GCB_NET_CELL && (column == GCB_NET_TYPE || column == GCB_NET_REDOP))
         return isalpha((unsigned char)*token) ? n : 0;
     if (n < GCB_NET_CELL && (gcb_parse_real(token, &value) || strcmp(token, "N/A") == 0 ||
                              strcasecmp(token + (*token == '-'), "nan") == 0 ||
                              strcasecmp(token + (*token == '-'), "inf") == 0))
         return n;
-    if ((int)column == r->at[GCB_NET_ROOT] && begins(token, "-1"))
+    if (column == GCB_NET_ROOT && begins_with(token, "-1"))
         return 2;
-    if (!is_wrong_column(r, column))
+    if (!is_wrong(column))
         return 0;
-    return begins(token, "N/A") ? 3 : isdigit((unsigned char)*token) ? 1 : 0;
+    return begins_with(token, "N/A") ? 3 : isdigit((unsigned char)*token) ? 1 : 0;
 }
 
-/* Finds a row behind any prefix: two whole numbers and the name of a type. Returns n if there is
+/* Finds a row after any prefix: two whole numbers and the name of a type. Returns n if there is
  * none. */
 static size_t find_row(char *const *tokens, size_t n)
 {
@@ -327,63 +223,66 @@ static size_t find_row(char *const *tokens, size_t n)
     return n;
 }
 
-/* Finds the next part of a row that was interrupted, behind any prefix: all cells up to #wrong.
+/* Finds the next part of a row that was interrupted, after any prefix: all cells up to #wrong.
  * Returns n if there is none. */
-static size_t find_part(const struct reading *r, char *const *tokens, size_t n)
+static size_t find_part(const struct printed *p, char *const *tokens, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        for (size_t c = r->cell_count; c < r->columns && i + c - r->cell_count < n; c++) {
-            if (!cell_length(r, c, tokens[i + c - r->cell_count]))
+        for (size_t c = p->cell_count; c < p->columns && i + c - p->cell_count < n; c++) {
+            if (!cell_length(p->column[c], tokens[i + c - p->cell_count]))
                 break;
-            if (is_wrong_column(r, c))
+            if (is_wrong(p->column[c]))
                 return i;
         }
     return n;
 }
 
-static int read_nccl_line(struct reading *r, struct gcb_diag *diag)
+static int read_nccl_line(struct printed *p, struct gcb_diag *diag)
 {
-    const char *text[GCB_NET_COLUMNS] = {NULL};
+    const char *text[GCB_NET_COLUMNS + 1] = {NULL};
     char *tokens[TOKENS];
-    const size_t n = cut(tokens, r->line);
+    const size_t n = gcb_net_cut(tokens, TOKENS, p->line, BLANKS, false);
     size_t own = 0, i, length = 0, numbers = 0; /* own: tokens before "NCCL INFO ..." */
     double value;
 
     while (own < n && strcmp(tokens[own], "NCCL") != 0)
         numbers += gcb_parse_real(tokens[own++], &value);
     i = find_row(tokens, own);
-    if (i < own && r->cell_count)
-        return refuse(r, diag,
-                      "the row before this one is not whole: run the test without NCCL_DEBUG, or "
-                      "with NCCL_DEBUG_FILE");
-    if (i == own && r->cell_count)
-        i = find_part(r, tokens, own);
+    if (i < own && p->cell_count)
+        return gcb_diag_set(
+            diag, GCB_E_CORRUPT,
+            "the row before this one is not whole: run the test without NCCL_DEBUG, or "
+            "with NCCL_DEBUG_FILE");
+    if (i == own && p->cell_count)
+        i = find_part(p, tokens, own);
     if (i == own) /* another program's line, or a damaged row */
-        return numbers >= 4 && own == n ? refuse(r, diag, "not a row of the table") : 0;
-    for (; i < own && r->cell_count < r->columns; i++) {
-        length = cell_length(r, r->cell_count, tokens[i]);
+        return numbers >= 4 && own == n
+                   ? gcb_diag_set(diag, GCB_E_CORRUPT, "not a row of the table")
+                   : 0;
+    for (; i < own && p->cell_count < p->columns; i++) {
+        length = cell_length(p->column[p->cell_count], tokens[i]);
         if (length == 0)
             break;
-        snprintf(r->cells[r->cell_count++], GCB_NET_CELL, "%.*s", (int)length, tokens[i]);
+        snprintf(p->cells[p->cell_count++], GCB_NET_CELL, "%.*s", (int)length, tokens[i]);
     }
-    if ((int)r->cell_count == r->at[GCB_NET_REDOP] && i < own && !*r->draft.name) {
-        snprintf(r->draft.other, sizeof(r->draft.other),
+    if (p->cell_count < p->columns && p->column[p->cell_count] == GCB_NET_REDOP && i < own &&
+        !*p->r->draft.name) {
+        snprintf(p->r->draft.other, sizeof(p->r->draft.other),
                  "hypercube_perf"); /* it has a blank there */
         return 0;
     }
-    if (r->cell_count < r->columns && i < own && own == n)
-        return refuse(r, diag, "not a row of the table: '%s'", tokens[i]);
-    if (r->cell_count < r->columns) /* interrupted */
+    if (p->cell_count < p->columns && i < own && own == n)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "not a row of the table: '%s'", tokens[i]);
+    if (p->cell_count < p->columns) /* interrupted */
         return 0;
-    r->cell_count = 0;
-    for (size_t c = 0; c < GCB_NET_COLUMNS; c++)
-        if (r->at[c] >= 0)
-            text[c] = r->cells[r->at[c]];
-    return add(r, gcb_net_draft_row(&r->draft, text, diag), diag);
+    for (size_t c = 0; c < p->columns; c++)
+        text[p->column[c]] = p->cells[c];
+    p->cell_count = 0;
+    return gcb_net_draft_row(&p->r->draft, text, diag);
 }
 
 /* Reads a comment: what follows "#". */
-static int read_comment(struct reading *r, char *words, size_t at, struct gcb_diag *diag)
+static int read_comment(struct printed *p, char *words, size_t at, struct gcb_diag *diag)
 {
     /* clang-format off */
     static const struct {
@@ -395,29 +294,34 @@ static int read_comment(struct reading *r, char *words, size_t at, struct gcb_di
     };
     static const char bounds[] = "Out of bounds values";
     /* clang-format on */
-    struct gcb_net_draft *d = &r->draft;
+    struct gcb_net_draft *d = &p->r->draft;
     int err;
 
-    if (begins(words, "OSU "))
-        return read_osu_title(r, words, at, diag);
-    if (r->stage == ROWS && !*d->other && begins(words, bounds) && strstr(words, "FAILED"))
-        return refuse(r, diag,
-                      "the test failed: results were wrong, so its times mean nothing; find the "
-                      "cause, and run it again");
+    if (begins_with(words, "OSU ")) {
+        err = go_to(p, ROWS, diag);
+        gcb_net_draft_title(d, words);
+        snprintf(p->prefix, sizeof(p->prefix), "%.*s", (int)at, p->line);
+        return err;
+    }
+    if (p->stage == ROWS && !*d->other && begins_with(words, bounds) && strstr(words, "FAILED"))
+        return gcb_diag_set(
+            diag, GCB_E_CORRUPT,
+            "the test failed: results were wrong, so its times mean nothing; find the "
+            "cause, and run it again");
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         const enum stage stage = lines[i].stage;
 
-        if (!begins(words, lines[i].begin) || (stage == OVER && (r->stage != ROWS || d->osu)))
+        if (!begins_with(words, lines[i].begin) || (stage == OVER && (p->stage != ROWS || d->osu)))
             continue;
-        err = go_to(r, stage, diag);
+        err = go_to(p, stage, diag);
         words += strlen(lines[i].begin);
         if (!err && stage == STARTED) {
-            words += strspn(words, " \t");
-            words[strcspn(words, " \t")] = '\0';
+            words += strspn(words, BLANKS);
+            words[strcspn(words, BLANKS)] = '\0';
             gcb_net_draft_name(d, words);
         } else if (!err && (stage == RANKS || stage == ROWS)) {
             words -= strlen(lines[i].begin);
-            err = stage == RANKS ? read_rank(r, words, diag) : read_columns(r, words, diag);
+            err = stage == RANKS ? read_rank(p, words, diag) : read_columns(p, words, diag);
         }
         return err;
     }
@@ -426,126 +330,135 @@ static int read_comment(struct reading *r, char *words, size_t at, struct gcb_di
 
 /* ---- a file ---- */
 
-static int read_line(struct reading *r, struct gcb_diag *diag)
+static int read_line(struct printed *p, struct gcb_diag *diag)
 {
     /* clang-format off */
     static const char *const failures[] = {"Test NCCL failure", "Test CUDA failure", "Test failure ", "Test timeout "};
     /* clang-format on */
-    char *hash = strchr(r->line, '#');
+    char *hash = strchr(p->line, '#');
 
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
-        if (strstr(r->line, failures[i])) {
-            if (r->stage == ROWS && !*r->draft.other)
-                return refuse(r, diag, "the test failed here, so the table is not whole");
-            r->failed_line = r->number;
+        if (strstr(p->line, failures[i])) {
+            if (p->stage == ROWS && !*p->r->draft.other)
+                return gcb_diag_set(diag, GCB_E_CORRUPT,
+                                    "the test failed here, so the table is not whole");
+            p->r->failed = p->r->number;
         }
     if (hash)
-        return read_comment(r, hash + strspn(hash, "# \t"), (size_t)(hash - r->line), diag);
-    if (r->stage != ROWS || *r->draft.other)
+        return read_comment(p, hash + strspn(hash, "# \t"), (size_t)(hash - p->line), diag);
+    if (p->stage != ROWS || *p->r->draft.other)
         return 0;
-    return r->draft.osu ? read_osu_line(r, diag) : read_nccl_line(r, diag);
+    return p->r->draft.osu ? read_osu_line(p, diag) : read_nccl_line(p, diag);
 }
 
-/* Refuses files that are no text, by what they begin with. Skips the mark of UTF-8. */
-static int check_begin(struct reading *r, struct gcb_diag *diag)
+static int read_text(struct gcb_net_reading *r, char *text, struct gcb_diag *diag)
 {
-    /* clang-format off */
-    static const struct {
-        const char *begin, *what, *tool;
-    } kinds[] = {
-        {"\x1f\x8b", "compressed", "gunzip"}, {"\x28\xb5\x2f\xfd", "compressed", "unzstd"},
-        {"\xfd\x37zXZ", "compressed", "unxz"}, {"BZh", "compressed", "bunzip2"},
-        {"\xff\xfe", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
-        {"\xfe\xff", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
-    };
-    /* clang-format on */
-    char shown[256];
-
-    fill(r);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const size_t n = strlen(kinds[i].begin);
-
-        if (r->held >= n && memcmp(r->block, kinds[i].begin, n) == 0)
-            return gcb_diag_set(
-                diag, GCB_E_CORRUPT, "%s: the log is %s: give what `%s` makes of it",
-                gcb_escape(shown, sizeof(shown), r->out->path), kinds[i].what, kinds[i].tool);
-    }
-    if (r->held >= 3 && memcmp(r->block, "\xef\xbb\xbf", 3) == 0)
-        r->taken = 3;
-    return 0;
-}
-
-static int read_lines(struct reading *r, struct gcb_diag *diag)
-{
+    struct printed p = {.r = r};
     int err = 0;
 
-    while (!err && next_line(r, &err, diag))
-        err = read_line(r, diag);
-    if (!err && r->stage == ROWS && !r->draft.osu && !*r->draft.other)
-        return refuse(r, diag,
-                      "the log is cut: nccl-tests end with `# Avg bus bandwidth`; run the test to "
-                      "its end");
-    return err ? err : finish(r, diag);
+    while (!err && text && *text) {
+        p.line = strsep(&text, "\n");
+        p.unended = !text;
+        r->number++;
+        err = read_line(&p, diag);
+    }
+    if (!err && is_open(&p))
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "the log is cut: nccl-tests end with `# Avg bus bandwidth`; run the "
+                            "test to its end");
+    return err ? err : end_table(&p, diag);
 }
 
-/* Refuses a log without a table that is read, and says what it has instead. */
-static int check_tables(const struct reading *r, struct gcb_diag *diag)
+/* Reads a file, up to a zero byte, which a log does not have. The caller frees *text. */
+static int read_file(char **text, ssize_t *size, const char *path, struct gcb_diag *diag)
 {
-    struct gcb_net_log *out = r->out;
-    char words[160] = "the file ends without a table";
-    size_t count = 0;
+    FILE *file = fopen(path, "re");
+    struct stat st = {.st_size = 0};
+    size_t cap = 0;
+    char shown[256];
+    int why;
 
-    for (size_t i = 0; i < GCB_NET_TESTS; i++)
-        count += out->tables[i].count;
-    if (count)
-        return 0;
-    if (*out->unused)
-        snprintf(words, sizeof(words), "a table of %s", out->unused);
-    else if (r->failed_line)
-        snprintf(words, sizeof(words), "the test failed, and printed no table");
-    gcb_diag_set(diag, GCB_E_CORRUPT,
-                 "%s: payoff reads all_reduce_perf, all_gather_perf, reduce_scatter_perf, "
-                 "osu_latency, osu_bw, osu_allreduce and osu_allgather; "
-                 "run `all_reduce_perf -b 8 -e 8G -f 2`, for example",
-                 words);
-    return gcb_net_locate(out, LINE,
-                          r->unused_line   ? r->unused_line
-                          : r->failed_line ? r->failed_line
-                                           : r->number,
-                          GCB_E_CORRUPT, diag);
+    gcb_escape(shown, sizeof(shown), path);
+    if (!file)
+        return gcb_diag_set(diag, GCB_E_IO, "--import: cannot open '%s': %s", shown,
+                            strerror(errno));
+    errno = 0;
+    if (fstat(fileno(file), &st) || st.st_size <= (off_t)MIB_MOST << 20)
+        *size = getdelim(text, &cap, '\0', file);
+    why = *size < 0 && !feof(file) ? errno : 0;
+    fclose(file);
+    if (why == ENOMEM)
+        return gcb_diag_nomem(diag, cap, "a log");
+    if (why)
+        return gcb_diag_set(diag, GCB_E_IO, "--import: cannot read '%s': %s", shown, strerror(why));
+    return st.st_size > (off_t)MIB_MOST << 20
+               ? gcb_diag_set(diag, GCB_E_CORRUPT,
+                              "over %d MiB: give only the tables, or run the test without "
+                              "NCCL_DEBUG",
+                              MIB_MOST)
+               : 0;
+}
+
+/* Refuses a file in which there is no table that is read: says what it is or has, and what to do. */
+static int refuse_file(struct gcb_net_reading *r, const char *text, ssize_t size, bool plain,
+                       struct gcb_diag *diag)
+{
+    struct gcb_filekind kind;
+    char unused[160];
+
+    gcb_filekind_of(&kind, text, size > 0 ? (size_t)size : 0, r->out->path);
+    if (kind.name && !r->unused && !r->failed) {
+        r->number = 0;
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "%s, not a log%s%s", kind.name,
+                            kind.makes_hdf5 ? "" : "; ", kind.makes_hdf5 ? "" : kind.advice);
+    }
+    if (!plain) {
+        for (r->number = 1; (text = strchr(text, '\n')) != NULL; text++)
+            r->number++;
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "a zero byte: this is not a log");
+    }
+    r->number = r->unused ? r->unused : r->failed ? r->failed : r->number;
+    return gcb_diag_set(
+        diag, GCB_E_CORRUPT,
+        "%s%s: payoff reads all_reduce_perf, all_gather_perf, reduce_scatter_perf, osu_latency, "
+        "osu_bw, osu_allreduce and osu_allgather; run `all_reduce_perf -b 8 -e 8G -f 2`, for "
+        "example",
+        *r->out->unused ? "a table of "
+        : r->failed     ? "the test failed, and printed no table"
+                        : "the file ends without a table",
+        gcb_escape(unused, sizeof(unused), r->out->unused));
 }
 
 int gcb_net_log_read(struct gcb_net_log *out, const char *path, unsigned workers,
                      struct gcb_diag *diag)
 {
-    struct reading *r = gcb_alloc_zero(1, sizeof(*r));
-    char shown[256];
+    struct gcb_net_reading r = {.out = out, .workers = workers, .unit = "line"};
+    char *held = NULL, *text, shown[GCB_DIAG_TEXT], none[1] = "";
+    ssize_t size = 0;
+    size_t count = 0;
+    bool plain = false;
     int err;
 
     *out = (struct gcb_net_log){.path = path};
-    if (!r)
-        return gcb_diag_nomem(diag, sizeof(*r), "a log");
-    r->out = out;
-    r->workers = workers;
-    r->file = fopen(path, "r");
-    if (!r->file) {
-        gcb_free(r);
-        return gcb_diag_set(diag, GCB_E_IO, "--import: cannot open '%s'",
-                            gcb_escape(shown, sizeof(shown), path));
+    err = read_file(&held, &size, path, diag);
+    text = size > 0 ? held : none;
+    if (!err) {
+        plain = size <= 0 || text[size - 1];
+        if (begins_with(text, "\xef\xbb\xbf"))
+            text += 3;
+        if (plain)
+            err = gcb_net_is_saved(text) ? gcb_net_saved_read(&r, text, diag)
+                                         : read_text(&r, text, diag);
+        if (err) /* it has words of the log */
+            gcb_diag_set(diag, err, "%s", gcb_escape(shown, sizeof(shown), diag->text));
     }
-    err = check_begin(r, diag);
-    if (!err && gcb_net_is_saved(r->block + r->taken, r->held - r->taken))
-        err = gcb_net_saved_read(out, r->file, r->block + r->taken, r->held - r->taken, workers,
-                                 diag);
-    else if (!err)
-        err = read_lines(r, diag);
-    if (ferror(r->file))
-        err = gcb_diag_set(diag, GCB_E_IO, "--import: cannot read '%s': %s",
-                           gcb_escape(shown, sizeof(shown), path), strerror(errno));
-    if (!err)
-        err = check_tables(r, diag);
-    gcb_net_draft_clear(&r->draft);
-    fclose(r->file);
-    gcb_free(r);
-    return err;
+    for (size_t i = 0; i < GCB_NET_TESTS; i++)
+        count += out->tables[i].count;
+    if (!err && count == 0)
+        err = refuse_file(&r, size > 0 ? held : none, size, plain, diag);
+    gcb_net_draft_clear(&r.draft);
+    free(held);
+    return !err || err == GCB_E_NOMEM || err == GCB_E_IO
+               ? err
+               : gcb_diag_locate(diag, err, path, r.unit, r.number);
 }

@@ -10,20 +10,22 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/payoff/payoff.h"
 
 #define ROWS_MOST 65536
-#define RANKS_MOST 65536
 
 /* ---- names ---- */
 
 /* nccl-tests have a program for each collective. Their JSON and the files of rccl-tests name the
- * collective. */
+ * collective. OSU benchmarks print a title, such as "OSU MPI Allreduce Latency Test". */
 static const struct {
-    const char *program, *collective;
+    const char *program, *collective, *title;
 } names[GCB_NET_TESTS] = {
-    [GCB_NET_ALLREDUCE] = {"all_reduce_perf", "AllReduce"},
-    [GCB_NET_ALLGATHER] = {"all_gather_perf", "AllGather"},
-    [GCB_NET_REDUCESCATTER] = {"reduce_scatter_perf", "ReduceScatter"},
+    [GCB_NET_LATENCY] = {NULL, NULL, "Latency"},
+    [GCB_NET_BANDWIDTH] = {NULL, NULL, "Bandwidth"},
+    [GCB_NET_ALLREDUCE] = {"all_reduce_perf", "AllReduce", "Allreduce"},
+    [GCB_NET_ALLGATHER] = {"all_gather_perf", "AllGather", "Allgather"},
+    [GCB_NET_REDUCESCATTER] = {"reduce_scatter_perf", "ReduceScatter", NULL},
 };
 
 /* Returns GCB_NET_TESTS if it is not read. "./build/all_reduce_perf_mpi" is all_reduce_perf. */
@@ -49,6 +51,21 @@ void gcb_net_draft_name(struct gcb_net_draft *d, const char *name)
         snprintf(d->other, sizeof(d->other), "%s", d->name);
 }
 
+void gcb_net_draft_title(struct gcb_net_draft *d, const char *title)
+{
+    char kind[32] = "";
+
+    d->osu = true;
+    snprintf(d->other, sizeof(d->other), "%.*s", (int)strcspn(title, ".0123456789"), title);
+    if (sscanf(title, "OSU %*s %31s", kind) != 1) /* after "MPI" or "MPI-CUDA" */
+        return;
+    for (enum gcb_net_test i = 0; i < GCB_NET_TESTS; i++)
+        if (names[i].title && strcmp(kind, names[i].title) == 0) {
+            *d->other = '\0';
+            d->osu_test = i;
+        }
+}
+
 enum gcb_net_column gcb_net_column_find(const char *name)
 {
     static const struct {
@@ -71,6 +88,16 @@ enum gcb_net_column gcb_net_column_find(const char *name)
 }
 
 /* ---- rows ---- */
+
+size_t gcb_net_cut(char *cells[], size_t most, char *line, const char *at, bool empty)
+{
+    size_t n = 0;
+
+    for (char *cell; n < most && (cell = strsep(&line, at)) != NULL;)
+        if (*cell || empty)
+            cells[n++] = cell;
+    return n;
+}
 
 static int check_wrong(struct gcb_net_draft *d, const char *text, struct gcb_diag *diag)
 {
@@ -316,11 +343,11 @@ static int make_table(struct gcb_net_table *out, enum gcb_net_test *test, struct
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "the table does not say how many processes took part: give this "
                            "number as --workers");
-    else if (!transfers && (n < 2 || n > RANKS_MOST))
+    else if (!transfers && (n < 2 || n > GCB_PAYOFF_WORKERS))
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
                            "the table is of %u ranks, and needs 2 to %d; with mpirun, the tests "
                            "must be built with MPI=1",
-                           n, RANKS_MOST);
+                           n, GCB_PAYOFF_WORKERS);
     else if (!d->osu)
         err = find_nccl_test(d, n, test, diag);
     if (err)
@@ -335,43 +362,31 @@ static int make_table(struct gcb_net_table *out, enum gcb_net_test *test, struct
     return 0;
 }
 
-int gcb_net_draft_finish(struct gcb_net_log *log, struct gcb_net_draft *d, unsigned workers,
-                         const char *unit, struct gcb_diag *diag)
+int gcb_net_draft_finish(struct gcb_net_reading *r, struct gcb_diag *diag)
 {
+    struct gcb_net_draft *d = &r->draft;
+    struct gcb_net_log *log = r->out;
     struct gcb_net_table table;
     enum gcb_net_test test;
     int err = 0;
 
     if (*d->other) {
+        r->unused = r->unused ? r->unused : d->line;
         if (!gcb_lists(log->unused, d->other))
             gcb_append(log->unused, sizeof(log->unused), "%s%s", *log->unused ? ", " : "",
                        d->other);
     } else {
-        err = make_table(&table, &test, d, workers, diag);
+        err = make_table(&table, &test, d, r->workers, diag);
         if (!err && log->tables[test].count)
             err = gcb_diag_set(diag, GCB_E_CORRUPT,
                                "a second table of this test, after that of %s %zu: give a file "
                                "with only one of them",
-                               unit, log->tables[test].line);
+                               r->unit, log->tables[test].line);
         if (!err)
             log->tables[test] = table;
     }
     if (err)
-        gcb_net_locate(log, unit, d->line, err, diag);
+        r->number = d->line;
     gcb_net_draft_clear(d);
     return err;
-}
-
-int gcb_net_locate(const struct gcb_net_log *log, const char *unit, size_t number, int err,
-                   struct gcb_diag *diag)
-{
-    const struct gcb_diag inner = *diag;
-    char path[256], shown[sizeof(inner.text)];
-
-    if (err == GCB_E_NOMEM)
-        return err;
-    gcb_escape(path, sizeof(path), log->path);
-    gcb_escape(shown, sizeof(shown), inner.text);
-    return number ? gcb_diag_set(diag, err, "%s: %s %zu: %s", path, unit, number, shown)
-                  : gcb_diag_set(diag, err, "%s: %s", path, shown);
 }

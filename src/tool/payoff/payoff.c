@@ -242,7 +242,7 @@ bool gcb_payoff_exchange(struct gcb_payoff_times *out, const struct gcb_link *li
 }
 
 double gcb_payoff_wire(const struct gcb_link *link, const struct gcb_payoff_rounds *rounds,
-                       enum gcb_bound bound)
+                       enum gcb_bound bound, bool *adds)
 {
     const double n = (double)link->workers, part = (n - 1.0) / n;
     const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
@@ -253,6 +253,7 @@ double gcb_payoff_wire(const struct gcb_link *link, const struct gcb_payoff_roun
         .steps = n - 1.0, .bytes = part, .pairs = opposite, .paired = opposite / n};
     struct way ways[WAYS];
     double least = INFINITY;
+    bool inside = false; /* the fastest way was measured with its additions */
 
     list_ways(ways, n, 1.0);
     if (!(rounds->count > 0.0))
@@ -262,13 +263,20 @@ double gcb_payoff_wire(const struct gcb_link *link, const struct gcb_payoff_roun
                rounds->bytes / rate_of(link, bound);
     for (size_t i = 0; i < WAYS; i++) {
         const double bytes = rounds->bytes * ways[i].bytes / best;
+        double seconds;
 
         if (ways[i].collective != rounds->collective || ways[i].topology == GCB_TOPOLOGY_PS ||
             (rounds->algorithm && strcmp(ways[i].algorithm, rounds->algorithm) != 0))
             continue;
-        least = fmin(least, way_latency(&ways[i], link, bound, rounds->count, bytes) +
-                                bytes / rate_of(link, bound));
+        seconds =
+            way_latency(&ways[i], link, bound, rounds->count, bytes) + bytes / rate_of(link, bound);
+        if (!(seconds < least))
+            continue;
+        least = seconds;
+        inside = ways[i].adds > 0.0 && adds_inside(&ways[i], link);
     }
+    if (adds && inside)
+        *adds = true;
     return least;
 }
 

@@ -51,6 +51,8 @@ void gcb_payoff_coding(struct gcb_payoff_coding *out, const struct gcb_payoff_ca
         load.collectives = GCB_COLLECTIVE_BIT((unsigned)params.collective);
         gcb_payoff_exchange(&times, &link, &load);
         out->encode[b] = times.encode;
-        out->sum[b] = times.decode + times.add + times.average;
+        out->add[b] = params.collective == GCB_COLLECTIVE_ALLREDUCE ? times.add : 0.0;
+        out->sum[b] = times.decode + times.average +
+                      (params.collective == GCB_COLLECTIVE_ALLREDUCE ? 0.0 : times.add);
     }
 }

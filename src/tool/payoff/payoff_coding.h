@@ -8,7 +8,8 @@
 /* What a worker computes in an exchange, at the bounds of the case's times; INFINITY: unknown. */
 struct gcb_payoff_coding {
     double encode[GCB_BOUNDS]; /* seconds in which it encodes its messages */
-    double sum[GCB_BOUNDS];    /* seconds in which it decodes and adds what arrives */
+    double sum[GCB_BOUNDS];    /* seconds in which it decodes what arrives, and adds up messages */
+    double add[GCB_BOUNDS];    /* seconds in which it adds the values of an all-reduce */
 };
 
 /* An exchange: its gradient has `bytes` bytes as fp32, in `messages` messages. */

@@ -73,17 +73,18 @@ static void test_curve(void **state)
     assert_true(near(3 * plain.wire, curved.wire));
     /* two all-reduces of 4 MB: 14 MB by a ring, 24 MB by doubling; halving has as many bytes as the ring */
     rounds.algorithm = "ring";
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 14e-3));
+    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN, NULL), 14e-3));
     rounds.algorithm = "doubling";
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 3 * 24e-3));
+    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN, NULL), 3 * 24e-3));
     rounds.algorithm = NULL;
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 14e-3));
+    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN, NULL), 14e-3));
     /* an all-to-all: one of seven steps is between opposite ranks */
     rounds.collective = GCB_COLLECTIVE_TWOSHOT;
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 12e-3 + 3 * 2e-3));
+    assert_true(
+        near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN, NULL), 12e-3 + 3 * 2e-3));
     /* Bruck: the last of three steps moves 4 of 7 messages, to one rank and from the same */
     rounds = (struct gcb_payoff_rounds){GCB_COLLECTIVE_ALLGATHER, "doubling", 1, 14e6};
-    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN), 6e-3 + 3 * 8e-3));
+    assert_true(near(gcb_payoff_wire(&measured, &rounds, GCB_BOUND_MEDIAN, NULL), 6e-3 + 3 * 8e-3));
     assert_true(near(gcb_payoff_sizes(&measured, 2, GCB_BOUND_MEDIAN), 6e-6));
 }
 
@@ -148,12 +149,14 @@ static void test_first(void **state)
     gcb_curve_finish(&curve);
     assert_true(near(curve.bandwidth[GCB_BOUND_MEDIAN], 1e9));
     /* two rounds of three steps with 1 MB */
-    assert_true(near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN), 2 * (1e-3 + 2 * 2e-3)));
+    assert_true(
+        near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN, NULL), 2 * (1e-3 + 2 * 2e-3)));
     /* two steps; only the last one, with twice the bytes, is between pairs */
     rounds.algorithm = "doubling";
-    assert_true(near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN), 2 * (1e-3 + 2 * 2e-3)));
+    assert_true(
+        near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN, NULL), 2 * (1e-3 + 2 * 2e-3)));
     rounds = (struct gcb_payoff_rounds){GCB_COLLECTIVE_ALLREDUCE, "ring", 1, 6e6};
-    assert_true(near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN), 1e-3 + 5 * 2e-3));
+    assert_true(near(gcb_payoff_wire(&link, &rounds, GCB_BOUND_MEDIAN, NULL), 1e-3 + 5 * 2e-3));
 }
 
 int main(void)
