@@ -448,7 +448,9 @@ int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct g
 /*
  * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that sends nothing
  * ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has not received everything, or
- * round->size is impossible. GCB_E_NOMEM: the step cannot go on.
+ * round->size is impossible. GCB_E_NOMEM: the step cannot go on. That is possible in the first step in which "powersgd" or
+ * "countsketch" cannot represent some worker's tensor (docs/exchange.md): the tensors are added up themselves, and only
+ * then n floats are allocated, which are kept for later steps. No other step allocates here.
  */
 int gcb_exchange_next(struct gcb_exchange *exchange, struct gcb_round *round,
                       struct gcb_diag *diag);

@@ -201,8 +201,8 @@ int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
                           void *scratch, struct gcb_device_result *result)
 {
     elias_message e;
-    uint8_t *behind = static_cast<uint8_t *>(scratch) + lay_out(&e, how, in->n, scratch);
-    int err = gcb_cuda_qsgd_encode(s, e.fixed, in, how, behind, result);
+    uint8_t *rest = static_cast<uint8_t *>(scratch) + lay_out(&e, how, in->n, scratch);
+    int err = gcb_cuda_qsgd_encode(s, e.fixed, in, how, rest, result);
 
     if (!err)
         err = gcb::launch(measure_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,

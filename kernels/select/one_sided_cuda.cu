@@ -168,12 +168,12 @@ int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chose
 {
     const gcb::selection w = gcb::start_selection(scratch, chosen, in);
     const uint64_t n = chosen->n, most = chosen->most, tiles = gcb::tile_count(n);
-    uint8_t *const behind = static_cast<uint8_t *>(scratch) + gcb_cuda_select_scratch(n, most);
+    uint8_t *const rest = static_cast<uint8_t *>(scratch) + gcb_cuda_select_scratch(n, most);
     list_set both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0}, {}}, kSides};
     kept_list &other = both.list[1];
     int err = rank_sides(s, w, k, 3);
 
-    lay_out_second(behind, n, most, &other);
+    lay_out_second(rest, n, most, &other);
     other.in.bits = w.in.bits;
     other.in.offset = w.in.offset;
     other.in.count = w.in.count;

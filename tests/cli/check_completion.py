@@ -48,7 +48,7 @@ class Shell:
         os.write(self.fd, text.encode())
 
     def ask(self, line, *words):
-        """Types `line` and the tab key, until all of `words` are shown behind it: the first tab may only complete a part."""
+        """Types `line` and the tab key, until all of `words` are shown after it: the first tab may only complete a part."""
         shown, wait, end = "", 0.4, time.monotonic() + HANG
         self.send(line)
         while time.monotonic() < end:

@@ -15,7 +15,7 @@ for name in $names; do
     prints "source "
     prints "promises "
     check "$name: at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
-    check "$name: two spaces behind a default" sh -c "! grep -qE '^  [a-z-]+=[^ ]+ [^ ]' '$out'"
+    check "$name: two spaces after a default" sh -c "! grep -qE '^  [a-z-]+=[^ ]+ [^ ]' '$out'"
 done
 
 run methods --format json

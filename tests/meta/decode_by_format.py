@@ -91,9 +91,9 @@ class Bits:
         return n
 
     def close(self):
-        """No byte more than needed, and zeros behind the last code."""
+        """No byte more than needed, and zeros after the last code."""
         need(len(self.bits) - self.at < 8, "bytes that no code needs")
-        need(not any(self.bits[self.at:]), "bits behind the last code")
+        need(not any(self.bits[self.at:]), "bits after the last code")
 
 
 def codes_of(data, n, width):
@@ -367,7 +367,7 @@ def read_in_blocks(source, length, kept):
     counts = [source.number(2 if width == 12 else 4) for _ in range(blocks)]
     need(sum(counts) == kept, "counts that do not add up")
     data = source.take(packed_bytes(kept, width))
-    need(int.from_bytes(data, "little") >> kept * width == 0, "bits behind the last code")
+    need(int.from_bytes(data, "little") >> kept * width == 0, "bits after the last code")
     position = np.repeat(np.arange(blocks) << width, counts) + codes_of(data, kept, width)
     need(np.all(np.diff(position) > 0) and position[-1] < length, "positions out of order")
     return position
@@ -388,7 +388,7 @@ def read_gaps(index, source, length, kept):
             codes, first = read_gap_codes(stream, stream[0] - 31)
             read = coded_gaps(codes)
     starts = [0] + [offset for _, offset in directory] + [size]
-    need(first <= starts[1], "a first block that begins behind its end")
+    need(first <= starts[1], "a first block that begins after its end")
     position, last = [], -1
     for b in range(blocks):
         need(starts[b] <= starts[b + 1] <= size, "a directory out of order")
@@ -396,7 +396,7 @@ def read_gaps(index, source, length, kept):
         count = min(BLOCK, kept - b * BLOCK)
         for gap in read(stream[starts[b] if b else first:starts[b + 1]], count):
             last += gap + 1
-            need(last < length, "a position behind the end")
+            need(last < length, "a position after the end")
             position.append(last)
     return np.array(position, np.int64)
 
@@ -445,7 +445,7 @@ def read_gap_codes(stream, count):
     need(all(a < b < MAGNITUDES for a, b in zip(lowest, lowest[1:])), "sums out of order")
     codes = [(start, read_code(bits)) for start in lowest]
     while bits.at % 8:
-        need(not bits.one(), "bits behind the codes")
+        need(not bits.one(), "bits after the codes")
     return codes, 1 + bits.at // 8
 
 

@@ -1,4 +1,4 @@
-"""What a step leaves behind that did not count, and a parameter that no rank used: with two ranks on this machine (this file is
+"""What a step leaves that did not count, and a parameter that no rank used: with two ranks on this machine (this file is
 also the program of a rank). src/lib/memory/memory.h states the law of each memory."""
 import sys
 

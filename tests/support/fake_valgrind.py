@@ -3,7 +3,7 @@
 
     METHOD ENCODE DECODE        instructions; a METHOD that is not there makes the program fail as an unknown one does
 
-In $FAKE_LOG, if it is set, each call appends its arguments behind the program's name.
+In $FAKE_LOG, if it is set, each call appends its arguments after the program's name.
 """
 
 import os

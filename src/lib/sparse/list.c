@@ -220,7 +220,7 @@ void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
     parts->index_bytes += out->len - start - s->values_ops->scale_bytes - value_bytes;
 }
 
-/* Reads the positions of a segment behind the list's `at` first elements. */
+/* Reads the positions of a segment after the list's `at` first elements. */
 static int get_positions(const struct gcb_sparse *s, uint64_t base, uint64_t length, uint32_t kept,
                          struct gcb_rbuf *in, uint64_t *out)
 {

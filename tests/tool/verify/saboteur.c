@@ -76,7 +76,7 @@ static void damage(struct saboteur *s, const float *x, float *y, uint64_t n)
     }
 }
 
-/* Messages of TOO_LONG carry zeros behind their end. */
+/* Messages of TOO_LONG carry zeros after their end. */
 static size_t own_length(const void *message, size_t length)
 {
     struct gcb_frame frame;
