@@ -156,13 +156,17 @@ with h5py.File("'" * 12 + "l" * 65 + ".h5", "w") as f:
     f.create_dataset("step_0/worker_0/" + "w" * 200, data=x, compression="lzf")
 with h5py.File("'" * 12 + "x" * 65 + ".h5", "w") as f:
     f["step_0/worker_0/" + "w" * 200] = x.astype(np.longdouble)
+for shift in range(2):  # of two bytes each: none is cut in half
+    with h5py.File(shift * "l" + "é" * 90 + ".h5", "w") as f:
+        f.create_dataset(shift * "w" + "é" * 100, data=x, compression="lzf")
 PY
 cd "$tmp/long" || exit 99
 for file in *.h5; do
     for how in "" --in-process; do
         run inspect $how "$file"
         exits 1
-        check "the command is whole" grep -qE 'convert.py .*[lx]\.h5.* .*[lx]-2\.h5.$' "$err"
+        check "the command is whole" grep -qE "convert.py (.*[lx]\.h5.* .*[lx]-2\.h5.|FILE NEW_FILE)\$" "$err"
+        check "the text is UTF-8" sh -c "! grep -q '[\\]x' '$err' && iconv -f UTF-8 '$err'"
     done
 done
 cd "$here" || exit 99

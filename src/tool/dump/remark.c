@@ -55,20 +55,23 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
 {
     const struct gcb_remark_count *r = &source->remarks[kind];
     const char *way = words[kind].way, *s = r->count == 1 ? "" : "s";
-    char command[GCB_ADVICE], names[280] = "", dataset[160];
+    char command[GCB_ADVICE], file[112], dataset[160];
     size_t room;
 
     if (r->count == 0)
         return false;
     if (kind == GCB_REMARK_FLOATS && r->file)
         way = gcb_advice_convert(command, r->file);
-    if (source->file_count > 1)
-        gcb_append(gcb_escape(names, 112, r->file), sizeof(names), ": ");
-    gcb_append(names, sizeof(names), "%s", gcb_escape(dataset, sizeof(dataset), r->dataset));
-    /* the names are cut, and not what can be done */
     snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as ", r->count, words[kind].what, s,
              words[kind].said);
-    room = GCB_REMARK_TEXT - 1 - strlen(out) - (way ? strlen(way) + strlen("; ") : 0);
-    gcb_append(out, GCB_REMARK_TEXT, "%.*s%s%s", (int)room, names, way ? "; " : "", way ? way : "");
+    /* the names are cut, and not what can be done */
+    room = GCB_REMARK_TEXT - strlen(out) - (way ? strlen(way) + strlen("; ") : 0);
+    if (source->file_count > 1) {
+        gcb_escape(file, room < sizeof(file) + 40 ? room - 40 : sizeof(file), r->file);
+        gcb_append(out, GCB_REMARK_TEXT, "%s: ", file);
+        room -= strlen(file) + strlen(": ");
+    }
+    gcb_escape(dataset, room < sizeof(dataset) ? room : sizeof(dataset), r->dataset);
+    gcb_append(out, GCB_REMARK_TEXT, "%s%s%s", dataset, way ? "; " : "", way ? way : "");
     return true;
 }

@@ -175,20 +175,22 @@ _Static_assert(GCB_REMARK_TEXT <= GCB_DIAG_TEXT - 40, "a remark fits into a mess
 static int fail_no_data(const struct gcb_source *s, const char *file, const char *more,
                         struct gcb_diag *diag)
 {
-    char why[GCB_REMARK_TEXT] = "";
+    char why[GCB_REMARK_TEXT] = "", shown[112];
+    size_t room;
 
     if (gcb_source_note(s, "gcbench_container"))
         return gcb_diag_set(
             diag, GCB_E_INVALID,
-            "%s%s: a file of messages; restore its tensors with `gcbench decompress`", file, more);
+            "%s%s: a file of messages; restore its tensors with `gcbench decompress`",
+            gcb_escape(shown, sizeof(shown), file), more);
     for (int kind = 0; kind <= GCB_REMARK_UNREADABLE; kind++)
         if (gcb_source_remark(why, s, (enum gcb_remark)kind))
             break;
     /* the name is cut, and not what can be done */
-    return gcb_diag_set(
-        diag, GCB_E_CORRUPT, "%.*s%s: no float data%s%s",
-        (int)(GCB_DIAG_TEXT - sizeof(": no float data: ") - strlen(more) - strlen(why)), file, more,
-        why[0] ? ": " : "", why);
+    room = GCB_DIAG_TEXT - strlen(": no float data: ") - strlen(more) - strlen(why);
+    return gcb_diag_set(diag, GCB_E_CORRUPT, "%s%s: no float data%s%s",
+                        gcb_escape(shown, room < sizeof(shown) ? room : sizeof(shown), file), more,
+                        why[0] ? ": " : "", why);
 }
 
 /* Fails if no tensor is selected, or if a step or worker that was asked for by its number is absent. */
@@ -201,7 +203,7 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
 
     gcb_escape(file, sizeof(file), config->files[0]);
     if (l->seen == 0)
-        return fail_no_data(l->source, file, more, diag);
+        return fail_no_data(l->source, config->files[0], more, diag);
     if (gcb_numbers_missed(&l->steps, &n))
         return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no step %" PRIu64 "; the last is %" PRIu64,
                             file, more, n, l->last_step);

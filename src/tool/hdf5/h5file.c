@@ -19,22 +19,25 @@ _Static_assert(CAUSE > GCB_H5_WORDS + GCB_ADVICE, "no command is cut");
 _Static_assert(CAUSE > 40 + sizeof(", not HDF5; ") + sizeof(((struct gcb_filekind *)NULL)->advice),
                "no advice is cut");
 
-/* Sets a message to which `more` bytes will be added. */
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sets a message to which `more` bytes will be added. The dataset's name has 40 bytes or what the file's leaves. */
 static int set_message(const struct gcb_h5file *file, const char *dataset, int status,
                        struct gcb_diag *diag, const char *cause, size_t more)
 {
-    const size_t room = GCB_DIAG_TEXT - sizeof(": : ") - strlen(cause) - more,
-                 of_file = strlen(file->shown);
-    char shown[200] = "";
+    const size_t room =
+        GCB_DIAG_TEXT - strlen(": : ") - strlen(cause) - more; /* with a zero byte */
+    const char *path = file->path ? file->path : "";
+    char name[GCB_H5_SHOWN], set[200] = "";
+    size_t used = strlen(gcb_escape(name, sizeof(name), path));
 
     if (dataset)
-        gcb_escape(shown,
-                   room < of_file + 40              ? 40
-                   : room - of_file < sizeof(shown) ? room - of_file
-                                                    : sizeof(shown),
-                   dataset);
-    return gcb_diag_set(diag, status, "%.*s: %s%s%s", (int)(room - strlen(shown)), file->shown,
-                        shown, dataset ? ": " : "", cause);
+        gcb_escape(set, room < used + 40 ? 40 : smaller(room - used, sizeof(set)), dataset);
+    gcb_escape(name, smaller(room - strlen(set), sizeof(name)), path);
+    return gcb_diag_set(diag, status, "%s: %s%s%s", name, set, dataset ? ": " : "", cause);
 }
 
 int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int status,
@@ -206,7 +209,6 @@ int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h
         out->limits.max_bytes = UINT64_C(1) << 32;
     if (out->limits.seconds == 0)
         out->limits.seconds = 20;
-    gcb_escape(out->shown, sizeof(out->shown), path);
     out->path = path;
     err = check_regular(out, path, diag);
     if (err)

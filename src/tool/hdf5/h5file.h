@@ -48,7 +48,7 @@ struct gcb_h5trace {
     uint64_t steps;             /* a counter that grows while HDF5 makes progress */
 };
 
-#define GCB_H5_SHOWN 112
+#define GCB_H5_SHOWN 112 /* most bytes of a name in a message */
 
 struct gcb_h5file {
     hid_t id;
@@ -56,14 +56,13 @@ struct gcb_h5file {
     uint64_t size;              /* size of the file in bytes */
     struct stat found;          /* stat data of the file when it was found */
     struct gcb_h5limits limits; /* the limits, with defaults instead of zeros */
-    char shown[GCB_H5_SHOWN];   /* the file's name, escaped */
-    const char *path;           /* borrowed */
+    const char *path;           /* the file's name, borrowed */
     uint64_t begin;             /* offset of the HDF5 signature */
     struct gcb_h5trace *trace;  /* kept up to date unless NULL */
 };
 
 /* Checks, without HDF5, that `path` is a regular file with an HDF5 signature; if it is something else that is known, the
- * message says what and how to go on. Fills all members except `id`, `access` and `trace`. */
+ * message says what and how to go on. Fills all members except `id`, `access` and `trace`. `path` must live as long as *out. */
 int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag);
 

@@ -16,7 +16,7 @@
 #define MIB_MOST 256 /* of a log */
 #define TOKENS 96    /* most words of a line that are looked at */
 #define CELLS 32     /* most columns of a table that are looked at */
-#define BLANKS " \t\r"
+#define BLANKS " \r" /* and tabs, which read_text makes blanks */
 #define MPI "with mpirun, the tests must be built with MPI=1"
 
 /* The lines of a table of nccl-tests come in this order; some may be missing. */
@@ -345,7 +345,7 @@ static int read_line(struct printed *p, struct gcb_diag *diag)
             p->r->failed = p->r->number;
         }
     if (hash)
-        return read_comment(p, hash + strspn(hash, "# \t"), (size_t)(hash - p->line), diag);
+        return read_comment(p, hash + strspn(hash, "# "), (size_t)(hash - p->line), diag);
     if (p->stage != ROWS || *p->r->draft.other)
         return 0;
     return p->r->draft.osu ? read_osu_line(p, diag) : read_nccl_line(p, diag);
@@ -360,6 +360,8 @@ static int read_text(struct gcb_net_reading *r, char *text, struct gcb_diag *dia
         p.line = strsep(&text, "\n");
         p.unended = !text;
         r->number++;
+        for (char *tab = p.line; (tab = strchr(tab, '\t')) != NULL;)
+            *tab = ' ';
         err = read_line(&p, diag);
     }
     if (!err && is_open(&p))

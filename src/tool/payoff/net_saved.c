@@ -189,7 +189,7 @@ static int read_json(struct gcb_net_reading *r, const char *text, struct gcb_dia
 /* Cuts a line into cells, without blanks and quotes around them. Returns their number. */
 static size_t cut_cells(char *cells[CELLS], char *line)
 {
-    const size_t n = gcb_net_cut(cells, CELLS, line, ",", true);
+    const size_t n = gcb_net_cut(cells, CELLS, line, ",;", true);
 
     for (size_t i = 0; i < n; i++) {
         size_t length;

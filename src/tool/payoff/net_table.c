@@ -57,7 +57,7 @@ void gcb_net_draft_title(struct gcb_net_draft *d, const char *title)
 
     d->osu = true;
     snprintf(d->other, sizeof(d->other), "%.*s", (int)strcspn(title, ".0123456789"), title);
-    if (sscanf(title, "OSU %*s %31s", kind) != 1) /* after "MPI" or "MPI-CUDA" */
+    if (sscanf(title, "OSU %*[^ _] %31s", kind) != 1) /* after "MPI" or "MPI-CUDA"; not "MPI_Put" */
         return;
     for (enum gcb_net_test i = 0; i < GCB_NET_TESTS; i++)
         if (names[i].title && strcmp(kind, names[i].title) == 0) {

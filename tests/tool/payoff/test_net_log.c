@@ -538,6 +538,9 @@ static void test_rccl(void **state)
         "numCycle,collective,gpus,size,type,redop,inplace,time,algbw,busbw,#wrong\n" /* -O 0: only in place */
         CSV("AllReduce", "8", "1048576", "1", "51.00", "20.56", "35.98", "N/A"));
     has_table(GCB_NET_ALLREDUCE, 8, 1048576.0, 51.0, 0.0);
+    reads("collective;gpus;size;time;algbw;busbw\n" /* as a spreadsheet saves it */
+          "AllReduce;8;1048576;55.66;18.84;32.97\n");
+    has_table(GCB_NET_ALLREDUCE, 8, 1048576.0, 55.66, 0.0);
     reads("[\n{\"numCycle\":0, \"name\":\"AllReduce\", \"nodes\":1, \"ranks\":8, "
           "\"ranksPerNode\":8, \"gpusPerRank\":1, \"size\":1048576, "
           "\"type\":\"float\", \"redop\":\"sum\", \"inPlace\":0, \"time\":55.66, \"algBw\":18.84, "
@@ -577,6 +580,9 @@ static void test_osu(void **state)
                8);
     has_table(GCB_NET_ALLGATHER, 8, 128.0, 9.35, 0.0); /* of all ranks */
     refuses("# OSU MPI Allreduce Latency Test v7.5\n4   12.45\n", "give this number as --workers");
+    refuses("# OSU MPI_Put Latency Test v7.5\n4   1.68\n", "a table of OSU MPI_Put Latency Test");
+    reads("#\tOSU MPI Latency Test v7.5\n4\t1.68\n"); /* tabs as blanks */
+    has_table(GCB_NET_LATENCY, 0, 4.0, 1.68, 0.0);
     refuses("# OSU MPI Latency Test v7.5\n4   fast\n", "line 2: not a size and a positive number");
     refuses("# OSU MPI Alltoall Latency Test v7.5\n4   12.45\n",
             "line 1: a table of OSU MPI Alltoall Latency Test");
