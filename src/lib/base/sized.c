@@ -83,7 +83,8 @@ static const struct field fields[] = {
     WHOLE(round),
 };
 
-/* Does the struct end after a field (and the padding after it), or after all that this library knows? */
+/* Does the struct end after a field (and the padding after it), or after all that this library
+ * knows? */
 static bool ends_at_a_field(size_t size, const char *type)
 {
     size_t whole = 0;

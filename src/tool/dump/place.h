@@ -29,8 +29,8 @@ struct gcb_place {
  */
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
 
-/* Is this the path of the group of a step, which may have attributes such as loss? Sets *step. Sets *epoch for a group epoch_N:
- * it is a step only if no group below it is. */
+/* Is this the path of the group of a step, which may have attributes such as loss? Sets *step. Sets
+ * *epoch for a group epoch_N: it is a step only if no group below it is. */
 bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
 
 /* Returns the N of the last "rankN" or "rank_N" in a file's name (without its folders), or 0. */

@@ -6,7 +6,8 @@
 #include "src/lib/base/text.h"
 #include "src/tool/dump/source_private.h"
 
-/* A remark reads "3 WHATs SAID, such as FILE: DATASET; WAY". The file is named if there are several. */
+/* A remark reads "3 WHATs SAID, such as FILE: DATASET; WAY". The file is named if there are
+ * several. */
 static const struct {
     const char *what; /* gets an 's' for more than one */
     const char *said;

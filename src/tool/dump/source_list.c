@@ -416,7 +416,8 @@ static int add_value(struct gcb_source *s, uint64_t step, const char *name, doub
     return 0;
 }
 
-/* Adds a number of the group of a step. That of an epoch is pending until a tensor shows that the epoch is the step. */
+/* Adds a number of the group of a step. That of an epoch is pending until a tensor shows that the
+ * epoch is the step. */
 static int take_number(struct gcb_listing *l, uint64_t step, bool epoch, const char *name,
                        double number)
 {

@@ -99,8 +99,9 @@ static int by_object(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Marks aliases among the names [begin, end) of one object: those without a step or worker, if another name has both;
- * and those without a worker, if another name in the same step has one. alias[i] is the mark of tensor i. */
+/* Marks aliases among the names [begin, end) of one object: those without a step or worker, if
+ * another name has both; and those without a worker, if another name in the same step has one.
+ * alias[i] is the mark of tensor i. */
 static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_tensor **begin,
                          struct gcb_tensor **end)
 {

@@ -24,7 +24,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Sets a message to which `more` bytes will be added. The dataset's name has 40 bytes or what the file's leaves. */
+/* Sets a message to which `more` bytes will be added. The dataset's name has 40 bytes or what the
+ * file's leaves. */
 static int set_message(const struct gcb_h5file *file, const char *dataset, int status,
                        struct gcb_diag *diag, const char *cause, size_t more)
 {
@@ -63,7 +64,8 @@ int gcb_h5file_fail_convert(const struct gcb_h5file *file, const char *dataset, 
     va_end(args);
     snprintf(cause, sizeof(cause), "%s: ", words);
     set_message(file, dataset, status, diag, cause, GCB_ADVICE);
-    if (!file->trace) /* a child may not look for the converter, so its parent completes the message */
+    /* a child may not look for the converter, so its parent completes the message */
+    if (!file->trace)
         gcb_h5file_complete(file, diag);
     return status;
 }

@@ -61,8 +61,9 @@ struct gcb_h5file {
     struct gcb_h5trace *trace;  /* kept up to date unless NULL */
 };
 
-/* Checks, without HDF5, that `path` is a regular file with an HDF5 signature; if it is something else that is known, the
- * message says what and how to go on. Fills all members except `id`, `access` and `trace`. `path` must live as long as *out. */
+/* Checks, without HDF5, that `path` is a regular file with an HDF5 signature; if it is something
+ * else that is known, the message says what and how to go on. Fills all members except `id`,
+ * `access` and `trace`. `path` must live as long as *out. */
 int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag);
 
@@ -104,7 +105,8 @@ int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int stat
 int gcb_h5file_fail_convert(const struct gcb_h5file *file, const char *dataset, int status,
                             struct gcb_diag *diag, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* Adds the command to a message of a child (h5child.h) that lacks it, which ends with a colon and a blank. */
+/* Adds the command to a message of a child (h5child.h) that lacks it, which ends with a colon and a
+ * blank. */
 void gcb_h5file_complete(const struct gcb_h5file *file, struct gcb_diag *diag);
 
 /*

@@ -12,7 +12,8 @@ struct key {
     uint64_t file, address;
 };
 
-/* The place of a group: the link by which the fewest groups lead to it. All other links to it are links to another place. */
+/* The place of a group: the link by which the fewest groups lead to it. All other links to it are
+ * links to another place. */
 struct place {
     struct key key;
     uint64_t link; /* hash_link of it; if two links have the same, both are the place */
@@ -45,8 +46,8 @@ static int by_key(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Finds a group, or adds it with this link. NULL: no memory. A file chooses its addresses, but no order of them makes this
- * slow, because the tree is balanced. */
+/* Finds a group, or adds it with this link. NULL: no memory. A file chooses its addresses, but no
+ * order of them makes this slow, because the tree is balanced. */
 static const struct place *add_place(struct walk *w, struct key key, uint64_t link)
 {
     struct place **found = tfind(&key, &w->places, by_key), *place;
@@ -222,7 +223,8 @@ static int too_many_links(struct walk *w)
     return fail(w, GCB_E_CORRUPT, "the file has more than 4194304 links");
 }
 
-/* Appends the groups that are members of an open group to the queue, unless they are already in w->places. */
+/* Appends the groups that are members of an open group to the queue, unless they are already in
+ * w->places. */
 static int map_members(struct walk *w, hid_t group, struct key key, struct key **queue,
                        size_t *count, size_t *cap)
 {

@@ -401,7 +401,8 @@ static int read_file(char **text, ssize_t *size, const char *path, struct gcb_di
                : 0;
 }
 
-/* Refuses a file in which there is no table that is read: says what it is or has, and what to do. */
+/* Refuses a file in which there is no table that is read: says what it is or has, and what to
+ * do. */
 static int refuse_file(struct gcb_net_reading *r, const char *text, ssize_t size, bool plain,
                        struct gcb_diag *diag)
 {

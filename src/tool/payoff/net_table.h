@@ -79,8 +79,8 @@ void gcb_net_draft_clear(struct gcb_net_draft *d);
  * test is not read. */
 int gcb_net_draft_finish(struct gcb_net_reading *r, struct gcb_diag *diag);
 
-/* Cuts a line at one of these bytes. Without `empty`, cells without a byte are left out. Returns the
- * number of cells, at most `most`. */
+/* Cuts a line at one of these bytes. Without `empty`, cells without a byte are left out. Returns
+ * the number of cells, at most `most`. */
 size_t gcb_net_cut(char *cells[], size_t most, char *line, const char *at, bool empty);
 
 /* Files that tests save: JSON of nccl-tests (-J), JSON and CSV of rccl-tests (-Z). The text is

@@ -93,8 +93,8 @@ struct gcb_payoff_rounds {
     double
         bytes; /* of all rounds, through one worker's link if they travel in the best known way */
 };
-/* Returns the time that the rounds take on the wire. If it includes the additions of an all-reduce, because the link's times
- * do, *adds becomes true (NULL: not wanted). */
+/* Returns the time that the rounds take on the wire. If it includes the additions of an all-reduce,
+ * because the link's times do, *adds becomes true (NULL: not wanted). */
 double gcb_payoff_wire(const struct gcb_link *link, const struct gcb_payoff_rounds *rounds,
                        enum gcb_bound bound, bool *adds);
 /* Returns the time to exchange the lengths of messages before `rounds` rounds. */

@@ -24,8 +24,9 @@ struct gcb_truth {
     bool baseline; /* identity, fp16 or bf16 by all-reduce */
     uint64_t threads, workers, elements, messages, input_bytes;
     double gradient; /* bytes as fp32 */
-    /* as measured; times are medians and ends of intervals (NAN: too few repeats). gcb_truths_take_coding replaces
-     * `encode` and `sum`, and sets `add`: the additions of an all-reduce, which ranks measure as a part of `wire` */
+    /* as measured; times are medians and ends of intervals (NAN: too few repeats).
+     * gcb_truths_take_coding replaces `encode` and `sum`, and sets `add`: the additions of an
+     * all-reduce, which ranks measure as a part of `wire` */
     double seconds[GCB_BOUNDS], encode[GCB_BOUNDS], sum[GCB_BOUNDS], add[GCB_BOUNDS], wire, sizes;
     struct gcb_truth_rounds {
         double count, bytes;
@@ -61,8 +62,8 @@ int gcb_truths_select(struct gcb_truths *t, const char *const *specs, size_t cou
 int gcb_truths_take_coding(struct gcb_truths *t, const struct gcb_payoff_cases *cases,
                            struct gcb_diag *diag);
 
-/* Predicts all exchanges, judges them, and orders them by groups. `link` has everything but the number of workers. If its
- * times include the additions of all-reduces, `add` becomes 0. */
+/* Predicts all exchanges, judges them, and orders them by groups. `link` has everything but the
+ * number of workers. If its times include the additions of all-reduces, `add` becomes 0. */
 void gcb_truths_judge(struct gcb_truths *t, const struct gcb_link *link);
 
 /* The place after the last exchange of the group that begins at `begin`. After gcb_truths_judge. */

@@ -17,7 +17,8 @@ enum { GROUPS = 256, LINKS = 20000, HEADER = 16, SYMBOL_TABLE = 0x11 };
 
 static char path[] = "/tmp/test_h5walk.XXXXXX";
 
-/* Makes a group with many links, and groups in it that are empty. Returns their addresses, that of the first group first. */
+/* Makes a group with many links, and groups in it that are empty. Returns their addresses, that of
+ * the first group first. */
 static void make_groups(haddr_t at[GROUPS + 1])
 {
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -46,7 +47,8 @@ static void make_groups(haddr_t at[GROUPS + 1])
     assert_true(H5Fclose(file) >= 0);
 }
 
-/* The place of the addresses of a group's list of links, in the symbol table message of its header. */
+/* The place of the addresses of a group's list of links, in the symbol table message of its
+ * header. */
 static off_t find_list(int fd, haddr_t header)
 {
     off_t at = (off_t)header + HEADER;
@@ -73,7 +75,8 @@ static void share_list(const haddr_t at[GROUPS + 1])
     close(fd);
 }
 
-/* The lists have 5 million links together. The map of the groups ends when it has read as many as a file may have. */
+/* The lists have 5 million links together. The map of the groups ends when it has read as many as a
+ * file may have. */
 static void shared_lists(void **state)
 {
     const struct gcb_h5limits limits = {.in_process = true};
