@@ -6,7 +6,7 @@ here=$(realpath "$(dirname "$0")/../..")
 
 # The commands say python3; it is the one that has h5py.
 mkdir "$tmp/bin" "$tmp/in" "$tmp/work"
-printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$PYTHON")" >"$tmp/bin/python3"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$PYTHON" >"$tmp/bin/python3"
 chmod +x "$tmp/bin/python3"
 PATH=$tmp/bin:$PATH
 
@@ -279,7 +279,7 @@ for python in ${GCBENCH_NEW_PYTHON:-}; do
 with h5py.File('$in/new.h5', 'w', libver='latest') as f: f.create_dataset('w', data=numpy.ones(900, 'f4'), chunks=(90,))"
     printf '#!/bin/sh\nexec "%s" "$@"\n' "$python" >"$tmp/bin/python3"
     follow "$in/new.h5" "a new h5py may rewrite it" "$one"
-    printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$PYTHON")" >"$tmp/bin/python3"
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$PYTHON" >"$tmp/bin/python3"
 done
 
 # ---- what has no command ----

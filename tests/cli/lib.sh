@@ -33,6 +33,7 @@ for PYTHON in python3 /usr/bin/python3 none; do # the second has Debian's packag
     ! $PYTHON -c 'import h5py, numpy' 2>/dev/null || break
 done
 [ $PYTHON != none ] || { echo "skipped: needs python3 with h5py and numpy"; exit 77; }
+PYTHON=$(command -v $PYTHON) # its path: the function python3 below has the same name
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 
