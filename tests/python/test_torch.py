@@ -157,9 +157,9 @@ def test_the_readme_example_trains(tmp_path):
     code = re.search(r"^    import gcbench\.torch\n(?:(?:    .*)?\n)+?(?=\S)", text, re.M).group()
     (tmp_path / "train.py").write_text(re.sub("^    ", "", code, flags=re.M))
     with socket.socket() as free:
-        free.bind(("localhost", 0))
+        free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    there = {**os.environ, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    there = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
     ranks = [subprocess.Popen([sys.executable, tmp_path / "train.py"], env={**there, "RANK": rank},
                               stdout=subprocess.PIPE, text=True) for rank in "01"]
     said = "".join(rank.communicate(timeout=5 * HANG)[0] for rank in ranks)
