@@ -48,11 +48,13 @@ _SLICE = 4096
 # Names of wrapper classes under which a worker has no complete gradient, or no hook can see the gradient before it is
 # averaged. A module is refused if such a class is anywhere among its base classes.
 _REFUSED_WRAPPERS = {
-    "FullyShardedDataParallel": "FSDP1 shards gradients",
-    "ShardedDataParallel": "ZeRO shards gradients",
-    "DeepSpeedEngine": "DeepSpeed reduces and shards gradients during backward",
-    "torch.distributed._composable.replicate.DDP": "replicate() averages gradients during backward",
+    "FullyShardedDataParallel": "FSDP1 shards gradients, and lets nobody see what a rank sends",
+    "ShardedDataParallel": "ZeRO shards gradients, and lets nobody see what a rank sends",
+    "DeepSpeedEngine": "DeepSpeed sums and shards gradients during backward()",
+    "torch.distributed._composable.replicate.DDP": "replicate() averages gradients during backward()",
 }
+_INSTEAD = ("record a run of the same model with fully_shard (FSDP2), or of a few steps with DistributedDataParallel, or on one "
+            "process without a wrapper")
 
 
 class _Taken(NamedTuple):
@@ -148,9 +150,14 @@ def _human(size: int) -> str:
     return f"{size} bytes"
 
 
+def _plain_name(name: str) -> str:
+    """Without the parts that torch.compile puts into names: gcbench's plain_name(), because this file stands alone."""
+    return ".".join(part for part in name.split(".") if part != "_orig_mod")
+
+
 def _matches(name: str, patterns: Patterns) -> bool:
     patterns = [patterns] if isinstance(patterns, str) else patterns
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    return any(fnmatch.fnmatchcase(name, _plain_name(pattern)) for pattern in patterns)
 
 
 def _is_fsdp2(module: torch.nn.Module) -> bool:
@@ -164,7 +171,7 @@ def _refuse_sharded(model: torch.nn.Module) -> None:
         for kind in type(module).__mro__:
             why = _REFUSED_WRAPPERS.get(kind.__name__) or _REFUSED_WRAPPERS.get(f"{kind.__module__}.{kind.__name__}")
             if why:
-                raise ValueError(f"cannot dump from {kind.__name__}: {why}; use DistributedDataParallel or FSDP2 for the dump")
+                raise ValueError(f"cannot dump from {kind.__name__}: {why}; {_INSTEAD}")
         if module is not model and isinstance(module, DistributedDataParallel):
             raise ValueError("the model contains a DistributedDataParallel module: pass that module to GradientDumper")
         sharded |= _is_fsdp2(module)
@@ -172,11 +179,11 @@ def _refuse_sharded(model: torch.nn.Module) -> None:
             raise ValueError("cannot dump from FSDPModule: this torch lets nobody replace its reduce-scatter; use torch 2.15")
     for name, parameter in model.named_parameters():
         if hasattr(parameter, "ds_id") or hasattr(parameter, "ds_tensor"):
-            raise ValueError(f"cannot dump from {name}: ZeRO shards parameters and gradients")
+            raise ValueError(f"cannot dump from {name}: DeepSpeed's ZeRO shards parameters and gradients; {_INSTEAD}")
         if not any(kind.__name__ == "DTensor" for kind in type(parameter).__mro__):
             continue
         if not sharded:
-            raise ValueError(f"cannot dump from {name}: a DTensor holds a shard (tensor parallel)")
+            raise ValueError(f"cannot dump from {name}: a DTensor holds a shard (tensor parallel); {_INSTEAD}")
         if _shards(parameter) == 1:
             raise ValueError(f"cannot dump from {name}: one rank has the only shard, so FSDP2 has no reduce-scatter; dump the "
                              "model without fully_shard")
@@ -347,7 +354,7 @@ class GradientDumper:
     accumulation_steps  micro-batches per optimizer step, stored as an attribute
     comm_hook, comm_hook_state   your own DDP communication hook; this class registers it
     worker, workers     number of this worker, and number of workers, if torch.distributed does not know them
-    start_step  number of the first step, after a restart
+    start_step  number of the first step, after a restart; afterwards the attribute next_step has the number of the next step
     overwrite   replace files of an earlier run; without it they are an error at the start
     attributes  more attributes of the file: {"dataset": "imagenet", "batch_size": 32, ...}
 
@@ -378,7 +385,7 @@ class GradientDumper:
         ddp = module if isinstance(module, DistributedDataParallel) else None
         module = _unwrapped(ddp.module) if ddp else module
         self._steps = Steps(steps)
-        self._next = as_int(start_step)
+        self.next_step = as_int(start_step)
         self._dtype = _STORED_TYPES.get(dtype)
         self._compression, self._sample, self._shard = compression, sample, fsdp == "shard"
         self._max_bytes = parse_size(max_bytes)
@@ -413,8 +420,8 @@ class GradientDumper:
             if times == 0:
                 self._warn("no reduction before step(): counted as a micro-batch of an accumulated step")
                 return None
-        number = self._next
-        self._next += 1
+        number = self.next_step
+        self.next_step += 1
         written = None
         if number in self._steps and not self._stopped:
             if kept is not None and times > 1:
@@ -445,9 +452,9 @@ class GradientDumper:
         modules = {name: part for name, part in module.named_modules() if _is_fsdp2(part)}
         chosen: Dict[str, torch.nn.Module] = {}
         for index, (own, parameter) in enumerate(module.named_parameters()):
-            name = own.replace("_orig_mod.", "")  # a compiled submodule
+            name = _plain_name(own)
             owner = max((one for one in modules if f"{own}.".startswith(f"{one}." if one else "")), key=len, default=None)
-            dataset = name if owner is None else owner.replace("_orig_mod.", "") or "(root)"
+            dataset = name if owner is None else _plain_name(owner) or "(root)"
             wanted = (not include or _matches(dataset, include)) and not _matches(dataset, exclude)
             if not wanted or not parameter.requires_grad or (self._sharded and owner is None):
                 continue
@@ -486,7 +493,7 @@ class GradientDumper:
         mine = re.compile(re.escape(base) + rf"_step(\d+)_rank{self._worker}\.h5")
         for name in sorted(os.listdir(folder or ".")):
             match = mine.fullmatch(name)
-            if match and not overwrite and int(match[1]) >= self._next and int(match[1]) in self._steps:
+            if match and not overwrite and int(match[1]) >= self.next_step and int(match[1]) in self._steps:
                 raise FileExistsError(f"{os.path.join(folder, name)} exists: give another path or overwrite=True")
         return path
 
@@ -514,7 +521,7 @@ class GradientDumper:
 
     def _arm(self) -> None:
         if self._reduction is not None:
-            self._reduction.keep = not self._stopped and self._next in self._steps
+            self._reduction.keep = not self._stopped and self.next_step in self._steps
 
     def _record(self, number: int, kept: Optional[Dict[str, _Taken]], facts: Dict[str, Any]) -> Optional[str]:
         present: List[Tuple[str, _Tensor, Union[_Taken, torch.Tensor]]] = []

@@ -210,6 +210,11 @@ class PlainLoop(Case):
         tensors, _, root = self.one(Compiled(model), [torch.zeros_like(p) for p in model.parameters()])
         self.assertEqual([name for _, _, name in tensors], ["0.bias", "0.weight", "2.bias", "2.weight"])
         self.assertEqual(root["model"], "Sequential")
+        model = nn.ModuleDict({"my_orig_mod": Compiled(nn.Linear(2, 2)), "other": nn.Linear(2, 2)})
+        model.forward = None
+        tensors, _, _ = self.one(model, [torch.zeros_like(p) for p in model.parameters()], overwrite=True,
+                                 include="my_orig_mod._orig_mod.*")
+        self.assertEqual([name for _, _, name in tensors], ["my_orig_mod.bias", "my_orig_mod.weight"])
 
 
 class MixedPrecision(Case):
@@ -373,16 +378,17 @@ class Refused(Case):
         # An FSDPModule of a torch that cannot replace its reduce-scatter; tests/python/test_fsdp.py records those that can.
         for name in ("FullyShardedDataParallel", "FSDPModule", "ShardedDataParallel", "DeepSpeedEngine"):
             wrapper = type(name, (nn.Sequential,), {})
-            self.refuse(wrapper(nn.Linear(2, 2)), name)
-            self.refuse(nn.Sequential(type("Other", (wrapper,), {})(nn.Linear(2, 2))), name)
+            instead = "use torch" if name == "FSDPModule" else r"record a run .* with fully_shard \(FSDP2\), or .*DistributedDataParallel"
+            self.refuse(wrapper(nn.Linear(2, 2)), f"{name}.*; {instead}")
+            self.refuse(nn.Sequential(type("Other", (wrapper,), {})(nn.Linear(2, 2))), f"{name}.*; {instead}")
 
     def test_sharded_parameters(self):
         model = small_model()
         model[0].weight.ds_id = 0
-        self.refuse(model, "ZeRO")
+        self.refuse(model, "0.weight: DeepSpeed's ZeRO shards parameters.*; record a run .* with fully_shard")
         model = small_model()
         model[0].weight = type("DTensor", (nn.Parameter,), {})(torch.zeros(5, 6))
-        self.refuse(model, "DTensor")
+        self.refuse(model, "DTensor.*; record a run")
 
     def test_options(self):
         for wrong, kind in ((dict(compression="lzf"), ValueError), (dict(dtype="int8"), ValueError),
