@@ -3,11 +3,12 @@ import ctypes
 import hashlib
 import itertools
 import math
+import os
 import pickle
 import re
 import time
 from datetime import timedelta
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.distributed as dist
@@ -21,6 +22,16 @@ from ._objects import Remembering
 _HEADER = 32  # bytes before the bytes of a round: their number, the step, the batch and the round's tag
 _NOTE = "failed"  # the key under which a group's store has the reason of a failure
 _LOOK = timedelta(seconds=1)  # how long to wait for others before looking for a note
+_MOST = 1 << 24  # bytes of a round that is not a message
+
+FORWARDS = "number of forward passes since the last step"
+_WAY_ON = {  # what to do if ranks differ in a key of check_same()
+    "step": "give all ranks checkpoints of the same step, and let each rank take part in every step",
+    "batch": "a rank that must skip a batch takes part with a loss of 0 (docs/training.md, \"Ranks out of step\")",
+    FORWARDS: "a rank that must skip a batch takes part with a loss of 0. To call the module on one rank only, use torch.no_grad() "
+              "or the inner module; or number the batches with state.batch (docs/training.md, \"Ranks out of step\")",
+    "message": "make the model and what compresses it with the same arguments on all ranks",
+}
 
 
 class Disagreement(ValueError):
@@ -62,16 +73,6 @@ def on_host(x: torch.Tensor) -> torch.Tensor:
     return x if x.device.type == "cpu" else copy_on_host(x)
 
 
-def check_training(state: Any, mine: Dict[str, Any]) -> None:
-    """Raises ValueError if a state is not of the training that `mine` describes. state_dict() has the same keys."""
-    if not isinstance(state, dict) or not mine.keys() <= state.keys():
-        raise ValueError("not a state of this class: give what its state_dict() returned")
-    for key, value in mine.items():
-        if state[key] != value:
-            raise ValueError(f"the state is of another training: its {key} is {state[key]!r}, not {value!r}; give each rank what "
-                             "it saved itself, for the same method and model")
-
-
 class Stopwatch:
     """Seconds of the phases of a step, and the processor time of this thread for coding since the beginning."""
 
@@ -102,8 +103,11 @@ class Transport:
         self.group = group
         self.step = self.batch = 0
         self.batch_is = "batch"  # what errors call it
-        self._store = _store_of(group)
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
+        self._store: Any = None
+        own = torch.frombuffer(bytearray(os.urandom(8)), dtype=torch.uint8)
+        self.broadcast(own)
+        self._store = _store_of(group, own.numpy().tobytes().hex())
         self.replicas: List["Transport"] = []  # groups that continue with what scatter() brought, as in HSDP
         # since the beginning, as in a row `training` (docs/rows.md)
         self.totals = {"wire_bytes": 0.0, "link_bytes": 0.0, "latency_steps": 0.0}
@@ -186,11 +190,12 @@ class Transport:
         exchange; all workers give the same. Sums in the floats at the address `into` if the collective can:
         exchange.sums_in_place."""
         sent = number = 0
+        most = 4096 + 64 * (exchange.n + self.world)
         self._meanwhile = (exchange, into) if into is not None else None
         while exchange.advance():
             watch.lap("encode_seconds")
             sent += exchange.round.bytes
-            arrived = self._move(exchange.round, (key, number, exchange.round.kind), watch)
+            arrived = self._move(exchange.round, (key, number, exchange.round.kind), watch, most)
             self._do_meanwhile()  # the round had no all-gather
             watch.lap("exchange_seconds")
             for worker, (address, length) in enumerate(arrived):
@@ -207,18 +212,18 @@ class Transport:
             (exchange, into), self._meanwhile = self._meanwhile, None
             exchange.sum_into_at(into)
 
-    def _move(self, round_: Round, key: Any, watch: Stopwatch) -> List[Tuple[Optional[int], int]]:
-        """Does one round. Returns address and length of what exchange.receive_at() takes from each worker, in their order;
-        they are valid until the next round."""
+    def _move(self, round_: Round, key: Any, watch: Stopwatch, most: int) -> List[Tuple[Optional[int], int]]:
+        """Does one round, in which a worker sends no more than `most` bytes. Returns address and length of what
+        exchange.receive_at() takes from each worker, in their order; they are valid until the next round."""
         if round_.kind == GATHER:
-            arrived = self._gather(round_.data, round_.bytes, key)
+            arrived = self._gather(round_.data, round_.bytes, key, most)
             arrived[self.rank] = round_.data, round_.bytes  # the exchange compares it with what it has sent
             return arrived
         data = torch.empty(0, dtype=torch.uint8, device="cpu")
         if round_.bytes:
             data = torch.frombuffer((ctypes.c_char * round_.bytes).from_address(round_.data), dtype=torch.uint8)
         if round_.kind == SCATTER:
-            return self.scatter(data, round_.parts[:self.world], key)
+            return self.scatter(data, round_.parts[:self.world], key, most)
         if key[1] == 0:  # the other rounds of a message follow without one
             self._meet(None, 0, key)
         self._arrived = self._reduce(round_.reduction, data, watch)
@@ -251,16 +256,27 @@ class Transport:
         for key, value in mine.items():
             for theirs in ranks:
                 if theirs.get(key) != first.get(key):
+                    way_on = f"; {_WAY_ON[key]}" if key in _WAY_ON else ""
                     raise Disagreement("all ranks need the same settings and states: the "
-                                       f"{key} is {_short(first.get(key))} on rank {first['rank']}, and "
-                                       f"{_short(theirs.get(key))} on rank {theirs['rank']}")
+                                       f"{key} is {short(first.get(key))} on rank {first['rank']}, and "
+                                       f"{short(theirs.get(key))} on rank {theirs['rank']}{way_on}")
 
     def _gather_objects(self, mine: Any) -> List[Any]:
         data = torch.frombuffer(bytearray(pickle.dumps(mine)), dtype=torch.uint8)
         lengths = self.all_gather(torch.tensor([data.numel()], dtype=torch.int64, device="cpu")).flatten().tolist()
+        self._check_lengths(lengths, _MOST + 16 * max(0, min(lengths)))
         room = torch.zeros(max(lengths), dtype=torch.uint8, device="cpu")
         room[:data.numel()] = data
         return [pickle.loads(row[:length].numpy().tobytes()) for row, length in zip(self.all_gather(room), lengths)]
+
+    def _check_lengths(self, lengths: Sequence[int], most: int) -> None:
+        """Raises RuntimeError on all workers before somebody takes memory for what one announces."""
+        for worker, length in enumerate(lengths):
+            if not 0 <= length <= most:
+                rank = dist.get_global_rank(self.group, worker)
+                raise RuntimeError(f"rank {rank} announces {length} bytes, and this round has at most {most}: its memory is "
+                                   "damaged, or it has another version of gcbench. Start all workers again, with the same "
+                                   "version, from a checkpoint")
 
     def broadcast(self, x: torch.Tensor) -> None:
         """Replaces x by the tensor of the group's first rank."""
@@ -294,19 +310,21 @@ class Transport:
         self._before = key
         return rows, [head[0] for head in heads], room
 
-    def _gather(self, data: Optional[int], length: int, key: Any) -> List[Tuple[int, int]]:
+    def _gather(self, data: Optional[int], length: int, key: Any, most: int = _MOST) -> List[Tuple[int, int]]:
         """The bytes of all workers, which are counted."""
-        arrived = self.gather(data, length, key)
+        arrived = self.gather(data, length, key, most=most)
         mean = sum(theirs for _, theirs in arrived) / self.world
         self._count(mean, (self.world - 1) * mean, self._log2)
         return arrived
 
-    def gather(self, data: Any, length: int, key: Any, failed: Optional[Exception] = None) -> List[Tuple[int, int]]:
+    def gather(self, data: Any, length: int, key: Any, failed: Optional[Exception] = None,
+               most: int = _MOST) -> List[Tuple[int, int]]:
         """The bytes of all workers, valid until the next call; `failed` as in _meet(). Their lengths travel with the bytes:
         there is room for as many as the last time, and what does not fit follows in a second collective. So a method whose
         messages have a constant length needs one collective."""
         before, skip = self._before, _HEADER
         rows, lengths, room = self._meet(data, length, key, failed)
+        self._check_lengths(lengths, most)
         longest = max(lengths)
         if longest > room:
             rest = torch.zeros(longest - room, dtype=torch.uint8, device="cpu")
@@ -332,12 +350,14 @@ class Transport:
         """Instead of scatter(), on a worker that has failed: raises the error here, and scatter() fails on all others."""
         self._meet(None, 0, key, error)
 
-    def scatter(self, mine: torch.Tensor, parts: List[int], key: Any) -> List[Tuple[Optional[int], int]]:
-        """The part of each worker's bytes that is meant for this one. `parts` are the lengths of this worker's. The
-        addresses are valid until the next call."""
+    def scatter(self, mine: torch.Tensor, parts: List[int], key: Any, most: int) -> List[Tuple[Optional[int], int]]:
+        """The part of each worker's bytes that is meant for this one. `parts` are the lengths of this worker's, and no worker
+        has a longer one than `most`. The addresses are valid until the next call."""
         own = (ctypes.c_int64 * self.world)(*parts)
         rows = self._meet(ctypes.addressof(own), 8 * self.world, key)[0]
         all_parts = [(ctypes.c_int64 * self.world).from_address(row.data_ptr() + _HEADER)[:] for row in rows]
+        for worker in range(self.world):
+            self._check_lengths([row[worker] for row in all_parts], most)
         total, kept = sum(map(sum, all_parts)), sum(row[w] for w, row in enumerate(all_parts))
         self._count(total / self.world, (total - kept) / self.world, self.world - 1)
         sizes = [row[self.rank] for row in all_parts]
@@ -372,16 +392,17 @@ def _failure(error: BaseException) -> str:
     return str(error) if known else f"rank {dist.get_rank()} failed: {type(error).__name__}: {error}"
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     text = repr(value)
     return text if len(text) < 300 else f"{text[:200]}...{text[-80:]}"
 
 
-def _store_of(group: Any) -> Any:
-    """A part of the store with which the ranks have met: its keys are this group's. None if they met otherwise."""
+def _store_of(group: Any, own: str) -> Any:
+    """A part of the store with which the ranks have met: its keys are this group's. None if they met otherwise. A group that was
+    destroyed may have left a note in the same store under the same name: hence `own`, which no other group has."""
     c10d = dist.distributed_c10d
     try:
         name = c10d._pg_names[group] if hasattr(c10d, "_pg_names") else c10d._get_process_group_name(group)  # torch 1.13, and 2
-        return dist.PrefixStore(f"gcbench/{name}", c10d._get_default_store())
+        return dist.PrefixStore(f"gcbench/{name}/{own}", c10d._get_default_store())
     except Exception:
         return None

@@ -12,8 +12,9 @@ import torch
 import torch.distributed as dist
 
 from ._objects import Encoder, Sum
+from ._states import check_message, check_training, need, need_keys, restore, whole
 from ._tables import remembers, warn_if_forgets
-from ._transport import Transport, check_training, plain_name, saved
+from ._transport import Transport, plain_name, saved
 
 try:
     from torch.distributed.fsdp import FSDPModule
@@ -45,6 +46,23 @@ def _replicas(module: torch.nn.Module) -> List[Any]:
         return []
     return [parameter.device_mesh.get_group(dimension) for dimension, placement in enumerate(parameter.placements)
             if placement.is_replicate() and parameter.device_mesh.size(dimension) > 1]
+
+
+def _shard(module: torch.nn.Module) -> Optional[Tuple[int, int]]:
+    """The elements of a shard of an FSDP module's gradients, and the number of shards. None if the module has none, or if its
+    tensors are also divided by tensor parallelism."""
+    inner = {id(p) for other in module.modules() if other is not module and isinstance(other, FSDPModule)
+             for p in other.parameters()}
+    n = world = 0
+    for p in module.parameters():
+        if id(p) in inner or not p.requires_grad or not hasattr(p, "device_mesh"):  # the last: FSDP ignores it
+            continue
+        shards = [(size, p.shape[one.dim]) for size, one in zip(p.device_mesh.shape, p.placements) if one.is_shard()]
+        if len(shards) != 1:
+            return None
+        (world, along), = shards
+        n += -(-along // world) * (p.numel() // max(1, along))
+    return (n, world) if world else None
 
 
 class ReduceScatter:
@@ -96,8 +114,8 @@ class ReduceScatter:
         except Exception as error:
             transport.refuse(error, key)
             raise
+        arrived = transport.scatter(sent, parts, key, max(encoder.bound for encoder in self._encoders))
         self.step += 1
-        arrived = transport.scatter(sent, parts, key)
         try:
             for address, length in arrived:
                 if length:  # else the method sends nothing in this step
@@ -122,18 +140,20 @@ class ReduceScatter:
         if self._layout and self.remembers:
             raise ValueError(f"a shard had {self._layout[0]} elements of {self._layout[1]}, and now has {n} of {dtype}, but the "
                              f"memory of {self.spec} fits only the former: do not change requires_grad of parameters")
-        self._encoders = [Encoder(self.spec, n, path=f"{self._path}/{rank}", input=_INPUTS[dtype], nonfinite="raw",
-                                  workers=world, **self._options) for rank in range(world)]
+        self._encoders = self._restored(self._saved, n, world, _INPUTS[dtype])
         self._sum, self._layout = Sum(self.spec, n, threads=self._options["threads"]), layout
-        if len(self._saved) not in (0, world):
-            raise ValueError(f"the state is damaged: module '{self._path}' has {len(self._saved)} messages, not {world}")
-        for rank, (encoder, before) in enumerate(zip(self._encoders, self._saved)):
-            try:
-                encoder.restore(before)
-            except (RuntimeError, TypeError, ValueError) as error:
-                raise ValueError(f"the state is damaged, or of another model: message {rank} of module '{self._path}': "
-                                 f"{error}") from error
         self._saved = []
+
+    def _restored(self, messages: List[Dict[str, Any]], n: int, world: int, dtype: str = "f32") -> List[Encoder]:
+        """Encoders that continue where those of a state ended. Raises ValueError with the name of what is wrong in it."""
+        need(len(messages) in (0, world), f"number of messages of module '{self._path}'", len(messages))
+        encoders = [Encoder(self.spec, n, path=f"{self._path}/{rank}", input=dtype, nonfinite="raw", workers=world,
+                            **self._options) for rank in range(world)]
+        for rank, (encoder, before) in enumerate(zip(encoders, messages)):
+            of = f"message {rank} of module '{self._path}'"
+            check_message(of, before, n)
+            restore(of, encoder, before)
+        return encoders
 
     def _encode(self, gradients: torch.Tensor, rank: int) -> Tuple[torch.Tensor, List[int]]:
         """The messages for all ranks one after the other, and their lengths."""
@@ -148,7 +168,19 @@ class ReduceScatter:
         return {"step": self.step, "messages": self._saved or [saved(encoder) for encoder in kept]}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        self.step, self._saved, self._layout = state["step"], state["messages"], None
+        self.check_state(state)
+        self.step, self._saved, self._encoders, self._layout = state["step"], state["messages"], [], None
+
+    def check_state(self, state: Any, shard: Optional[Tuple[int, int]] = None) -> None:
+        """Raises ValueError with the name of what is wrong. `shard` is what _shard() gives; without it, the next call checks the
+        messages."""
+        of = f"of module '{self._path}'"
+        need_keys(state, ("step", "messages"), f"the state {of}")
+        messages = state["messages"]
+        need(whole(state["step"]), f"step {of}", state["step"])
+        need(isinstance(messages, list) and (self.remembers or not messages), f"messages {of}", messages)
+        if messages and shard is not None:
+            self._restored(messages, *shard)
 
 
 class Compression:
@@ -165,11 +197,14 @@ class Compression:
     def __init__(self, spec: str, *, model: torch.nn.Module, threads: int = 1, seed: int = 1) -> None:
         self.spec = spec
         self._parts: Dict[str, ReduceScatter] = {}
+        self._modules: List[FSDPModule] = []
         for name, module in model.named_modules():
             if isinstance(module, FSDPModule):
                 name = plain_name(name)
                 part = self._parts[name] = ReduceScatter(spec, path=name, threads=threads, seed=seed)
+                module.reshard()  # after a pass without a backward pass, parameters are whole
                 part.replicas = _replicas(module)
+                self._modules.append(module)
                 module.set_custom_reduce_scatter(part)
                 if part.remembers:
                     module.set_reduce_scatter_unused_params(True, recurse=False)
@@ -200,16 +235,15 @@ class Compression:
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Puts back what state_dict() gave on this rank of as many, for the same method and model: a memory belongs to one
-        rank's view of the shards. Raises ValueError for another state."""
+        rank's view of the shards. Raises ValueError for another state, or one that is damaged; then nothing is changed."""
         if isinstance(state, dict) and isinstance(state.get("modules"), list):
             state = {**state, "modules": [plain_name(str(name)) for name in state["modules"]]}
         check_training(state, self._mine())
-        parts = state.get("parts")
-        if not isinstance(parts, list) or len(parts) != len(self._parts):
-            raise ValueError("the state is damaged: its parts are not those of the modules")
-        for name, before in zip(self._parts, parts):
-            if not isinstance(before, dict) or type(before.get("step")) is not int or before["step"] < 0 \
-                    or not isinstance(before.get("messages"), list):
-                raise ValueError(f"the state is damaged: its step or its messages of module '{name}'")
+        need_keys(state, (*self._mine(), "parts"))
+        parts = state["parts"]
+        need(isinstance(parts, list) and len(parts) == len(self._parts), "parts", parts)
+        for part, module, before in zip(self._parts.values(), self._modules, parts):
+            module.reshard()
+            part.check_state(before, _shard(module))
         for part, before in zip(self._parts.values(), parts):
             part.load_state_dict(before)

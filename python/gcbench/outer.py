@@ -9,6 +9,7 @@
 
 The model is not a DistributedDataParallel module. docs/training.md says more.
 """
+import copy
 import ctypes
 import math
 import warnings
@@ -20,13 +21,14 @@ import torch
 import torch.distributed as dist
 
 from ._exchange import Exchange
-from ._tables import remembers
-from ._transport import Disagreement, Refused, Stopwatch, Transport, check_training, copy_on_host, on_host, plain_name, saved
+from ._states import (MEMORY, as_states, check_array, check_message, check_optimizer, check_totals, check_training, need,
+                      need_keys, restore, whole)
+from ._tables import remembers, warn_if_forgets
+from ._transport import Disagreement, Refused, Stopwatch, Transport, copy_on_host, on_host, plain_name, saved
 
 __all__ = ["Outer", "nesterov"]
 
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-_MEMORY = ("residual", "momentum")
 
 
 def nesterov(anchor: List[torch.Tensor]) -> torch.optim.Optimizer:
@@ -43,7 +45,8 @@ class Outer:
     optimizer      makes the outer optimizer of a list of tensors, whose .grad is the workers' mean pseudo-gradient: the
                    weights before the inner steps minus those after them
     per            "model": one message; "tensor": one for each parameter. Default: "model", but "tensor" for powersgd
-    dumper         a gcbench.dump.GradientDumper of the model: records this worker's pseudo-gradients, step n is exchange n
+    dumper         a gcbench.dump.GradientDumper of the model: records this worker's pseudo-gradients of the exchanges that all
+                   workers agreed upon; step n is exchange n
     nonfinite      if a worker's weights have an infinity or NaN: "error" fails on all workers, and names it; "skip" leaves
                    its part out, with a warning: the mean is that of the others, and its memory stays
     process_group  a gloo group of the workers, which nothing else uses; default: a new one of all ranks
@@ -85,6 +88,7 @@ class Outer:
         except Exception as error:  # the others must not wait for this worker
             failed = error
         self._transport.check_same({**self._mine, "inner_steps": inner_steps, "seed": seed, "nonfinite": nonfinite}, failed)
+        warn_if_forgets(spec)
         self._keeps = remembers(spec)
         self._types = [p.dtype for p in self._weights.values()]
         self._anchor = [copy_on_host(p.detach()).float() for p in self._weights.values()]
@@ -169,28 +173,17 @@ class Outer:
             self._check_weights()
             changes = self._changes()
             bad = next((name for name, change in zip(self._weights, changes) if not bool(change.isfinite().all())), "")
-            if self._dumper is not None:
-                self._dump(changes)
         except Exception as error:
             failed = error
-        mine = f"{self.exchanges} {bad}".encode()
-        try:
-            arrived = self._transport.gather(mine, len(mine), "agreement", failed)
-        except (Refused, Disagreement):
-            raise
-        except Exception as error:
-            if error is failed:
-                raise
-            raise self._transport.fail(error) from error
-        said = [ctypes.string_at(address, length).decode().split(" ", 1) for address, length in arrived]
+        said = [text.split(" ", 2) for text in self._gather(f"{self.exchanges} {self._dumper is not None} {bad}", failed)]
         ranks = [dist.get_global_rank(self._transport.group, worker) for worker in range(self._transport.world)]
-        for rank, (exchanges, _) in zip(ranks, said):
+        for rank, (exchanges, _, _) in zip(ranks, said):
             if exchanges != said[0][0]:
                 raise Disagreement("all ranks need the same states: the number of exchanges is "
                                    f"{said[0][0]} on rank {ranks[0]}, and {exchanges} on rank {rank}")
-        left_out = [worker for worker, (_, name) in enumerate(said) if name]
+        left_out = [worker for worker, (_, _, name) in enumerate(said) if name]
         what = f"exchange {self.exchanges}: " + ", ".join(
-            f"{said[worker][1]} of rank {ranks[worker]}" for worker in left_out) + " has an infinity or NaN"
+            f"{said[worker][2]} of rank {ranks[worker]}" for worker in left_out) + " has an infinity or NaN"
         if left_out and (self._nonfinite == "error" or len(left_out) == self._transport.world):
             raise RuntimeError(f"gcbench: {what}. Nothing was exchanged, and nothing was changed on any rank. nonfinite=\"skip\" "
                                "leaves out such a worker, as long as there is another one")
@@ -198,7 +191,22 @@ class Outer:
             self._warned.add(worker)
             warnings.warn(f"gcbench: {what}: the parts of such workers are left out, and they go on with the others' weights; "
                           "the state of their inner optimizers may have NaNs too", RuntimeWarning, stacklevel=3)
+        if any(records == "True" for _, records, _ in said):
+            self._record(changes)
         return changes, left_out
+
+    def _gather(self, mine: str, failed: Optional[Exception]) -> List[str]:
+        """The texts of all workers. Raises on all workers if one has failed; then the training may go on."""
+        data = mine.encode()
+        try:
+            arrived = self._transport.gather(data, len(data), "agreement", failed)
+        except (Refused, Disagreement):
+            raise
+        except Exception as error:
+            if error is failed:
+                raise
+            raise self._transport.fail(error) from error
+        return [ctypes.string_at(address, length).decode() for address, length in arrived]
 
     def _copy_weights(self) -> None:
         with torch.no_grad():
@@ -223,30 +231,39 @@ class Outer:
         messages = self._open([0.0 if worker in left_out else weight for worker in range(transport.world)])
         before = [saved(message) for message in self._messages]
         for message, state in zip(messages, before):
-            message.restore({**state, **{key: torch.zeros_like(state[key]) for key in _MEMORY}} if absent else state)
+            message.restore({**state, **{key: torch.zeros_like(state[key]) for key in MEMORY}} if absent else state)
         mean = self._exchange(messages, torch.zeros_like(x) if absent else x)
         for message, state, own in zip(messages, before, self._messages):
-            own.restore({**saved(message), **({key: state[key] for key in _MEMORY} if absent else {})})
+            own.restore({**saved(message), **({key: state[key] for key in MEMORY} if absent else {})})
         return mean
 
-    def _dump(self, changes: List[torch.Tensor]) -> None:
-        """The dumper records .grad."""
-        weights = self._weights.values()
+    def _record(self, changes: List[torch.Tensor]) -> None:
+        """The dumper records .grad. If that fails on a worker, there is no exchange, and the dumpers do not count one."""
+        weights, failed, number = self._weights.values(), None, getattr(self._dumper, "next_step", None)
         kept = [p.grad for p in weights]
         try:
-            for p, change in zip(weights, changes):
-                p.grad = change.to(p.device, p.dtype)
-            self._dumper.step()
+            if self._dumper is not None:
+                for p, change in zip(weights, changes):
+                    p.grad = change.to(p.device, p.dtype)
+                self._dumper.step()
+        except Exception as error:
+            failed = error
         finally:
             for p, grad in zip(weights, kept):
                 p.grad = grad
+        try:
+            self._gather("", failed)
+        except Exception:
+            if number is not None:
+                self._dumper.next_step = number
+            raise
 
     def state_dict(self) -> Dict[str, Any]:
         """What this worker keeps: save it on every worker, between two calls of step(), beside the model's weights and the
         inner optimizer."""
         return {**self._mine, "rank": self._transport.rank, "world": self._transport.world, "calls": self.calls,
                 "exchanges": self.exchanges, "totals": dict(self._transport.totals),
-                "anchor": [a.detach().clone() for a in self._anchor], "optimizer": self._optimizer.state_dict(),
+                "anchor": [a.detach().clone() for a in self._anchor], "optimizer": copy.deepcopy(self._optimizer.state_dict()),
                 "messages": [saved(message) for message in self._messages]}
 
     def load_state_dict(self, state: Union[Dict[str, Any], Sequence[Dict[str, Any]]]) -> None:
@@ -254,35 +271,38 @@ class Outer:
         weights too. With another number of workers, give the states of all former workers in the order of their ranks: worker
         w of W then gets the sum of the residuals of the former workers w, w + W, ..., scaled so that the mean over the workers
         stays; what the method keeps besides begins anew. Raises ValueError if the method, `per`, the model or the rank are
-        others."""
-        states = [state] if isinstance(state, dict) else list(state or [])
+        others, or if the state is damaged; then nothing is changed."""
+        states = as_states(state)
         rank, world = self._transport.rank, self._transport.world
-        for one in states or [{}]:
-            check_training(one, self._mine)
+        for one in states:
             self._check_state(one)
-        first = states[0]
-        if isinstance(state, dict) or first["world"] == world:
-            own = first if isinstance(state, dict) else next((one for one in states if one["rank"] == rank), first)
-            if isinstance(own["world"], int) and own["world"] != world:
-                raise ValueError(f"the state is of {own['world']} workers, and there are {world} now: give a list of all "
-                                 f"{own['world']} states, in the order of the ranks")
-            check_training(own, {"rank": rank, "world": world})
+        before = states[0]["world"]
+        if before == world:
+            own = next((one for one in states if one["rank"] == rank), states[0])
+            check_training(own, {"rank": rank})
             messages = own["messages"]
         else:
-            before = first["world"]
-            if [one["rank"] for one in states] != list(range(before)):
-                raise ValueError(f"the states are of ranks {[one['rank'] for one in states]}: give those of all {before} "
-                                 "workers, in the order of the ranks")
-            if len({(one["calls"], one["exchanges"]) for one in states}) > 1:
-                raise ValueError(f"the states are of steps {sorted({one['calls'] for one in states})}: give states of one step")
-            own, messages = first, []
-            for number, message in enumerate(first["messages"]):
+            ranks = [one["rank"] for one in states]
+            if ranks != list(range(before)):
+                found = f"is of {before} workers, and there are {world} now" if len(ranks) == 1 else f"has those of ranks {ranks}"
+                raise ValueError(f"the state {found}: give a list of all {before} states, in the order of the ranks")
+            if len({(one["world"], one["calls"], one["exchanges"]) for one in states}) > 1:
+                raise ValueError(f"the states are of steps {sorted({one['calls'] for one in states})}: give states of one step of "
+                                 "one training")
+            own, messages = states[0], []
+            for number, message in enumerate(own["messages"]):
                 sums = {key: sum((one["messages"][number][key] for one in states[rank::world]), torch.zeros_like(message[key]))
-                        * (world / before) for key in _MEMORY}
+                        * (world / before) for key in MEMORY}
                 messages.append({**sums, "counters": [0] * 8, "kept": b""})
-        self._optimizer.load_state_dict(own["optimizer"])
-        for message, kept in zip(self._messages, messages):
-            message.restore(kept)
+        fresh = self._open()
+        for (path, _), message, kept in zip(self._parts, fresh, messages):
+            restore(path, message, kept)
+        try:
+            self._optimizer.load_state_dict(copy.deepcopy(own["optimizer"]))
+        except Exception as error:
+            raise ValueError(f"the optimizer of the state does not fit: {error}; make the Outer with the optimizer= of the "
+                             "checkpoint") from error
+        self._messages = fresh  # only now: what is refused changes nothing
         with torch.no_grad():
             for anchor, kept in zip(self._anchor, own["anchor"]):
                 anchor.copy_(kept)
@@ -290,20 +310,21 @@ class Outer:
         self.calls, self.exchanges = own["calls"], own["exchanges"]
 
     def _check_state(self, state: Dict[str, Any]) -> None:
-        """Raises ValueError, by the name of what is wrong, before anything is changed."""
-        missing = {"rank", "world", "calls", "exchanges", "totals", "anchor", "optimizer", "messages"} - state.keys()
-        if missing:
-            raise ValueError(f"the state has no {min(missing)!r}: give what state_dict() returned")
-        for key in ("anchor", "messages"):
-            if len(state[key]) != len(self._anchor if key == "anchor" else self._messages):
-                raise ValueError(f"the state is of another training: its {key} has {len(state[key])} entries")
-        for (name, shape), anchor in zip(self._mine["parameters"], state["anchor"]):
-            if tuple(anchor.shape) != shape:
-                raise ValueError(f"the anchor of {name} has the shape {tuple(anchor.shape)}, not {shape}")
-        for (path, _), message, own in zip(self._parts, state["messages"], self._messages):
-            for key in _MEMORY:
-                if message[key].numel() != own.n:
-                    raise ValueError(f"the {key} of {path} has {message[key].numel()} elements, not {own.n}")
+        """Raises ValueError with the name of what is wrong."""
+        check_training(state, self._mine)
+        need_keys(state, ("rank", "world", "calls", "exchanges", "totals", "anchor", "optimizer", "messages"))
+        for key, least in (("rank", 0), ("world", 1), ("calls", 0), ("exchanges", 0)):
+            need(whole(state[key], least), key, state[key])
+        need(state["rank"] < state["world"], "rank", state["rank"])
+        check_totals(state["totals"], self._transport.totals)
+        for key, own in (("anchor", self._anchor), ("messages", self._messages)):
+            need(isinstance(state[key], list) and len(state[key]) == len(own), key, state[key])
+        for (name, _), own, anchor in zip(self._mine["parameters"], self._anchor, state["anchor"]):
+            check_array(f"anchor of {name}", anchor, own.shape)
+        for (path, _), own, message in zip(self._parts, self._messages, state["messages"]):
+            check_message(path, message, own.n)
+        names = {id(anchor): name for name, anchor in zip(self._weights, self._anchor)}
+        check_optimizer(state["optimizer"], self._optimizer, names)
 
 
 def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:

@@ -23,16 +23,16 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from ._exchange import Exchange
+from ._states import MEMORY, as_states, check_array, check_kept, check_totals, need, need_keys, number, restore, whole
 from ._tables import warn_if_forgets
-from ._transport import Disagreement, Stopwatch, Transport, on_host, plain_name, saved
+from ._transport import FORWARDS, Disagreement, Stopwatch, Transport, on_host, plain_name, saved
 
 __all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
 
 Policy = Union[None, Mapping[str, str], Callable[[str, torch.nn.Parameter], Optional[str]]]
 Schedule = Callable[[int], float]
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-_ARRAYS = ("residual", "momentum")
-_KEYS = {"step", "scale", "worker", "workers", "totals", "parameters", "groups"}  # of a state
+_KEYS = ("step", "skipped", "scale", "worker", "workers", "totals", "parameters", "groups")  # of a state
 
 
 def _named(name: str, schedule: Schedule) -> Schedule:
@@ -81,6 +81,7 @@ class _Job(NamedTuple):
     """A bucket that waits to be exchanged."""
     step: int
     values: Dict[str, float]  # of the schedule, and the "scale" of the gradients
+    changed: Set[str]  # what _changed() said at the beginning of the step
     failure: Optional[Exception]  # why this worker has no values
     pieces: List[_Piece]
     buffer: torch.Tensor  # of DDP
@@ -132,9 +133,11 @@ class Compression:
         self.batch: Optional[int] = None
         self._forwards, self._calls = _count_forwards(model), 1
         self._scaler, self._scale, self._values = scaler, 1.0, {"scale": 1.0}
-        # To take the last step back: what was kept before it, whether all its means are finite, and _count_changes() before it.
+        # To take the last step back: what was kept before it, whether all its means are finite, the parameters' versions in it,
+        # and those that have changed since the step before it.
         self._before: List[Tuple[_Group, Dict[str, Any]]] = []
-        self._finite, self._changes = True, 0
+        self._finite, self._versions, self._now_changed = True, {}, set()
+        self._skipped = 0  # steps that were taken back
         self._failure: Optional[Exception] = None
         self._warned = False  # that the method forgets
         self._options: Dict[str, Any] = {"threads": threads, "seed": seed, "nonfinite": "raw"}
@@ -254,8 +257,8 @@ class Compression:
             try:
                 self._used.update(self._watch_use())  # whether they are used in this step is not known
                 self._values = self._ask_schedule()
-                self._settle(self._values["scale"])
-                self._before, self._finite, self._changes = [], True, self._count_changes()
+                self._now_changed = self._changed()
+                self._versions = {name: p._version for name, p in self._parameters.items()}
             except Exception as error:  # of this worker only: the others must hear of it
                 self._failure = error
         self._seen |= here
@@ -271,7 +274,7 @@ class Compression:
         if bucket.is_last():
             self._used.clear()
         future: torch.futures.Future = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else None)
-        job = _Job(self.step, self._values, self._failure, pieces, buffer, host, bucket.is_last(), future)
+        job = _Job(self.step, self._values, self._now_changed, self._failure, pieces, buffer, host, bucket.is_last(), future)
         if self._jobs is not None:
             self._jobs.put((self, job))
         else:
@@ -291,36 +294,74 @@ class Compression:
     def _scale_now(self) -> float:
         return self._scaler.get_scale() if self._scaler is not None else 1.0
 
-    def _count_changes(self) -> int:
-        """How often the parameters were changed in place, as far as torch counts it."""
-        return sum(p._version for p in self._parameters.values())
+    def _changed(self) -> Set[str]:
+        """The parameters that were changed in place since the last step, as far as torch counts it."""
+        return {name for name, p in self._parameters.items() if p._version != self._versions.get(name)}
 
-    def _settle(self, scale: float) -> None:
-        """Takes the last step back if it did not count, and brings what is kept to the scale. A step counts if all means are
-        finite, and the scale did not fall since. (Several optimizers may have one scaler, and skip a step each for itself:
-        a fall then says nothing about a step after which the parameters have changed.)"""
-        fell = scale < self._scale and self._changes == self._count_changes()
-        if fell or not self._finite:
-            for group, state in self._before:
-                group.exchange.restore(state)
-            self._before, self._finite = [], True
+    def _taken_back(self, scale: float, changed: Set[str]) -> List[Tuple[_Group, Dict[str, Any]]]:
+        """The messages of the last step that did not count, and what to keep instead. A step counts if all means are finite, and
+        the scale did not fall since. But several optimizers may have one scaler, and skip a step each for itself: so parameters
+        that have changed count anyway. (If all have changed after a mean with a NaN, something else writes to all parameters in
+        each step.)"""
+        if self._counts(scale):
+            return []
+        if not self._finite and changed.issuperset(self._sent()):
+            changed = set()
+        found = []
+        for group, state in self._before:
+            count = [name in changed for name in group.names]
+            if any(count):
+                after, sizes = saved(group.exchange), self._sizes(group.names)
+                stay = torch.cat([torch.full((n,), one, dtype=torch.bool, device="cpu") for n, one in zip(sizes, count)])
+                state = {**after, **{key: torch.where(stay, after[key], state[key]) for key in MEMORY}}
+            if not all(count):
+                found.append((group, state))
+        return found
+
+    def _counts(self, scale: float) -> bool:
+        return self._finite and scale >= self._scale
+
+    def _sent(self) -> List[str]:
+        """The parameters whose messages could be taken back."""
+        return [name for group, _ in self._before for name in group.names]
+
+    def _settle(self, scale: float, changed: Set[str]) -> None:
+        """Takes the last step back if it did not count, and brings what is kept to the scale."""
+        back = self._taken_back(scale, changed)
+        for group, state in back:
+            group.exchange.restore(state)
+        self._skipped += bool(back)
         if scale != self._scale:
             self._rescale(scale / self._scale)
-            self._before, self._scale = [], scale
+        self._before, self._finite, self._scale = [], True, scale
 
     def _compare_values(self, job: _Job) -> None:
-        """Workers with other parameters would wait for each other, or read each other's bytes."""
+        """Workers with other parameters would wait for each other, or read each other's bytes. They also decide together whether
+        the last step counts: a parameter that is unchanged on one worker was changed by no optimizer."""
         if not self._schedule and self._scaler is None:
             return
-        mine = (ctypes.c_double * len(job.values))(*job.values.values())
-        arrived = self._transport.gather(ctypes.addressof(mine), ctypes.sizeof(mine), "schedule")
+        values = {**job.values, "number of steps that did not count": self._skipped}
+        mine = (ctypes.c_double * len(values))(*values.values())
+        arrived = self._transport.gather(ctypes.addressof(mine), ctypes.sizeof(mine), "schedule", most=ctypes.sizeof(mine))
         rows = [type(mine).from_address(address)[:] for address, _ in arrived]
         for worker, theirs in enumerate(rows):
-            for key, first, value in zip(job.values, rows[0], theirs):
+            for key, first, value in zip(values, rows[0], theirs):
                 if value != first:
                     ranks = [dist.get_global_rank(self._transport.group, one) for one in (0, worker)]
                     raise Disagreement(f"all ranks need the same schedule: in step {job.step} the {key} is {first:g} on "
-                                       f"rank {ranks[0]}, and {value:g} on rank {ranks[1]}")
+                                       f"rank {ranks[0]}, and {value:g} on rank {ranks[1]}; give all ranks the same schedule, "
+                                       "scaler and checkpoint")
+        changed, names = job.changed, self._sent()
+        if names and not self._counts(job.values["scale"]):
+            said = self._ask([name in changed for name in names], "changed")
+            changed = {name for name, ranks in zip(names, said) if all(ranks)}
+        self._settle(job.values["scale"], changed)
+
+    def _ask(self, mine: List[bool], key: Any) -> List[Tuple[int, ...]]:
+        """What each worker says to the same questions."""
+        said = (ctypes.c_char * len(mine))(*(bytes([one]) for one in mine))
+        arrived = self._transport.gather(ctypes.addressof(said), len(mine), key, most=len(mine))
+        return list(zip(*(ctypes.string_at(*theirs) for theirs in arrived)))
 
     def _do(self, job: _Job) -> None:
         try:
@@ -345,7 +386,7 @@ class Compression:
             transport = self._transport
             transport.step, transport.batch, transport.batch_is = job.step, self.batch, "batch"
             if self.batch is None:
-                transport.batch, transport.batch_is = self._calls, "number of forward passes since the last step"
+                transport.batch, transport.batch_is = self._calls, FORWARDS
             self._compare_values(job)
         self._now["dense_bytes"] += job.buffer.numel() * job.buffer.element_size()
         done = self._plain(job) if job.step < self.start else self._compressed(self._ask_who_used(job))
@@ -365,10 +406,8 @@ class Compression:
         """DDP drops the mean of a parameter that no rank used."""
         if not self._unused_ok or not job.pieces:
             return job
-        mine = (ctypes.c_char * len(job.pieces))(*(bytes([piece.used]) for piece in job.pieces))
-        arrived = self._transport.gather(ctypes.addressof(mine), len(mine), ("used", *(piece.name for piece in job.pieces)))
-        used = [any(ranks) for ranks in zip(*(ctypes.string_at(*theirs) for theirs in arrived))]
-        return job._replace(pieces=[piece._replace(used=any_) for piece, any_ in zip(job.pieces, used)])
+        said = self._ask([piece.used for piece in job.pieces], ("used", *(piece.name for piece in job.pieces)))
+        return job._replace(pieces=[piece._replace(used=any(ranks)) for piece, ranks in zip(job.pieces, said)])
 
     def _compressed(self, job: _Job) -> List[_Job]:
         """Exchanges the groups that lie in this bucket, and returns the buckets that are done. If DDP's buckets are not
@@ -423,7 +462,7 @@ class Compression:
             self._before.append((group, before))
         if idle is not None:
             x.masked_fill_(idle, 0.0)
-            exchange.restore({**before, **{key: before[key].masked_fill(idle, 0.0) for key in _ARRAYS}})
+            exchange.restore({**before, **{key: before[key].masked_fill(idle, 0.0) for key in MEMORY}})
         watch.lap("copy_seconds")
         address = x.data_ptr()
         exchange.begin_at(job.step, address)
@@ -437,7 +476,7 @@ class Compression:
         watch.lap("sum_seconds")
         if idle is not None:
             after = saved(exchange)
-            exchange.restore({**after, **{key: torch.where(idle, before[key], after[key]) for key in _ARRAYS}})
+            exchange.restore({**after, **{key: torch.where(idle, before[key], after[key]) for key in MEMORY}})
         if whole is None:
             for piece, part in zip(pieces, update.split([flat.numel() for flat in flats])):
                 if piece.used:
@@ -452,7 +491,7 @@ class Compression:
     def _rescale(self, factor: float) -> None:
         for group in self._groups.values():
             state = saved(group.exchange)
-            for key in _ARRAYS:
+            for key in MEMORY:
                 state[key].mul_(factor)
             group.exchange.restore(state)
 
@@ -461,21 +500,23 @@ class Compression:
     def state_dict(self) -> Dict[str, Any]:
         """What this worker keeps between steps: call it between two steps, after scaler.update(), on every worker, and keep one
         file for each. `parameters` has the residual and the momentum of each parameter by name."""
-        self._settle(self._scale_now())
+        scale = self._scale_now()  # nothing is changed here: the workers settle together, in the next step
+        before = {group.names: state for group, state in self._taken_back(scale, self._changed())}
         parameters: Dict[str, Dict[str, torch.Tensor]] = {}
         groups = []
         for names in self._order:
             group = self._group(names)
-            state = saved(group.exchange)
-            for key in _ARRAYS:
-                for name, part in zip(names, state.pop(key).split(self._sizes(names))):
+            state = dict(before.get(names) or saved(group.exchange))
+            for key in MEMORY:
+                array = state.pop(key) * (scale / self._scale)
+                for name, part in zip(names, array.split(self._sizes(names))):
                     axes = self._axes(name)
                     there = part.view([self._parameters[name].shape[axis] for axis in axes])
                     back = sorted(range(len(axes)), key=axes.__getitem__)
                     parameters.setdefault(name, {})[key] = there.permute(back).flatten().clone()
             groups.append({"names": list(names), "spec": group.spec, "set": dict(group.set), **state})
-        return {"step": self.step, "scale": self._scale, "worker": self._transport.rank, "workers": self._transport.world,
-                "totals": self._totals(), "parameters": parameters, "groups": groups}
+        return {"step": self.step, "skipped": self._skipped + bool(before), "scale": scale, "worker": self._transport.rank,
+                "workers": self._transport.world, "totals": self._totals(), "parameters": parameters, "groups": groups}
 
     def load_state_dict(self, state: Union[Dict[str, Any], Sequence[Dict[str, Any]]]) -> None:
         """Puts back what state_dict() gave, between two steps and on all workers: this worker's own, and the training
@@ -486,7 +527,7 @@ class Compression:
         A state from before the first compressed step has no residuals. Then two more steps are not compressed, because DDP
         makes its buckets anew again. Parameters that are trained only before or only now are named in a warning. A state that is
         refused (ValueError) changes nothing."""
-        states = [_plain_state(one) for one in ([state] if isinstance(state, dict) else list(state or []))]
+        states = [_plain_state(one) for one in as_states(state)]
         self._check_states(states)
         rank, world = self._transport.rank, self._transport.world
         before = states[0]["workers"]
@@ -502,8 +543,7 @@ class Compression:
             own, parameters = states[0], {}
             for name, arrays in own["parameters"].items():
                 parameters[name] = {key: sum((s["parameters"][name][key] for s in states[rank::world]),
-                                             torch.zeros_like(array)) * (world / before)
-                                    for key, array in arrays.items()}
+                                             torch.zeros_like(arrays[key])) * (world / before) for key in MEMORY}
         order: List[Tuple[str, ...]] = []
         groups: Dict[Tuple[str, ...], _Group] = {}
         known, trained = {name for group in own["groups"] for name in group["names"]}, self._trained
@@ -517,7 +557,7 @@ class Compression:
             order += self._split([name for name in trained if name not in known])
             self._say("had a residual in the state, which is dropped: they are not trained now", known.difference(trained))
             self._say("have no residual in the state, and begin with 0", set(trained).difference(known))
-        self.step, self._scale, self._before, self._finite = own["step"], own["scale"], [], True
+        self.step, self._skipped, self._scale, self._before, self._finite = own["step"], own["skipped"], own["scale"], [], True
         self._transport.totals = dict(own["totals"])
         self._watch.coding_seconds = self._transport.totals.pop("coding_seconds")
         self._order, self._groups, self._first = order, groups, -1
@@ -533,13 +573,13 @@ class Compression:
         """A group with what was kept of its parameters, and with what its method kept besides."""
         group = self._open(names)
         group.set = dict(state.get("set", {}))
-        arrays = {key: torch.cat([self._in_bucket(name, parameters[name][key]) for name in names]) for key in _ARRAYS}
-        try:
-            for key, value in group.set.items():  # before restore(): a method may drop what it keeps if a parameter changes
+        arrays = {key: torch.cat([self._in_bucket(name, parameters[name][key]) for name in names]) for key in MEMORY}
+        for key, value in group.set.items():  # before restore(): a method may drop what it keeps if a parameter changes
+            try:
                 group.exchange.set(key, value)
-            group.exchange.restore({**arrays, "counters": state.get("counters", [0] * 8), "kept": state.get("kept", b"")})
-        except (RuntimeError, ValueError) as error:
-            raise ValueError(f"the state of the message of {names[0]} is damaged, or of another method: {error}") from error
+            except (RuntimeError, ValueError) as error:
+                raise ValueError(f"the state of the message of {names[0]} is damaged, or of another method: {error}") from error
+        restore(names[0], group.exchange, {**arrays, "counters": state.get("counters", [0] * 8), "kept": state.get("kept", b"")})
         return group
 
     def _in_bucket(self, name: str, array: torch.Tensor) -> torch.Tensor:
@@ -547,20 +587,19 @@ class Compression:
 
     def _check_states(self, states: Sequence[Dict[str, Any]]) -> None:
         """Raises ValueError with the name of what is wrong."""
-        if not states or not all(isinstance(s, dict) and _KEYS <= s.keys() for s in states):
-            raise ValueError("not a state of gcbench: give what state_dict() of a Compression returned, or a list of them")
         for s in states:
-            for key, good in (("step", _whole(s["step"], -1)), ("scale", _number(s["scale"]) and s["scale"] > 0),
-                              ("workers", _whole(s["workers"], 1)), ("worker", _whole(s["worker"])),
-                              ("totals", isinstance(s["totals"], dict) and s["totals"].keys() == self._totals().keys()
-                               and all(map(_number, s["totals"].values()))),
+            need_keys(s, _KEYS)
+            for key, good in (("step", whole(s["step"], -1)), ("skipped", whole(s["skipped"])),
+                              ("scale", number(s["scale"]) and s["scale"] > 0),
+                              ("workers", whole(s["workers"], 1)), ("worker", whole(s["worker"])),
                               ("parameters", isinstance(s["parameters"], dict)), ("groups", isinstance(s["groups"], list))):
-                _need(good, key, s[key])
-            _need(s["worker"] < s["workers"], "worker", s["worker"])
+                need(good, key, s[key])
+            check_totals(s["totals"], self._totals())
+            need(s["worker"] < s["workers"], "worker", s["worker"])
             for name, arrays in s["parameters"].items():
                 self._check_arrays(name, arrays)
             self._check_groups(s)
-        for key in ("step", "workers", "scale"):
+        for key in ("step", "workers", "scale", "skipped"):
             found = sorted({s[key] for s in states})
             if len(found) > 1:
                 raise ValueError(f"the states are of {key}s {found[0]} to {found[-1]}: give states of one step of one training")
@@ -570,35 +609,25 @@ class Compression:
     def _check_arrays(self, name: str, arrays: Any) -> None:
         if name not in self._parameters:
             raise ValueError(f"the state is of another model: it has the parameter {name}, and this model does not")
-        _need(isinstance(arrays, dict) and set(arrays) == set(_ARRAYS), f"parameter {name}", arrays)
-        count = self._parameters[name].numel()
-        for key, array in arrays.items():
-            _need(isinstance(array, torch.Tensor) and array.dtype is torch.float32 and array.device.type == "cpu",
-                  f"{key} of {name}", array)
-            if array.shape != (count,):
-                raise ValueError(f"the state is of another model: the {key} of {name} has {array.numel()} elements, and the "
-                                 f"parameter has {count}")
-            if not bool(array.isfinite().all()):
-                raise ValueError(f"the state is damaged: the {key} of {name} has an infinity or NaN")
+        need_keys(arrays, MEMORY, f"parameter {name}")
+        for key in MEMORY:
+            check_array(f"{key} of {name}", arrays[key], (self._parameters[name].numel(),))
 
     def _check_groups(self, state: Dict[str, Any]) -> None:
         seen: Set[str] = set()
         for group in state["groups"]:
-            _need(isinstance(group, dict) and {"names", "spec", "set", "counters", "kept"} <= group.keys(), "groups", group)
+            need_keys(group, ("names", "spec", "set", "counters", "kept"), "one of its groups")
             names = group["names"]
-            _need(isinstance(names, list) and names and all(isinstance(name, str) for name in names) and seen.isdisjoint(names)
+            need(isinstance(names, list) and names and all(isinstance(name, str) for name in names) and seen.isdisjoint(names)
                   and len(set(names)) == len(names) and state["parameters"].keys() >= set(names), "names of a group", names)
             seen.update(names)
             for name in names:
                 if self._spec_of(name) != group["spec"]:
                     raise ValueError(f"the state of {name} is of {group['spec']}, not {self._spec_of(name)}: go on with "
                                      "the method of the state")
-            counters, kept = group["counters"], group["kept"]
-            _need(isinstance(group["set"], dict) and all(map(_number, group["set"].values())), f"set of {names[0]}", group["set"])
-            _need(isinstance(counters, list) and len(counters) == 8 and all(_whole(one) and one < 1 << 64 for one in counters),
-                  f"counters of {names[0]}", counters)
-            _need(isinstance(kept, torch.Tensor) and kept.dtype is torch.uint8 and kept.dim() == 1, f"kept of {names[0]}", kept)
-        _need(seen == state["parameters"].keys(), "parameters", sorted(state["parameters"].keys() - seen))
+            need(isinstance(group["set"], dict) and all(map(number, group["set"].values())), f"set of {names[0]}", group["set"])
+            check_kept(names[0], group)
+        need(seen == state["parameters"].keys(), "parameters", sorted(state["parameters"].keys() - seen))
 
     def _totals(self) -> Dict[str, float]:
         return {**self._transport.totals, "coding_seconds": self._watch.coding_seconds}
@@ -619,20 +648,6 @@ class Compression:
         """The L2 norm of what this worker has not sent yet. It copies all residuals: do not ask in every step."""
         state = self.state_dict()["parameters"]
         return math.sqrt(sum(float(arrays["residual"].double().square().sum()) for arrays in state.values()))
-
-
-def _whole(value: Any, least: int = 0) -> bool:
-    return type(value) is int and value >= least
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
-
-
-def _need(good: Any, what: str, value: Any) -> None:
-    if not good:
-        raise ValueError(f"the state is damaged: its {what} is {str(value)[:100]}; give what state_dict() of a Compression "
-                         "returned")
 
 
 def _plain_state(state: Any) -> Any:

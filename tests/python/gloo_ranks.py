@@ -1,4 +1,4 @@
-"""Runs a test file as two ranks that are joined by gloo: run_ranks() in the test, be_rank() where the file is the program."""
+"""Runs a test file as ranks that are joined by gloo: run_ranks() in the test, be_rank() where the file is the program."""
 import os
 import subprocess
 import sys
@@ -10,13 +10,14 @@ import torch.distributed as dist
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from patience import HANG  # noqa: E402
 
-WORLD = 2
+WORLD = int(os.environ.get("GCBENCH_TEST_RANKS", 2))
 
 
-def run_ranks(file, folder, count):
-    """Each rank must end well and print `count` lines "ok: "."""
-    ranks = [subprocess.Popen([sys.executable, file, str(rank), str(folder)], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True) for rank in range(WORLD)]
+def run_ranks(file, folder, count, *scenarios, world=WORLD):
+    """Each rank must end well and print `count` lines "ok: ". Without scenarios the file chooses."""
+    there = {**os.environ, "GCBENCH_TEST_RANKS": str(world)}
+    ranks = [subprocess.Popen([sys.executable, file, str(rank), str(folder), *scenarios], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, env=there) for rank in range(world)]
     said = [rank.communicate(timeout=5 * HANG)[0] for rank in ranks]
     for rank, text in zip(ranks, said):
         assert rank.returncode == 0, text

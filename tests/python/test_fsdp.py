@@ -1,5 +1,7 @@
 """gcbench.fsdp: FSDP2 with two ranks on this machine (this file is also the program of a rank)."""
+import copy
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,20 +114,139 @@ def resume(folder):
         assert torch.equal(whole.steps(4, 8, spare).values(), again.steps(4, 8, spare).values()), spec
     with pytest.raises(ValueError, match="its spec is 'qsgd', not 'topk'"):
         Run("topk").state.load_state_dict(whole.state.state_dict())
+    print("ok: resumed")
+
+
+def tampered(folder):
+    """A state that was damaged is refused by the name of what is wrong, at once, and nothing is changed."""
     run = Run("topk:theta=0.95,memory=ef").steps(0, 2)
     right = run.state.state_dict()
     assert right["modules"] == ["", "first"]
     run.state.load_state_dict({**right, "modules": ["_orig_mod", "_orig_mod.first"]})  # of torch.compile
-    for text, part in (("parts", None), ("module 'first'", {"step": -1, "messages": []}), ("module 'first'", {"step": 2})):
-        with pytest.raises(ValueError, match="the state is damaged: .*" + text):
-            run.state.load_state_dict({**right, "parts": [right["parts"][0], part] if part else []})
-    for text, messages in (("module 'first' has 1 messages", right["parts"][1]["messages"][:1]),
-                           ("message 1 of module 'first'", [right["parts"][1]["messages"][0], {"residual": torch.zeros(3)}])):
-        run = Run("topk:theta=0.95,memory=ef")
-        run.state.load_state_dict({**right, "parts": [right["parts"][0], {"step": 2, "messages": messages}]})
-        with pytest.raises(ValueError, match=text):
-            run.steps(2, 3)
-    print("ok: resumed")
+    wrong = [("not a state of gcbench", bad) for bad in (None, 5, [], {}, "state", {"step": 1})]
+
+    def case(text, change):
+        bad = copy.deepcopy(right)
+        change(bad)
+        wrong.append((text, bad))
+
+    part = lambda s: s["parts"][1]
+    message = lambda s: part(s)["messages"][1]
+    for key in right:
+        case(f"the state is damaged: it has no '{key}'; give each rank", lambda s: s.pop(key))
+    for key in ("spec", "rank", "world", "modules"):
+        case(f"another training: its {key} is 9", lambda s: s.update({key: 9}))
+    for bad in (None, [], right["parts"][:1], 3):
+        case("its parts is", lambda s: s.update(parts=bad))
+    for key in ("step", "messages"):
+        case(f"the state of module 'first' has no '{key}'", lambda s: part(s).pop(key))
+    for bad in (-1, 1.0, None):
+        case("step of module 'first' is", lambda s: part(s).update(step=bad))
+    case("messages of module 'first' is", lambda s: part(s).update(messages=None))
+    case("number of messages of module 'first' is 1", lambda s: part(s)["messages"].pop())
+    case("the message of message 1 of module 'first'", lambda s: part(s)["messages"].__setitem__(1, None))
+    for key in right["parts"][1]["messages"][1]:
+        case(f"message 1 of module 'first' has no '{key}'", lambda s: message(s).pop(key))
+    for key in ("residual", "momentum"):
+        case(f"{key} of message 1 of module 'first' has an infinity or NaN", lambda s: message(s)[key][5:6].fill_(float("nan")))
+        case(f"{key} of message 1 of module 'first' is torch.float64", lambda s: message(s).update({key: message(s)[key].double()}))
+        case(f"{key} of message 1 of module 'first' has 3 elements, not 1066", lambda s: message(s).update({key: torch.zeros(3)}))
+    case("counters of message 1 of module 'first'", lambda s: message(s).update(counters=[0] * 3))
+    case("message 1 of module 'first' is damaged", lambda s: message(s).update(kept=torch.ones(3, dtype=torch.uint8)))
+    before = repr(right)
+    for text, bad in wrong:
+        try:
+            with pytest.raises(ValueError, match=text):
+                run.state.load_state_dict(bad)
+        except BaseException as error:
+            raise AssertionError(text) from error
+    assert repr(run.state.state_dict()) == before
+    run.steps(2, 4)
+    run.state.load_state_dict({**right, "parts": [{"step": 0, "messages": []} for _ in right["parts"]]})
+    assert all(not one["messages"] for one in run.state.state_dict()["parts"])
+    for bad in ({"step": 2}, {"step": 2, "messages": [{"residual": torch.zeros(3)}] * WORLD}):
+        alone = gcbench.fsdp.ReduceScatter("topk:memory=ef")
+        with pytest.raises(ValueError, match="of module '' has no '(messages|momentum)'"):
+            alone.load_state_dict(bad)
+            alone(torch.zeros(10), torch.zeros(10 * WORLD), dist.group.WORLD, dist.ReduceOp.SUM)
+    print("ok: tampered")
+
+
+def not_counted(folder):
+    """A reduce-scatter that a rank refuses is no step on any rank, so that the next one finds all ranks in the same step."""
+    group, bad = dist.group.WORLD, dist.get_rank() == 1
+    scatter = gcbench.fsdp.ReduceScatter("topk:theta=0.5,memory=ef")
+    for step in range(3):
+        scatter(torch.zeros(10), torch.ones(20), group, dist.ReduceOp.SUM)
+        with pytest.raises(ValueError if bad else RuntimeError, match="async_op=True is not supported"):
+            scatter(torch.zeros(10), torch.ones(20), group, dist.ReduceOp.SUM, async_op=bad)
+        assert scatter.step == step + 1
+    print("ok: not counted")
+
+
+def evaluated(folder):
+    """After a pass without a backward pass the parameters of the root are whole. The state and the replicas are found anyway."""
+    run = Run("topk:theta=0.95,memory=ef").steps(0, 2)
+    kept = run.state.state_dict()
+    again = Run("topk:theta=0.95,memory=ef")
+    with torch.no_grad():
+        again.model(torch.ones(3, 40), True)
+    bad = copy.deepcopy(kept)
+    for key in ("residual", "momentum"):
+        bad["parts"][0]["messages"][0][key] = torch.zeros(3)
+    with pytest.raises(ValueError, match="residual of message 0 of module '' has 3 elements, not 1508"):
+        again.state.load_state_dict(bad)
+    again.state.load_state_dict(kept)
+    assert repr(again.state.state_dict()) == repr(kept)
+    print("ok: evaluated")
+
+
+class Turns(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.spare = nn.Linear(30, 12, bias=False), nn.Linear(12, 6, bias=False)
+
+    def forward(self, x, spare):
+        x = torch.tanh(self.first(x))
+        return (self.spare(x) if spare else x).square().sum()
+
+
+def replicas(folder):
+    """HSDP, two replicas of two shards: what was applied, and what the ranks keep, are the means of the local gradients; also if
+    a layer has no gradient in some steps, and with a GradScaler. All ranks have the same weights."""
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicas", "shards"))
+    torch.manual_seed(0)
+    model, alone = Turns(), Turns()
+    alone.load_state_dict(model.state_dict())
+    for module in (model.first, model.spare, model):
+        fully_shard(module, mesh=mesh)
+    state = gcbench.fsdp.Compression("topk:theta=0.8,memory=ef", model=model)
+    optimizer, scaler = torch.optim.SGD(model.parameters(), 0.01), torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=1000)
+    total = {name: torch.zeros(p.shape, dtype=torch.float64) for name, p in alone.named_parameters()}
+    for step in range(9):
+        x = torch.randn(5, 30, generator=torch.Generator().manual_seed(10 * step + dist.get_rank()))
+        with torch.no_grad():
+            for own, p in zip(alone.parameters(), model.parameters()):
+                own.copy_(p.full_tensor())
+        for one in (model, alone):
+            one.zero_grad()
+            scaler.scale(one(x, step % 3 != 1)).backward()
+        for (name, p), own in zip(model.named_parameters(), alone.parameters()):
+            mean = torch.zeros(own.shape, dtype=torch.float64) if own.grad is None else own.grad.double()
+            dist.all_reduce(mean)
+            total[name] += (mean / WORLD - (p.grad.full_tensor().double() if p.grad is not None else 0.0)) / 8.0
+        scaler.step(optimizer)
+        scaler.update()
+    for (name, p), part in zip(model.named_parameters(), (state._parts["first"], state._parts["spare"])):
+        left = torch.cat([message["residual"] for message in part.state_dict()["messages"]]).double().view(p.shape) / 8.0
+        dist.all_reduce(left)
+        error = float((total[name] - left / WORLD).norm() / total[name].norm())
+        assert error < 1e-5 and float(total[name].norm()) > 0, (name, error)
+        assert everywhere(p.detach().full_tensor())
+    kept = state.state_dict()
+    state.load_state_dict(kept)
+    assert repr(state.state_dict()) == repr(kept)
+    print("ok: replicas")
 
 
 def nan(folder):
@@ -243,9 +364,16 @@ def refusals(folder):
     print("ok: refused")
 
 
+TWO = [as_fsdp, methods, resume, tampered, not_counted, evaluated, nan, recorded, documented, refusals]
+
+
 def test_two_ranks(tmp_path):
-    run_ranks(__file__, tmp_path, 11)
+    run_ranks(__file__, tmp_path, len(TWO) + 4)  # methods has five
+
+
+def test_four_ranks(tmp_path):
+    run_ranks(__file__, tmp_path, 1, "replicas", world=4)
 
 
 if __name__ == "__main__":
-    be_rank(as_fsdp, methods, resume, nan, recorded, documented, refusals)
+    be_rank(*([one for one in (*TWO, replicas) if one.__name__ in sys.argv[3:]] or TWO))

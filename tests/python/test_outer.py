@@ -2,6 +2,8 @@
 
 import copy
 import inspect
+import re
+import sys
 import warnings
 
 import pytest
@@ -16,8 +18,8 @@ import torch.distributed as dist
 from torch import nn
 
 import gcbench.outer
+from gcbench._transport import plain_name
 from gcbench.dump import GradientDumper
-from gcbench._transport import Transport
 from gloo_ranks import WORLD, be_rank, run_ranks
 
 PLAIN = {"optimizer": lambda anchor: torch.optim.SGD(anchor, 1.0)}
@@ -115,11 +117,6 @@ def refusals(folder):
     with pytest.raises(ValueError, match="the inner_steps is 1 on rank 0, and 2 on rank 1"):
         gcbench.outer.Outer("identity", model=model, **other)
     outer = gcbench.outer.Outer("identity", model=model, inner_steps=2)
-    with pytest.raises(ValueError, match="not a state of this class"):
-        outer.load_state_dict({"calls": 1})
-    for key in ("rank", "world", "method", "per", "parameters"):
-        with pytest.raises(ValueError, match=f"another training: its {key} is 'else'"):
-            outer.load_state_dict({**outer.state_dict(), key: "else"})
     outer.load_state_dict({**outer.state_dict(), "calls": 2 * dist.get_rank()})
     with pytest.raises(ValueError, match="the step is 2 on rank 0, and 4 on rank 1"):
         outer.step()
@@ -129,18 +126,127 @@ def refusals(folder):
     print("ok: refused")
 
 
-def lengths(folder):
-    """Messages that stay longer than twice their room get more room; a single long one does not."""
-    transport, data, calls = Transport(dist.new_group(backend="gloo")), torch.zeros(800, dtype=torch.uint8), []
-    gather = transport.all_gather
-    transport.all_gather = lambda mine: (calls.append(mine.numel()), gather(mine))[1]
-    counts = []
-    for length in (8, 8, 800, 8, 800, 800, 800):
-        calls.clear()
-        transport._gather(data.data_ptr(), length, "key")
-        counts.append(len(calls))
-    assert counts == [1, 1, 2, 1, 2, 2, 1], counts
-    print("ok: lengths")
+def recording(folder):
+    """Only exchanges that all workers agreed upon are recorded, and counted by the dumpers."""
+    def record(name):
+        run.outer._dumper = GradientDumper(run.model, str(folder / name), steps="0-9", worker=rank, workers=WORLD)
+        return run.outer._dumper
+
+    rank, run = dist.get_rank(), Run("identity", 1, **PLAIN)
+    dumper = record("agreed")
+    here = lambda: sorted(path.name[7:17] for path in folder.glob(f"agreed_*_rank{rank}.h5"))
+    run.steps(0, 1)
+    weight = run.model[0].weight
+    old = weight.detach().clone()
+    with torch.no_grad():
+        weight[0, 0] = float("nan") if rank == 1 else 1.0
+    with pytest.raises(RuntimeError, match="0.weight of rank 1 has an infinity"):
+        run.outer.step()
+    with torch.no_grad():
+        weight.copy_(old)
+    assert here() == ["step000000"] and dumper.next_step == 1
+    step = dumper.step
+    if rank == 1:
+        dumper.step = lambda: {}["disk full"]
+    with pytest.raises((KeyError, RuntimeError), match="disk full"):
+        run.outer.step()
+    assert dumper.next_step == 1
+    dumper.step = step
+    before = run.values()
+    run.steps(1, 3)
+    assert here() == ["step000000", "step000001", "step000002"] and run.outer.exchanges == dumper.next_step == 3
+    own = h5py.File(folder / f"agreed_step000001_rank{rank}.h5")[f"step_000001/worker_{rank}/0.bias"][()]
+    assert np.abs(own).max() > 0  # of the exchange that took place: the one before had not trained
+    print("ok: recording")
+
+
+def tampered(folder):
+    """A state that was damaged is refused by the name of what is wrong, and nothing is changed."""
+    for spec, make in (("topk:theta=0.9,memory=ef", gcbench.outer.nesterov),
+                       ("powersgd:rank=2,memory=ef", lambda anchor: torch.optim.Adam(anchor, 0.01))):
+        run = Run(spec, 1, optimizer=make).steps(0, 3)
+        right, wrong = run.outer.state_dict(), []
+        assert run.outer.state_dict()["optimizer"]["state"][0] is not run.outer._optimizer.state[run.outer._anchor[0]]
+
+        def case(text, change):
+            bad = copy.deepcopy(right)
+            change(bad)
+            wrong.append((text, bad))
+
+        def put(key, value):
+            return lambda s: s.update({key: value})
+
+        nan, of = float("nan"), "0.weight" if "powersgd" in spec else "model"
+        for bad in (None, 5, [], {}, {"a": 1}, [None], "state"):
+            wrong.append(("not a state of gcbench: give each rank", bad))
+        for key in right:
+            case(f"the state is damaged: it has no '{key}'; give each rank", lambda s: s.pop(key))
+        for key in ("method", "per", "parameters"):
+            case(f"another training: its {key} is 'else'", put(key, "else"))
+        for key, values in (("rank", (-1, 2, "else", None)), ("world", (0, 2.0)), ("calls", (-1, 1.5, nan, "3")), ("exchanges", (-1, None)),
+                            ("totals", (None, {}, {**right["totals"], "wire_bytes": nan})), ("anchor", (None, right["anchor"][:1], {})),
+                            ("messages", (None, [], 3))):
+            for value in values:
+                case(f"its {key} is ", put(key, value))
+        case("anchor of 0.bias has an infinity or NaN", lambda s: s["anchor"][1][3:4].fill_(nan))
+        for dtype in (torch.float64, torch.float16):
+            case(f"anchor of 0.bias is torch.float{64 if dtype is torch.float64 else 16} of shape",
+                 lambda s: s["anchor"].__setitem__(1, s["anchor"][1].to(dtype)))
+        case("anchor of 0.weight has the shape (40, 30), not (30, 40)",
+             lambda s: s["anchor"].__setitem__(0, s["anchor"][0].t().contiguous()))
+        case("anchor of 2.bias is None", lambda s: s["anchor"].__setitem__(3, None))
+        message = lambda s: s["messages"][0]
+        for key in right["messages"][0]:
+            case(f"the message of {of} has no '{key}'", lambda s: message(s).pop(key))
+        for key in ("residual", "momentum"):
+            case(f"{key} of {of} has an infinity or NaN", lambda s: message(s)[key][2:3].fill_(float("-inf")))
+            case(f"{key} of {of} is torch.float64", lambda s: message(s).update({key: message(s)[key].double()}))
+            case(f"{key} of {of} has 3 elements, not", lambda s: message(s).update({key: torch.zeros(3)}))
+        case(f"counters of {of}", lambda s: message(s).update(counters=[0] * 7))
+        case(f"the message of {of} is damaged", lambda s: message(s).update(kept=torch.ones(3, dtype=torch.uint8)))
+        case(f"kept of {of}", lambda s: message(s).update(kept=b"123"))
+        inner = lambda s: s["optimizer"]
+        for key in ("state", "param_groups"):
+            case(f"the optimizer has no '{key}'", lambda s: inner(s).pop(key))
+        case("its optimizer's state is", lambda s: inner(s).update(state=3))
+        case("its param_groups have [] tensors", lambda s: inner(s).update(param_groups=[]))
+        case("its param_groups have [3] tensors, not [4]", lambda s: inner(s)["param_groups"][0]["params"].pop())
+        case("optimizer's lr is nan", lambda s: inner(s)["param_groups"][0].update(lr=nan))
+        case("optimizer's param_groups", lambda s: inner(s)["param_groups"][0].pop("lr"))
+        key = "exp_avg" if "powersgd" in spec else "momentum_buffer"
+        row = lambda s: inner(s)["state"][2]
+        case(f"optimizer's {key} of 2.weight has an infinity or NaN", lambda s: row(s)[key][1, 2:3].fill_(nan))
+        case(f"optimizer's {key} of 2.weight has the shape (3,), not (4, 30)", lambda s: row(s).update({key: torch.zeros(3)}))
+        case(f"optimizer's {key} of 2.weight is torch.float64", lambda s: row(s).update({key: row(s)[key].double()}))
+        case(f"optimizer's state of 2.weight has no '{key}'", lambda s: row(s).pop(key))
+        case("optimizer's state of 2.weight is 3", lambda s: inner(s)["state"].update({2: 3}))
+        if "powersgd" in spec:
+            case("optimizer's step of 2.weight is", lambda s: row(s).update(step=torch.tensor(nan)))
+        before = memory(run), repr(run.outer.state_dict())
+        for text, bad in wrong:
+            try:
+                with pytest.raises(ValueError, match=re.escape(text)):
+                    run.outer.load_state_dict(bad)
+            except BaseException as error:
+                raise AssertionError(f"{spec}: {text}") from error
+        assert (memory(run), repr(run.outer.state_dict())) == before
+        model = copy.deepcopy(run.model.state_dict())
+        after = run.steps(3, 5).values()
+        run.model.load_state_dict(model)
+        run.outer.load_state_dict(right)  # what was saved did not change with the training
+        run.inner = torch.optim.SGD(run.model.parameters(), 0.1)
+        assert torch.equal(run.steps(3, 5).values(), after), spec
+    print("ok: tampered")
+
+
+def forgetful(folder):
+    for spec, warned in (("topk:theta=0.99", 1), ("topk:theta=0.98", 0), ("topk:theta=0.999,memory=ef", 0), ("qsgd", 0)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            Run(spec, 1).steps(0, 3)
+        texts = [str(one.message) for one in said if "1 % of the values or less" in str(one.message)]
+        assert len(texts) == warned, (spec, texts)
+    print("ok: forgetful")
 
 
 def copied(folder):
@@ -315,16 +421,13 @@ def other_workers(folder):
     again = Run("topk:theta=0.9,memory=ef", 2)
     with pytest.raises(ValueError, match="of 4 workers, and there are 2 now: give a list of all 4 states"):
         again.outer.load_state_dict(states[0])
-    with pytest.raises(ValueError, match=r"of ranks \[1, 0, 2, 3\]: give those of all 4"):
+    with pytest.raises(ValueError, match=r"of ranks \[1, 0, 2, 3\]: give a list of all 4"):
         again.outer.load_state_dict([states[1], states[0], *states[2:]])
     with pytest.raises(ValueError, match=r"of steps \[4, 6\]"):
         again.outer.load_state_dict([*states[:3], {**states[3], "calls": 6}])
-    for key, value, text in (("anchor", states[0]["anchor"][:1], "its anchor has 1 entries"),
-                             ("messages", [], "its messages has 0"),
-                             ("anchor", [torch.zeros(2)] * 4, "the anchor of 0.weight has the shape"),
-                             ("messages", [{**states[0]["messages"][0], "residual": torch.zeros(3)}], "residual of model has 3")):
-        with pytest.raises(ValueError, match=text):
-            again.outer.load_state_dict([{**states[0], key: value}, *states[1:]])
+    with pytest.raises(ValueError, match="residual of model has 3 elements, not 1354"):
+        bad = {**states[1], "messages": [{**states[1]["messages"][0], "residual": torch.zeros(3)}]}
+        again.outer.load_state_dict([states[0], bad, *states[2:]])
     again.outer.load_state_dict(states)
     again.model.load_state_dict(run.model.state_dict())
     got = again.outer.state_dict()["messages"][0]["residual"]
@@ -351,10 +454,17 @@ def out_of_step(folder):
     print("ok: out of step")
 
 
-def test_two_ranks(tmp_path):
-    run_ranks(__file__, tmp_path, 17)
+def test_names_are_those_of_the_dumper():
+    for name in ("_orig_mod", "_orig_mod.a._orig_mod.b", "my_orig_mod.a", "a._orig_mod_2.b", "", "a"):
+        assert gcbench.dump._plain_name(name) == plain_name(name)
 
+
+def test_two_ranks(tmp_path):
+    run_ranks(__file__, tmp_path, len(ALL) + 3)  # methods has four
+
+
+ALL = [as_ddp, methods, dump, refusals, recording, tampered, forgetful, copied, changed, nonfinite, failing_dumper, narrow,
+       other_workers, out_of_step, failing, failing_midway]
 
 if __name__ == "__main__":
-    be_rank(as_ddp, methods, dump, refusals, lengths, copied, changed, nonfinite, failing_dumper, narrow, other_workers, out_of_step,
-            failing, failing_midway)
+    be_rank(*([one for one in ALL if one.__name__ in sys.argv[3:]] or ALL))

@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import gcbench.torch
 from gcbench._tables import settings
+from gcbench._transport import plain_name, saved
 from gloo_ranks import WORLD, be_rank, run_ranks
 
 SIZES = {"a": (30, 10), "b": (200,), "c": (25, 10), "d": (150,)}
@@ -75,12 +76,15 @@ def changes_theta(spec):
 class Run:
     """All steps of a training. Keeps for each step what all ranks gave (`grads`, unscaled) and what was applied."""
 
-    def __init__(self, spec, dtype=torch.float32, group=None, poison=True, **options):
+    def __init__(self, spec, dtype=torch.float32, group=None, poison=True, compiled="", backend=None, **options):
         self.spec, self.scaler = spec, Scaler()
-        ddp = DistributedDataParallel(Net(dtype), find_unused_parameters=True, bucket_cap_mb=0.002)
+        wrap = (lambda module: torch.compile(module, backend=backend)) if compiled else None
+        net = wrap(Net(dtype)) if compiled == "module" else Net(dtype)
+        ddp = DistributedDataParallel(net, find_unused_parameters=True, bucket_cap_mb=0.002)
         self.state = gcbench.torch.Compression(spec, model=ddp, scaler=self.scaler, process_group=group, start=START,
                                                schedule={"theta": THETA} if changes_theta(spec) else None, **options)
         ddp.register_comm_hook(self.state, gcbench.torch.hook)
+        model = wrap(ddp) if compiled == "ddp" else ddp
         self.steps = []
         for step in range(STEPS):
             ddp.zero_grad(set_to_none=True)
@@ -90,15 +94,16 @@ class Run:
             for number, some in enumerate(mine):
                 if number + 1 < len(mine):
                     with ddp.no_sync():
-                        (ddp(some) * self.scaler.scale).backward()
+                        (model(some) * self.scaler.scale).backward()
                 else:
-                    (ddp(some) * self.scaler.scale).backward()
+                    (model(some) * self.scaler.scale).backward()
             grads = {name: [sum(some[name].float() for some in inputs(step, rank, dtype) if name in some) +
                             torch.zeros(shape) for rank in range(WORLD)] for name, shape in SIZES.items()}
             used = {name for name in SIZES for rank in range(WORLD) if any(name in names for names in passes(step, rank))}
             counted = step not in SKIPPED
             applied = {}
             for name, p in ddp.module.named_parameters():
+                name = plain_name(name)
                 assert (p.grad is not None) == (name in used), (step, name)
                 if p.grad is not None:
                     applied[name] = (p.grad.double() / self.scaler.scale).flatten().numpy()
@@ -252,14 +257,13 @@ def left_out(folder):
     def all_used(self, job):
         return job._replace(pieces=[piece._replace(used=True) for piece in job.pieces])
 
-    def only_scale(self, scale):
+    def only_scale(self, scale, changed):
         if scale != self._scale:
             self._rescale(scale / self._scale)
             self._scale = scale
 
-    def only_finite(self, scale):
-        self._changes = -1
-        whole(self, scale)
+    def only_finite(self, scale, changed):
+        whole(self, scale, set(self._parameters))
 
     whole = gcbench.torch.Compression._settle
     for name, wrong, check in (("_ask_who_used", all_used, check_law), ("_settle", only_scale, check_law),
@@ -274,6 +278,23 @@ def left_out(folder):
         finally:
             setattr(gcbench.torch.Compression, name, right)
     print("ok: left out", flush=True)
+
+
+def compiled(folder):
+    """Also with what torch.compile makes of the module. tests/trials/compiled.py has the whole DDP module, and inductor."""
+    torch._dynamo.config.optimize_ddp = False  # else it refuses such small buckets
+    check_twin(Run("topk:memory=gmc,momentum=0.5", compiled="module", backend="aot_eager"))
+    print("ok: compiled", flush=True)
+
+
+def compiled_more(folder):
+    torch._dynamo.config.optimize_ddp = False
+    for backend in ("inductor", "aot_eager"):
+        for what in ("module", "ddp"):
+            for spec, check in (("topk:memory=ef", check_law), ("topk:memory=gmc,momentum=0.5", check_twin)):
+                torch._dynamo.reset()
+                check(Run(spec, compiled=what, backend=backend))
+                print(f"ok: {backend} {what} {spec}", flush=True)
 
 
 def nothing_changes(folder):
@@ -294,6 +315,43 @@ def nothing_changes(folder):
     scaler.scale = 0.25  # the last step was skipped after all
     assert state.state_dict()["parameters"]["weight"]["residual"].tolist() == [0, 0, 0.75, 0]
     print("ok: nothing changes", flush=True)
+
+
+def together(folder):
+    """The ranks decide together whether a step counts: rank 0 has written to its parameters, as with weights that are exchanged
+    for an evaluation, and only rank 1 knows that no optimizer has. Asking for the state changes nothing. Checkpoints between
+    which the ranks have not agreed are found in the next step."""
+    ddp, scaler = DistributedDataParallel(nn.Linear(50, 1, bias=False)), Scaler()
+    state = gcbench.torch.Compression("topk:theta=0.9,memory=ef", model=ddp, scaler=scaler, start=0)
+    total = torch.zeros(50, dtype=torch.float64)
+    ddp.register_comm_hook(state, gcbench.torch.hook)
+    for step in range(8):
+        x = torch.randn(1, 50, generator=torch.Generator().manual_seed(10 * step + dist.get_rank()))
+        ddp.zero_grad()
+        (ddp(x).sum() * scaler.scale).backward()
+        grad, falls = ddp.module.weight.grad.double() / scaler.scale, step in (3, 5)
+        if not falls:
+            total += x.double().flatten() - grad.flatten()
+        with torch.no_grad():
+            if not falls or dist.get_rank() == 0:
+                ddp.module.weight.add_(0.0)
+        scaler.scale *= 0.5 if falls else 1.0
+        mine = state.state_dict()
+        assert mine["skipped"] == (step >= 3) + (step >= 5) - (falls and dist.get_rank() == 0)
+        if step == 5:
+            kept = mine
+        exchange = state._groups[("weight",)].exchange
+        before = saved(exchange)["residual"]
+        state.residual_norm()
+        assert torch.equal(saved(exchange)["residual"], before)
+    left = state.state_dict()
+    total -= left["parameters"]["weight"]["residual"].double() / left["scale"]
+    dist.all_reduce(total)
+    assert float(total.norm()) < 1e-4, float(total.norm())
+    state.load_state_dict(kept)
+    with pytest.raises(RuntimeError, match="the number of steps that did not count is 1 on rank 0, and 2 on rank 1"):
+        ddp(torch.ones(1, 50)).sum().backward()
+    print("ok: together", flush=True)
 
 
 def two_optimizers(folder):
@@ -326,8 +384,44 @@ def two_optimizers(folder):
     print("ok: two optimizers", flush=True)
 
 
-REAL = [two_optimizers] if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler") else []
-ALL = [law, twins, left_out, nothing_changes, *REAL]
+def one_module(folder):
+    """The same with one module: what the optimizer that went on has applied counts, also within a message."""
+    for spec, poisons in (("topk:theta=0.9,memory=ef", (1,)), ("topk:theta=0.9,memory=ef", (0, 1)), ("topk:theta=0.9,memory=ef", ())):
+        net = nn.Linear(50, 50)
+        ddp, scaler = DistributedDataParallel(net), torch.amp.GradScaler("cpu", init_scale=64.0, growth_interval=3)
+        parts = [net.weight, net.bias]
+        state = gcbench.torch.Compression(spec, model=ddp, scaler=scaler, start=0)
+        ddp.register_comm_hook(state, gcbench.torch.hook)
+        optimizers = [torch.optim.SGD([p], 1.0) for p in parts]
+        begin, came = [p.detach().double().clone() for p in parts], [torch.zeros(p.shape, dtype=torch.float64) for p in parts]
+        for step in range(9):
+            draw = torch.Generator().manual_seed(10 * step + dist.get_rank())
+            x, y = torch.randn(1, 50, generator=draw), torch.randn(50, generator=draw)
+            ddp.zero_grad()
+            handles = [p.register_hook(lambda grad: grad + float("inf")) for number, p in enumerate(parts)
+                       if number in poisons and step in (3, 6) and dist.get_rank() == 1]
+            scaler.scale((ddp(x) * y).sum()).backward()
+            for handle in handles:
+                handle.remove()
+            for number, grad in enumerate((y.outer(x[0]), y)):
+                if step not in (3, 6) or number not in poisons:
+                    came[number] += grad.double()
+            for optimizer in optimizers:
+                scaler.step(optimizer)
+            kept = state.state_dict() if step % 2 else None
+            scaler.update()
+        kept = state.state_dict()
+        for name, p, first, total in zip(("weight", "bias"), parts, begin, came):
+            total -= kept["parameters"][name]["residual"].double().view(p.shape) / kept["scale"]
+            dist.all_reduce(total)
+            error = float((first - p.detach().double() - total / WORLD).norm() / total.norm())
+            assert error < 1e-5, (poisons, name, error)
+    print("ok: one module", flush=True)
+
+
+REAL = [two_optimizers, one_module] if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler") else []
+COMPILED = [compiled] if hasattr(torch, "compile") else []
+ALL = [law, twins, left_out, *COMPILED, nothing_changes, *REAL, together]  # the last one ends the exchange
 
 
 def test_two_ranks(tmp_path):
@@ -335,4 +429,4 @@ def test_two_ranks(tmp_path):
 
 
 if __name__ == "__main__":
-    be_rank(*([one for one in ALL if one.__name__ in sys.argv[3:]] or ALL))
+    be_rank(*([one for one in (*ALL, compiled_more) if one.__name__ in sys.argv[3:]] or ALL))

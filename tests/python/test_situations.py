@@ -277,18 +277,22 @@ def tampered(folder):
             wrong.append((text, bad))
 
         weight = lambda s: s["parameters"]["weight"]
-        for key, values in (("step", (-2, 1.5, None, "4")), ("scale", (0.0, -1.0, float("nan"), float("inf"), "1")),
+        for key in right:
+            case(f"the state is damaged: it has no '{key}'; give each rank", lambda s: s.pop(key))
+        for key, values in (("step", (-2, 1.5, None, "4")), ("skipped", (-1, None)), ("scale", (0.0, -1.0, float("nan"), float("inf"), "1")),
                             ("worker", (-1, 2, None)),
                             ("workers", (0, 1.5)), ("totals", ({}, None, {**right["totals"], "wire_bytes": float("nan")})),
                             ("parameters", (None, [])), ("groups", (None, {}, [3], [{}]))):
             for value in values:
-                case(f"(damaged: its {key}|not a state)", lambda s: s.update({key: value}))
+                case(f"(damaged: its {key}|not a state|has no)", lambda s: s.update({key: value}))
         case("residual of weight has an infinity or NaN", lambda s: weight(s)["residual"].view(-1)[3:4].fill_(float("nan")))
         case("momentum of weight has an infinity or NaN", lambda s: weight(s)["momentum"].view(-1)[3:4].fill_(float("inf")))
         case("residual of weight", lambda s: weight(s).update(residual=weight(s)["residual"].double()))
         case("residual of weight", lambda s: weight(s).update(residual=None))
         case("residual of weight has 7 elements", lambda s: weight(s).update(residual=torch.zeros(7)))
-        case("parameter weight", lambda s: weight(s).pop("momentum"))
+        case("parameter weight has no 'momentum'", lambda s: weight(s).pop("momentum"))
+        for key in right["groups"][0]:
+            case(f"one of its groups has no '{key}'", lambda s: s["groups"][0].pop(key))
         case("has the parameter other, and this model", lambda s: s["parameters"].update(other=weight(s)))
         case("(names of a group|parameters)", lambda s: s["parameters"].pop("weight"))
         case("names of a group", lambda s: s["groups"][0].update(names=[]))
@@ -304,6 +308,7 @@ def tampered(folder):
         case("message of .* is damaged.*", lambda s: s["groups"][0].update(kept=torch.ones(3, dtype=torch.uint8)))
         if "ef" in spec:
             case("message of .* is damaged.*", lambda s: weight(s)["momentum"].fill_(1.0))
+        wrong += [("not a state of gcbench", bad) for bad in (None, [], 5, "state", {}, {"a": 1}, [None], [right, 3])]
         for text, bad in wrong:
             try:
                 with pytest.raises(ValueError, match=text):

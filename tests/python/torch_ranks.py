@@ -164,7 +164,7 @@ def other_workers(folder):
     short[0]["parameters"]["first.weight"]["residual"] = torch.zeros(3)
     later = [*states[:3], {**states[3], "step": 9}]
     part = {key: value for key, value in states[0].items() if key != "totals"}
-    for wrong, text in ((states[0], "list of all 4 states"), ({}, "not a state"), ([], "not a state"), (part, "not a state"),
+    for wrong, text in ((states[0], "list of all 4 states"), ({}, "not a state"), ([], "not a state"), (part, "it has no 'totals'"),
                         (short, "first.weight has "), (later, "of steps 4 to 9")):
         with pytest.raises(ValueError, match=text):
             fresh.state.load_state_dict(wrong)
