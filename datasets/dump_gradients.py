@@ -48,8 +48,8 @@ _SLICE = 4096
 # Names of wrapper classes under which a worker has no complete gradient, or no hook can see the gradient before it is
 # averaged. A module is refused if such a class is anywhere among its base classes.
 _REFUSED_WRAPPERS = {
-    "FullyShardedDataParallel": "FSDP1 shards gradients, and lets nobody see what a rank sends",
-    "ShardedDataParallel": "ZeRO shards gradients, and lets nobody see what a rank sends",
+    "FullyShardedDataParallel": "FSDP1 shards gradients, and no hook sees what a rank sends",
+    "ShardedDataParallel": "ZeRO shards gradients, and no hook sees what a rank sends",
     "DeepSpeedEngine": "DeepSpeed sums and shards gradients during backward()",
     "torch.distributed._composable.replicate.DDP": "replicate() averages gradients during backward()",
 }

@@ -25,12 +25,12 @@ _LOOK = timedelta(seconds=1)  # how long to wait for others before looking for a
 _MOST = 1 << 24  # bytes of a round that is not a message
 
 FORWARDS = "number of forward passes since the last step"
-_WAY_ON = {  # what to do if ranks differ in a key of check_same()
+_ADVICE = {  # what to do if ranks differ in a key of check_same()
     "step": "give all ranks checkpoints of the same step, and let each rank take part in every step",
     "batch": "a rank that must skip a batch takes part with a loss of 0 (docs/training.md, \"Ranks out of step\")",
     FORWARDS: "a rank that must skip a batch takes part with a loss of 0. To call the module on one rank only, use torch.no_grad() "
               "or the inner module; or number the batches with state.batch (docs/training.md, \"Ranks out of step\")",
-    "message": "make the model and what compresses it with the same arguments on all ranks",
+    "message": "create the model and its Compression or Outer with the same arguments on all ranks",
 }
 
 
@@ -105,9 +105,9 @@ class Transport:
         self.batch_is = "batch"  # what errors call it
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
         self._store: Any = None
-        own = torch.frombuffer(bytearray(os.urandom(8)), dtype=torch.uint8)
-        self.broadcast(own)
-        self._store = _store_of(group, own.numpy().tobytes().hex())
+        nonce = torch.frombuffer(bytearray(os.urandom(8)), dtype=torch.uint8)
+        self.broadcast(nonce)
+        self._store = _store_of(group, nonce.numpy().tobytes().hex())
         self.replicas: List["Transport"] = []  # groups that continue with what scatter() brought, as in HSDP
         # since the beginning, as in a row `training` (docs/rows.md)
         self.totals = {"wire_bytes": 0.0, "link_bytes": 0.0, "latency_steps": 0.0}
@@ -256,10 +256,10 @@ class Transport:
         for key, value in mine.items():
             for theirs in ranks:
                 if theirs.get(key) != first.get(key):
-                    way_on = f"; {_WAY_ON[key]}" if key in _WAY_ON else ""
+                    advice = f"; {_ADVICE[key]}" if key in _ADVICE else ""
                     raise Disagreement("all ranks need the same settings and states: the "
-                                       f"{key} is {short(first.get(key))} on rank {first['rank']}, and "
-                                       f"{short(theirs.get(key))} on rank {theirs['rank']}{way_on}")
+                                       f"{key} is {shorten(first.get(key))} on rank {first['rank']}, and "
+                                       f"{shorten(theirs.get(key))} on rank {theirs['rank']}{advice}")
 
     def _gather_objects(self, mine: Any) -> List[Any]:
         data = torch.frombuffer(bytearray(pickle.dumps(mine)), dtype=torch.uint8)
@@ -274,9 +274,9 @@ class Transport:
         for worker, length in enumerate(lengths):
             if not 0 <= length <= most:
                 rank = dist.get_global_rank(self.group, worker)
-                raise RuntimeError(f"rank {rank} announces {length} bytes, and this round has at most {most}: its memory is "
-                                   "damaged, or it has another version of gcbench. Start all workers again, with the same "
-                                   "version, from a checkpoint")
+                raise RuntimeError(f"rank {rank} announces {length} bytes, and a message of this round has at most {most}: that "
+                                   "rank's memory is damaged, or it has another version of gcbench. Start all workers again, "
+                                   "with the same version, from a checkpoint")
 
     def broadcast(self, x: torch.Tensor) -> None:
         """Replaces x by the tensor of the group's first rank."""
@@ -317,7 +317,7 @@ class Transport:
         self._count(mean, (self.world - 1) * mean, self._log2)
         return arrived
 
-    def gather(self, data: Any, length: int, key: Any, failed: Optional[Exception] = None,
+    def gather(self, data: Optional[int], length: int, key: Any, failed: Optional[Exception] = None,
                most: int = _MOST) -> List[Tuple[int, int]]:
         """The bytes of all workers, valid until the next call; `failed` as in _meet(). Their lengths travel with the bytes:
         there is room for as many as the last time, and what does not fit follows in a second collective. So a method whose
@@ -392,17 +392,17 @@ def _failure(error: BaseException) -> str:
     return str(error) if known else f"rank {dist.get_rank()} failed: {type(error).__name__}: {error}"
 
 
-def short(value: Any) -> str:
+def shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) < 300 else f"{text[:200]}...{text[-80:]}"
 
 
-def _store_of(group: Any, own: str) -> Any:
+def _store_of(group: Any, nonce: str) -> Any:
     """A part of the store with which the ranks have met: its keys are this group's. None if they met otherwise. A group that was
-    destroyed may have left a note in the same store under the same name: hence `own`, which no other group has."""
+    destroyed may have left a note in the same store under the same name: hence `nonce`, which no other group has."""
     c10d = dist.distributed_c10d
     try:
         name = c10d._pg_names[group] if hasattr(c10d, "_pg_names") else c10d._get_process_group_name(group)  # torch 1.13, and 2
-        return dist.PrefixStore(f"gcbench/{name}/{own}", c10d._get_default_store())
+        return dist.PrefixStore(f"gcbench/{name}/{nonce}", c10d._get_default_store())
     except Exception:
         return None

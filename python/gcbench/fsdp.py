@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 
 from ._objects import Encoder, Sum
-from ._states import check_message, check_training, need, need_keys, restore, whole
+from ._states import check_message, check_training, is_whole, require, require_keys, restore_message
 from ._tables import remembers, warn_if_forgets
 from ._transport import Transport, plain_name, saved
 
@@ -48,17 +48,17 @@ def _replicas(module: torch.nn.Module) -> List[Any]:
             if placement.is_replicate() and parameter.device_mesh.size(dimension) > 1]
 
 
-def _shard(module: torch.nn.Module) -> Optional[Tuple[int, int]]:
-    """The elements of a shard of an FSDP module's gradients, and the number of shards. None if the module has none, or if its
-    tensors are also divided by tensor parallelism."""
-    inner = {id(p) for other in module.modules() if other is not module and isinstance(other, FSDPModule)
+def _shard(modules: Sequence[torch.nn.Module]) -> Optional[Tuple[int, int]]:
+    """The elements of a shard of the gradients of modules that FSDP reduces together, and the number of shards. None if they
+    have none, or if their tensors are also divided by tensor parallelism."""
+    inner = {id(p) for module in modules for other in module.modules() if other not in modules and isinstance(other, FSDPModule)
              for p in other.parameters()}
+    mine = {id(p): p for module in modules for p in module.parameters()
+            if id(p) not in inner and p.requires_grad and hasattr(p, "device_mesh")}  # the last: FSDP does not ignore it
     n = world = 0
-    for p in module.parameters():
-        if id(p) in inner or not p.requires_grad or not hasattr(p, "device_mesh"):  # the last: FSDP ignores it
-            continue
+    for p in mine.values():
         shards = [(size, p.shape[one.dim]) for size, one in zip(p.device_mesh.shape, p.placements) if one.is_shard()]
-        if len(shards) != 1:
+        if len(shards) != 1 or not all(one.is_shard() or one.is_replicate() for one in p.placements):
             return None
         (world, along), = shards
         n += -(-along // world) * (p.numel() // max(1, along))
@@ -102,6 +102,7 @@ class ReduceScatter:
             transport.settle(key, error)
             raise
         transport.settle(key)
+        self.step += 1
 
     def _exchange(self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, op: Any, async_op: bool, key: Any) -> None:
         transport = self.transport
@@ -115,7 +116,6 @@ class ReduceScatter:
             transport.refuse(error, key)
             raise
         arrived = transport.scatter(sent, parts, key, max(encoder.bound for encoder in self._encoders))
-        self.step += 1
         try:
             for address, length in arrived:
                 if length:  # else the method sends nothing in this step
@@ -146,13 +146,13 @@ class ReduceScatter:
 
     def _restored(self, messages: List[Dict[str, Any]], n: int, world: int, dtype: str = "f32") -> List[Encoder]:
         """Encoders that continue where those of a state ended. Raises ValueError with the name of what is wrong in it."""
-        need(len(messages) in (0, world), f"number of messages of module '{self._path}'", len(messages))
+        require(len(messages) in (0, world), f"number of messages of module '{self._path}' for {world} ranks", len(messages))
         encoders = [Encoder(self.spec, n, path=f"{self._path}/{rank}", input=dtype, nonfinite="raw", workers=world,
                             **self._options) for rank in range(world)]
         for rank, (encoder, before) in enumerate(zip(encoders, messages)):
             of = f"message {rank} of module '{self._path}'"
             check_message(of, before, n)
-            restore(of, encoder, before)
+            restore_message(of, encoder, before)
         return encoders
 
     def _encode(self, gradients: torch.Tensor, rank: int) -> Tuple[torch.Tensor, List[int]]:
@@ -175,10 +175,10 @@ class ReduceScatter:
         """Raises ValueError with the name of what is wrong. `shard` is what _shard() gives; without it, the next call checks the
         messages."""
         of = f"of module '{self._path}'"
-        need_keys(state, ("step", "messages"), f"the state {of}")
+        require_keys(state, ("step", "messages"), f"the state {of}")
         messages = state["messages"]
-        need(whole(state["step"]), f"step {of}", state["step"])
-        need(isinstance(messages, list) and (self.remembers or not messages), f"messages {of}", messages)
+        require(is_whole(state["step"]), f"step {of}", state["step"])
+        require(isinstance(messages, list) and (self.remembers or not messages), f"messages {of}", messages)
         if messages and shard is not None:
             self._restored(messages, *shard)
 
@@ -197,17 +197,23 @@ class Compression:
     def __init__(self, spec: str, *, model: torch.nn.Module, threads: int = 1, seed: int = 1) -> None:
         self.spec = spec
         self._parts: Dict[str, ReduceScatter] = {}
-        self._modules: List[FSDPModule] = []
+        self._modules: List[List[FSDPModule]] = []  # of each part: several if fully_shard() was given a list
+        together: Dict[int, List[FSDPModule]] = {}
         for name, module in model.named_modules():
-            if isinstance(module, FSDPModule):
-                name = plain_name(name)
-                part = self._parts[name] = ReduceScatter(spec, path=name, threads=threads, seed=seed)
-                module.reshard()  # after a pass without a backward pass, parameters are whole
-                part.replicas = _replicas(module)
-                self._modules.append(module)
-                module.set_custom_reduce_scatter(part)
-                if part.remembers:
-                    module.set_reduce_scatter_unused_params(True, recurse=False)
+            if not isinstance(module, FSDPModule):
+                continue
+            module.reshard()  # after a pass without a backward pass, parameters are whole
+            modules = together.setdefault(id(module._get_fsdp_state()), [])
+            modules.append(module)
+            if len(modules) > 1:
+                continue
+            name = plain_name(name)
+            part = self._parts[name] = ReduceScatter(spec, path=name, threads=threads, seed=seed)
+            part.replicas = _replicas(module)
+            self._modules.append(modules)
+            module.set_custom_reduce_scatter(part)
+            if part.remembers:
+                module.set_reduce_scatter_unused_params(True, recurse=False)
         if not self._parts:
             raise TypeError(f"model is a {type(model).__name__} without FSDP modules: call fully_shard(model) first")
         warn_if_forgets(spec)
@@ -239,11 +245,12 @@ class Compression:
         if isinstance(state, dict) and isinstance(state.get("modules"), list):
             state = {**state, "modules": [plain_name(str(name)) for name in state["modules"]]}
         check_training(state, self._mine())
-        need_keys(state, (*self._mine(), "parts"))
+        require_keys(state, ("spec", "parts"))
         parts = state["parts"]
-        need(isinstance(parts, list) and len(parts) == len(self._parts), "parts", parts)
-        for part, module, before in zip(self._parts.values(), self._modules, parts):
-            module.reshard()
-            part.check_state(before, _shard(module))
+        require(isinstance(parts, list) and len(parts) == len(self._parts), "parts", parts)
+        for part, modules, before in zip(self._parts.values(), self._modules, parts):
+            for module in modules:
+                module.reshard()
+            part.check_state(before, _shard(modules))
         for part, before in zip(self._parts.values(), parts):
             part.load_state_dict(before)

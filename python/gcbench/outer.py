@@ -21,8 +21,8 @@ import torch
 import torch.distributed as dist
 
 from ._exchange import Exchange
-from ._states import (MEMORY, as_states, check_array, check_message, check_optimizer, check_totals, check_training, need,
-                      need_keys, restore, whole)
+from ._states import (MEMORY, as_states, check_array, check_message, check_optimizer, check_totals, check_training, is_whole,
+                      require, require_keys, restore_message)
 from ._tables import remembers, warn_if_forgets
 from ._transport import Disagreement, Refused, Stopwatch, Transport, copy_on_host, on_host, plain_name, saved
 
@@ -175,7 +175,7 @@ class Outer:
             bad = next((name for name, change in zip(self._weights, changes) if not bool(change.isfinite().all())), "")
         except Exception as error:
             failed = error
-        said = [text.split(" ", 2) for text in self._gather(f"{self.exchanges} {self._dumper is not None} {bad}", failed)]
+        said = [text.split(" ", 2) for text in self._gather("agreement", f"{self.exchanges} {self._dumper is not None} {bad}", failed)]
         ranks = [dist.get_global_rank(self._transport.group, worker) for worker in range(self._transport.world)]
         for rank, (exchanges, _, _) in zip(ranks, said):
             if exchanges != said[0][0]:
@@ -195,11 +195,12 @@ class Outer:
             self._record(changes)
         return changes, left_out
 
-    def _gather(self, mine: str, failed: Optional[Exception]) -> List[str]:
+    def _gather(self, key: str, mine: str, failed: Optional[Exception]) -> List[str]:
         """The texts of all workers. Raises on all workers if one has failed; then the training may go on."""
-        data = mine.encode()
+        text = mine.encode()
+        data = ctypes.create_string_buffer(text, max(1, len(text)))
         try:
-            arrived = self._transport.gather(data, len(data), "agreement", failed)
+            arrived = self._transport.gather(ctypes.addressof(data), len(text), key, failed)
         except (Refused, Disagreement):
             raise
         except Exception as error:
@@ -239,7 +240,7 @@ class Outer:
 
     def _record(self, changes: List[torch.Tensor]) -> None:
         """The dumper records .grad. If that fails on a worker, there is no exchange, and the dumpers do not count one."""
-        weights, failed, number = self._weights.values(), None, getattr(self._dumper, "next_step", None)
+        weights, failed, next_step = self._weights.values(), None, getattr(self._dumper, "next_step", None)
         kept = [p.grad for p in weights]
         try:
             if self._dumper is not None:
@@ -252,10 +253,10 @@ class Outer:
             for p, grad in zip(weights, kept):
                 p.grad = grad
         try:
-            self._gather("", failed)
+            self._gather("recorded", "", failed)
         except Exception:
-            if number is not None:
-                self._dumper.next_step = number
+            if next_step is not None:
+                self._dumper.next_step = next_step
             raise
 
     def state_dict(self) -> Dict[str, Any]:
@@ -296,7 +297,7 @@ class Outer:
                 messages.append({**sums, "counters": [0] * 8, "kept": b""})
         fresh = self._open()
         for (path, _), message, kept in zip(self._parts, fresh, messages):
-            restore(path, message, kept)
+            restore_message(f"the message of {path}", message, kept)
         try:
             self._optimizer.load_state_dict(copy.deepcopy(own["optimizer"]))
         except Exception as error:
@@ -312,17 +313,17 @@ class Outer:
     def _check_state(self, state: Dict[str, Any]) -> None:
         """Raises ValueError with the name of what is wrong."""
         check_training(state, self._mine)
-        need_keys(state, ("rank", "world", "calls", "exchanges", "totals", "anchor", "optimizer", "messages"))
+        require_keys(state, ("rank", "world", "calls", "exchanges", "totals", "anchor", "optimizer", "messages"))
         for key, least in (("rank", 0), ("world", 1), ("calls", 0), ("exchanges", 0)):
-            need(whole(state[key], least), key, state[key])
-        need(state["rank"] < state["world"], "rank", state["rank"])
+            require(is_whole(state[key], least), key, state[key])
+        require(state["rank"] < state["world"], "rank", state["rank"])
         check_totals(state["totals"], self._transport.totals)
         for key, own in (("anchor", self._anchor), ("messages", self._messages)):
-            need(isinstance(state[key], list) and len(state[key]) == len(own), key, state[key])
+            require(isinstance(state[key], list) and len(state[key]) == len(own), key, state[key])
         for (name, _), own, anchor in zip(self._mine["parameters"], self._anchor, state["anchor"]):
             check_array(f"anchor of {name}", anchor, own.shape)
         for (path, _), own, message in zip(self._parts, self._messages, state["messages"]):
-            check_message(path, message, own.n)
+            check_message(f"the message of {path}", message, own.n)
         names = {id(anchor): name for name, anchor in zip(self._weights, self._anchor)}
         check_optimizer(state["optimizer"], self._optimizer, names)
 

@@ -23,7 +23,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from ._exchange import Exchange
-from ._states import MEMORY, as_states, check_array, check_kept, check_totals, need, need_keys, number, restore, whole
+from ._states import MEMORY, as_states, check_array, check_kept, check_totals, is_finite, is_whole, require, require_keys, restore_message
 from ._tables import warn_if_forgets
 from ._transport import FORWARDS, Disagreement, Stopwatch, Transport, on_host, plain_name, saved
 
@@ -32,6 +32,7 @@ __all__ = ["Compression", "hook", "root_of_lr", "stepwise", "warm_up"]
 Policy = Union[None, Mapping[str, str], Callable[[str, torch.nn.Parameter], Optional[str]]]
 Schedule = Callable[[int], float]
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_SKIPPED = "number of steps that did not count"
 _KEYS = ("step", "skipped", "scale", "worker", "workers", "totals", "parameters", "groups")  # of a state
 
 
@@ -301,8 +302,8 @@ class Compression:
     def _taken_back(self, scale: float, changed: Set[str]) -> List[Tuple[_Group, Dict[str, Any]]]:
         """The messages of the last step that did not count, and what to keep instead. A step counts if all means are finite, and
         the scale did not fall since. But several optimizers may have one scaler, and skip a step each for itself: so parameters
-        that have changed count anyway. (If all have changed after a mean with a NaN, something else writes to all parameters in
-        each step.)"""
+        that have changed count anyway. If the mean has a NaN and yet all parameters
+        changed, the changes are not an optimizer's, and do not count."""
         if self._counts(scale):
             return []
         if not self._finite and changed.issuperset(self._sent()):
@@ -340,7 +341,7 @@ class Compression:
         the last step counts: a parameter that is unchanged on one worker was changed by no optimizer."""
         if not self._schedule and self._scaler is None:
             return
-        values = {**job.values, "number of steps that did not count": self._skipped}
+        values = {**job.values, _SKIPPED: self._skipped}
         mine = (ctypes.c_double * len(values))(*values.values())
         arrived = self._transport.gather(ctypes.addressof(mine), ctypes.sizeof(mine), "schedule", most=ctypes.sizeof(mine))
         rows = [type(mine).from_address(address)[:] for address, _ in arrived]
@@ -348,9 +349,10 @@ class Compression:
             for key, first, value in zip(values, rows[0], theirs):
                 if value != first:
                     ranks = [dist.get_global_rank(self._transport.group, one) for one in (0, worker)]
+                    advice = ("the checkpoint was saved after a step that one rank applied and another skipped: take another "
+                              "checkpoint" if key == _SKIPPED else "give all ranks the same schedule, scaler and checkpoint")
                     raise Disagreement(f"all ranks need the same schedule: in step {job.step} the {key} is {first:g} on "
-                                       f"rank {ranks[0]}, and {value:g} on rank {ranks[1]}; give all ranks the same schedule, "
-                                       "scaler and checkpoint")
+                                       f"rank {ranks[0]}, and {value:g} on rank {ranks[1]}; {advice}")
         changed, names = job.changed, self._sent()
         if names and not self._counts(job.values["scale"]):
             said = self._ask([name in changed for name in names], "changed")
@@ -359,7 +361,7 @@ class Compression:
 
     def _ask(self, mine: List[bool], key: Any) -> List[Tuple[int, ...]]:
         """What each worker says to the same questions."""
-        said = (ctypes.c_char * len(mine))(*(bytes([one]) for one in mine))
+        said = ctypes.create_string_buffer(bytes(mine), len(mine))
         arrived = self._transport.gather(ctypes.addressof(said), len(mine), key, most=len(mine))
         return list(zip(*(ctypes.string_at(*theirs) for theirs in arrived)))
 
@@ -579,7 +581,7 @@ class Compression:
                 group.exchange.set(key, value)
             except (RuntimeError, ValueError) as error:
                 raise ValueError(f"the state of the message of {names[0]} is damaged, or of another method: {error}") from error
-        restore(names[0], group.exchange, {**arrays, "counters": state.get("counters", [0] * 8), "kept": state.get("kept", b"")})
+        restore_message(f"the message of {names[0]}", group.exchange, {**arrays, "counters": state.get("counters", [0] * 8), "kept": state.get("kept", b"")})
         return group
 
     def _in_bucket(self, name: str, array: torch.Tensor) -> torch.Tensor:
@@ -588,46 +590,49 @@ class Compression:
     def _check_states(self, states: Sequence[Dict[str, Any]]) -> None:
         """Raises ValueError with the name of what is wrong."""
         for s in states:
-            need_keys(s, _KEYS)
-            for key, good in (("step", whole(s["step"], -1)), ("skipped", whole(s["skipped"])),
-                              ("scale", number(s["scale"]) and s["scale"] > 0),
-                              ("workers", whole(s["workers"], 1)), ("worker", whole(s["worker"])),
+            require_keys(s, _KEYS)
+            for key, good in (("step", is_whole(s["step"], -1)), ("skipped", is_whole(s["skipped"])),
+                              ("scale", is_finite(s["scale"]) and s["scale"] > 0),
+                              ("workers", is_whole(s["workers"], 1)), ("worker", is_whole(s["worker"])),
                               ("parameters", isinstance(s["parameters"], dict)), ("groups", isinstance(s["groups"], list))):
-                need(good, key, s[key])
+                require(good, key, s[key])
             check_totals(s["totals"], self._totals())
-            need(s["worker"] < s["workers"], "worker", s["worker"])
+            require(s["worker"] < s["workers"], "worker", s["worker"])
             for name, arrays in s["parameters"].items():
                 self._check_arrays(name, arrays)
             self._check_groups(s)
-        for key in ("step", "workers", "scale", "skipped"):
+        for key, what in (("step", "steps"), ("workers", "numbers of workers"), ("scale", "scales"),
+                          ("skipped", "numbers of steps that did not count")):
             found = sorted({s[key] for s in states})
             if len(found) > 1:
-                raise ValueError(f"the states are of {key}s {found[0]} to {found[-1]}: give states of one step of one training")
+                raise ValueError(f"the states are of {what} {found[0]} to {found[-1]}: give states of one step of one training")
         if any(s["parameters"].keys() != states[0]["parameters"].keys() for s in states):
             raise ValueError("the states have different parameters: give states of one step of one training")
 
     def _check_arrays(self, name: str, arrays: Any) -> None:
         if name not in self._parameters:
             raise ValueError(f"the state is of another model: it has the parameter {name}, and this model does not")
-        need_keys(arrays, MEMORY, f"parameter {name}")
+        require_keys(arrays, MEMORY, f"parameter {name}")
         for key in MEMORY:
             check_array(f"{key} of {name}", arrays[key], (self._parameters[name].numel(),))
 
     def _check_groups(self, state: Dict[str, Any]) -> None:
         seen: Set[str] = set()
         for group in state["groups"]:
-            need_keys(group, ("names", "spec", "set", "counters", "kept"), "one of its groups")
+            require_keys(group, ("names", "spec", "set", "counters", "kept"), "one of its groups")
             names = group["names"]
-            need(isinstance(names, list) and names and all(isinstance(name, str) for name in names) and seen.isdisjoint(names)
+            require(isinstance(names, list) and names and all(isinstance(name, str) for name in names) and seen.isdisjoint(names)
                   and len(set(names)) == len(names) and state["parameters"].keys() >= set(names), "names of a group", names)
             seen.update(names)
             for name in names:
                 if self._spec_of(name) != group["spec"]:
                     raise ValueError(f"the state of {name} is of {group['spec']}, not {self._spec_of(name)}: go on with "
                                      "the method of the state")
-            need(isinstance(group["set"], dict) and all(map(number, group["set"].values())), f"set of {names[0]}", group["set"])
-            check_kept(names[0], group)
-        need(seen == state["parameters"].keys(), "parameters", sorted(state["parameters"].keys() - seen))
+            settings = group["set"]
+            require(isinstance(settings, dict) and all(isinstance(key, str) for key in settings)
+                    and all(map(is_finite, settings.values())), f"set of {names[0]}", settings)
+            check_kept(f"the message of {names[0]}", group)
+        require(seen == state["parameters"].keys(), "parameters", sorted(state["parameters"].keys() - seen))
 
     def _totals(self) -> Dict[str, float]:
         return {**self._transport.totals, "coding_seconds": self._watch.coding_seconds}

@@ -211,7 +211,7 @@ spoiled() { # FILE WORDS SED: a damaged log
     says "$tmp/spoiled.log: line $2"
 }
 spoiled osu_latency.log "3: a table of OSU MPI Multi Latency Test v: payoff reads" 's/MPI Latency/MPI Multi Latency/'
-spoiled osu_latency.log "8: not a size and a positive number" '8s/[0-9.]*$/fast/'
+spoiled osu_latency.log "8: expected a size and a positive number" '8s/[0-9.]*$/fast/'
 spoiled osu_latency.log "23: the table has no row" '$a # OSU MPI Latency Test v7.4'
 spoiled all_reduce_perf.log "21: the log is cut: nccl-tests end with" '/Avg bus/d;/Out of/d'
 spoiled all_reduce_perf.log "16: not a row of the table" '16s/18.95/-/'
@@ -260,7 +260,7 @@ says "line 2: not a row of the table: it has not as many cells as the title"
 head -c 400 "$net/osu_latency.log" >"$tmp/spoiled.log"
 run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
 exits 1
-says "the log is cut: this line has no end"
+says "the log is cut: the last line has no newline"
 { head -n 5 "$net/osu_latency.log"; head -c 5000 /dev/zero; } >"$tmp/spoiled.log"
 run payoff --import "$tmp/spoiled.log" "$net/exchanges.json"
 exits 1
@@ -293,7 +293,7 @@ for tool in gzip xz bzip2 zstd; do
 done
 iconv -f UTF-8 -t UTF-16 "$net/all_reduce_perf.log" >"$tmp/wide.log"
 unpacked "$tmp/wide.log" "a text in UTF-16"
-printf '<!DOCTYPE html>\n<html>not found</html>\n' >"$tmp/page.log"
+printf '\n<!DOCTYPE html>\n<html>not found</html>\n' >"$tmp/page.log"
 run payoff --import "$tmp/page.log" "$net/exchanges.json"
 exits 1
 says "$tmp/page.log: a web page (HTML) or XML, not a log; the server sent a page"
@@ -318,6 +318,11 @@ truncate -s 257M "$tmp/log"
 run payoff --import "$tmp/log" "$net/exchanges.json"
 exits 1
 says "$tmp/log: over 256 MiB: give only the tables, or run the test without NCCL_DEBUG"
+mkfifo "$tmp/pipe"
+head -c 257M /dev/zero >"$tmp/pipe" 2>/dev/null &
+run payoff --import "$tmp/pipe" "$tmp/bench.json"
+exits 1
+says "$tmp/pipe: over 256 MiB: give only the tables, or run the test without NCCL_DEBUG"
 run payoff --import "$net/link.json" "$tmp/bench.json"
 exits 1
 says "give them as RESULTS, or those of \`gcbench-mpi --calibrate\` as --link"

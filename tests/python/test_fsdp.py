@@ -2,6 +2,7 @@
 import copy
 import re
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,46 @@ def resume(folder):
     print("ok: resumed")
 
 
+class Together(nn.Module):
+    """Two modules of which FSDP reduces the gradients together."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(10, 21), nn.LayerNorm(21), nn.Linear(21, 3)
+        fully_shard([self.norm, self.last])
+        fully_shard(self)
+
+    def forward(self, x):
+        return self.last(self.norm(self.first(x)))
+
+
+def together(folder):
+    """Modules that fully_shard() was given in a list have one message, and a state of it is taken back."""
+    torch.manual_seed(4)
+    model = Together()
+    state = gcbench.fsdp.Compression("topk:theta=0.5,memory=ef", model=model)
+    model(torch.ones(3, 10)).sum().backward()
+    kept = state.state_dict()
+    assert kept["modules"] == ["", "norm"]
+    shard = sum(-(-p.shape[0] // WORLD) * (p.numel() // p.shape[0]) for part in (model.norm, model.last) for p in part.parameters())
+    assert [len(message["residual"]) for message in kept["parts"][1]["messages"]] == [shard] * WORLD
+    again = gcbench.fsdp.Compression("topk:theta=0.5,memory=ef", model=model)
+    again.load_state_dict(kept)
+    assert repr(again.state_dict()) == repr(kept)
+    print("ok: together")
+
+
+def test_tensor_parallel():
+    """A tensor that is divided in two ways has no length that could be checked."""
+    from torch.distributed.tensor.placement_types import Replicate, Shard, _StridedShard
+    module = nn.Linear(8, 8, bias=False)
+    module.weight.device_mesh = types.SimpleNamespace(shape=(2, 2))
+    for placements, found in (((_StridedShard(0, split_factor=2), Shard(0)), None), ((Shard(0), Shard(1)), None),
+                              ((Replicate(), Shard(0)), (32, 2))):
+        module.weight.placements = placements
+        assert gcbench.fsdp._shard([module]) == found, placements
+
+
 def tampered(folder):
     """A state that was damaged is refused by the name of what is wrong, at once, and nothing is changed."""
     run = Run("topk:theta=0.95,memory=ef").steps(0, 2)
@@ -137,19 +178,19 @@ def tampered(folder):
     for key in ("spec", "rank", "world", "modules"):
         case(f"another training: its {key} is 9", lambda s: s.update({key: 9}))
     for bad in (None, [], right["parts"][:1], 3):
-        case("its parts is", lambda s: s.update(parts=bad))
+        case("its parts cannot be", lambda s: s.update(parts=bad))
     for key in ("step", "messages"):
         case(f"the state of module 'first' has no '{key}'", lambda s: part(s).pop(key))
     for bad in (-1, 1.0, None):
-        case("step of module 'first' is", lambda s: part(s).update(step=bad))
-    case("messages of module 'first' is", lambda s: part(s).update(messages=None))
-    case("number of messages of module 'first' is 1", lambda s: part(s)["messages"].pop())
-    case("the message of message 1 of module 'first'", lambda s: part(s)["messages"].__setitem__(1, None))
+        case("step of module 'first' cannot be", lambda s: part(s).update(step=bad))
+    case("messages of module 'first' cannot be None", lambda s: part(s).update(messages=None))
+    case("number of messages of module 'first' for 2 ranks cannot be 1", lambda s: part(s)["messages"].pop())
+    case("message 1 of module 'first' is not a state", lambda s: part(s)["messages"].__setitem__(1, None))
     for key in right["parts"][1]["messages"][1]:
         case(f"message 1 of module 'first' has no '{key}'", lambda s: message(s).pop(key))
     for key in ("residual", "momentum"):
         case(f"{key} of message 1 of module 'first' has an infinity or NaN", lambda s: message(s)[key][5:6].fill_(float("nan")))
-        case(f"{key} of message 1 of module 'first' is torch.float64", lambda s: message(s).update({key: message(s)[key].double()}))
+        case(f"{key} of message 1 of module 'first' cannot be torch.float64", lambda s: message(s).update({key: message(s)[key].double()}))
         case(f"{key} of message 1 of module 'first' has 3 elements, not 1066", lambda s: message(s).update({key: torch.zeros(3)}))
     case("counters of message 1 of module 'first'", lambda s: message(s).update(counters=[0] * 3))
     case("message 1 of module 'first' is damaged", lambda s: message(s).update(kept=torch.ones(3, dtype=torch.uint8)))
@@ -364,7 +405,7 @@ def refusals(folder):
     print("ok: refused")
 
 
-TWO = [as_fsdp, methods, resume, tampered, not_counted, evaluated, nan, recorded, documented, refusals]
+TWO = [as_fsdp, methods, resume, together, tampered, not_counted, evaluated, nan, recorded, documented, refusals]
 
 
 def test_two_ranks(tmp_path):

@@ -187,41 +187,41 @@ def tampered(folder):
                             ("totals", (None, {}, {**right["totals"], "wire_bytes": nan})), ("anchor", (None, right["anchor"][:1], {})),
                             ("messages", (None, [], 3))):
             for value in values:
-                case(f"its {key} is ", put(key, value))
+                case(f"its {key} cannot be ", put(key, value))
         case("anchor of 0.bias has an infinity or NaN", lambda s: s["anchor"][1][3:4].fill_(nan))
         for dtype in (torch.float64, torch.float16):
-            case(f"anchor of 0.bias is torch.float{64 if dtype is torch.float64 else 16} of shape",
+            case(f"anchor of 0.bias cannot be torch.float{64 if dtype is torch.float64 else 16} of shape",
                  lambda s: s["anchor"].__setitem__(1, s["anchor"][1].to(dtype)))
         case("anchor of 0.weight has the shape (40, 30), not (30, 40)",
              lambda s: s["anchor"].__setitem__(0, s["anchor"][0].t().contiguous()))
-        case("anchor of 2.bias is None", lambda s: s["anchor"].__setitem__(3, None))
+        case("anchor of 2.bias cannot be None", lambda s: s["anchor"].__setitem__(3, None))
         message = lambda s: s["messages"][0]
         for key in right["messages"][0]:
             case(f"the message of {of} has no '{key}'", lambda s: message(s).pop(key))
         for key in ("residual", "momentum"):
-            case(f"{key} of {of} has an infinity or NaN", lambda s: message(s)[key][2:3].fill_(float("-inf")))
-            case(f"{key} of {of} is torch.float64", lambda s: message(s).update({key: message(s)[key].double()}))
-            case(f"{key} of {of} has 3 elements, not", lambda s: message(s).update({key: torch.zeros(3)}))
-        case(f"counters of {of}", lambda s: message(s).update(counters=[0] * 7))
+            case(f"{key} of the message of {of} has an infinity or NaN", lambda s: message(s)[key][2:3].fill_(float("-inf")))
+            case(f"{key} of the message of {of} cannot be torch.float64", lambda s: message(s).update({key: message(s)[key].double()}))
+            case(f"{key} of the message of {of} has 3 elements, not", lambda s: message(s).update({key: torch.zeros(3)}))
+        case(f"counters of the message of {of}", lambda s: message(s).update(counters=[0] * 7))
         case(f"the message of {of} is damaged", lambda s: message(s).update(kept=torch.ones(3, dtype=torch.uint8)))
-        case(f"kept of {of}", lambda s: message(s).update(kept=b"123"))
+        case(f"kept of the message of {of}", lambda s: message(s).update(kept=b"123"))
         inner = lambda s: s["optimizer"]
         for key in ("state", "param_groups"):
             case(f"the optimizer has no '{key}'", lambda s: inner(s).pop(key))
-        case("its optimizer's state is", lambda s: inner(s).update(state=3))
+        case("its optimizer's state cannot be", lambda s: inner(s).update(state=3))
         case("its param_groups have [] tensors", lambda s: inner(s).update(param_groups=[]))
         case("its param_groups have [3] tensors, not [4]", lambda s: inner(s)["param_groups"][0]["params"].pop())
-        case("optimizer's lr is nan", lambda s: inner(s)["param_groups"][0].update(lr=nan))
+        case("optimizer's lr cannot be nan", lambda s: inner(s)["param_groups"][0].update(lr=nan))
         case("optimizer's param_groups", lambda s: inner(s)["param_groups"][0].pop("lr"))
         key = "exp_avg" if "powersgd" in spec else "momentum_buffer"
         row = lambda s: inner(s)["state"][2]
         case(f"optimizer's {key} of 2.weight has an infinity or NaN", lambda s: row(s)[key][1, 2:3].fill_(nan))
         case(f"optimizer's {key} of 2.weight has the shape (3,), not (4, 30)", lambda s: row(s).update({key: torch.zeros(3)}))
-        case(f"optimizer's {key} of 2.weight is torch.float64", lambda s: row(s).update({key: row(s)[key].double()}))
+        case(f"optimizer's {key} of 2.weight cannot be torch.float64", lambda s: row(s).update({key: row(s)[key].double()}))
         case(f"optimizer's state of 2.weight has no '{key}'", lambda s: row(s).pop(key))
-        case("optimizer's state of 2.weight is 3", lambda s: inner(s)["state"].update({2: 3}))
+        case("optimizer's state of 2.weight cannot be 3", lambda s: inner(s)["state"].update({2: 3}))
         if "powersgd" in spec:
-            case("optimizer's step of 2.weight is", lambda s: row(s).update(step=torch.tensor(nan)))
+            case("optimizer's step of 2.weight cannot be", lambda s: row(s).update(step=torch.tensor(nan)))
         before = memory(run), repr(run.outer.state_dict())
         for text, bad in wrong:
             try:
@@ -425,7 +425,7 @@ def other_workers(folder):
         again.outer.load_state_dict([states[1], states[0], *states[2:]])
     with pytest.raises(ValueError, match=r"of steps \[4, 6\]"):
         again.outer.load_state_dict([*states[:3], {**states[3], "calls": 6}])
-    with pytest.raises(ValueError, match="residual of model has 3 elements, not 1354"):
+    with pytest.raises(ValueError, match="residual of the message of model has 3 elements, not 1354"):
         bad = {**states[1], "messages": [{**states[1]["messages"][0], "residual": torch.zeros(3)}]}
         again.outer.load_state_dict([states[0], bad, *states[2:]])
     again.outer.load_state_dict(states)
@@ -463,7 +463,22 @@ def test_two_ranks(tmp_path):
     run_ranks(__file__, tmp_path, len(ALL) + 3)  # methods has four
 
 
-ALL = [as_ddp, methods, dump, refusals, recording, tampered, forgetful, copied, changed, nonfinite, failing_dumper, narrow,
+def long_name(folder):
+    """A worker may have more to say than the others expect."""
+    model = nn.Sequential()
+    model.add_module("layer" * 60, nn.Linear(4, 4))
+    outer = gcbench.outer.Outer("identity", model=model, inner_steps=1)
+    for exchange in range(12):
+        with torch.no_grad():
+            model[0].bias[0] = float("nan") if exchange == 11 and dist.get_rank() == 1 else 1.0
+        if exchange < 11:
+            assert outer.step()
+    with pytest.raises(RuntimeError, match="exchange 11: (layer){60}.bias of rank 1 has an infinity or NaN"):
+        outer.step()
+    print("ok: long name", flush=True)
+
+
+ALL = [as_ddp, methods, dump, refusals, recording, tampered, forgetful, copied, changed, nonfinite, long_name, failing_dumper, narrow,
        other_workers, out_of_step, failing, failing_midway]
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ def huge(folder):
                 return gather(mine)
 
             transport.all_gather = lie
-            with pytest.raises(RuntimeError, match=f"rank 1 announces {length} bytes, and this round has at most [0-9]+: its memory is "
-                                                   "damaged.* Start all workers again"):
+            with pytest.raises(RuntimeError, match=f"rank 1 announces {length} bytes, and a message of this round has at most [0-9]+: "
+                                                   "that rank's memory is damaged.* Start all workers again"):
                 call(transport)
     print("ok: huge", flush=True)
 
@@ -113,7 +113,7 @@ def ways_on(folder):
             transport.batch_is, transport.batch, transport.step = "batch", 0, rank
         with pytest.raises(Disagreement, match=f"the {what} is 0 on rank 0, and 1 on rank 1; .*{text}"):
             transport.gather(None, 0, "key")
-    with pytest.raises(Disagreement, match="the message is 'key0' on rank 0, and 'key1' on rank 1; make the model"):
+    with pytest.raises(Disagreement, match="the message is 'key0' on rank 0, and 'key1' on rank 1; create the model"):
         transport.step = 0
         transport.gather(None, 0, f"key{rank}")
     failed = KeyError("mine") if rank == 1 else None

@@ -68,7 +68,8 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
     /* the names are cut, and not what can be done */
     room = GCB_REMARK_TEXT - strlen(out) - (way ? strlen(way) + strlen("; ") : 0);
     if (source->file_count > 1) {
-        gcb_escape(file, room < sizeof(file) + 40 ? room - 40 : sizeof(file), r->file);
+        gcb_escape(file, room < sizeof(file) + 40 ? (room > 41 ? room - 40 : 1) : sizeof(file),
+                   r->file);
         gcb_append(out, GCB_REMARK_TEXT, "%s: ", file);
         room -= strlen(file) + strlen(": ");
     }

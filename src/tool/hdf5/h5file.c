@@ -24,8 +24,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Sets a message to which `more` bytes will be added. The dataset's name has 40 bytes or what the
- * file's leaves. */
+/* Sets a message to which `more` bytes will be added. The dataset's name gets the bytes that
+ * the file's name leaves, and at least 40. */
 static int set_message(const struct gcb_h5file *file, const char *dataset, int status,
                        struct gcb_diag *diag, const char *cause, size_t more)
 {

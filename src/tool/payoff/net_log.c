@@ -4,11 +4,10 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/filekind.h"
 #include "src/tool/payoff/net_table.h"
@@ -116,11 +115,10 @@ static int read_osu_line(struct printed *p, struct gcb_diag *diag)
     if (p->unended)
         return gcb_diag_set(
             diag, GCB_E_CORRUPT,
-            "the log is cut: this line has no end; if the log is whole, end it with a "
-            "newline");
+            "the log is cut: the last line has no newline; if the log is whole, add one");
     if (n < 2 || !gcb_parse_u64(tokens[0], &bytes) || !gcb_parse_real(tokens[1], &value) ||
         !(value > 0.0))
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "not a size and a positive number");
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "expected a size and a positive number");
     if (strcasecmp(tokens[n - 1], "fail") == 0)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "the test failed: its results were wrong");
     if (bytes == 0)
@@ -371,54 +369,59 @@ static int read_text(struct gcb_net_reading *r, char *text, struct gcb_diag *dia
     return err ? err : end_table(&p, diag);
 }
 
-/* Reads a file, up to a zero byte, which a log does not have. The caller frees *text. */
-static int read_file(char **text, ssize_t *size, const char *path, struct gcb_diag *diag)
+/* Reads a file, and adds a zero byte. The caller frees *text with gcb_free. */
+static int read_file(char **text, size_t *size, const char *path, struct gcb_diag *diag)
 {
+    const size_t most = (size_t)MIB_MOST << 20;
     FILE *file = fopen(path, "re");
-    struct stat st = {.st_size = 0};
-    size_t cap = 0;
+    size_t cap = 0, got;
     char shown[256];
-    int why;
+    int err = 0;
 
     gcb_escape(shown, sizeof(shown), path);
     if (!file)
         return gcb_diag_set(diag, GCB_E_IO, "--import: cannot open '%s': %s", shown,
                             strerror(errno));
-    errno = 0;
-    if (fstat(fileno(file), &st) || st.st_size <= (off_t)MIB_MOST << 20)
-        *size = getdelim(text, &cap, '\0', file);
-    why = *size < 0 && !feof(file) ? errno : 0;
+    while (!err && *size <= most) {
+        if (gcb_grow(text, &cap, *size, 1)) {
+            err = gcb_diag_nomem(diag, cap, "a log");
+            break;
+        }
+        (*text)[*size] = '\0';
+        got = fread(*text + *size, 1, cap - *size, file);
+        if (got == 0) {
+            if (ferror(file))
+                err = gcb_diag_set(diag, GCB_E_IO, "--import: cannot read '%s': %s", shown,
+                                   strerror(errno));
+            break;
+        }
+        *size += got;
+    }
     fclose(file);
-    if (why == ENOMEM)
-        return gcb_diag_nomem(diag, cap, "a log");
-    if (why)
-        return gcb_diag_set(diag, GCB_E_IO, "--import: cannot read '%s': %s", shown, strerror(why));
-    return st.st_size > (off_t)MIB_MOST << 20
-               ? gcb_diag_set(diag, GCB_E_CORRUPT,
-                              "over %d MiB: give only the tables, or run the test without "
-                              "NCCL_DEBUG",
-                              MIB_MOST)
-               : 0;
+    if (!err && *size > most)
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "over %d MiB: give only the tables, or run the test without NCCL_DEBUG",
+                           MIB_MOST);
+    return err;
 }
 
 /* Refuses a file in which there is no table that is read: says what it is or has, and what to
  * do. */
-static int refuse_file(struct gcb_net_reading *r, const char *text, ssize_t size, bool plain,
-                       struct gcb_diag *diag)
+static int refuse_file(struct gcb_net_reading *r, const struct gcb_filekind *kind, const char *text,
+                       bool plain, struct gcb_diag *diag)
 {
-    struct gcb_filekind kind;
     char unused[160];
 
-    gcb_filekind_of(&kind, text, size > 0 ? (size_t)size : 0, r->out->path);
-    if (kind.name && !r->unused && !r->failed) {
+    if (kind->name && !r->unused && !r->failed) {
         r->number = 0;
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "%s, not a log%s%s", kind.name,
-                            kind.makes_hdf5 ? "" : "; ", kind.makes_hdf5 ? "" : kind.advice);
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "%s, not a log%s%s", kind->name,
+                            kind->makes_hdf5 ? "" : "; ", kind->makes_hdf5 ? "" : kind->advice);
     }
     if (!plain) {
         for (r->number = 1; (text = strchr(text, '\n')) != NULL; text++)
             r->number++;
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "a zero byte: this is not a log");
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "a zero byte: give the text that the test printed");
     }
     r->number = r->unused ? r->unused : r->failed ? r->failed : r->number;
     return gcb_diag_set(
@@ -436,17 +439,18 @@ int gcb_net_log_read(struct gcb_net_log *out, const char *path, unsigned workers
                      struct gcb_diag *diag)
 {
     struct gcb_net_reading r = {.out = out, .workers = workers, .unit = "line"};
-    char *held = NULL, *text, shown[GCB_DIAG_TEXT], none[1] = "";
-    ssize_t size = 0;
-    size_t count = 0;
+    struct gcb_filekind kind = {.name = NULL};
+    char *held = NULL, *text, shown[GCB_DIAG_TEXT];
+    size_t size = 0, count = 0;
     bool plain = false;
     int err;
 
     *out = (struct gcb_net_log){.path = path};
     err = read_file(&held, &size, path, diag);
-    text = size > 0 ? held : none;
+    text = held;
     if (!err) {
-        plain = size <= 0 || text[size - 1];
+        gcb_filekind_of(&kind, text, size, path); /* before the text is cut into lines */
+        plain = !memchr(text, '\0', size);
         if (begins_with(text, "\xef\xbb\xbf"))
             text += 3;
         if (plain)
@@ -458,9 +462,9 @@ int gcb_net_log_read(struct gcb_net_log *out, const char *path, unsigned workers
     for (size_t i = 0; i < GCB_NET_TESTS; i++)
         count += out->tables[i].count;
     if (!err && count == 0)
-        err = refuse_file(&r, size > 0 ? held : none, size, plain, diag);
+        err = refuse_file(&r, &kind, held, plain, diag);
     gcb_net_draft_clear(&r.draft);
-    free(held);
+    gcb_free(held);
     return !err || err == GCB_E_NOMEM || err == GCB_E_IO
                ? err
                : gcb_diag_locate(diag, err, path, r.unit, r.number);

@@ -79,7 +79,7 @@ void gcb_net_draft_clear(struct gcb_net_draft *d);
  * test is not read. */
 int gcb_net_draft_finish(struct gcb_net_reading *r, struct gcb_diag *diag);
 
-/* Cuts a line at one of these bytes. Without `empty`, cells without a byte are left out. Returns
+/* Cuts a line at each of these bytes. Without `empty`, cells without a byte are left out. Returns
  * the number of cells, at most `most`. */
 size_t gcb_net_cut(char *cells[], size_t most, char *line, const char *at, bool empty);
 

@@ -10,7 +10,7 @@
 #define PIECE (UINT64_C(1) << 20) /* bytes of a task */
 #define LANES 8                   /* accumulators: enough to hide the latency of an addition */
 #define MIN_PASSES 5
-#define CALM_PASSES 4 /* that end the measurement if none is faster by 1 % than those before */
+#define CALM_PASSES 4 /* so many in a row without a gain of 1 % end the measurement */
 #define MAX_PASSES 31
 #define BUDGET 0.1 /* seconds for each of reading, filling and copying */
 

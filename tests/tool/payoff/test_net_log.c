@@ -435,7 +435,7 @@ static void test_cut(void **state)
     reads(HEAD AR8 AR1M AR128M BOUNDS "# Avg bus bandwidth    : 9.11008");
     has_allreduce();
     refuses("# OSU MPI Latency Test v7.4\n4   1.68\n8   1.6",
-            "the log is cut: this line has no end");
+            "the log is cut: the last line has no newline");
     refuses("", "the file ends without a table");
     refuses("nothing\n", "payoff reads all_reduce_perf");
 }
@@ -583,7 +583,8 @@ static void test_osu(void **state)
     refuses("# OSU MPI_Put Latency Test v7.5\n4   1.68\n", "a table of OSU MPI_Put Latency Test");
     reads("#\tOSU MPI Latency Test v7.5\n4\t1.68\n"); /* tabs as blanks */
     has_table(GCB_NET_LATENCY, 0, 4.0, 1.68, 0.0);
-    refuses("# OSU MPI Latency Test v7.5\n4   fast\n", "line 2: not a size and a positive number");
+    refuses("# OSU MPI Latency Test v7.5\n4   fast\n",
+            "line 2: expected a size and a positive number");
     refuses("# OSU MPI Alltoall Latency Test v7.5\n4   12.45\n",
             "line 1: a table of OSU MPI Alltoall Latency Test");
     refuses("# OSU MPI Latency Test v7.4\n1 2\n# OSU MPI Latency Test v7.4\n1 2\n",
