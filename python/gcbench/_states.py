@@ -14,12 +14,15 @@ _ELEMENTWISE = ("momentum_buffer", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "e
 
 
 def is_whole(value: Any, least: int = 0) -> bool:
-    """A number that a message's header can hold."""
+    """A count or step that the library can take: less than 2^63."""
     return type(value) is int and least <= value < 1 << 63
 
 
 def is_finite(value: Any) -> bool:
-    return type(value) is int or isinstance(value, float) and math.isfinite(value)
+    try:
+        return isinstance(value, (int, float)) and math.isfinite(value)
+    except OverflowError:  # an int beyond the range of floats
+        return False
 
 
 def require(good: Any, what: str, value: Any) -> None:
@@ -81,7 +84,7 @@ def check_array(what: str, array: Any, shape: Sequence[int]) -> None:
 def check_kept(of: str, state: Any) -> None:
     """What a method keeps besides the arrays."""
     counters, kept = state["counters"], state["kept"]
-    require(isinstance(counters, list) and len(counters) == 8 and all(is_whole(one) and one < 1 << 64 for one in counters),
+    require(isinstance(counters, list) and len(counters) == 8 and all(type(one) is int and 0 <= one < 1 << 64 for one in counters),
          f"counters of {of}", counters)
     require(isinstance(kept, torch.Tensor) and kept.dtype is torch.uint8 and kept.dim() == 1 and kept.device.type == "cpu",
          f"kept of {of}", kept)
@@ -95,9 +98,11 @@ def check_message(what: str, state: Any, n: int) -> None:
     check_kept(what, state)
 
 
-def restore_message(what: str, message: Any, state: Dict[str, Any]) -> None:
-    """Gives a new message what was kept. Only the library can read all of it."""
+def restore_message(what: str, message: Any, state: Dict[str, Any], settings: Mapping[str, float] = {}) -> None:
+    """Gives a new message its settings and what was kept. Only the library can read all of it."""
     try:
+        for key, value in settings.items():  # first: a method may drop what it keeps if a parameter changes
+            message.set(key, value)
         message.restore(state)
     except (RuntimeError, TypeError, ValueError) as error:
         raise ValueError(f"the state of {what} is damaged, or of another method: {error}; {_ADVICE}") from error

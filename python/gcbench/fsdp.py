@@ -245,7 +245,7 @@ class Compression:
         if isinstance(state, dict) and isinstance(state.get("modules"), list):
             state = {**state, "modules": [plain_name(str(name)) for name in state["modules"]]}
         check_training(state, self._mine())
-        require_keys(state, ("spec", "parts"))
+        require_keys(state, ("parts",), "it")
         parts = state["parts"]
         require(isinstance(parts, list) and len(parts) == len(self._parts), "parts", parts)
         for part, modules, before in zip(self._parts.values(), self._modules, parts):

@@ -576,12 +576,8 @@ class Compression:
         group = self._open(names)
         group.set = dict(state.get("set", {}))
         arrays = {key: torch.cat([self._in_bucket(name, parameters[name][key]) for name in names]) for key in MEMORY}
-        for key, value in group.set.items():  # before restore(): a method may drop what it keeps if a parameter changes
-            try:
-                group.exchange.set(key, value)
-            except (RuntimeError, ValueError) as error:
-                raise ValueError(f"the state of the message of {names[0]} is damaged, or of another method: {error}") from error
-        restore_message(f"the message of {names[0]}", group.exchange, {**arrays, "counters": state.get("counters", [0] * 8), "kept": state.get("kept", b"")})
+        kept = {**arrays, "counters": state.get("counters", [0] * 8), "kept": state.get("kept", b"")}
+        restore_message(f"the message of {names[0]}", group.exchange, kept, group.set)
         return group
 
     def _in_bucket(self, name: str, array: torch.Tensor) -> torch.Tensor:

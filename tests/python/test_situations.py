@@ -303,7 +303,8 @@ def tampered(folder):
         case("set of ", lambda s: s["groups"][0].update(set={3: 1.0}))
         case("message of .* is damaged.*nosuch", lambda s: s["groups"][0].update(set={"nosuch": 1}))
         case("counters of ", lambda s: s["groups"][0].update(counters=[0] * 7))
-        case("counters of ", lambda s: s["groups"][0].update(counters=[-1] + [0] * 7))
+        for count in (-1, 1 << 64):
+            case("counters of ", lambda s, count=count: s["groups"][0].update(counters=[count] + [0] * 7))
         case("message of .* is damaged.*", lambda s: s["groups"][0].update(counters=[0] * 7 + [1]))
         case("kept of ", lambda s: s["groups"][0].update(kept=[1, 2]))
         case("message of .* is damaged.*", lambda s: s["groups"][0].update(kept=torch.ones(3, dtype=torch.uint8)))

@@ -3,9 +3,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-#include "src/lib/base/text.h"
 
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
 {
@@ -25,22 +22,6 @@ int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what)
     if (bytes == 0) /* unknown */
         return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for %s)", what);
     return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (%" PRIu64 " bytes for %s)", bytes, what);
-}
-
-int gcb_diag_locate(struct gcb_diag *diag, int status, const char *path, const char *unit,
-                    uint64_t number)
-{
-    char place[64] = ": ", shown[256], text[sizeof(diag->text)];
-    size_t room;
-
-    if (!diag)
-        return status;
-    if (number)
-        snprintf(place, sizeof(place), ": %s %" PRIu64 ": ", unit, number);
-    memcpy(text, diag->text, sizeof(text));
-    room = sizeof(text) - strlen(place) - strnlen(text, sizeof(text) - sizeof(place));
-    gcb_escape(shown, room < sizeof(shown) ? room : sizeof(shown), path);
-    return gcb_diag_set(diag, status, "%s%s%s", shown, place, text);
 }
 
 int gcb_need(const void *pointer, const char *what, struct gcb_diag *diag)

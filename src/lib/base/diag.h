@@ -14,12 +14,6 @@ int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
 /* GCB_E_NOMEM with the message "out of memory (BYTES bytes for WHAT)". bytes 0: unknown, so the message leaves them out. */
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);
 
-/* Puts "PATH: UNIT NUMBER: " before the message, or "PATH: " if the number is 0. The path is
- * escaped, and it is cut before the message is, because a message ends with what to do. Returns
- * `status`. */
-int gcb_diag_locate(struct gcb_diag *diag, int status, const char *path, const char *unit,
-                    uint64_t number);
-
 /* Returns 0, or GCB_E_INVALID with the message "WHAT is NULL": a caller of a public function gave NULL where the header
  * does not allow it. */
 int gcb_need(const void *pointer, const char *what, struct gcb_diag *diag);

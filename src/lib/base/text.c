@@ -1,6 +1,7 @@
 #include "src/lib/base/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
@@ -305,6 +306,22 @@ char *gcb_real_text(char *out, double value)
     if (c)
         freelocale(c);
     return out;
+}
+
+int gcb_diag_locate(struct gcb_diag *diag, int status, const char *path, const char *unit,
+                    uint64_t number)
+{
+    char place[64] = ": ", shown[256], text[sizeof(diag->text)];
+    size_t room;
+
+    if (!diag)
+        return status;
+    if (number)
+        snprintf(place, sizeof(place), ": %s %" PRIu64 ": ", unit, number);
+    memcpy(text, diag->text, sizeof(text));
+    room = sizeof(text) - strlen(place) - strnlen(text, sizeof(text) - sizeof(place));
+    gcb_escape(shown, room < sizeof(shown) ? room : sizeof(shown), path);
+    return gcb_diag_set(diag, status, "%s%s%s", shown, place, text);
 }
 
 char *gcb_append(char *out, size_t size, const char *format, ...)

@@ -5,12 +5,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/lib/base/diag.h"
+
 /*
  * Copies `s` to `out` (size bytes) and returns out. Control characters, invisible characters, backslashes and invalid
  * UTF-8 become \xNN, so that a name from a file cannot send commands to a terminal. A text that is too long is cut and
  * ends with "...".
  */
 char *gcb_escape(char *out, size_t size, const char *s);
+
+/* Puts "PATH: UNIT NUMBER: " before the message, or "PATH: " if the number is 0. The path is
+ * escaped, and it is cut before the message is, because a message ends with what to do. Returns
+ * `status`. */
+int gcb_diag_locate(struct gcb_diag *diag, int status, const char *path, const char *unit,
+                    uint64_t number);
 
 /* Appends formatted text to the text in `out` (size bytes in all); what does not fit is cut. Returns out. */
 char *gcb_append(char *out, size_t size, const char *format, ...)

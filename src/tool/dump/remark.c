@@ -39,6 +39,8 @@ static const struct {
                               "workers are groups named worker_N or rank_N"},
 };
 
+enum { DATASET_LEAST = 40 }; /* bytes that the name of a dataset gets */
+
 void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint64_t count,
                            const char *file, const char *dataset)
 {
@@ -68,8 +70,9 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
     /* the names are cut, and not what can be done */
     room = GCB_REMARK_TEXT - strlen(out) - (way ? strlen(way) + strlen("; ") : 0);
     if (source->file_count > 1) {
-        gcb_escape(file, room < sizeof(file) + 40 ? (room > 41 ? room - 40 : 1) : sizeof(file),
-                   r->file);
+        const size_t left = room > DATASET_LEAST ? room - DATASET_LEAST : 1;
+
+        gcb_escape(file, left < sizeof(file) ? left : sizeof(file), r->file);
         gcb_append(out, GCB_REMARK_TEXT, "%s: ", file);
         room -= strlen(file) + strlen(": ");
     }
