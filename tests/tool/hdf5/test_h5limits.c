@@ -164,7 +164,7 @@ static void no_memory_is_an_error(void **state)
 
     (void)state;
     if (SANITIZED) {
-        print_message("left out: sanitizers need more memory than can be limited\n");
+        print_message("skipped: sanitizers need more memory than can be limited\n");
         skip();
     }
     assert_int_equal(run(write_file, 0), 0);
