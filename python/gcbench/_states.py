@@ -20,7 +20,7 @@ def is_whole(value: Any, least: int = 0) -> bool:
 
 def is_finite(value: Any) -> bool:
     try:
-        return isinstance(value, (int, float)) and math.isfinite(value)
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:  # an int beyond the range of floats
         return False
 

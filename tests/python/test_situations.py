@@ -279,7 +279,7 @@ def tampered(folder):
         weight = lambda s: s["parameters"]["weight"]
         for key in right:
             case(f"the state is damaged: it has no '{key}'; give each rank", lambda s: s.pop(key))
-        for key, values in (("step", (-2, 1.5, None, "4", 1 << 63)), ("skipped", (-1, None, 10**30)), ("scale", (0.0, -1.0, float("nan"), float("inf"), "1")),
+        for key, values in (("step", (-2, 1.5, None, "4", 1 << 63)), ("skipped", (-1, None, 10**30)), ("scale", (0.0, -1.0, float("nan"), float("inf"), "1", True, 10**400)),
                             ("worker", (-1, 2, None)),
                             ("workers", (0, 1.5)), ("totals", ({}, None, {**right["totals"], "wire_bytes": float("nan")})),
                             ("parameters", (None, [])), ("groups", (None, {}, [3], [{}]))):
