@@ -4,9 +4,14 @@
 #include "cli/sweep/sweep_options.h"
 #include "cli/sweep/sweep_table.h"
 #include "src/lib/base/alloc.h"
+#include "src/tool/replay/mean.h"
 
 #define SECONDS 0.1 /* most seconds of timing for a setting, unless a single pass takes longer */
-#define SEARCH 0.8  /* share of the progress bar for the searches of --match */
+/* The most elements of a worker, and of all workers and steps together, on which errors of means are measured. */
+#define MEAN_MOST (UINT64_C(1) << 20)
+#define MEAN_TOGETHER (UINT64_C(4) << 20)
+#define MEAN_STEPS 3
+#define SEARCH 0.8 /* share of the progress bar for the searches of --match */
 
 /* The state of the command. Starts zeroed. */
 struct sweep {
@@ -14,8 +19,11 @@ struct sweep {
     struct session s;
     struct sweep_plan plan;
     bool *pareto; /* one for each of plan.methods, and then `missed` */
-    struct gcb_run_result result;
-    double from, to; /* of the progress bar: what is being done now */
+    struct gcb_run_result
+        result;            /* at the end, tallies of searched settings are those of their mixes */
+    struct gcb_tally *own; /* the settings' own tallies */
+    struct gcb_gradients gradients; /* of --match error_of_mean= */
+    double from, to;                /* of the progress bar: what is being done now */
 };
 
 static int resolve(struct sweep *c, struct gcb_diag *diag)
@@ -48,13 +56,69 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, c->from + (c->to - c->from) * done);
 }
 
+struct means {
+    const struct gcb_gradients *gradients;
+    struct gcb_mean_config config;
+};
+
+static int measure_mean(void *ctx, double *out, const struct gcb_method *method, unsigned n,
+                        struct gcb_diag *diag)
+{
+    const struct means *m = ctx;
+    const struct gcb_gradients *g = m->gradients;
+    struct gcb_mean mean;
+    const int err = gcb_mean_measure(&mean, g, &m->config, method, diag);
+
+    if (!err)
+        *out = gcb_mean_among(method, mean.error, mean.second_error, g->signal, g->noise,
+                              g->workers, n, 1);
+    return err;
+}
+
+/* Reads the gradients of targets for the error of a mean, if there are any. */
+static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
+                          const struct gcb_run_config *run, struct gcb_diag *diag)
+{
+    const struct gcb_layout_config scope = {.scope = GCB_SCOPE_TENSOR};
+    struct gcb_gradients_config config = {
+        .steps = MEAN_STEPS, .most = MEAN_MOST, .most_together = MEAN_TOGETHER};
+    struct gcb_layout layout = {.count = 0};
+    int err;
+
+    for (size_t i = 0; i < c->plan.goal_count; i++) {
+        struct gcb_match_goal *goal = &c->plan.goals[i];
+
+        goal->mean = mean;
+        if (goal->workers > config.workers)
+            config.workers = goal->workers;
+    }
+    if (config.workers == 0)
+        return 0;
+    err = gcb_layout_init(&layout, c->s.source, &scope, diag);
+    if (!err)
+        err = gcb_gradients_read(&c->gradients, c->s.source, &layout, &config, run->trial.kernels,
+                                 run->trial.queue, diag);
+    gcb_layout_fini(&layout);
+    return err;
+}
+
 /* Runs the searches of --match, where times do not matter. */
 static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
 {
     const struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, NULL, 0);
-    const int err =
-        gcb_choose_run(&c->plan.choice, &config, observer, &c->result.interrupted, diag);
+    struct means means = {&c->gradients,
+                          {.kernels = config.trial.kernels,
+                           .queue = config.trial.queue,
+                           .seed = config.trial.seed,
+                           .fft_rigor = config.trial.fft_rigor,
+                           .draws = 1,
+                           .stop = observer->stop,
+                           .ctx = observer->ctx}};
+    const struct gcb_match_mean mean = {measure_mean, &means};
+    int err = read_gradients(c, &mean, &config, diag);
 
+    if (!err)
+        err = gcb_choose_run(&c->plan.choice, &config, observer, &c->result.interrupted, diag);
     return err ? err : sweep_take_choice(&c->plan, c->o, diag);
 }
 
@@ -105,20 +169,21 @@ static int put_summaries(struct sweep *c)
 
     session_name_files(files, &c->s);
     for (size_t i = 0; !err && i < c->plan.count && out_wants_rows(&c->s.report); i++) {
-        const struct gcb_run_total *total = &c->result.totals[i];
+        struct gcb_run_total total = c->result.totals[i];
         const bool searched = c->plan.matching && i < c->plan.given;
         const struct gcb_sweep_row sweep = {
             .compared = whole,
             .pareto = c->pareto[i],
             .matching = c->plan.matching,
             .match = searched ? &c->plan.choice.searches[i] : NULL,
-            .total = total,
+            .total = &total,
         };
         struct gcb_row row;
 
-        if (!whole && total->tally.messages == 0 && !total->failure.status)
+        total.tally = c->own[i];
+        if (!whole && total.tally.messages == 0 && !total.failure.status)
             continue;
-        gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], total, files, !whole);
+        gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], &total, files, !whole);
         gcb_sweep_put(&row, &sweep);
         if (c->plan.matching)
             gcb_choice_put(&row, &c->plan.choice, i);
@@ -136,13 +201,15 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
         .repeat = (unsigned)c->o->timing.repeat,
     };
     char answer[4000];
+    struct gcb_row row;
     int err = session_print_heading(&c->s, "");
 
     if (!err && c->s.report.table)
         err = sweep_show(&view, &c->s.report, diag);
-    if (!err && !c->result.interrupted)
-        err = out_answer(&c->s.report, sweep_answer(answer, sizeof(answer), &view), diag);
-    return err;
+    if (err || c->result.interrupted)
+        return err;
+    gcb_answer_row(&row, sweep_answer(answer, sizeof(answer), &view), NULL);
+    return out_answer(&c->s.report, &row, diag);
 }
 
 static int judge_outcome(const struct sweep *c, struct gcb_diag *diag)
@@ -170,10 +237,37 @@ static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
                              diag);
 }
 
+/* Keeps the settings' own tallies for the rows. The rest compares what meets the targets: settings, or mixes of two. */
+static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
+{
+    c->own = gcb_alloc_zero(c->plan.count + 1, sizeof(*c->own));
+    if (!c->own)
+        return gcb_diag_nomem(diag, c->plan.count, "results");
+    for (size_t i = 0; i < c->result.method_count; i++) {
+        if (c->plan.matching && i < c->plan.given && c->plan.choice.searches[i].goal->workers)
+            c->result.totals[i].tally.error_of_mean = c->plan.choice.searches[i].found.value;
+        c->own[i] = c->result.totals[i].tally;
+        if (c->plan.matching && i < c->plan.given)
+            gcb_match_mix_tally(&c->result.totals[i].tally, &c->plan.choice.searches[i]);
+    }
+    return 0;
+}
+
+/* Is there a result? Not if the search was interrupted on its sample. */
+static bool was_measured(const struct sweep *c)
+{
+    for (size_t i = 0; i < c->result.method_count; i++)
+        if (c->own[i].messages)
+            return true;
+    return false;
+}
+
 static int finish(struct sweep *c, struct gcb_diag *diag)
 {
-    int err = mark_pareto(c, diag);
+    int err = mix_tallies(c, diag);
 
+    if (!err)
+        err = mark_pareto(c, diag);
     if (!err)
         err = put_summaries(c);
     if (!err)
@@ -182,14 +276,17 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)
         return err ? err : judge_outcome(c, diag);
-    return session_interrupted(&c->s, c->plan.matching ? "the best settings so far are kept"
-                                                       : "the results so far are kept");
+    return session_interrupted(&c->s, !was_measured(c)   ? "nothing was measured on all messages"
+                                      : c->plan.matching ? "the best settings so far are kept"
+                                                         : "the results so far are kept");
 }
 
 static void release(struct sweep *c)
 {
     gcb_run_result_fini(&c->result);
     gcb_free(c->pareto);
+    gcb_free(c->own);
+    gcb_gradients_fini(&c->gradients);
     sweep_plan_fini(&c->plan);
     session_close(&c->s);
 }
@@ -248,11 +345,14 @@ const struct cmd cmd_sweep = {
         "million elements is searched on a sample first; of a very large one, methods that are "
         "far behind on the sample are left out. A KEY of --vary applies to the "
         "methods that have this parameter.\n"
-        "--match searches along the parameter that trades a method's bytes for its error, such as "
-        "theta or bits. For a limit on the error it reports the setting with the smallest "
-        "messages, for a limit on the size the most accurate setting. If no setting is within the "
-        "limit, it reports the nearest one. Only the reported setting is timed; with --repeat, its "
-        "sums are timed too, which `gcbench payoff` needs.\n"
+        "--match searches the parameters that change a method's size or error: bits, bucket, "
+        "chunk, "
+        "coding, theta and so on. What --method gives stays. For a limit on the error it reports "
+        "the smallest messages, for a limit on the size the smallest error. If no single setting "
+        "is "
+        "at the limit, it reports two that meet it together, each for a share of the messages. If "
+        "no setting is within the limit, it reports the nearest one. Only the reported setting is "
+        "timed; with --repeat, its sums are timed too, which `gcbench payoff` needs.\n"
         "--budget also finds a policy, a method for each tensor. Beginning with the cheapest "
         "settings, it takes the step that reduces the error most for each byte, until the budget "
         "is used up. It prints the options with which `gcbench compress` uses the policy, and "

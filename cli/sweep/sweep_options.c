@@ -19,15 +19,16 @@ const struct opt_row sweep_own_rows[] = {
     {.name = "match", .metavar = "FIELD=TARGET", .type = OPT_LIST,
      .offset = offsetof(struct sweep_own, match),
      .help = "find the setting of each method that meets a target, such as rel_l2=0.4, cosine=0.9, "
-             "ratio=20, bits=2 or wire_bytes=1M; repeatable"},
+             "ratio=20, bits=2 or wire_bytes=1M, or the error of the mean that workers end up "
+             "with: error_of_mean=0.2,workers=16; repeatable"},
     {.name = "budget", .metavar = "FIELD=LIMIT", .type = OPT_TEXT,
      .offset = offsetof(struct sweep_own, budget),
      .help = "like --match, for one target, and also find a policy that meets it: a method for each "
              "tensor, as options --method-for of `gcbench compress`"},
     {.name = "over", .metavar = "KEY", .type = OPT_TEXT,
      .offset = offsetof(struct sweep_own, over),
-     .help = "with --match: search along this parameter (levels, bits, ...); a method that lacks it "
-             "is searched along its own"},
+     .help = "with --match: search only along this parameter (levels, bits, ...), and leave the others "
+             "as they are; a method that lacks it is searched along its own"},
     {.name = "published-only", .type = OPT_FLAG,
      .offset = offsetof(struct sweep_own, published_only),
      .help = "with --match: run the methods as they are published, and search no composition of "
@@ -159,6 +160,7 @@ static int plan_searches(struct sweep_plan *plan, const struct sweep_options *o,
         .goals = plan->goals,
         .goal_count = plan->goal_count,
         .compose = composes(o),
+        .over = o->own.over,
         .allot = o->own.budget,
         .narrow = o->methods.specs.count == 0,
         .searches = gcb_alloc_zero(n + plan->goal_count, sizeof(*c->searches)),

@@ -1,5 +1,6 @@
 #include "cli/sweep/sweep_table.h"
 
+#include "cli/base/answer.h"
 #include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
@@ -68,6 +69,19 @@ static void sort_settings(size_t *order, const struct sweep_view *v)
     }
 }
 
+/* Do two settings share the messages, so that the target is met exactly? */
+static bool is_mixed(const struct sweep_view *v, size_t i)
+{
+    return v->plan->matching && i < v->plan->given && tally_of(v, i)->messages &&
+           v->plan->choice.searches[i].mix.share < 1.0;
+}
+
+static const char *setting_name(char name[256], const struct sweep_view *v, size_t i)
+{
+    gcb_method_spec(name, 256, &v->plan->methods[i], GCB_SPEC_LABEL);
+    return is_mixed(v, i) ? gcb_append(name, 256, " (mixed)") : name;
+}
+
 static void add_line(struct gcb_table *table, const struct sweep_view *v, size_t i)
 {
     const struct gcb_tally *t = tally_of(v, i);
@@ -76,13 +90,34 @@ static void add_line(struct gcb_table *table, const struct sweep_view *v, size_t
                                             GCB_FIELD_ENCODE_GBPS};
     char name[256];
 
-    gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
+    setting_name(name, v, i);
     if (i >= v->plan->given && i != v->plan->policy)
         gcb_append(name, sizeof(name), " (baseline)");
     gcb_table_cell(table, name);
     for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++)
         out_cell(table, fields[k], gcb_tally_figure(t, fields[k]), 0);
     gcb_table_cell(table, v->pareto[i] ? "*" : "");
+}
+
+/* Prints what the mixed settings in the table are made of. */
+static void print_mixes(const struct sweep_view *v, FILE *out)
+{
+    const struct gcb_match_search *s = v->plan->choice.searches;
+    char name[256], other[256];
+    bool any = false;
+
+    for (size_t i = 0; i < v->plan->given; i++) {
+        if (!is_mixed(v, i) || v->result->totals[i].failure.status)
+            continue;
+        if (!any)
+            opt_wrapf(out, 0, 0,
+                      "mixed settings, by their shares of the messages, meet the target exactly; "
+                      "speeds are those of the first:");
+        any = true;
+        gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
+        gcb_method_spec(other, sizeof(other), &s[i].mix.other, GCB_SPEC_LABEL);
+        opt_wrapf(out, 2, 4, "%.4f %s, %.4f %s", s[i].mix.share, name, 1.0 - s[i].mix.share, other);
+    }
 }
 
 /* Prints the options that give the policy, ready for a shell: one on each line, or on two if it is long. */
@@ -170,16 +205,10 @@ static size_t find_best(const struct sweep_view *v, const struct gcb_match_goal 
         if (i == other || s->goal != goal || v->result->totals[i].failure.status ||
             !gcb_match_reached(s, tally_of(v, i)))
             continue;
-        if (best == SIZE_MAX ||
-            gcb_match_merit(goal, tally_of(v, i)) > gcb_match_merit(goal, tally_of(v, best)))
+        if (best == SIZE_MAX || gcb_match_cost(s) < gcb_match_cost(&v->plan->choice.searches[best]))
             best = i;
     }
     return best;
-}
-
-static const char *setting_name(char name[256], const struct sweep_view *v, size_t i)
-{
-    return gcb_method_spec(name, 256, &v->plan->methods[i], GCB_SPEC_LABEL);
 }
 
 /* Appends how many times fewer bytes the best setting sends than another. */
@@ -200,6 +229,18 @@ static void say_fewer(char *out, size_t size, const struct sweep_view *v, size_t
         gcb_append(out, size, ", but %.3g times more than %s", 1.0 / times, name);
 }
 
+/* Says if the setting may be used only with a memory. */
+static void say_caveat(char *out, size_t size, const struct sweep_view *v, size_t i)
+{
+    const struct gcb_answer answer = {.times = false};
+    struct gcb_answer_item item = answer_item(&v->plan->methods[i]);
+
+    item.error = gcb_tally_figure(tally_of(v, i), GCB_FIELD_REL_L2);
+    if (!item.baseline && !gcb_answer_usable(&answer, &item))
+        gcb_append(out, size, "; the error of %s lasts: it needs a memory and a training",
+                   v->plan->methods[i].name);
+}
+
 static void answer_goal(char *out, size_t size, const struct sweep_view *v,
                         const struct gcb_match_goal *goal)
 {
@@ -218,11 +259,12 @@ static void answer_goal(char *out, size_t size, const struct sweep_view *v,
                          gcb_tally_figure(tally_of(v, best), GCB_FIELD_REL_L2), 0);
         gcb_append(out, size, "at %s %s, %s has the smallest error: %s", field, target, name,
                    error);
-        if (next == SIZE_MAX)
-            return;
-        gcb_field_number(error, GCB_FIELD_REL_L2,
-                         gcb_tally_figure(tally_of(v, next), GCB_FIELD_REL_L2), 0);
-        gcb_append(out, size, ", against %s of %s", error, setting_name(name, v, next));
+        if (next != SIZE_MAX) {
+            gcb_field_number(error, GCB_FIELD_REL_L2,
+                             gcb_tally_figure(tally_of(v, next), GCB_FIELD_REL_L2), 0);
+            gcb_append(out, size, ", against %s of %s", error, setting_name(name, v, next));
+        }
+        say_caveat(out, size, v, best);
         return;
     }
     gcb_append(out, size, "at %s %s, %s sends the fewest bytes", field, target, name);
@@ -231,6 +273,7 @@ static void answer_goal(char *out, size_t size, const struct sweep_view *v,
     if (v->plan->given != v->plan->policy && v->plan->count > v->plan->given &&
         tally_of(v, v->plan->given)->messages)
         say_fewer(out, size, v, best, v->plan->given);
+    say_caveat(out, size, v, best);
 }
 
 /* With --budget: does a method for each tensor pay, compared with the best single method? */
@@ -318,19 +361,15 @@ char *sweep_answer(char *out, size_t size, const struct sweep_view *v)
 /* How the compositions were searched for, and which methods were left out. */
 static void print_search(const struct gcb_choice *c, FILE *out)
 {
-    char tried[80] = "";
+    char sample[100] = "";
 
-    if (c->tried)
-        snprintf(tried, sizeof(tried), "%zu compositions were searched with %zu settings", c->tried,
-                 c->evaluations);
     if (c->sampled)
-        opt_note(out,
-                 "%s on a sample of %.3g of %.3g million elements, and the best of them on "
-                 "all",
-                 tried[0] ? tried : "settings were searched for", (double)c->sampled * 1e-6,
-                 (double)c->elements * 1e-6);
-    else if (tried[0])
-        opt_note(out, "%s", tried);
+        snprintf(sample, sizeof(sample),
+                 " on a sample of %.3g of %.3g million elements, and the best of them on all",
+                 (double)c->sampled * 1e-6, (double)c->elements * 1e-6);
+    if (c->tried)
+        opt_note(out, "%zu settings and compositions were tuned with %zu measurements%s", c->tried,
+                 c->evaluations, sample);
     if (c->left_out[0])
         opt_note(out,
                  "left out, because they missed the target on the sample or were more than "
@@ -387,6 +426,7 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
     if (err)
         return err;
     print_failures(v, report->out);
+    print_mixes(v, report->out);
     print_policy(v, report->out);
     print_stages(v, report->out);
     if (!report->quiet)

@@ -7,9 +7,11 @@ Compares the rows of a sweep with `gcbench compress` at the same settings.
     check_sweep.py --stages GCBENCH ROWS [sweep options...] FILE
 
 Sizes and errors equal those of compress. The Pareto set is that of a comparison of all pairs of rows that meet their targets.
---answer checks the last line of TEXT, the table of the same run. A row that reached its target
-meets it and is at the edge: either the figure is within a thousandth of the target, or the method no longer meets the target
-when its parameter changes by one step, or by a thousandth.
+--answer checks the last line of TEXT, the table of the same run. A row that reached its target meets it. If two settings share
+the messages, the second one misses the target, and what both reach together follows from the figures that compress has for
+them. Otherwise the row is at the edge: either the figure is within a thousandth of the target, or the method no longer meets the
+target when its parameter changes by one step, or by a thousandth, or gains nothing by that. If
+the figure is not monotonic, or the error within a limit on the size, a better setting may hide between those measured.
 
 --stages searches the compositions in ROWS again with each stage plain, from the grid on, and compares what the stages earn.
 """
@@ -47,6 +49,33 @@ def meets(row, value):
         else value >= row["match_target"]
 
 
+def at_target(row, field):
+    """A figure of what meets the target: of the row's setting, or of the two that share the messages."""
+    name = {"rel_l2": "match_error", "wire_bytes": "match_bytes", "bits_per_element": "match_bits", "ratio": "match_ratio"}[field]
+    return row[field] if row.get(name) is None else row[name]
+
+
+def check_mix(row, other):
+    """What two settings reach together, from their own figures."""
+    share, target, field = row["match_share"], row["match_target"], row["match_field"]
+    mixed = lambda value: share * value(row) + (1 - share) * value(other)
+    want = {"match_error": mixed(lambda r: r["rel_l2"] ** 2) ** 0.5, "match_bytes": mixed(lambda r: r["wire_bytes"]),
+            "match_bits": mixed(lambda r: r["bits_per_element"]), "match_ratio": 1 / mixed(lambda r: 1 / r["ratio"])}
+    assert 0 < share < 1 and field != "cosine" and not meets(row, other[field]), row["spec"]
+    assert other[field] == row["match_beyond"] and meets(row, row[field]), row["spec"]
+    for name, value in want.items(): # whole bytes
+        assert abs(row[name] / value - 1) < 1e-9 + 1 / row["match_bytes"], (row["spec"], name, row[name], value)
+    assert abs(at_target(row, field) / target - 1) < 1e-9 + 1 / row["match_bytes"], (row["spec"], at_target(row, field))
+
+
+def check_share(row):
+    """The fields of a row that is not mixed."""
+    share = row["match_share"]
+    assert row["match_with"] is None and share == (1 if row["match_reached"] else None), row["spec"]
+    for field, name in (("rel_l2", "match_error"), ("wire_bytes", "match_bytes"), ("ratio", "match_ratio")):
+        assert row[name] == (row[field] if row["match_reached"] else None), (row["spec"], name)
+
+
 def beyond(row):
     """The next better setting, which must not meet the target; None if the figure is so near to the target that the search
     ended early. The best setting within a limit on the error has the smallest messages, within a limit on size the largest."""
@@ -60,18 +89,25 @@ def beyond(row):
 
 
 def check_matches(gcbench, options, rows):
-    edges = []
+    edges, mixes = [], [row for row in rows if row["match_with"]]
+    for row, other in zip(mixes, compress(gcbench, options, [row["match_with"] for row in mixes])):
+        check_mix(row, other)
     for row in rows:
         value = row[row["match_field"]]
         assert row["match_reached"] is meets(row, value), row["spec"]
         assert row["match_reached"] or row["match_note"], row["spec"]
         assert row["match_beyond"] is None or not meets(row, row["match_beyond"]), row["spec"]
-        if row["match_reached"] and beyond(row):
-            assert row["match_beyond"] is not None, row["spec"]
+        if row["match_with"]:
+            continue
+        check_share(row)
+        limits_size = row["match_field"] not in ("rel_l2", "cosine") # then less may be better within the limit
+        hides = limits_size or not row["match_steady"]
+        if row["match_reached"] and beyond(row) and (row["match_beyond"] is not None or not hides):
             edges.append(row)
     for row, other in zip(edges, compress(gcbench, options, [beyond(row) for row in edges])):
-        assert not meets(row, other[row["match_field"]]), (row["spec"], other["spec"], other[row["match_field"]])
-    return len(edges)
+        cost = "wire_bytes" if row["match_field"] in ("rel_l2", "cosine") else "rel_l2"
+        assert not meets(row, other[row["match_field"]]) or other[cost] >= row[cost], (row["spec"], other["spec"])
+    return f"{len(edges)} edges, {len(mixes)} mixes"
 
 
 def label_in(text, row):
@@ -80,12 +116,12 @@ def label_in(text, row):
     for name in re.findall(r"^\S+", text, flags=re.M):
         method, _, given = name.partition(":")
         if method == row["method"] and set(given.split(",")) - {""} <= pieces:
-            return name
+            return name + (" (mixed)" if row.get("match_with") else "")
     raise AssertionError(row["spec"])
 
 
 def against(best, other, text):
-    times, name = best["ratio"] / other["ratio"], label_in(text, other)
+    times, name = at_target(best, "ratio") / at_target(other, "ratio"), label_in(text, other)
     return (f", {times:.3g} times fewer than {name}" if times >= 1.005 else f", as many as {name}" if times > 0.995
             else f", but {1 / times:.3g} times more than {name}")
 
@@ -99,17 +135,20 @@ def answer_to(goal, rows, text):
     wants_error = field in ("rel_l2", "cosine", "snr_db")
     able = [row for row in rows if (row.get("match_field"), row.get("match_target")) == goal and row["match_reached"]
             and row["status"] == "ok"]
-    able.sort(key=lambda row: -row["ratio"] if wants_error else row["rel_l2"])
+    able.sort(key=lambda row: -at_target(row, "ratio") if wants_error else at_target(row, "rel_l2"))
     if not able:
         return f"no method reaches {field} {target:g}"
     said = f"at {field} {target:g}, {label_in(text, able[0])}"
+    lasts = able[0]["rel_l2"] > 0.05 and able[0]["method"] not in ("qsgd", "natural")
+    caveat = f"; the error of {able[0]['method']} lasts: it needs a memory and a training" if lasts else ""
     if not wants_error:
-        said += f" has the smallest error: {error_text(able[0]['rel_l2'])}"
-        return said + (f", against {error_text(able[1]['rel_l2'])} of {label_in(text, able[1])}" if able[1:] else "")
+        said += f" has the smallest error: {error_text(at_target(able[0], 'rel_l2'))}"
+        said += f", against {error_text(at_target(able[1], 'rel_l2'))} of {label_in(text, able[1])}" if able[1:] else ""
+        return said + caveat
     baselines = [row for row in rows if not row.get("match_field")]
     published = ", the best published method" if able[0]["match_composed"] else ""
     return (said + " sends the fewest bytes" + "".join(against(able[0], other, text) + published for other in able[1:2]) +
-            "".join(against(able[0], other, text) for other in baselines))
+            "".join(against(able[0], other, text) for other in baselines) + caveat)
 
 
 def check_answer(path, printed):
@@ -148,18 +187,18 @@ def check_stages(gcbench, path, *options):
     assert len(composed) == len(goals), (composed, goals)
     for row in composed:
         limits_error = row["match_field"] in ("rel_l2", "cosine")
-        best = max if limits_error else min
-        rivals = [r["ratio"] if limits_error else r["rel_l2"] for r in rows if r["match_reached"] and
+        cost = "wire_bytes" if limits_error else "rel_l2"
+        rivals = [at_target(r, cost) for r in rows if r["match_reached"] and "select" in r["params"] and
                   (r["match_field"], r["match_target"]) == (row["match_field"], row["match_target"])]
-        assert best(rivals) == row["ratio" if limits_error else "rel_l2"], row["spec"]
+        assert min(rivals) == at_target(row, cost), row["spec"] # of all settings of the sparse codec
         for stage in PLAIN:
             spec, earns = without(row, stage), row["without_" + stage]
             if not spec:
                 assert earns is None, (row["spec"], stage)
                 continue
             again, = summaries([gcbench, "sweep", "--no-baselines", "--format", "json", "--match",
-                                f"{row['match_field']}={row['match_target']}", "--method", spec] + list(options))
-            want = again["wire_bytes"] / row["wire_bytes"] if limits_error else again["rel_l2"] / row["rel_l2"]
+                                f"{row['match_field']}={row['match_target']}", "--over", row["match_by"] if stage != "select" else "theta", "--method", spec] + list(options))
+            want = at_target(again, cost) / at_target(row, cost)
             assert (earns is None) if not again["match_reached"] else abs(earns / want - 1) < 0.01, (spec, earns, want)
     print(len(composed), "compositions")
 
@@ -174,12 +213,12 @@ def main(gcbench, path, *options):
             assert row[field] == again[field], (row["spec"], field, row[field], again[field])
     for row in rows:
         beaten = row.get("match_reached") is False or any(
-                     o["rel_l2"] <= row["rel_l2"] and o["bits_per_element"] <= row["bits_per_element"] and
-                     (o["rel_l2"] < row["rel_l2"] or o["bits_per_element"] < row["bits_per_element"])
+                     all(at_target(o, field) <= at_target(row, field) for field in ("rel_l2", "bits_per_element")) and
+                     any(at_target(o, field) < at_target(row, field) for field in ("rel_l2", "bits_per_element"))
                      for o in rows if o.get("match_reached") is not False)
         assert row["pareto"] is not beaten, row["spec"]
     edges = check_matches(gcbench, list(options), [row for row in rows if row.get("match_field")])
-    print(len(rows), "rows,", edges, "edges")
+    print(len(rows), "rows,", edges)
 
 
 if __name__ == "__main__":

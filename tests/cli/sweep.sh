@@ -113,6 +113,20 @@ run sweep --match rel_l2=0.3 --method qsgd:coding=elias --over levels --format j
 exits 0
 check "along another parameter" python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
 check "which is named" grep -q '"match_by": *"levels"' "$out"
+
+# ---- the error of a mean: of as many workers as were recorded it is what replay measures ----
+run sweep --match error_of_mean=0.2,workers=2 --method qsgd --step 400 --format json "$sample"
+exits 0
+check "the error of the mean is that of replay" python3 "$here/check_sweep_mean.py" "$GCBENCH" "$out" --step 400 "$sample"
+run sweep --match error_of_mean=0.2 --method qsgd "$sample"
+exits 2
+says "say of how many workers: error_of_mean=0.2,workers=16"
+run sweep --match error_of_mean=0.2,workers=0 --method qsgd "$sample"
+exits 2
+run sweep --budget error_of_mean=0.2,workers=2 "$sample"
+exits 2
+says "--budget takes"
+
 run sweep --match rel_l2=0.3 --match ratio=10 --method fft --vary index=bitmap,golomb $one "$sample"
 exits 0
 narrow
@@ -134,7 +148,7 @@ check "and says so in its row" python3 -c "
 import json
 row, last = map(json.loads, open('$out').readlines()[-2:])
 assert last['record'] == 'answer' and last['answer'] == 'no method reaches rel_l2 0.05; training was not tested', last
-assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 1, row
+assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 2, row
 assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['match_note'], row"
 
 # ---- the last line ----
@@ -209,13 +223,13 @@ if command -v gnuplot >/dev/null; then
 import json
 rows = [json.loads(line) for line in open('$tmp/found.json')]
 rows = [row for row in rows if row['record'] == 'summary' and row['match_field']]
-rows.sort(key=lambda row: (not row['match_reached'], row['bits_per_element']))
+rows.sort(key=lambda row: (not row['match_reached'], row['match_bits'] or row['bits_per_element']))
 lines = open('$tmp/plots/match.dat').read().split('\n')
 cells = [line.split()[:4] for line in lines if line[:1].isdigit()]
 assert len(cells) == len(rows) > 5, cells
 for row, (number, cost, reached, error) in zip(rows, cells):
-    assert abs(float(cost) / row['bits_per_element'] - 1) < 1e-9, (row['spec'], cost)
-    assert int(reached) == row['match_reached'] and abs(float(error) - row['rel_l2']) < 1e-9, row['spec']"
+    assert abs(float(cost) / (row['match_bits'] or row['bits_per_element']) - 1) < 1e-9, (row['spec'], cost)
+    assert int(reached) == row['match_reached'] and abs(float(error) - (row['match_error'] or row['rel_l2'])) < 1e-9, row['spec']"
 else
     leave_out "no gnuplot (Debian package gnuplot-nox)"
 fi
@@ -235,10 +249,7 @@ for path in ('$out', '$tmp/dir/rows.json'):
     assert rows and all(row['status'] == 'interrupted' and row['pareto'] is None for row in rows), rows"
 rm "$tmp/dir/rows.json"
 # in its search
-run generate --elements 4M -o "$tmp/large.h5"
-run sweep --match rel_l2=0.4 --no-baselines --min-elements 16M "$tmp/large.h5"
-exits 0
-prints "compositions were searched" # without a sample, which leaves out messages that are sent as fp32
+run generate --elements 900K -o "$tmp/large.h5"
 interrupted RUN 2 sweep --match rel_l2=0.4 --format json --results "$tmp/dir/rows.json" "$tmp/large.h5"
 exits 1
 says "interrupted; the best settings so far are kept"
@@ -254,5 +265,15 @@ for path in ('$out', '$tmp/dir/rows.json'):
         assert row['messages'] == 1 and row['ratio'] > 0 and row['encode_seconds'] is None, row
         assert row['match_target'] == 0.4 and row['match_steady'] is None, row
         assert row['match_reached'] == (row['rel_l2'] <= 0.4) and 'interrupted' in row['match_note'], row"
+rm "$tmp/dir/rows.json"
+# in its search on a sample, which leaves out messages that are sent as fp32
+run generate --elements 2M -o "$tmp/larger.h5"
+run sweep --match rel_l2=0.4 --no-baselines --method topk --min-elements 16M "$tmp/larger.h5"
+exits 0
+prints "settings and compositions were tuned"
+interrupted RUN 2 sweep --match rel_l2=0.4 --method topk --results "$tmp/dir/rows.json" "$tmp/larger.h5"
+exits 1
+says "interrupted"
+check "no setting was measured on all messages" sh -c "! grep -q '\"summary\"' '$tmp/dir/rows.json'"
 
 finish

@@ -25,7 +25,7 @@ AT_ONCE = 160
 
 
 def summaries(gcbench, options, words):
-    command = [gcbench, "sweep", "--no-baselines", "--format", "json"] + options + words
+    command = [gcbench, "sweep", "--no-baselines", "--format", "json"] + options + (["--over", "theta"] if words else []) + words
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return [row for row in map(json.loads, run.stdout.splitlines()) if row["record"] == "summary"]
 

@@ -8,23 +8,28 @@
 #include "src/tool/dump/sample.h"
 #include "src/tool/search/policy_search.h"
 
-/* How many settings a search usually measures, from scratch and near the setting of another, and how many a search of
- * compositions does. Only the progress bar depends on them. */
-#define SETTINGS 12.0
-#define SETTINGS_NEAR 5.0
+/* How many settings a search of a method and of the compositions usually measures, from scratch and near the settings of
+ * another. Only the progress bar depends on them. */
+#define SETTINGS 150.0
+#define SETTINGS_NEAR 10.0
 #define SETTINGS_COMPOSED 700.0
 /* The same for a search of a policy, on a sample and on the whole input. */
 #define SETTINGS_POLICY_SAMPLED 1000.0
 #define SETTINGS_POLICY 50.0
 
-enum phase {
-    PHASE_METHODS_SAMPLED,
-    PHASE_METHODS,
-    PHASE_COMPOSE,
-    PHASE_BEST,
-    PHASE_STAGES,
-    PHASE_POLICY,
-    PHASES
+/* Settings of a method that are searched on the whole input: at once if they are near the best, and at most. */
+#define WHOLE_BEST 2
+#define WHOLE_NEAR 1.05
+#define WHOLE_MOST 12
+
+enum phase { PHASE_SEARCH, PHASE_WHOLE, PHASE_STAGES, PHASE_POLICY, PHASES };
+
+/* A method's settings that are searched on the whole input. */
+struct shortlist {
+    struct gcb_match_search s[WHOLE_MOST]; /* best first, as found on the sample */
+    size_t count, tried;                   /* `tried` of them were searched */
+    size_t asked;                          /* number that the current batch has */
+    bool left_out;
 };
 
 struct chooser {
@@ -32,28 +37,27 @@ struct chooser {
     struct gcb_run_config config;  /* of the whole input */
     struct gcb_run_config sampled; /* of the sample; the whole input if it is small */
     struct gcb_sample sample;
+    /* methods for all goals, as in c->searches, and then a family of compositions for each goal */
+    struct gcb_descent descent;
+    struct shortlist *lists; /* one for each family, if there is a sample */
     struct gcb_run_observer observer;
     const struct gcb_run_observer *user;
     enum phase phase;
     double work[PHASES]; /* elements of all settings that are probably measured */
     double begun, last;  /* share of the ended runs of the phase; what the current run said last */
-    double
-        shown; /* a second goal begins again with an earlier phase, but the bar does not go back */
     bool *interrupted;
     struct gcb_diag *diag;
 };
 
-/* Sets the work of all phases. `near` methods are searched near the settings found on the sample. */
-static void plan_work(struct chooser *h, bool large, size_t near)
+/* Sets the work of all phases. */
+static void plan_work(struct chooser *h)
 {
     const double goals = h->c->compose ? (double)h->c->goal_count : 0.0;
     const double whole = (double)h->c->elements, count = (double)h->c->count;
     const double sample = h->c->sampled ? (double)h->c->sampled : whole;
 
-    h->work[PHASE_METHODS_SAMPLED] = large ? SETTINGS * count * sample : 0.0;
-    h->work[PHASE_METHODS] = (large ? SETTINGS_NEAR * (double)near : SETTINGS * count) * whole;
-    h->work[PHASE_COMPOSE] = goals * SETTINGS_COMPOSED * sample;
-    h->work[PHASE_BEST] = h->c->sampled ? goals * GCB_COMPOSE_BEST * SETTINGS_NEAR * whole : 0.0;
+    h->work[PHASE_SEARCH] = (SETTINGS * count + SETTINGS_COMPOSED * goals) * sample;
+    h->work[PHASE_WHOLE] = h->c->sampled ? SETTINGS_NEAR * (count + goals) * whole : 0.0;
     h->work[PHASE_STAGES] = goals * GCB_STAGE_NAMES * SETTINGS_NEAR * whole;
     h->work[PHASE_POLICY] =
         h->c->allot ? SETTINGS_POLICY_SAMPLED * sample + SETTINGS_POLICY * whole : 0.0;
@@ -65,11 +69,11 @@ static void begin(struct chooser *h, enum phase phase)
     h->begun = h->last = 0.0;
 }
 
-/* Nobody knows how many runs a search of compositions or of a policy has. Each takes half of what is left. */
+/* Nobody knows how many runs a phase has. Each takes half of what is left. */
 static void on_progress(void *ctx, double done)
 {
     struct chooser *h = ctx;
-    const bool several = h->phase == PHASE_COMPOSE || h->phase == PHASE_POLICY;
+    const bool several = h->phase != PHASE_STAGES;
     const double next = several ? 0.5 * (1.0 - h->begun) : 1.0;
     double before = 0.0, all = 0.0;
 
@@ -80,9 +84,9 @@ static void on_progress(void *ctx, double done)
         before += p < h->phase ? h->work[p] : 0.0;
         all += h->work[p];
     }
-    h->shown = fmax(h->shown, (before + (h->begun + next * done) * h->work[h->phase]) / all);
     if (h->user->progress)
-        h->user->progress(h->user->ctx, h->shown);
+        h->user->progress(h->user->ctx,
+                          (before + (h->begun + next * done) * h->work[h->phase]) / all);
 }
 
 static bool on_stop(void *ctx)
@@ -92,10 +96,9 @@ static bool on_stop(void *ctx)
     return h->user->stop && h->user->stop(h->user->ctx);
 }
 
-static int run(struct chooser *h, struct gcb_match_search *searches, size_t count,
-               const struct gcb_run_config *config)
+static int run(struct chooser *h, struct gcb_match_search *searches, size_t count)
 {
-    return count ? gcb_match_run(searches, count, config, &h->observer, h->interrupted, h->diag)
+    return count ? gcb_match_run(searches, count, &h->config, &h->observer, h->interrupted, h->diag)
                  : 0;
 }
 
@@ -114,26 +117,77 @@ static int take_sample(struct chooser *h)
     return 0;
 }
 
-/* The best merit for the goal among the methods that met it. */
-static double best_merit(const struct gcb_match_search *s, size_t n,
-                         const struct gcb_match_goal *goal)
-{
-    double best = -(double)INFINITY;
+/* ---- the search of all settings ---- */
 
-    for (size_t i = 0; i < n; i++)
-        if (s[i].goal == goal && gcb_match_reached(&s[i], &s[i].tally))
-            best = fmax(best, gcb_match_merit(goal, &s[i].tally));
-    return best;
+/* Makes a family of each method and goal, and one of the compositions for each goal. */
+static int plan_families(struct chooser *h)
+{
+    const struct gcb_choice *c = h->c;
+    const size_t composed = c->compose ? c->goal_count : 0;
+    struct gcb_descent *d = &h->descent;
+    int err = 0;
+
+    d->families = gcb_alloc_zero(c->count + composed, sizeof(*d->families));
+    d->family_count = c->count + composed;
+    d->several = h->sampled.layout->count > 1;
+    d->diag = h->diag;
+    if (!d->families)
+        return gcb_diag_nomem(h->diag, 0, "methods");
+    for (size_t i = 0; !err && i < c->count; i++) {
+        const struct gcb_match_search *s = &c->searches[i];
+
+        d->families[i] = (struct gcb_descent_family){.user = s->method,
+                                                     .goal = s->goal,
+                                                     .over = c->over,
+                                                     .wide = 1,
+                                                     .change = gcb_descent_vary};
+        err =
+            gcb_descent_add(d, i, &s->method, s->axis.param ? s->axis.param->name : NULL, SIZE_MAX);
+    }
+    for (size_t g = 0; !err && g < composed; g++)
+        err = gcb_compose_begin(d, c->count + g, &c->goals[g]);
+    return err;
 }
 
-static bool is_far(const struct gcb_match_search *s, double best)
+static int search_settings(struct chooser *h)
 {
-    const double merit = gcb_match_merit(s->goal, &s->tally);
+    struct gcb_choice *c = h->c;
+    struct gcb_descent *d = &h->descent;
+    int err = plan_families(h);
 
-    if (best == -(double)INFINITY)
-        return false;
-    return !gcb_match_reached(s, &s->tally) ||
-           (merit > 0.0 ? merit * GCB_CHOOSE_FAR < best : merit < best * GCB_CHOOSE_FAR);
+    begin(h, PHASE_SEARCH);
+    if (!err)
+        err = gcb_descent_run(d, &h->sampled, &h->observer, h->interrupted);
+    c->tried = d->count;
+    for (size_t i = 0; i < d->count; i++)
+        c->evaluations += d->searches[i].evaluations;
+    if (err || !c->allot)
+        return err;
+    c->tried_all = gcb_alloc_array(d->count + 1, sizeof(*c->tried_all));
+    if (!c->tried_all)
+        return gcb_diag_nomem(h->diag, 0, "compositions");
+    for (size_t i = 0; i < d->count; i++)
+        if (d->nodes[i].family == c->count) /* the compositions for the first goal */
+            c->tried_all[c->tried_count++] = d->searches[i];
+    return 0;
+}
+
+/* ---- the whole input ---- */
+
+static bool is_composed(const struct chooser *h, size_t family)
+{
+    return h->descent.families[family].change != gcb_descent_vary;
+}
+
+/* The least cost for the goal among the published methods. INFINITY: none meets it. */
+static double least_cost(const struct chooser *h, const struct gcb_match_goal *goal)
+{
+    double least = (double)INFINITY;
+
+    for (size_t f = 0; f < h->c->count; f++)
+        if (h->descent.families[f].goal == goal)
+            least = fmin(least, gcb_match_cost(&h->lists[f].s[0]));
+    return least;
 }
 
 static void leave_out(struct gcb_choice *c, const struct gcb_match_search *s)
@@ -143,118 +197,138 @@ static void leave_out(struct gcb_choice *c, const struct gcb_match_search *s)
                    s->method.name);
 }
 
-/* Searches the methods of a large input on the sample, leaves out those that are far behind, and lets the others start near
- * the settings found. */
-static int prepare_large(struct chooser *h)
+/* Lists the settings to search on the whole input: the best ones of each method, and compositions of which each has another
+ * transform or other values than all before it. Leaves out methods that are far behind. */
+static void make_lists(struct chooser *h)
 {
-    struct gcb_choice *c = h->c;
-    struct gcb_match_search *s = gcb_alloc_array(c->count, sizeof(*s));
-    size_t kept = 0;
-    int err;
+    const struct gcb_descent *d = &h->descent;
+    const bool narrow = h->c->narrow && h->c->elements > GCB_CHOOSE_LARGE;
 
-    if (!s)
-        return gcb_diag_nomem(h->diag, c->count * sizeof(*s), "searches");
-    memcpy(s, c->searches, c->count * sizeof(*s));
-    begin(h, PHASE_METHODS_SAMPLED);
-    err = run(h, s, c->count, &h->sampled);
-    for (size_t i = 0; !err && !*h->interrupted && i < c->count; i++) {
-        if (c->narrow && is_far(&s[i], best_merit(s, c->count, s[i].goal))) {
-            leave_out(c, &s[i]);
-            continue;
-        }
-        c->searches[kept] = c->searches[i];
-        gcb_match_search_near(&c->searches[kept++], &s[i]);
+    for (size_t f = 0; f < d->family_count; f++) {
+        struct shortlist *list = &h->lists[f];
+        size_t best[WHOLE_MOST];
+
+        list->count = gcb_descent_rank(d, f, best, 0, is_composed(h, f) ? GCB_COMPOSE_BEST : 4,
+                                       d->families[f].alike);
+        if (is_composed(h, f))
+            list->count =
+                gcb_descent_rank(d, f, best, list->count, WHOLE_MOST, gcb_compose_related);
+        for (size_t i = 0; i < list->count; i++)
+            list->s[i] = d->searches[best[i]];
     }
-    if (!err && !*h->interrupted) {
-        plan_work(h, true, kept);
-        c->count = kept;
+    for (size_t f = 0; narrow && f < h->c->count; f++) {
+        const double least = least_cost(h, d->families[f].goal);
+
+        h->lists[f].left_out =
+            isfinite(least) && gcb_match_cost(&h->lists[f].s[0]) > GCB_CHOOSE_FAR * least;
+        if (h->lists[f].left_out)
+            leave_out(h->c, &h->lists[f].s[0]);
     }
-    gcb_free(s);
+}
+
+/* Should the next setting of a list but `k` be searched? The best one, compositions that may change places with it, and other
+ * settings that almost reached it on the sample. Then those that promised more than was reached on the whole input, by 1 %,
+ * because values differ: low bits that are enough for the sample may be too few for the larger range of the whole input. */
+static bool is_next(const struct shortlist *list, size_t k, bool composed)
+{
+    const double cost = gcb_match_cost(&list->s[list->tried + k]);
+    double least = (double)INFINITY;
+
+    if (list->tried == 0)
+        return k == 0 || (k < GCB_COMPOSE_BEST && composed) ||
+               (k < WHOLE_BEST && cost < WHOLE_NEAR * gcb_match_cost(&list->s[0]));
+    for (size_t i = 0; i < list->tried; i++)
+        least = fmin(least, gcb_match_cost(&list->s[i]));
+    return k < GCB_COMPOSE_BEST && cost < 0.99 * least;
+}
+
+/* Searches the next settings of all lists together. *count: how many there were. */
+static int search_next(struct chooser *h, struct gcb_match_search *batch, size_t *count)
+{
+    const size_t families = h->descent.family_count;
+    size_t n = 0;
+    int err = 0;
+
+    for (size_t f = 0; f < families; f++) {
+        struct shortlist *list = &h->lists[f];
+        size_t k = 0;
+
+        for (; !err && !list->left_out && list->tried + k < list->count &&
+               is_next(list, k, is_composed(h, f));
+             k++)
+            err = gcb_match_search_again(&batch[n++], &list->s[list->tried + k], h->diag);
+        list->asked = k;
+    }
+    if (!err)
+        err = run(h, batch, n);
+    *count = n;
+    for (size_t f = 0; !err && f < families; f++)
+        for (; h->lists[f].asked > 0; h->lists[f].asked--)
+            h->lists[f].s[h->lists[f].tried++] = *batch++;
     return err;
 }
 
-/* ---- compositions ---- */
-
-/* Did the composition promise more on the sample than `best` reaches on the whole input? By 1 %, because values differ. */
-static bool promises_more(const struct gcb_match_search *s, double best)
+static int search_whole(struct chooser *h)
 {
-    return best == -(double)INFINITY ||
-           gcb_match_merit(s->goal, &s->tally) > best + 0.01 * fabs(best);
-}
-
-/* Searches compositions of the sample on the whole input: the best few, and then the others as long as they promise more than
- * those reach. Low bits that are enough for the sample may be too few for the larger range of the whole input. */
-static int search_whole(struct chooser *h, const struct gcb_compose_result *found,
-                        struct gcb_match_search *s, size_t *best)
-{
-    size_t tried = 0;
-    double reached = -(double)INFINITY;
+    const size_t families = h->descent.family_count;
+    struct gcb_match_search *batch;
+    size_t count = 1;
     int err = 0;
 
-    begin(h, PHASE_BEST);
-    while (!err && !*h->interrupted && tried < found->count) {
-        size_t n = 0;
-
-        while (!err && n < GCB_COMPOSE_BEST && tried + n < found->count &&
-               promises_more(&found->best[tried + n], reached)) {
-            err = gcb_match_search_again(&s[tried + n], &found->best[tried + n], h->diag);
-            n++;
-        }
-        if (err || n == 0)
-            break;
-        err = run(h, s + tried, n, &h->config);
-        for (; n > 0; n--, tried++)
-            if (gcb_match_reached(&s[tried], &s[tried].tally) &&
-                gcb_match_merit(s[tried].goal, &s[tried].tally) > reached) {
-                reached = gcb_match_merit(s[tried].goal, &s[tried].tally);
-                *best = tried;
-            }
-    }
+    h->lists = gcb_alloc_zero(families, sizeof(*h->lists));
+    batch = gcb_alloc_array(families * GCB_COMPOSE_BEST, sizeof(*batch));
+    if (!h->lists || !batch)
+        err = gcb_diag_nomem(h->diag, 0, "settings");
+    else
+        make_lists(h);
+    begin(h, PHASE_WHOLE);
+    while (!err && !*h->interrupted && count > 0)
+        err = search_next(h, batch, &count);
+    gcb_free(batch);
     return err;
 }
 
-/* Appends the best composition. */
-static int add_best(struct chooser *h, const struct gcb_compose_result *found)
-{
-    struct gcb_choice *c = h->c;
-    struct gcb_match_search s[GCB_COMPOSE_KEPT];
-    size_t best = 0;
-    int err = 0;
+/* ---- results ---- */
 
-    if (found->count == 0)
-        return 0;
-    memcpy(s, found->best, sizeof(s));
-    if (c->sampled)
-        err = search_whole(h, found, s, &best);
-    if (err || *h->interrupted)
-        return err;
-    c->searches[c->count++] = s[best];
-    c->composed++;
+/* The best setting that was measured, or a mix of two. */
+static int take_result(struct chooser *h, struct gcb_match_search *out, size_t family)
+{
+    const struct shortlist *list = h->lists ? &h->lists[family] : NULL;
+
+    if (!list)
+        return gcb_descent_result(out, &h->descent, family, *h->interrupted);
+    if (list->tried && !*h->interrupted)
+        return gcb_match_combine(out, list->s, list->tried, h->diag);
+    for (size_t i = 0; i < list->tried; i++)
+        if (i == 0 || gcb_match_better(&list->s[i], out))
+            *out = list->s[i];
     return 0;
 }
 
-static int compose(struct chooser *h)
+/* Replaces the searches by their results, and appends the compositions. After an interruption on the sample nothing is known
+ * of the whole input. */
+static int take_results(struct chooser *h)
 {
     struct gcb_choice *c = h->c;
+    const size_t families = h->descent.family_count;
     int err = 0;
 
-    for (size_t g = 0; !err && !*h->interrupted && g < c->goal_count; g++) {
-        struct gcb_compose_result *found = gcb_alloc_zero(1, sizeof(*found));
+    if (*h->interrupted && c->sampled && !h->lists)
+        return 0;
+    c->count = 0;
+    for (size_t f = 0; !err && f < families; f++) {
+        const bool composed = is_composed(h, f);
+        struct gcb_match_search s = {.goal = NULL};
 
-        if (!found)
-            return gcb_diag_nomem(h->diag, sizeof(*found), "a composition");
-        begin(h, PHASE_COMPOSE);
-        err = gcb_compose_run(found, &c->goals[g], &h->sampled, &h->observer, h->interrupted,
-                              h->diag);
-        c->tried += found->tried;
-        c->evaluations += found->evaluations;
-        if (!err && !*h->interrupted)
-            err = add_best(h, found);
-        if (c->allot && g == 0)
-            c->tried_all = found->all;
-        else
-            gcb_free(found->all);
-        gcb_free(found);
+        if ((h->lists && h->lists[f].left_out) || (composed && *h->interrupted))
+            continue;
+        if (!composed)
+            s = c->searches[f];
+        err = take_result(h, &s, f);
+        if (!composed || s.mix.reached) {
+            c->searches[c->count++] = s;
+            c->composed += composed;
+        }
     }
     return err;
 }
@@ -284,7 +358,7 @@ static int take_away(struct chooser *h)
             c->stages[c->without_count++] = (struct gcb_choice_stage){c->searches[i].goal, stage};
         }
     begin(h, PHASE_STAGES);
-    return err ? err : run(h, c->without, c->without_count, &h->config);
+    return err ? err : run(h, c->without, c->without_count);
 }
 
 int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
@@ -300,28 +374,28 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
         .interrupted = interrupted,
         .diag = diag,
     };
-    bool large;
     int err = 0;
 
     h.observer.ctx = &h;
     c->elements = gcb_layout_elements(config->layout);
-    large = c->elements > GCB_CHOOSE_LARGE;
-    if (large || (c->compose && c->elements > GCB_CHOOSE_SAMPLE))
+    if (c->elements > GCB_CHOOSE_SAMPLE)
         err = take_sample(&h);
-    plan_work(&h, large && c->sampled, c->count / 2);
-    if (!err && large && c->sampled)
-        err = prepare_large(&h);
-    begin(&h, PHASE_METHODS);
-    if (!err && !*interrupted)
-        err = run(&h, c->searches, c->count, &h.config);
-    if (!err && !*interrupted && c->compose)
-        err = compose(&h);
+    plan_work(&h);
+    if (!err)
+        err = search_settings(&h);
+    if (!err && !*interrupted && c->sampled)
+        err = search_whole(&h);
+    if (!err)
+        err = take_results(&h);
     if (!err && !*interrupted && c->composed)
         err = take_away(&h);
     begin(&h, PHASE_POLICY);
     if (!err && !*interrupted && c->allot)
         err = gcb_policy_search(&c->policy, c, &h.config, &h.observer, interrupted, diag);
     gcb_sample_fini(&h.sample);
+    gcb_free(h.descent.families);
+    gcb_descent_fini(&h.descent);
+    gcb_free(h.lists);
     return err;
 }
 
@@ -344,12 +418,10 @@ double gcb_choice_earns(const struct gcb_choice *c, size_t k)
 {
     const struct gcb_match_search *plain = &c->without[k];
     const struct gcb_match_search *best = find_composition(c, plain->goal);
-    const enum gcb_field field =
-        gcb_match_limits_error(plain->goal) ? GCB_FIELD_WIRE_BYTES : GCB_FIELD_REL_L2;
 
-    if (!best || !gcb_match_reached(plain, &plain->tally))
+    if (!best || !plain->mix.reached)
         return (double)NAN;
-    return gcb_tally_figure(&plain->tally, field) / gcb_tally_figure(&best->tally, field);
+    return gcb_match_cost(plain) / gcb_match_cost(best);
 }
 
 void gcb_choice_put(struct gcb_row *row, const struct gcb_choice *c, size_t search)

@@ -5,17 +5,17 @@
 #include "src/tool/trial/policy.h"
 
 /*
- * What `sweep --match` does: finds a setting of each method for each goal, and, if asked to, the best composition of the sparse
- * codec, with what each of its stages earns.
+ * What `sweep --match` does: finds a setting of each method for each goal, or two that share the messages, and, if asked to, the
+ * best composition of the sparse codec, with what each of its stages earns.
  *
- * Compositions of an input of more than GCB_CHOOSE_SAMPLE elements are searched for on a sample of it. The best few are then
- * searched on the whole input, near the settings found. If the input has more than GCB_CHOOSE_LARGE elements, the methods
- * are searched on a sample first, too.
+ * All parameters of a method that change its size or its error are searched (src/tool/search/descent.h), those of an input of
+ * more than GCB_CHOOSE_SAMPLE elements on a sample of it. The best few settings are then searched on the whole input, near
+ * the settings found.
  */
 #define GCB_CHOOSE_SAMPLE (UINT64_C(1) << 20)
 #define GCB_CHOOSE_LARGE (UINT64_C(1) << 24)
-/* With `narrow`, methods of a large input that take more than this many times the bytes (or error) of the best method on the
- * sample, or miss the goal there, are left out. */
+/* With `narrow`, methods of an input of more than GCB_CHOOSE_LARGE elements that take more than this many times the bytes (or
+ * error) of the best method on the sample, or miss the goal there, are left out. */
 #define GCB_CHOOSE_FAR 3.0
 
 struct gcb_choice {
@@ -26,6 +26,7 @@ struct gcb_choice {
         *searches; /* one for each method and goal: `count`; room for goal_count more */
     size_t count;
     bool compose; /* also search compositions */
+    bool over;    /* of each method, search only the parameter of its line search */
     bool narrow;  /* methods may be left out */
     bool allot;   /* also search a policy for goals[0] (src/tool/search/policy_search.h) */
 
@@ -38,11 +39,14 @@ struct gcb_choice {
         enum gcb_stage_name stage;         /* the stage that is plain */
     } * stages;                            /* without_count */
     size_t without_count;
-    size_t tried, evaluations;  /* compositions searched, and settings that this took */
+    size_t tried,
+        evaluations; /* settings searched of all methods and compositions, each with its own line search, and figures
+                                * measured */
     uint64_t sampled, elements; /* elements of the sample (0: none was taken), and of the input */
     struct gcb_policy policy;   /* without rules: none meets the goal */
-    struct gcb_match_search
-        *tried_all;      /* with `allot`: the searches of the compositions for goals[0], `tried` */
+    /* with `allot`: the searches of the compositions for goals[0], `tried_count` */
+    struct gcb_match_search *tried_all;
+    size_t tried_count;
     char left_out[1000]; /* methods that were left out: "powersgd, demo" */
 };
 

@@ -12,13 +12,15 @@ static const struct kind {
     enum gcb_field field;
     const char *alias; /* another name that users may give, or NULL */
     bool rises;
+    int power; /* as in struct gcb_match_goal */
     double above, up_to;
 } kinds[] = {
-    {.field = GCB_FIELD_REL_L2, .up_to = 1e6},
+    {.field = GCB_FIELD_REL_L2, .power = 2, .up_to = 1e6},
+    {.field = GCB_FIELD_ERROR_OF_MEAN, .power = 2, .up_to = 1e6},
     {.field = GCB_FIELD_COSINE, .rises = true, .above = -1.0, .up_to = 1.0},
-    {.field = GCB_FIELD_RATIO, .up_to = 1e12},
-    {.field = GCB_FIELD_BITS_PER_ELEMENT, .alias = "bits", .rises = true, .up_to = 1e6},
-    {.field = GCB_FIELD_WIRE_BYTES, .alias = "bytes", .rises = true, .up_to = 1e18},
+    {.field = GCB_FIELD_RATIO, .power = -1, .up_to = 1e12},
+    {.field = GCB_FIELD_BITS_PER_ELEMENT, .alias = "bits", .rises = true, .power = 1, .up_to = 1e6},
+    {.field = GCB_FIELD_WIRE_BYTES, .alias = "bytes", .rises = true, .power = 1, .up_to = 1e18},
 };
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -55,12 +57,26 @@ static bool parse_target(double *out, const struct kind *kind, const char *text)
     return *out > kind->above && *out <= kind->up_to;
 }
 
+/* Reads "0.2,workers=16". */
+static bool parse_workers(unsigned *out, const char *text)
+{
+    const char *at = strchr(text, ',');
+    uint64_t n;
+
+    if (!at || strncmp(at, ",workers=", strlen(",workers=")) != 0 ||
+        !gcb_parse_u64(at + strlen(",workers="), &n) || n < 1 || n > 65536)
+        return false;
+    *out = (unsigned)n;
+    return true;
+}
+
 int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const char *text,
                          struct gcb_diag *diag)
 {
     const size_t n = strcspn(text, "=");
     const struct kind *kind;
-    char name[32], shown[64], low[32], high[32];
+    const char *value;
+    char name[32], shown[64], low[32], high[32], target[64];
 
     gcb_escape(shown, sizeof(shown), text);
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
@@ -71,14 +87,24 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
                             option);
     if (text[n] != '=' || !kind)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--%s takes rel_l2=, cosine=, ratio=, bits= or wire_bytes=, not '%s'",
+                            "--%s takes rel_l2=, error_of_mean=, cosine=, ratio=, bits= or "
+                            "wire_bytes=, not '%s'",
                             option, shown);
+    value = text + n + 1;
     *out = (struct gcb_match_goal){
         .field = kind->field,
-        .at_most = gcb_field_info(kind->field)->better == GCB_BETTER_LESS,
+        .at_most = kind->power > 0,
         .rises = kind->rises,
+        .power = kind->power,
     };
-    if (parse_target(&out->target, kind, text + n + 1))
+    if (kind->field == GCB_FIELD_ERROR_OF_MEAN && !parse_workers(&out->workers, value))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--%s %s: say of how many workers: error_of_mean=0.2,workers=16",
+                            option, shown);
+    snprintf(target, sizeof(target), "%s", value);
+    if (out->workers)
+        target[strcspn(target, ",")] = '\0';
+    if (strlen(value) < sizeof(target) && parse_target(&out->target, kind, target))
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID, "--%s %s: give a %s above %s, at most %s", option,
                         shown, is_size(kind) ? "size" : "number", gcb_real_text(low, kind->above),
@@ -88,6 +114,13 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
 bool gcb_match_meets(const struct gcb_match_goal *goal, double value)
 {
     return goal->at_most ? value <= goal->target : value >= goal->target;
+}
+
+double gcb_match_sum(const struct gcb_match_goal *goal, double value)
+{
+    if (goal->power)
+        return pow(value, goal->power);
+    return goal->at_most ? value : -value;
 }
 
 void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal *goal,
@@ -282,14 +315,20 @@ size_t gcb_line_search_ask(struct gcb_line_search *s, uint64_t position[GCB_LINE
     return n;
 }
 
-void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position, double value, double error)
+void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position,
+                          struct gcb_line_point figures)
 {
-    const struct gcb_line_point point = {convert_rank(s, position), value, error};
     size_t i = s->seen_count++;
 
-    for (; i > 0 && s->seen[i - 1].at > point.at; i--)
+    figures.at = convert_rank(s, position);
+    for (; i > 0 && s->seen[i - 1].at > figures.at; i--)
         s->seen[i] = s->seen[i - 1];
-    s->seen[i] = point;
+    s->seen[i] = figures;
+}
+
+uint64_t gcb_line_search_position(const struct gcb_line_search *s, size_t seen)
+{
+    return convert_rank(s, s->seen[seen].at);
 }
 
 static bool is_monotonic(const struct gcb_line_search *s)
@@ -313,8 +352,4 @@ void gcb_line_search_result(struct gcb_line_found *out, const struct gcb_line_se
     out->reached = met < s->seen_count;
     out->beyond = out->reached && met > 0 ? p[-1].value : (double)NAN;
     out->monotonic = is_monotonic(s);
-    out->least = (double)INFINITY;
-    for (size_t i = 0; i < s->seen_count; i++)
-        if (gcb_match_meets(s->goal, s->seen[i].value) && s->seen[i].error < out->least)
-            out->least = s->seen[i].error;
 }

@@ -14,14 +14,29 @@ struct gcb_match_goal {
     double target;
     bool at_most; /* the target is an upper limit */
     bool rises;   /* the figure grows with the size of the messages */
+    /* The figure to this power is a sum over messages: 2 for an error, 1 for a size, -1 for a ratio. So two settings can share
+     * the messages, and the result lies between theirs (src/tool/search/mix.h). 0: no power is */
+    int power;
+    /* of an error of the mean: of so many workers, measured by `mean`, which the caller sets before a run; else 0 */
+    unsigned workers;
+    const struct gcb_match_mean *mean;
 };
 
-/* Parses "rel_l2=0.3", "ratio=20", "bits=2", "cosine=0.9" or "bytes=1M", the value of `option`. GCB_E_INVALID with a
- * message. */
+/* Measures a method's error of the mean of n workers. Returns 1 after a stop. */
+struct gcb_match_mean {
+    int (*measure)(void *ctx, double *out, const struct gcb_method *method, unsigned n,
+                   struct gcb_diag *diag);
+    void *ctx;
+};
+
+/* Parses "rel_l2=0.3", "error_of_mean=0.2,workers=16", "ratio=20", "bits=2", "cosine=0.9" or "bytes=1M", the value of `option`.
+ * GCB_E_INVALID with a message. */
 int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const char *text,
                          struct gcb_diag *diag);
 /* Does the value meet the goal? NAN does not. */
 bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
+/* A figure as a sum over messages, less for a value that meets more targets; without a power, only the order is right. */
+double gcb_match_sum(const struct gcb_match_goal *goal, double value);
 
 /*
  * Searches a line of settings (src/tool/search/rate.h) for the best setting that meets a goal: the smallest messages
@@ -48,6 +63,7 @@ struct gcb_line_point {
     uint64_t at; /* rank: rank 0 is the least likely to meet the goal */
     double value;
     double error; /* rel_l2 */
+    double bytes; /* of all messages */
 };
 
 struct gcb_line_search {
@@ -65,8 +81,11 @@ void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal
 void gcb_line_search_start(struct gcb_line_search *s, uint64_t position);
 /* Writes the positions to measure next and returns how many; 0: the search has ended. */
 size_t gcb_line_search_ask(struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS]);
-/* Stores the figure and the error of a position; NAN: the setting failed. Call this once for each position. */
-void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position, double value, double error);
+/* Stores the figures of a position, whose `at` is ignored; NAN: the setting failed. Call this once for each position. */
+void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position,
+                          struct gcb_line_point figures);
+/* The position of a point seen. */
+uint64_t gcb_line_search_position(const struct gcb_line_search *s, size_t seen);
 
 struct gcb_line_found {
     uint64_t position;
@@ -74,7 +93,6 @@ struct gcb_line_found {
     bool reached;   /* the value meets the goal; otherwise it is the nearest value seen */
     double beyond;  /* value of the next setting seen that does not meet the goal; NAN: none */
     bool monotonic; /* the values seen are monotonic along the line */
-    double least;   /* the smallest error seen of a setting that meets the goal; INFINITY: none */
 };
 /* Needs at least one value from gcb_line_search_tell. */
 void gcb_line_search_result(struct gcb_line_found *out, const struct gcb_line_search *s);

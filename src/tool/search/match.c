@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
@@ -29,7 +30,7 @@ int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *m
     const bool consistent = gcb_method_check(method, NULL) == 0;
     int err;
 
-    *s = (struct gcb_match_search){.method = *method, .goal = goal};
+    *s = (struct gcb_match_search){.method = *method, .goal = goal, .weight = 1.0};
     if (key && !gcb_rate_named(method, key))
         key = NULL;
     err = gcb_rate_axis_init(&s->axis, method, key, consistent ? diag : NULL);
@@ -44,7 +45,7 @@ int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *m
 void gcb_match_search_near(struct gcb_match_search *s, const struct gcb_match_search *other)
 {
     if (s->axis.param && s->axis.param == other->axis.param && s->axis.count == other->axis.count &&
-        s->axis.param->type == GCB_PARAM_REAL && other->line.seen_count && other->found.reached)
+        other->line.seen_count && other->found.reached)
         gcb_line_search_start(&s->line, other->found.position);
 }
 
@@ -58,6 +59,7 @@ int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_se
         method.given[other->axis.row] = false;
     err = gcb_match_search_init(s, &method, other->goal,
                                 other->axis.param ? other->axis.param->name : NULL, diag);
+    s->weight = other->weight;
     if (!err)
         gcb_match_search_near(s, other);
     return err;
@@ -85,11 +87,17 @@ static int ask_all(struct rounds *r, struct gcb_diag *diag)
 
 static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb_run_total *total)
 {
-    const bool failed = total->failure.status != 0;
+    const struct gcb_tally *t = &total->tally;
+    struct gcb_line_point figures = {0, (double)NAN, (double)NAN, (double)NAN};
 
-    gcb_line_search_tell(&s->line, position,
-                         failed ? (double)NAN : gcb_tally_figure(&total->tally, s->goal->field),
-                         failed ? (double)NAN : gcb_tally_figure(&total->tally, GCB_FIELD_REL_L2));
+    if (!total->failure.status)
+        figures = (struct gcb_line_point){
+            .value = gcb_tally_figure(t, s->goal->field),
+            .error = gcb_tally_figure(t, GCB_FIELD_REL_L2),
+            .bytes = (double)t->wire_bytes,
+        };
+    gcb_line_search_tell(&s->line, position, figures);
+    s->evaluations++;
 }
 
 /* Removes the times of a tally: the search runs each setting only once, which is not enough for a time. */
@@ -158,6 +166,31 @@ static int check_device(const struct gcb_run_result *result, struct gcb_diag *di
     return 0;
 }
 
+/* Measures the error of the mean of the settings whose search limits it. */
+static int measure_means(struct rounds *r, struct gcb_run_result *result, struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < r->asked; i++) {
+        const struct gcb_match_goal *goal = r->searches[r->requests[i].search].goal;
+        struct gcb_run_total *total = &result->totals[i];
+        struct gcb_diag own = {.status = 0};
+        int err;
+
+        if (!goal->workers || total->failure.status)
+            continue;
+        err = goal->mean->measure(goal->mean->ctx, &total->tally.error_of_mean, &r->methods[i],
+                                  goal->workers, &own);
+        if (err == GCB_E_NOMEM)
+            return gcb_diag_set(diag, err, "%s", own.text);
+        if (err == 1) {
+            result->interrupted = true;
+            return 0;
+        }
+        if (err)
+            total->failure = own;
+    }
+    return 0;
+}
+
 static int run_round(struct rounds *r, const struct gcb_run_config *config, bool *interrupted,
                      struct gcb_diag *diag)
 {
@@ -172,9 +205,11 @@ static int run_round(struct rounds *r, const struct gcb_run_config *config, bool
     own.carry_on = true;
     own.trial.timing = (struct gcb_timing){.repeat = 1};
     err = gcb_run(&result, &own, &observer, diag);
-    *interrupted = result.interrupted;
     if (!err)
         err = check_device(&result, diag);
+    if (!err && !result.interrupted)
+        err = measure_means(r, &result, diag);
+    *interrupted = result.interrupted;
     if (!err)
         tell_all(r, &result);
     gcb_run_result_fini(&result);
@@ -183,20 +218,112 @@ static int run_round(struct rounds *r, const struct gcb_run_config *config, bool
     return err;
 }
 
-/* Sets every method to the setting found. */
-static int set_found(struct rounds *r, struct gcb_diag *diag)
+/* The setting of a point that a search has seen, and the search's own figures at it. */
+struct seen {
+    const struct gcb_match_search *search;
+    uint64_t position;
+    const struct gcb_line_point *point;
+};
+
+static struct seen find_seen(const struct gcb_match_search *searches, size_t point)
 {
+    const struct gcb_match_search *s = searches;
+
+    for (; point >= s->line.seen_count; s++)
+        point -= s->line.seen_count;
+    return (struct seen){s, gcb_line_search_position(&s->line, point), &s->line.seen[point]};
+}
+
+static double cost_of(const struct gcb_match_goal *goal, const struct gcb_line_point *p)
+{
+    return gcb_match_limits_error(goal) ? p->bytes : p->error * p->error;
+}
+
+/* Lists the points that the searches have seen, for a mix. */
+static size_t list_points(struct gcb_mix_point *out, const struct gcb_match_search *searches,
+                          size_t count)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < searches[i].line.seen_count; k++) {
+            const struct gcb_line_point *p = &searches[i].line.seen[k];
+
+            out[n++] = (struct gcb_mix_point){gcb_match_sum(searches[i].goal, p->value),
+                                              cost_of(searches[i].goal, p) * searches[i].weight};
+        }
+    return n;
+}
+
+/* Makes `out` the setting of the first point, mixed with that of the second. */
+static int set_mix(struct gcb_match_search *out, const struct gcb_mix *mix,
+                   const struct seen *first, const struct seen *second, struct gcb_diag *diag)
+{
+    const struct gcb_line_point *a = first->point, *b = second->point;
+    struct gcb_match_search s = *first->search;
+    int err = gcb_rate_axis_set(&s.method, &s.axis, first->position, diag);
+
+    s.mix = (struct gcb_match_mix){.reached = mix->reached, .share = mix->share};
+    s.mix.bytes = gcb_mix_between(mix, a->bytes, b->bytes);
+    s.mix.error = sqrt(gcb_mix_between(mix, a->error * a->error, b->error * b->error));
+    s.mix.other = second->search->method;
+    if (s.found.position != first->position) {
+        s.tally = (struct gcb_tally){.messages = 0};
+        s.found.beyond = (double)NAN;
+    }
+    s.found.position = first->position;
+    s.found.value = a->value;
+    if (!err && mix->share < 1.0) {
+        err = gcb_rate_axis_set(&s.mix.other, &second->search->axis, second->position, diag);
+        s.found.beyond = b->value;
+    }
+    *out = s;
+    return err;
+}
+
+int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_search *searches,
+                      size_t count, struct gcb_diag *diag)
+{
+    const struct gcb_match_goal *goal = searches[0].goal;
+    const double limit = gcb_match_sum(goal, goal->target);
+    struct gcb_mix_point *points;
+    struct gcb_mix mix;
+    size_t all = 0, evaluations = 0;
     int err = 0;
 
-    for (size_t i = 0; !err && i < r->count; i++) {
-        struct gcb_match_search *s = &r->searches[i];
-
-        if (s->line.seen_count == 0) /* interrupted before the first value */
-            continue;
-        gcb_line_search_result(&s->found, &s->line);
-        err = gcb_rate_axis_set(&s->method, &s->axis, s->found.position, diag);
+    for (size_t i = 0; i < count; i++) {
+        all += searches[i].line.seen_count;
+        evaluations += searches[i].evaluations;
     }
+    points = gcb_alloc_array(all + 1, sizeof(*points));
+    if (!points)
+        return gcb_diag_nomem(diag, all * sizeof(*points), "settings");
+    gcb_mix_find(&mix, points, list_points(points, searches, count), limit,
+                 fabs(limit) * GCB_LINE_NEAR * (goal->power ? abs(goal->power) : 1), goal->power);
+    if (mix.first == SIZE_MAX) { /* all settings failed */
+        *out = searches[0];
+    } else {
+        const struct seen first = find_seen(searches, mix.first),
+                          second = find_seen(searches, mix.second);
+
+        err = set_mix(out, &mix, &first, &second, diag);
+    }
+    out->evaluations = evaluations;
+    gcb_free(points);
     return err;
+}
+
+/* Sets a search to the single setting found so far. */
+static int set_found(struct gcb_match_search *s, struct gcb_diag *diag)
+{
+    if (s->line.seen_count == 0) /* interrupted before the first value */
+        return 0;
+    gcb_line_search_result(&s->found, &s->line);
+    s->mix = (struct gcb_match_mix){.reached = s->found.reached,
+                                    .share = 1.0,
+                                    .error = gcb_tally_figure(&s->tally, GCB_FIELD_REL_L2),
+                                    .bytes = (double)s->tally.wire_bytes};
+    return gcb_rate_axis_set(&s->method, &s->axis, s->found.position, diag);
 }
 
 int gcb_match_run(struct gcb_match_search *searches, size_t count,
@@ -217,8 +344,11 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
             break;
         err = run_round(&r, config, interrupted, diag);
     }
-    if (!err)
-        err = set_found(&r, diag);
+    for (size_t i = 0; !err && i < count; i++) {
+        err = set_found(&searches[i], diag);
+        if (!err && !*interrupted)
+            err = gcb_match_combine(&searches[i], &searches[i], 1, diag);
+    }
     gcb_free(r.methods);
     gcb_free(r.requests);
     return err;
@@ -249,7 +379,7 @@ int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
 
 bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally)
 {
-    return tally->messages && gcb_match_meets(s->goal, gcb_tally_figure(tally, s->goal->field));
+    return tally->messages && s->mix.reached;
 }
 
 bool gcb_match_limits_error(const struct gcb_match_goal *goal)
@@ -257,10 +387,35 @@ bool gcb_match_limits_error(const struct gcb_match_goal *goal)
     return goal->at_most != goal->rises;
 }
 
-double gcb_match_merit(const struct gcb_match_goal *goal, const struct gcb_tally *tally)
+double gcb_match_cost(const struct gcb_match_search *s)
 {
-    return gcb_match_limits_error(goal) ? gcb_tally_figure(tally, GCB_FIELD_RATIO)
-                                        : -gcb_tally_figure(tally, GCB_FIELD_REL_L2);
+    if (!s->mix.reached)
+        return (double)INFINITY;
+    return gcb_match_limits_error(s->goal) ? s->mix.bytes : s->mix.error;
+}
+
+bool gcb_match_better(const struct gcb_match_search *a, const struct gcb_match_search *b)
+{
+    const bool reached = a->mix.reached || b->mix.reached;
+    const double x =
+        reached ? gcb_match_cost(a) * a->weight : gcb_match_sum(a->goal, a->found.value);
+    const double y =
+        reached ? gcb_match_cost(b) * b->weight : gcb_match_sum(b->goal, b->found.value);
+
+    if (!a->line.seen_count || !b->line.seen_count || isnan(x) || isnan(y))
+        return a->line.seen_count && !isnan(x);
+    return isinf(y) ? !isinf(x) : x < y - GCB_MATCH_GAIN * fabs(y);
+}
+
+void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search *s)
+{
+    const double error = s->mix.error;
+
+    if (!tally->messages || !(s->mix.share < 1.0))
+        return;
+    tally->wire_bytes = (uint64_t)llround(s->mix.bytes);
+    tally->fidelity.dd = error * error * tally->fidelity.xx;
+    tally->fidelity.xy = (double)NAN;
 }
 
 static const char *note_missed(char *out, const struct gcb_match_search *s, double value)
@@ -283,30 +438,49 @@ static const char *note_missed(char *out, const struct gcb_match_search *s, doub
 const char *gcb_match_note(char *out, const struct gcb_match_search *s,
                            const struct gcb_tally *tally)
 {
-    const double value = gcb_tally_figure(tally, s->goal->field),
-                 error = gcb_tally_figure(tally, GCB_FIELD_REL_L2);
-
-    if (!gcb_match_meets(s->goal, value))
-        return note_missed(out, s, value);
-    if (!s->found.monotonic) {
-        snprintf(out, 200, "%s is not monotonic in %s: other settings may be as good or better",
-                 gcb_field_name(s->goal->field), s->axis.param->name);
-        return out;
-    }
-    if (gcb_match_limits_error(s->goal) || !(error > s->found.least * 1.01))
+    if (!s->mix.reached)
+        return note_missed(out, s, gcb_tally_figure(tally, s->goal->field));
+    if (s->found.monotonic)
         return NULL;
-    snprintf(out, 200, "smaller messages have a smaller error, down to rel_l2 %.4g",
-             s->found.least);
+    snprintf(out, 200, "%s is not monotonic in %s: other settings may be as good or better",
+             gcb_field_name(s->goal->field), s->axis.param->name);
     return out;
 }
 
 /* ---- rows ---- */
 
-static const enum gcb_field match_fields[] = {GCB_FIELD_MATCH_FIELD,   GCB_FIELD_MATCH_TARGET,
-                                              GCB_FIELD_MATCH_REACHED, GCB_FIELD_MATCH_BEYOND,
-                                              GCB_FIELD_MATCH_BY,      GCB_FIELD_MATCH_EVALUATIONS,
-                                              GCB_FIELD_MATCH_STEADY,  GCB_FIELD_MATCH_NOTE};
+static const enum gcb_field match_fields[] = {
+    GCB_FIELD_MATCH_FIELD,  GCB_FIELD_MATCH_TARGET, GCB_FIELD_MATCH_REACHED,
+    GCB_FIELD_MATCH_SHARE,  GCB_FIELD_MATCH_WITH,   GCB_FIELD_MATCH_ERROR,
+    GCB_FIELD_MATCH_BYTES,  GCB_FIELD_MATCH_BITS,   GCB_FIELD_MATCH_RATIO,
+    GCB_FIELD_MATCH_BEYOND, GCB_FIELD_MATCH_BY,     GCB_FIELD_MATCH_EVALUATIONS,
+    GCB_FIELD_MATCH_STEADY, GCB_FIELD_MATCH_NOTE};
 #define MATCH_FIELDS (sizeof(match_fields) / sizeof(match_fields[0]))
+
+/* Writes what meets the target: the row's setting, or a mix of it with another. */
+static void put_mix(struct gcb_row *row, const struct gcb_match_search *s, struct gcb_tally at,
+                    bool reached)
+{
+    static const enum gcb_field fields[][2] = {
+        {GCB_FIELD_MATCH_ERROR, GCB_FIELD_REL_L2},
+        {GCB_FIELD_MATCH_BITS, GCB_FIELD_BITS_PER_ELEMENT},
+        {GCB_FIELD_MATCH_RATIO, GCB_FIELD_RATIO},
+    };
+    const bool mixed = reached && s->mix.share < 1.0;
+    char spec[1024];
+
+    gcb_match_mix_tally(&at, s);
+    gcb_row_real(row, GCB_FIELD_MATCH_SHARE, reached ? s->mix.share : (double)NAN);
+    gcb_row_text(row, GCB_FIELD_MATCH_WITH,
+                 mixed ? gcb_method_spec(spec, sizeof(spec), &s->mix.other, GCB_SPEC_FULL) : NULL);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        gcb_row_real(row, fields[i][0],
+                     reached ? gcb_tally_figure(&at, fields[i][1]) : (double)NAN);
+    if (reached)
+        gcb_row_u64(row, GCB_FIELD_MATCH_BYTES, at.wire_bytes);
+    else
+        gcb_row_null(row, GCB_FIELD_MATCH_BYTES);
+}
 
 /* Writes the fields of a search. The goal is not reached if no setting was measured or the setting failed. `whole`: the
  * search was not interrupted. */
@@ -316,14 +490,20 @@ static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
     const struct gcb_tally *tally = &total->tally;
     const bool measured = tally->messages && !total->failure.status;
     const double value = measured ? gcb_tally_figure(tally, s->goal->field) : (double)NAN;
+    const bool reached = s->mix.reached && gcb_match_meets(s->goal, value);
     char note[200];
 
+    if (s->goal->workers && measured) {
+        gcb_row_real(row, GCB_FIELD_ERROR_OF_MEAN, value);
+        gcb_row_u64(row, GCB_FIELD_WORKERS, s->goal->workers);
+    }
     gcb_row_text(row, GCB_FIELD_MATCH_FIELD, gcb_field_name(s->goal->field));
     gcb_row_real(row, GCB_FIELD_MATCH_TARGET, s->goal->target);
-    gcb_row_bool(row, GCB_FIELD_MATCH_REACHED, gcb_match_meets(s->goal, value));
+    gcb_row_bool(row, GCB_FIELD_MATCH_REACHED, reached);
+    put_mix(row, s, *tally, reached);
     gcb_row_real(row, GCB_FIELD_MATCH_BEYOND, whole && measured ? s->found.beyond : (double)NAN);
     gcb_row_text(row, GCB_FIELD_MATCH_BY, s->axis.param ? s->axis.param->name : NULL);
-    gcb_row_u64(row, GCB_FIELD_MATCH_EVALUATIONS, s->line.seen_count);
+    gcb_row_u64(row, GCB_FIELD_MATCH_EVALUATIONS, s->evaluations);
     if (whole && measured) {
         gcb_row_bool(row, GCB_FIELD_MATCH_STEADY, s->found.monotonic);
         gcb_row_text(row, GCB_FIELD_MATCH_NOTE, gcb_match_note(note, s, tally));

@@ -4,8 +4,17 @@
 #include "src/tool/rows/row.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/search/line_search.h"
+#include "src/tool/search/mix.h"
 #include "src/tool/search/rate.h"
 #include "src/tool/trial/run.h"
+
+/* What a search has found: its own setting by itself, or two settings that share the messages (src/tool/search/mix.h). */
+struct gcb_match_mix {
+    bool reached;
+    double share; /* of the messages that are sent with the search's own setting; 1: all */
+    struct gcb_method other; /* the setting of the rest, if there is a rest */
+    double error, bytes;     /* of both together, over all messages */
+};
 
 /*
  * Finds a setting of each method that meets a goal. All searches advance together in rounds, so that each round reads
@@ -17,7 +26,12 @@ struct gcb_match_search {
     struct gcb_rate_axis axis;
     struct gcb_line_search line;
     struct gcb_line_found found;
-    struct gcb_tally tally; /* measured at the setting found; its times are NAN */
+    /* Measured at `found`; its times are NAN. If a mix was found elsewhere on the line, it has no messages. */
+    struct gcb_tally tally;
+    struct gcb_match_mix mix; /* `method` meets the goal by itself, if it can be met */
+    size_t evaluations;       /* settings measured */
+    double
+        weight; /* bytes count this much in a comparison of settings (gcb_match_better); 1: usual */
 };
 
 /* `key`: the parameter to search along (gcb_rate_axis_init). A method without that parameter is
@@ -27,7 +41,7 @@ int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *m
                           struct gcb_diag *diag);
 
 /* Lets a search start near the setting that a search of a similar method, or over other messages, has found. Does nothing if
- * that search has not met its goal, or searched along another line, or along whole numbers. */
+ * that search has not met its goal, or searched along another line. */
 void gcb_match_search_near(struct gcb_match_search *s, const struct gcb_match_search *other);
 
 /* Makes a search like one that has ended, over other messages, which starts near the setting found. */
@@ -56,11 +70,23 @@ int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
                           const struct gcb_match_search *searches, size_t count,
                           struct gcb_diag *diag);
 
-/* Does the setting, measured as `tally`, meet the goal? A setting without messages does not. */
-bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally);
+/* Makes one result of searches that have ended, for the same goal: all their settings can be mixed. `out` may be one of them. */
+int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_search *searches,
+                      size_t count, struct gcb_diag *diag);
 
-/* By what settings that meet the goal are ranked: the ratio if it limits the error, else the error with a minus sign. */
-double gcb_match_merit(const struct gcb_match_goal *goal, const struct gcb_tally *tally);
+/* What the mix found costs: bytes if the goal limits the error, else the error. INFINITY: the goal is not met. */
+double gcb_match_cost(const struct gcb_match_search *s);
+/* Is one search's result better than another's by more than GCB_MATCH_GAIN? Less may come from a line search that ended
+ * within a thousandth of the target. Results that miss the goal are compared by how far
+ * they miss it. */
+#define GCB_MATCH_GAIN 0.005
+bool gcb_match_better(const struct gcb_match_search *a, const struct gcb_match_search *b);
+/* Does the search's setting, measured as `tally`, meet the goal, by itself or mixed? A setting without messages does not. */
+bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally);
+/* Changes the bytes and the error in the tally of the search's setting to those of the mix. The cosine of a mix is not known:
+ * NAN. All other figures stay. */
+void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search *s);
+
 /* Is the goal a limit on the error? Otherwise it limits the size. */
 bool gcb_match_limits_error(const struct gcb_match_goal *goal);
 

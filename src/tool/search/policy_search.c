@@ -54,7 +54,8 @@ struct searcher {
 
 bool gcb_policy_search_can(const struct gcb_match_goal *goal)
 {
-    return goal->field != GCB_FIELD_COSINE; /* the others follow from sums over tensors */
+    /* the others follow from sums over tensors */
+    return goal->field != GCB_FIELD_COSINE && goal->field != GCB_FIELD_ERROR_OF_MEAN;
 }
 
 const struct gcb_match_search *gcb_choice_best(const struct gcb_choice *c)
@@ -64,8 +65,8 @@ const struct gcb_match_search *gcb_choice_best(const struct gcb_choice *c)
     for (size_t i = 0; i < c->count; i++) {
         const struct gcb_match_search *s = &c->searches[i];
 
-        if (s->goal == &c->goals[0] && gcb_match_reached(s, &s->tally) &&
-            (!best || gcb_match_merit(s->goal, &s->tally) > gcb_match_merit(s->goal, &best->tally)))
+        if (s->goal == &c->goals[0] && s->mix.reached &&
+            (!best || gcb_match_cost(s) < gcb_match_cost(best)))
             best = s;
     }
     return best;
@@ -188,7 +189,7 @@ static int add_candidates(struct searcher *s)
 
     for (size_t i = 0; !err && i < c->count; i++)
         err = add_search(s, &c->searches[i], coarse, n);
-    for (size_t i = 0; !err && c->tried_all && i < c->tried; i++)
+    for (size_t i = 0; !err && i < c->tried_count; i++)
         err = add_search(s, &c->tried_all[i], coarse, n);
     return err;
 }

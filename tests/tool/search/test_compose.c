@@ -7,7 +7,7 @@
 #include "tests/tool/trial/run_source.h"
 
 static const struct gcb_match_goal goal = {
-    .field = GCB_FIELD_REL_L2, .target = 0.4, .at_most = true};
+    .field = GCB_FIELD_REL_L2, .target = 0.4, .at_most = true, .power = 2};
 
 static bool never(void *ctx)
 {
@@ -81,58 +81,64 @@ static void test_stages(void **state)
     check_stage("topk", GCB_STAGE_NAME_INDEX, "index=u32", NULL);
 }
 
-/* The compositions meet the goal, the best three and the others come in order, all differ in more than the index coder, and the
- * best beats plain top-k. */
+/* Searches the compositions, and leaves all of them in *d. */
+static void compose(struct run_setup *s, struct gcb_descent *d, struct gcb_descent_family *family,
+                    const struct gcb_match_goal *at)
+{
+    const struct gcb_run_observer observer = {.stop = never};
+    const struct gcb_run_config *config = gradients(s);
+    bool interrupted = false;
+
+    *d = (struct gcb_descent){.families = family,
+                              .family_count = 1,
+                              .several = config->layout->count > 1,
+                              .diag = &s->diag};
+    assert_int_equal(gcb_compose_begin(d, 0, at), 0);
+    assert_int_equal(gcb_descent_run(d, config, &observer, &interrupted), 0);
+    assert_false(interrupted);
+}
+
+/* The best compositions meet the goal, come in order, differ in their transform or values, and beat plain top-k. */
 static void test_compose(void **state)
 {
     struct run_setup *s = *state;
-    const struct gcb_run_config *config = gradients(s);
     const struct gcb_run_observer observer = {.stop = never};
-    struct gcb_compose_result out;
-    struct gcb_match_search topk;
+    struct gcb_descent_family family;
+    struct gcb_descent d;
+    struct gcb_match_search topk, found;
     const struct gcb_method plain = method_of("topk");
     bool interrupted = false;
-    double before = INFINITY;
-    char stages[GCB_COMPOSE_KEPT][256];
+    size_t best[12], count;
 
-    assert_int_equal(gcb_compose_run(&out, &goal, config, &observer, &interrupted, &s->diag), 0);
-    assert_false(interrupted);
-    assert_in_range(out.count, 1, GCB_COMPOSE_KEPT);
-    assert_true(out.tried > out.count && out.evaluations > out.tried);
-    for (size_t i = 0; i < out.count; i++) {
-        const double merit = gcb_match_merit(&goal, &out.best[i].tally);
-        char part[128];
-
-        assert_true(gcb_match_reached(&out.best[i], &out.best[i].tally));
-        assert_true(merit <= 1.03 * before ||
-                    i == GCB_COMPOSE_BEST); /* a threshold ranks 2 % lower */
-        before = merit;
-        stages[i][0] = '\0';
-        for (int k = 0; k < GCB_STAGE_NAME_INDEX; k++)
-            strcat(stages[i], gcb_compose_stage(part, sizeof(part), &out.best[i].method, k));
+    compose(s, &d, &family, &goal);
+    count = gcb_descent_rank(&d, 0, best, 0, 12, gcb_compose_related);
+    assert_in_range(count, 3, 12);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(i == 0 || !gcb_match_better(&d.searches[best[i]], &d.searches[best[i - 1]]));
         for (size_t k = 0; k < i; k++)
-            assert_string_not_equal(stages[i], stages[k]);
+            assert_false(
+                gcb_compose_related(&d.searches[best[i]].method, &d.searches[best[k]].method));
     }
+    assert_int_equal(gcb_descent_result(&found, &d, 0, false), 0);
+    assert_true(found.mix.reached && found.evaluations > d.count);
     assert_int_equal(gcb_match_search_init(&topk, &plain, &goal, NULL, &s->diag), 0);
-    assert_int_equal(gcb_match_run(&topk, 1, config, &observer, &interrupted, &s->diag), 0);
-    assert_true(gcb_match_merit(&goal, &out.best[0].tally) >
-                2.0 * gcb_match_merit(&goal, &topk.tally));
-    gcb_free(out.all);
+    assert_int_equal(gcb_match_run(&topk, 1, &s->config, &observer, &interrupted, &s->diag), 0);
+    assert_true(gcb_match_cost(&topk) > 2.0 * gcb_match_cost(&found));
+    gcb_descent_fini(&d);
 }
 
 static void test_impossible(void **state)
 {
     struct run_setup *s = *state;
-    const struct gcb_match_goal none = {.field = GCB_FIELD_RATIO, .target = 1e9};
-    const struct gcb_run_observer observer = {.stop = never};
-    struct gcb_compose_result out = {.count = 7};
-    bool interrupted = false;
+    const struct gcb_match_goal none = {.field = GCB_FIELD_RATIO, .target = 1e9, .power = -1};
+    struct gcb_descent_family family;
+    struct gcb_match_search found;
+    struct gcb_descent d;
 
-    assert_int_equal(gcb_compose_run(&out, &none, gradients(s), &observer, &interrupted, &s->diag),
-                     0);
-    assert_int_equal(out.count, 0);
-    assert_false(interrupted);
-    gcb_free(out.all);
+    compose(s, &d, &family, &none);
+    assert_int_equal(gcb_descent_result(&found, &d, 0, false), 0);
+    assert_false(found.mix.reached);
+    gcb_descent_fini(&d);
 }
 
 /* Runs a choice between topk and compositions. */
@@ -153,7 +159,6 @@ static void test_choice(void **state)
 {
     struct gcb_choice c;
     bool interrupted = false;
-    double bytes;
 
     choose(*state, &c, never, &interrupted);
     assert_false(interrupted);
@@ -164,9 +169,8 @@ static void test_choice(void **state)
     assert_int_equal(c.sampled, 0); /* the input is small */
     assert_int_equal(c.elements, STEPS * WORKERS * (LARGEST + 120));
     assert_string_equal(c.left_out, "");
-    assert_true(gcb_match_reached(&c.searches[1], &c.searches[1].tally));
+    assert_true(c.searches[1].mix.reached);
     assert_in_range(c.without_count, 1, GCB_STAGE_NAMES);
-    bytes = gcb_tally_figure(&c.searches[1].tally, GCB_FIELD_WIRE_BYTES);
     for (size_t k = 0; k < c.without_count; k++) {
         const double earns = gcb_choice_earns(&c, k);
         struct gcb_method plain;
@@ -176,10 +180,9 @@ static void test_choice(void **state)
         assert_true(isnan(earns) ||
                     earns >= 1.0); /* otherwise the search would have left the stage out */
         if (!isnan(earns))
-            assert_true(earns ==
-                        gcb_tally_figure(&c.without[k].tally, GCB_FIELD_WIRE_BYTES) / bytes);
+            assert_true(earns == c.without[k].mix.bytes / c.searches[1].mix.bytes);
     }
-    c.without[0].tally = (struct gcb_tally){.messages = 0};
+    c.without[0].mix.reached = false;
     assert_true(isnan(gcb_choice_earns(&c, 0)));
     gcb_choice_fini(&c);
 }

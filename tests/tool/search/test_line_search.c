@@ -90,7 +90,9 @@ static struct gcb_line_found search(const struct gcb_match_goal *kind, double ta
     while ((n = gcb_line_search_ask(&last, position)) > 0)
         for (size_t i = 0; i < n; i++) {
             assert_true(position[i] < count);
-            gcb_line_search_tell(&last, position[i], f(position[i], count), f(position[i], count));
+            gcb_line_search_tell(&last, position[i],
+                                 (struct gcb_line_point){.value = f(position[i], count),
+                                                         .error = f(position[i], count)});
         }
     assert_true(last.seen_count <= GCB_LINE_SEEN);
     for (size_t i = 1; i < last.seen_count; i++)
@@ -229,22 +231,28 @@ static void test_what_is_no_number_meets_nothing(void **state)
     assert_true(!found.reached && found.value == 0.1);
 }
 
-static void test_least_error_within_a_limit(void **state)
+/* Squared errors and sizes are sums over messages, and so is the inverse of a ratio; more meets fewer targets. */
+static void test_sums(void **state)
 {
-    struct gcb_match_goal goal = bits;
-    struct gcb_line_found found;
-    struct gcb_line_search m;
+    static const struct {
+        const char *text;
+        double value, sum;
+    } rows[] = {{"rel_l2=0.4", 0.5, 0.25},
+                {"ratio=10", 8.0, 0.125},
+                {"bits=2", 3.0, 3.0},
+                {"wire_bytes=100", 200.0, 200.0},
+                {"cosine=0.9", 0.75, -0.75}};
 
     (void)state;
-    goal.target = 3.0;
-    gcb_line_search_init(&m, &goal, 4);
-    gcb_line_search_tell(&m, 0, 1.0, 0.9);
-    gcb_line_search_tell(&m, 3, 4.0, 0.1);
-    gcb_line_search_tell(&m, 2, 3.0, 0.7);
-    gcb_line_search_tell(&m, 1, 2.0, 0.5);
-    gcb_line_search_result(&found, &m);
-    assert_int_equal(found.position, 2);
-    assert_true(found.least == 0.5);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct gcb_match_goal goal;
+
+        assert_int_equal(gcb_match_goal_parse(&goal, "match", rows[i].text, NULL), 0);
+        assert_true(gcb_match_sum(&goal, rows[i].value) == rows[i].sum);
+        assert_false(gcb_match_meets(&goal, rows[i].value));
+        assert_true(gcb_match_sum(&goal, goal.target) < rows[i].sum);
+        assert_int_equal(goal.power != 0, goal.field != GCB_FIELD_COSINE);
+    }
 }
 
 static void test_goals(void **state)
@@ -326,7 +334,7 @@ int main(void)
         cmocka_unit_test(test_valley),
         cmocka_unit_test(test_a_valley_before_the_end),
         cmocka_unit_test(test_what_is_no_number_meets_nothing),
-        cmocka_unit_test(test_least_error_within_a_limit),
+        cmocka_unit_test(test_sums),
         cmocka_unit_test(test_goals),
     };
 

@@ -1,0 +1,266 @@
+#include "src/tool/search/descent.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+#define ROUNDS 12    /* a guard: searches on real gradients end after 3 to 6 */
+#define MOST_TRIED 8 /* other values of a number that are tried */
+/* a size is also changed by this factor: twice a bucket may cost more where 16 times as much costs far less */
+#define FAR 16.0
+
+/* ---- settings ---- */
+
+/* Do they differ only along the line that is searched? */
+static bool is_same(const struct gcb_match_search *a, const struct gcb_method *b, size_t axis)
+{
+    for (size_t row = 0; gcb_method_param(b, row); row++)
+        if (row != axis && a->method.value[row] != b->value[row] &&
+            (gcb_method_applies(&a->method, row) || gcb_method_applies(b, row)))
+            return false;
+    return true;
+}
+
+int gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
+                    const char *key, size_t parent)
+{
+    const struct gcb_descent_family *f = &d->families[family];
+    struct gcb_rate_axis axis;
+    struct gcb_method m = *method;
+    int err;
+
+    for (size_t row = 0; gcb_method_param(&m, row); row++)
+        m.given[row] &= !key || strcmp(gcb_method_param(&m, row)->name, key) != 0;
+    if (parent != SIZE_MAX &&
+        (gcb_method_check(&m, NULL) || gcb_rate_axis_init(&axis, &m, key, NULL)))
+        return 0;
+    if (gcb_grow(&d->nodes, &d->node_cap, d->count, sizeof(*d->nodes)) ||
+        gcb_grow(&d->searches, &d->search_cap, d->count, sizeof(*d->searches)))
+        return gcb_diag_nomem(d->diag, 0, "settings");
+    err = gcb_match_search_init(&d->searches[d->count], &m, f->goal, key, d->diag);
+    if (err)
+        return err;
+    axis = d->searches[d->count].axis;
+    for (size_t i = 0; i < d->count; i++)
+        if (d->nodes[i].family == family && d->searches[i].axis.param == axis.param &&
+            is_same(&d->searches[i], &m, axis.param ? axis.row : SIZE_MAX))
+            return 0;
+    if (parent != SIZE_MAX)
+        gcb_match_search_near(&d->searches[d->count], &d->searches[parent]);
+    d->nodes[d->count++] = (struct gcb_descent_node){.family = family, .parent = parent};
+    return 0;
+}
+
+/* ---- changes by the parameter tables ---- */
+
+/* Does the preset's text name the parameter? */
+static bool is_named(const struct gcb_preset *preset, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *at = preset ? preset->defaults : NULL;
+
+    for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, n) == 0 && at[n] == '=')
+            return true;
+    return false;
+}
+
+/* Does a choice make the method what it is: does its preset name it, or is it another in one of the codec's methods than the
+ * codec's default? */
+static bool defines(const struct gcb_method *method, size_t row)
+{
+    const struct gcb_codec *codec = method->codec;
+    struct gcb_method m;
+
+    if (is_named(method->preset, codec->params[row].name))
+        return true;
+    for (size_t i = 0; gcb_method_at(&m, i); i++)
+        if (m.codec == codec && m.value[row] != codec->params[row].def)
+            return true;
+    return false;
+}
+
+static bool is_whole(const struct gcb_param *p)
+{
+    return p->type == GCB_PARAM_INT || p->type == GCB_PARAM_SIZE;
+}
+
+static bool may_change(const struct gcb_descent_family *f, const struct gcb_method *m, size_t row)
+{
+    const struct gcb_param *p = &m->codec->params[row];
+
+    return p->type != GCB_PARAM_REAL && !f->user.given[row] && gcb_method_applies(m, row) &&
+           !(p->type == GCB_PARAM_CHOICE && defines(m, row));
+}
+
+/* Lists other values of a number. */
+static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, double value)
+{
+    const bool small = p->type == GCB_PARAM_INT;
+    const double next = small ? value + 1.0 : FAR * value;
+    const double before = small ? value - 1.0 : floor(value / FAR);
+    const double all[] = {floor(value / 2.0), 2.0 * value, before, next};
+    size_t n = 0;
+
+    for (size_t i = 0; value > 0.0 && i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i] >= fmax(p->min, 1.0) && all[i] <= p->max && all[i] != value)
+            out[n++] = all[i];
+    for (double v = small ? 1.0 : 16.0; !(value > 0.0) && n < 6 && v <= p->max;
+         v *= small ? 2.0 : 4.0)
+        out[n++] = v;
+    return n;
+}
+
+/* Adds the setting with another value of a parameter. */
+static int add_value(struct gcb_descent *d, size_t from, size_t row, double value)
+{
+    const struct gcb_match_search *s = &d->searches[from];
+    const struct gcb_param *p = &s->method.codec->params[row];
+    struct gcb_method m = s->method;
+    char text[40];
+
+    if (gcb_method_change(&m, p->name, gcb_param_text(text, p, value), NULL) != 0)
+        return 0;
+    m.given[row] = value != d->families[d->nodes[from].family].user.value[row];
+    return gcb_descent_add(d, d->nodes[from].family, &m, s->axis.param ? s->axis.param->name : NULL,
+                           from);
+}
+
+/* Adds the setting with the line search along another parameter. */
+static int add_axis(struct gcb_descent *d, size_t from, const char *key)
+{
+    const struct gcb_method *user = &d->families[d->nodes[from].family].user;
+    const struct gcb_rate_axis *old = &d->searches[from].axis;
+    struct gcb_method m = d->searches[from].method;
+
+    m.value[old->row] = user->value[old->row];
+    m.given[old->row] = false;
+    return gcb_descent_add(d, d->nodes[from].family, &m, key, from);
+}
+
+static int vary_param(struct gcb_descent *d, size_t from, size_t row)
+{
+    const struct gcb_method m = d->searches[from].method;
+    const struct gcb_param *p = &m.codec->params[row], *axis = d->searches[from].axis.param;
+    double values[MOST_TRIED];
+    size_t n;
+    int err = 0;
+
+    if (axis && is_whole(axis) && is_whole(p) && p->rate != GCB_RATE_NONE)
+        return add_axis(d, from, p->name);
+    if (p->type == GCB_PARAM_CHOICE) {
+        for (size_t i = 0; !err && p->choices[i]; i++)
+            err = add_value(d, from, row, (double)i);
+        return err;
+    }
+    n = list_values(values, p, m.value[row]);
+    for (size_t i = 0; !err && i < n; i++)
+        err = add_value(d, from, row, values[i]);
+    return err;
+}
+
+int gcb_descent_vary(struct gcb_descent *d, size_t from)
+{
+    const struct gcb_descent_family *f = &d->families[d->nodes[from].family];
+    const size_t count = gcb_param_count(f->user.codec->params);
+    int err = 0;
+
+    for (size_t row = 0; !err && !f->over && row < count; row++) {
+        const struct gcb_match_search *s = &d->searches[from];
+
+        if (s->axis.param != &f->user.codec->params[row] && may_change(f, &s->method, row))
+            err = vary_param(d, from, row);
+    }
+    return err;
+}
+
+/* ---- the search ---- */
+
+size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best, size_t n,
+                        size_t most,
+                        bool (*alike)(const struct gcb_method *, const struct gcb_method *))
+{
+    while (n < most) {
+        size_t found = SIZE_MAX;
+
+        for (size_t i = 0; i < d->count; i++) {
+            bool out = d->nodes[i].family != family || d->searches[i].line.seen_count == 0;
+
+            for (size_t k = 0; !out && k < n; k++)
+                out = best[k] == i ||
+                      (alike && alike(&d->searches[best[k]].method, &d->searches[i].method));
+            if (!out &&
+                (found == SIZE_MAX || gcb_match_better(&d->searches[i], &d->searches[found])))
+                found = i;
+        }
+        if (found == SIZE_MAX)
+            break;
+        best[n++] = found;
+    }
+    return n;
+}
+
+/* Adds the changes of the best settings of a family. */
+static int change_best(struct gcb_descent *d, size_t family)
+{
+    const struct gcb_descent_family *f = &d->families[family];
+    size_t best[8];
+    const size_t n = gcb_descent_rank(d, family, best, 0, f->wide, f->alike);
+    int err = 0;
+
+    for (size_t i = 0; !err && i < n; i++) {
+        if (d->nodes[best[i]].changed)
+            continue;
+        d->nodes[best[i]].changed = true;
+        err = f->change(d, best[i]);
+    }
+    return err;
+}
+
+int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
+                    const struct gcb_run_observer *observer, bool *interrupted)
+{
+    size_t from = 0;
+    int err = 0;
+
+    for (size_t round = 0; !err && !*interrupted && round < ROUNDS && from < d->count; round++) {
+        const size_t count = d->count;
+
+        err =
+            gcb_match_run(d->searches + from, count - from, config, observer, interrupted, d->diag);
+        from = count;
+        for (size_t f = 0; !err && !*interrupted && round + 1 < ROUNDS && f < d->family_count; f++)
+            err = change_best(d, f);
+    }
+    return err;
+}
+
+int gcb_descent_result(struct gcb_match_search *out, const struct gcb_descent *d, size_t family,
+                       bool interrupted)
+{
+    struct gcb_match_search *all = gcb_alloc_array(d->count + 1, sizeof(*all));
+    size_t n = 0, best;
+    int err = 0;
+
+    if (!all)
+        return gcb_diag_nomem(d->diag, d->count * sizeof(*all), "settings");
+    for (size_t i = 0; i < d->count; i++)
+        if (d->nodes[i].family == family)
+            all[n++] = d->searches[i];
+    if (!interrupted)
+        err = gcb_match_combine(out, all, n, d->diag);
+    else if (gcb_descent_rank(d, family, &best, 0, 1, NULL))
+        *out = d->searches[best];
+    gcb_free(all);
+    return err;
+}
+
+void gcb_descent_fini(struct gcb_descent *d)
+{
+    gcb_free(d->searches);
+    gcb_free(d->nodes);
+    d->searches = NULL;
+    d->nodes = NULL;
+    d->count = d->search_cap = d->node_cap = 0;
+}
