@@ -230,6 +230,7 @@ struct gcb_codec {
     const char *source;    /* paper and section */
     const char *guarantee; /* what the method promises, in words */
     uint8_t wire_id;       /* a number that is never reused */
+    bool baseline;         /* others are compared with it, and answers never recommend it */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;         /* enum gcb_caps */
     /* Used instead of `caps` if the capabilities depend on parameters; value[i] belongs to row i. NULL: always

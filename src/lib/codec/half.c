@@ -238,6 +238,7 @@ static const struct gcb_codec_ops half_ops = {
 
 const struct gcb_codec gcb_codec_fp16 = {
     .name = "fp16",
+    .baseline = true,
     .summary = "IEEE half precision: the 16-bit baseline",
     .source = "IEEE 754 binary16",
     .guarantee = "relative error at most 2^-11 for 2^-14 <= |x| <= 65504, absolute error at most "
@@ -253,6 +254,7 @@ const struct gcb_codec gcb_codec_fp16 = {
 
 const struct gcb_codec gcb_codec_bf16 = {
     .name = "bf16",
+    .baseline = true,
     .summary = "bfloat16: float32's range with 8 bits of precision",
     .source = "bfloat16",
     .guarantee = "relative error at most 2^-8 for normal values below the largest bfloat16",

@@ -141,6 +141,7 @@ static const struct gcb_codec_ops identity_ops = {
 
 const struct gcb_codec gcb_codec_identity = {
     .name = "identity",
+    .baseline = true,
     .summary = "float32 as it is: the baseline without compression",
     .source = "none",
     .guarantee = "lossless",

@@ -4,16 +4,32 @@
 
 #include "src/lib/base/alloc.h"
 
-/* Asks all workers what they send. Returns 1, or 0 if no round is left. All must agree. */
-static int ask(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb_diag *diag)
+static double now(const struct gcb_local *l)
 {
+    return l->clock ? l->clock() : 0.0;
+}
+
+/* Where the times of a round go; NULL: it is not timed. */
+static struct gcb_local_times *times_of(const struct gcb_local *l, unsigned round)
+{
+    return l->clock && round < l->time_count ? &l->times[round] : NULL;
+}
+
+/* Asks all workers what they send. Returns 1, or 0 if no round is left. All must agree. */
+static int ask(struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
+               struct gcb_diag *diag)
+{
+    struct gcb_local_times *times = times_of(l, round);
     int any = 0;
 
     for (unsigned w = 0; w < l->workers; w++) {
+        const double begun = w ? 0.0 : now(l);
         int more;
 
         l->sent[w] = (struct gcb_round){.size = sizeof(l->sent[w])};
         more = gcb_exchange_next(e[w], &l->sent[w], diag);
+        if (times && w == 0)
+            *times = (struct gcb_local_times){.send = now(l) - begun};
         if (more < 0)
             return more;
         if (w &&
@@ -49,21 +65,35 @@ static int copy_all(struct gcb_local *l, struct gcb_diag *diag)
     return 0;
 }
 
-static int gather(const struct gcb_local *l, struct gcb_exchange *const *e, uint64_t *link_bytes,
-                  struct gcb_diag *diag)
+/* Hands over what arrived, and adds worker 0's time. */
+static int receive(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
+                   unsigned w, unsigned from, const void *data, size_t length,
+                   struct gcb_diag *diag)
+{
+    struct gcb_local_times *times = w == 0 ? times_of(l, round) : NULL;
+    const double begun = times ? now(l) : 0.0;
+    const int err = gcb_exchange_receive(e[w], from, data, length, diag);
+
+    if (times)
+        times->receive += now(l) - begun;
+    return err;
+}
+
+static int gather(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
+                  uint64_t *link_bytes, struct gcb_diag *diag)
 {
     int err = 0;
 
     for (unsigned from = 0; !err && from < l->workers; from++) {
         *link_bytes += (uint64_t)(l->workers - 1) * l->sent[from].bytes;
         for (unsigned w = 0; !err && w < l->workers; w++)
-            err = gcb_exchange_receive(e[w], from, l->sent[from].data, l->sent[from].bytes, diag);
+            err = receive(l, e, round, w, from, l->sent[from].data, l->sent[from].bytes, diag);
     }
     return err;
 }
 
-static int scatter(const struct gcb_local *l, struct gcb_exchange *const *e, uint64_t *link_bytes,
-                   struct gcb_diag *diag)
+static int scatter(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
+                   uint64_t *link_bytes, struct gcb_diag *diag)
 {
     int err = 0;
 
@@ -74,7 +104,7 @@ static int scatter(const struct gcb_local *l, struct gcb_exchange *const *e, uin
             const size_t length = l->sent[from].parts[w];
 
             *link_bytes += w == from ? 0 : length;
-            err = gcb_exchange_receive(e[w], from, data, length, diag);
+            err = receive(l, e, round, w, from, data, length, diag);
             data += length;
         }
     }
@@ -85,6 +115,8 @@ static int reduce(const struct gcb_local *l, struct gcb_exchange *const *e, unsi
                   uint64_t *link_bytes, struct gcb_diag *diag)
 {
     const struct gcb_round *sent = l->sent;
+    struct gcb_local_times *times = times_of(l, round);
+    const double begun = now(l);
     int err = 0;
 
     *link_bytes = 2 * (uint64_t)(l->workers - 1) * sent[0].bytes;
@@ -92,8 +124,10 @@ static int reduce(const struct gcb_local *l, struct gcb_exchange *const *e, unsi
         l->combine(l->ctx, round, sent, l->bytes);
     for (unsigned w = 1; !l->combine && w < l->workers; w++)
         gcb_reduction_combine(sent[0].reduction, l->bytes, sent[w].data, sent[w].bytes);
+    if (times && l->workers > 1)
+        times->combine = (now(l) - begun) / (l->workers - 1);
     for (unsigned w = 0; !err && w < l->workers; w++)
-        err = gcb_exchange_receive(e[w], 0, l->bytes, sent[0].bytes, diag);
+        err = receive(l, e, round, w, 0, l->bytes, sent[0].bytes, diag);
     return err;
 }
 
@@ -104,7 +138,7 @@ int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb
     if (!l->sent)
         return gcb_diag_nomem(diag, l->workers * sizeof(*l->sent), "a round");
     for (unsigned round = 0;; round++) {
-        const int more = ask(l, e, diag);
+        const int more = ask(l, e, round, diag);
         uint64_t link_bytes = 0;
         int err;
 
@@ -112,8 +146,8 @@ int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb
             return more;
         err = copy_all(l, diag);
         if (!err)
-            err = l->sent[0].kind == GCB_ROUND_GATHER    ? gather(l, e, &link_bytes, diag)
-                  : l->sent[0].kind == GCB_ROUND_SCATTER ? scatter(l, e, &link_bytes, diag)
+            err = l->sent[0].kind == GCB_ROUND_GATHER    ? gather(l, e, round, &link_bytes, diag)
+                  : l->sent[0].kind == GCB_ROUND_SCATTER ? scatter(l, e, round, &link_bytes, diag)
                                                          : reduce(l, e, round, &link_bytes, diag);
         if (err)
             return err;

@@ -18,6 +18,14 @@ struct gcb_local {
     /* Combines the workers' values in an all-reduce, into those of worker 0. NULL: in the order of workers. */
     void (*combine)(void *ctx, unsigned round, const struct gcb_round *sent, void *values);
     void *ctx;
+    /* If not NULL: a clock in seconds, with which the rounds of worker 0 are timed; `times` has room for time_count
+     * rounds. Later rounds are not timed. */
+    double (*clock)(void);
+    struct gcb_local_times {
+        double send, receive; /* gcb_exchange_next, and all calls of gcb_exchange_receive */
+        double combine; /* of a GCB_ROUND_REDUCE: to combine one worker's values with another's */
+    } * times;
+    unsigned time_count;
     struct gcb_round *sent; /* of each worker in the current round */
     uint8_t
         *bytes; /* what they send, copied: a worker's own is valid until its first receive only */

@@ -246,6 +246,7 @@ static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field f
         {GCB_FIELD_DENSITY, gcb_tally_density(t)},
         {GCB_FIELD_REL_L2, f.rel_l2},
         {GCB_FIELD_COSINE, f.cosine},
+        {GCB_FIELD_ERROR_OF_MEAN, t->error_of_mean > 0.0 ? t->error_of_mean : (double)NAN},
         {GCB_FIELD_MAX_ABS_ERROR, f.max_abs_error},
         {GCB_FIELD_SNR_DB, f.snr_db},
         {GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits},

@@ -34,6 +34,8 @@ struct gcb_tally {
     uint64_t dense; /* messages sent as fp32 instead of by the method */
     uint64_t nonfinite; /* infinities and NaNs in the input, before --nonfinite changes them */
     uint64_t kept, positions, clamped;
+    double
+        error_of_mean; /* of all workers' mean (src/tool/replay/mean.h), set by a search for it; 0: unknown */
     double nominal_bits, entropy0_bits; /* of all elements together */
     double asked;                       /* sum over elements of the density asked for */
     uint64_t asked_of; /* number of elements in `asked`; 0 if the method is not a sparsifier */

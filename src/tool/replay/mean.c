@@ -1,0 +1,398 @@
+#include "src/tool/replay/mean.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/metric/fidelity.h"
+
+#define BUCKET ((uint64_t)25 << 18) /* elements of a message: 25 MiB, as in frameworks */
+#define ROUNDS 64                   /* that are timed */
+
+/* What was sent, in bytes over all messages and workers, and what encoding sums again lost, in squared norms. */
+struct traffic {
+    double gathered, scattered, reduced, linked;
+    unsigned reductions;
+    double again_lost, again_sum;
+};
+
+/* The exchanges of one method between the workers, for all messages. */
+struct team {
+    const struct gcb_gradients *g;
+    const struct gcb_mean_config *config;
+    unsigned workers; /* that take part here */
+    unsigned stated;  /* that the exchanges are made for */
+    size_t messages;
+    struct message {
+        uint64_t offset, count;
+        uint64_t dims[2];                /* of a tensor, or of its first rows */
+        struct gcb_exchange **exchanges; /* of each worker */
+    } * items;
+    struct gcb_local local;
+    float *update; /* of all messages */
+    struct traffic *sent;
+};
+
+static double thread_seconds(void)
+{
+    struct timespec t = {0};
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
+{
+    struct team *t = ctx;
+    double bytes = 0.0;
+
+    for (unsigned w = 0; w < t->workers; w++)
+        bytes += (double)sent[w].bytes;
+    if (sent->kind == GCB_ROUND_GATHER)
+        t->sent->gathered += bytes;
+    else if (sent->kind == GCB_ROUND_SCATTER)
+        t->sent->scattered += bytes;
+    else
+        t->sent->reduced += bytes;
+    if (sent->kind == GCB_ROUND_REDUCE && round >= t->sent->reductions)
+        t->sent->reductions = round + 1;
+    t->sent->linked += (double)link_bytes;
+}
+
+/* ---- opening ---- */
+
+/* Does the method look at the shape of a tensor? Others get many tensors in one message. */
+static bool needs_shape(const struct gcb_method *method)
+{
+    return gcb_method_has(method, "rank");
+}
+
+/* Cuts the gradient into messages: one for each tensor, or buckets of whole tensors. */
+static void cut(struct team *t, bool apart)
+{
+    for (size_t k = 0; k < t->g->tensor_count; k++) {
+        const struct gcb_gradients_tensor *tensor = &t->g->tensors[k];
+        struct message *last = t->messages ? &t->items[t->messages - 1] : NULL;
+
+        if (last && !apart && last->count + tensor->count <= BUCKET)
+            last->count += tensor->count;
+        else
+            t->items[t->messages++] =
+                (struct message){.offset = tensor->offset, .count = tensor->count};
+    }
+}
+
+static int open_message(struct team *t, const struct gcb_method *method, size_t j, bool apart,
+                        struct gcb_diag *diag)
+{
+    const struct gcb_tensor *tensor = t->g->tensors[j].tensor;
+    struct message *m = &t->items[j];
+    struct gcb_exchange_config config = {
+        .coder = {.env = {.count = m->count,
+                          .path = apart ? tensor->path : "bucket",
+                          .seed = t->config->seed,
+                          .fft_rigor = t->config->fft_rigor,
+                          .kernels = t->config->kernels,
+                          .queue = t->config->queue},
+                  .nonfinite = GCB_NONFINITE_ERROR,
+                  .source = GCB_F32,
+                  .checksum = true},
+        .workers = t->stated,
+    };
+    int err = 0;
+
+    if (apart) {
+        const uint64_t row = gcb_gradients_row(tensor);
+        const bool cut = m->count < tensor->count;
+
+        m->dims[0] = m->count / row;
+        m->dims[1] = row;
+        config.coder.env.shape = cut ? m->dims : tensor->dims;
+        config.coder.env.rank = !cut ? tensor->rank : row > 1 && m->count % row == 0 ? 2 : 1;
+        if (config.coder.env.rank == 1 && cut)
+            m->dims[0] = m->count;
+    }
+    m->exchanges = gcb_alloc_zero(t->workers, sizeof(*m->exchanges));
+    if (!m->exchanges)
+        return gcb_diag_nomem(diag, 0, "exchanges");
+    for (unsigned w = 0; !err && w < t->workers; w++) {
+        config.worker = w;
+        config.no_update = w > 0;
+        err = gcb_exchange_create(&m->exchanges[w], method, &config, diag);
+    }
+    return err;
+}
+
+static void close_team(struct team *t)
+{
+    for (size_t j = 0; j < t->messages; j++) {
+        for (unsigned w = 0; t->items[j].exchanges && w < t->workers; w++)
+            gcb_exchange_close(t->items[j].exchanges[w]);
+        gcb_free(t->items[j].exchanges);
+    }
+    gcb_free(t->items);
+    gcb_free(t->update);
+    gcb_local_fini(&t->local);
+}
+
+/* Opens the exchanges. On failure nothing stays open. */
+static int open_team(struct team *t, const struct gcb_gradients *g,
+                     const struct gcb_mean_config *config, const struct gcb_method *method,
+                     unsigned workers, unsigned stated, struct traffic *sent, struct gcb_diag *diag)
+{
+    const bool apart = needs_shape(method);
+    int err = 0;
+
+    *t =
+        (struct team){.g = g, .config = config, .workers = workers, .stated = stated, .sent = sent};
+    t->local = (struct gcb_local){.workers = workers, .observe = on_round, .ctx = t};
+    t->items = gcb_alloc_zero(g->tensor_count, sizeof(*t->items));
+    t->update = gcb_alloc_array(g->count, sizeof(*t->update));
+    if (!t->items || !t->update)
+        err = gcb_diag_nomem(diag, g->count * sizeof(float), "an update");
+    else
+        cut(t, apart);
+    for (size_t j = 0; !err && j < t->messages; j++)
+        err = open_message(t, method, j, apart, diag);
+    if (err)
+        close_team(t);
+    return err;
+}
+
+/* ---- one draw ---- */
+
+/* Adds worker 0's seconds. The last part of an exchange is decoding if values or sums arrive, and adding otherwise. */
+static void add_cost(struct gcb_cost *cost, enum gcb_collective collective, double begin,
+                     const struct gcb_local_times times[ROUNDS], double end, unsigned workers)
+{
+    const bool values = collective == GCB_COLLECTIVE_ALLREDUCE;
+    const bool twoshot = collective == GCB_COLLECTIVE_TWOSHOT;
+
+    cost->code += begin;
+    *(values || twoshot ? &cost->decode : &cost->add) += end;
+    for (unsigned k = 0; k < ROUNDS; k++) {
+        const bool decodes = values || (twoshot && k > 0);
+
+        if (twoshot && k == 1)
+            cost->code_share += times[k].send * workers; /* its share of the sum */
+        else
+            cost->code += times[k].send;
+        if (collective == GCB_COLLECTIVE_ALLGATHER && k == 0)
+            cost->add_each += times[k].receive / workers;
+        else
+            *(decodes ? &cost->decode : &cost->add) += times[k].receive;
+        cost->combine += times[k].combine;
+    }
+}
+
+/* Exchanges a message of a step. If `cost` is not NULL, adds worker 0's seconds. */
+static int exchange(struct team *t, size_t step, uint64_t draw, struct message *m,
+                    enum gcb_collective collective, struct gcb_cost *cost, struct gcb_diag *diag)
+{
+    struct gcb_local_times times[ROUNDS];
+    double begin = 0.0, end = 0.0, at;
+    int err = 0;
+
+    memset(times, 0, sizeof(times));
+    t->local.clock = cost ? thread_seconds : NULL;
+    t->local.times = times;
+    t->local.time_count = ROUNDS;
+    for (unsigned w = 0; !err && w < t->workers; w++) {
+        at = thread_seconds();
+        err = gcb_exchange_begin(m->exchanges[w], draw, gcb_gradients_at(t->g, step, w) + m->offset,
+                                 diag);
+        begin += w ? 0.0 : thread_seconds() - at;
+    }
+    if (!err)
+        err = gcb_local_run(&t->local, m->exchanges, diag);
+    for (unsigned w = 0; !err && w < t->workers; w++) {
+        at = thread_seconds();
+        err = gcb_exchange_conclude(m->exchanges[w], w ? NULL : t->update + m->offset, NULL, diag);
+        if (!err && w)
+            gcb_exchange_learn_update(m->exchanges[w], t->update + m->offset);
+        if (!err && !cost)
+            gcb_exchange_second_error(m->exchanges[w], &t->sent->again_lost, &t->sent->again_sum);
+        if (!err)
+            err = gcb_exchange_learn(m->exchanges[w], NULL, diag);
+        end += w ? 0.0 : thread_seconds() - at;
+    }
+    if (!err && cost)
+        add_cost(cost, collective, begin, times, end, t->workers);
+    return err;
+}
+
+static int exchange_all(struct team *t, size_t step, uint64_t draw, const struct gcb_method *method,
+                        struct gcb_cost *cost, struct gcb_diag *diag)
+{
+    struct gcb_exchange_params params;
+    int err = 0;
+
+    gcb_method_exchange(&params, method);
+    for (size_t j = 0; !err && j < t->messages; j++)
+        err = exchange(t, step, draw, &t->items[j], (enum gcb_collective)params.collective, cost,
+                       diag);
+    return err;
+}
+
+/* ---- errors ---- */
+
+static double square(double x)
+{
+    return x * x;
+}
+
+/* Squared errors of draws, and of what lasts, summed over the steps whose mean is not 0. */
+struct errors {
+    double one, lasting;
+    size_t steps;
+};
+
+/* Draws a step again and again. */
+static int draw_step(struct team *t, size_t step, const struct gcb_method *method, float *drift,
+                     struct errors *errors, struct gcb_diag *diag)
+{
+    const struct gcb_gradients *g = t->g;
+    const float *mean = g->means + step * g->count;
+    const double draws = t->config->draws;
+    const double norm = gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, mean, g->count);
+    double one = 0.0, all;
+    int err = 0;
+
+    memset(drift, 0, g->count * sizeof(*drift));
+    for (unsigned r = 0; !err && r < t->config->draws; r++) {
+        if (t->config->stop && t->config->stop(t->config->ctx))
+            return 1;
+        err = exchange_all(t, step, step * 1000 + r, method, NULL, diag);
+        for (uint64_t i = 0; !err && i < g->count; i++) {
+            t->update[i] -= mean[i];
+            drift[i] += t->update[i];
+        }
+        one += gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, t->update, g->count) / draws;
+    }
+    all = gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, drift, g->count) / square(draws);
+    if (!(norm > 0.0)) /* nothing to be relative to */
+        return err;
+    errors->one += one / norm;
+    errors->lasting += fmax(0.0, (draws * all - one) / (draws - 1.0)) / norm;
+    errors->steps++;
+    return err;
+}
+
+static double bytes_of(const struct traffic *sent, const struct gcb_method *method, double workers,
+                       double elements)
+{
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, method);
+    switch ((enum gcb_collective)params.collective) {
+    case GCB_COLLECTIVE_ALLGATHER:
+        return sent->gathered / elements;
+    case GCB_COLLECTIVE_ALLREDUCE:
+        return sent->reduced / elements;
+    case GCB_COLLECTIVE_TWOSHOT: /* in the second round a worker sends its share of the sum */
+        return (sent->scattered + workers * sent->gathered) / 2.0 / elements;
+    default:
+        return sent->linked / elements * workers / fmax(workers - 1.0, 1.0);
+    }
+}
+
+int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
+                     const struct gcb_mean_config *config, const struct gcb_method *method,
+                     struct gcb_diag *diag)
+{
+    const double elements = (double)g->count * g->workers * (double)g->steps * config->draws;
+    float *drift = gcb_alloc_array(g->count, sizeof(*drift));
+    struct errors errors = {.steps = 0};
+    struct traffic sent = {.linked = 0.0};
+    int err = drift ? 0 : gcb_diag_nomem(diag, g->count * sizeof(*drift), "a sum of errors");
+
+    for (size_t s = 0; !err && s < g->steps; s++) {
+        const struct gcb_coder *encoder;
+        struct team t;
+
+        err = open_team(&t, g, config, method, g->workers, g->workers, &sent, diag);
+        if (err)
+            break;
+        err = draw_step(&t, s, method, drift, &errors, diag);
+        encoder = gcb_exchange_encoder(t.items[0].exchanges[0]);
+        out->varies = encoder && gcb_coder_length(encoder) == 0;
+        close_team(&t);
+    }
+    if (!err && errors.steps == 0)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "the mean of the workers is zero");
+    if (!err) {
+        out->error = sqrt(errors.one / (double)errors.steps);
+        out->lasting =
+            config->draws > 1 ? sqrt(errors.lasting / (double)errors.steps) : (double)NAN;
+        out->second_error =
+            sent.again_sum > 0.0 ? sqrt(sent.again_lost / sent.again_sum) : (double)NAN;
+        out->bytes = bytes_of(&sent, method, g->workers, elements);
+        out->reductions = sent.reductions;
+    }
+    gcb_free(drift);
+    return err;
+}
+
+bool gcb_mean_averages(const struct gcb_method *method)
+{
+    return method->codec->error_rule || method->codec->error_rule_of;
+}
+
+double gcb_mean_among(const struct gcb_method *method, double error, double second, double signal,
+                      double noise, double measured, double n, double each)
+{
+    const double again = second > 0.0 ? second * second : 0.0;
+    double first = fmax(error * error - again, 0.0);
+
+    if (gcb_mean_averages(method) && measured > 1.0 && signal + noise > 0.0)
+        first *= (measured * signal + noise) / (signal + noise) * (signal + noise / each) /
+                 (n * signal + noise / each);
+    return sqrt(first + again);
+}
+
+/* ---- times and bytes ---- */
+
+struct gcb_cost gcb_cost_scale(struct gcb_cost c, double by)
+{
+    return (struct gcb_cost){c.code * by, c.code_share * by, c.decode * by,
+                             c.add * by,  c.add_each * by,   c.combine * by};
+}
+
+int gcb_mean_time(struct gcb_cost *out, const struct gcb_gradients *g,
+                  const struct gcb_mean_config *config, const struct gcb_method *method,
+                  struct gcb_diag *diag)
+{
+    const unsigned workers = g->workers > 1 ? g->workers : 2;
+    struct traffic sent = {.linked = 0.0};
+    struct team t;
+    int err = open_team(&t, g, config, method, workers, workers, &sent, diag);
+
+    if (err)
+        return err;
+    memset(out, 0, sizeof(*out));
+    err = exchange_all(&t, 0, 0, method, NULL, diag);
+    if (!err && config->evict)
+        err = gcb_evict_run(config->evict, diag);
+    if (!err)
+        err = exchange_all(&t, 0, 1, method, out, diag);
+    *out = gcb_cost_scale(*out, 1.0 / (double)g->count);
+    close_team(&t);
+    return err;
+}
+
+int gcb_mean_reduced(double *out, const struct gcb_gradients *g,
+                     const struct gcb_mean_config *config, const struct gcb_method *method,
+                     unsigned workers, struct gcb_diag *diag)
+{
+    struct traffic sent = {.linked = 0.0};
+    struct team t;
+    int err = open_team(&t, g, config, method, 1, workers, &sent, diag);
+
+    if (err)
+        return err;
+    err = exchange_all(&t, 0, 0, method, NULL, diag); /* its own values stand for the sums */
+    *out = sent.reduced / (double)g->count;
+    close_team(&t);
+    return err;
+}
