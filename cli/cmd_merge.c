@@ -213,7 +213,8 @@ static int on_row(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag
 /* Gives the answer of a case, unless it has the messages of the case before: then other threads, caches or devices ran it. */
 static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
-    char scope[sizeof(c->scope)], name[120], text[ANSWER_SIZE];
+    char scope[sizeof(c->scope)], name[120];
+    struct gcb_row row;
     int err;
 
     snprintf(scope, sizeof(scope), "%s, scope %s", name_of(name, sizeof(name), at),
@@ -221,8 +222,8 @@ static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct g
     if (strcmp(scope, c->scope) == 0)
         return 0;
     memcpy(c->scope, scope, sizeof(scope));
-    err = answer_write(text, scope, c->methods, &at->result, false, diag);
-    return err ? err : out_answer(&c->report, text, diag);
+    err = answer_make(&row, scope, c->methods, &at->result, false, diag);
+    return err ? err : out_answer(&c->report, &row, diag);
 }
 
 static int put_summaries(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)

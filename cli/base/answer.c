@@ -5,71 +5,64 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/payoff/payoff_cases.h"
-#include "src/tool/search/answer.h"
+#include "src/tool/rows/labels.h"
 #include "src/tool/trial/copy.h"
 
 bool answer_is_baseline(const struct gcb_method *m)
 {
-    return m->codec == gcb_copy_method.codec || gcb_baseline_of(m->name) < GCB_BASELINES;
+    return m->codec == gcb_copy_method.codec || m->codec->baseline;
 }
 
-/* Does the method have a memory unless the user removes it? */
-static bool has_memory(const char *name)
+struct gcb_answer_item answer_item(const struct gcb_method *m)
 {
-    struct gcb_memory_params memory = {.kind = GCB_MEMORY_NONE};
-    struct gcb_method m;
+    struct gcb_memory_params memory;
 
-    if (!gcb_method_parse(&m, name, NULL))
-        gcb_method_memory(&memory, &m);
-    return memory.kind != GCB_MEMORY_NONE;
+    gcb_method_memory(&memory, m);
+    return (struct gcb_answer_item){.error = NAN,
+                                    .lasting = NAN,
+                                    .low = NAN,
+                                    .high = NAN,
+                                    .step = NAN,
+                                    .speed = NAN,
+                                    .unbiased = gcb_method_caps(m) & GCB_CAP_UNBIASED,
+                                    .memory = memory.kind != GCB_MEMORY_NONE,
+                                    .baseline = answer_is_baseline(m)};
 }
 
-static struct gcb_answer_method describe(const struct gcb_method *m, const char *name,
-                                         const struct gcb_run_total *total)
+int answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
+                const struct gcb_run_result *result, bool speeds, struct gcb_diag *diag)
 {
-    const struct gcb_tally *t = &total->tally;
-    const double gb = (double)t->input_bytes / 1e9;
-    const bool ran = t->messages && !total->failure.status;
-
-    return (struct gcb_answer_method){
-        .name = name,
-        .error = ran ? gcb_tally_figure(t, GCB_FIELD_REL_L2) : NAN,
-        .bytes = (double)t->wire_bytes,
-        .baseline = answer_is_baseline(m),
-        .feedback = has_memory(m->name),
-        .speed = gcb_tally_gbps(t, &t->encode),
-        .slow = gb / t->encode.high,
-        .fast = gb / t->encode.low,
-    };
-}
-
-int answer_write(char out[ANSWER_SIZE], const char *where, const struct gcb_method *methods,
-                 const struct gcb_run_result *result, bool speeds, struct gcb_diag *diag)
-{
-    static const struct gcb_answer_words words = {"an error", ": see `gcbench replay`"};
     const size_t count = result->method_count;
-    struct gcb_answer_method *items = gcb_alloc_array(count, sizeof(*items));
-    char(*names)[256] = gcb_alloc_array(count, sizeof(*names));
+    struct gcb_answer_item *items = gcb_alloc_zero(count, sizeof(*items));
+    struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), count);
+    struct gcb_answer answer = {.items = items, .count = count, .bar = "fp16"};
     double fp16 = 0.0;
-    int used;
+    char text[4000], words[2000];
+    int err = items && labels ? 0 : gcb_diag_nomem(diag, 0, "an answer");
 
-    for (size_t i = 0; items && names && i < count; i++) {
-        const struct gcb_run_total *total = &result->totals[i];
+    for (size_t i = 0; !err && i < count; i++) {
+        const struct gcb_tally *t = &result->totals[i].tally;
+        const bool ran = t->messages && !result->totals[i].failure.status;
 
-        gcb_method_spec(names[i], sizeof(names[i]), &methods[i], GCB_SPEC_LABEL);
-        items[i] = describe(&methods[i], names[i], total);
-        if (fp16 <= 0.0 && !isnan(items[i].error)) /* others have not had all messages */
-            fp16 = 2.0 * (double)total->tally.elements;
-        if (strcmp(methods[i].name, "fp16") == 0 && !isnan(items[i].error))
-            fp16 = items[i].bytes;
+        items[i] = answer_item(&methods[i]);
+        items[i].name = labels[i].text;
+        items[i].memory = false;
+        items[i].error = ran ? gcb_tally_figure(t, GCB_FIELD_REL_L2) : NAN;
+        items[i].speed = ran && speeds ? gcb_tally_gbps(t, &t->encode) : NAN;
+        if (ran && fp16 <= 0.0) /* others have not had all messages */
+            fp16 = 2.0 * (double)t->elements;
+        if (ran && strcmp(methods[i].name, "fp16") == 0)
+            fp16 = (double)t->wire_bytes;
     }
-    if (items && names) {
-        used = snprintf(out, ANSWER_SIZE / 2, "%s%s%s", *where ? "for " : "", where,
-                        *where ? ", " : "");
-        gcb_answer(out + used, ANSWER_SIZE - (size_t)used, items, count, fp16, speeds, &words);
+    for (size_t i = 0; !err && i < count; i++)
+        items[i].gain = fp16 / (double)result->totals[i].tally.wire_bytes;
+    if (!err) {
+        gcb_answer_choose(&answer);
+        snprintf(text, sizeof(text), "%s%s%s%s; training was not tested", *where ? "for " : "",
+                 where, *where ? ", " : "", gcb_answer_text(words, sizeof(words), &answer));
+        gcb_answer_row(out, text, &answer);
     }
     gcb_free(items);
-    gcb_free(names);
-    return items && names ? 0 : gcb_diag_nomem(diag, 0, "an answer");
+    gcb_free(labels);
+    return err;
 }

@@ -267,13 +267,3 @@ char *param_help(char *out, size_t size, const struct gcb_param *p, bool conditi
         gcb_append(out, size, " (with %s)", p->needs);
     return out;
 }
-
-char *opt_method_label(char *out, size_t size, const struct gcb_method *method)
-{
-    struct gcb_method m = *method;
-    const struct gcb_param *p;
-
-    for (size_t i = 0; (p = gcb_method_param(&m, i)); i++)
-        m.given[i] = m.given[i] && strcmp(p->name, "collective") != 0;
-    return gcb_method_spec(out, size, &m, GCB_SPEC_LABEL);
-}

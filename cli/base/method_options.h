@@ -36,9 +36,6 @@ int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_
 int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,
                        struct gcb_diag *diag);
 
-/* Writes the method's label without `collective`, for tables where it has a column of its own. Returns out. */
-char *opt_method_label(char *out, size_t size, const struct gcb_method *method);
-
 /* Two functions describe a parameter in words, for `gcbench methods` and the manual. Both return out. */
 
 /* Writes the values that a parameter takes: "in [0, 1)" or "one of a, b, c". */

@@ -7,9 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
 #include "src/tool/rows/environment.h"
+#include "src/tool/rows/labels.h"
+#include "src/tool/rows/results.h"
 
 static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)
 {
@@ -118,15 +121,13 @@ int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag)
     return out_put(report, row, diag);
 }
 
-int out_answer(struct out_report *r, const char *text, struct gcb_diag *diag)
+int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
 {
-    struct gcb_row row;
+    const char *text = row->failed ? NULL : gcb_results_text(row->json, GCB_FIELD_ANSWER);
 
-    if (r->table)
+    if (r->table && text)
         opt_wrap(r->out, text, fprintf(r->out, "answer:"), 2);
-    gcb_row_init(&row, GCB_RECORD_ANSWER);
-    gcb_row_text(&row, GCB_FIELD_ANSWER, text);
-    return out_put(r, &row, diag);
+    return out_put(r, row, diag);
 }
 
 int out_environment(struct out_report *r, const struct opt_backend *backend,
@@ -233,10 +234,12 @@ int out_nearer(const struct out_report *r, const struct gcb_method *methods, siz
                                                       {.title = "nearer"},
                                                       {.title = "farther"},
                                                       {.title = "equal"}};
+    struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), count);
     struct gcb_table *table = NULL;
-    char text[512];
+    char text[64];
+    int err = labels ? 0 : gcb_diag_nomem(diag, 0, "labels");
 
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; !err && i < count; i++) {
         const struct gcb_fidelity *f = &result->totals[i].tally.fidelity;
         const uint64_t counts[] = {f->nearer, f->farther, f->compared - f->nearer - f->farther};
 
@@ -244,16 +247,18 @@ int out_nearer(const struct out_report *r, const struct gcb_method *methods, siz
             continue;
         if (!table)
             table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
-        gcb_table_cell(table, gcb_method_spec(text, sizeof(text), &methods[i], GCB_SPEC_LABEL));
+        gcb_table_cell(table, labels[i].text);
         for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
             snprintf(text, sizeof(text), "%.1f %%",
                      100.0 * (double)counts[k] / (double)f->compared);
             gcb_table_cell(table, text);
         }
     }
-    if (!table)
-        return 0;
-    gcb_method_spec(text, sizeof(text), &methods[0], GCB_SPEC_LABEL);
-    opt_wrapf(r->out, 0, 0, "\nelements that are nearer to the input than with %s:", text);
-    return out_table(r, table, diag);
+    if (table) {
+        opt_wrapf(r->out, 0, 0,
+                  "\nelements that are nearer to the input than with %s:", labels[0].text);
+        err = out_table(r, table, diag);
+    }
+    gcb_free(labels);
+    return err;
 }

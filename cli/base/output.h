@@ -5,6 +5,7 @@
 #include "cli/base/options.h"
 #include "src/tool/hdf5/outfile.h"
 #include "src/tool/print/table.h"
+#include "src/tool/rows/answer.h"
 #include "src/tool/timing/bandwidth.h"
 #include "src/tool/trial/run.h"
 
@@ -33,8 +34,8 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* out_put as a callback: `report` is the struct out_report. */
 int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
-/* Prints the command's last line, "answer: TEXT", below a table, and sends it as a row. */
-int out_answer(struct out_report *r, const char *text, struct gcb_diag *diag);
+/* Prints the command's last line, "answer: TEXT", below a table, and sends the row (gcb_answer_row), which it releases. */
+int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 struct
     out_bandwidths { /* measured bandwidths; the first is for the backend's number of threads. count 0: none */
     const struct gcb_bandwidth *items;

@@ -35,9 +35,9 @@ struct bench {
     struct gcb_suite_run *run;
     struct bench_marks marks; /* what occurred in any of the tables */
     double deadline;          /* the end of --time-budget, by gcb_clock; 0: none */
-    FILE *answers;            /* collects the answers in `answer`, a line each */
-    char *answer;
-    size_t answer_size, answered; /* answered: the last input and scope that have an answer */
+    struct gcb_row *answers;  /* a row each, which are shown last */
+    size_t answer_count, answer_cap;
+    size_t answered; /* the last input and scope that have an answer */
     bool interrupted;
     struct bench_outcome outcome;
 };
@@ -408,8 +408,7 @@ static int answer_case(struct bench *c, const struct gcb_suite_case *at,
     const struct gcb_suite *s = &c->suite;
     const size_t number = 8 * at->input + (size_t)at->scope + 1;
     const bool several = c->input_count * s->scope_count > 1;
-    char where[200] = "", text[ANSWER_SIZE];
-    int err;
+    char where[200] = "";
 
     if (c->s.shard.count || c->answered == number)
         return 0;
@@ -417,10 +416,10 @@ static int answer_case(struct bench *c, const struct gcb_suite_case *at,
     if (several)
         snprintf(where, sizeof(where), "%s%sscope %s", c->input ? c->input : "",
                  c->input ? ", " : "", opt_scopes[at->scope]);
-    err = answer_write(text, where, c->methods, result,
+    if (gcb_grow(&c->answers, &c->answer_cap, c->answer_count, sizeof(*c->answers)))
+        return gcb_diag_nomem(diag, 0, "an answer");
+    return answer_make(&c->answers[c->answer_count++], where, c->methods, result,
                        s->device_count * s->thread_count * s->cache_count == 1, diag);
-    return err || fprintf(c->answers, "%s\n", text) > 0 ? err
-                                                        : gcb_diag_nomem(diag, 0, "an answer");
 }
 
 static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
@@ -467,10 +466,8 @@ static int finish(struct bench *c, struct gcb_diag *diag)
 
     if (c->s.report.table)
         bench_show_notes(&c->s.report, &c->marks);
-    if (fflush(c->answers) != 0)
-        return gcb_diag_nomem(diag, 0, "an answer");
-    for (char *rest = c->answer, *text; !err && (text = strsep(&rest, "\n")) && *text;)
-        err = out_answer(&c->s.report, text, diag);
+    for (size_t i = 0; !err && i < c->answer_count; i++)
+        err = out_answer(&c->s.report, &c->answers[i], diag);
     if (!err && c->s.report.table && c->interrupted)
         opt_wrapf(
             c->s.report.out, 0, 2,
@@ -488,9 +485,9 @@ static int finish(struct bench *c, struct gcb_diag *diag)
 
 static void release(struct bench *c)
 {
-    if (c->answers)
-        fclose(c->answers);
-    free(c->answer);
+    for (size_t i = 0; i < c->answer_count; i++)
+        gcb_row_fini(&c->answers[i]);
+    gcb_free(c->answers);
     gcb_suite_run_close(c->run);
     c->s.source = NULL; /* one of c->sources */
     session_close(&c->s);
@@ -513,10 +510,6 @@ static int run_suite(const struct bench_options *o, const struct opt_list *opera
     interrupt_catch();
     if (!err)
         err = open_run(&c, ctx->diag);
-    if (!err) {
-        c.answers = open_memstream(&c.answer, &c.answer_size);
-        err = c.answers ? 0 : gcb_diag_nomem(ctx->diag, 0, "the answer");
-    }
     if (!err)
         err = open_report(&c, ctx->diag);
     if (!err)

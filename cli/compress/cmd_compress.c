@@ -304,13 +304,13 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
 /* Gives the answer, but not of a shard: only `merge` knows all messages. */
 static int put_answer(struct compress *c, struct gcb_diag *diag)
 {
-    char text[ANSWER_SIZE];
+    struct gcb_row row;
     int err;
 
     if (c->result.interrupted || c->s.shard.count)
         return 0;
-    err = answer_write(text, "", c->methods, &c->result, true, diag);
-    return err ? err : out_answer(&c->s.report, text, diag);
+    err = answer_make(&row, "", c->methods, &c->result, true, diag);
+    return err ? err : out_answer(&c->s.report, &row, diag);
 }
 
 static int put_shapes(struct compress *c, struct gcb_diag *diag)

@@ -8,8 +8,8 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
-#include "src/tool/payoff/payoff_cases.h"
 #include "src/tool/print/number.h"
+#include "src/tool/rows/labels.h"
 
 #define WIDTH 80
 #define DEFAULT_TOP 5
@@ -24,56 +24,19 @@ static const struct gcb_table_column figure_columns[FIGURES] = {
 /* Which figures a table shows, one bit each. */
 enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35, WITHOUT_SPEEDS = 0x0f };
 
-static const char *method_label(char *out, size_t size, const struct compress_view *v,
-                                size_t method)
+/* The labels of the methods, and of the policy's rules. */
+struct labels {
+    struct gcb_label *methods, *rules;
+};
+
+static int make_labels(struct labels *out, const struct compress_view *v, struct gcb_diag *diag)
 {
-    gcb_method_spec(out, size, &v->methods[method], GCB_SPEC_LABEL);
-    return gcb_append(out, size, method >= v->given ? " (baseline)" : "");
-}
+    const struct gcb_policy *p = v->policy;
 
-/* The methods that the user named: those of the policy's rules, or those of --method. */
-static size_t named_count(const struct compress_view *v)
-{
-    return v->policy ? v->policy->count : v->given;
-}
-
-static const struct gcb_method *named_method(const struct compress_view *v, size_t i)
-{
-    return v->policy ? &v->policy->rules[i].method : &v->methods[i];
-}
-
-/* Has another named method of this name another value of the parameter? */
-static bool tells_apart(const struct compress_view *v, const struct gcb_method *m,
-                        const char *piece, size_t length)
-{
-    char spec[512];
-
-    for (size_t i = 0; i < named_count(v); i++)
-        if (strcmp(named_method(v, i)->name, m->name) == 0 &&
-            !gcb_payoff_has_parameter(
-                gcb_method_spec(spec, sizeof(spec), named_method(v, i), GCB_SPEC_FULL), piece,
-                length))
-            return true;
-    return false;
-}
-
-/* Writes the method's name, and the parameters in which it differs from other named methods of this name. A long label
- * would lose its middle in a narrow column, and with it the difference. */
-static const char *short_label(char *out, size_t size, const struct compress_view *v,
-                               const struct gcb_method *m)
-{
-    char spec[512];
-    const char *at = strchr(gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL), ':');
-
-    snprintf(out, size, "%s", m->name);
-    while (at && *at) {
-        const size_t length = strcspn(++at, ",");
-
-        if (tells_apart(v, m, at, length))
-            gcb_append(out, size, "%c%.*s", strchr(out, ':') ? ',' : ':', (int)length, at);
-        at += length;
-    }
-    return out;
+    out->methods = gcb_label_methods(v->methods, sizeof(*v->methods), v->result->method_count);
+    if (p)
+        out->rules = gcb_label_methods(&p->rules[0].method, sizeof(p->rules[0]), p->count);
+    return out->methods && (!p || out->rules) ? 0 : gcb_diag_nomem(diag, 0, "labels");
 }
 
 static size_t add_columns(struct gcb_table_column *columns, size_t n, unsigned which)
@@ -110,8 +73,8 @@ static void add_speed(struct gcb_table *table, const struct gcb_tally *t,
     out_speed(table, gcb_tally_gbps(t, times), &spread);
 }
 
-static int show_totals(const struct compress_view *v, const struct out_report *report,
-                       struct gcb_diag *diag)
+static int show_totals(const struct compress_view *v, const struct labels *labels,
+                       const struct out_report *report, struct gcb_diag *diag)
 {
     const size_t count = v->result->method_count;
     size_t *order = gcb_alloc_array(count, sizeof(*order));
@@ -128,7 +91,9 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
     if (v->sort)
         gcb_totals_order(order, v->result, v->sort);
     for (size_t i = 0; i < count; i++) {
-        gcb_table_cell(table, method_label(name, sizeof(name), v, order[i]));
+        snprintf(name, sizeof(name), "%s%s", labels->methods[order[i]].text,
+                 order[i] >= v->given ? " (baseline)" : "");
+        gcb_table_cell(table, name);
         total = &v->result->totals[order[i]];
         add_figures(table, WITHOUT_SPEEDS, &total->tally);
         add_speed(table, &total->tally, &total->tally.encode, &total->encode);
@@ -162,7 +127,7 @@ static size_t group_columns(struct gcb_table_column *columns, const struct compr
 }
 
 static void add_group(struct gcb_table *table, const struct compress_view *v,
-                      const struct gcb_group *g, size_t method)
+                      const struct labels *labels, const struct gcb_group *g, size_t method)
 {
     const enum gcb_per per = v->groups->per;
     char text[256];
@@ -176,15 +141,15 @@ static void add_group(struct gcb_table *table, const struct compress_view *v,
     if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
         gcb_table_cell(table, gcb_escape(text, sizeof(text), g->name));
     if (names_rules(v))
-        gcb_table_cell(table, short_label(text, sizeof(text), v,
-                                          &gcb_policy_rule(v->policy, g->name)->method));
+        gcb_table_cell(table,
+                       labels->rules[gcb_policy_rule(v->policy, g->name) - v->policy->rules].text);
     else if (v->given > 1)
-        gcb_table_cell(table, short_label(text, sizeof(text), v, &v->methods[method]));
+        gcb_table_cell(table, labels->methods[method].text);
 }
 
 /* Prints a table with a line for each group and each method that the user named. */
-static int show_groups(const struct compress_view *v, const struct out_report *report,
-                       struct gcb_diag *diag)
+static int show_groups(const struct compress_view *v, const struct labels *labels,
+                       const struct out_report *report, struct gcb_diag *diag)
 {
     struct gcb_table_column columns[4 + FIGURES];
     const unsigned which = v->groups->per == GCB_PER_MESSAGE  ? WITHOUT_COSINE
@@ -197,7 +162,7 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
 
     for (size_t i = 0; i < shown; i++)
         for (size_t m = 0; m < v->given; m++) {
-            add_group(table, v, &v->groups->items[i], m);
+            add_group(table, v, labels, &v->groups->items[i], m);
             add_figures(table, which, &v->groups->items[i].tallies[m]);
         }
     err = out_table(report, table, diag);
@@ -211,21 +176,22 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
 
 /* Prints "loses most: a 41 %, b 20 %", on several lines if needed. With several methods, each has only one line, unless
  * --top is given. */
-static void print_loss(const struct compress_view *v, size_t method, FILE *out)
+static void print_loss(const struct compress_view *v, const char *label, size_t method, FILE *out)
 {
     const size_t wanted = v->top ? v->top : DEFAULT_TOP;
     struct gcb_loss top[MAX_TOP];
-    char item[WIDTH + 1], name[48], label_text[256];
+    char item[WIDTH + 1], name[48];
     const size_t count =
         gcb_losses_top(v->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
     int used;
 
     if (count == 0)
         return;
-    used = fprintf(
-        out, "%s%sloses most:",
-        v->given > 1 ? short_label(label_text, sizeof(label_text), v, &v->methods[method]) : "",
-        v->given > 1 ? " " : "");
+    if (v->given > 1 && strlen(label) > WIDTH / 2) {
+        opt_wrapf(out, 0, 2, "%s loses most:", label);
+        used = fprintf(out, " ");
+    } else
+        used = fprintf(out, "%s%sloses most:", v->given > 1 ? label : "", v->given > 1 ? " " : "");
     for (size_t i = 0; i < count; i++) {
         bool full;
         int width;
@@ -306,20 +272,22 @@ static void print_notes(const struct compress_view *v, FILE *out)
 int compress_show(const struct compress_view *v, const struct out_report *report,
                   struct gcb_diag *diag)
 {
-    int err = 0;
+    struct labels labels = {NULL, NULL};
+    int err = make_labels(&labels, v, diag);
 
-    if (v->groups)
-        err = show_groups(v, report, diag);
+    if (!err && v->groups)
+        err = show_groups(v, &labels, report, diag);
     if (!err)
-        err = show_totals(v, report, diag);
-    if (err)
-        return err;
-    if (v->policy)
+        err = show_totals(v, &labels, report, diag);
+    if (!err && v->policy)
         opt_wrap(report->out, v->policy->text, fprintf(report->out, "policy:"), 2);
-    for (size_t m = 0; v->losses && m < v->given; m++)
-        print_loss(v, m, report->out);
-    err = out_nearer(report, v->methods, v->given, v->result, diag);
+    for (size_t m = 0; !err && v->losses && m < v->given; m++)
+        print_loss(v, labels.methods[m].text, m, report->out);
+    if (!err)
+        err = out_nearer(report, v->methods, v->given, v->result, diag);
     if (!err && !report->quiet)
         print_notes(v, report->out);
+    gcb_free(labels.methods);
+    gcb_free(labels.rules);
     return err;
 }

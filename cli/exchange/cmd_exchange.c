@@ -180,8 +180,7 @@ static int set_coding(struct exchange *c, struct gcb_diag *diag)
 
     for (size_t i = 0; c->coding && !err && i < c->count; i++)
         err = gcb_coding_find(&c->lanes[i].coding, c->coding, &c->lanes[i].method,
-                              c->lanes[i].algorithm, gcb_net_ranks(c->net),
-                              4.0 * (double)c->load.elements, (double)c->load.messages, diag);
+                              gcb_net_ranks(c->net), 4.0 * (double)c->load.elements, diag);
     return err;
 }
 
@@ -241,6 +240,7 @@ static void print_heading(const struct exchange *c)
 static int show(struct exchange *c, struct gcb_diag *diag)
 {
     char answer[EXCHANGE_ANSWER];
+    struct gcb_row row;
     int err = 0;
 
     if (!is_first(c))
@@ -251,7 +251,8 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     }
     if (err || !exchange_answer(answer, sizeof(answer), c->lanes, c->count, &c->load, c->net))
         return err;
-    return out_answer(&c->s.report, answer, diag);
+    gcb_answer_row(&row, answer, NULL);
+    return out_answer(&c->s.report, &row, diag);
 }
 
 static void clear_lanes(struct exchange *c)

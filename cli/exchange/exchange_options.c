@@ -3,7 +3,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
-#include "src/tool/payoff/payoff_cases.h"
 
 #define EXCHANGE_MOST_BYTES (UINT64_C(1) << 36)
 
@@ -59,33 +58,32 @@ const struct opt_row exchange_link_rows[] = {
 };
 /* clang-format on */
 
-/* The baseline that a method is; GCB_BASELINES: none. Baselines are sent by all-reduce. */
-static enum gcb_baseline baseline_of(const struct gcb_method *method)
+bool exchange_is_baseline(const struct gcb_lane *lane)
 {
     struct gcb_exchange_params params;
 
-    gcb_method_exchange(&params, method);
-    return params.collective == GCB_COLLECTIVE_ALLREDUCE ? gcb_baseline_of(method->name)
-                                                         : GCB_BASELINES;
-}
-
-bool exchange_is_baseline(const struct gcb_lane *lane)
-{
-    return baseline_of(&lane->method) < GCB_BASELINES;
+    gcb_method_exchange(&params, &lane->method);
+    return params.collective == GCB_COLLECTIVE_ALLREDUCE && lane->method.codec->baseline;
 }
 
 /* Appends the baselines that are not among the methods. */
 static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
 {
-    bool there[GCB_BASELINES + 1] = {false};
+    static const char *const specs[] = {"identity", "fp16", "bf16"};
+    const size_t named = *count;
     char spec[64];
     int err = 0;
 
-    for (size_t i = 0; i < *count; i++)
-        there[baseline_of(&(*methods)[i])] = true;
-    for (enum gcb_baseline b = 0; !err && b < GCB_BASELINES; b++) {
-        snprintf(spec, sizeof(spec), "%s:collective=allreduce", gcb_baseline_methods[b]);
-        if (!there[b])
+    for (size_t b = 0; !err && b < sizeof(specs) / sizeof(specs[0]); b++) {
+        bool there = false;
+
+        for (size_t i = 0; i < named; i++) {
+            const struct gcb_lane lane = {.method = (*methods)[i]};
+
+            there |= strcmp(lane.method.name, specs[b]) == 0 && exchange_is_baseline(&lane);
+        }
+        snprintf(spec, sizeof(spec), "%s:collective=allreduce", specs[b]);
+        if (!there)
             err = opt_methods_append(methods, count, spec, diag);
     }
     return err;

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/base/answer.h"
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/payoff/payoff_cases.h"
 #include "src/tool/print/number.h"
+#include "src/tool/rows/labels.h"
 
 static const struct gcb_table_column columns[] = {
     {.title = "method", .elastic = true},
@@ -28,14 +30,15 @@ static bool have_several_algorithms(const struct gcb_lane *lanes, size_t count)
     return several;
 }
 
-static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, unsigned ranks,
-                     bool several)
+static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, const char *label,
+                     unsigned ranks, bool several)
 {
     struct gcb_exchange_params params;
     char text[256];
 
     gcb_method_exchange(&params, &lane->method);
-    opt_method_label(text, sizeof(text), &lane->method);
+    snprintf(text, sizeof(text), "%s", label);
+    gcb_spec_drop(text, "collective"); /* has a column */
     if (several) /* beside the method, because text of the first column is never cut */
         gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
     gcb_table_cell(table, text);
@@ -57,11 +60,13 @@ static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, unsig
 int exchange_show(const struct out_report *report, const struct gcb_lane *lanes, size_t count,
                   unsigned ranks, struct gcb_diag *diag)
 {
+    struct gcb_label *labels = gcb_label_methods(&lanes->method, sizeof(*lanes), count);
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     const bool several = have_several_algorithms(lanes, count);
 
     for (size_t i = 0; i < count; i++)
-        add_lane(table, &lanes[i], ranks, several);
+        add_lane(table, &lanes[i], labels ? labels[i].text : lanes[i].method.name, ranks, several);
+    gcb_free(labels);
     return out_table(report, table, diag);
 }
 
@@ -84,12 +89,14 @@ static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count
     return best;
 }
 
-/* The method as the user named it, which may say the collective; with several algorithms, the lane's too. */
-static const char *name_lane(char *out, size_t size, const struct gcb_lane *lane, bool several)
+/* The lane's label; with several algorithms, its algorithm too. */
+static const char *name_lane(char *out, size_t size, const struct gcb_lane *lane, const char *label,
+                             bool several)
 {
-    gcb_method_spec(out, size, &lane->method, GCB_SPEC_LABEL);
+    snprintf(out, size, "%s", label);
     if (exchange_is_baseline(lane))
-        snprintf(out, size, "%s", gcb_baseline_names[gcb_baseline_of(lane->method.name)]);
+        snprintf(out, size, "%s",
+                 strcmp(lane->method.name, "identity") == 0 ? "fp32" : lane->method.name);
     if (several)
         gcb_append(out, size, " by %s", gcb_net_algorithm_names[lane->algorithm]);
     return out;
@@ -100,33 +107,35 @@ bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_
 {
     const struct gcb_lane *method = fastest(lanes, count, false);
     const struct gcb_lane *bar = fastest(lanes, count, true);
+    struct gcb_label *labels;
     struct gcb_stats a, b;
     const bool several = have_several_algorithms(lanes, count);
-    char name[256], rival[64], ratio[32], bytes[32];
+    struct gcb_answer answer = {.times = true};
+    struct gcb_answer_item item;
+    char name[256], rival[64], bytes[32];
 
     if (!method || !bar)
         return false;
     a = gcb_lane_stats(net, method, method->seconds);
     b = gcb_lane_stats(net, bar, bar->seconds);
-    name_lane(name, sizeof(name), method, several);
-    name_lane(rival, sizeof(rival), bar, several);
-    gcb_number(ratio, b.median / a.median, 2);
+    labels = gcb_label_methods(&lanes->method, sizeof(*lanes), count);
+    name_lane(name, sizeof(name), method,
+              labels ? labels[method - lanes].text : method->method.name, several);
+    name_lane(rival, sizeof(rival), bar, bar->method.name, several);
+    gcb_free(labels);
+    answer.bar = rival;
+    item = answer_item(&method->method);
+    item.name = name;
+    item.gain = b.median / a.median;
+    item.low = b.low / a.high;
+    item.high = b.high / a.low;
     snprintf(out, size, "with %u workers and %s each on this network ", gcb_net_ranks(net),
              gcb_show_number(bytes, GCB_SHOW_SIZE, (double)load->input_bytes));
-    if (a.high < b.low)
-        gcb_append(out, size,
-                   "the fastest is %s: %s times as fast as %s, the fastest of fp32, fp16 and bf16",
-                   name, ratio, rival);
-    else if (a.low >= b.high)
-        gcb_append(out, size, "nothing beats %s; the fastest method, %s, has %s times its speed",
-                   rival, name, ratio);
-    else
-        gcb_append(out, size,
-                   "it is undecided if %s beats %s: %s. More repeats (--repeat, --time-limit) may "
-                   "decide",
-                   name, rival,
-                   isnan(a.low) || isnan(b.low) ? "so few repeats give no intervals"
-                                                : "their intervals overlap");
+    if (item.gain < GCB_ANSWER_GAIN && !(item.low < 0.9 && item.high > 1.1))
+        gcb_append(out, size, "nothing is faster than %s: ", rival);
+    gcb_append(out, size, "%s ", name);
+    gcb_answer_gain(out, size, &answer, &item);
+    gcb_append(out, size, "; errors and training were not tested");
     return true;
 }
 

@@ -195,38 +195,33 @@ static int run(struct replay *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Prints the notes of a method: after its name, or after its label if another method has the same name. */
-static void show_notes(const struct replay *c, size_t at)
+/* Prints the table and the notes, and gives the answer. */
+static int show(struct replay *c, const struct gcb_label *labels, struct gcb_diag *diag)
 {
-    const struct gcb_method *method = &c->methods[at];
-    size_t same = 0;
-    char label[256];
+    const uint64_t skipped = gcb_replay_skipped_steps(c->replay);
+    const struct gcb_replay_plan *plan = gcb_replay_plan_of(c->replay);
+    const struct out_report *report = &c->s.report;
+    int err = 0;
 
-    for (size_t i = 0; i < c->count; i++)
-        same += strcmp(c->methods[i].name, method->name) == 0;
-    gcb_method_spec(label, sizeof(label), method, GCB_SPEC_LABEL);
-    replay_show_notes(c->s.report.out, method, &c->totals[at],
-                      c->count == 1 ? NULL
-                      : same > 1    ? label
-                                    : method->name);
+    if (report->table)
+        err = replay_show_totals(report, c->methods, labels, plan, c->totals, c->done, diag);
+    for (size_t i = 0; !err && report->table && !report->quiet && i < c->done; i++)
+        replay_show_notes(report->out, &c->methods[i], &c->totals[i],
+                          c->count == 1 ? NULL : labels[i].text);
+    if (!err && report->table && skipped && !report->quiet)
+        opt_note(report->out, "%llu step%s with infinities or NaNs left out",
+                 (unsigned long long)skipped, skipped == 1 ? "" : "s");
+    if (!err && c->done == c->count && !c->totals[c->done - 1].interrupted)
+        err = replay_answer(&c->s.report, c->methods, labels, plan, c->totals, c->done, diag);
+    return err;
 }
 
 static int finish(struct replay *c, struct gcb_diag *diag)
 {
-    const uint64_t skipped = gcb_replay_skipped_steps(c->replay);
-    int err = 0;
+    struct gcb_label *labels = gcb_label_methods(c->methods, sizeof(*c->methods), c->count);
+    int err = labels ? show(c, labels, diag) : gcb_diag_nomem(diag, 0, "labels");
 
-    if (c->s.report.table)
-        err = replay_show_totals(&c->s.report, c->methods, gcb_replay_plan_of(c->replay), c->totals,
-                                 c->done, diag);
-    for (size_t i = 0; !err && c->s.report.table && !c->s.report.quiet && i < c->done; i++)
-        show_notes(c, i);
-    if (!err && c->s.report.table && skipped && !c->s.report.quiet)
-        opt_note(c->s.report.out, "%llu step%s with infinities or NaNs left out",
-                 (unsigned long long)skipped, skipped == 1 ? "" : "s");
-    if (!err && c->done == c->count && !c->totals[c->done - 1].interrupted)
-        err = replay_answer(&c->s.report, c->methods, gcb_replay_plan_of(c->replay), c->totals,
-                            c->done, diag);
+    gcb_free(labels);
     if (!err)
         err = out_commit(&c->s.report, diag);
     if (err || c->done == 0 || !c->totals[c->done - 1].interrupted)

@@ -8,7 +8,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
-#include "src/tool/search/answer.h"
 
 #define FIGURES 9
 
@@ -104,15 +103,16 @@ void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, 
     out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : f->cosine, 0);
 }
 
-static void add_total(struct gcb_table *table, const struct gcb_method *method,
+static void add_total(struct gcb_table *table, const struct gcb_method *method, const char *label,
                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
 {
     const double sends = (double)t->steps * plan->workers;
     struct gcb_exchange_params params;
-    char text[256];
+    char text[GCB_LABEL];
 
     gcb_method_exchange(&params, method);
-    gcb_table_cell(table, opt_method_label(text, sizeof(text), method));
+    snprintf(text, sizeof(text), "%s", label);
+    gcb_table_cell(table, gcb_spec_drop(text, "collective"));
     gcb_table_cell(table, gcb_collective_names[params.collective]);
     out_cell(table, GCB_FIELD_REPLAY_LINK_BYTES, (double)t->figures.link_bytes / sends, 0);
     add_errors(table, &t->figures);
@@ -120,13 +120,13 @@ static void add_total(struct gcb_table *table, const struct gcb_method *method,
 }
 
 int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
-                       const struct gcb_replay_plan *plan, const struct gcb_replay_total *totals,
-                       size_t count, struct gcb_diag *diag)
+                       const struct gcb_label *labels, const struct gcb_replay_plan *plan,
+                       const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag)
 {
     struct gcb_table *table = gcb_table_create(total_columns, TOTALS);
 
     for (size_t i = 0; i < count; i++)
-        add_total(table, &methods[i], plan, &totals[i]);
+        add_total(table, &methods[i], labels[i].text, plan, &totals[i]);
     return out_table(report, table, diag);
 }
 
@@ -229,37 +229,36 @@ static double fp16_bytes(const struct gcb_replay_plan *plan, const struct gcb_ta
 }
 
 int replay_answer(struct out_report *report, const struct gcb_method *methods,
-                  const struct gcb_replay_plan *plan, const struct gcb_replay_total *totals,
-                  size_t count, struct gcb_diag *diag)
+                  const struct gcb_label *labels, const struct gcb_replay_plan *plan,
+                  const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag)
 {
-    static const struct gcb_answer_words words = {
-        "an aggregate error", ": more steps (--loop) or a larger density may lower it"};
-    struct gcb_answer_method *items = gcb_alloc_zero(count, sizeof(*items));
-    char(*names)[256] = gcb_alloc_array(count, sizeof(*names));
-    double fp16 = 0.0;
-    char text[4000];
-    int used, err = 0;
+    struct gcb_answer_item *items = gcb_alloc_zero(count, sizeof(*items));
+    struct gcb_answer answer = {.items = items, .count = count, .bar = "fp16"};
+    char text[4000], words[2000];
+    struct gcb_row row;
+    int err = items ? 0 : gcb_diag_nomem(diag, 0, "an answer");
 
-    for (size_t i = 0; items && names && i < count; i++) {
+    for (size_t i = 0; !err && i < count; i++) {
         const struct gcb_replay_total *t = &totals[i];
 
-        items[i].name = opt_method_label(names[i], sizeof(names[i]), &methods[i]);
-        items[i].error = t->figures.tally.messages ? t->figures.cumulative_error : NAN;
-        items[i].bytes = bytes_per_step(plan, t);
-        items[i].baseline = answer_is_baseline(&methods[i]);
-        if (t->figures.tally.messages)
-            fp16 = fp16_bytes(plan, &t->figures.tally);
+        items[i] = answer_item(&methods[i]);
+        items[i].name = labels[i].text;
+        if (!t->figures.tally.messages)
+            continue;
+        /* what a memory keeps back in one step comes in the next ones, so the sum counts */
+        items[i].error = items[i].memory ? t->figures.cumulative_error : t->figures.alpha;
+        items[i].gain = fp16_bytes(plan, &t->figures.tally) / bytes_per_step(plan, t);
     }
-    if (items && names) {
-        used = snprintf(text, sizeof(text), "after %" PRIu64 " step%s of %" PRIu32 " worker%s, ",
-                        totals[0].steps, totals[0].steps == 1 ? "" : "s", plan->workers,
-                        plan->workers == 1 ? "" : "s");
-        gcb_answer(text + used, sizeof(text) - (size_t)used, items, count, fp16, false, &words);
-        err = out_answer(report, text, diag);
-    } else {
-        err = gcb_diag_nomem(diag, 0, "an answer");
+    if (!err) {
+        gcb_answer_choose(&answer);
+        snprintf(text, sizeof(text),
+                 "by the error of the mean (with a memory, of the sum) over %" PRIu64
+                 " step%s of %" PRIu32 " worker%s, %s; training was not tested",
+                 totals[0].steps, totals[0].steps == 1 ? "" : "s", plan->workers,
+                 plan->workers == 1 ? "" : "s", gcb_answer_text(words, sizeof(words), &answer));
+        gcb_answer_row(&row, text, &answer);
+        err = out_answer(report, &row, diag);
     }
     gcb_free(items);
-    gcb_free(names);
     return err;
 }

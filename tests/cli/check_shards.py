@@ -64,7 +64,7 @@ def take_answers(rows):
     texts = [r["answer"] for r in rows if r["record"] == "answer"]
     rows[:] = [r for r in rows if r["record"] != "answer"]
     texts = [re.sub(r"^for .*?scope \w+, ", "", text) for text in texts]
-    return [re.sub(r"; [^;]*\bencodes\b[^;]*|:\w+=[^ ;]*", "", text) for text in texts]
+    return [re.sub(r", encodes [^ ;]+ GB/s|:\w+=[^ ;]*", "", text) for text in texts]
 
 
 one, merged = rows_of(sys.argv[1]), rows_of(sys.argv[2])

@@ -15,6 +15,7 @@
 #include "cli/compress/compress_table.h"
 #include "cli/replay/replay_table.h"
 #include "cli/sweep/sweep_table.h"
+#include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
 #include "src/tool/print/number.h"
 #include "tests/cli/printed.h"
@@ -332,10 +333,12 @@ static void show_replay(double v, double w)
     const struct gcb_replay_step step = {
         .step = UINT64_MAX, .figures = replay_figures(v, w), .theta = v};
     const struct gcb_replay_plan plan = {.workers = 1, .sources = 1};
+    struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), 4);
     struct gcb_replay_total all[4];
     struct gcb_table *table;
     struct printed p;
 
+    assert_non_null(labels);
     begin(&p);
     for (int scheduled = 0; scheduled < 2; scheduled++) {
         table = replay_steps_create(scheduled);
@@ -344,9 +347,10 @@ static void show_replay(double v, double w)
     }
     for (size_t i = 0; i < 4; i++)
         all[i] = replay_total(v, w);
-    assert_int_equal(replay_show_totals(&p.report, methods, &plan, all, 4, NULL), 0);
+    assert_int_equal(replay_show_totals(&p.report, methods, labels, &plan, all, 4, NULL), 0);
     replay_show_notes(p.report.out, &methods[1], &all[1], "topk");
     end(&p);
+    gcb_free(labels);
 }
 
 static void test_replay(void **state)

@@ -57,6 +57,22 @@ void gcb_table_cell(struct gcb_table *t, const char *text)
         t->failed = true;
 }
 
+void gcb_table_title(struct gcb_table *t, const char *text)
+{
+    gcb_table_cell(t, text);
+    for (size_t i = 1; t && i < t->count; i++)
+        gcb_table_cell(t, "");
+}
+
+/* Is the row only a text? */
+static bool is_title(const struct gcb_table *t, size_t row)
+{
+    for (size_t i = 1; i < t->count; i++)
+        if (*t->cells[row + i])
+            return false;
+    return t->count > 1;
+}
+
 size_t gcb_table_rows(const struct gcb_table *t)
 {
     return t ? t->used / t->count : 0;
@@ -72,7 +88,7 @@ static size_t natural_width(const struct gcb_table *t, size_t column)
     size_t width = gcb_text_columns(t->columns[column].title);
 
     for (size_t i = column; i < t->used; i += t->count) {
-        const size_t w = gcb_text_columns(t->cells[i]);
+        const size_t w = is_title(t, i - column) ? 0 : gcb_text_columns(t->cells[i]);
 
         width = w > width ? w : width;
     }
@@ -202,7 +218,10 @@ void gcb_table_print(const struct gcb_table *t, FILE *out, unsigned width, bool 
     print_line(&p, NULL);
     fputs(color ? "\033[0m\n" : "\n", out);
     for (size_t i = 0; i < t->used; i += t->count) {
-        print_line(&p, t->cells + i);
+        if (is_title(t, i))
+            fputs(t->cells[i], out);
+        else
+            print_line(&p, t->cells + i);
         fputc('\n', out);
     }
     if (p.left_out)

@@ -25,6 +25,8 @@ struct gcb_table;
 struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_t count);
 /* Adds the next cell, from the left; after the last column a new row begins. NULL is shown as "-". */
 void gcb_table_cell(struct gcb_table *table, const char *text);
+/* Adds a row that is only a text: a title of the rows below it. Call it after a whole row. */
+void gcb_table_title(struct gcb_table *table, const char *text);
 size_t gcb_table_rows(const struct gcb_table *table);
 bool gcb_table_failed(const struct gcb_table *table); /* memory ran out */
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <xxhash.h>
 
@@ -18,7 +19,9 @@
 static bool hash_file(char out[17], const char *path, uint64_t limit)
 {
     XXH3_state_t *state = XXH3_createState();
-    FILE *f = fopen(path, "rbe");
+    struct stat st;
+    /* a pipe can be read only once, and opening it again may wait for ever */
+    FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rbe") : NULL;
     char data[16384];
     uint64_t total = 0;
     bool good = false;

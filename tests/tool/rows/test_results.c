@@ -226,8 +226,8 @@ static void test_visitor_stops(void **state)
 static void test_fields(void **state)
 {
     json_t *row = json_loads(
-        "{\"spec\":\"x\",\"kept\":7,\"ratio\":0.25,\"cosine\":null,\"min\":-1,\"pays\":true}", 0,
-        NULL);
+        "{\"spec\":\"x\",\"kept\":7,\"ratio\":0.25,\"cosine\":null,\"min\":-1,\"baseline\":true}",
+        0, NULL);
 
     (void)state;
     assert_string_equal(gcb_results_text(row, GCB_FIELD_SPEC), "x");
@@ -240,7 +240,8 @@ static void test_fields(void **state)
     assert_int_equal(gcb_results_u64(row, GCB_FIELD_KEPT), 7);
     assert_int_equal(gcb_results_u64(row, GCB_FIELD_MIN), 0);
     assert_int_equal(gcb_results_u64(row, GCB_FIELD_RATIO), 0);
-    assert_true(gcb_results_bool(row, GCB_FIELD_PAYS) && !gcb_results_bool(row, GCB_FIELD_KEPT));
+    assert_true(gcb_results_bool(row, GCB_FIELD_BASELINE) &&
+                !gcb_results_bool(row, GCB_FIELD_KEPT));
     json_decref(row);
 }
 

@@ -1,0 +1,202 @@
+#include "src/tool/rows/answer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "src/lib/base/text.h"
+
+#define NAMED 3 /* methods without their memory that are named; more are counted */
+
+const char *const gcb_error_kinds[GCB_ERROR_KINDS] = {"exact", "noise", "lasting", "loud"};
+
+static double limit(double given, double usual)
+{
+    return given > 0.0 ? given : usual;
+}
+
+enum gcb_error_kind gcb_answer_kind(const struct gcb_answer *a, const struct gcb_answer_item *item)
+{
+    const double exact = limit(a->exact, GCB_ERROR_EXACT_MOST);
+    const double lasting = !isnan(item->lasting) ? item->lasting
+                           : item->unbiased      ? 0.0
+                                                 : item->error;
+
+    if (item->error <= exact)
+        return GCB_ERROR_EXACT;
+    if (lasting > GCB_ERROR_LASTING_MOST)
+        return GCB_ERROR_LASTING;
+    return item->error <= limit(a->noise, GCB_ERROR_NOISE_MOST) ? GCB_ERROR_NOISE : GCB_ERROR_LOUD;
+}
+
+bool gcb_answer_usable(const struct gcb_answer *a, const struct gcb_answer_item *item)
+{
+    return !item->baseline && !isnan(item->error) &&
+           (item->memory || gcb_answer_kind(a, item) != GCB_ERROR_LASTING);
+}
+
+double gcb_answer_worth(const struct gcb_answer_item *item)
+{
+    return isnan(item->step) ? item->gain : item->step;
+}
+
+size_t gcb_answer_best(const struct gcb_answer *a, enum gcb_error_kind kind, double most)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct gcb_answer_item *x = &a->items[i];
+        const double worth = gcb_answer_worth(x);
+
+        if (!gcb_answer_usable(a, x) || gcb_answer_kind(a, x) != kind || x->error > most ||
+            !isfinite(worth))
+            continue;
+        if (best == SIZE_MAX || worth > gcb_answer_worth(&a->items[best]))
+            best = i;
+    }
+    return best;
+}
+
+void gcb_answer_choose(struct gcb_answer *a)
+{
+    const double noise = limit(a->noise, GCB_ERROR_NOISE_MOST);
+    const size_t exact = gcb_answer_best(a, GCB_ERROR_EXACT, INFINITY);
+    const size_t noisy = gcb_answer_best(a, GCB_ERROR_NOISE, INFINITY);
+    const size_t lasting = gcb_answer_best(a, GCB_ERROR_LASTING, noise);
+    double reached = GCB_ANSWER_GAIN / GCB_ANSWER_NOISE_GAIN;
+
+    a->best = a->noisy = a->trained = SIZE_MAX;
+    if (exact != SIZE_MAX && gcb_answer_worth(&a->items[exact]) >= GCB_ANSWER_GAIN) {
+        a->best = exact;
+        reached = gcb_answer_worth(&a->items[exact]);
+    }
+    if (noisy != SIZE_MAX &&
+        gcb_answer_worth(&a->items[noisy]) >= GCB_ANSWER_NOISE_GAIN * reached) {
+        a->noisy = noisy;
+        reached = gcb_answer_worth(&a->items[noisy]);
+    }
+    if (lasting != SIZE_MAX &&
+        gcb_answer_worth(&a->items[lasting]) >= fmax(GCB_ANSWER_GAIN, reached))
+        a->trained = lasting;
+}
+
+/* ---- words ---- */
+
+static char *number(char out[32], double x)
+{
+    snprintf(out, 32, x < 9.995 ? "%.2f" : x < 99.95 ? "%.1f" : "%.0f", x);
+    return out;
+}
+
+void gcb_answer_gain(char *out, size_t size, const struct gcb_answer *a,
+                     const struct gcb_answer_item *x)
+{
+    char mid[32], low[32], high[32];
+
+    if (!a->times)
+        gcb_append(out, size, "sends %s times fewer bytes than %s", number(mid, x->gain), a->bar);
+    else if (x->low < 0.9 && x->high > 1.1)
+        gcb_append(out, size, "is %s to %s times as fast as %s (measure again)",
+                   number(low, x->low), number(high, x->high), a->bar);
+    else if (!isnan(x->step))
+        gcb_append(out, size,
+                   "makes a training step %s times as fast as with %s, and the exchange %s times",
+                   number(low, x->step), a->bar, number(mid, x->gain));
+    else if (x->gain >= 0.9 && x->gain < GCB_ANSWER_GAIN)
+        gcb_append(out, size, "is about as fast as %s", a->bar);
+    else
+        gcb_append(out, size, "is %s times as fast as %s", number(mid, x->gain), a->bar);
+}
+
+static void say_item(char *out, size_t size, const struct gcb_answer *a, size_t i)
+{
+    const struct gcb_answer_item *x = &a->items[i];
+    const enum gcb_error_kind kind = gcb_answer_kind(a, x);
+
+    gcb_append(out, size, "%s ", x->name);
+    gcb_answer_gain(out, size, a, x);
+    gcb_append(out, size, ", error %.*f%s", x->error < 0.1 ? 3 : 2, x->error,
+               kind == GCB_ERROR_NOISE     ? " (noise)"
+               : kind == GCB_ERROR_LASTING ? " (lasting)"
+                                           : "");
+    if (!isnan(x->speed))
+        gcb_append(out, size, ", encodes %.3g GB/s", x->speed);
+}
+
+/* Names what would need a memory. */
+static void say_without_memory(char *out, size_t size, const struct gcb_answer *a)
+{
+    size_t count = 0, named = 0;
+
+    for (size_t i = 0; i < a->count; i++)
+        count += !a->items[i].baseline && !isnan(a->items[i].error) &&
+                 !gcb_answer_usable(a, &a->items[i]);
+    if (!count || a->times)
+        return;
+    gcb_append(out, size, "; ");
+    for (size_t i = 0; i < a->count && count <= NAMED; i++)
+        if (!a->items[i].baseline && !isnan(a->items[i].error) &&
+            !gcb_answer_usable(a, &a->items[i]))
+            gcb_append(out, size, "%s%s",
+                       named++ == 0     ? ""
+                       : named == count ? " and "
+                                        : ", ",
+                       a->items[i].name);
+    if (count > NAMED)
+        gcb_append(out, size, "%zu methods", count);
+    gcb_append(out, size,
+               count == 1 ? " has an error that lasts: it needs"
+                          : " have errors that last: they need");
+    gcb_append(out, size, " a memory (memory=ef), which `gcbench replay` tests");
+}
+
+char *gcb_answer_text(char *out, size_t size, const struct gcb_answer *a)
+{
+    const size_t chosen[] = {a->best, a->noisy};
+    bool only_baselines = true;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < a->count; i++)
+        only_baselines &= a->items[i].baseline || isnan(a->items[i].error);
+    if (only_baselines)
+        return gcb_append(out, size, "only baselines ran, so there is nothing to recommend");
+    for (size_t i = 0; i < 2; i++)
+        if (chosen[i] != SIZE_MAX) {
+            gcb_append(out, size, "%s", *out ? "; " : "");
+            say_item(out, size, a, chosen[i]);
+        }
+    if (!*out && a->times)
+        gcb_append(out, size, "send %s: nothing with a small error is at least %.1f times as fast",
+                   a->bar, GCB_ANSWER_GAIN);
+    else if (!*out)
+        gcb_append(out, size,
+                   "nothing with a small error sends at least %.1f times fewer bytes than %s",
+                   GCB_ANSWER_GAIN, a->bar);
+    if (a->trained != SIZE_MAX) {
+        gcb_append(out, size, "; only if a training confirms it: ");
+        say_item(out, size, a, a->trained);
+    }
+    say_without_memory(out, size, a);
+    return out;
+}
+
+/* ---- rows ---- */
+
+void gcb_answer_row(struct gcb_row *row, const char *text, const struct gcb_answer *a)
+{
+    static const enum gcb_field fields[3][3] = {
+        {GCB_FIELD_BEST, GCB_FIELD_BEST_ERROR, GCB_FIELD_BEST_GAIN},
+        {GCB_FIELD_NOISE, GCB_FIELD_NOISE_ERROR, GCB_FIELD_NOISE_GAIN},
+        {GCB_FIELD_TRAIN, GCB_FIELD_TRAIN_ERROR, GCB_FIELD_TRAIN_GAIN},
+    };
+
+    gcb_row_init(row, GCB_RECORD_ANSWER);
+    gcb_row_text(row, GCB_FIELD_ANSWER, text);
+    for (size_t i = 0; a && i < 3; i++) {
+        const size_t at = i == 0 ? a->best : i == 1 ? a->noisy : a->trained;
+        const struct gcb_answer_item *x = at == SIZE_MAX ? NULL : &a->items[at];
+
+        gcb_row_text(row, fields[i][0], x ? x->name : NULL);
+        gcb_row_real(row, fields[i][1], x ? x->error : (double)NAN);
+        gcb_row_real(row, fields[i][2], x ? x->gain : (double)NAN);
+    }
+}
