@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/tool/payoff/curve_import.h"
+#include "src/tool/link/curve.h"
 #include "tests/fuzz/fuzz.h"
 
 static const int allowed[] = {GCB_E_CORRUPT, GCB_E_INVALID, GCB_E_IO, GCB_E_NOMEM, 0};
@@ -27,15 +27,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require_status(err, &diag, allowed);
     for (size_t i = 0; !err && i < sizeof(bytes) / sizeof(bytes[0]); i++)
         for (enum gcb_pattern p = 0; p < GCB_PATTERNS; p++) {
-            double times[GCB_BOUNDS];
+            const double seconds = gcb_curve_at(&curve, p, i % 2, bytes[i]);
 
-            for (enum gcb_bound b = 0; b < GCB_BOUNDS; b++)
-                times[b] = gcb_curve_at(&curve, p, i % 2, b, bytes[i]);
-            fuzz_require(times[GCB_BOUND_LOW] >= 0.0 && times[GCB_BOUND_MEDIAN] > 0.0 &&
-                             times[GCB_BOUND_LOW] <= times[GCB_BOUND_MEDIAN] &&
-                             times[GCB_BOUND_MEDIAN] <= times[GCB_BOUND_HIGH] &&
-                             !isnan(times[GCB_BOUND_HIGH]),
-                         "times are above 0, and within their intervals", NULL);
+            fuzz_require(seconds > 0.0 && isfinite(seconds), "times are above 0", NULL);
         }
     close(fd);
     return 0;

@@ -17,11 +17,11 @@ struct gcb_coding_times {
     double sum;    /* seconds in which it decodes and adds what arrives */
 };
 /*
- * The times of a method for a gradient of `bytes` bytes as fp32 in `messages` messages, by payoff's model of the collective
- * and the algorithm (docs/payoff.md). GCB_E_INVALID: the file has no times of this codec with these parameters.
+ * The times of a method for a gradient of `bytes` bytes as fp32, scaled by size from what was timed (docs/payoff.md).
+ * GCB_E_INVALID: the file has no times of this codec with these parameters.
  */
 int gcb_coding_find(struct gcb_coding_times *out, const struct gcb_coding *c,
-                    const struct gcb_method *method, enum gcb_net_algorithm algorithm,
-                    unsigned workers, double bytes, double messages, struct gcb_diag *diag);
+                    const struct gcb_method *method, unsigned workers, double bytes,
+                    struct gcb_diag *diag);
 
 #endif
