@@ -1,12 +1,19 @@
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/progress.h"
-#include "cli/payoff/payoff_show.h"
+#include "cli/payoff/payoff_table.h"
 #include "src/lib/base/alloc.h"
-#include "src/tool/payoff/payoff_measure.h"
-#include "src/tool/rows/environment.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/data.h"
+#include "src/tool/base/filekind.h"
+#include "src/tool/base/units.h"
+#include "src/tool/payoff/measured.h"
+#include "src/tool/payoff/payoff_rows.h"
+#include "src/tool/payoff/timed.h"
 
 /* The state of the command. Starts zeroed. */
 struct payoff {
@@ -15,380 +22,416 @@ struct payoff {
     struct cmd_context *ctx;
     struct payoff_plan plan;
     struct opt_backend backend;
-    struct gcb_bandwidth bandwidth; /* set only if payoff measures the times itself */
     struct progress progress;
-    struct gcb_payoff_cases cases;
-    struct gcb_truths truths; /* measured exchanges */
+    struct gcb_ways ways;
+    struct gcb_timed timed;        /* times that are not measured now: of rows or --coding */
+    struct gcb_measureds measured; /* exchanges in rows */
+    char from[200], coding[200];   /* where errors and times come from */
     struct out_report report;
-    struct gcb_payoff_point *points; /* points of one group of cases and one number of workers */
-    struct gcb_payoff_place
-        *places; /* for the answer: each group, number of workers and bandwidth */
-    size_t place_count, place_cap;
-    bool stages_shown;
+    struct payoff_place *places;
+    size_t place_count;
 };
 
-/* ---- times: measured now, or read ---- */
+/* ---- ways ---- */
 
-/* Finds the methods that were named, and the baselines. If none was named, finds all methods. */
-static int find_methods(const struct payoff *c, struct gcb_method **methods, size_t *count,
-                        struct gcb_diag *diag)
+static int list_ways(struct payoff *c, struct gcb_diag *diag)
 {
-    int err = opt_methods_or_all(methods, count, &c->o->methods, diag);
+    static const char *const baselines[] = {"identity", "fp16", "bf16", NULL};
+    const struct opt_list *methods = &c->o->judging.methods;
+    const char *const *all = methods->count ? baselines : gcb_ways_default;
+    int err = 0;
 
-    if (!err && c->o->methods.specs.count)
-        err = opt_methods_append(methods, count, "fp16", diag);
-    if (!err && c->o->methods.specs.count)
-        err = opt_methods_append(methods, count, "bf16", diag);
-    for (size_t i = 0; !err && i < *count; i++)
-        gcb_method_forget(&(*methods)[i]);
-    return err;
+    for (size_t i = 0; !err && all[i]; i++)
+        err = gcb_ways_add(&c->ways, all[i], diag);
+    for (size_t i = 0; !err && i < methods->count; i++)
+        err = gcb_ways_add(&c->ways, methods->items[i], diag);
+    return err ? err : gcb_ways_label(&c->ways, diag);
 }
 
-/* Measures the machine's bandwidth, which tells how fast it adds gradients, and gives the reader a row with it. */
-static int measure_bandwidth(struct payoff *c, struct gcb_payoff_reader *reader,
-                             struct gcb_diag *diag)
+static bool on_stop(void *ctx)
 {
-    const struct gcb_environment env = {.isa = c->backend.isa,
-                                        .threads = c->backend.queue.threads,
-                                        .device = c->backend.device,
-                                        .bandwidth = &c->bandwidth,
-                                        .bandwidth_count = 1};
-    struct gcb_row row;
-    int err = gcb_bandwidth_measure(&c->bandwidth, &c->backend.queue, 0, diag);
+    (void)ctx;
+    return interrupt_seen();
+}
 
+static void on_progress(void *ctx, double done)
+{
+    struct payoff *c = ctx;
+
+    progress_update(&c->progress, done);
+}
+
+/* ---- times of coding ---- */
+
+/* GPUs of which estimates are made from the rows of the H200: their memory's speed in bytes per second. */
+static const struct card {
+    const char *name;
+    double memory;
+} cards[] = {{"h200", 4.8e12}, {"h100", 3.35e12}, {"a100", 2.04e12}};
+
+static void scale_times(struct gcb_timed *t, double slower)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        t->items[i].encode *= slower;
+        t->items[i].decode *= slower;
+        t->items[i].sum *= slower;
+        t->items[i].finish *= slower;
+    }
+    t->copy /= slower;
+}
+
+static int read_card(struct payoff *c, const struct card *card, struct gcb_diag *diag)
+{
+    char path[GCB_DATA_PATH];
+    const char *paths[1] = {path};
+    int err;
+
+    if (!gcb_data_find(path, "datasets/h200.json"))
+        return gcb_diag_set(
+            diag, GCB_E_IO,
+            "%s: not found: install gcbench, or give --coding a file of `bench` rows", path);
+    err = gcb_timed_read(&c->timed, paths, 1, NULL, diag);
     if (err)
         return err;
-    gcb_environment_row(&row, &env);
-    err = gcb_payoff_reader_row(reader, "synthetic", row.json, diag);
-    gcb_row_fini(&row);
+    scale_times(&c->timed, cards[0].memory / card->memory);
+    if (card == cards)
+        snprintf(c->coding, sizeof(c->coding), "%s, measured on %s", c->timed.gpu, c->timed.date);
+    else
+        snprintf(c->coding, sizeof(c->coding), "%s, estimated from an H200 by the memory's speed",
+                 card->name);
+    return 0;
+}
+
+/* Finds the times that --coding asks for. */
+static int read_coding(struct payoff *c, struct gcb_diag *diag)
+{
+    const char *text = c->plan.coding;
+    char shown[128];
+    int err;
+
+    snprintf(c->coding, sizeof(c->coding), "one thread of this machine");
+    if (strcmp(text, "cpu") == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
+        if (strcmp(text, cards[i].name) == 0)
+            return read_card(c, &cards[i], diag);
+    gcb_escape(shown, sizeof(shown), text);
+    if (gcb_parse_bandwidth(text, &c->timed.memory)) {
+        snprintf(c->coding, sizeof(c->coding), "each byte once in a memory of %s", shown);
+        return 0;
+    }
+    snprintf(c->coding, sizeof(c->coding), "%s", shown);
+    err = gcb_timed_read(&c->timed, &text, 1, NULL, diag);
+    if (!err && c->timed.count == 0)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "--coding %s: the file has no times%s%s", shown,
+                           *c->timed.left_out ? "; left out: " : "", c->timed.left_out);
     return err;
 }
 
-/* Measures the methods on synthetic tensors. */
-static int measure_times(struct payoff *c, struct gcb_payoff_reader *reader, struct gcb_diag *diag)
-{
-    const struct gcb_rows_setting setting = {.scope = "tensor",
-                                             .order = "name",
-                                             .device = c->backend.device,
-                                             .isa = c->backend.isa,
-                                             .threads = c->backend.queue.threads,
-                                             .read_gbps = NAN,
-                                             .fill_gbps = NAN,
-                                             .without_samples = true};
-    struct gcb_payoff_measure m = {
-        .trial = {.kernels = &c->backend.kernels,
-                  .queue = &c->backend.queue,
-                  .seed = c->backend.seed,
-                  .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
-                  .stages = true,
-                  .sums = true,
-                  .timing = {.warmup = 1, .repeat = 9, .min_time = 0.01, .stop = interrupt_stop}},
-        .setting = &setting,
-        .progress = progress_update,
-        .ctx = &c->progress,
-    };
-    struct gcb_payoff_model *model = &c->plan.model;
-    struct gcb_method *methods = NULL;
-    int err = find_methods(c, &methods, &m.method_count, diag);
+/* ---- dumps ---- */
 
-    m.methods = methods;
-    /* without --messages, assume the fewest messages that are no larger than the measured ones */
-    if (model->messages == 0.0)
-        model->messages =
-            ceil(model->bytes / ldexp(4.0 * GCB_PAYOFF_SMALLEST, 2 * (GCB_PAYOFF_SIZES - 1)));
+/* Measures the ways on dumps. Without files: on the sample that is installed. */
+static int measure(struct payoff *c, struct gcb_diag *diag)
+{
+    const struct gcb_mean_config config = {.kernels = &c->backend.kernels,
+                                           .queue = &c->backend.queue,
+                                           .seed = c->backend.seed,
+                                           .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
+                                           .stop = on_stop,
+                                           .ctx = c};
+    const struct gcb_ways_measuring m = {.config = &config,
+                                         .workers = c->plan.workers.values,
+                                         .worker_count = c->plan.workers.count,
+                                         .all = c->o->judging.all,
+                                         .untimed = c->timed.count || c->timed.memory > 0.0,
+                                         .seconds = 20.0,
+                                         .cpu_flags = c->backend.cpu_flags,
+                                         .progress = on_progress};
+    const struct gcb_layout_config scope = {.scope = GCB_SCOPE_TENSOR};
+    struct gcb_source *source = NULL;
+    struct gcb_layout layout = {.count = 0};
+    char sample[GCB_DATA_PATH];
+    struct opt_list files = *c->files;
+    const char *items[1] = {sample};
+    int err;
+
+    if (files.count == 0) {
+        if (!gcb_data_find(sample, "datasets/sample.h5"))
+            return gcb_diag_set(diag, GCB_E_IO, "%s: not found: install gcbench, or name a dump",
+                                sample);
+        files = (struct opt_list){.items = items, .count = 1};
+    }
+    err = list_ways(c, diag);
     if (!err)
-        err = measure_bandwidth(c, reader, diag);
+        err = opt_input_open(&source, &c->o->input, &files, diag);
+    if (!err && !c->o->show.quiet)
+        heading_note_input(c->ctx->err, source, &c->o->input, NULL);
+    if (!err)
+        err = gcb_layout_init(&layout, source, &scope, diag);
     progress_start(&c->progress, c->ctx->err, !c->o->show.quiet);
+    interrupt_catch(); /* not earlier: until here a signal may end the command at once */
     if (!err)
-        err = gcb_payoff_measure(reader, &m, diag);
+        err = gcb_ways_measure(&c->ways, source, &layout, &m, diag);
     progress_end(&c->progress);
-    gcb_free(methods);
+    gcb_layout_fini(&layout);
+    gcb_source_close(source);
+    if (!err && m.untimed)
+        gcb_ways_take_times(&c->ways, &c->timed);
     return err;
 }
 
-static int find_cases(struct payoff *c, struct gcb_diag *diag)
-{
-    const struct opt_list *specs = &c->o->methods.specs;
-    struct gcb_payoff_reader *reader = NULL;
-    int err = gcb_payoff_reader_create(&reader, &c->truths, diag);
+/* ---- rows ---- */
 
-    if (!err && c->files->count == 0)
-        err = measure_times(c, reader, diag);
-    for (size_t i = 0; !err && i < c->files->count; i++)
-        err = gcb_payoff_reader_file(reader, c->files->items[i], diag);
+/* Is the file one of rows, and not a dump? */
+static bool has_rows(const char *path)
+{
+    struct stat st;
+    FILE *file;
+    int first;
+
+    if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
+        return true; /* can be read only once; a dump cannot be piped */
+    file = fopen(path, "re");
+    first = file ? fgetc(file) : EOF;
+
+    while (file && (first == ' ' || first == '\n' || first == '\r'))
+        first = fgetc(file);
+    if (file)
+        fclose(file);
+    return first == '{';
+}
+
+/* Counts the ways that have one of the names, each for each name. */
+static size_t count_named(const struct gcb_way *ways, size_t count, const char *const *names,
+                          size_t name_count)
+{
+    size_t named = 0;
+    char spec[1024];
+
+    for (size_t i = 0; i < count; i++) {
+        gcb_method_spec(spec, sizeof(spec), &ways[i].method, GCB_SPEC_FULL);
+        for (size_t k = 0; k < name_count; k++)
+            named += gcb_spec_is_named(names[k], spec, ways[i].label);
+    }
+    return named;
+}
+
+/* Keeps the ways of the methods that were named, and the baselines. */
+static int select_ways(struct payoff *c, struct gcb_diag *diag)
+{
+    const struct opt_list *methods = &c->o->judging.methods;
+    size_t kept = 0;
+    char shown[128];
+
+    for (size_t k = 0; k < methods->count; k++)
+        if (!count_named(c->ways.items, c->ways.count, &methods->items[k], 1))
+            return gcb_diag_set(diag, GCB_E_INVALID, "--method %s: not in the results",
+                                gcb_escape(shown, sizeof(shown), methods->items[k]));
+    for (size_t i = 0; i < c->ways.count; i++) {
+        struct gcb_way *way = &c->ways.items[i];
+
+        if (way->baseline || !methods->count || count_named(way, 1, methods->items, methods->count))
+            c->ways.items[kept++] = *way;
+        else
+            gcb_way_fini(way);
+    }
+    c->ways.count = kept;
+    return 0;
+}
+
+static int read_rows(struct payoff *c, struct gcb_diag *diag)
+{
+    struct gcb_timed rows = {.count = 0};
+    int err = gcb_timed_read(&rows, c->files->items, c->files->count, &c->measured, diag);
+
     if (!err)
-        err = gcb_payoff_reader_finish(reader, &c->cases, diag);
-    gcb_payoff_reader_destroy(reader);
-    for (size_t i = 0; !err && i < c->cases.count && c->plan.model.bytes == 0.0; i++)
-        if (!(c->cases.items[i].exchanges > 0.0))
-            err =
-                gcb_diag_set(diag, GCB_E_INVALID,
-                             "%s: %s has only a summary of several steps or workers, and does not "
-                             "say of how many: give --model-bytes",
-                             c->cases.items[i].path, c->cases.items[i].label);
-    if (!err && c->cases.count && c->files->count && specs->count)
-        err = gcb_payoff_select(&c->cases, specs->items, specs->count, diag);
-    if (!err && c->truths.count && specs->count)
-        err = gcb_truths_select(&c->truths, specs->items, specs->count, diag);
-    if (!err && c->truths.count)
-        err = gcb_truths_take_coding(&c->truths, &c->cases, diag);
-    if (!err && c->truths.count && c->plan.bandwidths.count != 1)
+        err = gcb_ways_from_rows(&c->ways, &rows, diag);
+    if (!err && rows.count && (c->timed.count || c->timed.memory > 0.0))
+        gcb_ways_take_times(&c->ways, &c->timed);
+    else if (!err) {
+        snprintf(c->coding, sizeof(c->coding), "%s", rows.where);
+        memcpy(c->timed.device, rows.device, sizeof(rows.device));
+    }
+    gcb_timed_fini(&rows);
+    if (!err && c->ways.count)
+        err = select_ways(c, diag);
+    if (!err && c->measured.count && c->plan.bandwidths.count != 1)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "the results hold measured exchanges, and a prediction needs their "
                            "network: give --link FILE (`gcbench-mpi --calibrate -o FILE` measures "
                            "it) or one --bandwidth");
+    if (!err && !c->ways.count && !c->measured.count)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "no rows to judge: `bench --results FILE` writes times%s%s",
+                           *c->ways.left_out ? "; left out: " : "", c->ways.left_out);
     return err;
 }
 
-/* ---- rows and tables ---- */
-
-static int open_report(struct payoff *c)
+/* Refuses options of the CPU for times of a GPU. */
+static int check_device(const struct payoff *c, struct gcb_diag *diag)
 {
-    const struct out_bandwidths bandwidths = {&c->bandwidth, c->bandwidth.bytes > 0};
-    const int err = out_open(&c->report, &c->o->show, &c->o->save, c->files,
-                             GCB_RECORD_BIT(GCB_RECORD_PAYOFF), c->ctx);
+    const struct payoff_exchange *x = &c->o->exchange;
 
-    return err ? err
-               : out_environment(&c->report, &c->backend, c->files, &bandwidths, false, c->ctx);
+    if (strncmp(c->timed.device, "cuda", 4) != 0 || (!x->host_copy && !(x->cores > 0.0)))
+        return 0;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "--%s is for coding on the CPU, and these times are of a GPU: leave it out",
+                        x->host_copy ? "host-copy" : "cores-per-worker");
 }
 
-/* Makes the points of the baselines and of the cases from `first` on: `methods` in all. */
-static int put_points(struct payoff *c, const struct gcb_payoff_case *first,
-                      const struct gcb_payoff_baselines *baselines, size_t methods,
-                      struct gcb_link link, struct gcb_diag *diag)
+static int find_ways(struct payoff *c, struct gcb_diag *diag)
 {
-    const size_t bandwidths = c->plan.bandwidths.count;
-    struct gcb_row row;
-    int err = 0;
+    size_t rows = 0;
+    int err = read_coding(c, diag);
 
-    for (size_t i = 0; !err && i < methods * bandwidths && !interrupt_seen(); i++) {
-        struct gcb_payoff_point *p = &c->points[i];
-        const size_t method = i / bandwidths;
-
-        p->c = method < GCB_BASELINES ? NULL : &first[method - GCB_BASELINES];
-        p->group = p->c ? p->c : first;
-        p->baseline = p->c ? GCB_BASELINE_FP32 : (enum gcb_baseline)method;
-        link.bandwidth = c->plan.bandwidths.values[i % bandwidths];
-        gcb_payoff_point(p, baselines, &link, &c->plan.model,
-                         i % bandwidths ? &p[-1].verdict : NULL);
-        if (!out_wants_rows(&c->report))
-            continue;
-        gcb_payoff_row(&row, p);
-        err = out_put(&c->report, &row, diag);
-    }
-    return err;
-}
-
-/* Sends the FFT paper's condition for each case that has times of its stages, and prints it. */
-static int put_stages(struct payoff *c, const struct gcb_payoff_case *cases, size_t count,
-                      struct gcb_diag *diag)
-{
-    const struct gcb_payoff_grid *bandwidths = &c->plan.bandwidths;
-    struct gcb_fft_stages stages;
-    struct gcb_row row;
-    int err = 0;
-
-    for (size_t i = 0; !err && i < count; i++) {
-        if (!gcb_payoff_stages(&stages, &cases[i]))
-            continue;
-        if (c->report.table && c->report.verbose) {
-            payoff_show_stages(&c->report, &cases[i], &stages, bandwidths);
-            c->stages_shown = true;
-        }
-        for (size_t b = 0; !err && b < bandwidths->count && out_wants_rows(&c->report); b++) {
-            gcb_payoff_fft_row(&row, &cases[i], &stages, bandwidths->values[b]);
-            err = out_put(&c->report, &row, diag);
-        }
-    }
-    return err;
-}
-
-/* Judges the bandwidths of the points of one group and number of workers. */
-static int put_places(struct payoff *c, const struct payoff_view *view, struct gcb_diag *diag)
-{
-    for (size_t i = 0; i < view->bandwidths; i++) {
-        if (gcb_grow(&c->places, &c->place_cap, c->place_count, sizeof(*c->places)))
-            return gcb_diag_nomem(diag, 0, "places");
-        gcb_payoff_place(&c->places[c->place_count++], view->points + i, view->methods,
-                         view->bandwidths);
-    }
-    return 0;
-}
-
-static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size_t count,
-                     struct gcb_diag *diag)
-{
-    const struct payoff_view view = {.methods = count + GCB_BASELINES,
-                                     .bandwidths = c->plan.bandwidths.count,
-                                     .points = c->points};
-    const struct gcb_payoff_baselines baselines =
-        gcb_payoff_find_baselines(&c->cases, first->group);
-    int err = 0;
-
-    for (size_t w = 0; !err && w < c->plan.workers.count && !interrupt_seen(); w++) {
-        struct gcb_link link = c->plan.link;
-
-        link.workers = (unsigned)c->plan.workers.values[w];
-        err = put_points(c, first, &baselines, view.methods, link, diag);
-        if (err || interrupt_seen())
-            continue;
-        err = put_places(c, &view, diag);
-        if (!err && c->report.table) {
-            err = payoff_show(&c->report, &view, diag);
-            if (w + 1 < c->plan.workers.count)
-                fputc('\n', c->report.out);
-        }
-    }
+    for (size_t i = 0; i < c->files->count; i++)
+        rows += has_rows(c->files->items[i]);
+    if (rows && rows < c->files->count)
+        return gcb_diag_set(diag, GCB_E_INVALID, "give dumps or rows of results, not both");
+    if (c->files->count)
+        gcb_escape(c->from, sizeof(c->from), c->files->items[0]);
+    else
+        snprintf(c->from, sizeof(c->from), "the shipped sample");
     if (!err)
-        err = put_stages(c, first, count, diag);
-    if (!err && c->report.table && !c->report.quiet && !interrupt_seen())
-        payoff_show_notes(&c->report, &view, baselines.cases[GCB_BASELINE_FP16]);
+        err = rows ? read_rows(c, diag) : measure(c, diag);
+    if (!err)
+        err = check_device(c, diag);
+    if (!err && c->plan.setting.elements == 0.0)
+        c->plan.setting.elements = (double)c->ways.elements;
+    if (!err && c->ways.count && !(c->plan.setting.elements > 0.0))
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "the rows do not say how large the gradient is: "
+                           "give --params");
     return err;
 }
 
-/* Sends and prints the measured exchanges beside their predictions. */
-static int run_truths(struct payoff *c, struct gcb_diag *diag)
+/* ---- places ---- */
+
+static int judge_all(struct payoff *c, struct gcb_diag *diag)
 {
-    struct gcb_link link = c->plan.link;
-    struct gcb_row row;
+    const struct payoff_plan *p = &c->plan;
+    const char *reduced = p->setting.reduce_bytes == 4 ? "identity" : "bf16";
     int err = 0;
 
-    link.bandwidth = c->plan.bandwidths.values[0];
-    gcb_truths_judge(&c->truths, &link);
-    for (size_t i = 0; !err && i < c->truths.count && out_wants_rows(&c->report); i++) {
-        gcb_truth_row(&row, &c->truths, &c->truths.items[i], &link);
-        err = out_put(&c->report, &row, diag);
-    }
-    if (err || !c->report.table)
-        return err;
-    if (c->cases.count)
-        fputc('\n', c->report.out);
-    return payoff_show_truths(&c->report, &c->truths, &link, diag);
-}
+    c->places = gcb_alloc_zero(p->workers.count * p->bandwidths.count, sizeof(*c->places));
+    if (!c->places)
+        return gcb_diag_nomem(diag, 0, "places");
+    for (size_t w = 0; !err && w < p->workers.count; w++)
+        for (size_t b = 0; !err && b < p->bandwidths.count; b++) {
+            struct payoff_place *place = &c->places[c->place_count++];
 
-/* Computes, sends and prints one group of cases after another. */
-static int run_exchange(struct payoff *c, struct gcb_diag *diag)
-{
-    const struct gcb_payoff_cases *all = &c->cases;
-    char answer[GCB_PAYOFF_WORDS];
-    size_t count;
-    int err = 0;
-
-    c->points = gcb_alloc_array((all->count + GCB_BASELINES) * c->plan.bandwidths.count,
-                                sizeof(*c->points));
-    if (!c->points)
-        return gcb_diag_nomem(diag, 0, "points");
-    for (size_t i = 0; !err && i < all->count && !interrupt_seen(); i += count) {
-        size_t listed = 0;
-
-        for (count = 0; i + count < all->count; count++) {
-            if (all->items[i + count].group != all->items[i].group)
-                break;
-            listed += !all->items[i + count].baseline;
+            place->setting = p->setting;
+            place->setting.network.workers = (unsigned)p->workers.values[w];
+            place->setting.network.bandwidth = p->bandwidths.values[b];
+            err = gcb_judge(&place->judgement, &c->ways, &place->setting, diag);
+            if (!err && place->judgement.bar == SIZE_MAX)
+                err = gcb_diag_set(diag, GCB_E_INVALID,
+                                   "there are no times of %s, with which ways are compared: add "
+                                   "`bench --method %s`",
+                                   p->setting.sharded ? reduced : "fp16, bf16 or fp32",
+                                   p->setting.sharded ? reduced : "fp16");
         }
-        if (i > 0 && c->report.table)
-            fputc('\n', c->report.out);
-        err = run_group(c, &all->items[i], listed, diag);
-    }
-    if (!err && c->stages_shown)
-        payoff_show_symbols(&c->report);
-    if (err || interrupt_seen())
-        return err;
-    if (c->report.table && !c->report.quiet)
-        payoff_show_left_out(&c->report, all->left_out);
-    if (all->count)
-        err = out_answer(
-            &c->report, gcb_payoff_answer(answer, sizeof(answer), c->places, c->place_count), diag);
-    return err || c->truths.count == 0 ? err : run_truths(c, diag);
-}
-
-static int run_fft(struct payoff *c, struct gcb_diag *diag)
-{
-    const struct gcb_payoff_grid *bandwidths = &c->plan.bandwidths;
-    struct gcb_row row;
-    int err = 0;
-
-    if (c->report.table)
-        err = payoff_show_fft(&c->report, &c->plan.stages, bandwidths, diag);
-    for (size_t b = 0; !err && b < bandwidths->count && out_wants_rows(&c->report); b++) {
-        gcb_payoff_fft_row(&row, NULL, &c->plan.stages, bandwidths->values[b]);
-        err = out_put(&c->report, &row, diag);
-    }
     return err;
 }
 
-static int run_redsync(struct payoff *c, struct gcb_diag *diag)
+static int put_rows(struct payoff *c, struct gcb_diag *diag)
 {
-    const struct gcb_payoff_grid *workers = &c->plan.workers, *bandwidths = &c->plan.bandwidths;
-    struct gcb_redsync in = c->plan.redsync;
-    struct gcb_redsync_times times;
+    const bool asked = strcmp(c->plan.coding, "cpu") != 0 || !*c->timed.device;
+    const char *coding = asked ? c->plan.coding : c->timed.device;
     struct gcb_row row;
-    int err = c->report.table ? payoff_show_redsync(&c->report, &c->plan, diag) : 0;
+    int err = 0;
 
-    for (size_t w = 0; !err && w < workers->count && out_wants_rows(&c->report); w++) {
-        for (size_t b = 0; !err && b < bandwidths->count; b++) {
-            in.workers = workers->values[w];
-            in.bandwidth = bandwidths->values[b];
-            gcb_redsync_times(&times, &in);
-            gcb_payoff_redsync_row(&row, &in, &times);
+    for (size_t p = 0; p < c->place_count && out_wants_rows(&c->report); p++)
+        for (size_t i = 0; !err && i < c->places[p].judgement.count; i++) {
+            gcb_payoff_row(&row, &c->places[p].judgement, i, &c->places[p].setting, c->from,
+                           coding);
             err = out_put(&c->report, &row, diag);
         }
-    }
     return err;
 }
 
-static int interrupted(const struct cmd_context *ctx)
+/* Prints measured exchanges beside their predictions. */
+static int show_measured(struct payoff *c, struct gcb_diag *diag)
 {
-    fprintf(ctx->err, "gcbench: interrupted\n");
-    return CMD_FAILED;
+    struct gcb_network network = c->plan.setting.network;
+    struct gcb_row row;
+    int err = 0;
+
+    network.bandwidth = c->plan.bandwidths.values[0];
+    gcb_measured_predict(&c->measured, &network);
+    for (size_t i = 0; !err && i < c->measured.count && out_wants_rows(&c->report); i++) {
+        gcb_measured_row(&row, &c->measured, &c->measured.items[i], &network);
+        err = out_put(&c->report, &row, diag);
+    }
+    return err || !c->report.table ? err
+                                   : payoff_show_measured(&c->report, &c->measured, &network, diag);
+}
+
+static int show(struct payoff *c, struct gcb_diag *diag)
+{
+    char answer[PAYOFF_ANSWER];
+    struct gcb_row row;
+    int err = put_rows(c, diag);
+
+    if (!err && c->report.table && c->place_count) {
+        payoff_show_setting(&c->report, &c->plan, &c->places[0].setting, c->place_count > 1);
+        payoff_show_origin(&c->report, &c->ways, c->from, c->coding);
+        err = c->place_count == 1 ? payoff_show_ways(&c->report, &c->places[0].judgement, diag)
+                                  : payoff_show_places(&c->report, c->places, c->place_count, diag);
+        if (!err && !c->report.quiet)
+            payoff_show_notes(&c->report, &c->ways, &c->places[0].judgement, &c->places[0].setting);
+    }
+    if (err || c->place_count != 1)
+        return err;
+    gcb_answer_row(&row, payoff_answer(answer, &c->places[0].judgement, &c->places[0].setting),
+                   &c->places[0].judgement.answer);
+    return out_answer(&c->report, &row, diag);
 }
 
 static int payoff_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
-    static int (*const modes[])(struct payoff *, struct gcb_diag *) = {run_exchange, run_fft,
-                                                                       run_redsync};
     struct payoff c = {.o = options, .files = operands, .ctx = ctx};
-    int err = payoff_plan(&c.plan, c.o, operands, ctx->diag);
+    int err = payoff_plan(&c.plan, c.o, ctx->diag);
 
     if (!err)
-        err = opt_exec_cpu(
-            &c.o->exec,
-            "payoff itself measures only on the cpu; for the times of a device give it results: "
-            "`gcbench payoff r.json`, with r.json from `gcbench bench --device cuda "
-            "--results r.json`",
-            ctx->diag);
-    if (!err)
         err = opt_exec_resolve(&c.backend, &c.o->exec, ctx->diag);
-    if (!c.files->count)
-        interrupt_catch(); /* not while payoff reads files: a signal may end it then, because nothing is lost */
-    if (!err && c.plan.mode == PAYOFF_EXCHANGE)
-        err = find_cases(&c, ctx->diag);
-    if (err && interrupt_seen())
-        err = interrupted(ctx); /* too little was measured to compute anything */
-    interrupt_catch();
     if (!err)
-        err = open_report(&c);
+        err = find_ways(&c, ctx->diag);
+    if (interrupt_seen()) {
+        fprintf(ctx->err, "gcbench: interrupted\n");
+        err = CMD_FAILED;
+    }
+    if (!err && c.ways.count)
+        err = judge_all(&c, ctx->diag);
     if (!err)
-        err = modes[c.plan.mode](&c, ctx->diag);
+        err = out_open(&c.report, &c.o->show, &c.o->save, c.files,
+                       GCB_RECORD_BIT(GCB_RECORD_PAYOFF), ctx);
+    if (!err)
+        err = out_environment(&c.report, &c.backend, c.files, &(struct out_bandwidths){NULL, 0},
+                              false, ctx);
+    if (!err)
+        err = show(&c, ctx->diag);
+    if (!err && c.measured.count)
+        err = show_measured(&c, ctx->diag);
     if (!err)
         err = out_commit(&c.report, ctx->diag);
-    if (!err && interrupt_seen())
-        err = interrupted(ctx);
     out_close(&c.report);
-    gcb_free(c.points);
+    for (size_t i = 0; i < c.place_count; i++)
+        gcb_judgement_fini(&c.places[i].judgement);
     gcb_free(c.places);
-    gcb_payoff_cases_fini(&c.cases);
-    gcb_truths_fini(&c.truths);
+    gcb_ways_fini(&c.ways);
+    gcb_timed_fini(&c.timed);
+    gcb_measured_fini(&c.measured);
     return err;
 }
 
 static const struct opt_group groups[] = {
-    OPT_GROUP("Exchange", payoff_own_rows, struct payoff_options, own),
-    OPT_GROUP("Papers' own models", payoff_papers_rows, struct payoff_options, papers),
-    OPT_GROUP("Methods", payoff_methods_rows, struct payoff_options, methods),
-    OPT_GROUP("Measuring, without RESULTS", opt_cpu_rows, struct payoff_options, exec),
-    OPT_GROUP("Measuring, without RESULTS", opt_threads_rows, struct payoff_options, exec),
-    OPT_GROUP("Measuring, without RESULTS", opt_exec_rows, struct payoff_options, exec),
+    OPT_GROUP("Network", payoff_network_rows, struct payoff_options, network),
+    OPT_GROUP("Exchange", payoff_exchange_rows, struct payoff_options, exchange),
+    OPT_GROUP("Ways", payoff_judging_rows, struct payoff_options, judging),
+    OPT_GROUP("Input", opt_part_rows, struct payoff_options, input),
+    OPT_GROUP("Input", opt_input_rows, struct payoff_options, input),
+    OPT_GROUP("Measuring", opt_exec_rows, struct payoff_options, exec),
     OPT_GROUP("Output", opt_force_rows, struct payoff_options, save),
     OPT_GROUP("Output", opt_save_rows, struct payoff_options, save),
     OPT_GROUP("Output", opt_show_rows, struct payoff_options, show),
@@ -397,31 +440,33 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_payoff = {
     .name = "payoff",
-    .summary = "tell whether a compressor pays, from measured times and a link",
-    .usage = "payoff [options] [RESULTS...]",
-    .examples = "  gcbench bench --repeat 9 --scope bucket --results r.json gradients.h5\n"
-                "  gcbench payoff r.json\n"
-                "  gcbench payoff --bandwidth 10Gb --workers 4,64 --compute 80ms r.json\n"
-                "  gcbench payoff --model-bytes 250M --bandwidth 1Gb..99Gb/9 --format csv r.json\n"
-                "  gcbench payoff --model-bytes 100M --method fft --method qsgd\n"
-                "  gcbench payoff --link link.json exchanges.json\n"
-                "  gcbench payoff --stage-gbps transform=71,select=30,quantise=600,index=67\n"
-                "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
+    .summary = "tell whether a compressor pays on a network, and which one",
+    .usage = "payoff [options] [DUMP...|RESULTS...]",
+    .examples = "  gcbench payoff --params 25M --workers 4 --bandwidth 10Gb grads.h5\n"
+                "  gcbench payoff --params 350M --cluster h100-8x400 --coding h200 grads.h5\n"
+                "  gcbench payoff --params 7B --cluster h100-8x400 --workers 256 --sharded\n"
+                "  gcbench payoff --params 25M --cluster sites-100m --compute 200ms grads.h5\n"
+                "  gcbench payoff --params 25M --bandwidth 10Gb --workers 2..128 --format csv\n"
+                "  gcbench bench --repeat 9 --results r.json grads.h5\n"
+                "  gcbench payoff --params 25M --workers 16 --bandwidth 10Gb r.json\n"
+                "  gcbench payoff --link link.json exchanges.json\n",
     .details =
-        "A method pays if it is faster than fp32, fp16 and bf16, whichever is fastest.\n"
-        "It is charged for the fastest way of sending that keeps its error: all-gather, or its own "
-        "all-reduce. A faster collective that enlarges the error is only mentioned, unless the "
-        "method's spec names it. An all-gather brings each worker the messages of all others, so "
-        "with many workers small messages can be more bytes than an all-reduce of fp16.\n"
-        "Columns: rel L2: error of the gradient. encode, wire and add are one worker's times in an "
-        "exchange; add is the time of adding up messages, decoding and weighting. x fp16 (or x "
-        "bf16, x fp32): speed-up over the fastest of fp32, fp16 and bf16. exposed: the part of the "
-        "exchange that --compute "
-        "does not hide.\n"
-        "If RESULTS hold exchanges that gcbench-mpi measured, they are compared with predictions.\n"
-        "-v prints full verdicts with the ways of sending, and the FFT paper's condition with "
-        "measured stages. Bandwidths "
-        "are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it leaves out.\n",
+        "Without a file the errors are those of shipped gradients of a ResNet-20. RESULTS are rows "
+        "of "
+        "`bench`, `sweep`, `replay` and gcbench-mpi.\n"
+        "A way is a method, its setting and a collective. Columns. error: of the mean of all "
+        "workers, "
+        "relative to the true mean. lasting: the part of this error that stays if the step is "
+        "repeated with other random numbers. MB sent: through the busiest link. x fp16: how many "
+        "times as fast as the fastest of fp32, fp16 and bf16. limit: the same if coding and adding "
+        "took no time. code/net/add: shares of the time in percent.\n"
+        "Nearly exact ways have an error of at most 0.05. Noise: a larger error, up to 0.35, that "
+        "is "
+        "right on average. Ways whose error lasts need a memory (memory=ef) and a training that "
+        "confirms them. -v shows all ways.\n"
+        "Bandwidths are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it "
+        "leaves "
+        "out.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct payoff_options),
     .run = payoff_run,

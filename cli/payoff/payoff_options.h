@@ -2,61 +2,56 @@
 #define CLI_PAYOFF_PAYOFF_OPTIONS_H
 
 #include "cli/base/options.h"
-#include "src/tool/payoff/curve_import.h"
+#include "src/tool/link/curve.h"
+#include "src/tool/payoff/judge.h"
 #include "src/tool/payoff/payoff_grid.h"
-#include "src/tool/payoff/payoff_verdict.h"
 
 /* The options of `payoff`, and the plan that follows from them. */
-struct payoff_own {
-    struct opt_list bandwidth, workers;
-    double latency, compute; /* in seconds; NAN: not given */
-    int collective;          /* enum gcb_topology */
-    int servers;             /* number of servers; 0: the default, 1 */
-    uint64_t model_bytes, messages, bucket_bytes;
-    const char *link;
-    struct opt_list imports;
-    const char *nodes, *intra, *params, *host_copy, *buckets;
-    double coding_gbps, cores; /* 0: not given */
-    int inner_steps;           /* 0: not given */
+struct payoff_network {
+    const char *cluster;
+    struct opt_list bandwidth, workers, imports;
+    double latency; /* in seconds; NAN: not given */
+    const char *link, *nodes, *intra;
 };
-struct payoff_papers {
-    const char *stage_gbps;
-    double density;
-    int words; /* words for each kept element; 0: the default, 2 */
-    double select_time, unpack_time, reduce_time; /* in seconds */
+struct payoff_exchange {
+    const char *params, *buckets, *host_copy;
+    uint64_t model_bytes, bucket_bytes; /* 0: not given */
+    double compute;                     /* in seconds; NAN: not given */
+    int inner_steps;                    /* 0: not given */
+    double cores;                       /* 0: not given */
+    bool sharded;
+    int reduce_dtype; /* 0: bf16; 1: fp32 */
+};
+struct payoff_judging {
+    struct opt_list methods;
+    const char *coding; /* NULL: that of the cluster, or cpu */
+    double exact, noise;
+    bool all;
 };
 struct payoff_options {
-    struct opt_methods methods;
-    struct payoff_own own;
-    struct payoff_papers papers;
+    struct payoff_network network;
+    struct payoff_exchange exchange;
+    struct payoff_judging judging;
+    struct opt_input input;
     struct opt_exec exec;
     struct opt_save save;
     struct opt_show show;
 };
 
-extern const struct opt_row payoff_own_rows[];
-extern const struct opt_row payoff_papers_rows[];
-extern const struct opt_row payoff_methods_rows
-    []; /* rows for struct opt_methods, but no parameters of methods: --density has another meaning here */
-
-enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };
+extern const struct opt_row payoff_network_rows[], payoff_exchange_rows[], payoff_judging_rows[];
 
 #define PAYOFF_BUCKETS 256 /* most buckets in a file */
 
 struct payoff_plan {
-    enum payoff_mode mode;
+    const char *cluster; /* name of the preset; NULL: none */
+    const char *coding;  /* of --coding, or of the cluster */
     struct gcb_payoff_grid bandwidths, workers;
-    struct gcb_link link;   /* its bandwidth and workers are set for each point */
-    struct gcb_curve curve; /* of --link or --import: link.curve */
-    struct gcb_payoff_model model;
-    double shares[PAYOFF_BUCKETS]; /* for model.shares */
-    struct gcb_fft_stages stages;  /* for PAYOFF_FFT */
-    /* for PAYOFF_REDSYNC; its bandwidth and workers are set for each row */
-    struct gcb_redsync redsync;
+    /* its network's bandwidth and workers are set for each place; elements 0: those of the dump or the rows */
+    struct gcb_setting setting;
+    struct gcb_curve curve; /* of --link or --import */
+    double shares[PAYOFF_BUCKETS];
 };
-/* Makes the plan from the options. `operands` are the result files. GCB_E_INVALID: a wrong value, or options that do
- * not go together. */
-int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
-                const struct opt_list *operands, struct gcb_diag *diag);
+/* Makes the plan from the options. GCB_E_INVALID: a wrong value, or options that do not go together. */
+int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct gcb_diag *diag);
 
 #endif

@@ -143,12 +143,13 @@ def predict(options, results, taken, folder):
     link.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = subprocess.run([options.gcbench, "payoff", "--link", link, results, "--format", "json", "-q"], check=True,
                          stdout=subprocess.PIPE, text=True).stdout
-    found = {row["method"]: row["seconds"] for row in map(json.loads, out.splitlines()) if row.get("model") == "exchange"}
+    rows = [row for row in map(json.loads, out.splitlines()) if row.get("model") == "exchange"]
+    found = {row["method"]: row["seconds"] for row in rows if row["baseline"] or row["collective"] == "allgather"}
     return {method: found[name_of(method)] for method in options.method}
 
 
 def name_of(method):
-    return method.partition(":")[0]
+    return {"fp32": "identity"}.get(method, method.partition(":")[0])
 
 
 def join():

@@ -6,7 +6,7 @@
 
 #include "src/lib/base/text.h"
 #include "src/tool/base/units.h"
-#include "src/tool/payoff/payoff.h"
+#include "src/tool/payoff/model.h"
 
 static int add_value(struct gcb_payoff_grid *g, const char *option, double value,
                      struct gcb_diag *diag)
@@ -74,11 +74,11 @@ static int add_workers(struct gcb_payoff_grid *g, const char *text, struct gcb_d
 
     snprintf(low_text, sizeof(low_text), "%.*s", dots ? (int)(dots - text) : 31, text);
     good = gcb_parse_u64(low_text, &low) && gcb_parse_u64(dots ? dots + 2 : text, &high);
-    if (!good || low < 2 || high < low || high > GCB_PAYOFF_WORKERS)
+    if (!good || low < 2 || high < low || high > GCB_NETWORK_WORKERS)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "--workers takes whole numbers from 2 to %d, or a range such as 2..128, not '%s'",
-            GCB_PAYOFF_WORKERS, gcb_escape(shown, sizeof(shown), text));
+            GCB_NETWORK_WORKERS, gcb_escape(shown, sizeof(shown), text));
     return add_doublings(g, low, high, diag);
 }
 

@@ -20,7 +20,7 @@ struct gcb_payoff_grid {
 int gcb_payoff_grid_bandwidths(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag);
 
 /* Appends numbers of workers, such as "8", "8,16,128" or "2..128" (2, 4, 8, ..., 128): whole numbers from 2 to
- * GCB_PAYOFF_WORKERS. */
+ * GCB_NETWORK_WORKERS. */
 int gcb_payoff_grid_workers(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag);
 
 #endif

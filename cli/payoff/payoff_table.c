@@ -1,0 +1,299 @@
+#include "cli/payoff/payoff_table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/base/units.h"
+#include "src/tool/print/number.h"
+
+/* ---- numbers ---- */
+
+/* "1.15", "12.3", "123". */
+static char *factor_text(char *out, double x)
+{
+    if (isnan(x))
+        strcpy(out, "-");
+    else
+        snprintf(out, 32, x < 9.995 ? "%.2f" : x < 99.95 ? "%.1f" : "%.0f", x);
+    return out;
+}
+
+static char *error_text(char *out, double error)
+{
+    if (isnan(error))
+        strcpy(out, "?");
+    else if (error < 0.0005)
+        strcpy(out, "0");
+    else
+        snprintf(out, 32, error < 0.1 ? "%.3f" : "%.2f", error);
+    return out;
+}
+
+static char *rate_text(char *out, double bandwidth)
+{
+    static const struct {
+        double from;
+        const char *name;
+    } units[] = {{1e12, "Tb/s"}, {1e9, "Gb/s"}, {1e6, "Mb/s"}, {1e3, "kb/s"}, {0.0, "b/s"}};
+    const double bits = 8.0 * bandwidth;
+    size_t i = 0;
+
+    while (bits < 0.9995 * units[i].from)
+        i++;
+    snprintf(out, 32, "%.4g %s", units[i].from > 0.0 ? bits / units[i].from : bits, units[i].name);
+    return out;
+}
+
+/* ---- headings ---- */
+
+void payoff_show_origin(const struct out_report *report, const struct gcb_ways *ways,
+                        const char *from, const char *coding)
+{
+    char elements[32], sampled[32];
+
+    if (ways->sampled)
+        opt_wrapf(report->out, 0, 2,
+                  "errors measured on %s, %u worker%s, %zu step%s, %s of %s elements (%zu of %zu "
+                  "tensors); times of coding: %s",
+                  from, ways->workers, ways->workers == 1 ? "" : "s", ways->steps,
+                  ways->steps == 1 ? "" : "s", gcb_number(sampled, (double)ways->sampled, 3),
+                  gcb_number(elements, (double)ways->elements, 3), ways->sampled_tensors,
+                  ways->tensors, coding);
+    else
+        opt_wrapf(report->out, 0, 2, "errors measured on %s; times of coding: %s", from, coding);
+}
+
+void payoff_show_setting(const struct out_report *report, const struct payoff_plan *plan,
+                         const struct gcb_setting *s, bool several)
+{
+    const struct gcb_network *n = &s->network;
+    char line[400] = "", bytes[32], rate[32], seconds[32], name[64];
+
+    if (plan->cluster)
+        gcb_append(line, sizeof(line), "%s: ", plan->cluster);
+    if (several && n->per_node > 1)
+        gcb_append(line, sizeof(line), "nodes of %u workers, %.6g GB/s inside, ", n->per_node,
+                   1e-9 * n->intra);
+    else if (n->per_node > 1)
+        gcb_append(line, sizeof(line), "%u nodes of %u workers, %s a node, %.6g GB/s inside, ",
+                   n->workers / n->per_node, n->per_node, rate_text(rate, n->bandwidth),
+                   1e-9 * n->intra);
+    else if (!several)
+        gcb_append(line, sizeof(line), "%u workers, %s, ", n->workers,
+                   rate_text(rate, n->bandwidth));
+    gcb_append(line, sizeof(line), "latency %s", gcb_seconds(seconds, n->latency));
+    if (n->curve)
+        gcb_append(line, sizeof(line), " (%s)", gcb_escape(name, sizeof(name), n->curve->path));
+    gcb_append(line, sizeof(line), "; gradient of %s as fp32", gcb_bytes(bytes, 4.0 * s->elements));
+    if (s->inner_steps > 1.0)
+        gcb_append(line, sizeof(line), ", sent once in %.6g steps", s->inner_steps);
+    if (s->sharded)
+        gcb_append(line, sizeof(line), ", sharded: reduced as %s",
+                   s->reduce_bytes == 4 ? "fp32" : "bf16");
+    opt_wrap(report->out, line, 0, 2);
+}
+
+/* ---- tables ---- */
+
+static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool bar)
+{
+    const struct gcb_exchange_times *t = &x->times;
+    char text[200], low[32], high[32];
+
+    gcb_table_cell(table, x->way->label);
+    gcb_table_cell(table, error_text(text, x->error));
+    gcb_table_cell(table, error_text(text, x->lasting));
+    gcb_number_within(text, 1e-6 * t->link_bytes, 3, 7);
+    gcb_table_cell(table, text);
+    gcb_table_cell(table, gcb_seconds(text, t->seconds));
+    factor_text(text, x->x);
+    if (!bar && !isnan(x->x_low) && x->x_low < 0.9 && x->x_high > 1.1)
+        snprintf(text, sizeof(text), "%s-%s", factor_text(low, x->x_low),
+                 factor_text(high, x->x_high));
+    gcb_table_cell(table, text);
+    gcb_table_cell(table, factor_text(text, x->limit));
+    snprintf(text, sizeof(text), "%.0f/%.0f/%.0f", 100.0 * t->coding / t->seconds,
+             100.0 * t->network / t->seconds, 100.0 * t->adding / t->seconds);
+    gcb_table_cell(table, text);
+}
+
+int payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j,
+                     struct gcb_diag *diag)
+{
+    char faster[32];
+    const struct gcb_table_column columns[] = {
+        {.title = "way", .elastic = true, .text = true},
+        {.title = "error"},
+        {.title = "lasting"},
+        {.title = "MB sent"},
+        {.title = "time"},
+        {.title = faster},
+        {.title = "limit"},
+        {.title = "code/net/add"},
+    };
+    static const char *const titles[GCB_ERROR_KINDS] = {
+        "nearly exact:", "noise, right on average:", "lasting, for a training to confirm:",
+        "noise above the limit:"};
+    struct gcb_table *table;
+    int kind = -1;
+
+    snprintf(faster, sizeof(faster), "x %s", j->answer.bar);
+    table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < j->count; i++) {
+        const struct gcb_judged *x = &j->items[i];
+
+        if (!x->shown && !report->verbose)
+            continue;
+        if (!x->way->baseline && kind != (int)x->kind)
+            gcb_table_title(table, titles[x->kind]);
+        kind = x->way->baseline ? -1 : (int)x->kind;
+        add_way(table, x, i == j->bar);
+    }
+    return out_table(report, table, diag);
+}
+
+void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,
+                       const struct gcb_judgement *j, const struct gcb_setting *s)
+{
+    const double n = s->network.workers;
+    bool extrapolated = false, fixed = false;
+    unsigned workers = 1;
+    char shown_names[128];
+
+    for (size_t i = 0; i < j->count; i++) {
+        const struct gcb_way *way = j->items[i].way;
+        const bool shown = j->items[i].shown || report->verbose;
+
+        extrapolated |= shown && j->items[i].times.extrapolated;
+        fixed |= shown && !way->baseline && way->workers > 1 && way->workers < n &&
+                 (!ways->sampled || !gcb_mean_averages(&way->method));
+        workers = way->workers > workers ? way->workers : workers;
+    }
+    if (*ways->left_out)
+        opt_note(report->out, "left out: %s", ways->left_out);
+    if (workers == 1)
+        opt_note(report->out,
+                 "errors are those of one worker: noise is assumed not to average out");
+    if (fixed)
+        opt_note(report->out, "errors%s are those of %u workers",
+                 ways->sampled ? " of ways that drop values" : "", workers);
+    if (extrapolated)
+        opt_note(report->out,
+                 "some steps are smaller than any that was measured: times are estimates");
+    if (s->network.curve && *s->network.curve->unused)
+        opt_note(report->out, "tables that are not read: %s",
+                 gcb_escape(shown_names, sizeof(shown_names), s->network.curve->unused));
+}
+
+int payoff_show_places(const struct out_report *report, const struct payoff_place *places,
+                       size_t count, struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {
+        {.title = "workers"},
+        {.title = "network", .text = true},
+        {.title = "baseline", .text = true},
+        {.title = "its time"},
+        {.title = "recommended way", .text = true, .elastic = true},
+        {.title = "kind", .text = true},
+        {.title = "error"},
+        {.title = "x baseline"},
+    };
+    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    char text[64];
+
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_judgement *j = &places[i].judgement;
+        const struct gcb_network *n = &places[i].setting.network;
+        const size_t best = j->answer.noisy != SIZE_MAX ? j->answer.noisy : j->answer.best;
+
+        snprintf(text, sizeof(text), "%u", n->workers);
+        gcb_table_cell(table, text);
+        gcb_table_cell(table, rate_text(text, n->bandwidth));
+        gcb_table_cell(table, j->answer.bar);
+        gcb_table_cell(table, gcb_seconds(text, j->items[j->bar].times.seconds));
+        if (best == SIZE_MAX) {
+            for (int k = 0; k < 4; k++)
+                gcb_table_cell(table, k ? "" : "-");
+            continue;
+        }
+        gcb_table_cell(table, j->items[best].way->label);
+        gcb_table_cell(table, best == j->answer.best ? "nearly exact" : "noise");
+        gcb_table_cell(table, error_text(text, j->items[best].error));
+        gcb_table_cell(table, factor_text(text, j->items[best].x));
+    }
+    return out_table(report, table, diag);
+}
+
+/* ---- measured exchanges ---- */
+
+#define NEAR 0.2 /* a prediction that is so near is a good one */
+
+int payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
+                         const struct gcb_network *network, struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {
+        {.title = "way", .text = true, .elastic = true},
+        {.title = "workers"},
+        {.title = "measured"},
+        {.title = "predicted"},
+        {.title = "ratio"},
+        {.title = "x"},
+        {.title = "predicted x"}};
+    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    size_t near = 0, ways = 0;
+    char text[64];
+    int err;
+
+    for (size_t i = 0; i < all->count; i++) {
+        const struct gcb_measured *x = &all->items[i];
+
+        if (i && x->order != x[-1].order)
+            gcb_table_title(table, "");
+        gcb_table_cell(table, x->label);
+        snprintf(text, sizeof(text), "%u", x->workers);
+        gcb_table_cell(table, text);
+        gcb_table_cell(table, gcb_seconds(text, x->seconds));
+        gcb_table_cell(table, gcb_seconds(text, x->predicted));
+        gcb_table_cell(table, factor_text(text, x->seconds / x->predicted));
+        gcb_table_cell(table, factor_text(text, x->x));
+        gcb_table_cell(table, factor_text(text, x->predicted_x));
+        ways += !x->baseline && !isnan(x->x);
+        near += !x->baseline && fabs(x->predicted_x / x->x - 1.0) <= NEAR;
+    }
+    err = out_table(report, table, diag);
+    if (err)
+        return err;
+    if (!report->quiet)
+        opt_note(report->out,
+                 "only the network is predicted (%s); coding and adding are as the ranks measured",
+                 rate_text(text, network->bandwidth));
+    if (!report->quiet && ways)
+        opt_note(report->out,
+                 "the predicted x of %zu of %zu ways is within %.0f %% of the measured x", near,
+                 ways, 100.0 * NEAR);
+    return 0;
+}
+
+/* ---- the answer ---- */
+
+char *payoff_answer(char out[PAYOFF_ANSWER], const struct gcb_judgement *j,
+                    const struct gcb_setting *s)
+{
+    const struct gcb_answer *a = &j->answer;
+    const size_t best = a->noisy != SIZE_MAX ? a->noisy : a->best;
+    char text[32];
+
+    gcb_answer_text(out, PAYOFF_ANSWER, a);
+    if (best != SIZE_MAX && isnan(s->compute))
+        gcb_append(out, PAYOFF_ANSWER, ". A training step gets at most %s shorter",
+                   gcb_seconds(text, j->items[j->bar].times.cost - j->items[best].times.cost));
+    if (s->sharded && j->bar != SIZE_MAX)
+        gcb_append(out, PAYOFF_ANSWER,
+                   ". Compression can shorten only %s of the exchange: the rest gathers weights",
+                   gcb_percent(text, 1.0 - j->untouched));
+    if (best != SIZE_MAX || a->trained != SIZE_MAX)
+        gcb_append(out, PAYOFF_ANSWER,
+                   ". The limits of errors come from trainings of small networks");
+    return out;
+}

@@ -1,0 +1,240 @@
+#include "src/tool/payoff/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/timing/stats.h"
+
+/* ---- times ---- */
+
+/* `cost`: seconds for each element; NULL: coding and adding are free. */
+static struct gcb_exchange_load make_load(const struct gcb_ways *ways, const struct gcb_way *way,
+                                          const struct gcb_setting *s, const struct gcb_cost *cost)
+{
+    const double gradient = 4.0 * s->elements, cores = s->cores > 0.0 ? s->cores : 1.0;
+    struct gcb_exchange_load load = {
+        .collective = way->collective,
+        .half = s->sharded,
+        .bytes = gcb_way_bytes(ways, way, s->network.workers) * s->elements,
+        .reductions = way->reductions,
+        .sizes = way->varies,
+        .gradient = gradient,
+        .add_gradient = cost ? ways->add_fp32 * s->elements / cores : 0.0,
+        .copy = cost && !way->baseline && s->host_copy > 0.0 ? 2.0 * gradient / s->host_copy : 0.0,
+        .transfers = s->shares ? (double)s->share_count : fmax(1.0, ceil(gradient / s->bucket)),
+        .shares = s->shares,
+        .compute = cost ? s->compute : (double)NAN,
+        .inner_steps = s->inner_steps,
+    };
+
+    if (s->sharded)
+        load.gathered = 2.0 * 2.0 * s->elements;
+    if (cost)
+        load.cost = gcb_cost_scale(*cost, s->elements / cores);
+    return load;
+}
+
+static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const struct gcb_way *way,
+                                          const struct gcb_setting *s, const struct gcb_cost *cost)
+{
+    const struct gcb_exchange_load load = make_load(ways, way, s, cost);
+    struct gcb_exchange_times t;
+
+    gcb_exchange_model(&t, &s->network, &load);
+    return t;
+}
+
+/* May the way be used? FSDP reduces and scatters; only shares of sums can be compressed there. */
+static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
+                    const struct gcb_setting *s)
+{
+    if (way->cost.code < 0.0 || (isnan(way->error) && !way->baseline) ||
+        isnan(gcb_way_bytes(ways, way, s->network.workers)))
+        return false;
+    if (!s->sharded)
+        return true;
+    if (way->baseline)
+        return strcmp(way->method.name, s->reduce_bytes == 4 ? "identity" : "bf16") == 0;
+    return way->collective == GCB_COLLECTIVE_TWOSHOT;
+}
+
+/* The interval of x: in each round the way and the fastest baseline ran in turn. */
+static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
+                          const struct gcb_ways *ways, const struct gcb_setting *s)
+{
+    const struct gcb_way *bar = j->items[j->bar].way;
+    double *values = gcb_alloc_array(ways->round_count + 1, sizeof(*values));
+    const size_t count = values && bar->rounds && x->way->rounds ? ways->round_count : 0;
+    struct gcb_stats stats = {.low = (double)NAN, .high = (double)NAN};
+
+    for (size_t r = 0; r < count; r++) {
+        const double least = time_way(ways, bar, s, &bar->rounds[r]).seconds;
+
+        values[r] = least / time_way(ways, x->way, s, &x->way->rounds[r]).seconds;
+    }
+    if (count) {
+        stats = gcb_stats_make(values, count);
+        x->x = stats.median;
+    }
+    x->x_low = stats.low;
+    x->x_high = stats.high;
+    gcb_free(values);
+}
+
+/* ---- kinds ---- */
+
+/* Baselines first, then by kind, then by error. */
+static int by_kind(const void *a, const void *b)
+{
+    const struct gcb_judged *x = a, *y = b;
+
+    if (x->way->baseline != y->way->baseline)
+        return x->way->baseline ? -1 : 1;
+    if (!x->way->baseline && x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->error < y->error || x->error > y->error)
+        return x->error < y->error ? -1 : 1;
+    return (x->times.cost > y->times.cost) - (x->times.cost < y->times.cost);
+}
+
+static struct gcb_answer_item describe(const struct gcb_judged *x)
+{
+    struct gcb_memory_params memory;
+
+    gcb_method_memory(&memory, &x->way->method);
+    return (struct gcb_answer_item){
+        .name = x->way->label,
+        .error = x->error,
+        .lasting = x->lasting,
+        .unbiased = gcb_method_caps(&x->way->method) & GCB_CAP_UNBIASED,
+        .memory = memory.kind != GCB_MEMORY_NONE,
+        .baseline = x->way->baseline,
+        .gain = x->x,
+        .low = x->x_low,
+        .high = x->x_high,
+        .step = x->x_step,
+        .speed = (double)NAN,
+    };
+}
+
+/* ---- what is shown ---- */
+
+static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
+{
+    if (i == SIZE_MAX || j->items[i].shown)
+        return;
+    j->items[i].shown = true;
+    *shown += !j->items[i].way->baseline;
+}
+
+/*
+ * Marks the lines of the table: the bar, what the answer names and the fastest of each kind; then, as long as there is room, of
+ * each kind the ways that are each a tenth faster than the ones with smaller errors, and than the bar.
+ */
+static void choose_lines(struct gcb_judgement *j)
+{
+    const struct gcb_answer *a = &j->answer;
+    size_t shown = 0;
+    double most = 1.0; /* of the ways of this kind so far */
+
+    mark(j, j->bar, &shown);
+    mark(j, a->best, &shown);
+    mark(j, a->noisy, &shown);
+    mark(j, a->trained, &shown);
+    for (enum gcb_error_kind kind = 0; kind < GCB_ERROR_LOUD; kind++)
+        mark(j, gcb_answer_best(a, kind, INFINITY), &shown);
+    for (size_t i = 0; i < j->count && shown < GCB_WAY_SHOWN; i++) {
+        const double worth = gcb_answer_worth(&j->advised[i]);
+
+        if (i && j->items[i].kind != j->items[i - 1].kind)
+            most = 1.0;
+        if (!gcb_answer_usable(a, &j->advised[i]) || j->items[i].kind >= GCB_ERROR_LOUD ||
+            !(worth >= GCB_ANSWER_GAIN * most))
+            continue;
+        most = worth;
+        mark(j, i, &shown);
+    }
+}
+
+/* ---- all together ---- */
+
+/* Finds the baseline with the fastest exchange. */
+static void find_bar(struct gcb_judgement *j)
+{
+    j->bar = SIZE_MAX;
+    for (size_t i = 0; i < j->count; i++)
+        if (j->items[i].way->baseline &&
+            (j->bar == SIZE_MAX || j->items[i].times.seconds < j->items[j->bar].times.seconds))
+            j->bar = i;
+    j->answer.bar = j->bar == SIZE_MAX ? "fp16" : j->items[j->bar].way->method.name;
+    if (strcmp(j->answer.bar, "identity") == 0)
+        j->answer.bar = "fp32";
+}
+
+static void compare(struct gcb_judgement *j, const struct gcb_ways *ways,
+                    const struct gcb_setting *s)
+{
+    double least = INFINITY,
+           step = INFINITY; /* of the baselines: with free coding, and with overlap */
+
+    for (size_t i = 0; i < j->count; i++)
+        if (j->items[i].way->baseline) {
+            least = fmin(least, time_way(ways, j->items[i].way, s, NULL).seconds);
+            step = fmin(step, j->items[i].times.step);
+        }
+    for (size_t i = 0; i < j->count && j->bar != SIZE_MAX; i++) {
+        struct gcb_judged *x = &j->items[i];
+        const struct gcb_exchange_times *bar = &j->items[j->bar].times;
+
+        x->x = bar->seconds / x->times.seconds;
+        find_interval(x, j, ways, s);
+        x->limit = least / time_way(ways, x->way, s, NULL).seconds;
+        x->x_step = isnan(x->times.step) ? (double)NAN : step / x->times.step;
+        j->untouched = bar->gathered / bar->seconds;
+    }
+}
+
+int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s,
+              struct gcb_diag *diag)
+{
+    *out = (struct gcb_judgement){.items = gcb_alloc_zero(ways->count + 1, sizeof(*out->items)),
+                                  .advised = gcb_alloc_zero(ways->count + 1, sizeof(*out->advised)),
+                                  .answer = {.times = true, .exact = s->exact, .noise = s->noise}};
+    out->answer.items = out->advised;
+    if (!out->items || !out->advised)
+        return gcb_diag_nomem(diag, ways->count * sizeof(*out->items), "ways");
+    for (size_t i = 0; i < ways->count; i++) {
+        const struct gcb_way *way = &ways->items[i];
+        struct gcb_judged *x = &out->items[out->count];
+        struct gcb_answer_item item;
+
+        if (!can_use(ways, way, s))
+            continue;
+        *x = (struct gcb_judged){.way = way};
+        x->error = gcb_way_error(ways, way, s->network.workers, s->network.per_node, s->sharded);
+        x->lasting = way->error > 0.0 ? way->lasting * x->error / way->error : way->lasting;
+        x->times = time_way(ways, way, s, &way->cost);
+        item = describe(x);
+        x->kind = gcb_answer_kind(&out->answer, &item);
+        out->count++;
+    }
+    if (out->count)
+        qsort(out->items, out->count, sizeof(*out->items), by_kind);
+    out->answer.count = out->count;
+    find_bar(out);
+    compare(out, ways, s);
+    for (size_t i = 0; i < out->count; i++)
+        out->advised[i] = describe(&out->items[i]);
+    gcb_answer_choose(&out->answer);
+    choose_lines(out);
+    return 0;
+}
+
+void gcb_judgement_fini(struct gcb_judgement *j)
+{
+    gcb_free(j->items);
+    gcb_free(j->advised);
+    memset(j, 0, sizeof(*j));
+}

@@ -1,0 +1,262 @@
+#include "src/tool/payoff/model.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A collective, and an algorithm that moves its bytes between n nodes. */
+struct algorithm {
+    enum gcb_collective collective;
+    const char *name;
+    double steps;      /* of one transfer */
+    double bytes;      /* through a node's link, for each byte of one worker's messages */
+    double size_steps; /* of one transfer's exchange of lengths */
+    double adds;       /* how often a worker adds values of an all-reduce */
+    bool halves; /* its first half reduces and scatters, and takes half of the steps and bytes */
+    double pairs,
+        paired; /* steps in which two nodes send to each other, and the part of `bytes` in them */
+};
+#define ALGORITHMS 9
+#define SIZE_BYTES 8.0 /* of a message that says a length */
+
+/* docs/payoff.md has this table. */
+static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
+{
+    const double lg = ceil(log2(n)), part = (n - 1.0) / n;
+    /* Without a power of two, halving and doubling begin and end with a step in which the nodes beyond it give and get
+     * values; the others work as `power` nodes. */
+    const double power = exp2(floor(log2(n))), beyond = power < n ? 1.0 : 0.0;
+    const double inner = (power - 1.0) / power, doubled = floor(log2(n));
+    /* steps of Bruck's algorithms go to one node and come from another, except the last step with a power of two nodes; those
+     * between all pairs of nodes, except the one to the opposite node */
+    const double last = 1.0 - beyond, opposite = fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
+    const enum gcb_collective gather = GCB_COLLECTIVE_ALLGATHER, reduce = GCB_COLLECTIVE_ALLREDUCE,
+                              twoshot = GCB_COLLECTIVE_TWOSHOT;
+    /* clang-format off */
+    const struct algorithm all[ALGORITHMS] = {
+        /* collective, name,     steps, bytes,                             size_steps, adds, halves, pairs, paired */
+        {gather, "ring",         n - 1, n - 1,                             lg, 0, false,           0, 0},
+        {gather, "doubling",     lg, n - 1,                                lg, 0, false,           last, last * n / 2},
+        {reduce, "ring",         2 * (n - 1), 2 * part,                    0, part, true,          0, 0},
+        {reduce, "halving",      2 * doubled + 2 * beyond, 2 * inner + 2 * beyond, 0, inner + beyond, true, 2 * doubled, 2 * inner},
+        {reduce, "doubling",     doubled + 2 * beyond, doubled + 2 * beyond, 0, doubled + beyond, false, doubled, doubled},
+        {twoshot, "pairwise",    2 * (n - 1), 2 * part,                    2 * lg, 0, true,        opposite, opposite / n},
+        {twoshot, "tree",        2 * lg, lg / 2 + part,                    2 * lg, 0, false,       2 * last, last},
+        {GCB_COLLECTIVE_OKTOPK, "pairwise", 2 * (n + lg), part,            2 * lg, 0, false,       opposite, opposite * 0.5 / n},
+        {GCB_COLLECTIVE_SPARDL, "tree", 2 * lg, part,                      2 * lg, 0, false,       2 * last, last * part / 2},
+    };
+    /* clang-format on */
+
+    memcpy(out, all, sizeof(all));
+}
+
+static void cut_in_half(struct algorithm *a)
+{
+    a->steps /= 2.0;
+    a->bytes /= 2.0;
+    a->size_steps /= 2.0;
+    a->pairs /= 2.0;
+    a->paired /= 2.0;
+}
+
+/* ---- the wire ---- */
+
+/* The time of measured steps, which share the bytes evenly. The first step of each of `transfers` begins after a pause. */
+static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern, double steps,
+                         double transfers, double bytes)
+{
+    double next, first;
+
+    if (!(steps > 0.0))
+        return 0.0;
+    next = gcb_curve_at(curve, pattern, false, bytes / steps);
+    first = gcb_curve_at(curve, pattern, true, bytes / steps);
+    return steps * next + transfers * (first - next);
+}
+
+/* The time of all steps of an algorithm, which moves `bytes` bytes through a node's link in `transfers` transfers, without
+ * the time for these bytes. */
+static double latency_of(const struct algorithm *a, const struct gcb_network *network,
+                         double transfers, double bytes)
+{
+    const double paired = bytes * a->paired / a->bytes, shifts = a->steps - a->pairs;
+    const struct gcb_curve *curve = network->curve;
+    double seconds;
+
+    if (!curve)
+        return a->steps * transfers * network->latency;
+    seconds = steps_time(curve, GCB_PATTERN_SHIFT, transfers * shifts, transfers, bytes - paired) +
+              steps_time(curve, GCB_PATTERN_PAIR, transfers * a->pairs,
+                         shifts > 0.0 ? 0.0 : transfers, paired);
+    /* latency and bytes together never take less than 0 seconds */
+    return fmax(seconds - bytes / curve->bandwidth, -bytes / network->bandwidth);
+}
+
+static bool is_extrapolated(const struct algorithm *a, const struct gcb_network *network,
+                            double transfers, double bytes)
+{
+    const double paired = bytes * a->paired / a->bytes, shifts = a->steps - a->pairs;
+
+    return network->curve &&
+           ((shifts > 0.0 && gcb_curve_extrapolates(network->curve, GCB_PATTERN_SHIFT,
+                                                    (bytes - paired) / (transfers * shifts))) ||
+            (a->pairs > 0.0 && gcb_curve_extrapolates(network->curve, GCB_PATTERN_PAIR,
+                                                      paired / (transfers * a->pairs))));
+}
+
+/* Were the steps of an all-reduce measured with its additions? */
+static bool adds_inside(const struct algorithm *a, const struct gcb_network *network)
+{
+    return network->curve &&
+           gcb_curve_reduces(network->curve, a->pairs > 0.0 ? GCB_PATTERN_PAIR : GCB_PATTERN_SHIFT);
+}
+
+static double size_latency(const struct gcb_network *network, double steps)
+{
+    return steps * (network->curve
+                        ? gcb_curve_at(network->curve, GCB_PATTERN_SHIFT, false, SIZE_BYTES)
+                        : network->latency);
+}
+
+/* ---- an exchange ---- */
+
+/*
+ * The time of a step in which computing, coding and sending overlap. Computation and coding share the processor; they
+ * make one transfer after another ready, and the network carries one transfer after another: a flow shop of two
+ * machines. For each transfer: it is ready after its share of the work, and then it and all later ones are sent.
+ */
+static double overlap(const struct gcb_exchange_load *load, double work, double latency,
+                      double bytes)
+{
+    const double m = load->transfers;
+    double ready = 0.0, longest = 0.0;
+
+    if (!load->shares)
+        return fmax(work + (latency + bytes) / m, work / m + latency + bytes);
+    for (size_t i = 0; i < (size_t)m; i++) {
+        const double left = 1.0 - ready;
+
+        ready += load->shares[i];
+        longest = fmax(longest, work * ready + latency * (m - (double)i) / m + bytes * left);
+    }
+    return longest;
+}
+
+/*
+ * Inside a node of p workers, values are reduced and scattered first, and gathered last; between nodes each worker exchanges
+ * its share. Methods whose messages cannot be summed do this with fp32 and encode only their share. In half of an exchange
+ * what travels inside nodes is left out: it is sent while other parts are between the nodes.
+ */
+static void take(struct gcb_exchange_times *out, const struct algorithm *a,
+                 const struct gcb_network *network, const struct gcb_exchange_load *load)
+{
+    const double p = (double)network->per_node, others = (p - 1.0) / p;
+    const double n = (double)network->workers / p;
+    const bool values = a->collective == GCB_COLLECTIVE_ALLREDUCE;
+    const struct gcb_cost *c = &load->cost;
+    /* rounds of an all-reduce before the last one have few bytes */
+    const double rounds = values && load->reductions > 1 ? load->reductions : 1.0;
+    double latency, sending, work;
+
+    *out = (struct gcb_exchange_times){
+        .algorithm = a->name,
+        .coding = (c->code + (load->half ? 0.0 : c->code_share / n) +
+                   c->decode * (!load->half ? 1.0
+                                : values    ? 1.0 / n
+                                            : 0.0)) /
+                  (values ? 1.0 : p),
+        .adding = (c->add + c->add_each * n) / p,
+        .link_bytes = a->bytes * load->bytes,
+        .step = NAN,
+    };
+    if (!adds_inside(a, network))
+        out->adding += a->adds * c->combine / p;
+    out->adding += others * (values ? c->combine : load->add_gradient);
+    out->extrapolated = is_extrapolated(a, network, load->transfers, out->link_bytes);
+    latency = latency_of(a, network, load->transfers, out->link_bytes) +
+              (rounds - 1.0) * a->steps * load->transfers * size_latency(network, 1.0);
+    if (load->sizes)
+        latency += size_latency(network, a->size_steps * load->transfers);
+    if (load->gathered > 0.0)
+        out->gathered = ceil(log2(n)) * load->transfers * size_latency(network, 1.0) +
+                        (n - 1.0) / n * load->gathered / network->bandwidth;
+    sending = out->link_bytes / network->bandwidth + out->gathered;
+    if (p > 1.0 && !load->half)
+        sending += 2.0 * others * (values ? load->bytes : load->gradient) / network->intra;
+    out->network = latency + sending;
+    out->coding += load->copy;
+    work = out->coding + out->adding;
+    out->seconds = work + out->network;
+    out->cost = out->seconds / load->inner_steps;
+    if (isnan(load->compute))
+        return;
+    if (load->inner_steps > 1.0)
+        out->step = load->compute + out->cost;
+    else
+        out->step = overlap(load, load->compute + work, latency, sending);
+    out->cost = out->step - load->compute;
+}
+
+void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
+                        const struct gcb_exchange_load *load)
+{
+    struct algorithm all[ALGORITHMS];
+    struct gcb_exchange_times t;
+    bool found = false;
+
+    list_algorithms(all, (double)(network->workers / network->per_node));
+    for (size_t i = 0; i < ALGORITHMS; i++) {
+        if (all[i].collective != load->collective || (load->half && !all[i].halves))
+            continue;
+        if (load->half)
+            cut_in_half(&all[i]);
+        take(&t, &all[i], network, load);
+        if (!found || t.cost < out->cost)
+            *out = t;
+        found = true;
+    }
+}
+
+/* ---- rounds ---- */
+
+double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds,
+                      bool *adds)
+{
+    const double n = (double)network->workers, part = (n - 1.0) / n;
+    const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
+    const double best = gather ? n - 1.0 : 2.0 * part; /* bytes of the best known way */
+    const double opposite = fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
+    /* an all-to-all between all pairs of nodes: one step to each */
+    const struct algorithm pairwise = {
+        .steps = n - 1.0, .bytes = part, .pairs = opposite, .paired = opposite / n};
+    struct algorithm all[ALGORITHMS];
+    double least = INFINITY;
+    bool inside = false; /* the fastest algorithm was measured with its additions */
+
+    if (!(rounds->count > 0.0))
+        return 0.0;
+    if (rounds->collective == GCB_COLLECTIVE_TWOSHOT)
+        return latency_of(&pairwise, network, rounds->count, rounds->bytes) +
+               rounds->bytes / network->bandwidth;
+    list_algorithms(all, n);
+    for (size_t i = 0; i < ALGORITHMS; i++) {
+        const double bytes = rounds->bytes * all[i].bytes / best;
+        double seconds;
+
+        if (all[i].collective != rounds->collective ||
+            (rounds->algorithm && strcmp(all[i].name, rounds->algorithm) != 0))
+            continue;
+        seconds = latency_of(&all[i], network, rounds->count, bytes) + bytes / network->bandwidth;
+        if (!(seconds < least))
+            continue;
+        least = seconds;
+        inside = all[i].adds > 0.0 && adds_inside(&all[i], network);
+    }
+    if (adds && inside)
+        *adds = true;
+    return least;
+}
+
+double gcb_sizes_model(const struct gcb_network *network, double rounds)
+{
+    return size_latency(network, rounds * ceil(log2((double)network->workers)));
+}

@@ -1,0 +1,75 @@
+#ifndef SRC_TOOL_PAYOFF_MODEL_H
+#define SRC_TOOL_PAYOFF_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/lib/codec/codec.h"
+#include "src/tool/link/curve.h"
+#include "src/tool/replay/mean.h"
+
+/*
+ * The time of one exchange of a gradient between workers. docs/payoff.md explains the model, its sources and its limits.
+ * Everything is in seconds, bytes, and bytes per second.
+ */
+struct gcb_network {
+    double bandwidth; /* of each node's link, in each direction */
+    double latency;   /* time of one step without the time for its bytes */
+    /* If not NULL, measured times of a step, by its bytes, replace both. At another bandwidth than the curve's own, the time
+     * for the bytes changes, and the rest stays. */
+    const struct gcb_curve *curve;
+    unsigned workers;  /* a multiple of per_node; more than one node */
+    unsigned per_node; /* workers in a node, which share its link; 1 or more */
+    double intra;      /* bandwidth of each worker inside a node; not used if per_node is 1 */
+};
+
+/* One way to exchange a gradient: the part of one worker. */
+struct gcb_exchange_load {
+    enum gcb_collective collective;
+    bool half;            /* only the first half: values or shares are reduced and scattered */
+    double gathered;      /* other bytes that are gathered, with nothing to compute; 0: none */
+    double bytes;         /* of a worker's messages, or of its values in an all-reduce */
+    unsigned reductions;  /* rounds of an all-reduce; the last one has the bytes */
+    bool sizes;           /* lengths vary, so that workers exchange them first */
+    struct gcb_cost cost; /* for the whole gradient; n is the number of nodes */
+    double gradient;      /* bytes of the gradient as fp32 */
+    double add_gradient;  /* seconds to add one to another */
+    double copy;          /* seconds to copy it from a device, and the result back */
+    double transfers;     /* number of transfers; each carries a bucket of messages */
+    const double *shares; /* each transfer's share of the gradient; NULL: all are equal */
+    double compute;       /* seconds of the step that computes the gradient; NAN: unknown */
+    double inner_steps;   /* steps of computing for each exchange; above 1 nothing overlaps */
+};
+
+struct gcb_exchange_times {
+    const char *algorithm;          /* how the bytes travel: "ring" */
+    double coding, network, adding; /* of a worker */
+    double gathered;                /* the part of `network` for load->gathered */
+    double link_bytes;              /* through the busiest link between nodes, in each direction */
+    bool extrapolated; /* a step is smaller than any that was measured, and takes less time */
+    double seconds;    /* coding + network + adding */
+    double step;       /* computation and exchange with overlap; NAN without `compute` */
+    /* seconds that the exchange adds to a training step; ways are compared by it */
+    double cost;
+};
+
+/* Computes the times with the fastest algorithm of the collective. */
+void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
+                        const struct gcb_exchange_load *load);
+
+/* Rounds of one kind, in which all workers exchange bytes. */
+struct gcb_wire_rounds {
+    enum gcb_collective
+        collective;        /* ALLGATHER; ALLREDUCE; TWOSHOT: only its first half, the all-to-all */
+    const char *algorithm; /* "ring", "doubling", or NULL: the fastest */
+    double count;
+    double bytes; /* of all rounds, through a worker's link if they travel in the best known way */
+};
+/* Returns the time that the rounds take on the wire. If it includes the additions of an all-reduce, because the network's
+ * times do, *adds becomes true (NULL: not wanted). */
+double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds,
+                      bool *adds);
+/* Returns the time to exchange the lengths of messages before `rounds` rounds. */
+double gcb_sizes_model(const struct gcb_network *network, double rounds);
+
+#endif

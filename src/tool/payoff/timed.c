@@ -1,0 +1,443 @@
+#include "src/tool/payoff/timed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/rows/results.h"
+
+/* ---- reading ---- */
+
+/* Have the methods the same codec and the same values of its parameters? Memory and collective may differ. */
+static bool same_codec(const struct gcb_method *a, const struct gcb_method *b)
+{
+    const struct gcb_param *p;
+
+    if (a->codec != b->codec)
+        return false;
+    for (size_t row = 0; (p = gcb_method_param(a, row)) && p != gcb_memory_table; row++)
+        if (gcb_method_applies(a, row) != gcb_method_applies(b, row) ||
+            (gcb_method_applies(a, row) &&
+             (a->value[row] < b->value[row] || a->value[row] > b->value[row])))
+            return false;
+    return true;
+}
+
+static struct gcb_timed_method *find_same(const struct gcb_timed *t, const struct gcb_method *m)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (same_codec(&t->items[i].method, m))
+            return &t->items[i];
+    return NULL;
+}
+
+/* Adds the sums of a row to a method's. Numbers are sums until finish_sums. */
+static void add_sums(struct gcb_timed_method *m, const json_t *row, double elements)
+{
+    const double error = gcb_results_real(row, GCB_FIELD_REL_L2);
+    const double sum = gcb_results_real(row, GCB_FIELD_SUM_SECONDS);
+    const double sum16 = gcb_results_real(row, GCB_FIELD_SUM16_SECONDS);
+
+    m->elements += elements;
+    m->bytes += gcb_results_real(row, GCB_FIELD_WIRE_BYTES);
+    m->encode += gcb_results_real(row, GCB_FIELD_ENCODE_SECONDS);
+    m->decode += gcb_results_real(row, GCB_FIELD_DECODE_SECONDS);
+    m->sum += sum; /* NAN if some row has none */
+    m->finish += fmax(sum16 - 16.0 * sum, 0.0);
+    m->error += error * error * elements;
+    m->varies |= json_is_false(gcb_results_json(row, GCB_FIELD_FIXED_LENGTH));
+}
+
+static int add_result(struct gcb_timed *t, const struct gcb_results_row *row,
+                      const struct gcb_method *method, struct gcb_diag *diag)
+{
+    const char *cache = gcb_results_text(row->json, GCB_FIELD_CACHE);
+    const bool whole = row->kind == GCB_RECORD_RESULT;
+    const int rank = 2 * (cache && strcmp(cache, "cold") == 0) + whole;
+    const double elements = gcb_results_real(row->json, GCB_FIELD_ELEMENTS);
+    const double exchanges = gcb_results_real(row->json, GCB_FIELD_EXCHANGES);
+    struct gcb_timed_method *m = find_same(t, method);
+
+    if (!whole && exchanges > 0.0)
+        t->exchange_elements = fmax(t->exchange_elements, elements / exchanges);
+    if (m && m->rank > rank)
+        return 0;
+    if (!m || m->rank < rank) {
+        if (!m && gcb_grow(&t->items, &t->cap, t->count, sizeof(*t->items)))
+            return gcb_diag_nomem(diag, 0, "times");
+        m = m ? m : &t->items[t->count++];
+        *m = (struct gcb_timed_method){.method = *method, .rank = rank};
+    }
+    add_sums(m, row->json, elements);
+    return 0;
+}
+
+static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_method *method,
+                    struct gcb_diag *diag)
+{
+    const double workers = gcb_results_real(row, GCB_FIELD_WORKERS);
+    const double steps = gcb_results_real(row, GCB_FIELD_STEPS);
+    struct gcb_timed_mean *m;
+
+    if (gcb_grow(&t->means, &t->mean_cap, t->mean_count, sizeof(*t->means)))
+        return gcb_diag_nomem(diag, 0, "errors");
+    m = &t->means[t->mean_count++];
+    *m = (struct gcb_timed_mean){
+        .method = *method,
+        .error = gcb_results_real(row, GCB_FIELD_ALPHA),
+        .workers = (unsigned)fmin(fmax(workers, 1.0), GCB_NETWORK_WORKERS),
+        .second_error = gcb_results_real(row, GCB_FIELD_SECOND_ERROR),
+        .link_bytes = gcb_results_real(row, GCB_FIELD_REPLAY_LINK_BYTES) / (workers * steps),
+    };
+    return 0;
+}
+
+/* Is the row of the same device and setting as the first one? Others are left out. */
+static bool is_alike(struct gcb_timed *t, const json_t *row)
+{
+    const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
+    const char *isa = gcb_results_text(row, GCB_FIELD_ISA);
+    char where[sizeof(t->where)], shown[64], set[64];
+
+    gcb_escape(shown, sizeof(shown), device ? device : "cpu");
+    snprintf(where, sizeof(where), "%s, %s, %llu thread(s)", shown,
+             gcb_escape(set, sizeof(set), isa ? isa : "?"),
+             (unsigned long long)gcb_results_u64(row, GCB_FIELD_THREADS));
+    if (!*t->where) {
+        memcpy(t->where, where, sizeof(where));
+        memcpy(t->device, shown, sizeof(t->device));
+    }
+    if (strcmp(t->where, where) == 0)
+        return true;
+    gcb_leave_out(t->left_out, where, "the first rows are of another setting");
+    return false;
+}
+
+static void read_environment(struct gcb_timed *t, const json_t *row)
+{
+    const char *gpu = gcb_results_text(row, GCB_FIELD_GPU);
+    const char *date = gcb_results_text(row, GCB_FIELD_DATE);
+    const double on_gpu = gcb_results_real(row, GCB_FIELD_GPU_COPY_GBPS);
+
+    /* on a GPU the bytes read and those written count */
+    const double copy = on_gpu > 0.0 ? on_gpu / 2.0 : gcb_results_real(row, GCB_FIELD_COPY_GBPS);
+
+    if (copy > 0.0 && !(t->copy > 0.0))
+        t->copy = 1e9 * copy;
+    if (*t->date)
+        return;
+    gcb_escape(t->gpu, sizeof(t->gpu), gpu ? gpu : "");
+    snprintf(t->date, sizeof(t->date), "%.10s", date ? date : "");
+}
+
+/* Why the row cannot be used; NULL: it can. */
+static const char *refuse(const struct gcb_results_row *row, const struct gcb_method *method)
+{
+    const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
+
+    if (!method->codec)
+        return gcb_results_json(row->json, GCB_FIELD_POLICY) ? "`replay` judges policies"
+                                                             : "another build's method";
+    if (status && strcmp(status, "ok") != 0)
+        return "it failed";
+    if (row->kind == GCB_RECORD_REPLAY)
+        return gcb_results_real(row->json, GCB_FIELD_ALPHA) >= 0.0 &&
+                       gcb_results_real(row->json, GCB_FIELD_REPLAY_LINK_BYTES) >= 0.0 &&
+                       gcb_results_real(row->json, GCB_FIELD_STEPS) >= 1.0
+                   ? NULL
+                   : "no error or no bytes";
+    if (!(gcb_results_real(row->json, GCB_FIELD_ELEMENTS) > 0.0))
+        return "no elements";
+    if (!(gcb_results_real(row->json, GCB_FIELD_ENCODE_SECONDS) >= 0.0) ||
+        !(gcb_results_real(row->json, GCB_FIELD_DECODE_SECONDS) >= 0.0) ||
+        gcb_results_real(row->json, GCB_FIELD_SUM_SECONDS) < 0.0)
+        return "no times";
+    return gcb_results_real(row->json, GCB_FIELD_WIRE_BYTES) > 0.0 ? NULL : "no bytes";
+}
+
+static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct gcb_timed *t = ctx;
+    const char *name = gcb_results_text(row->json, GCB_FIELD_METHOD), *why;
+    const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
+    struct gcb_method method = {.codec = NULL};
+    char path[256];
+
+    if (row->kind == GCB_RECORD_ENVIRONMENT) {
+        read_environment(t, row->json);
+        return 0;
+    }
+    if (row->kind == GCB_RECORD_RACE)
+        return gcb_measured_add(t->measured, row, diag);
+    if (row->kind != GCB_RECORD_RESULT && row->kind != GCB_RECORD_SUMMARY &&
+        row->kind != GCB_RECORD_REPLAY) /* a record that this version does not know */
+        return 0;
+    if (!name || !spec)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %llu: a %s without method and spec",
+                            gcb_escape(path, sizeof(path), row->path),
+                            (unsigned long long)row->line, row->record);
+    if (strcmp(name, "memcpy") == 0)
+        return 0; /* measures the machine, not a method */
+    if (gcb_method_parse(&method, spec, NULL))
+        method.codec = NULL;
+    why = refuse(row, &method);
+    if (why) {
+        gcb_leave_out(t->left_out, name, why);
+        return 0;
+    }
+    if (row->kind == GCB_RECORD_REPLAY)
+        return add_mean(t, row->json, &method, diag);
+    return is_alike(t, row->json) ? add_result(t, row, &method, diag) : 0;
+}
+
+/* Sums become numbers for each element. */
+static void finish_sums(struct gcb_timed *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct gcb_timed_method *m = &t->items[i];
+
+        m->bytes /= m->elements;
+        m->encode /= m->elements;
+        m->decode /= m->elements;
+        m->sum /= m->elements;
+        m->finish = isnan(m->finish) ? 0.0 : m->finish / m->elements;
+        m->error = sqrt(m->error / m->elements);
+    }
+}
+
+int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
+                   struct gcb_measureds *measured, struct gcb_diag *diag)
+{
+    const unsigned records =
+        GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT) | GCB_RECORD_BIT(GCB_RECORD_RESULT) |
+        GCB_RECORD_BIT(GCB_RECORD_SUMMARY) | GCB_RECORD_BIT(GCB_RECORD_REPLAY) |
+        (measured ? GCB_RECORD_BIT(GCB_RECORD_RACE) : 0);
+    int err = 0;
+
+    *t = (struct gcb_timed){.copy = (double)NAN, .measured = measured};
+    for (size_t i = 0; !err && i < count; i++)
+        err = gcb_results_read(paths[i], records, read_row, t, diag);
+    finish_sums(t);
+    return err;
+}
+
+void gcb_timed_fini(struct gcb_timed *t)
+{
+    gcb_free(t->items);
+    gcb_free(t->means);
+    memset(t, 0, sizeof(*t));
+}
+
+/* ---- costs ---- */
+
+/* The timed setting of a method, or the nearest by bytes of another one of its name. */
+static const struct gcb_timed_method *find_nearest(const struct gcb_timed *t,
+                                                   const struct gcb_method *method, double bytes)
+{
+    const struct gcb_timed_method *best = find_same(t, method);
+
+    for (size_t i = 0; i < t->count && !(best && same_codec(&best->method, method)); i++) {
+        const struct gcb_timed_method *m = &t->items[i];
+        const bool related = m->method.codec == method->codec &&
+                             (m->method.preset == method->preset ||
+                              (!method->codec->presets || !strcmp(method->codec->name, "qsgd")));
+
+        if (related && (!best || fabs(log(m->bytes / bytes)) < fabs(log(best->bytes / bytes))))
+            best = m;
+    }
+    return best;
+}
+
+/* A coder that reads and writes each byte once. */
+static struct gcb_timed_method perfect(const struct gcb_timed *t, const struct gcb_method *method,
+                                       double bytes)
+{
+    const bool plain = strcmp(method->name, "identity") == 0;
+
+    return (struct gcb_timed_method){
+        .bytes = bytes,
+        .encode = plain ? 0.0 : (4.0 + bytes) / t->memory,
+        .decode = (4.0 + (plain ? 4.0 : bytes)) / t->memory, /* fp32: the sum is divided */
+        .sum = bytes / t->memory,                            /* all messages are added at once */
+        .finish = 4.0 / t->memory,
+    };
+}
+
+/* Bytes copied per second. NAN: unknown, and additions then take no time. */
+static double copy_of(const struct gcb_timed *t)
+{
+    return t->memory > 0.0 ? t->memory / 2.0 : t->copy;
+}
+
+bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
+                    const struct gcb_method *method, enum gcb_collective collective, double bytes)
+{
+    const double copy = copy_of(t);
+    const struct gcb_timed_method *found = NULL;
+    struct gcb_timed_method m;
+    double scale;
+
+    if (t->memory > 0.0)
+        m = perfect(t, method, bytes);
+    else if ((found = find_nearest(t, method, bytes)) != NULL)
+        m = *found;
+    else
+        return false;
+    scale = (4.0 + bytes) / (4.0 + m.bytes);
+    if (isnan(m.sum)) /* decodes, and adds the result: it reads two arrays and writes one */
+        m.sum = m.decode + (copy > 0.0 ? 6.0 / copy : 0.0);
+    *out = (struct gcb_cost){.code = m.encode * scale,
+                             .combine = copy > 0.0 ? 1.5 * bytes / copy : 0.0};
+    switch (collective) {
+    case GCB_COLLECTIVE_ALLGATHER:
+        out->add_each = m.sum * scale;
+        out->add = m.finish * scale;
+        break;
+    case GCB_COLLECTIVE_ALLREDUCE:
+        out->decode = m.decode * scale;
+        break;
+    case GCB_COLLECTIVE_TWOSHOT:
+        out->add = m.sum * scale;
+        out->code_share = (m.finish + m.encode) * scale;
+        out->decode = m.decode * scale;
+        break;
+    default: /* both sparse all-reduces add about twice what a worker sends */
+        out->add = (2.0 * m.sum + m.finish) * scale;
+    }
+    return true;
+}
+
+bool gcb_timed_exact(struct gcb_cost *out, const struct gcb_timed *t,
+                     const struct gcb_method *method, enum gcb_collective collective)
+{
+    const struct gcb_timed_method *m = find_same(t, method);
+
+    return m && gcb_timed_cost(out, t, method, collective, m->bytes);
+}
+
+static double add_fp32(const struct gcb_timed *t)
+{
+    return copy_of(t) > 0.0 ? 6.0 / copy_of(t) : 0.0;
+}
+
+void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        struct gcb_way *way = &w->items[i];
+
+        gcb_free(way->rounds);
+        way->rounds = NULL;
+        if (gcb_timed_cost(&way->cost, t, &way->method, way->collective, way->bytes))
+            continue;
+        way->cost.code = -1.0;
+        gcb_leave_out(w->left_out, way->method.name, "no times");
+    }
+    w->round_count = 0;
+    w->add_fp32 = add_fp32(t);
+}
+
+/* ---- ways from rows ---- */
+
+/* Is the mean one of this method by this collective, whatever its memory is? */
+static bool is_mean_of(const struct gcb_timed_mean *mean, const struct gcb_method *method,
+                       enum gcb_collective collective)
+{
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, &mean->method);
+    return params.collective == (int)collective && same_codec(&mean->method, method);
+}
+
+/* Is there a mean of the same way that was replayed with more workers, or earlier with as many? */
+static bool is_replaced(const struct gcb_timed *t, const struct gcb_timed_mean *mean)
+{
+    char spec[1024], other[1024];
+
+    gcb_method_spec(spec, sizeof(spec), &mean->method, GCB_SPEC_FULL);
+    for (size_t i = 0; i < t->mean_count; i++) {
+        const struct gcb_timed_mean *m = &t->means[i];
+        const bool better = m->workers > mean->workers || (m->workers == mean->workers && m < mean);
+
+        if (better &&
+            strcmp(gcb_method_spec(other, sizeof(other), &m->method, GCB_SPEC_FULL), spec) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Do the messages themselves travel in the all-reduce, so that it has their bytes? */
+static bool sends_messages(const struct gcb_method *m, enum gcb_collective collective)
+{
+    if (collective != GCB_COLLECTIVE_ALLREDUCE)
+        return collective != GCB_COLLECTIVE_OKTOPK && collective != GCB_COLLECTIVE_SPARDL;
+    return m->codec->baseline || gcb_method_caps(m) & GCB_CAP_LINEAR;
+}
+
+/* `mean` may be NULL. */
+static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
+                   const struct gcb_timed_mean *mean, enum gcb_collective collective,
+                   struct gcb_diag *diag)
+{
+    const bool twoshot = collective == GCB_COLLECTIVE_TWOSHOT;
+    const double n = mean ? mean->workers : 2.0;
+    struct gcb_way *way;
+
+    if ((!mean || !(t->exchange_elements > 0.0)) && !sends_messages(&m->method, collective))
+        return 0;
+    if (!mean && isnan(m->error) && !m->method.codec->baseline) {
+        gcb_leave_out(w->left_out, m->method.name, "no error");
+        return 0;
+    }
+    way = gcb_ways_new(w, mean ? &mean->method : &m->method, collective);
+    if (!way)
+        return gcb_diag_nomem(diag, 0, "ways");
+    way->bytes = m->bytes;
+    if (mean && !sends_messages(&m->method, collective) && n > 1.0)
+        way->bytes = mean->link_bytes / t->exchange_elements * n / (n - 1.0) /
+                     (collective == GCB_COLLECTIVE_ALLREDUCE ? 2.0 : 1.0);
+    way->varies = m->varies && collective != GCB_COLLECTIVE_ALLREDUCE;
+    way->workers = mean ? mean->workers : 1;
+    way->error = mean ? mean->error : m->error * (twoshot ? sqrt(2.0) : 1.0);
+    way->second_error = !twoshot ? (double)NAN : mean ? mean->second_error : m->error;
+    gcb_timed_cost(&way->cost, t, &way->method, collective, way->bytes);
+    return 0;
+}
+
+/* One way for each memory that the method was replayed with, and otherwise one. */
+static int add_ways(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
+                    enum gcb_collective collective, struct gcb_diag *diag)
+{
+    bool replayed = false;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < t->mean_count; i++)
+        if (is_mean_of(&t->means[i], &m->method, collective)) {
+            replayed = true;
+            if (!is_replaced(t, &t->means[i]))
+                err = add_way(w, t, m, &t->means[i], collective, diag);
+        }
+    return replayed ? err : add_way(w, t, m, NULL, collective, diag);
+}
+
+int gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    memcpy(w->left_out, t->left_out, sizeof(w->left_out));
+
+    for (size_t i = 0; !err && i < t->count; i++) {
+        const struct gcb_timed_method *m = &t->items[i];
+        const unsigned collectives = m->method.codec->baseline
+                                         ? GCB_COLLECTIVE_BIT((unsigned)GCB_COLLECTIVE_ALLREDUCE)
+                                         : gcb_method_collectives(&m->method);
+
+        for (unsigned c = 0; !err && c < GCB_COLLECTIVES; c++)
+            if (collectives & GCB_COLLECTIVE_BIT(c))
+                err = add_ways(w, t, m, c, diag);
+    }
+    w->add_fp32 = add_fp32(t);
+    w->elements = (uint64_t)fmin(t->exchange_elements, 0x1p60);
+    return err ? err : gcb_ways_label(w, diag);
+}

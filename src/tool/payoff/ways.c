@@ -1,0 +1,430 @@
+#include "src/tool/payoff/ways.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/clock.h"
+#include "src/tool/timing/stats.h"
+
+#define DRAWS 4                       /* of each step, for what lasts */
+#define STEPS 3                       /* whose errors are measured */
+#define TOGETHER (UINT64_C(12) << 20) /* elements of all workers and steps */
+#define TIMED (UINT64_C(1) << 20)     /* elements of one worker, for times */
+#define ROUNDS 25                     /* the most rounds of times */
+
+/* Methods whose error lasts are tried with error feedback. Those that round are tried without it, too. */
+const char *const gcb_ways_default[] = {
+    "identity",
+    "fp16",
+    "bf16",
+    "qsgd:bits=8",
+    "qsgd:bits=6",
+    "qsgd:bits=5",
+    "qsgd:bits=4",
+    "qsgd:bits=3",
+    "qgz:bits=8",
+    "qgz:bits=6",
+    "qgz:bits=5",
+    "qgz:bits=4",
+    "qgz:bits=8,rounding=stochastic",
+    "qgz:bits=5,rounding=stochastic",
+    "qgz:bits=4,rounding=stochastic",
+    "qgz:bits=5,memory=ef",
+    "qgz:bits=4,memory=ef",
+    "qgz:bits=3,memory=ef",
+    "range:bits=8",
+    "range:bits=6",
+    "range:bits=5",
+    "range:bits=6,memory=ef",
+    "range:bits=5,memory=ef",
+    "natural",
+    "terngrad",
+    "signsgd:scale=mean,memory=ef",
+    "randomk:theta=0.9,scaling=unbiased",
+    "randomk:theta=0.9,memory=ef",
+    "powersgd:rank=4,memory=ef",
+    "powersgd:rank=16,memory=ef",
+    "topk:theta=0.9,memory=ef",
+    "topk:theta=0.99,memory=ef",
+    "topk-range:theta=0.9,memory=ef",
+    "topk-range:theta=0.99,memory=ef",
+    "dct-range:theta=0.9,memory=ef",
+    "dct-range:theta=0.99,memory=ef",
+    "fft:chunk=4096,memory=ef",
+    "sbc:memory=ef",
+    "stc:memory=ef",
+    "dgc:memory=ef",
+    "redsync:memory=ef",
+    NULL,
+};
+
+/* ---- the set ---- */
+
+struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method,
+                             enum gcb_collective collective)
+{
+    struct gcb_way *way;
+
+    if (gcb_grow(&w->items, &w->cap, w->count, sizeof(*w->items)))
+        return NULL;
+    way = &w->items[w->count++];
+    *way = (struct gcb_way){.method = *method,
+                            .collective = collective,
+                            .reductions = 1,
+                            .cost = {.code = -1.0},
+                            .error = (double)NAN,
+                            .lasting = (double)NAN,
+                            .second_error = (double)NAN};
+    if (gcb_method_change(&way->method, "collective", gcb_collective_names[collective], NULL))
+        way->method = *method;
+    way->baseline = collective == GCB_COLLECTIVE_ALLREDUCE && method->codec->baseline;
+    return way;
+}
+
+/* Removes the last way if it is there already. */
+static void drop_twin(struct gcb_ways *w)
+{
+    char last[1024], other[1024];
+
+    gcb_method_spec(last, sizeof(last), &w->items[w->count - 1].method, GCB_SPEC_FULL);
+    for (size_t i = 0; i + 1 < w->count; i++)
+        if (strcmp(gcb_method_spec(other, sizeof(other), &w->items[i].method, GCB_SPEC_FULL),
+                   last) == 0) {
+            w->count--;
+            return;
+        }
+}
+
+int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag)
+{
+    struct gcb_exchange_params params;
+    struct gcb_method method;
+    unsigned collectives;
+    int err = gcb_method_parse(&method, spec, diag);
+
+    if (err)
+        return err;
+    gcb_method_exchange(&params, &method);
+    collectives = gcb_method_gives_collective(&method)
+                      ? GCB_COLLECTIVE_BIT((unsigned)params.collective)
+                      : gcb_method_collectives(&method);
+    if (method.codec->baseline && !gcb_method_gives_collective(&method))
+        collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE);
+    for (unsigned c = 0; c < GCB_COLLECTIVES; c++)
+        if (collectives & GCB_COLLECTIVE_BIT(c)) {
+            if (!gcb_ways_new(w, &method, c))
+                return gcb_diag_nomem(diag, 0, "ways");
+            drop_twin(w);
+        }
+    return 0;
+}
+
+char *gcb_way_label(char out[GCB_WAY_LABEL], const char *label, const char *collective)
+{
+    char text[GCB_LABEL];
+
+    snprintf(text, sizeof(text), "%s", strcmp(label, "identity") == 0 ? "fp32" : label);
+    snprintf(out, GCB_WAY_LABEL, "%s %s", gcb_spec_drop(text, "collective"), collective);
+    return out;
+}
+
+int gcb_ways_label(struct gcb_ways *w, struct gcb_diag *diag)
+{
+    struct gcb_label *labels =
+        w->count ? gcb_label_methods(&w->items->method, sizeof(*w->items), w->count) : NULL;
+
+    for (size_t i = 0; labels && i < w->count; i++)
+        gcb_way_label(w->items[i].label, labels[i].text,
+                      gcb_collective_names[w->items[i].collective]);
+    gcb_free(labels);
+    return labels || !w->count ? 0 : gcb_diag_nomem(diag, 0, "labels");
+}
+
+void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why)
+{
+    char shown[160], entry[GCB_LEFT_OUT];
+    const size_t used = strlen(list);
+
+    snprintf(entry, sizeof(entry), ", %s (%.100s)", gcb_escape(shown, sizeof(shown), name), why);
+    if (strstr(list, entry) || strncmp(list, entry + 2, strlen(entry + 2)) == 0)
+        return;
+    if (used + strlen(entry) + sizeof(", ...") <= GCB_LEFT_OUT)
+        strcpy(list + used, used ? entry : entry + 2);
+    else if (!strstr(list, ", ..."))
+        strcat(list, ", ...");
+}
+
+void gcb_way_fini(struct gcb_way *way)
+{
+    gcb_free(way->rounds);
+    gcb_free(way->reduced);
+}
+
+void gcb_ways_fini(struct gcb_ways *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        gcb_way_fini(&w->items[i]);
+    gcb_free(w->items);
+    memset(w, 0, sizeof(*w));
+}
+
+/* ---- measuring ---- */
+
+struct measuring {
+    struct gcb_ways *w;
+    const struct gcb_ways_measuring *m;
+    struct gcb_mean_config config;
+    double done; /* share of the work */
+};
+
+static void report(struct measuring *a, double done)
+{
+    a->done = fmax(a->done, done);
+    if (a->m->progress)
+        a->m->progress(a->m->config->ctx, a->done);
+}
+
+/* Removes ways that failed, which have no error. */
+static void drop_failed(struct gcb_ways *w)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < w->count; i++) {
+        if (isnan(w->items[i].error))
+            gcb_way_fini(&w->items[i]);
+        else
+            w->items[kept++] = w->items[i];
+    }
+    w->count = kept;
+}
+
+/* A sparse all-reduce drops what depends on the workers' number, so it must be measured with several. */
+static bool is_sparse(enum gcb_collective collective)
+{
+    return collective == GCB_COLLECTIVE_OKTOPK || collective == GCB_COLLECTIVE_SPARDL;
+}
+
+static int measure_errors(struct measuring *a, const struct gcb_gradients *g, struct gcb_diag *diag)
+{
+    struct gcb_ways *w = a->w;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < w->count; i++) {
+        struct gcb_way *way = &w->items[i];
+        struct gcb_mean mean;
+        struct gcb_diag own = {.status = 0};
+
+        if (g->workers < 2 && is_sparse(way->collective)) {
+            gcb_leave_out(w->left_out, gcb_collective_names[way->collective],
+                          "one recorded worker");
+            continue;
+        }
+
+        err = gcb_mean_measure(&mean, g, &a->config, &way->method, &own);
+        if (err == GCB_E_NOMEM)
+            return gcb_diag_set(diag, err, "%s", own.text);
+        if (err == 1)
+            return err;
+        if (err || !isfinite(mean.error)) {
+            gcb_leave_out(w->left_out, way->label, err ? own.text : "its error is not finite");
+            err = 0;
+        } else {
+            way->error = mean.error;
+            way->lasting = mean.lasting;
+            way->second_error = mean.second_error;
+            way->bytes = mean.bytes;
+            way->reductions = mean.reductions > 1 ? mean.reductions : 1;
+            way->varies = mean.varies;
+            way->workers = g->workers;
+        }
+        report(a, 0.5 * (double)(i + 1) / (double)w->count);
+    }
+    drop_failed(w);
+    if (!err && w->count == 0)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "there is nothing to judge; left out: %s",
+                           w->left_out);
+    return err;
+}
+
+/* Sums of integers get wider with the number of workers. */
+static int measure_bytes(struct measuring *a, const struct gcb_gradients *g, struct gcb_diag *diag)
+{
+    struct gcb_ways *w = a->w;
+    int err = 0;
+
+    w->reduced_workers = a->m->workers;
+    w->reduced_count = a->m->worker_count;
+    for (size_t i = 0; !err && i < w->count; i++) {
+        struct gcb_way *way = &w->items[i];
+
+        if (way->collective != GCB_COLLECTIVE_ALLREDUCE || way->baseline)
+            continue;
+        way->reduced = gcb_alloc_array(w->reduced_count, sizeof(*way->reduced));
+        if (!way->reduced)
+            return gcb_diag_nomem(diag, 0, "bytes");
+        for (size_t k = 0; !err && k < w->reduced_count; k++) {
+            struct gcb_diag own = {.status = 0};
+
+            err = gcb_mean_reduced(&way->reduced[k], g, &a->config, &way->method,
+                                   (unsigned)w->reduced_workers[k], &own);
+            if (err == GCB_E_NOMEM)
+                return gcb_diag_set(diag, err, "%s", own.text);
+            if (err) { /* so many workers cannot use it */
+                way->reduced[k] = (double)NAN;
+                gcb_leave_out(w->left_out, way->label, own.text);
+                err = 0;
+            }
+        }
+    }
+    return err;
+}
+
+/* One way's cost in one round. A way that fails is left out. */
+static int time_way(struct measuring *a, const struct gcb_gradients *g, struct gcb_way *way,
+                    size_t round, struct gcb_diag *diag)
+{
+    struct gcb_diag own = {.status = 0};
+    int err;
+
+    if (!way->rounds)
+        return 0;
+    err = gcb_mean_time(&way->rounds[round], g, &a->config, &way->method, &own);
+    if (err == GCB_E_NOMEM)
+        return gcb_diag_set(diag, err, "%s", own.text);
+    if (err) {
+        gcb_leave_out(a->w->left_out, way->label, own.text);
+        gcb_free(way->rounds);
+        way->rounds = NULL;
+    }
+    return 0;
+}
+
+/* The medians of the costs over the rounds, number by number. */
+static void take_medians(struct gcb_ways *w)
+{
+    enum { NUMBERS = sizeof(struct gcb_cost) / sizeof(double) };
+
+    for (size_t i = 0; i < w->count; i++) {
+        struct gcb_way *way = &w->items[i];
+        double values[ROUNDS], medians[NUMBERS];
+
+        for (size_t k = 0; way->rounds && k < NUMBERS; k++) {
+            for (size_t r = 0; r < w->round_count; r++)
+                memcpy(&values[r], (const double *)(const void *)&way->rounds[r] + k,
+                       sizeof(values[r]));
+            medians[k] = gcb_stats_make(values, w->round_count).median;
+        }
+        if (way->rounds)
+            memcpy(&way->cost, medians, sizeof(medians));
+        if (strcmp(way->method.name, "identity") == 0 && way->baseline)
+            w->add_fp32 = way->cost.combine;
+    }
+}
+
+/* All ways in turn, in rounds, so that a disturbance slows them alike. */
+static int measure_times(struct measuring *a, const struct gcb_gradients *g, struct gcb_diag *diag)
+{
+    struct gcb_ways *w = a->w;
+    const double begun = gcb_clock();
+    int err = 0;
+
+    for (size_t i = 0; i < w->count; i++) {
+        w->items[i].rounds = gcb_alloc_zero(ROUNDS, sizeof(*w->items[i].rounds));
+        if (!w->items[i].rounds)
+            return gcb_diag_nomem(diag, 0, "times");
+    }
+    for (size_t r = 0; !err && r < ROUNDS; r++) {
+        if (r >= GCB_STATS_LEAST && gcb_clock() - begun > a->m->seconds)
+            break;
+        for (size_t i = 0; !err && i < w->count; i++) {
+            /* each round begins with another way */
+            err = time_way(a, g, &w->items[(i + r * 7) % w->count], r, diag);
+            if (!err && a->config.stop && a->config.stop(a->config.ctx))
+                return 1;
+            report(a, 0.5 + 0.5 * fmin(((double)r + (double)i / (double)w->count) / GCB_STATS_LEAST,
+                                       0.99));
+        }
+        w->round_count += !err;
+    }
+    if (!err)
+        take_medians(w);
+    return err;
+}
+
+static unsigned most_workers(const struct gcb_ways_measuring *m)
+{
+    double most = 1.0;
+
+    for (size_t i = 0; i < m->worker_count; i++)
+        most = fmax(most, m->workers[i]);
+    return (unsigned)most;
+}
+
+int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct gcb_layout *layout,
+                     const struct gcb_ways_measuring *m, struct gcb_diag *diag)
+{
+    const struct gcb_gradients_config errors = {.workers = most_workers(m),
+                                                .steps = m->all ? 0 : STEPS,
+                                                .most = m->all ? 0 : GCB_WAYS_SAMPLE,
+                                                .most_together = m->all ? 0 : TOGETHER};
+    const struct gcb_gradients_config times = {.workers = 2, .steps = 1, .most = TIMED};
+    struct measuring a = {.w = w, .m = m, .config = *m->config};
+    struct gcb_gradients g = {.steps = 0};
+    struct gcb_evict evict = {.data = NULL};
+    int err =
+        gcb_gradients_read(&g, source, layout, &errors, m->config->kernels, m->config->queue, diag);
+
+    a.config.draws = DRAWS;
+    w->elements = g.all;
+    w->tensors = g.all_tensors;
+    w->sampled = g.count;
+    w->sampled_tensors = g.tensor_count;
+    w->steps = g.steps;
+    w->workers = g.workers;
+    w->signal = g.signal;
+    w->noise = g.noise;
+    if (!err)
+        err = measure_errors(&a, &g, diag);
+    gcb_gradients_fini(&g);
+    if (err)
+        return err;
+    err =
+        gcb_gradients_read(&g, source, layout, &times, m->config->kernels, m->config->queue, diag);
+    w->timed = g.count;
+    if (!err)
+        err = measure_bytes(&a, &g, diag);
+    if (!err && !m->untimed)
+        err = gcb_evict_init(&evict, m->config->queue, m->cpu_flags, diag);
+    a.config.evict = &evict;
+    if (!err && !m->untimed)
+        err = measure_times(&a, &g, diag);
+    gcb_evict_fini(&evict);
+    gcb_gradients_fini(&g);
+    return err;
+}
+
+/* ---- other numbers of workers ---- */
+
+double gcb_way_bytes(const struct gcb_ways *w, const struct gcb_way *way, double n)
+{
+    for (size_t k = 0; way->reduced && k < w->reduced_count; k++)
+        if (!(w->reduced_workers[k] < n) && !(w->reduced_workers[k] > n))
+            return way->reduced[k];
+    return way->bytes;
+}
+
+double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double n, double per_node,
+                     bool half)
+{
+    /* an all-reduce sends every worker's own values, other ways those of a node's sum */
+    const double p = way->collective == GCB_COLLECTIVE_ALLREDUCE ? 1.0 : per_node;
+    const double error = gcb_mean_among(&way->method, way->error, way->second_error, w->signal,
+                                        w->noise, way->workers, n / p, p);
+
+    if (!half || !(way->second_error > 0.0))
+        return error;
+    return sqrt(fmax(error * error - way->second_error * way->second_error, 0.0));
+}

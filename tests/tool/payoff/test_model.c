@@ -1,0 +1,598 @@
+/* The model of an exchange: steps, bytes and additions worked out again, two levels, overlap, and measured networks. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/tool/payoff/model.h"
+
+static const unsigned sizes[] = {2, 3, 4, 8, 12, 16, 64};
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static void expect(double got, double want, const char *what, unsigned n)
+{
+    if (!(fabs(got - want) <= 1e-9 * fabs(want) + 1e-18))
+        fail_msg("%s among %u: %.15g, not %.15g", what, n, got, want);
+}
+
+/* ---- the algorithms, from their descriptions ---- */
+
+/* What an algorithm takes among n nodes if one of them has one byte. */
+struct way {
+    const char *name;
+    double steps, bytes, size_steps, adds;
+};
+
+static unsigned ceil_log2(unsigned n)
+{
+    unsigned lg = 0;
+
+    while ((1u << lg) < n)
+        lg++;
+    return lg;
+}
+
+/* Each node passes on what it got, to the next one. */
+static struct way ring_gather(unsigned n)
+{
+    return (struct way){"ring", n - 1.0, n - 1.0, ceil_log2(n), 0.0};
+}
+
+/* Bruck: the distance doubles, and with it what is sent, until all have all. */
+static struct way bruck_gather(unsigned n)
+{
+    struct way w = {"doubling", 0.0, 0.0, ceil_log2(n), 0.0};
+
+    for (unsigned have = 1; have < n; have *= 2) {
+        w.steps++;
+        w.bytes += 2 * have <= n ? have : n - have;
+    }
+    return w;
+}
+
+/* Parts of 1/n go round, are added to at each node, and go round again. */
+static struct way ring_reduce(unsigned n)
+{
+    return (struct way){"ring", 2.0 * (n - 1), 2.0 * (n - 1) / n, 0.0, (n - 1.0) / n};
+}
+
+/* Rabenseifner: without a power of two the nodes beyond it give all values to others, and get the result. */
+static struct way halving_reduce(unsigned n)
+{
+    struct way w = {.name = "halving"};
+    unsigned power = 1;
+
+    while (2 * power <= n)
+        power *= 2;
+    for (unsigned parts = 2; parts <= power; parts *= 2) { /* half, a quarter, ... and back */
+        w.steps += 2.0;
+        w.bytes += 2.0 / parts;
+        w.adds += 1.0 / parts;
+    }
+    if (power < n) {
+        w.steps += 2.0;
+        w.bytes += 2.0;
+        w.adds += 1.0;
+    }
+    return w;
+}
+
+/* All values in each step. */
+static struct way doubling_reduce(unsigned n)
+{
+    struct way w = {.name = "doubling"};
+    unsigned power = 1;
+
+    for (; 2 * power <= n; power *= 2) {
+        w.steps++;
+        w.bytes++;
+        w.adds++;
+    }
+    if (power < n) {
+        w.steps += 2.0;
+        w.bytes += 2.0;
+        w.adds += 1.0;
+    }
+    return w;
+}
+
+/* To each other node its part; and from each node its sum. */
+static struct way pairwise_twoshot(unsigned n)
+{
+    return (struct way){"pairwise", 2.0 * (n - 1), 2.0 * (n - 1) / n, 2.0 * ceil_log2(n), 0.0};
+}
+
+/* Bruck's all-to-all sends half of everything in each step; then his all-gather of parts. */
+static struct way tree_twoshot(unsigned n)
+{
+    const struct way gather = bruck_gather(n);
+
+    return (struct way){"tree", 2.0 * gather.steps, 0.5 * gather.steps + gather.bytes / n,
+                        2.0 * ceil_log2(n), 0.0};
+}
+
+static size_t list(struct way out[3], enum gcb_collective c, unsigned n)
+{
+    switch (c) {
+    case GCB_COLLECTIVE_ALLGATHER:
+        out[0] = ring_gather(n);
+        out[1] = bruck_gather(n);
+        return 2;
+    case GCB_COLLECTIVE_ALLREDUCE:
+        out[0] = ring_reduce(n);
+        out[1] = halving_reduce(n);
+        out[2] = doubling_reduce(n);
+        return 3;
+    case GCB_COLLECTIVE_TWOSHOT:
+        out[0] = pairwise_twoshot(n);
+        out[1] = tree_twoshot(n);
+        return 2;
+    case GCB_COLLECTIVE_OKTOPK: /* docs/payoff.md */
+        out[0] = (struct way){"pairwise", 2.0 * (n + ceil_log2(n)), (n - 1.0) / n,
+                              2.0 * ceil_log2(n), 0.0};
+        return 1;
+    default:
+        out[0] = (struct way){"tree", 2.0 * ceil_log2(n), (n - 1.0) / n, 2.0 * ceil_log2(n), 0.0};
+        return 1;
+    }
+}
+
+/* ---- one level ---- */
+
+static struct gcb_network make_network(double bandwidth, double latency, unsigned workers)
+{
+    return (struct gcb_network){
+        .bandwidth = bandwidth, .latency = latency, .workers = workers, .per_node = 1};
+}
+
+static const struct gcb_cost cost = {.code = 3e-3,
+                                     .code_share = 5e-3,
+                                     .decode = 2e-3,
+                                     .add = 7e-4,
+                                     .add_each = 11e-4,
+                                     .combine = 13e-4};
+
+static struct gcb_exchange_load make_load(enum gcb_collective c)
+{
+    return (struct gcb_exchange_load){.collective = c,
+                                      .bytes = 1e7,
+                                      .reductions = 1,
+                                      .cost = cost,
+                                      .gradient = 4e7,
+                                      .add_gradient = 17e-3,
+                                      .transfers = 3,
+                                      .compute = NAN,
+                                      .inner_steps = 1};
+}
+
+/* An exchange of `load` by one algorithm, and no copies, halves or further reductions. */
+static double seconds_of(const struct way *w, const struct gcb_network *net,
+                         const struct gcb_exchange_load *load, double *network, double *adding)
+{
+    const double n = net->workers;
+
+    *network = 3 * w->steps * net->latency + w->bytes * 1e7 / net->bandwidth +
+               (load->sizes ? 3 * w->size_steps * net->latency : 0.0);
+    *adding = 7e-4 + 11e-4 * n + w->adds * 13e-4;
+    return 3e-3 + 5e-3 / n + 2e-3 + *network + *adding;
+}
+
+/* With every network the model takes the fastest algorithm, and says what it takes. */
+static void test_algorithms(void **state)
+{
+    static const double latencies[] = {0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1.0};
+    unsigned won[GCB_COLLECTIVES][3] = {{0}};
+
+    (void)state;
+    for (size_t k = 0; k < SIZES * 7 * GCB_COLLECTIVES * 2; k++) {
+        const unsigned n = sizes[k % SIZES];
+        const enum gcb_collective c = (enum gcb_collective)(k / SIZES / 7 % GCB_COLLECTIVES);
+        const struct gcb_network net = make_network(1e9, latencies[k / SIZES % 7], n);
+        struct gcb_exchange_load load = make_load(c);
+        struct gcb_exchange_times t;
+        double least = INFINITY, network = 0.0, adding = 0.0;
+        struct way all[3];
+        size_t count, match = 3;
+
+        load.sizes = k >= SIZES * 7 * GCB_COLLECTIVES;
+        count = list(all, c, n);
+        gcb_exchange_model(&t, &net, &load);
+        for (size_t i = 0; i < count; i++) {
+            least = fmin(least, seconds_of(&all[i], &net, &load, &network, &adding));
+            if (strcmp(all[i].name, t.algorithm) == 0)
+                match = i;
+        }
+        assert_true(match < count);
+        expect(t.seconds, least, "the fastest", n);
+        expect(t.seconds, seconds_of(&all[match], &net, &load, &network, &adding), t.algorithm, n);
+        expect(t.network, network, t.algorithm, n);
+        expect(t.adding, adding, t.algorithm, n);
+        expect(t.coding, 3e-3 + 5e-3 / n + 2e-3, t.algorithm, n);
+        expect(t.link_bytes, all[match].bytes * 1e7, t.algorithm, n);
+        expect(t.cost, t.seconds, "cost", n);
+        assert_true(isnan(t.step) && !t.extrapolated && t.gathered == 0.0);
+        won[c][match]++;
+    }
+    for (size_t c = 0; c < GCB_COLLECTIVES; c++) {
+        struct way all[3];
+        const size_t count = list(all, (enum gcb_collective)c, 4);
+
+        for (size_t i = 0; i < count; i++)
+            assert_true(won[c][i] > 0);
+    }
+}
+
+/* Rounds by a named algorithm, whatever is fastest. */
+static void test_rounds(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SIZES * 3; k++) {
+        const enum gcb_collective c = k % 3 == 0   ? GCB_COLLECTIVE_ALLGATHER
+                                      : k % 3 == 1 ? GCB_COLLECTIVE_ALLREDUCE
+                                                   : GCB_COLLECTIVE_TWOSHOT;
+        const unsigned n = sizes[k / 3];
+        const struct gcb_network net = make_network(1e9, 1e-4, n);
+        /* what one byte of each worker takes in the best known way */
+        const double best = c == GCB_COLLECTIVE_ALLGATHER ? n - 1.0 : 2.0 * (n - 1) / n;
+        struct gcb_wire_rounds rounds = {.collective = c, .count = 5, .bytes = best * 1e6};
+        struct way all[3];
+        double least = INFINITY;
+        bool adds = false;
+        size_t count;
+
+        if (c == GCB_COLLECTIVE_TWOSHOT) { /* only the all-to-all */
+            rounds.bytes = 1e6 * (n - 1.0) / n;
+            expect(gcb_wire_model(&net, &rounds, NULL),
+                   5 * (n - 1) * 1e-4 + 1e6 * (n - 1.0) / n / 1e9, "all-to-all", n);
+            continue;
+        }
+        count = list(all, c, n);
+        for (size_t i = 0; i < count; i++) {
+            const double want = 5 * all[i].steps * 1e-4 + all[i].bytes * 1e6 / 1e9;
+
+            rounds.algorithm = all[i].name;
+            expect(gcb_wire_model(&net, &rounds, &adds), want, all[i].name, n);
+            least = fmin(least, want);
+        }
+        rounds.algorithm = NULL;
+        expect(gcb_wire_model(&net, &rounds, &adds), least, "rounds", n);
+        rounds.count = 0.0;
+        assert_true(gcb_wire_model(&net, &rounds, &adds) == 0.0);
+        assert_false(adds);
+        expect(gcb_sizes_model(&net, 7.0), 7 * ceil_log2(n) * 1e-4, "sizes", n);
+    }
+}
+
+/* Rounds before the last one carry few bytes, but take their steps. */
+static void test_reductions(void **state)
+{
+    const struct gcb_network net = make_network(1e9, 1e-4, 8);
+    struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLREDUCE);
+    struct gcb_exchange_times one, three;
+
+    (void)state;
+    load.bytes = 1e9; /* halving */
+    gcb_exchange_model(&one, &net, &load);
+    load.reductions = 3;
+    gcb_exchange_model(&three, &net, &load);
+    assert_string_equal(three.algorithm, "halving");
+    expect(three.network - one.network, 2 * 6 * 3 * 1e-4, "rounds", 8);
+    expect(three.link_bytes, one.link_bytes, "bytes", 8);
+    load.reductions = 0;
+    gcb_exchange_model(&three, &net, &load);
+    expect(three.seconds, one.seconds, "no round given", 8);
+    load.collective = GCB_COLLECTIVE_ALLGATHER; /* has no reductions */
+    gcb_exchange_model(&one, &net, &load);
+    load.reductions = 3;
+    gcb_exchange_model(&three, &net, &load);
+    expect(three.seconds, one.seconds, "all-gather", 8);
+}
+
+/* The first half reduces and scatters; weights are gathered beside it. */
+static void test_half(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < SIZES; k++) {
+        const unsigned n = sizes[k];
+        const double part = (n - 1.0) / n;
+        struct gcb_network net = make_network(1e9, 0.0, n);
+        struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLREDUCE);
+        struct gcb_exchange_times t;
+
+        load.half = true;
+        load.gathered = 6e7;
+        gcb_exchange_model(&t, &net,
+                           &load); /* without latency no algorithm is faster than the ring */
+        expect(t.gathered, part * 6e7 / 1e9, "weights", n);
+        expect(t.network, part * 1e7 / 1e9 + part * 6e7 / 1e9, "half an all-reduce", n);
+        expect(t.adding, 7e-4 + 11e-4 * n + part * 13e-4, "its additions", n);
+        expect(t.coding, 3e-3 + 2e-3 / n, "its coding", n);
+        load.collective = GCB_COLLECTIVE_TWOSHOT;
+        net.latency = 1e-5;
+        gcb_exchange_model(&t, &net, &load);
+        assert_string_equal(t.algorithm, "pairwise"); /* a tree has no halves */
+        expect(t.link_bytes, part * 1e7, "half a two-shot", n);
+        expect(t.gathered, 3 * ceil_log2(n) * 1e-5 + part * 6e7 / 1e9, "weights", n);
+        expect(t.network, 3 * (n - 1) * 1e-5 + part * 1e7 / 1e9 + t.gathered, "its network", n);
+        expect(t.coding, 3e-3, "nothing is encoded again", n);
+        expect(t.adding, 7e-4 + 11e-4 * n, "its additions", n);
+    }
+}
+
+/* ---- two levels ---- */
+
+static void test_two_levels(void **state)
+{
+    struct gcb_network net = make_network(1e9, 1e-5, 24);
+    struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_TWOSHOT);
+    struct gcb_exchange_times t, flat;
+
+    (void)state;
+    net.per_node = 4; /* 6 nodes */
+    net.intra = 1e10;
+    /* inside a node fp32 is reduced, scattered and gathered; each worker codes a quarter */
+    gcb_exchange_model(&t, &net, &load);
+    assert_string_equal(t.algorithm, "pairwise");
+    expect(t.link_bytes, 2 * 5.0 / 6 * 1e7, "a node's link", 24);
+    expect(t.network, 3 * 10 * 1e-5 + t.link_bytes / 1e9 + 2 * 0.75 * 4e7 / 1e10, "network", 24);
+    expect(t.coding, (3e-3 + 5e-3 / 6 + 2e-3) / 4, "coding", 24);
+    expect(t.adding, (7e-4 + 11e-4 * 6) / 4 + 0.75 * 17e-3, "adding", 24);
+    /* values of an all-reduce are those that travel inside too */
+    load.collective = GCB_COLLECTIVE_ALLREDUCE;
+    gcb_exchange_model(&t, &net, &load);
+    assert_string_equal(t.algorithm, "ring");
+    expect(t.network, 3 * 10 * 1e-5 + 2 * 5.0 / 6 * 1e7 / 1e9 + 2 * 0.75 * 1e7 / 1e10, "network",
+           24);
+    expect(t.coding, 3e-3 + 5e-3 / 6 + 2e-3, "coding", 24);
+    expect(t.adding, (7e-4 + 11e-4 * 6) / 4 + 5.0 / 6 * 13e-4 / 4 + 0.75 * 13e-4, "adding", 24);
+    /* a half leaves out what travels inside */
+    load.half = true;
+    gcb_exchange_model(&t, &net, &load);
+    expect(t.network, 3 * 5 * 1e-5 + 5.0 / 6 * 1e7 / 1e9, "half", 24);
+    /* a worker in each node is one level */
+    load.half = false;
+    net.per_node = 1;
+    net.intra = 1.0;
+    gcb_exchange_model(&t, &net, &load);
+    net = make_network(1e9, 1e-5, 24);
+    gcb_exchange_model(&flat, &net, &load);
+    expect(t.seconds, flat.seconds, "one level", 24);
+}
+
+/* ---- overlap ---- */
+
+/* Computing makes one transfer after another ready, and the network carries one after another. */
+static double flow_shop(const double *shares, size_t count, double work, double latency,
+                        double bytes)
+{
+    double computed = 0.0, sent = 0.0;
+
+    for (size_t i = 0; i < count; i++) {
+        computed += work * shares[i];
+        sent = fmax(sent, computed) + latency / (double)count + bytes * shares[i];
+    }
+    return sent;
+}
+
+static void test_overlap(void **state)
+{
+    uint32_t seed = 7;
+
+    (void)state;
+    for (int k = 0; k < 400; k++) {
+        const size_t count = 1 + (size_t)k % 9;
+        struct gcb_network net = make_network(1e9, k % 3 ? 3e-5 : 0.0, 8);
+        struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_TWOSHOT);
+        struct gcb_exchange_times t;
+        double shares[9], sum = 0.0, latency, bytes, work;
+
+        for (size_t i = 0; i < count; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            sum += shares[i] = k % 2 ? 1.0 : 0.02 + (double)(seed >> 8) * 0x1p-24;
+        }
+        for (size_t i = 0; i < count; i++)
+            shares[i] /= sum;
+        load.transfers = (double)count;
+        load.shares = k % 2 ? NULL : shares;
+        load.compute = 1e-3 * (double)(k % 40);
+        load.copy = k % 5 ? 0.0 : 4e-3;
+        gcb_exchange_model(&t, &net, &load);
+        /* pairwise; of all times on the network, only those of the bytes depend on a transfer's share */
+        assert_string_equal(t.algorithm, "pairwise");
+        latency = (double)count * 14 * net.latency;
+        bytes = t.network - latency;
+        work = load.compute + t.coding + t.adding;
+        expect(t.coding, 3e-3 + 5e-3 / 8 + 2e-3 + load.copy, "coding and copying", 8);
+        expect(t.step, flow_shop(shares, count, work, latency, bytes), "a step", 8);
+        expect(t.cost, t.step - load.compute, "what the exchange adds", 8);
+        expect(t.seconds, t.coding + t.network + t.adding, "the exchange", 8);
+    }
+}
+
+static void test_local_sgd(void **state)
+{
+    const struct gcb_network net = make_network(1e9, 1e-5, 8);
+    struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLGATHER);
+    struct gcb_exchange_times t;
+
+    (void)state;
+    load.inner_steps = 10;
+    gcb_exchange_model(&t, &net, &load);
+    expect(t.cost, t.seconds / 10, "cost", 8);
+    load.compute = 0.5;
+    gcb_exchange_model(&t, &net, &load); /* nothing overlaps */
+    expect(t.step, 0.5 + t.seconds / 10, "step", 8);
+    expect(t.cost, t.seconds / 10, "cost", 8);
+}
+
+/* ---- a measured network ---- */
+
+#define POINTS 4
+static const double point_bytes[POINTS] = {64, 1024, 65536, 4194304};
+static const double shift_seconds[POINTS] = {1e-5, 1.5e-5, 9e-5, 4e-3};
+static const double pair_seconds[POINTS] = {1.2e-5, 2e-5, 1.3e-4, 6e-3};
+
+/* First transfers take twice as long. */
+static void make_curve(struct gcb_curve *curve, bool reduces)
+{
+    memset(curve, 0, sizeof(*curve));
+    for (size_t i = 0; i < POINTS; i++)
+        for (int p = 0; p < GCB_PATTERNS; p++) {
+            const double s = p == GCB_PATTERN_SHIFT ? shift_seconds[i] : pair_seconds[i];
+            const struct gcb_curve_point point = {
+                .bytes = point_bytes[i], .first = 2 * s, .seconds = s};
+
+            assert_int_equal(gcb_curve_add(curve, (enum gcb_pattern)p, &point, NULL), 0);
+        }
+    gcb_curve_finish(curve);
+    for (int p = 0; p < GCB_PATTERNS; p++) {
+        curve->lines[p].least = point_bytes[0];
+        curve->lines[p].reduces = reduces;
+    }
+}
+
+static double on_curve(const double *seconds, double bytes)
+{
+    size_t i = 1;
+
+    if (bytes <= point_bytes[0])
+        return seconds[0];
+    if (bytes >= point_bytes[POINTS - 1])
+        return seconds[POINTS - 1] * bytes / point_bytes[POINTS - 1];
+    while (bytes > point_bytes[i])
+        i++;
+    return seconds[i - 1] + (seconds[i] - seconds[i - 1]) * (bytes - point_bytes[i - 1]) /
+                                (point_bytes[i] - point_bytes[i - 1]);
+}
+
+/* Steps that share their bytes evenly: first `shifts`, then `pairs`. The first of all is a first transfer, which takes
+ * twice as long. Each is repeated in so many transfers. */
+static double on_network(double transfers, double shifts, double shift_bytes, double pairs,
+                         double pair_bytes)
+{
+    double seconds = 0.0;
+
+    if (shifts > 0.0)
+        seconds += (shifts + 1.0) * on_curve(shift_seconds, shift_bytes / transfers / shifts);
+    if (pairs > 0.0)
+        seconds += (pairs + (shifts > 0.0 ? 0.0 : 1.0)) *
+                   on_curve(pair_seconds, pair_bytes / transfers / pairs);
+    return transfers * seconds;
+}
+
+static void test_curve(void **state)
+{
+    static struct gcb_curve curve;
+
+    (void)state;
+    make_curve(&curve, false);
+    for (size_t k = 0; k < SIZES; k++) {
+        const unsigned n = sizes[k], lg = ceil_log2(n);
+        const bool power = (1u << lg) == n, even = n % 2 == 0;
+        const double bytes = 3e5 * (n - 1), one = 3e5, part = (n - 1.0) / n;
+        /* the first size's bandwidth of a first shift is the curve's own */
+        struct gcb_network net = make_network(curve.bandwidth, 99.0, n);
+        struct gcb_wire_rounds rounds = {.collective = GCB_COLLECTIVE_ALLGATHER,
+                                         .algorithm = "ring",
+                                         .count = 2,
+                                         .bytes = bytes};
+        double inner, want;
+
+        net.curve = &curve;
+        expect(gcb_wire_model(&net, &rounds, NULL), on_network(2, n - 1, bytes, 0, 0), "ring", n);
+        rounds.algorithm =
+            "doubling"; /* the last step of a power of two is between pairs, with half of all */
+        expect(gcb_wire_model(&net, &rounds, NULL),
+               on_network(2, power ? lg - 1 : lg, power ? bytes - one * n / 2 : bytes, power,
+                          power ? one * n / 2 : 0.0),
+               "doubling", n);
+        rounds = (struct gcb_wire_rounds){
+            .collective = GCB_COLLECTIVE_TWOSHOT, .count = 2, .bytes = one * part};
+        expect(gcb_wire_model(&net, &rounds, NULL),
+               on_network(2, even ? n - 2 : n - 1, one * (part - (even ? 1.0 / n : 0.0)), even,
+                          even ? one / n : 0.0),
+               "all-to-all", n);
+        rounds = (struct gcb_wire_rounds){.collective = GCB_COLLECTIVE_ALLREDUCE,
+                                          .algorithm = "ring",
+                                          .count = 2,
+                                          .bytes = 2 * part * one};
+        expect(gcb_wire_model(&net, &rounds, NULL),
+               on_network(2, 2 * (n - 1), 2 * part * one, 0, 0), "ring reduces", n);
+        rounds.algorithm = "halving"; /* all is between pairs, except the fold */
+        inner = 2.0 * one * (1.0 - 1.0 / exp2(floor(log2(n))));
+        want = on_network(2, power ? 0 : 2, power ? 0.0 : 2 * one, 2 * floor(log2(n)), inner);
+        expect(gcb_wire_model(&net, &rounds, NULL), want, "halving", n);
+        expect(gcb_sizes_model(&net, 3.0), 3 * lg * shift_seconds[0], "lengths", n);
+        net.bandwidth *= 0.5; /* a slower link: only the time of the bytes grows */
+        rounds.bytes = 2 * part * one;
+        expect(gcb_wire_model(&net, &rounds, NULL),
+               want + halving_reduce(n).bytes * one / curve.bandwidth, "slower", n);
+    }
+}
+
+/* The exchange says when it is below all measured sizes, and times with additions have no further ones. */
+static void test_curve_of_an_exchange(void **state)
+{
+    static struct gcb_curve curve;
+    struct gcb_network net = make_network(0.0, 0.0, 3);
+    struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLREDUCE);
+    struct gcb_exchange_times t;
+    bool adds = false;
+    const struct gcb_wire_rounds rounds = {
+        .collective = GCB_COLLECTIVE_ALLREDUCE, .algorithm = "ring", .count = 1, .bytes = 1e6};
+
+    (void)state;
+    make_curve(&curve, false);
+    net.curve = &curve;
+    net.bandwidth = curve.bandwidth;
+    gcb_exchange_model(&t, &net, &load);
+    assert_string_equal(t.algorithm, "ring");
+    expect(t.network, on_network(3, 4, 4.0 / 3 * 1e7, 0, 0), "ring", 3);
+    expect(t.adding, 7e-4 + 33e-4 + 2.0 / 3 * 13e-4, "additions", 3);
+    gcb_wire_model(&net, &rounds, &adds);
+    assert_false(t.extrapolated || adds);
+    net.workers = 8; /* half of it: a ring of 7 steps, or 3 steps between pairs */
+    load.half = true;
+    gcb_exchange_model(&t, &net, &load);
+    expect(t.network,
+           fmin(on_network(3, 7, 7.0 / 8 * 1e7, 0, 0), on_network(3, 0, 0.0, 3, 7.0 / 8 * 1e7)),
+           "half", 8);
+    load.bytes = 100.0;
+    gcb_exchange_model(&t, &net, &load);
+    assert_string_equal(t.algorithm, "halving");
+    expect(t.network, on_network(3, 0, 0.0, 3, 7.0 / 8 * 100.0), "half of few bytes", 8);
+    net.workers = 3;
+    load.half = false;
+    curve.lines[GCB_PATTERN_SHIFT].least = curve.lines[GCB_PATTERN_PAIR].least = 1e6;
+    load.bytes = 1e6;
+    gcb_exchange_model(&t, &net, &load);
+    assert_true(t.extrapolated);
+    make_curve(&curve, true);
+    load.bytes = 1e7;
+    gcb_exchange_model(&t, &net, &load);
+    assert_string_equal(t.algorithm, "ring");
+    expect(t.adding, 7e-4 + 33e-4, "no additions", 3);
+    gcb_wire_model(&net, &rounds, &adds);
+    assert_true(adds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_algorithms),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_two_levels),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_local_sgd),
+        cmocka_unit_test(test_curve),
+        cmocka_unit_test(test_curve_of_an_exchange),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
