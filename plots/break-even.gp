@@ -1,7 +1,6 @@
-# Left: the time of an exchange. Right: how much faster it is than the best of fp32, fp16 and bf16; rings mark where a method
-# stops to be. The best methods have labels; the others are grey.
-exchange_x = 'bandwidth of the link, Gbit/s'
+# Left: the time of an exchange. Right: how many times as fast it is as the best of fp32, fp16 and bf16. The ways worth a name
+# have labels, with their errors; the others are grey.
+exchange_x = 'bandwidth of the link'
 set logscale x 10
-rings = ', plot_data index series using "place":(1) with points pointtype (is_text ? 0 : 6) pointsize 1.8*mark linewidth 1.2 linecolor rgb "#404040"'
 eval exchange_panels
 if (!is_text) unset multiplot

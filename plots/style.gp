@@ -96,18 +96,22 @@ draw_curves = 'plot for [i = 1:series] plot_data index i - 1 using (column("line
     .' for [i = 1:series] plot_data index i - 1 using "x":"y" with points linestyle i pointsize size[i]*mark,' \
     .' for [i = 1:series] keyentry with linespoints linestyle i title label[i]'
 # Two panels of exchanges: `eval exchange_panels`, with exchange_x under them. Left: the time; right: speed-up over the best baseline,
-# with the labels of the first `named` series at the ends of their curves. Other series are grey. `rings` draws more.
-rings = ''
-exchange_curves = 'plot for [k = (is_text ? series - named + 1 : 1):series] plot_data index series - k using "place":(%s) with lines linestyle series + 1 - k,' \
-    .' for [k = 1:named] plot_data index k - 1 using (column("mark") == 1 ? column("place") : NaN):(%s) with points linestyle k title (is_text ? label[k] : "")'
-exchange_note = !exists('named') ? '' : (series > named ? sprintf("; grey: %d more methods", series - named) : "").(doubtful > 0 ? sprintf("; left out as doubtful: %d", doubtful) : "")
-exchange_panels = 'set xlabel exchange_x; set logscale y; set format "%g"; set xrange [place_low / 1.06:place_high * 1.03]; set xtics (@place_tics);' \
-    .'if (!is_text) { set multiplot; set key off; set bmargin at screen 1 - (88.0 + panel_height) / plot_height; set lmargin at screen 85.0 / plot_width; set rmargin at screen (85.0 + panel_width) / plot_width;' \
-    .'    set ylabel "milliseconds for an exchange"; set yrange [ms_low:ms_high]; set ytics (@ms_tics);' \
-    .'    ms = "1000 * column(\"seconds\")"; eval sprintf(exchange_curves, ms, ms);' \
+# with the labels of the first `named` series at the ends of their curves, and their errors. Other series are grey.
+exchange_curves = 'plot for [k = (is_text ? series - named + 1 : 1):series] plot_data index series - k using "place":"%s" with lines linestyle series + 1 - k,' \
+    .' for [k = 1:named] plot_data index k - 1 using (column("mark") == 1 ? column("place") : NaN):"%s" with points linestyle k title (is_text ? label[k].": error ".error[k] : "")'
+exchange_left = 180.0 + (exists('panel_width') ? 2 * panel_width : 0) + 34 # of the labels
+exchange_panels = 'set xlabel exchange_x; set logscale y; set format "%g"; set xrange [place_low / 1.06:place_high * 1.03]; set xtics (@place_tics) font small;' \
+    .'if (is_text) { set xlabel exchange_x."; upwards: times as fast as the best of fp32, fp16, bf16"; unset rmargin; set key bottom outside center horizontal maxcols 1 };' \
+    .'if (!is_text) { set multiplot; set key off; set bmargin at screen 1 - (88.0 + panel_height) / plot_height; set lmargin at screen 100.0 / plot_width; set rmargin at screen (100.0 + panel_width) / plot_width;' \
+    .'    set ylabel "time of an exchange"; set yrange [time_low:time_high]; set ytics (@time_tics) font small;' \
+    .'    eval sprintf(exchange_curves, "seconds", "seconds");' \
     .'    unset label 1001; unset label 1002; unset label 1003;' \
-    .'    set lmargin at screen (165.0 + panel_width) / plot_width; set rmargin at screen (165.0 + 2 * panel_width) / plot_width;' \
-    .'    do for [i = 1:named] { set label i label[i] at screen (165.0 + 2 * panel_width + 34) / plot_width, graph end_to[i] left font small textcolor rgb ink[i]; set arrow i + 1 from graph 1, graph end_from[i] to screen (165.0 + 2 * panel_width + 30) / plot_width, graph end_to[i] nohead linecolor rgb colour[i] linewidth 0.8 } };' \
-    .'set xlabel exchange_x.(exchange_note eq "" || is_text ? exchange_note : "\n".exchange_note[3:]); set ylabel "speed-up over the best of fp32, fp16, bf16"; set yrange [speedup_low:speedup_high]; set ytics (@speedup_tics);' \
-    .'set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead linecolor rgb "#000000" linewidth 1.8 back;' \
-    .'speedup = "column(\"speedup_bar\")"; eval sprintf(exchange_curves, speedup, speedup).rings'
+    .'    set lmargin at screen (180.0 + panel_width) / plot_width; set rmargin at screen (180.0 + 2 * panel_width) / plot_width;' \
+    .'    set label 99 error_of at screen (exchange_left + label_width + 8) / plot_width, graph 1.05 left font small textcolor rgb "#404040";' \
+    .'    if (grey ne "") { set label 98 grey at screen exchange_left / plot_width, graph 1.05 left font small textcolor rgb "#707070" };' \
+    .'    do for [i = 1:named] { set label i label[i] at screen exchange_left / plot_width, graph end_to[i] left font small textcolor rgb ink[i];' \
+    .'        set label 100 + i error[i] at screen (exchange_left + label_width + 8) / plot_width, graph end_to[i] left font small textcolor rgb ink[i];' \
+    .'        set arrow i + 1 from graph 1, graph end_from[i] to screen (exchange_left - 4) / plot_width, graph end_to[i] nohead linecolor rgb colour[i] linewidth 0.8 } };' \
+    .'set ylabel "times as fast as the best of fp32, fp16, bf16"; set yrange [speedup_low:speedup_high]; set ytics (@speedup_tics) font small;' \
+    .'set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead linecolor rgb "#000000" linewidth 1 back;' \
+    .'eval sprintf(exchange_curves, "speedup_bar", "speedup_bar")'

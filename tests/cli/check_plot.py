@@ -66,58 +66,64 @@ def drawn(record, **wanted):
 
 # ---- exchanges ----
 
-def parts(r):
-    get = lambda *keys: sum(r.get(key) or 0 for key in keys)
-    return {
-        "seconds": r["seconds"],
-        "speedup_bar": r["speedup_bar"],
-        "coding": get("encode_seconds", "decode_seconds"),
-        "wire": get("wire_seconds", "sizes_seconds", "inside_seconds"),
-        "adding": get("add_seconds", "average_seconds"),
-        "copy": get("host_copy_seconds"),
-    }
+MOST_NAMED = 8
+PAGE = ("results", "coding", "link_file", "latency_seconds", "workers_per_node", "intra_gbit", "inner_steps", "sharded", "gradient_bytes")
+
+
+def shown_error(error):
+    return "?" if error is None else "0" if error < 0.0005 else f"{error:.3f}" if error < 0.1 else f"{error:.2f}"
 
 
 def check_exchange(name, axis, fixed):
-    exchanges = [r for r in drawn("payoff", model="exchange") if not r.get("doubtful")]
-    # pages are in the order of the first rows of each fixed value and each run (scope, threads, cache, ...)
-    key = lambda r: (r[fixed], *(r.get(k) for k in ("results", "scope", "device", "isa", "cache", "threads", "gradient_bytes")))
+    # pages are in the order of the first rows of each fixed value and each exchange
     groups = {}
-    for r in exchanges:
-        groups.setdefault(key(r), []).append(r)
+    for r in drawn("payoff", model="exchange"):
+        groups.setdefault((r[fixed], *(r.get(k) for k in PAGE)), []).append(r)
     groups = [g for g in groups.values() if len({r[axis] for r in g}) > 1]
     scripts = pages(name)
     assert len(scripts) == len(groups), (name, len(scripts), len(groups))
     for script, group in zip(sorted(scripts, key=lambda p: int((re.findall(r"-(\d+)\.gp", p.name) or [1])[0])), groups):
         v, data = variables(script), blocks(script)
-        best = {}
+        ways = {}
         for r in group:
-            best[r[axis]] = min(best.get(r[axis], math.inf), r["seconds"])
-        curves = {}
-        for r in group:
-            curves.setdefault((r["label"], r["spec"]), []).append(r)
-        order = sorted(
-            curves.values(),
-            key=lambda c: (c[0]["method"] not in BASELINES, -max(best[r[axis]] / r["seconds"] for r in c)),
-        )
-        near = [max(best[r[axis]] / r["seconds"] for r in c) for c in order]
-        assert int(v["series"]) == len(order)
-        assert int(v["named"]) == min(len(order), 8 + sum(c[0]["method"] in BASELINES for c in order))
-        for i, label in enumerate(v["label"]):
-            curve = sorted(next(c for c in order if c[0]["label"] == label), key=lambda r: r[axis])
-            # curves of equal rank may change places
-            assert math.isclose(near[i], max(best[r[axis]] / r["seconds"] for r in curve)), (name, label, i)
-            assert len(data[i]) == len(curve)
-            for row, r in zip(map(numbers, data[i]), curve):
+            ways.setdefault(r["label"], []).append(r)
+        for way in ways.values():
+            way.sort(key=lambda r: r[axis])
+        named = v["label"][:int(v["named"])]
+        assert int(v["series"]) == len(ways) and sorted(v["label"]) == sorted(ways)
+        for i, (label, block) in enumerate(zip(v["label"], data, strict=True)):
+            for row, r in zip(map(numbers, block), ways[label], strict=True):
                 same(row["place"], r[axis], "place")
-                for part, value in parts(r).items():
-                    same(row[part], value, (name, label, part))
-                same(sum(row[p] for p in ("coding", "wire", "adding", "copy")), r["seconds"], "the parts make the whole")
-            assert float(data[i][-1]["mark"]) == 1
-        if name == "break-even":
-            for ring in map(numbers, data[int(v["series"])]):
-                below = next(r for r in group if r["label"] == v["label"][int(ring["series"]) - 1])["pays_below_gbit"]
-                same(ring["place"], below if below and below > 0 else None, "ring")
+                for part in ("seconds", "speedup_bar", "coding_seconds", "network_seconds", "adding_seconds", "error_of_mean"):
+                    same(row[part], r[part], (name, label, part))
+                same(sum(row[p] for p in ("coding_seconds", "network_seconds", "adding_seconds")), r["seconds"], "the parts make the whole")
+            assert float(block[-1]["mark"]) == 1
+            assert (v["colour"][i] == "#dcdcdc") == (label not in named), label
+
+        # who has a name: baselines that are the best one somewhere, then ways that are faster than these somewhere
+        baselines = [label for label in named if ways[label][0]["baseline"]]
+        methods = named[len(baselines):]
+        assert not any(ways[label][0]["baseline"] for label in methods) and len(methods) <= MOST_NAMED
+        assert set(baselines) == {l for l, way in ways.items() if way[0]["baseline"] and max(r["speedup_bar"] for r in way) >= 1}
+        faster = {l for l, way in ways.items() if not way[0]["baseline"] and max(r["speedup_bar"] for r in way) > 1}
+        assert set(methods) <= faster
+        advised = {l for l in faster if any(r["advice"] for r in ways[l])}
+        assert advised <= set(methods) or set(methods) <= advised, (advised, methods)
+        if sum(not way[0]["baseline"] for way in ways.values()) <= MOST_NAMED:
+            assert set(methods) == faster, (methods, faster)
+        best = {place: min(r["seconds"] for r in group if r[axis] == place) for place in {r[axis] for r in group}}
+        near = {l: max(best[r[axis]] / r["seconds"] for r in way) for l, way in ways.items()}
+        for kind in ("exact", "noise", "lasting"):
+            of_kind = [l for l in faster if ways[l][0]["kind"] == kind]
+            assert not of_kind or len(methods) == MOST_NAMED or \
+                any(math.isclose(near[l], max(near[k] for k in of_kind)) for l in methods), (kind, methods)
+
+        # each named way says its error, at both ends of the axis if these differ
+        for label, text in zip(named, v["error"], strict=True):
+            ends = {shown_error(ways[label][i]["error_of_mean"]): 0 for i in (0, -1)}
+            assert text.startswith(" to ".join(ends)), (label, text)
+            checked = {"exact": "nearly exact", "loud": "noise"}.get(ways[label][-1]["kind"], ways[label][-1]["kind"])
+            assert text.endswith(checked or ""), (label, text)
 
 
 check_exchange("break-even", "bandwidth_gbit", "workers")
@@ -125,6 +131,13 @@ check_exchange("scaling", "workers", "bandwidth_gbit")
 
 # ---- measured exchanges ----
 
+def setting(r):
+    """The method and its parameters, without the collective."""
+    name, _, parameters = r["spec"].partition(":")
+    return name, set(parameters.split(",")) - {"", "collective=" + r["collective"]}
+
+
+told = 0
 for script in pages("exchange"):
     v = variables(script)
     shown = [(numbers(row), row["spec"]) for row in blocks(script)[0]]
@@ -141,6 +154,15 @@ for script in pages("exchange"):
         same(row["sum"] - row["wire"], r["sum_seconds"], "sum")
         same(row["seconds_high"], r["seconds_high"], "interval")
         same(row["speedup"], fastest / r["seconds"], "speed-up")
+    for (_, spec), remark in zip(shown, v["remark"], strict=True):
+        # the error of the same way among as many workers, if payoff told it
+        way = wanted[spec]
+        errors = [r["error_of_mean"] for r in drawn("payoff", model="exchange", collective=way["collective"], workers=way["workers"])
+                  if setting(r) == setting(way)]
+        assert ("error" in remark) == bool(errors), (spec, remark, errors)
+        assert not errors or f"error {shown_error(errors[0])} " in remark + " ", (spec, remark, errors)
+        told += bool(errors)
+assert told > 0
 
 # ---- training ----
 
@@ -161,30 +183,13 @@ for name, axis in (("accuracy-steps", "step"), ("accuracy-bytes", "link_bytes"),
 
 (script,) = [script for script in pages("history") if "old.h5" in variables(script)["plot_file"]]
 assert variables(script)["run_name"] == ["26-01-31 12:00 4012345", "26-03-01 12:00 1012345", "26-12-01 12:00 2012345"]
-assert variables(script)["label"] == ["qsgd: ratio 4, 2 GB/s", "topk: ratio 3, 2 GB/s"], "fft ran once"
+assert variables(script)["label"] == ["qsgd:bits=4, ratio 4, 2 GB/s", "topk:theta=0.85, ratio 3, 2 GB/s"], "fft ran once"
 found = [[[row[key] for key in ("run", "ratio_change", "speed_change", "ratio", "encode_gbps")] for row in map(numbers, block)]
          for block in blocks(script)]
 for got, want in zip(sum(found, []), ([1, 1, 1, 5, 3], [2, 0.8, 2 / 3, 4, 2], [1, 1, 1, 3, 4], [2, 1, 0.25, 3, 1], [3, 1, 0.5, 3, 2]), strict=True):
     for a, b in zip(got, want):
         assert abs(a - b) < 1e-3, (got, want)
         checks += 1
-
-# ---- the papers' models ----
-
-for script in pages("k-min"):
-    for block in blocks(script):
-        for row in map(numbers, block):
-            found = [r for r in drawn("payoff", model="fft") if math.isclose(r["bandwidth_gbit"], row["bandwidth_gbit"])]
-            assert any(r["least_ratio"] == row["least_ratio"] or (r["least_ratio"] is None and math.isnan(row["least_ratio"])) for r in found)
-            checks += 1
-for script in pages("t-sparse"):
-    for label, block in zip(variables(script)["label"], blocks(script)):
-        density, bandwidth = map(float, re.fullmatch(r"density (\S+), (\S+) Gbit/s", label).groups())
-        wanted = drawn("payoff", model="redsync", density=density, bandwidth_gbit=bandwidth)
-        assert len(wanted) == len(block)
-        for row, r in zip(map(numbers, block), wanted):
-            for key in ("workers", "sparse_seconds", "dense_seconds", "bandwidth_ratio"):
-                same(row[key], r[key], key)
 
 # ---- error and size ----
 
@@ -238,21 +243,27 @@ for script in pages("pareto"):
         unbeaten = sorted({(p["ratio"], p["encode"]) for p in points if p["front"]})
         assert [(float(f["ratio"]), float(f["encode"])) for f in front] == unbeaten, title
 
-# ---- looks: a method has one colour and one mark in all plots ----
+# ---- looks: a method has one mark in all plots, and in one picture a colour of its own ----
 
+GREY = ("#d4d4d4", "#dcdcdc")
+OPEN = {7: 6, 5: 4, 9: 8, 13: 12, 11: 10, 15: 14}
 looks = {}
 for script in folder.glob("*.gp"):
     v = variables(script)
-    if script.stem.split("-")[0] in ("kernels", "range", "t"):  # their series are not methods
+    if script.stem.split("-")[0] in ("kernels", "range"):  # their series are not methods
         continue
+    colours = {}
     for label, colour, point in zip(v.get("label", []) if "colour" in v else [], v.get("colour", []), v.get("point", [])):
         method = re.match(r"\w+", label)
-        if method and colour != "#d4d4d4":  # the grey of exchanges
-            looks.setdefault(method[0], set()).add((colour, point))
-            checks += 1
-OPEN = {7: 6, 5: 4, 9: 8, 13: 12, 11: 10, 15: 14}
-for method, found in looks.items():
-    assert len({colour for colour, _ in found}) == 1, (method, found)
-    assert len({OPEN.get(point, point) for _, point in found}) == 1, (method, found)
-assert len(looks) >= 4 and looks["topk"] == {("#0072B2", 7), ("#0072B2", 6)}, looks
+        if not method or colour in GREY:
+            continue
+        looks.setdefault(method[0], set()).add(OPEN.get(point, point))
+        if method[0] not in BASELINES:
+            colours.setdefault(method[0], set()).add(colour)
+        checks += 1
+    if len(colours) <= 9:
+        assert all(len(found) == 1 for found in colours.values()), (script, colours)
+        assert len(set.union(set(), *colours.values())) == len(colours), (script, colours)
+assert all(len(found) == 1 for method, found in looks.items() if method not in BASELINES), looks
+assert len(looks) >= 4 and looks["topk"] == {6}, looks
 print(checks, "checks")

@@ -91,8 +91,8 @@ run plot -o "$tmp/some" "$tmp/c.json"
 exits 0
 cat >"$tmp/note" <<'END'
 note: more plots need rows of sweep --match, replay, payoff, payoff --workers,
-  gcbench-mpi, payoff --stage-gbps, payoff --density, bench --kernels, regress,
-  ./dev study, bench at several times (see --list)
+  gcbench-mpi, bench --kernels, regress, ./dev study, bench at several times
+  (see --list)
 END
 check "names each command once, on lines that fit" diff "$tmp/note" "$err"
 run plot --only rate-distortion,forest -o "$tmp/asked" "$tmp/c.json"

@@ -19,13 +19,12 @@ run compress --repeat 6 --method topk:theta=0.9 --method qsgd --per none --resul
 exits 0
 run replay --allow-gaps --method topk:memory=ef --method qsgd --per step --results "$tmp/replay.json" "$sample"
 exits 0
-run payoff --bandwidth 1Gb..100Gb/5 --workers 2..32 --results "$tmp/payoff.json" "$tmp/c.json"
+# forty ways by a GPU's times, of which only some have names; and few ways by times of this machine
+run payoff --coding h200 --params 25M --bandwidth 1Gb..100Gb/5 --workers 2..32 --results "$tmp/payoff.json" "$sample"
 exits 0
-run payoff --stage-gbps transform=71,select=30,quantise=600,index=67 --results "$tmp/k_min.json"
+run payoff --coding 10GB/s --bandwidth 100Mb..10Gb/4 --workers 4,8 --method qsgd --method topk:theta=0.99 --results "$tmp/few.json" "$sample"
 exits 0
-run payoff --density 0.001 --workers 2..32 --model-bytes 100M --bandwidth 1Gb,10Gb --results "$tmp/t_sparse.json"
-exits 0
-cat "$tmp/k_min.json" "$tmp/t_sparse.json" >>"$tmp/payoff.json"
+cat "$tmp/few.json" >>"$tmp/payoff.json"
 run bench --kernels --repeat 6 --size l1 --results "$tmp/kernels.json" 'bitpack/*'
 exits 0
 run sweep --method topk --method qsgd --match rel_l2=0.4 --step 100 --worker 0 --results "$tmp/match.json" "$sample"

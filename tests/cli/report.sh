@@ -55,39 +55,50 @@ check "three methods, each figure right to its last digit" sh -c "test \"\$(cat 
 seen
 seen'"
 
-# a payoff of many links: a line for each method, and folded rows
-check "one link: no lines and no folds" sh -c "! grep -qE 'id=\"links\"|rows: one for each method and link' '$tmp/dir/r.html'"
-run payoff "$tmp/r.json" --bandwidth 1Mb..100Gb/20 --results "$tmp/links.json"
+# a payoff of many links: folded rows, first of the ways that an answer names and of the bar
+check "one link: no folds" sh -c "! grep -q 'rows: one for each way and network' '$tmp/dir/r.html'"
+run payoff "$sample" --coding h200 --params 25M --bandwidth 1Gb..100Gb/5 --results "$tmp/links.json"
 exits 0
 run report "$tmp/links.json" --no-plots -o "$tmp/dir/r.html" --force
 exits 0
-page "Up to which bandwidth each method pays" "100 rows: one for each method and link"
-python3 - "$tmp/links.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
+page "Will compression pay?"
+check "the figures of each way" python3 - "$tmp/links.json" "$tmp/dir/r.html" <<'END'
 import json, re, sys
-rows = [json.loads(line) for line in open(sys.argv[1])]
+rows = [row for row in map(json.loads, open(sys.argv[1])) if row["record"] == "payoff"]
 page = re.sub(r"<wbr>", "", open(sys.argv[2]).read())
-section = page[page.index('id="links"'):page.index("</section>", page.index('id="links"'))]
-lines = [line for line in section.splitlines() if "<td" in line]
-for label in dict.fromkeys(row["label"] for row in rows if row["record"] == "payoff" and not row["baseline"]):
-    own = [row for row in rows if row.get("label") == label]
-    line = next(line for line in lines if f"<code>{label}</code>" in line)
-    cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall("<td[^>]*>.*?</td>", line)]
-    below, certain, links, pays, best = cells[-5:]
-    for shown, field in ((below, "pays_below_gbit"), (certain, "pays_below_low_gbit")):
-        value = own[0][field]
-        if shown != ("any" if value is None else "no") and abs(float(shown) - value) > 0.006 * value:
-            print(label, field, value, shown)
-    if (int(links), int(pays)) != (20, sum(row["pays"] is True for row in own)):
-        print(label, links, pays)
-    most = max(row["speedup_fp32"] for row in own)
-    if abs(float(best) - most) > 0.006 * most:
-        print(label, best, most)
-    print("seen")
-print(len(lines))
+assert f"{len(rows)} rows: one for each way and network" in page
+
+
+def table(name):
+    text = page[page.index(f'id="{name}"'):]
+    text = text[:text.index("</table>")]
+    heads = re.findall(r'data-f="([^"]*)"', text)
+    plain = lambda cell: re.sub(r"<[^>]*>", "", re.sub(r" <i>.*?</i>", "", cell))
+    return [dict(zip(heads, map(plain, re.findall(r"<t[hd][^>]*>.*?</t[hd]>", line)), strict=True))
+            for line in text.splitlines() if "<td" in line]
+
+
+def seconds(text):
+    number, unit = text.split()
+    return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
+
+
+named = {r["spec"] for r in rows if r["advice"] or r["baseline"] and r["speedup_bar"] >= 1}
+loud, quiet = ([r for r in rows if (r["spec"] in named) == which] for which in (True, False))
+assert len(loud) > 5 and quiet
+for name, wanted in (("payoff-rows", loud), ("payoff-quiet", quiet)):
+    shown = table(name)
+    for cells, row in zip(shown, wanted, strict=True):
+        assert cells["label"] == row["label"] and cells["bar"] == row["bar"], (cells, row)
+        for field in ("kind", "advice"):
+            assert cells.get(field, "-") == (row[field] or "-"), (field, cells, row)
+        assert int(cells["workers"]) == row["workers"]
+        for field in ("bandwidth_gbit", "speedup_bar", "speedup_limit"):
+            assert abs(float(cells[field]) - row[field]) <= 0.006 * row[field], (field, cells, row)
+        for field in ("seconds", "coding_seconds", "network_seconds", "adding_seconds"):
+            assert abs(seconds(cells[field]) - row[field]) <= 0.006 * row[field], (field, cells, row)
+        assert abs(float(cells["error_of_mean"]) - row["error_of_mean"]) <= 0.006 * row["error_of_mean"] + 5e-4, (cells, row)
 END
-check "two methods, each with the figures of its rows" sh -c "test \"\$(cat '$tmp/figures')\" = 'seen
-seen
-2'"
 run report "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/promises.json" "$tmp/payoff.json" --no-plots -o "$tmp/dir/r.html" --force
 exits 0
 

@@ -75,10 +75,10 @@ int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
         err = page_draw_figures(drawn, outcome, &page, config, diag);
     if (drawn && fclose(drawn) && !err)
         err = gcb_diag_nomem(diag, size, "plots");
-    if (!err) {
-        page_sort(&page);
+    if (!err)
+        err = page_sort(&page, diag);
+    if (!err)
         print_page(out, &page, config->title, outcome, figures);
-    }
     free(figures); /* open_memstream allocates with malloc */
     page_fini(&page);
     return err;

@@ -6,7 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
-#include "src/tool/plot/plot_style.h"
+#include "src/tool/plot/plot_series.h"
 
 /* Prints the top of the page: what the commands answered, or what the rows say, and the boxes of the methods. */
 
@@ -294,10 +294,8 @@ void page_answer(FILE *out, const struct page *page)
 
 /* ---- boxes of the methods ---- */
 
-static void print_box(FILE *out, const char *method)
+static void print_box(FILE *out, const char *method, struct gcb_plot_style style)
 {
-    const struct gcb_plot_style style = gcb_plot_style_of(method, 0);
-
     gcb_html_between(out, "<label data-m=\"", method, "\"");
     fprintf(out, " style=\"--c:%s\" data-p=\"%u\"><input type=\"checkbox\" checked> ",
             gcb_plot_baseline(method) ? "var(--text)" : style.colour, style.point);
@@ -306,6 +304,7 @@ static void print_box(FILE *out, const char *method)
 
 void page_methods(FILE *out, const struct page *page)
 {
+    struct gcb_plot_set set = {.items = NULL}; /* for a colour of its own for each method */
     json_t *names = json_object();
     const char *name;
     json_t *value;
@@ -319,10 +318,16 @@ void page_methods(FILE *out, const struct page *page)
         }
     if (json_object_size(names) > 1) {
         fputs("<fieldset id=\"shown\" hidden><legend>Methods shown</legend>\n", out);
-        json_object_foreach(names, name, value) print_box(out, name);
+        json_object_foreach(names, name, value)
+        {
+            const struct gcb_plot_series *s = gcb_plot_set_name(&set, name, name);
+
+            print_box(out, name, s ? s->style : gcb_plot_style_of(name, 0));
+        }
         fputs("<button type=\"button\" value=\"all\">all</button>\n"
               "<button type=\"button\" value=\"none\">none</button></fieldset>\n",
               out);
     }
     json_decref(names);
+    gcb_plot_set_fini(&set);
 }

@@ -39,6 +39,7 @@ const shapes = {1: 'M-4 0H4M0-4V4', 2: 'M-3-3L3 3M3-3L-3 3', 3: 'M-4 0H4M0-4V4M-
     10: 'M0 4.5L4.5-3.5h-9z', 12: 'M0-5L5 0L0 5L-5 0z', 14: 'M0-4.5L4.3-1.4L2.6 3.6h-5.2L-4.3-1.4z'};
 const shapeOf = mark => shapes[mark < 4 ? mark : mark - mark % 2] || shapes[6];
 
+const left = 70; /* room for the numbers and the name of the axis that goes up */
 const short = text => text.length > 28 ? text.slice(0, 26) + '...' : text;
 
 function addChoice(chart, words, options, chosen, change) {
@@ -51,7 +52,7 @@ function addChoice(chart, words, options, chosen, change) {
 function makeChart(figure) {
     const t = tables.find(x => x.table.id === figure.dataset.of);
     const column = name => t.heads.findIndex(h => h.dataset.f === name);
-    const chart = {figure, t, hold: [], x: column(figure.dataset.x), y: column(figure.dataset.y),
+    const chart = {figure, t, hold: [], x: column(figure.dataset.x), y: column(figure.dataset.y), error: column('error_of_mean'),
                    lines: 'lines' in figure.dataset, points: [], at: -1};
     if (chart.x < 0 || chart.y < 0) return null;
     chart.bar = add(figure, 'p', {class: 'bar'});
@@ -102,7 +103,7 @@ function collect(chart, width, height) {
             [...new Set(out.map(row => row.cells[0].textContent))].slice(0, 9).join(', ') + '.';
     for (const row of rows.filter(row => !out.includes(row))) {
         const label = row.cells[0].textContent, key = chart.lines ? label : row.dataset.m || label;
-        const point = {row, label, look: look(row), x: 56 + chart.across.at(number(row.cells[x])) * (width - 56 - chart.side),
+        const point = {row, label, look: look(row), x: left + chart.across.at(number(row.cells[x])) * (width - left - chart.side),
                        y: 10 + (1 - chart.up.at(number(row.cells[y]))) * (height - 56)};
         if (!series.has(key)) series.set(key, []);
         series.get(key).push(point);
@@ -119,7 +120,7 @@ function drawAxes(chart, svg, width, height) {
     const names = t.heads.findIndex(h => across.unit === 'date' && h.dataset.f === 'git_revision'), revision = {};
     if (names > 0) chart.points.forEach(({row}) => { revision[number(row.cells[chart.x])] = row.cells[names].textContent; });
     for (const v of across.ticks) {
-        const x = 56 + across.at(v) * (width - 56 - chart.side), text = say(v, across.unit), half = text.length * 3.3;
+        const x = left + across.at(v) * (width - left - chart.side), text = say(v, across.unit), half = text.length * 3.3;
         add(g, 'path', {d: `M${x} 10V${foot}`});
         if (x - half < end + 8 || x + half > width) continue;
         add(g, 'text', {x, y: foot + 16, 'text-anchor': 'middle'}, text);
@@ -129,12 +130,12 @@ function drawAxes(chart, svg, width, height) {
     end = Infinity;
     for (const v of up.ticks) {
         const y = 10 + (1 - up.at(v)) * (height - 56);
-        add(g, 'path', {d: `M56 ${y}H${width - chart.side}`});
+        add(g, 'path', {d: `M${left} ${y}H${width - chart.side}`});
         if (y > end - 14) continue;
-        add(g, 'text', {x: 50, y: y + 4, 'text-anchor': 'end'}, say(v, up.unit));
+        add(g, 'text', {x: left - 6, y: y + 4, 'text-anchor': 'end'}, say(v, up.unit));
         end = y;
     }
-    add(g, 'text', {x: (width + 56 - chart.side) / 2, y: height - (names > 0 ? 2 : 8), 'text-anchor': 'middle', class: 'name'},
+    add(g, 'text', {x: (width + left - chart.side) / 2, y: height - (names > 0 ? 2 : 8), 'text-anchor': 'middle', class: 'name'},
         t.heads[chart.x].textContent + (names > 0 ? ' and revision' : ''));
     add(g, 'text', {x: -(foot + 10) / 2, y: 12, transform: 'rotate(-90)', 'text-anchor': 'middle', class: 'name'},
         t.heads[chart.y].textContent);
@@ -143,6 +144,7 @@ function drawAxes(chart, svg, width, height) {
 /* Names the series in a column beside the ends of their lines, in the order of the ends; or below, if there is no room. */
 function nameEnds(chart, svg, series, width, height) {
     const names = [...series.values()].map(points => points[points.length - 1]).sort((a, b) => a.y - b.y);
+    const errorOf = p => chart.error > 0 ? `, error ${p.row.cells[chart.error].textContent}` : '';
     const beside = chart.side > 16, step = beside ? Math.min(13, (height - 20) / names.length) : 16;
     names.forEach((p, i) => {
         p.end = beside ? Math.max(p.y, 10 + i * step, i ? names[i - 1].end + step : 0) : height + 14 + i * step;
@@ -154,7 +156,7 @@ function nameEnds(chart, svg, series, width, height) {
         if (beside) add(svg, 'path', {d: `M${p.x} ${p.y}L${x - 8} ${p.end}`, class: 'lead', style});
         add(svg, 'path', {d: shapeOf(p.look.mark), class: 'mark key', style, transform: `translate(${x} ${p.end}) scale(.7)`});
         add(svg, 'text', {x: x + 7, y: p.end + 4, class: 'label', 'font-size': Math.min(12, step * 0.95)},
-            beside ? short(p.label) : p.label);
+            (beside ? short(p.label) : p.label) + errorOf(p));
     }
     if (!beside) svg.setAttribute('viewBox', `0 0 ${width} ${height + 12 + names.length * step}`);
 }
@@ -165,7 +167,7 @@ function nameSeries(chart, svg, points, taken, width, height) {
     const w = text.length * 7;
     for (const [dx, dy] of [[8, 4], [-6 - w, 4], [-w / 2, -9], [-w / 2, 18], [6, -8], [6, 16]]) {
         const box = {x: p.x + dx, y: p.y + dy - 10, w, h: 13};
-        if (box.x < 58 || box.x + w > width - 2 || box.y < 4 || box.y > height - 60) continue;
+        if (box.x < left + 2 || box.x + w > width - 2 || box.y < 4 || box.y > height - 60) continue;
         if (taken.some(o => o !== p && box.x < o.x + (o.w || 5) && o.x - (o.w ? 0 : 5) < box.x + w &&
                 box.y < o.y + (o.h || 5) && o.y - (o.h ? 0 : 5) < box.y + 13)) continue;
         taken.push(box);
@@ -180,7 +182,7 @@ function draw(chart) {
     chart.svg?.remove();
     chart.svg = null;
     if (!width) return;
-    chart.side = chart.lines && width > 600 ? 210 : 16; /* room on the right, for names of lines */
+    chart.side = chart.lines && width > 600 ? (chart.error > 0 ? 300 : 210) : 16; /* room on the right, for names of lines */
     const series = collect(chart, width, height);
     const svg = chart.svg = add(chart.box, 'svg', {viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: 'img',
         'aria-label': `${chart.t.heads[chart.y].textContent} over ${chart.t.heads[chart.x].textContent}, ` +
@@ -251,7 +253,7 @@ function show(chart, i) {
         add(list, 'dd', {}, text);
     });
     tip.hidden = false;
-    const left = p.x > chart.width / 2 ? p.x - tip.offsetWidth - 14 : p.x + 14;
-    tip.style.left = `${Math.max(0, Math.min(left, chart.width - tip.offsetWidth))}px`;
+    const at = p.x > chart.width / 2 ? p.x - tip.offsetWidth - 14 : p.x + 14;
+    tip.style.left = `${Math.max(0, Math.min(at, chart.width - tip.offsetWidth))}px`;
     tip.style.top = `${Math.max(0, p.y - tip.offsetHeight / 2)}px`;
 }

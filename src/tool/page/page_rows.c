@@ -7,6 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/method.h"
 #include "src/tool/plot/plot_style.h"
+#include "src/tool/rows/labels.h"
 #include "src/tool/rows/row.h"
 
 const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
@@ -14,8 +15,6 @@ const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
     [PAGE_VERDICT] = GCB_RECORD_VERDICT,
     [PAGE_PROMISE] = GCB_RECORD_PROMISE,
     [PAGE_PAYOFF] = GCB_RECORD_PAYOFF,
-    [PAGE_LINKS] = GCB_RECORD_PAYOFF,
-    [PAGE_PAPER] = GCB_RECORD_PAYOFF,
     [PAGE_TRUTH] = GCB_RECORD_PAYOFF,
     [PAGE_RACE] = GCB_RECORD_RACE,
     [PAGE_SUMMARY] = GCB_RECORD_SUMMARY,
@@ -31,7 +30,6 @@ void page_init(struct page *page)
     *page = (struct page){
         .tensors = {.names = json_object(), .specs = json_object(), .methods = json_object()},
         .inputs = json_object(),
-        .links = json_object(),
     };
 }
 
@@ -65,13 +63,13 @@ const char *page_date_of(const json_t *run)
     return date ? date : "";
 }
 
-/* Writes a label such as "fft:theta=0.85,bits=10": the main parameters, and all parameters that are not the default. */
-static char *make_label(char *out, size_t size, const json_t *row)
+/* Writes the row's method with all parameters, also those that it got after the row was written. */
+static char *full_spec(char *out, size_t size, const json_t *row)
 {
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC),
                *method = gcb_results_text(row, GCB_FIELD_METHOD);
 
-    return gcb_method_label(out, size, spec ? spec : method ? method : "");
+    return gcb_method_complete(out, size, spec ? spec : method ? method : "");
 }
 
 static int set(json_t *row, enum gcb_field field, json_t *value)
@@ -86,7 +84,7 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
     struct page_rows *rows = &page->rows[record];
     const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC),
                *policy = gcb_results_text(row->json, GCB_FIELD_POLICY);
-    char label[512], full[1024];
+    char full[1024];
     json_t *copy;
     int bad;
 
@@ -97,96 +95,20 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
     if (gcb_grow(&rows->items, &rows->cap, rows->count, sizeof(*rows->items)))
         return gcb_diag_nomem(diag, 0, "rows");
     copy = json_deep_copy(row->json);
-    make_label(label, sizeof(label), row->json);
-    if (policy) /* "policy:rules=3" without the hash, which nobody can read */
-        label[strcspn(label, ",")] = '\0';
+    full_spec(full, sizeof(full), row->json);
     bad = set(copy, GCB_FIELD_PAGE_RUN, json_integer((json_int_t)page->run));
     bad |= set(copy, GCB_FIELD_PAGE_RESULTS, gcb_row_make_text(row->path));
-    if (*label)
-        bad |= set(copy, GCB_FIELD_PAGE_LABEL, json_string_nocheck(label));
+    if (*full) /* until page_sort knows all methods */
+        bad |= set(copy, GCB_FIELD_PAGE_LABEL, json_string_nocheck(full));
     if (row->kind == GCB_RECORD_SUMMARY &&
         spec) /* so that the history pairs runs of different builds of gcbench */
-        bad |= set(copy, GCB_FIELD_SPEC,
-                   json_string(policy ? policy : gcb_method_complete(full, sizeof(full), spec)));
+        bad |= set(copy, GCB_FIELD_SPEC, json_string(policy ? policy : full));
     if (bad) {
         json_decref(copy);
         return gcb_diag_nomem(diag, 0, "a row");
     }
     rows->items[rows->count++] = copy;
     return 0;
-}
-
-/* Returns the key of a row in PAGE_LINKS: all fields that do not depend on the bandwidth. NULL if memory runs out. */
-static char *make_key(const json_t *row, size_t run)
-{
-    static const enum gcb_field fields[] = {
-        GCB_FIELD_LABEL,           GCB_FIELD_RESULTS, GCB_FIELD_WORKERS_PER_NODE,
-        GCB_FIELD_WORKERS,         GCB_FIELD_SCOPE,   GCB_FIELD_DEVICE,
-        GCB_FIELD_LATENCY_SECONDS, GCB_FIELD_THREADS, GCB_FIELD_ISA,
-        GCB_FIELD_CACHE,           GCB_FIELD_SPEC};
-    json_t *values = json_pack("[I]", (json_int_t)run);
-    char *key = NULL;
-    int bad = !values;
-
-    for (size_t i = 0; !bad && i < sizeof(fields) / sizeof(fields[0]); i++) {
-        json_t *value = gcb_results_json(row, fields[i]);
-
-        bad = json_array_append(values, value ? value : json_null());
-    }
-    if (!bad)
-        key = json_dumps(values, JSON_COMPACT | JSON_ENCODE_ANY);
-    json_decref(values);
-    return key;
-}
-
-/* Finds the row in PAGE_LINKS with this row's key, or adds a row. Sets *out to NULL if there are too many rows. */
-static int find_line(json_t **out, struct page *page, const struct gcb_results_row *row,
-                     struct gcb_diag *diag)
-{
-    const struct page_rows *lines = &page->rows[PAGE_LINKS];
-    const size_t count = lines->count;
-    char *key = make_key(row->json, page->run);
-    const json_t *at;
-    int err = 0;
-
-    at = key ? json_object_get(page->links, key) : NULL;
-    *out = at ? lines->items[json_integer_value(at)] : NULL;
-    if (!key)
-        err = gcb_diag_nomem(diag, 0, "lines");
-    else if (!at)
-        err = keep_row(page, PAGE_LINKS, row, diag);
-    if (!err && lines->count > count) {
-        *out = lines->items[count];
-        if (json_object_set_new(page->links, key, json_integer((json_int_t)count)))
-            err = gcb_diag_nomem(diag, 0, "lines");
-    }
-    free(key);
-    return err;
-}
-
-/* Adds the result of a PAGE_PAYOFF row to the PAGE_LINKS row with the same key. */
-static int add_link(struct page *page, const struct gcb_results_row *row, struct gcb_diag *diag)
-{
-    const double speedup = gcb_results_real(row->json, GCB_FIELD_SPEEDUP_FP32);
-    json_t *line = NULL;
-    uint64_t links, paid;
-    int err, bad;
-
-    if (page_is_baseline(row->json) || gcb_results_text(row->json, GCB_FIELD_DOUBTFUL))
-        return 0;
-    err = find_line(&line, page, row, diag);
-    if (err || !line)
-        return err;
-    links = gcb_results_u64(line, GCB_FIELD_PAGE_LINKS) + 1;
-    paid = gcb_results_u64(line, GCB_FIELD_PAGE_LINKS_PAID) +
-           gcb_results_bool(row->json, GCB_FIELD_PAYS);
-    bad = set(line, GCB_FIELD_PAGE_LINKS, json_integer((json_int_t)links));
-    bad |= set(line, GCB_FIELD_PAGE_LINKS_PAID, json_integer((json_int_t)paid));
-    if (links > 1)
-        bad |= set(line, GCB_FIELD_PAGE_MANY_LINKS, json_true());
-    if (isfinite(speedup) && !(speedup <= gcb_results_real(line, GCB_FIELD_PAGE_BEST)))
-        bad |= set(line, GCB_FIELD_PAGE_BEST, json_real(speedup));
-    return bad ? gcb_diag_nomem(diag, 0, "lines") : 0;
 }
 
 /*
@@ -204,17 +126,17 @@ static json_int_t find_number(json_t *names, const char *key, size_t most)
     return json_object_set_new(names, key, json_integer((json_int_t)next)) ? -2 : (json_int_t)next;
 }
 
-/* Returns the number of the row's method; methods with the same label have the same number. Fails as find_number. */
+/* Returns the number of the row's method. Fails as find_number. */
 static json_int_t find_method(struct page_tensors *t, const json_t *row)
 {
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
     const json_t *known = spec ? json_object_get(t->specs, spec) : NULL;
-    char label[512];
+    char full[1024];
     json_int_t number;
 
     if (known)
         return json_integer_value(known);
-    number = find_number(t->methods, make_label(label, sizeof(label), row), PAGE_MAX_METHODS);
+    number = find_number(t->methods, full_spec(full, sizeof(full), row), PAGE_MAX_METHODS);
     if (number != -2 && spec && json_object_size(t->specs) < PAGE_MAX_TENSORS &&
         json_object_set_new(t->specs, spec, json_integer(number)))
         return -2;
@@ -277,12 +199,8 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         i++;
     if (i == PAGE_RECORDS)
         return 0;
-    if (i == PAGE_PAYOFF && !page_says(row->json, GCB_FIELD_MODEL, "exchange"))
-        i = page_says(row->json, GCB_FIELD_MODEL, "measured") ? PAGE_TRUTH : PAGE_PAPER;
-    if (i == PAGE_PAYOFF)
-        err = add_link(page, row, diag);
-    if (err)
-        return err;
+    if (i == PAGE_PAYOFF && page_says(row->json, GCB_FIELD_MODEL, "measured"))
+        i = PAGE_TRUTH;
     if (i == PAGE_ENVIRONMENT)
         page->run = page->rows[i].count + 1 + (size_t)page->rows[i].left_out;
     else
@@ -341,7 +259,8 @@ int page_row_rank(const json_t *row)
 
     if (gcb_results_bool(row, GCB_FIELD_FAILS) || page_says(row, GCB_FIELD_STATUS, "broken"))
         return 0;
-    if (gcb_results_bool(row, GCB_FIELD_PAGE_OLDER))
+    if (gcb_results_bool(row, GCB_FIELD_PAGE_OLDER) ||
+        gcb_results_bool(row, GCB_FIELD_PAGE_UNNAMED))
         return 2;
     for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
         if (page_says(row, quiet[i].field, quiet[i].word))
@@ -366,11 +285,105 @@ static void sort_rows(struct page_rows *rows)
     }
 }
 
-void page_sort(struct page *page)
+/* Adds a spec to those that get labels. */
+static int add_spec(json_t *labels, const char *spec)
 {
+    return spec && !json_object_get(labels, spec) &&
+           json_object_set_new_nocheck(labels, spec, json_true());
+}
+
+/* Maps each spec of the object to its label among all of them. */
+static int fill_labels(json_t *labels)
+{
+    const size_t count = json_object_size(labels);
+    struct gcb_label *items = gcb_alloc_zero(count + 1, sizeof(*items));
+    int bad = !items;
+    const char *spec;
+    json_t *value;
+    size_t i = 0;
+
+    if (!bad)
+        json_object_foreach(labels, spec, value) items[i++].spec = spec;
+    if (!bad)
+        gcb_label_all(items, count);
+    for (i = 0; !bad && i < count; i++)
+        bad =
+            json_object_set_new_nocheck(labels, items[i].spec, json_string_nocheck(items[i].text));
+    gcb_free(items);
+    return bad;
+}
+
+/* Gives each method of the page its label, which tells it from all others, in place of its spec. */
+static int label_methods(struct page *page, struct gcb_diag *diag)
+{
+    json_t *labels = json_object(), *methods = json_object(), *number;
+    int bad = !labels || !methods;
+    const char *spec;
+
+    for (size_t r = 0; !bad && r < PAGE_RECORDS; r++)
+        for (size_t i = 0; !bad && i < page->rows[r].count; i++)
+            bad = add_spec(labels, gcb_results_text(page->rows[r].items[i], GCB_FIELD_PAGE_LABEL));
+    if (!bad)
+        json_object_foreach(page->tensors.methods, spec, number) bad |= add_spec(labels, spec);
+    bad = bad || fill_labels(labels);
+    for (size_t r = 0; !bad && r < PAGE_RECORDS; r++)
+        for (size_t i = 0; !bad && i < page->rows[r].count; i++) {
+            json_t *row = page->rows[r].items[i];
+
+            spec = gcb_results_text(row, GCB_FIELD_PAGE_LABEL);
+            bad = spec && json_object_set(row, gcb_field_name(GCB_FIELD_PAGE_LABEL),
+                                          json_object_get(labels, spec));
+        }
+    if (!bad)
+        json_object_foreach(page->tensors.methods, spec, number) bad |= json_object_set_nocheck(
+            methods, json_string_value(json_object_get(labels, spec)), number);
+    json_decref(bad ? methods : page->tensors.methods);
+    if (!bad)
+        page->tensors.methods = methods;
+    json_decref(labels);
+    return bad ? gcb_diag_nomem(diag, 0, "labels") : 0;
+}
+
+#define FEW_WAYS 8 /* of so many ways, all are shown */
+
+/* Marks the rows of ways that are neither named by an answer nor the bar at any place. */
+static int mark_ways(const struct page_rows *rows, struct gcb_diag *diag)
+{
+    json_t *ways = json_object(), *named = json_object();
+    int bad = !ways || !named;
+
+    for (size_t i = 0; !bad && i < rows->count; i++) {
+        const char *spec = gcb_results_text(rows->items[i], GCB_FIELD_SPEC);
+        const bool wanted = page_value(rows->items[i], GCB_FIELD_ADVICE) ||
+                            (page_is_baseline(rows->items[i]) &&
+                             gcb_results_real(rows->items[i], GCB_FIELD_SPEEDUP_BAR) >= 1.0);
+
+        if (spec)
+            bad = json_object_set_new(ways, spec, json_true()) ||
+                  (wanted && json_object_set_new(named, spec, json_true()));
+    }
+    for (size_t i = 0; !bad && i < rows->count && json_object_size(ways) > FEW_WAYS; i++) {
+        const char *spec = gcb_results_text(rows->items[i], GCB_FIELD_SPEC);
+
+        if (spec && !json_object_get(named, spec))
+            bad = set(rows->items[i], GCB_FIELD_PAGE_UNNAMED, json_true());
+    }
+    json_decref(ways);
+    json_decref(named);
+    return bad ? gcb_diag_nomem(diag, 0, "ways") : 0;
+}
+
+int page_sort(struct page *page, struct gcb_diag *diag)
+{
+    int err = mark_ways(&page->rows[PAGE_PAYOFF], diag);
+
+    if (!err)
+        err = label_methods(page, diag);
     sort_rows(&page->rows[PAGE_VERDICT]);
     sort_rows(&page->rows[PAGE_PROMISE]);
+    sort_rows(&page->rows[PAGE_PAYOFF]);
     sort_rows(&page->rows[PAGE_SUMMARY]);
+    return err;
 }
 
 void page_fini(struct page *page)
@@ -386,5 +399,4 @@ void page_fini(struct page *page)
     gcb_free(page->tensors.cells);
     gcb_plot_data_destroy(page->plots);
     json_decref(page->inputs);
-    json_decref(page->links);
 }

@@ -13,8 +13,6 @@ enum page_record {
     PAGE_VERDICT,
     PAGE_PROMISE,
     PAGE_PAYOFF, /* payoff by the exchange model */
-    PAGE_LINKS,  /* payoff by the exchange model: one row for all bandwidths of a method */
-    PAGE_PAPER,  /* payoff by a paper's own model */
     PAGE_TRUTH,  /* payoff's predictions of measured exchanges */
     PAGE_RACE,   /* measured exchanges */
     PAGE_SUMMARY,
@@ -42,7 +40,8 @@ struct page_cell {
 struct page_tensors {
     json_t *names; /* maps a path to the number of its tensor */
     json_t *specs; /* maps a spec to the number of its method or -1, to parse each spec only once */
-    json_t *methods;         /* maps a label to the number of its method, below PAGE_MAX_METHODS */
+    json_t *
+        methods; /* maps a spec, and after page_sort a label, to the number of its method, below PAGE_MAX_METHODS */
     struct page_cell *cells; /* PAGE_MAX_METHODS for each tensor */
     size_t count, cap;       /* number of tensors, and how many fit into `cells` */
     uint64_t left_out;       /* number of rows that had no room for their method or tensor */
@@ -54,7 +53,6 @@ struct page {
     struct page_rows rows[PAGE_RECORDS];
     struct page_tensors tensors;
     json_t *inputs;              /* names of input files as keys */
-    json_t *links;               /* maps the key of a PAGE_LINKS row to its index */
     size_t run;                  /* number of the file's last environment row; 0 before the first */
     uint64_t seen;               /* number of rows that have a place on the page */
     struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
@@ -65,10 +63,10 @@ void page_init(struct page *page);
 int page_read(struct page *page, const char *path, struct gcb_diag *diag);
 void page_fini(struct page *page);
 /* Returns the rank of a row: 0 if a comparison or promise fails; 2 for cases that are unchanged, inconclusive or not compared,
- * promises that are kept, and summaries of cases that ran again later; 1 for all others. */
+ * promises that are kept, summaries of cases that ran again later, and ways that no answer names; 1 for all others. */
 int page_row_rank(const json_t *row);
-/* Orders verdicts, promises and summaries by their rank. */
-void page_sort(struct page *page);
+/* Labels the methods, marks the ways that no answer names, and orders verdicts, promises, payoffs and summaries by their rank. GCB_E_NOMEM. */
+int page_sort(struct page *page, struct gcb_diag *diag);
 
 /* Is the row about a baseline: identity, fp16, bf16 or memcpy, or a row that says so itself? */
 bool page_is_baseline(const json_t *row);

@@ -9,7 +9,7 @@
 
 #define MANY_ROWS 40 /* a table with more rows is folded if it has a text `folds` */
 
-/* Columns that say where a case ran. */
+/* Columns that say where a case ran, and the target that it met. */
 static const struct page_column places[] = {
     {.title = "run", .field = GCB_FIELD_PAGE_RUN},
     {.title = "file", .field = GCB_FIELD_FILE},
@@ -18,6 +18,8 @@ static const struct page_column places[] = {
     {.title = "threads", .field = GCB_FIELD_THREADS},
     {.title = "isa", .field = GCB_FIELD_ISA},
     {.title = "cache", .field = GCB_FIELD_CACHE},
+    {.title = "target", .field = GCB_FIELD_MATCH_FIELD},
+    {.title = "at", .field = GCB_FIELD_MATCH_TARGET},
     {.title = "status", .field = GCB_FIELD_STATUS},
     {.title = NULL},
 };
@@ -225,8 +227,6 @@ static void print_common(FILE *out, const struct page_rows *rows)
 /* Returns the records (as bits) whose field meanings apply to a table. */
 static unsigned records_of(enum page_record record)
 {
-    if (record == PAGE_PAPER)
-        return GCB_RECORD_BIT(GCB_RECORD_FFT) | GCB_RECORD_BIT(GCB_RECORD_REDSYNC);
     return GCB_RECORD_BIT(page_record_kinds[record]) | GCB_RECORD_BIT(GCB_RECORD_PAGE);
 }
 

@@ -12,10 +12,9 @@ static const struct gcb_plot *const plots[] = {
     &gcb_plot_heatmap,         &gcb_plot_histogram,      &gcb_plot_histogram_log,
     &gcb_plot_error_cdf,       &gcb_plot_spectrum,       &gcb_plot_range_codes,
     &gcb_plot_alpha,           &gcb_plot_staleness,      &gcb_plot_break_even,
-    &gcb_plot_scaling,         &gcb_plot_exchange,       &gcb_plot_k_min,
-    &gcb_plot_t_sparse,        &gcb_plot_kernels,        &gcb_plot_forest,
-    &gcb_plot_accuracy_steps,  &gcb_plot_accuracy_bytes, &gcb_plot_accuracy_time,
-    &gcb_plot_history,
+    &gcb_plot_scaling,         &gcb_plot_exchange,       &gcb_plot_kernels,
+    &gcb_plot_forest,          &gcb_plot_accuracy_steps, &gcb_plot_accuracy_bytes,
+    &gcb_plot_accuracy_time,   &gcb_plot_history,
 };
 #define PLOTS (sizeof(plots) / sizeof(plots[0]))
 _Static_assert(PLOTS <= GCB_PLOT_MAX, "raise GCB_PLOT_MAX");

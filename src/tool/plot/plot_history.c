@@ -173,7 +173,7 @@ static void put_curve(struct gcb_plot_page *out, const struct gcb_plot_cases *ro
 
         snprintf(text, sizeof(text), "%s",
                  gcb_text_shorten(cut, sizeof(cut), s->label, GCB_PLOT_LABEL_WIDTH - 25));
-        gcb_append(text, sizeof(text), ": ratio %.3g", last->ratio);
+        gcb_append(text, sizeof(text), ", ratio %.3g", last->ratio);
         if (last->encode_gbps > 0.0)
             gcb_append(text, sizeof(text), ", %.3g GB/s", last->encode_gbps);
         memcpy(s->label, text, sizeof(text));

@@ -25,9 +25,20 @@ static bool limits_error(const struct gcb_plot_record *c)
     return gcb_field_info(gcb_field_find(c->match_field))->gate == GCB_GATE_ERROR;
 }
 
+/* A figure at the target, or of the setting itself: in older results, or if the target was missed. */
+static double at_target(double matched, double own)
+{
+    return isnan(matched) ? own : matched;
+}
+
+static double error_of(const struct gcb_plot_record *c)
+{
+    return at_target(c->match_error, c->rel_l2);
+}
+
 static double cost_of(const struct gcb_plot_record *c)
 {
-    return limits_error(c) ? c->bits : c->rel_l2;
+    return limits_error(c) ? at_target(c->match_bits, c->bits) : error_of(c);
 }
 
 /* Methods that meet the target come first, in the order of their cost. */
@@ -53,8 +64,8 @@ static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
         const struct gcb_plot_record *c = bars[i].item;
 
         gcb_plot_range_add_positive(&range, cost_of(c));
-        GCB_PLOT_ROW(out, c->spec, (double)i + 1, cost_of(c), c->match_reached > 0.0, c->rel_l2,
-                     c->cosine, c->ratio);
+        GCB_PLOT_ROW(out, c->spec, (double)i + 1, cost_of(c), c->match_reached > 0.0, error_of(c),
+                     c->cosine, at_target(c->match_ratio, c->ratio));
     }
     gcb_plot_var_range(out, "cost", &range);
 }

@@ -86,68 +86,137 @@ void gcb_plot_range_add_positive(struct gcb_plot_range *range, double value)
         gcb_plot_range_add(range, value);
 }
 
-/* Writes the multiples of `step` from `low` to `high`. */
-static void put_steps(FILE *out, double low, double high, double step)
-{
-    const char *comma = "";
+/* Places of an axis. */
+#define MOST_TICS 24
+struct tics {
+    double at[MOST_TICS];
+    size_t count;
+};
 
-    for (double i = ceil(low / step); i * step <= high * (1.0 + 1e-9); i++) {
-        fprintf(out, "%s%.6g", comma, i * step);
-        comma = ", ";
-    }
+static void add_tic(struct tics *t, double at)
+{
+    if (t->count < MOST_TICS)
+        t->at[t->count++] = at;
 }
 
-/* Writes some multiples of the powers of ten from `low` to `high`: 1, or 1 and 3, or more. */
-static void put_decades(FILE *out, double low, double high)
+/* Some multiples of the powers of ten from `low` to `high`: the powers alone, or also those by 3, or more. */
+static struct tics choose_decades(double low, double high, const char *digits)
 {
     const double decades = log10(high / low);
-    const char *digits = decades > 3.6   ? "1"
-                         : decades > 2.1 ? "13"
-                         : decades > 1.0 ? "125"
-                                         : "12357",
-               *comma = "";
     const int every = decades > 7.0 ? (int)ceil(decades / 6.0) : 1;
+    struct tics t = {.count = 0};
 
     for (int e = (int)floor(log10(low) / every) * every; e <= log10(high); e += every)
         for (const char *d = digits; *d; d++) {
             const double tic = (*d - '0') * pow(10.0, e);
 
-            if (tic < low || tic > high)
-                continue;
-            fprintf(out, "%s%.6g", comma, tic);
-            comma = ", ";
+            if (tic >= low && tic <= high)
+                add_tic(&t, tic);
         }
+    return t;
 }
 
-/* Writes NAME_tics: where a logarithmic axis has tics, as `set xtics (@NAME_tics)` wants them. */
-static void put_tics(struct gcb_plot_page *page, const char *name, double low, double high)
+/* Chooses places for a logarithmic axis, about `most` at most; for a linear one if it begins at 0. */
+static struct tics choose_tics(double low, double high, size_t most)
 {
+    static const char *const digits[] = {"12357", "125", "13", "1"};
+    const double decades = low > 0.0 ? log10(high / low) : 0.0;
     const double step = pow(10.0, floor(log10((high - low) / 2.0)));
+    struct tics t = {.count = 0};
 
-    fprintf(page->vars, "%s_tics = '", name);
-    if (low <= 0.0 || high < low * (1.0 + 1e-6)) /* steps in a very short range could vanish */
-        fprintf(page->vars, "%.6g", low);
-    else if (high / low > 3.0)
-        put_decades(page->vars, low, high);
-    else
-        put_steps(page->vars, low, high, (high - low) / step > 5.0 ? 2.0 * step : step);
+    if (low == 0.0 && high > 0.0) {
+        const double least = high / (double)most, power = pow(10.0, floor(log10(least)));
+        const double by = least <= power         ? power
+                          : least <= 2.0 * power ? 2.0 * power
+                          : least <= 5.0 * power ? 5.0 * power
+                                                 : 10.0 * power;
+
+        for (double i = 0.0; i * by <= high * (1.0 + 1e-9); i++)
+            add_tic(&t, i * by);
+    } else if (low <= 0.0 ||
+               high < low * (1.0 + 1e-6)) { /* steps in a very short range could vanish */
+        add_tic(&t, low);
+    } else if (high / low > 3.0) {
+        size_t i = (decades > 1.0) + (decades > 2.1) + (decades > 3.6);
+
+        do
+            t = choose_decades(low, high, digits[i]);
+        while (t.count > most && ++i < sizeof(digits) / sizeof(digits[0]));
+    } else {
+        const double by = (high - low) / step > 5.0 ? 2.0 * step : step;
+
+        for (double i = ceil(low / by); i * by <= high * (1.0 + 1e-9); i++)
+            add_tic(&t, i * by);
+    }
+    return t;
+}
+
+/* Writes a tic as a number, or as a number with the largest unit that is not above it: "30 ms" 0.03. */
+static void put_tic(FILE *out, double at, const struct gcb_plot_unit *units)
+{
+    const struct gcb_plot_unit *unit = units;
+
+    if (!units || at == 0.0) {
+        fprintf(out, "%.6g", at);
+        return;
+    }
+    while (unit[1].name && at < 0.9999 * unit->size)
+        unit++;
+    fprintf(out, "\"%.4g %s\" %.6g", at / unit->size, unit->name, at);
+}
+
+static void put_range(struct gcb_plot_page *page, const char *name,
+                      const struct gcb_plot_range *range, const struct gcb_plot_unit *units,
+                      size_t most)
+{
+    const bool empty = range->low > range->high;
+    const double least = -1e60, largest = 1e60; /* larger numbers could overflow sums in a script */
+    const double low = empty ? 1.0 : fmin(fmax(range->low, least), largest),
+                 high = empty ? 1.0 : fmin(fmax(range->high, least), largest);
+    const struct tics t = choose_tics(low, high, most);
+
+    fprintf(page->vars, "%s_low = ", name);
+    put_real(page->vars, low);
+    fprintf(page->vars, "\n%s_high = ", name);
+    put_real(page->vars, high);
+    fprintf(page->vars, "\n%s_tics = '", name);
+    for (size_t i = 0; i < t.count; i++) {
+        fputs(i ? ", " : "", page->vars);
+        put_tic(page->vars, t.at[i], units);
+    }
     fputs("'\n", page->vars);
 }
 
 void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
                         const struct gcb_plot_range *range)
 {
-    const bool empty = range->low > range->high;
-    const double least = -1e60, most = 1e60; /* larger numbers could overflow sums in a script */
-    const double low = empty ? 1.0 : fmin(fmax(range->low, least), most),
-                 high = empty ? 1.0 : fmin(fmax(range->high, least), most);
+    put_range(page, name, range, NULL, MOST_TICS);
+}
 
-    fprintf(page->vars, "%s_low = ", name);
-    put_real(page->vars, low);
-    fprintf(page->vars, "\n%s_high = ", name);
-    put_real(page->vars, high);
-    fputc('\n', page->vars);
-    put_tics(page, name, low, high);
+void gcb_plot_var_units(struct gcb_plot_page *page, const char *name,
+                        const struct gcb_plot_range *range, const struct gcb_plot_unit *units,
+                        size_t most)
+{
+    put_range(page, name, range, units, most);
+}
+
+const struct gcb_plot_unit gcb_plot_seconds[] = {
+    {1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}, {0.0, NULL}};
+
+char *gcb_plot_error(char out[GCB_PLOT_ERROR], double error)
+{
+    if (!(error >= 0.0))
+        snprintf(out, GCB_PLOT_ERROR, "?");
+    else if (error < 0.0005)
+        snprintf(out, GCB_PLOT_ERROR, "0");
+    else
+        snprintf(out, GCB_PLOT_ERROR, error < 0.1 ? "%.3f" : error < 99.0 ? "%.2f" : "%.2g", error);
+    return out;
+}
+
+const char *gcb_plot_kind(const char *kind)
+{
+    return strcmp(kind, "exact") == 0 ? "nearly exact" : strcmp(kind, "loud") == 0 ? "noise" : kind;
 }
 
 void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count)

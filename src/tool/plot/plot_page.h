@@ -45,6 +45,21 @@ void gcb_plot_range_add(struct gcb_plot_range *range, double value);
 void gcb_plot_range_add_positive(struct gcb_plot_range *range, double value);
 void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
                         const struct gcb_plot_range *range); /* writes 1 to 1 if range is empty */
+/* The same with a unit at each tic, as people write it: "30 ms", "1 s". `units` is ordered from the largest, and ends with a
+ * name of NULL. There are about `most` tics. The axis is linear if it begins at 0. */
+struct gcb_plot_unit {
+    double size;
+    const char *name;
+};
+void gcb_plot_var_units(struct gcb_plot_page *page, const char *name,
+                        const struct gcb_plot_range *range, const struct gcb_plot_unit *units,
+                        size_t most);
+extern const struct gcb_plot_unit gcb_plot_seconds[];
+/* Writes an error as 0.31, 0.014 or 0; "?" if it is unknown. Returns out. */
+#define GCB_PLOT_ERROR 16
+char *gcb_plot_error(char out[GCB_PLOT_ERROR], double error);
+/* Returns what pictures call a kind of error of `payoff`. */
+const char *gcb_plot_kind(const char *kind);
 /* Write an array: call gcb_plot_array_begin, then write `count` items. gnuplot counts items from 1 and has no empty
  * arrays, so an array without items is written as [1]. A text of more than `width` columns loses its middle. */
 void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count);

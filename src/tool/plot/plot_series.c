@@ -9,6 +9,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/rows/labels.h"
 
 static bool is_memcpy(const struct gcb_plot_record *c)
 {
@@ -311,18 +312,53 @@ static int by_curve(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
+/* Does a series of another method have the colour? */
+static bool is_taken(const struct gcb_plot_set *set, const char *method, const char *colour)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->items[i].method, method) != 0 &&
+            strcmp(set->items[i].style.colour, colour) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the style of a method's next series. No two methods of a set have the same colour, unless there are more methods
+ * than colours. Baselines are all black. */
+static struct gcb_plot_style choose_style(const struct gcb_plot_set *set, const char *method)
+{
+    const struct gcb_plot_series *first = NULL;
+    struct gcb_plot_style style;
+    unsigned variant = 0;
+
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->items[i].method, method) == 0) {
+            first = first ? first : &set->items[i];
+            variant++;
+        }
+    style = gcb_plot_style_of(method, variant);
+    if (first) {
+        style.colour = first->style.colour;
+        style.ink = first->style.ink;
+    } else if (!gcb_plot_baseline(method)) {
+        const struct gcb_plot_style own = style;
+
+        for (unsigned i = 0; is_taken(set, method, style.colour); i++)
+            if (!gcb_plot_style_recolour(&style, i))
+                return own;
+    }
+    return style;
+}
+
 struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
                                           const char *method)
 {
+    const struct gcb_plot_style style = choose_style(set, method);
     struct gcb_plot_series *s;
-    unsigned variant = 0;
 
     if (gcb_grow(&set->items, &set->cap, set->count, sizeof(*set->items)))
         return NULL;
-    for (size_t i = 0; i < set->count; i++)
-        variant += strcmp(set->items[i].method, method) == 0;
     s = &set->items[set->count++];
-    *s = (struct gcb_plot_series){.method = method, .style = gcb_plot_style_of(method, variant)};
+    *s = (struct gcb_plot_series){.method = method, .style = style};
     gcb_text_shorten(s->label, sizeof(s->label), label, sizeof(s->label) - 1);
     s->name_length = strlen(s->label);
     return s;
@@ -339,16 +375,20 @@ static size_t find_series(struct gcb_plot_set *set, const char *label, const cha
     return gcb_plot_set_name(set, label, method) ? set->count - 1 : SIZE_MAX;
 }
 
-/* Puts the cases of one method into series. */
+/* Puts the cases of one method into series. `labels` of the cases; NULL: of the curves that the keys make. */
 static int place_method(struct gcb_plot_set *set, struct placed *placed, const char *method,
-                        const struct keys *keys)
+                        const struct keys *keys, const struct gcb_label *labels)
 {
     char label[GCB_PLOT_LABEL];
 
     for (size_t i = 0; i < set->cases.count; i++) {
         if (placed[i].item->method != method)
             continue;
-        make_label(label, placed[i].item, keys);
+        if (labels)
+            snprintf(label, sizeof(label), "%.100s%s", labels[i].text,
+                     gcb_plot_baseline(method) ? " (baseline)" : "");
+        else
+            make_label(label, placed[i].item, keys);
         placed[i].series = find_series(set, label, method, !keys->curve);
         if (placed[i].series == SIZE_MAX)
             return GCB_E_NOMEM;
@@ -369,8 +409,13 @@ static bool is_first_of_method(const struct gcb_plot_cases *cases, size_t i)
 static int place_all(struct gcb_plot_set *set, struct placed *placed, struct keys *keys, bool apart)
 {
     const size_t count = set->cases.count;
-    int err = 0;
+    struct gcb_label *labels = apart ? gcb_alloc_zero(count + 1, sizeof(*labels)) : NULL;
+    int err = apart && !labels ? GCB_E_NOMEM : 0;
 
+    for (size_t i = 0; labels && i < count; i++)
+        labels[i].spec = set->cases.items[i]->setting;
+    if (labels)
+        gcb_label_all(labels, count);
     for (size_t i = 0; i < count; i++)
         placed[i] = (struct placed){.item = set->cases.items[i], .place = i};
     for (size_t i = 0; !err && i < 2 * count; i++) {
@@ -380,8 +425,9 @@ static int place_all(struct gcb_plot_set *set, struct placed *placed, struct key
             !is_first_of_method(&set->cases, i % count))
             continue;
         collect_keys(keys, &set->cases, method, apart);
-        err = place_method(set, placed, method, keys);
+        err = place_method(set, placed, method, keys, labels);
     }
+    gcb_free(labels);
     return err;
 }
 

@@ -43,7 +43,8 @@ int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row
 /* Makes the series and sorts the cases by series. With `apart` each case is a series of its own, and series i has case
  * i. */
 int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart, struct gcb_diag *diag);
-/* Adds an empty series of a method. Its style is that of the method's next variant. NULL if memory runs out. */
+/* Adds an empty series of a method. Its style is that of the method's next variant, in a colour that no other method of the
+ * set has, as long as there are enough. NULL if memory runs out. */
 struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
                                           const char *method);
 void gcb_plot_set_fini(struct gcb_plot_set *set);

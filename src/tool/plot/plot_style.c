@@ -3,8 +3,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "src/tool/payoff/payoff_cases.h"
-
 /* Six colours that people with any colour vision can tell apart (Okabe and Ito, 2008; without yellow, which is too pale
  * on white), and six marks: together 36 looks. */
 #define COLOURS 6u
@@ -12,8 +10,18 @@
 #define LOOKS (COLOURS * MARKS)
 static const struct {
     const char *colour, *ink;
-} colours[COLOURS] = {{"#0072B2", "#005A8C"}, {"#D55E00", "#B04E00"}, {"#009E73", "#007A59"},
-                      {"#CC79A7", "#A0527D"}, {"#E69F00", "#946600"}, {"#56B4E9", "#21719F"}};
+} colours[] = {
+    {"#0072B2", "#005A8C"},
+    {"#D55E00", "#B04E00"},
+    {"#009E73", "#007A59"},
+    {"#CC79A7", "#A0527D"},
+    {"#E69F00", "#946600"},
+    {"#56B4E9", "#21719F"},
+    /* no method's own: for pictures in which a method's colour is taken */
+    {"#882255", "#882255"},
+    {"#999933", "#6F6F1E"},
+    {"#332288", "#332288"},
+};
 static const struct {
     unsigned filled, open;
 } marks[MARKS] = {{7, 6}, {5, 4}, {9, 8}, {13, 12}, {11, 10}, {15, 14}};
@@ -58,12 +66,14 @@ static struct gcb_plot_style style_of_look(unsigned look, unsigned variant)
 
 unsigned gcb_plot_baseline(const char *method)
 {
-    static const unsigned marks_of[GCB_BASELINES + 1] = {
-        [GCB_BASELINE_FP16] = 1, [GCB_BASELINE_BF16] = 2, [GCB_BASELINE_FP32] = 3};
+    static const char *const names[] = {"fp16", "bf16", "identity", "memcpy"};
 
-    if (strcmp(method, "memcpy") == 0)
-        return 4;
-    return marks_of[strcmp(method, "fp32") == 0 ? GCB_BASELINE_FP32 : gcb_baseline_of(method)];
+    if (strcmp(method, "fp32") == 0)
+        method = "identity";
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(method, names[i]) == 0)
+            return i + 1;
+    return 0;
 }
 
 struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant)
@@ -80,4 +90,13 @@ struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant)
 struct gcb_plot_style gcb_plot_style_at(unsigned i)
 {
     return style_of_look(i % LOOKS, i / LOOKS);
+}
+
+bool gcb_plot_style_recolour(struct gcb_plot_style *style, unsigned i)
+{
+    const unsigned count = sizeof(colours) / sizeof(colours[0]), at = (COLOURS + i) % count;
+
+    style->colour = colours[at].colour;
+    style->ink = colours[at].ink;
+    return i < count;
 }

@@ -4,7 +4,8 @@
 #include <stdbool.h>
 
 /*
- * The look of a series. Colour and mark come from the method's name alone, so a method looks the same in every plot.
+ * The look of a series. Colour and mark come from the method's name, so a method looks the same in every plot. Only if two
+ * methods of one picture would have the same colour, the later one gets another (gcb_plot_set_name).
  * Further settings of the method on one page, which are variants 1, 2 and so on, have open marks and dashed lines.
  * fp32 (identity), fp16, bf16 and memcpy are black.
  */
@@ -18,6 +19,10 @@ struct gcb_plot_style {
 struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant);
 /* Returns the style of series `i`, from 0, in a plot whose series are not methods. */
 struct gcb_plot_style gcb_plot_style_at(unsigned i);
+
+/* Gives the style colour `i`, from 0, of all that there are; those that are no method's own come first. Returns false after
+ * the last. */
+bool gcb_plot_style_recolour(struct gcb_plot_style *style, unsigned i);
 
 /* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, 4 for memcpy, and 0 for all others. */
 unsigned gcb_plot_baseline(const char *method);

@@ -14,7 +14,6 @@ extern const struct gcb_plot gcb_plot_throughput, gcb_plot_pareto, gcb_plot_matc
     gcb_plot_kernels, gcb_plot_forest, gcb_plot_spectrum, gcb_plot_range_codes, gcb_plot_history;
 extern const struct gcb_plot gcb_plot_break_even, gcb_plot_scaling; /* plot_exchange.c */
 extern const struct gcb_plot gcb_plot_exchange;                     /* plot_measured.c */
-extern const struct gcb_plot gcb_plot_k_min, gcb_plot_t_sparse;     /* plot_models.c */
 
 extern const struct gcb_plot gcb_plot_accuracy_steps, gcb_plot_accuracy_bytes,
     gcb_plot_accuracy_time; /* plot_training.c */

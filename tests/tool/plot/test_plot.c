@@ -96,8 +96,9 @@ static void test_quoting(void **state)
     gcb_plot_page_fini(&page);
 }
 
-/* Writes the tics of a range, without the quotes around them. */
-static void check_tics(double low, double high, const char *tics)
+/* Writes the tics of a range, without the quotes around them; `units` may be NULL. */
+static void check_units(double low, double high, const struct gcb_plot_unit *units, size_t most,
+                        const char *tics)
 {
     const struct gcb_plot_range range = {low, high};
     char line[256];
@@ -105,10 +106,18 @@ static void check_tics(double low, double high, const char *tics)
 
     snprintf(line, sizeof(line), "\nr_tics = '%s'\n", tics);
     assert_int_equal(gcb_plot_page_open(&page, NULL), 0);
-    gcb_plot_var_range(&page, "r", &range);
+    if (units)
+        gcb_plot_var_units(&page, "r", &range, units, most);
+    else
+        gcb_plot_var_range(&page, "r", &range);
     assert_int_equal(gcb_plot_page_close(&page, NULL), 0);
     assert_non_null(strstr(page.vars_text, line));
     gcb_plot_page_fini(&page);
+}
+
+static void check_tics(double low, double high, const char *tics)
+{
+    check_units(low, high, NULL, 0, tics);
 }
 
 static void test_tics(void **state)
@@ -123,6 +132,24 @@ static void test_tics(void **state)
     check_tics(1.0, nextafter(1.0, 2.0), "1");
     check_tics(-1.0, 5.0, "-1");
     check_tics(INFINITY, -INFINITY, "1");
+}
+
+static void test_units(void **state)
+{
+    static const struct gcb_plot_unit seconds[] = {
+        {1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {0.0, NULL}};
+
+    (void)state;
+    check_units(0.009, 40.0, seconds, 9, "\"10 ms\" 0.01, \"100 ms\" 0.1, \"1 s\" 1, \"10 s\" 10");
+    check_units(0.0009, 0.05, seconds, 9,
+                "\"1 ms\" 0.001, \"2 ms\" 0.002, \"5 ms\" 0.005, \"10 ms\" 0.01, \"20 ms\" 0.02, "
+                "\"50 ms\" 0.05");
+    check_units(0.0009, 0.05, seconds, 5,
+                "\"1 ms\" 0.001, \"3 ms\" 0.003, \"10 ms\" 0.01, \"30 ms\" 0.03");
+    /* an axis from 0 is linear */
+    check_units(0.0, 1.3, seconds, 5, "0, \"500 ms\" 0.5, \"1 s\" 1");
+    /* the smallest unit has no lower end */
+    check_units(1e-7, 3e-7, seconds, 9, "\"0.1 us\" 1e-07, \"0.2 us\" 2e-07, \"0.3 us\" 3e-07");
 }
 
 static bool same_style(struct gcb_plot_style a, struct gcb_plot_style b)
@@ -252,8 +279,8 @@ static void test_memories(void **state)
                          &set, data, &gcb_plot_cases_by_error,
                          gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL), true, NULL),
                      0);
-    check_series(&set, 0, "topk", 1, "topk", 0);
-    check_series(&set, 1, "topk memory=ef", 1, "topk", 1);
+    check_series(&set, 0, "topk:theta=0.9", 1, "topk", 0);
+    check_series(&set, 1, "topk:theta=0.9,memory=ef", 1, "topk", 1);
     gcb_plot_set_fini(&set);
     gcb_plot_data_destroy(data);
 }
@@ -283,6 +310,28 @@ static void test_styles(void **state)
     assert_true(same_style(gcb_plot_style_of("identity", 0), gcb_plot_style_of("fp32", 0)));
     assert_int_not_equal(gcb_plot_style_of("identity", 1).point,
                          gcb_plot_style_of("fp32", 0).point);
+}
+
+/* Methods of one picture have different colours, also if their own are the same, and settings of one method the same. */
+static void test_colours(void **state)
+{
+    static const char *const methods[] = {"topk", "sbc", "powersgd", "topk",   "fft",
+                                          "fp16", "qgz", "sbc",      "natural"};
+    struct gcb_plot_set set = {.items = NULL};
+
+    (void)state;
+    for (size_t i = 0; i < 9; i++)
+        assert_non_null(gcb_plot_set_name(&set, methods[i], methods[i]));
+    for (size_t i = 0; i < 9; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_true((strcmp(set.items[i].style.colour, set.items[k].style.colour) == 0) ==
+                        (strcmp(methods[i], methods[k]) == 0));
+    for (size_t i = 0; i < 9; i++) /* the marks stay */
+        assert_int_equal(set.items[i].style.point,
+                         gcb_plot_style_of(methods[i], i == 3 || i == 7).point);
+    assert_string_equal(set.items[0].style.colour, gcb_plot_style_of("topk", 0).colour);
+    assert_string_equal(set.items[4].style.colour, gcb_plot_style_of("fft", 0).colour);
+    gcb_plot_set_fini(&set);
 }
 
 static bool overlap(double a, double b, double sizes)
@@ -377,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_places),        cmocka_unit_test(test_memories),
         cmocka_unit_test(test_styles),        cmocka_unit_test(test_spread),
         cmocka_unit_test(test_axes_of_pages), cmocka_unit_test(test_tics),
+        cmocka_unit_test(test_units),         cmocka_unit_test(test_colours),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
