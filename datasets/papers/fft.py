@@ -6,6 +6,7 @@ Numbers of figures are those of the authors' own PDF.
 from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
+from models import Stages
 from work import Curve, Item, Row, Work, rows_of
 
 TITLE = "FFT-based gradient sparsification (Wang et al., HPDC 2020)"
@@ -90,20 +91,20 @@ def quantisers(work: Work) -> Item:
 
 def least_ratio(work: Work) -> Item:
     curves, table = [], []
-    for select, index, formula in ((30, 67, 58.0), (12, 67, 33.6), (30, 34, 47.9), (12, 12, 21.3)):
-        results = work.results(f"k_min-{select}-{index}", "payoff", "--stage-gbps",
-                               f"transform=71,select={select},quantise=600,index={index}", "--bandwidth", "1Gb..60Gb/60")
-        rows = rows_of(results, "payoff")
-        curves.append(Curve(f"Ts {select}, Tp {index} GB/s",
-                            [(row["bandwidth_gbit"], row["least_ratio"]) for row in rows if row["least_ratio"]]))
-        table.append([f"Tf 71, Tm 600, Ts {select}, Tp {index}", rows[0]["pays_below_gbit"], formula])
-    stages = work.results("stages", "bench", "--scope", "model", "--method", "fft:theta=0.85,bits=10", "--no-sums",
-                          *work.seconds(5), work.correlated())
-    for row in rows_of(work.results("k_min-measured", "payoff", "--bandwidth", "1Gb", stages), "payoff"):
-        if row["model"] == "fft":
-            table.append([f"measured: Tf {row['transform_gbps']:.2g}, Tm {row['quantise_gbps']:.2g}, "
-                          f"Ts {row['select_gbps']:.2g}, Tp {row['index_gbps']:.2g}", row["pays_below_gbit"], None])
-    written = work.table("fft-figure-10", ["throughputs, GB/s", "pays below, Gb/s", "formula, Gb/s"], table,
+    for select, index in ((30, 67), (12, 67), (30, 34), (12, 12)):
+        model = Stages(71e9, select * 1e9, 600e9, index * 1e9)
+        curves.append(Curve(f"Ts {select}, Tp {index} GB/s", [(gbit, model.least_ratio(gbit * 1e9 / 8)) for gbit in range(1, 61)
+                                                              if gbit * 1e9 / 8 < model.limit()]))
+        table.append([f"Tf 71, Tm 600, Ts {select}, Tp {index}", 8e-9 * model.limit()])
+    bench = work.results("stages", "bench", "--scope", "model", "--method", "fft:theta=0.85,bits=10", "--no-sums",
+                         *work.seconds(5), work.correlated())
+    (row,) = [row for row in rows_of(bench, "summary") if row["method"] == "fft"]
+    rate = {stage: 4 * row["elements"] / row[stage + "_seconds"] for stage in ("transform", "select", "quantise", "index")}
+    rate["quantise"] *= 4  # the paper counts four passes at this rate
+    model = Stages(**rate)
+    table.append([f"measured: Tf {1e-9 * model.transform:.2g}, Tm {1e-9 * model.quantise:.2g}, Ts {1e-9 * model.select:.2g}, "
+                  f"Tp {1e-9 * model.index:.2g}", 8e-9 * model.limit()])
+    written = work.table("fft-figure-10", ["throughputs, GB/s", "pays below, Gb/s"], table,
                          "measured: one thread of this machine's CPU, one message for the whole gradient.")
     picture = work.lines("fft-figure-10", "The least ratio at which compression pays", "network, Gb/s", "k_min", curves,
                          "set yrange [1:32]\nset logscale y 2")
@@ -150,17 +151,23 @@ def bench_of(work: Work, network: str) -> Path:
     return work.results(f"fft-bench-{network}", "bench", *methods, *work.seconds(30), work.network(network))
 
 
+def by_method(rows: List[Row]) -> Dict[str, Row]:
+    """The baselines, and the methods by all-gather."""
+    return {{"identity": "fp32"}.get(row["method"], row["method"]): row for row in rows
+            if row["baseline"] or row["collective"] == "allgather"}
+
+
 def exchanges(work: Work, network: str, measured: bool) -> Dict[int, Dict[str, Row]]:
     """Rows of payoff by number of GPUs and method. Nodes of the paper's machine have four GPUs on PCIe."""
     bench = bench_of(work, network)
     found: Dict[int, Dict[str, Row]] = {}
-    coder = [] if measured else ["--coding-gbps", str(GPU_MEMORY)]
+    coder = [] if measured else ["--coding", f"{GPU_MEMORY}GB/s"]
     for gpus in (2, 4, 8, 16, 24, 32):
         link = ["--workers", str(gpus), "--bandwidth", "10GB/s"] if gpus <= 4 else \
-            ["--nodes", f"{gpus // 4}x4", "--intra", "10GB/s", "--inter", "56Gb"]
+            ["--nodes", f"{gpus // 4}x4", "--intra", "10GB/s", "--bandwidth", "56Gb"]
         name = f"fft-exchange-{network}-{gpus}" + ("-cpu" if measured else "")
         rows = rows_of(work.results(name, "payoff", *link, *coder, bench), "payoff")
-        found[gpus] = {row["method"]: row for row in rows if row["model"] == "exchange"}
+        found[gpus] = by_method(rows)
     return found
 
 
@@ -204,8 +211,8 @@ def figure_11(work: Work) -> Item:
                            bench_of(work, work.networks[0]))
     found: Dict[str, List[Tuple[float, float]]] = {}
     for row in rows_of(results, "payoff"):
-        if row["model"] == "exchange" and row["collective"] == "allgather":
-            found.setdefault(row["method"], []).append((row["workers"], 1e3 * row["wire_seconds"]))
+        if row["collective"] == "allgather":
+            found.setdefault(row["method"], []).append((row["workers"], 1e3 * row["network_seconds"]))
     picture = work.lines("fft-figure-11", f"All-gather of {work.networks[0]}'s messages at 56 Gb/s", "workers",
                          "milliseconds on the link", [Curve(label, points) for label, points in found.items()],
                          "set xtics (2, 4, 8, 16, 24, 32)")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Dict, List, Tuple
 
 from fft import NO_GPUS, NO_TRAINING
+from models import Sparse
 from work import Curve, Item, Row, Work, rows_of
 
 TITLE = "RedSync (Fang et al., JPDC 2019)"
@@ -90,14 +91,14 @@ def bench_of(work: Work, network: str) -> Path:
 
 def exchanges(work: Work, machine: str, network: str, measured: bool) -> Dict[int, Dict[str, Row]]:
     """Rows of fp32 and of RedSync's two variants by number of GPUs, overlapping the computation of a batch."""
-    coder = [] if measured else ["--coding-gbps", str(GPU_MEMORY)]
+    coder = [] if measured else ["--coding", f"{GPU_MEMORY}GB/s"]
     name = "-".join(["redsync-exchange", machine.replace(" ", "").lower(), network] + ["cpu"] * measured)
     results = work.results(name, "payoff", "--bandwidth", LINK[machine], "--workers",
                            ",".join(map(str, SPEED[machine][network])), "--compute", f"{COMPUTE[network]}ms", *coder,
                            bench_of(work, network))
     found: Dict[int, Dict[str, Row]] = {}
     for row in rows_of(results, "payoff"):
-        if row["model"] == "exchange" and row["method"] in ("fp32", "redsync"):
+        if row["method"] == "identity" or (row["method"], row["collective"]) == ("redsync", "allgather"):
             name = "fp32" if row["baseline"] else QUANT if "quant=asq" in row["spec"] else RGC
             found.setdefault(int(row["workers"]), {})[name] = row
     return found
@@ -140,11 +141,10 @@ def time_split(work: Work) -> Item:
             for label, (select, communicate, unpack) in zip((RGC, QUANT), theirs):
                 if name == network and gpus in exchange:
                     row = exchange[gpus][label]
-                    table.append([network, gpus, label, 1e3 * row["encode_seconds"], select,
-                                  1e3 * (row["wire_seconds"] + row["sizes_seconds"]), communicate,
-                                  1e3 * row["add_seconds"], unpack])
-    written = work.table("redsync-figure-10", ["network", "GPUs", "sent", "encode", "paper", "wire", "paper ", "add", "paper  "],
-                         table, "Milliseconds. 12 Gb/s, all-gather; encoding and adding: one thread of this CPU.\n"
+                    table.append([network, gpus, label, 1e3 * row["coding_seconds"], select,
+                                  1e3 * row["network_seconds"], communicate, 1e3 * row["adding_seconds"], unpack])
+    written = work.table("redsync-figure-10", ["network", "GPUs", "sent", "coding", "paper", "network ", "paper ", "adding", "paper  "],
+                         table, "Milliseconds. 12 Gb/s, all-gather; coding and adding: one thread of this CPU.\n"
                          "paper: selecting, communicating (what computation does not hide) and unpacking.")
     return Item("Figure 10", "Parts of an iteration's time on up to 128 GPUs. For ResNet50 on 128 GPUs unpacking takes 69 % "
                 "(values) and 67 % (mean).", "Parts of an exchange, and in the table the paper's beside them.", (*files, written))
@@ -153,20 +153,18 @@ def time_split(work: Work) -> Item:
 def cost_model(work: Work) -> Item:
     curves, table = [], []
     for words in (2, 1):
-        results = work.results(f"redsync-model-{words}", "payoff", "--density", "0.001", "--words", str(words), "--workers",
-                               "2..2048", "--model-bytes", "528M", "--bandwidth", "12Gb")
-        rows = rows_of(results, "payoff")
-        curves.append(Curve(f"{words} word{'s' * (words > 1)} for a value",
-                            [(row["workers"], row["speedup_fp32"]) for row in rows]))
-        table += [[words, int(row["workers"]), 100 * row["bandwidth_ratio"], 1e3 * row["sparse_seconds"],
-                   1e3 * row["dense_seconds"], row["speedup_fp32"]] for row in rows if row["workers"] in (8, 32, 128, 1024)]
+        model = Sparse(528 * 2**20, 0.001, words, 12e9 / 8)
+        gain = {gpus: model.dense(gpus) / model.sparse(gpus) for gpus in (2**k for k in range(1, 12))}
+        curves.append(Curve(f"{words} word{'s' * (words > 1)} for a value", list(gain.items())))
+        table += [[words, gpus, 100 * model.share(gpus), 1e3 * model.sparse(gpus), 1e3 * model.dense(gpus), gain[gpus]]
+                  for gpus in (8, 32, 128, 1024)]
     written = work.table("redsync-model", ["words", "GPUs", "bytes, % of dense", "T_sparse, ms", "T_dense, ms", "speed-up"],
                          table, "VGG16 (528 MB), 12 Gb/s, 20 us latency; selecting and unpacking take no time.\n"
                          "The paper: 12.8 % at 128 GPUs with 2 words; level at 1000 GPUs.")
     picture = work.lines("redsync-model", "T_dense / T_sparse of the paper's cost model, density 0.001, network alone", "GPUs",
                          "T_dense / T_sparse", curves, "set logscale xy")
     return Item("Appendix", "T_sparse and T_dense: with density 0.001 and 128 GPUs an all-gather sends 12.8 % of the dense "
-                "bytes.", "The formulas (payoff --density).", (picture, written))
+                "bytes.", "The formulas (datasets/papers/models.py).", (picture, written))
 
 
 def items(work: Work) -> List[Item]:

@@ -4,7 +4,7 @@ import math
 import re
 from pathlib import Path
 from statistics import median
-from typing import Callable, Dict, List, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from figures import (FIGURES, LINKS, POINTS, Row, Runs, against_fp32, at_target, correlation_table, final, interval, ratios,
                      seconds, show, show_faster, show_points, table, target_of, verdict)
@@ -38,17 +38,33 @@ def how_fast(runs: Runs, label: str, link: float) -> str:
     return "undecided" if verdict(gains, 1, ("slower", "faster")) == "undecided" else show(median(gains), 2, "alone")
 
 
+KINDS = ("nearly exact", "noise", "lasting", "-")
+UNBIASED = ("qsgd", "natural")
+
+
+def kind_of(spec: str, error: Optional[float]) -> str:
+    """The kind of a method's error (docs/payoff.md), by its error of the mean on gradients of a training with fp32."""
+    if error is None:
+        return KINDS[3]
+    if error <= 0.05:
+        return KINDS[0]
+    return KINDS[1] if spec.split(":")[0] in UNBIASED and "rounding=nearest" not in spec else KINDS[2]
+
+
 def trainings(results: Results) -> str:
-    """A table for each network, the best method first."""
+    """A table for each network, by the kind of error, in each the best method first."""
     text = ""
-    for network, (runs, _) in results.items():
+    for network, (runs, figures) in results.items():
         lines = []
         for label in sorted(present(runs, SHOWN), key=lambda one: -median(against_fp32(runs, one))):
             spec = words_of(network, label).split(" ")[0]
-            lines.append([label, f"`{spec}`", show_points(against_fp32(runs, label)), f"{bytes_against_fp32(runs, label):.2g}",
+            error = figures[label]["alpha"] if label in figures else None
+            lines.append([kind_of(spec, error), label, f"`{spec}`", "-" if error is None else f"{error:.2g}",
+                          show_points(against_fp32(runs, label)), f"{bytes_against_fp32(runs, label):.2g}",
                           *(how_fast(runs, label, link) for link in LINKS)])
-        text += f"\n`{network}`:\n\n" + table(["name", "method", "points [95 %]", "bytes / fp32's", *(f"{link:g} Gb/s" for link in LINKS)],
-                                              lines)
+        lines.sort(key=lambda line: KINDS.index(line[0]))
+        text += f"\n`{network}`:\n\n" + table(["kind", "name", "method", "error of the mean", "points [95 %]", "bytes / fp32's",
+                                               *(f"{link:g} Gb/s" for link in LINKS)], lines)
     return text.lstrip("\n")
 
 

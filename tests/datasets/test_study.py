@@ -166,8 +166,8 @@ class Study(unittest.TestCase):
             self.assertIn("| gpt | fft | qsgd | neither |", text)
             self.assertIn("| gpt | fft | 63.50 | +0.00 [0, 0] | yes, within 0.5 points | 1 |", text)
             text = (to / "training.md").read_text()
-            self.assertIn("| fft | `fft:chunk=4096` | +0.00 [0, 0] | 1 | undecided | undecided | undecided |", text)
-            self.assertRegex(text, r"\| sbc, feedback \| `sbc:memory=ef` \| -6.* \| - \| - \| - \|")
+            self.assertIn("| lasting | fft | `fft:chunk=4096` | 0.25 | +0.00 [0, 0] | 1 | undecided | undecided | undecided |", text)
+            self.assertRegex(text, r"\| - \| sbc, feedback \| `sbc:memory=ef` \| - \| -6.* \| - \| - \| - \|")
 
     def test_pairs(self):
         runs = {label: {seed: run(better + seed) for seed in seeds} for label, better, seeds in
