@@ -23,6 +23,7 @@ static void print_overview(FILE *out)
     fprintf(out,
             "gcbench %s: what gradient compressors send, lose and cost\n\n"
             "  gcbench demo\n"
+            "  gcbench payoff --params 25M --workers 16 --bandwidth 10Gb\n"
             "  gcbench compress --method fft --method topk gradients.h5\n"
             "  gcbench help choose\n\n"
             "Usage: gcbench COMMAND [options] [FILE...]\n\nCommands:\n",
@@ -70,26 +71,26 @@ static void print_choose(FILE *out)
     char dumper[GCB_DATA_PATH];
 
     fputs("Your question                          The command that answers it\n\n"
-          "What does a result look like?          gcbench demo\n"
+          "Will compression pay, and which one?   gcbench payoff grads.h5 --params 350M \\\n"
+          "  16 workers, 10 Gb/s:                     --workers 16 --bandwidth 10Gb\n"
+          "  my gradients are on GPUs:                add --coding h200 (h100, a100)\n"
+          "  nodes of eight GPUs, FSDP:               --cluster h100-8x400, --sharded\n"
+          "  on a network that I measure:         gcbench-mpi --calibrate; payoff --link\n"
+          "A first result? What is this build?    gcbench demo, info\n"
           "Which methods are there?               gcbench methods\n"
           "What is in my file?                    gcbench inspect grads.h5\n"
           "Size, error and speed of a method?     gcbench compress --method fft grads.h5\n"
           "  and with error feedback over steps?  gcbench replay --method dgc grads.h5\n"
           "Which sends least at an equal error?   gcbench sweep --match rel_l2=0.4 grads.h5\n"
-          "  and which of them pays?              payoff, after --repeat 9 --results r.json\n"
           "Which method for each tensor?          gcbench sweep --budget ratio=20 grads.h5\n"
           "Which is fastest on this machine?      gcbench bench grads.h5 --results r.json\n"
-          "  and does it pay on 16 workers with   gcbench payoff r.json --workers 16 \\\n"
-          "  10 Gb/s and 350 million parameters?      --bandwidth 10Gb --params 350M\n"
-          "  or on a network that I measure?      gcbench-mpi --calibrate; payoff --link\n"
           "What changed between two builds?       gcbench regress old.json new.json\n"
           "Do the methods keep their promises?    gcbench verify grads.h5\n"
           "A dump too large for one machine?      add --shard I/8; gcbench merge *.json\n"
           "Show me pictures, or a page?           gcbench plot r.json -o pictures\n"
-          "                                       gcbench report r.json -o report.html\n"
+          "                                       gcbench report r.json -o r.html\n"
           "Write messages and read them back?     gcbench compress -o m.h5 ..., decompress\n"
           "No gradients at hand?                  gcbench generate --layout lstm -o g.h5\n"
-          "What machine and build is this?        gcbench info\n"
           "To record gradients in PyTorch, copy this file; its first lines say how:\n",
           out);
     gcb_data_find(dumper, "datasets/dump_gradients.py");

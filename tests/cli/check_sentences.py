@@ -3,14 +3,15 @@
     check_sentences.py SAID SOURCE...
 
 SAID has what the command printed, without line breaks: one run a line. Each string of two words or more in the sources must
-occur in it, with anything for its conversions. Help texts, static assertions and reports of missing memory do not count.
+occur in it, with anything for its conversions. Help texts, static assertions, reports of missing memory and what is looked
+for in a text do not count.
 """
 import re
 import sys
 
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 SKIPPED = (r"/\*.*?\*/", r"#include[^\n]*", r"const struct cmd cmd_.*?\n};", r"static const struct opt_group.*?\n};",
-           r"gcb_diag_nomem\([^;]*;", r"_Static_assert\([^;]*;")
+           r"gcb_diag_nomem\([^;]*;", r"_Static_assert\([^;]*;", rf"\b(?:begins_with|sscanf)\(\w+, {LITERAL}")
 
 
 def sentences(path):

@@ -13,7 +13,7 @@ cp "$out" choose
 run help
 for command in $(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$out" | grep -vx help); do
     last="help choose"
-    check "names $command" grep -qE "(gcbench|,) $command( |\$)" choose
+    check "names $command" grep -qE "(gcbench|,) $command( |,|\$)" choose
 done
 
 run generate --elements 20000 --steps 3 --workers 2 -o grads.h5

@@ -25,16 +25,16 @@ run replay --allow-gaps --method "$long,memory=ef" "$sample"
 fits "$long,memory=ef"
 run verify --scope model --step last --worker 0 --method "$long" "$sample"
 fits "$long"
-run payoff "$tmp/a.json" --bandwidth 1Gb
+run payoff -v "$tmp/a.json" --bandwidth 1Gb
 fits "$long"
 prints "topk:theta=0.85"
 run payoff "$tmp/a.json" --bandwidth 1Gb,10Gb
-fits "$long"
+fits fp16
 
 # a label says all that a preset's name does not mean
 run compress --scope model --step last --worker 0 --method dct-range:select=threshold,threshold=0.01 --repeat 3 "$sample" \
     --results "$tmp/c.json"
 exits 0
-run payoff "$tmp/c.json" --bandwidth 1Gb
+run payoff -v "$tmp/c.json" --bandwidth 1Gb
 fits dct-range:select=threshold,threshold=0.01
 finish

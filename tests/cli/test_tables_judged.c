@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/payoff/payoff_show.h"
+#include "cli/payoff/payoff_table.h"
 #include "cli/regress/regress_show.h"
 #include "tests/cli/printed.h"
 
@@ -41,50 +41,45 @@ static void test_regress(void **state)
         }
 }
 
-static void show_payoff(double v, double w, size_t bandwidths)
+static void show_payoff(double v, double w)
 {
-    static struct gcb_payoff_case of;
-    struct gcb_payoff_point points[8];
-    const struct payoff_view view = {points, 8 / bandwidths, bandwidths};
-    const struct gcb_payoff_times e = {.encode = v,
-                                       .wire = w,
-                                       .decode = v,
-                                       .add = w,
-                                       .cost = v,
-                                       .seconds = w,
-                                       .collective = "allreduce",
-                                       .algorithm = "pairwise"};
+    struct gcb_way ways[8];
+    struct gcb_judged items[8];
+    struct payoff_place places[2];
+    const struct gcb_setting setting = {
+        .network = {.bandwidth = fabs(v), .latency = fabs(w), .workers = 65536, .per_node = 1},
+        .elements = fabs(w),
+        .compute = w,
+        .inner_steps = fabs(v)};
+    const struct payoff_plan plan = {.cluster = "ethernet-10g"};
+    struct gcb_judgement j = {.items = items, .count = 8, .answer = {.bar = "fp16", .times = true}};
     struct printed p;
 
-    memcpy(of.label, "powersgd:rank=2", 16);
-    of.path = (char[]){"r.json"};
-    of.scope = of.device = of.isa = of.cache = (char[]){"tensor"};
-    of.copy = fabs(w);
-    of.load1 = 12345.6;
-    of.cpus = 2.0;
-    for (size_t i = 0; i < 8; i++)
-        points[i] = (struct gcb_payoff_point){
-            .c = &of,
-            .group = &of,
-            .rel_l2 = v,
-            .link = {.bandwidth = 1.25e6 * (double)(1 + i), .latency = fabs(v), .workers = 8},
-            .scale = {.bytes = fabs(v),
-                      .messages = fabs(w),
-                      .transfers = fabs(w),
-                      .extrapolated = true},
-            .loads = {.method = {{.compute = v}}},
-            .verdict = {
-                .method = {e, e, e},
-                .baselines = {e, e, e},
-                .speedups = {v, w, v},
-                .least_speedup = w,
-                .most_speedup = v,
-                .answer = (enum gcb_payoff_answer)(i % 3),
-                .least_ratio = v,
-                .ranges = {{{{0.0, fabs(w)}}, 1}, {{{0.0, fabs(v)}}, 1}, {{{0.0, fabs(v)}}, 1}}}};
+    for (size_t i = 0; i < 8; i++) {
+        ways[i] = (struct gcb_way){.baseline = i == 0, .workers = 1};
+        strcpy(ways[i].label, "sparse:transform=dct,chunk=4096,values=range,bits=5 allgather");
+        items[i] = (struct gcb_judged){
+            .way = &ways[i],
+            .kind = (enum gcb_error_kind)(i % GCB_ERROR_KINDS),
+            .error = fabs(v),
+            .lasting = fabs(w),
+            .times =
+                {.coding = v, .network = w, .adding = v, .seconds = w, .cost = v, .link_bytes = v},
+            .x = w,
+            .x_low = i % 2 ? fabs(v) : NAN,
+            .x_high = fabs(w),
+            .limit = v,
+            .x_step = w,
+            .shown = true};
+    }
+    j.answer.best = j.answer.noisy = j.answer.trained = SIZE_MAX;
+    places[0] = places[1] = (struct payoff_place){.setting = setting, .judgement = j};
+    places[1].judgement.answer.best = 1;
     begin(&p);
-    assert_int_equal(payoff_show(&p.report, &view, NULL), 0);
-    payoff_show_notes(&p.report, &view, false);
+    payoff_show_setting(&p.report, &plan, &setting, false);
+    payoff_show_setting(&p.report, &plan, &setting, true);
+    assert_int_equal(payoff_show_ways(&p.report, &j, NULL), 0);
+    assert_int_equal(payoff_show_places(&p.report, places, 2, NULL), 0);
     end(&p);
 }
 
@@ -93,8 +88,7 @@ static void test_payoff(void **state)
     (void)state;
     for (size_t i = 0; i < VALUES; i++)
         for (size_t j = 0; j < VALUES; j++)
-            for (size_t bandwidths = 1; bandwidths <= 4; bandwidths *= 4)
-                show_payoff(values[i], values[j], bandwidths);
+            show_payoff(values[i], values[j]);
 }
 
 int main(void)

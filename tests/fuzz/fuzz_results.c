@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "src/tool/page/page.h"
-#include "src/tool/payoff/truth.h"
+#include "src/tool/payoff/measured.h"
+#include "src/tool/payoff/payoff_rows.h"
+#include "src/tool/payoff/timed.h"
 #include "src/tool/plot/plot.h"
 #include "src/tool/regress/compare.h"
 #include "tests/fuzz/fuzz.h"
@@ -34,22 +36,63 @@ static void compare(const char *path)
     gcb_cases_fini(&runs.next);
 }
 
+/* Judges the ways that the rows make, with their own times, on networks of several sizes. */
+static int judge(struct gcb_ways *ways, const struct gcb_timed *timed, struct gcb_diag *diag)
+{
+    static const unsigned workers[] = {2, 12, 65536};
+    struct gcb_setting s = {.network = {.bandwidth = 1e9, .latency = 1e-5, .per_node = 1},
+                            .elements = 1e6,
+                            .bucket = 1e6,
+                            .compute = 0.1,
+                            .inner_steps = 1,
+                            .reduce_bytes = 2};
+    int err = gcb_ways_from_rows(ways, timed, diag);
+
+    for (size_t i = 0; !err && i < 6; i++) {
+        struct gcb_judgement j;
+        struct gcb_row row;
+        char answer[4096];
+
+        s.network.workers = workers[i / 2];
+        s.sharded = i % 2;
+        err = gcb_judge(&j, ways, &s, diag);
+        for (size_t k = 0; !err && j.bar != SIZE_MAX && k < j.count; k++) {
+            fuzz_require(j.items[k].way->baseline || j.items[k].kind < GCB_ERROR_KINDS,
+                         "a way is of a kind", NULL);
+            gcb_payoff_row(&row, &j, k, &s, "rows", "rows");
+            json_decref(row.json);
+        }
+        if (!err) {
+            gcb_answer_text(answer, sizeof(answer), &j.answer);
+            fuzz_require(*answer, "there is an answer", NULL);
+        }
+        gcb_judgement_fini(&j);
+    }
+    return err;
+}
+
 static void read_for_payoff(const char *path)
 {
-    struct gcb_payoff_reader *reader = NULL;
-    struct gcb_payoff_cases cases = {.items = NULL};
-    struct gcb_truths truths = {.items = NULL};
+    const struct gcb_network network = {.bandwidth = 1e9, .latency = 1e-5};
+    struct gcb_measureds measured = {.count = 0};
+    struct gcb_ways ways = {.count = 0};
     struct gcb_diag diag = {0};
-    int err = gcb_payoff_reader_create(&reader, &truths, &diag);
+    struct gcb_timed timed;
+    int err = gcb_timed_read(&timed, &path, 1, &measured, &diag);
 
     if (!err)
-        err = gcb_payoff_reader_file(reader, path, &diag);
-    if (!err)
-        err = gcb_payoff_reader_finish(reader, &cases, &diag);
+        err = judge(&ways, &timed, &diag);
     fuzz_require_status(err, &diag, allowed);
-    gcb_payoff_reader_destroy(reader);
-    gcb_payoff_cases_fini(&cases);
-    gcb_truths_fini(&truths);
+    gcb_measured_predict(&measured, &network);
+    for (size_t i = 0; !err && i < measured.count; i++) {
+        struct gcb_row row;
+
+        gcb_measured_row(&row, &measured, &measured.items[i], &network);
+        json_decref(row.json);
+    }
+    gcb_ways_fini(&ways);
+    gcb_timed_fini(&timed);
+    gcb_measured_fini(&measured);
 }
 
 /* Everything of a plot except gnuplot. */

@@ -16,22 +16,19 @@ make_results() {
     run verify --method terngrad $small "$h5"
     run replay --method dgc --allow-gaps --dataset 'layers.0.c*' "$h5"
     run inspect --histogram --spectrum $small "$h5"
-    run payoff "$folder/1-bench"
+    run payoff --workers 4 --bandwidth 10Gb "$folder/1-bench"
     run regress "$folder/1-bench" "$folder/1-bench"
+    python3 "$here"/../cli/check_payoff.py results >"$folder/times" # of bench and replay, which payoff takes together
+    head -n 6 "$here"/../data/net/exchanges.json >"$folder/exchanges"
 }
 
-# Logs of network tests: text, JSON and CSV.
+# Logs of network tests, also with the prefix of a launcher.
 make_logs() {
-    cp "$here"/../data/net/*.log "$folder"
-    {
-        printf '{"args": ["all_reduce_perf"], "config": {"nthreads": 1, "ngpus": 4, "devices": [{"group": 0}]}, "results": ['
-        printf '{"size": 8, "type": "float", "redop": "sum", "root": "-1", "out_of_place": {"time": 18.66, "alg_bw": 1.0, "bus_bw": '
-        printf '1.5, "nwrong": 0.0}, "in_place": {"nwrong": null}}], "out_of_bounds": {"count": 0}}\n'
-    } >"$folder/nccl.json"
-    echo '[{"name": "AllReduce", "gpus": 4, "size": 8, "inPlace": 0, "time": 18.66, "algBw": 1.0, "busBw": 1.5, "wrong": "0"}]' \
-        >"$folder/rccl.json"
-    printf '%s\n' 'numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,busbw,#wrong' \
-        '0,"AllGather",1,4,4,1,8192,"float","none",0,18.66,1.0,0.75,"0"' >"$folder/rccl.csv"
+    local log
+    for log in "$here"/../data/net/*.log; do
+        cp "$log" "$folder"
+        sed 's/^/[1,0]<stdout>:/' "$log" >"$folder/prefix-${log##*/}"
+    done
 }
 
 count=0

@@ -13,7 +13,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-TOOL = ("base", "print", "rows", "hdf5", "dump", "container", "metric", "timing", "trial", "merge", "suite", "kernel_bench", "search",
+TOOL = ("base", "print", "rows", "hdf5", "dump", "container", "metric", "timing", "link", "trial", "merge", "suite", "kernel_bench", "search",
         "replay", "verify", "payoff", "exchange", "regress", "plot", "page")
 
 

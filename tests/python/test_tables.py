@@ -1,4 +1,4 @@
-"""gcbench.methods(), gcbench.read() and README's example."""
+"""gcbench.methods(), gcbench.read() and the example of docs/python.md."""
 import json
 import os
 import re
@@ -53,7 +53,7 @@ def test_results_are_read(tmp_path):
 
 def test_the_readme_example_runs(capsys):
     pytest.importorskip("numpy")
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     code = re.search(r"^(?:    import gcbench\n)(?:(?:    .*)?\n)+?(?=\S)", text, re.M).group()
     exec(re.sub(r"^    ", "", code, flags=re.M), {})
     assert re.search(r"\d", capsys.readouterr().out)

@@ -153,7 +153,7 @@ def test_one_failure_ends_all(scenario, times, said):
 
 
 def test_the_readme_example_trains(tmp_path):
-    text = (HERE.parents[1] / "README.md").read_text(encoding="utf-8")
+    text = (HERE.parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
     code = re.search(r"^    import gcbench\.torch\n(?:(?:    .*)?\n)+?(?=\S)", text, re.M).group()
     (tmp_path / "train.py").write_text(re.sub("^    ", "", code, flags=re.M))
     with socket.socket() as free:
