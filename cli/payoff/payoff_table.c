@@ -9,16 +9,6 @@
 
 /* ---- numbers ---- */
 
-/* "1.15", "12.3", "123". */
-static char *factor_text(char *out, double x)
-{
-    if (isnan(x))
-        strcpy(out, "-");
-    else
-        snprintf(out, 32, x < 9.995 ? "%.2f" : x < 99.95 ? "%.1f" : "%.0f", x);
-    return out;
-}
-
 static char *error_text(char *out, double error)
 {
     if (isnan(error))
@@ -107,12 +97,12 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
     gcb_number_within(text, 1e-6 * t->link_bytes, 3, 7);
     gcb_table_cell(table, text);
     gcb_table_cell(table, gcb_seconds(text, t->seconds));
-    factor_text(text, x->x);
+    gcb_factor(text, x->x);
     if (!bar && !isnan(x->x_low) && x->x_low < 0.9 && x->x_high > 1.1)
-        snprintf(text, sizeof(text), "%s-%s", factor_text(low, x->x_low),
-                 factor_text(high, x->x_high));
+        snprintf(text, sizeof(text), "%s-%s", gcb_factor(low, x->x_low),
+                 gcb_factor(high, x->x_high));
     gcb_table_cell(table, text);
-    gcb_table_cell(table, factor_text(text, x->limit));
+    gcb_table_cell(table, gcb_factor(text, x->limit));
     snprintf(text, sizeof(text), "%.0f/%.0f/%.0f", 100.0 * t->coding / t->seconds,
              100.0 * t->network / t->seconds, 100.0 * t->adding / t->seconds);
     gcb_table_cell(table, text);
@@ -220,7 +210,7 @@ int payoff_show_places(const struct out_report *report, const struct payoff_plac
         gcb_table_cell(table, j->items[best].way->label);
         gcb_table_cell(table, best == j->answer.best ? "nearly exact" : "noise");
         gcb_table_cell(table, error_text(text, j->items[best].error));
-        gcb_table_cell(table, factor_text(text, j->items[best].x));
+        gcb_table_cell(table, gcb_factor(text, j->items[best].x));
     }
     return out_table(report, table, diag);
 }
@@ -255,9 +245,9 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
         gcb_table_cell(table, text);
         gcb_table_cell(table, gcb_seconds(text, x->seconds));
         gcb_table_cell(table, gcb_seconds(text, x->predicted));
-        gcb_table_cell(table, factor_text(text, x->seconds / x->predicted));
-        gcb_table_cell(table, factor_text(text, x->x));
-        gcb_table_cell(table, factor_text(text, x->predicted_x));
+        gcb_table_cell(table, gcb_factor(text, x->seconds / x->predicted));
+        gcb_table_cell(table, gcb_factor(text, x->x));
+        gcb_table_cell(table, gcb_factor(text, x->predicted_x));
         ways += !x->baseline && !isnan(x->x);
         near += !x->baseline && fabs(x->predicted_x / x->x - 1.0) <= NEAR;
     }

@@ -19,7 +19,7 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
 /* Prints what was sent and lost in all steps, after `name` (NULL: there is only one method). */
 void replay_show_notes(FILE *out, const struct gcb_method *method,
                        const struct gcb_replay_total *total, const char *name);
-/* Gives the answer, which ranks methods by the aggregate error of the workers' updates, with their memories. */
+/* Gives the answer: by the error of the mean, or for a method with a memory by that of the sum of all updates. */
 int replay_answer(struct out_report *report, const struct gcb_method *methods,
                   const struct gcb_label *labels, const struct gcb_replay_plan *plan,
                   const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag);

@@ -10,7 +10,6 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/filekind.h"
 
-#define LINE_MOST 65536                  /* bytes of a line */
 #define ROWS_MOST 4096                   /* of a table */
 #define WORDS 64                         /* of a line that are looked at */
 #define BETWEEN " \t\r\n]>|\xef\xbb\xbf" /* words; launchers end a prefix with some of these */

@@ -90,8 +90,7 @@ static const char *find_gap(const struct gcb_measured *x)
     if (x->low > x->high || x->low < 0.0)
         return "an interval whose ends are in order";
     for (size_t i = 0; i < 3; i++)
-        if (!(x->rounds[i].count >= 0.0) || !(x->rounds[i].bytes >= 0.0) ||
-            !(x->size_rounds >= 0.0))
+        if (!(x->rounds[i].count >= 0.0 && x->rounds[i].bytes >= 0.0 && x->size_rounds >= 0.0))
             return "`gather_rounds` to `size_rounds`; measure again with this version";
     return NULL;
 }

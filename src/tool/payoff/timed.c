@@ -202,7 +202,7 @@ static void finish_sums(struct gcb_timed *t)
         m->encode /= m->elements;
         m->decode /= m->elements;
         m->sum /= m->elements;
-        m->finish = isnan(m->finish) ? 0.0 : m->finish / m->elements;
+        m->finish /= m->elements;
         m->error = sqrt(m->error / m->elements);
     }
 }

@@ -43,6 +43,15 @@ char *gcb_scientific(char *out, double value, int digits)
     return out;
 }
 
+char *gcb_factor(char *out, double times)
+{
+    if (!isfinite(times))
+        strcpy(out, "-");
+    else
+        snprintf(out, 32, times < 9.995 ? "%.2f" : times < 99.95 ? "%.1f" : "%.0f", times);
+    return out;
+}
+
 char *gcb_percent(char *out, double share)
 {
     if (!isfinite(share))

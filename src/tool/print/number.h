@@ -11,6 +11,7 @@ char *gcb_number(char *out, double value, int digits); /* significant digits */
  * are enough for any number. */
 char *gcb_number_within(char *out, double value, int digits, size_t width);
 char *gcb_scientific(char *out, double value, int digits); /* always d.de-03; "0" for zero */
+char *gcb_factor(char *out, double times);                 /* "1.15", "12.3", "123" */
 char *gcb_percent(char *out, double share);                /* 0.123: "12.3 %" */
 char *gcb_bytes(char *out, double bytes);                  /* "13.1 MB", powers of 1000 */
 char *gcb_count(char *out, uint64_t n);       /* "269722"; from ten million on "25.6 M" */

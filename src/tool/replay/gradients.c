@@ -215,8 +215,6 @@ int gcb_gradients_read(struct gcb_gradients *out, struct gcb_source *source,
     if (err)
         return err;
     plan = gcb_replay_plan_of(r);
-    out->recorded_steps = plan->step_count;
-    out->recorded_workers = plan->recorded_workers;
     out->workers = plan->recorded_workers;
     if (config->workers && config->workers < out->workers)
         out->workers = config->workers;
@@ -244,13 +242,4 @@ void gcb_gradients_fini(struct gcb_gradients *g)
 const float *gcb_gradients_at(const struct gcb_gradients *g, size_t step, unsigned worker)
 {
     return g->data + (step * g->workers + worker % g->workers) * g->count;
-}
-
-double gcb_gradients_averaging(const struct gcb_gradients *g, double workers)
-{
-    const double all = g->signal + g->noise;
-
-    if (g->workers < 2 || !(all > 0.0))
-        return 1.0;
-    return (workers * g->signal + g->noise) / all;
 }

@@ -11,11 +11,9 @@
  */
 struct gcb_gradients {
     size_t steps;
-    unsigned workers;          /* the first ones of the dump */
-    unsigned recorded_workers; /* of the dump */
-    size_t recorded_steps;
-    uint64_t count; /* elements of one worker in one step */
-    uint64_t all;   /* the same for all tensors of the dump */
+    unsigned workers; /* the first ones of the dump */
+    uint64_t count;   /* elements of one worker in one step */
+    uint64_t all;     /* the same for all tensors of the dump */
     struct gcb_gradients_tensor {
         const struct gcb_tensor *tensor; /* of the source, for its path and shape */
         uint64_t count; /* elements that are in memory; fewer than the tensor's: its first ones */
@@ -54,12 +52,5 @@ void gcb_gradients_fini(struct gcb_gradients *g); /* zeroed is fine */
 uint64_t gcb_gradients_row(const struct gcb_tensor *tensor);
 
 const float *gcb_gradients_at(const struct gcb_gradients *g, size_t step, unsigned worker);
-
-/*
- * By which factor the squared relative error of one message shrinks in the mean of n workers, if the workers' errors are
- * independent: (n signal + noise) / (signal + noise). The error is relative to the mean, which shrinks too, as far as
- * workers disagree.
- */
-double gcb_gradients_averaging(const struct gcb_gradients *g, double workers);
 
 #endif

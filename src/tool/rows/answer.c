@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/print/number.h"
 
 #define NAMED 3 /* methods without their memory that are named; more are counted */
 
@@ -81,30 +82,25 @@ void gcb_answer_choose(struct gcb_answer *a)
 
 /* ---- words ---- */
 
-static char *number(char out[32], double x)
-{
-    snprintf(out, 32, x < 9.995 ? "%.2f" : x < 99.95 ? "%.1f" : "%.0f", x);
-    return out;
-}
-
 void gcb_answer_gain(char *out, size_t size, const struct gcb_answer *a,
                      const struct gcb_answer_item *x)
 {
     char mid[32], low[32], high[32];
 
     if (!a->times)
-        gcb_append(out, size, "sends %s times fewer bytes than %s", number(mid, x->gain), a->bar);
+        gcb_append(out, size, "sends %s times fewer bytes than %s", gcb_factor(mid, x->gain),
+                   a->bar);
     else if (x->low < 0.9 && x->high > 1.1)
         gcb_append(out, size, "is %s to %s times as fast as %s (measure again)",
-                   number(low, x->low), number(high, x->high), a->bar);
+                   gcb_factor(low, x->low), gcb_factor(high, x->high), a->bar);
     else if (!isnan(x->step))
         gcb_append(out, size,
                    "makes a training step %s times as fast as with %s, and the exchange %s times",
-                   number(low, x->step), a->bar, number(mid, x->gain));
+                   gcb_factor(low, x->step), a->bar, gcb_factor(mid, x->gain));
     else if (x->gain >= 0.9 && x->gain < GCB_ANSWER_GAIN)
         gcb_append(out, size, "is about as fast as %s", a->bar);
     else
-        gcb_append(out, size, "is %s times as fast as %s", number(mid, x->gain), a->bar);
+        gcb_append(out, size, "is %s times as fast as %s", gcb_factor(mid, x->gain), a->bar);
 }
 
 static void say_item(char *out, size_t size, const struct gcb_answer *a, size_t i)
