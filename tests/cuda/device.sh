@@ -71,13 +71,6 @@ run compress --device cuda:1 --method topk "$sample"
 exits 3
 says "device cuda:1 does not exist; this machine has 1, numbered from cuda:0"
 
-# Commands without --device say so, with or without a module.
-for device in cuda cuda:7; do
-    run payoff --device $device --model-bytes 1M --method topk --results "$tmp/made/x.json"
-    exits 3
-    says "payoff itself measures only on the cpu"
-done
-
 # Options that have no effect on a device are refused.
 run compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"
 exits 2
