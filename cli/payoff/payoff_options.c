@@ -17,7 +17,7 @@ const struct opt_row payoff_network_rows[] = {
     {.name = "bandwidth", .metavar = "LINK", .type = OPT_LIST,
      .offset = offsetof(struct payoff_network, bandwidth),
      .help = "bandwidth of each node's link: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a range "
-             "1Gb..100Gb/20; repeatable (default 1Gb,10Gb,25Gb,100Gb)"},
+             "1Gb..64Gb, which doubles; repeatable (default 1Gb,10Gb,25Gb,100Gb)"},
     {.name = "latency", .type = OPT_DURATION, .offset = offsetof(struct payoff_network, latency),
      .initial = NAN, .help = "time of one transfer without the time for its bytes (default 20us)"},
     {.name = "link", .metavar = "FILE", .type = OPT_TEXT, .offset = offsetof(struct payoff_network, link),
@@ -55,10 +55,6 @@ const struct opt_row payoff_exchange_rows[] = {
     {.name = "bucket-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_exchange, bucket_bytes),
      .min = 1, .max = 0x1p60,
      .help = "size of the buckets, as fp32, that the gradient travels in (default 25M; 400M with --sharded)"},
-    {.name = "buckets", .metavar = "FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct payoff_exchange, buckets),
-     .help = "instead of --bucket-bytes: a file with the size of each bucket, one a line, in the order in which they are "
-             "sent; only the proportions are used"},
     {.name = "cores-per-worker", .metavar = "N", .type = OPT_REAL,
      .offset = offsetof(struct payoff_exchange, cores), .min = 0.001, .max = 1,
      .help = "share of a core that each worker has for coding, which then takes longer (default 1)"},
@@ -171,42 +167,6 @@ static int read_params(double *out, const char *text, struct gcb_diag *diag)
     return 0;
 }
 
-/* Reads the sizes of buckets, one a line. */
-static int read_buckets(struct payoff_plan *p, const char *path, struct gcb_diag *diag)
-{
-    FILE *file = fopen(path, "re");
-    char line[64], shown[64];
-    double total = 0.0;
-    size_t count = 0;
-    int err = file ? 0
-                   : gcb_diag_set(diag, GCB_E_IO, "--buckets: cannot open '%s'",
-                                  gcb_escape(shown, sizeof(shown), path));
-
-    while (!err && fgets(line, sizeof(line), file)) {
-        uint64_t bytes;
-
-        line[strcspn(line, "\r\n")] = '\0';
-        if (count == PAYOFF_BUCKETS)
-            err = gcb_diag_set(diag, GCB_E_INVALID, "--buckets: the file has more than %d sizes",
-                               PAYOFF_BUCKETS);
-        else if (!gcb_parse_size(line, &bytes) || bytes == 0)
-            err = gcb_diag_set(diag, GCB_E_INVALID,
-                               "--buckets: line %zu of the file is not a size such as 25M: '%s'",
-                               count + 1, gcb_escape(shown, sizeof(shown), line));
-        else
-            total += p->shares[count++] = (double)bytes;
-    }
-    if (!err && count == 0)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "--buckets: the file is empty");
-    if (file)
-        fclose(file);
-    for (size_t i = 0; i < count; i++)
-        p->shares[i] /= total;
-    p->setting.shares = p->shares;
-    p->setting.share_count = count;
-    return err;
-}
-
 /* ---- the plan ---- */
 
 /* Reads the measured network. */
@@ -287,7 +247,6 @@ static int check(const struct payoff_options *o, const struct cluster *cluster,
         {own->nodes && own->workers.count,
          "--nodes says how many workers there are: leave out --workers"},
         {x->params && x->model_bytes, "--params and --model-bytes are the same: give one"},
-        {x->buckets && x->bucket_bytes, "--buckets and --bucket-bytes: give one"},
         {x->reduce_dtype && !x->sharded, "--reduce-dtype has a meaning only with --sharded"},
         {x->sharded && x->inner_steps > 1, "--sharded exchanges in every step: leave out "
                                            "--inner-steps"},
@@ -340,8 +299,6 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct 
         err = read_nodes(out, own->nodes, diag);
     if (!err && x->params)
         err = read_params(&s->elements, x->params, diag);
-    if (!err && x->buckets)
-        err = read_buckets(out, x->buckets, diag);
     if (!err)
         err = read_curve(out, own, diag);
     return err ? err : read_grids(out, own, cluster, diag);

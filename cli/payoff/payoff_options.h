@@ -14,7 +14,7 @@ struct payoff_network {
     const char *link, *nodes, *intra;
 };
 struct payoff_exchange {
-    const char *params, *buckets, *host_copy;
+    const char *params, *host_copy;
     uint64_t model_bytes, bucket_bytes; /* 0: not given */
     double compute;                     /* in seconds; NAN: not given */
     int inner_steps;                    /* 0: not given */
@@ -40,8 +40,6 @@ struct payoff_options {
 
 extern const struct opt_row payoff_network_rows[], payoff_exchange_rows[], payoff_judging_rows[];
 
-#define PAYOFF_BUCKETS 256 /* most buckets in a file */
-
 struct payoff_plan {
     const char *cluster; /* name of the preset; NULL: none */
     const char *coding;  /* of --coding, or of the cluster */
@@ -49,7 +47,6 @@ struct payoff_plan {
     /* its network's bandwidth and workers are set for each place; elements 0: those of the dump or the rows */
     struct gcb_setting setting;
     struct gcb_curve curve; /* of --link or --import */
-    double shares[PAYOFF_BUCKETS];
 };
 /* Makes the plan from the options. GCB_E_INVALID: a wrong value, or options that do not go together. */
 int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct gcb_diag *diag);

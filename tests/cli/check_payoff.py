@@ -132,7 +132,7 @@ def flow_shop(jobs, work, latency, size):
     return sent
 
 
-def check_row(row, equal_shares):
+def check_row(row):
     name = f"{row['label']} among {row['workers']}"
     net = Network(row)
     near(row["seconds"], row["coding_seconds"] + row["network_seconds"] + row["adding_seconds"], f"{name}: seconds")
@@ -148,7 +148,7 @@ def check_row(row, equal_shares):
         latency = way[0] * net.m * net.latency + extra
         if row["inner_steps"] > 1:
             near(row["step_seconds"], row["compute_seconds"] + row["seconds"] / row["inner_steps"], f"{name}: step")
-        elif equal_shares:
+        else:
             near(row["step_seconds"], flow_shop(int(net.m), work, latency, row["network_seconds"] - latency), f"{name}: step",
                  1e-6)
     free = []  # the time of the network with the fastest algorithm, if all else is free
@@ -158,8 +158,8 @@ def check_row(row, equal_shares):
     return min(free)
 
 
-def check_place(rows, exact, noise, equal_shares):
-    free = [check_row(row, equal_shares) for row in rows]
+def check_place(rows, exact, noise):
+    free = [check_row(row) for row in rows]
     baselines = [row for row in rows if row["baseline"]]
     bar = min(baselines, key=cost)
     least = min(f for f, row in zip(free, rows) if row["baseline"]) if None not in free else None
@@ -232,7 +232,7 @@ def check_rows(path, *options):
     for place in places.values():
         labels = [row["label"] for row in place]
         assert len(set(labels)) == len(labels), labels
-        check_place(place, exact, noise, "shares" not in asked)
+        check_place(place, exact, noise)
     answers = rows_of(text, "answer")
     assert len(answers) == (len(places) == 1), answers
     for answer in answers:
@@ -266,7 +266,7 @@ def check_networks(gcbench, dump):
         near(row["network_seconds"], want, name, 0.05)
         near(cost(row), row["seconds"] / inner, name)
         assert row["workers"] == n * p and row["gradient_bytes"] == size, row
-        check_place(rows, 0.05, 0.35, True)
+        check_place(rows, 0.05, 0.35)
         # of one method by the same collective, fewer bits take less of the network
         for way in ("allgather", "twoshot"):
             bits = {row["spec"].split("bits=")[1][0]: row["network_seconds"] for row in rows if row["collective"] == way}
@@ -390,13 +390,13 @@ def check_sharded(gcbench, results):
     near(found["bf16"], 0.102, "bf16", 0.01)
     near(found["qsgd:bits=8"], 0.085, "8 bits", 0.01)
     near(found["qsgd:bits=4"], 0.077, "4 bits", 0.01)
-    check_place(rows, 0.05, 0.35, True)
+    check_place(rows, 0.05, 0.35)
     assert max(row["speedup_limit"] for row in rows) < 1.34, rows
     rows = run(gcbench, "payoff", results, "--params", "7B", "--cluster", "h100-8x400", "--workers", 256, "--sharded",
                "--reduce-dtype", "fp32", "--coding", "4800GB/s")
     assert [row["method"] for row in rows if row["baseline"]] == ["identity"], rows
     assert rows[0]["transfers"] == math.ceil(28e9 / (400 * 2 ** 20)), rows[0]
-    check_place(rows, 0.05, 0.35, True)
+    check_place(rows, 0.05, 0.35)
 
 
 {"results": print_results, "rows": check_rows, "networks": check_networks, "errors": check_errors, "clusters": check_clusters,

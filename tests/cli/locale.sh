@@ -59,7 +59,7 @@ points replay --method topk:memory=ef --theta-schedule 0.925@0,0.5@3 --allow-gap
 rows y.json
 points info
 same generate --dist student-t:df=2.5 --elements 1.5K -o made.h5 --force
-same payoff --bandwidth 0.5Gb..1.5Gb/3 --compute 2.5ms b.json
+same payoff --bandwidth 0.5Gb..1.5Gb --compute 2.5ms b.json
 same payoff --exact 0.025 --noise 0.25 --coding 732.5GB/s --model-bytes 1.5M b.json
 same regress b.json b.json --delta 2.5
 sed 's/"rel_l2": 0\.\([0-9]\)/"rel_l2": 0.9\1/' b.json >worse.json

@@ -33,7 +33,7 @@ rows() {
 
 # ---- options that are wrong, or contradict each other ----
 for options in "--workers 1" "--workers 8..4" "--workers 1.5" "--workers 65537" "--bandwidth 10" "--bandwidth 0Gb" \
-    "--bandwidth 2Gb..1Gb/3" "--bandwidth 1Gb..2Gb/300" "--latency 20" "--latency -1us" "--params many" "--params 0" \
+    "--bandwidth 2Gb..1Gb" "--bandwidth 1Gb..2Gb/3" "--latency 20" "--latency -1us" "--params many" "--params 0" \
     "--model-bytes 100X" "--compute fast" "--inner-steps 0" "--bucket-bytes 0" "--host-copy fast" "--exact 0" "--exact 2" "--noise 0" \
     "--cluster nosuch" "--nodes 16x8" "--nodes 1x8 --intra 400GB/s" "--nodes 16 --intra 400GB/s" "--nodes 16x8 --intra 400" \
     "--intra 400GB/s" "--nodes 16x8 --intra 400GB/s --workers 8" "--cluster h100-8x400 --workers 12" \
@@ -44,16 +44,9 @@ for options in "--workers 1" "--workers 8..4" "--workers 1.5" "--workers 65537" 
     # shellcheck disable=SC2086
     fails 2 $options
 done
-printf '88\nx\n' >"$tmp/buckets"
-fails 2 --buckets "$tmp/buckets"
-: >"$tmp/none"
-fails 2 --buckets "$tmp/none"
-printf '88\n12\n' >"$tmp/buckets"
-fails 2 --buckets "$tmp/buckets" --bucket-bytes 1M
-fails 1 --buckets "$tmp/nosuch"
 
 # ---- rows of results as input ----
-for options in "--workers 4 --bandwidth 10Gb" "--workers 2,3,12,64 --bandwidth 1Gb..400Gb/4" \
+for options in "--workers 4 --bandwidth 10Gb" "--workers 2,3,12,64 --bandwidth 1Gb..400Gb" \
     "--nodes 6x4 --intra 100GB/s --bandwidth 40Gb" "--workers 8 --bandwidth 1Gb --compute 100ms" \
     "--workers 8 --bandwidth 1Gb --compute 100ms --inner-steps 8" "--workers 8 --bandwidth 1Gb --host-copy 10GB/s" \
     "--workers 8 --bandwidth 1Gb --coding 100GB/s --compute 1s --bucket-bytes 1M" \
@@ -64,20 +57,6 @@ for options in "--workers 4 --bandwidth 10Gb" "--workers 2,3,12,64 --bandwidth 1
     rows -- --params 25M $options "$results"
 done
 rows exact=0.01 noise=0.5 -- --params 25M --workers 8 --bandwidth 100Mb --exact 0.01 --noise 0.5 "$results"
-rows shares=own -- --params 25M --buckets "$tmp/buckets" --compute 50ms --workers 8 --bandwidth 1Gb "$results"
-check "unequal buckets" python3 -c "
-import json
-rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff']
-for r in rows: # of both buckets, the first is sent while the second is computed
-    work = r['compute_seconds'] + r['coding_seconds'] + r['adding_seconds']
-    steps = {'ring': 14, 'halving': 6, 'doubling': 3, 'pairwise': 14, 'tree': 6}[r['algorithm']]
-    if r['collective'] not in ('allreduce', 'twoshot') or r['spec'].startswith('qsgd:bits=8') and r['collective'] == 'allreduce':
-        continue # other steps come on top
-    late = steps * 2 * r['latency_seconds']
-    sent = r['network_seconds'] - late
-    want = max(0.88 * work + late + sent, work + late / 2 + 0.12 * sent)
-    assert r['transfers'] == 2 and abs(r['step_seconds'] - want) < 1e-9, (r, want)
-assert len(rows) > 5"
 check "the cost of named networks" python3 "$here/check_payoff.py" clusters "$GCBENCH" "$results"
 check "sharded" python3 "$here/check_payoff.py" sharded "$GCBENCH" "$results"
 place="--params 25M --workers 8 --bandwidth 1Gb"

@@ -20,9 +20,9 @@ exits 0
 run replay --allow-gaps --method topk:memory=ef --method qsgd --per step --results "$tmp/replay.json" "$sample"
 exits 0
 # forty ways by a GPU's times, of which only some have names; and few ways by times of this machine
-run payoff --coding h200 --params 25M --bandwidth 1Gb..100Gb/5 --workers 2..32 --results "$tmp/payoff.json" "$sample"
+run payoff --coding h200 --params 25M --bandwidth 1Gb..100Gb --workers 2..32 --results "$tmp/payoff.json" "$sample"
 exits 0
-run payoff --coding 10GB/s --bandwidth 100Mb..10Gb/4 --workers 4,8 --method qsgd --method topk:theta=0.99 --results "$tmp/few.json" "$sample"
+run payoff --coding 10GB/s --bandwidth 100Mb..10Gb --workers 4,8 --method qsgd --method topk:theta=0.99 --results "$tmp/few.json" "$sample"
 exits 0
 cat "$tmp/few.json" >>"$tmp/payoff.json"
 run bench --kernels --repeat 6 --size l1 --results "$tmp/kernels.json" 'bitpack/*'

@@ -57,7 +57,7 @@ seen'"
 
 # a payoff of many links: folded rows, first of the ways that an answer names and of the bar
 check "one link: no folds" sh -c "! grep -q 'rows: one for each way and network' '$tmp/dir/r.html'"
-run payoff "$sample" --coding h200 --params 25M --bandwidth 1Gb..100Gb/5 --results "$tmp/links.json"
+run payoff "$sample" --coding h200 --params 25M --bandwidth 1Gb..100Gb --results "$tmp/links.json"
 exits 0
 run report "$tmp/links.json" --no-plots -o "$tmp/dir/r.html" --force
 exits 0

@@ -11,7 +11,7 @@ if ! command -v chromium-headless-shell >/dev/null && ! command -v chromium >/de
 fi
 run bench --repeat 3 --method topk --method fft --method qsgd --method sbc "$sample" --results "$tmp/bench.json"
 exits 0
-run payoff "$tmp/bench.json" --bandwidth 1Gb..100Gb/12 --results "$tmp/payoff.json"
+run payoff "$tmp/bench.json" --bandwidth 1Gb..100Gb --results "$tmp/payoff.json"
 exits 0
 run sweep --match rel_l2=0.4 --scope model --method topk --method fft --method qsgd "$sample" --results "$tmp/sweep.json"
 exits 0

@@ -23,8 +23,7 @@ static struct gcb_exchange_load make_load(const struct gcb_ways *ways, const str
         .gradient = gradient,
         .add_gradient = cost ? ways->add_fp32 * s->elements / cores : 0.0,
         .copy = cost && !way->baseline && s->host_copy > 0.0 ? 2.0 * gradient / s->host_copy : 0.0,
-        .transfers = s->shares ? (double)s->share_count : fmax(1.0, ceil(gradient / s->bucket)),
-        .shares = s->shares,
+        .transfers = fmax(1.0, ceil(gradient / s->bucket)),
         .compute = cost ? s->compute : (double)NAN,
         .inner_steps = s->inner_steps,
     };

@@ -9,10 +9,8 @@
 /* What is exchanged, by what machine, and what counts as small. */
 struct gcb_setting {
     struct gcb_network network;
-    double elements;      /* of the gradient */
-    double bucket;        /* bytes of the gradient as fp32 in one transfer, above 0 */
-    const double *shares; /* instead: each transfer's share, share_count; NULL: none */
-    size_t share_count;
+    double elements;    /* of the gradient */
+    double bucket;      /* bytes of the gradient as fp32 in one transfer, above 0 */
     double compute;     /* seconds to compute the gradient; NAN: no overlap with the exchange */
     double inner_steps; /* steps of computing for each exchange; 1 or more */
     double cores;       /* of each worker for coding, at most 1; 0: one */

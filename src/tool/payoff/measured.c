@@ -12,13 +12,6 @@
 
 /* ---- reading ---- */
 
-static void keep(char *out, size_t size, const json_t *row, enum gcb_field field)
-{
-    const char *text = gcb_results_text(row, field);
-
-    gcb_escape(out, size, text ? text : "");
-}
-
 static void read_numbers(struct gcb_measured *x, const json_t *row)
 {
     static const struct {
@@ -53,14 +46,12 @@ static void read_texts(struct gcb_measured *x, const json_t *row)
         GCB_FIELD_FILE, GCB_FIELD_SCOPE,   GCB_FIELD_ORDER,    GCB_FIELD_DEVICE,
         GCB_FIELD_ISA,  GCB_FIELD_THREADS, GCB_FIELD_MESSAGES, GCB_FIELD_INPUT_BYTES,
         GCB_FIELD_MPI,  GCB_FIELD_WORKERS, GCB_FIELD_ELEMENTS};
+    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
+    const char *collective = gcb_results_text(row, GCB_FIELD_COLLECTIVE);
     struct gcb_method m;
 
-    keep(x->spec, sizeof(x->spec), row, GCB_FIELD_SPEC);
-    keep(x->method, sizeof(x->method), row, GCB_FIELD_METHOD);
-    keep(x->collective, sizeof(x->collective), row, GCB_FIELD_COLLECTIVE);
-    keep(x->algorithm, sizeof(x->algorithm), row, GCB_FIELD_ALGORITHM);
-    keep(x->mpi, sizeof(x->mpi), row, GCB_FIELD_MPI);
-    keep(x->file, sizeof(x->file), row, GCB_FIELD_FILE);
+    gcb_escape(x->spec, sizeof(x->spec), spec ? spec : "");
+    gcb_escape(x->collective, sizeof(x->collective), collective ? collective : "");
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
         char *text = json_dumps(gcb_results_json(row, common[i]), JSON_ENCODE_ANY);
 
@@ -75,11 +66,12 @@ static void read_texts(struct gcb_measured *x, const json_t *row)
 static const char *find_gap(const struct gcb_measured *x)
 {
     static const char *const algorithms[] = {"library", "ring", "doubling"};
+    const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);
     bool known = false;
 
-    for (size_t i = 0; i < 3; i++)
-        known |= strcmp(x->algorithm, algorithms[i]) == 0;
-    if (!*x->method || !*x->spec)
+    for (size_t i = 0; algorithm && i < 3; i++)
+        known |= strcmp(algorithm, algorithms[i]) == 0;
+    if (!gcb_results_text(x->row, GCB_FIELD_METHOD) || !*x->spec)
         return "method and spec";
     if (x->workers < 1)
         return "a number of workers that payoff knows";
@@ -106,7 +98,7 @@ int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
     if (gcb_grow(&m->items, &m->cap, m->count, sizeof(*m->items)))
         return gcb_diag_nomem(diag, 0, "measured exchanges");
     x = &m->items[m->count];
-    *x = (struct gcb_measured){.path = row->path};
+    *x = (struct gcb_measured){.path = row->path, .row = row->json};
     read_texts(x, row->json);
     read_numbers(x, row->json);
     gap = find_gap(x);
@@ -114,12 +106,17 @@ int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
         return gcb_diag_locate(diag,
                                gcb_diag_set(diag, GCB_E_CORRUPT, "an exchange without %s", gap),
                                row->path, "line", row->line);
-    m->count += x->workers > 1; /* one rank has no network */
+    if (x->workers > 1) { /* one rank has no network */
+        x->row = json_incref((json_t *)(uintptr_t)row->json);
+        m->count++;
+    }
     return 0;
 }
 
 void gcb_measured_fini(struct gcb_measureds *m)
 {
+    for (size_t i = 0; i < m->count; i++)
+        json_decref((json_t *)(uintptr_t)m->items[i].row);
     gcb_free(m->items);
     memset(m, 0, sizeof(*m));
 }
@@ -135,14 +132,14 @@ static int by_group(const void *a, const void *b)
 
 static void predict(struct gcb_measured *x, struct gcb_network network)
 {
-    const char *algorithm = strcmp(x->algorithm, "library") == 0 ? NULL : x->algorithm;
+    const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);
 
     network.workers = x->workers;
     network.per_node = 1;
     x->predicted_network = gcb_sizes_model(&network, x->size_rounds);
     for (size_t i = 0; i < 3; i++) {
-        x->rounds[i].algorithm = algorithm;
-        x->predicted_network += gcb_wire_model(&network, &x->rounds[i], NULL);
+        x->rounds[i].algorithm = strcmp(algorithm, "library") == 0 ? NULL : algorithm;
+        x->predicted_network += gcb_wire_model(&network, &x->rounds[i]);
     }
     x->predicted = x->coding + x->predicted_network;
 }
@@ -207,18 +204,18 @@ void gcb_measured_row(struct gcb_row *row, const struct gcb_measureds *all,
 {
     const struct gcb_measured *bar = gcb_measured_bar(all, x);
 
+    static const enum gcb_field copied[] = {GCB_FIELD_FILE,      GCB_FIELD_METHOD,
+                                            GCB_FIELD_SPEC,      GCB_FIELD_COLLECTIVE,
+                                            GCB_FIELD_ALGORITHM, GCB_FIELD_MPI};
+
     gcb_row_init(row, GCB_RECORD_PAYOFF);
     gcb_row_text(row, GCB_FIELD_MODEL, "measured");
     gcb_row_text(row, GCB_FIELD_RESULTS, x->path);
     gcb_row_text(row, GCB_FIELD_LINK_FILE, network->curve ? network->curve->path : NULL);
-    gcb_row_text(row, GCB_FIELD_FILE, x->file);
-    gcb_row_text(row, GCB_FIELD_METHOD, x->method);
-    gcb_row_text(row, GCB_FIELD_SPEC, x->spec);
+    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+        gcb_row_text(row, copied[i], gcb_results_text(x->row, copied[i]));
     gcb_row_text(row, GCB_FIELD_LABEL, x->label);
     gcb_row_bool(row, GCB_FIELD_BASELINE, x->baseline);
-    gcb_row_text(row, GCB_FIELD_COLLECTIVE, x->collective);
-    gcb_row_text(row, GCB_FIELD_ALGORITHM, x->algorithm);
-    gcb_row_text(row, GCB_FIELD_MPI, x->mpi);
     gcb_row_u64(row, GCB_FIELD_WORKERS, x->workers);
     gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * network->bandwidth);
     gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, network->latency);

@@ -12,11 +12,12 @@
  */
 struct gcb_measured {
     char label[GCB_LABEL + 16]; /* "qgz:bits=8 twoshot" */
-    char spec[512], method[64], collective[32], algorithm[32], mpi[64], file[256];
-    const char *path; /* of the rows; borrowed */
-    char group[512];  /* what exchanges that can be compared have in common */
-    size_t order;     /* of the group */
-    bool baseline;    /* fp32, fp16 or bf16 by all-reduce */
+    char spec[512], collective[32];
+    const json_t *row; /* a reference of its own */
+    const char *path;  /* of the rows; borrowed */
+    char group[512];   /* what exchanges that can be compared have in common */
+    size_t order;      /* of the group */
+    bool baseline;     /* fp32, fp16 or bf16 by all-reduce */
     unsigned workers;
     double gradient;           /* bytes as fp32 */
     double seconds, low, high; /* the median and the ends of its 95 % interval (NAN: unknown) */

@@ -128,17 +128,8 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
                       double bytes)
 {
     const double m = load->transfers;
-    double ready = 0.0, longest = 0.0;
 
-    if (!load->shares)
-        return fmax(work + (latency + bytes) / m, work / m + latency + bytes);
-    for (size_t i = 0; i < (size_t)m; i++) {
-        const double left = 1.0 - ready;
-
-        ready += load->shares[i];
-        longest = fmax(longest, work * ready + latency * (m - (double)i) / m + bytes * left);
-    }
-    return longest;
+    return fmax(work + (latency + bytes) / m, work / m + latency + bytes);
 }
 
 /*
@@ -218,8 +209,7 @@ void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network
 
 /* ---- rounds ---- */
 
-double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds,
-                      bool *adds)
+double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds)
 {
     const double n = (double)network->workers, part = (n - 1.0) / n;
     const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
@@ -230,7 +220,6 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
         .steps = n - 1.0, .bytes = part, .pairs = opposite, .paired = opposite / n};
     struct algorithm all[ALGORITHMS];
     double least = INFINITY;
-    bool inside = false; /* the fastest algorithm was measured with its additions */
 
     if (!(rounds->count > 0.0))
         return 0.0;
@@ -246,13 +235,8 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
             (rounds->algorithm && strcmp(all[i].name, rounds->algorithm) != 0))
             continue;
         seconds = latency_of(&all[i], network, rounds->count, bytes) + bytes / network->bandwidth;
-        if (!(seconds < least))
-            continue;
-        least = seconds;
-        inside = all[i].adds > 0.0 && adds_inside(&all[i], network);
+        least = fmin(least, seconds);
     }
-    if (adds && inside)
-        *adds = true;
     return least;
 }
 

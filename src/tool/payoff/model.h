@@ -36,7 +36,6 @@ struct gcb_exchange_load {
     double add_gradient;  /* seconds to add one to another */
     double copy;          /* seconds to copy it from a device, and the result back */
     double transfers;     /* number of transfers; each carries a bucket of messages */
-    const double *shares; /* each transfer's share of the gradient; NULL: all are equal */
     double compute;       /* seconds of the step that computes the gradient; NAN: unknown */
     double inner_steps;   /* steps of computing for each exchange; above 1 nothing overlaps */
 };
@@ -65,10 +64,8 @@ struct gcb_wire_rounds {
     double count;
     double bytes; /* of all rounds, through a worker's link if they travel in the best known way */
 };
-/* Returns the time that the rounds take on the wire. If it includes the additions of an all-reduce, because the network's
- * times do, *adds becomes true (NULL: not wanted). */
-double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds,
-                      bool *adds);
+/* Returns the time that the rounds take on the wire. */
+double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_rounds *rounds);
 /* Returns the time to exchange the lengths of messages before `rounds` rounds. */
 double gcb_sizes_model(const struct gcb_network *network, double rounds);
 

@@ -13,9 +13,8 @@ struct gcb_payoff_grid {
 };
 
 /*
- * Appends one bandwidth ("10Gb"), a list ("1Gb,10Gb,1.25GB") or a range ("1Gb..400Gb/40": 40 values with a constant
- * factor between neighbours, including both ends). Returns GCB_E_INVALID for text that is no bandwidth, too many
- * values, or an empty or falling range.
+ * Appends one bandwidth ("10Gb"), a list ("1Gb,10Gb,1.25GB") or a range ("1Gb..100Gb": 1, 2, 4, ..., 64 and
+ * 100). Returns GCB_E_INVALID for text that is no bandwidth, too many values, or a falling range.
  */
 int gcb_payoff_grid_bandwidths(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag);
 

@@ -40,9 +40,7 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i
     gcb_row_real(row, GCB_FIELD_LASTING, x->lasting);
     gcb_row_u64(row, GCB_FIELD_MEAN_WORKERS, x->way->workers);
     put_network(row, s);
-    gcb_row_real(row, GCB_FIELD_TRANSFERS,
-                 s->shares ? (double)s->share_count
-                           : fmax(1.0, ceil(4.0 * s->elements / s->bucket)));
+    gcb_row_real(row, GCB_FIELD_TRANSFERS, fmax(1.0, ceil(4.0 * s->elements / s->bucket)));
     gcb_row_real(row, GCB_FIELD_LINK_BYTES, t->link_bytes);
     gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, t->extrapolated);
     gcb_row_text(row, GCB_FIELD_CODING, coding);

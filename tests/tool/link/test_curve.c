@@ -105,7 +105,7 @@ static void test_import(void **state)
         fputs("# OSU MPI Allreduce Latency Test\n# Size Avg Latency(us)\n", log);
         for (double bytes = 4.0; bytes <= 1 << 28; bytes *= 4.0) {
             round.bytes = best * bytes;
-            fprintf(log, "%.0f %.6f\n", bytes, 1e6 * gcb_wire_model(&wire, &round, NULL));
+            fprintf(log, "%.0f %.6f\n", bytes, 1e6 * gcb_wire_model(&wire, &round));
         }
         fclose(log);
         assert_int_equal(gcb_curve_import(&curve, paths, 1, ranks[i], NULL), 0);
@@ -115,8 +115,8 @@ static void test_import(void **state)
             double want, got;
 
             round.bytes = best * bytes;
-            want = gcb_wire_model(&wire, &round, NULL);
-            got = gcb_wire_model(&network, &round, NULL);
+            want = gcb_wire_model(&wire, &round);
+            got = gcb_wire_model(&network, &round);
             if (fabs(got / want - 1.0) > 0.1)
                 fail_msg("%u ranks, %.0f bytes: %g s, not %g", ranks[i], bytes, got, want);
         }

@@ -241,13 +241,12 @@ static void test_rounds(void **state)
         struct gcb_wire_rounds rounds = {.collective = c, .count = 5, .bytes = best * 1e6};
         struct way all[3];
         double least = INFINITY;
-        bool adds = false;
         size_t count;
 
         if (c == GCB_COLLECTIVE_TWOSHOT) { /* only the all-to-all */
             rounds.bytes = 1e6 * (n - 1.0) / n;
-            expect(gcb_wire_model(&net, &rounds, NULL),
-                   5 * (n - 1) * 1e-4 + 1e6 * (n - 1.0) / n / 1e9, "all-to-all", n);
+            expect(gcb_wire_model(&net, &rounds), 5 * (n - 1) * 1e-4 + 1e6 * (n - 1.0) / n / 1e9,
+                   "all-to-all", n);
             continue;
         }
         count = list(all, c, n);
@@ -255,14 +254,13 @@ static void test_rounds(void **state)
             const double want = 5 * all[i].steps * 1e-4 + all[i].bytes * 1e6 / 1e9;
 
             rounds.algorithm = all[i].name;
-            expect(gcb_wire_model(&net, &rounds, &adds), want, all[i].name, n);
+            expect(gcb_wire_model(&net, &rounds), want, all[i].name, n);
             least = fmin(least, want);
         }
         rounds.algorithm = NULL;
-        expect(gcb_wire_model(&net, &rounds, &adds), least, "rounds", n);
+        expect(gcb_wire_model(&net, &rounds), least, "rounds", n);
         rounds.count = 0.0;
-        assert_true(gcb_wire_model(&net, &rounds, &adds) == 0.0);
-        assert_false(adds);
+        assert_true(gcb_wire_model(&net, &rounds) == 0.0);
         expect(gcb_sizes_model(&net, 7.0), 7 * ceil_log2(n) * 1e-4, "sizes", n);
     }
 }
@@ -366,48 +364,37 @@ static void test_two_levels(void **state)
 /* ---- overlap ---- */
 
 /* Computing makes one transfer after another ready, and the network carries one after another. */
-static double flow_shop(const double *shares, size_t count, double work, double latency,
-                        double bytes)
+static double flow_shop(size_t count, double work, double latency, double bytes)
 {
     double computed = 0.0, sent = 0.0;
 
     for (size_t i = 0; i < count; i++) {
-        computed += work * shares[i];
-        sent = fmax(sent, computed) + latency / (double)count + bytes * shares[i];
+        computed += work / (double)count;
+        sent = fmax(sent, computed) + (latency + bytes) / (double)count;
     }
     return sent;
 }
 
 static void test_overlap(void **state)
 {
-    uint32_t seed = 7;
-
     (void)state;
     for (int k = 0; k < 400; k++) {
         const size_t count = 1 + (size_t)k % 9;
         struct gcb_network net = make_network(1e9, k % 3 ? 3e-5 : 0.0, 8);
         struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_TWOSHOT);
         struct gcb_exchange_times t;
-        double shares[9], sum = 0.0, latency, bytes, work;
+        double latency, bytes, work;
 
-        for (size_t i = 0; i < count; i++) {
-            seed = seed * 1664525u + 1013904223u;
-            sum += shares[i] = k % 2 ? 1.0 : 0.02 + (double)(seed >> 8) * 0x1p-24;
-        }
-        for (size_t i = 0; i < count; i++)
-            shares[i] /= sum;
         load.transfers = (double)count;
-        load.shares = k % 2 ? NULL : shares;
         load.compute = 1e-3 * (double)(k % 40);
         load.copy = k % 5 ? 0.0 : 4e-3;
         gcb_exchange_model(&t, &net, &load);
-        /* pairwise; of all times on the network, only those of the bytes depend on a transfer's share */
         assert_string_equal(t.algorithm, "pairwise");
         latency = (double)count * 14 * net.latency;
         bytes = t.network - latency;
         work = load.compute + t.coding + t.adding;
         expect(t.coding, 3e-3 + 5e-3 / 8 + 2e-3 + load.copy, "coding and copying", 8);
-        expect(t.step, flow_shop(shares, count, work, latency, bytes), "a step", 8);
+        expect(t.step, flow_shop(count, work, latency, bytes), "a step", 8);
         expect(t.cost, t.step - load.compute, "what the exchange adds", 8);
         expect(t.seconds, t.coding + t.network + t.adding, "the exchange", 8);
     }
@@ -503,16 +490,16 @@ static void test_curve(void **state)
         double inner, want;
 
         net.curve = &curve;
-        expect(gcb_wire_model(&net, &rounds, NULL), on_network(2, n - 1, bytes, 0, 0), "ring", n);
+        expect(gcb_wire_model(&net, &rounds), on_network(2, n - 1, bytes, 0, 0), "ring", n);
         rounds.algorithm =
             "doubling"; /* the last step of a power of two is between pairs, with half of all */
-        expect(gcb_wire_model(&net, &rounds, NULL),
+        expect(gcb_wire_model(&net, &rounds),
                on_network(2, power ? lg - 1 : lg, power ? bytes - one * n / 2 : bytes, power,
                           power ? one * n / 2 : 0.0),
                "doubling", n);
         rounds = (struct gcb_wire_rounds){
             .collective = GCB_COLLECTIVE_TWOSHOT, .count = 2, .bytes = one * part};
-        expect(gcb_wire_model(&net, &rounds, NULL),
+        expect(gcb_wire_model(&net, &rounds),
                on_network(2, even ? n - 2 : n - 1, one * (part - (even ? 1.0 / n : 0.0)), even,
                           even ? one / n : 0.0),
                "all-to-all", n);
@@ -520,16 +507,16 @@ static void test_curve(void **state)
                                           .algorithm = "ring",
                                           .count = 2,
                                           .bytes = 2 * part * one};
-        expect(gcb_wire_model(&net, &rounds, NULL),
-               on_network(2, 2 * (n - 1), 2 * part * one, 0, 0), "ring reduces", n);
+        expect(gcb_wire_model(&net, &rounds), on_network(2, 2 * (n - 1), 2 * part * one, 0, 0),
+               "ring reduces", n);
         rounds.algorithm = "halving"; /* all is between pairs, except the fold */
         inner = 2.0 * one * (1.0 - 1.0 / exp2(floor(log2(n))));
         want = on_network(2, power ? 0 : 2, power ? 0.0 : 2 * one, 2 * floor(log2(n)), inner);
-        expect(gcb_wire_model(&net, &rounds, NULL), want, "halving", n);
+        expect(gcb_wire_model(&net, &rounds), want, "halving", n);
         expect(gcb_sizes_model(&net, 3.0), 3 * lg * shift_seconds[0], "lengths", n);
         net.bandwidth *= 0.5; /* a slower link: only the time of the bytes grows */
         rounds.bytes = 2 * part * one;
-        expect(gcb_wire_model(&net, &rounds, NULL),
+        expect(gcb_wire_model(&net, &rounds),
                want + halving_reduce(n).bytes * one / curve.bandwidth, "slower", n);
     }
 }
@@ -541,9 +528,6 @@ static void test_curve_of_an_exchange(void **state)
     struct gcb_network net = make_network(0.0, 0.0, 3);
     struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLREDUCE);
     struct gcb_exchange_times t;
-    bool adds = false;
-    const struct gcb_wire_rounds rounds = {
-        .collective = GCB_COLLECTIVE_ALLREDUCE, .algorithm = "ring", .count = 1, .bytes = 1e6};
 
     (void)state;
     make_curve(&curve, false);
@@ -553,8 +537,7 @@ static void test_curve_of_an_exchange(void **state)
     assert_string_equal(t.algorithm, "ring");
     expect(t.network, on_network(3, 4, 4.0 / 3 * 1e7, 0, 0), "ring", 3);
     expect(t.adding, 7e-4 + 33e-4 + 2.0 / 3 * 13e-4, "additions", 3);
-    gcb_wire_model(&net, &rounds, &adds);
-    assert_false(t.extrapolated || adds);
+    assert_false(t.extrapolated);
     net.workers = 8; /* half of it: a ring of 7 steps, or 3 steps between pairs */
     load.half = true;
     gcb_exchange_model(&t, &net, &load);
@@ -576,8 +559,6 @@ static void test_curve_of_an_exchange(void **state)
     gcb_exchange_model(&t, &net, &load);
     assert_string_equal(t.algorithm, "ring");
     expect(t.adding, 7e-4 + 33e-4, "no additions", 3);
-    gcb_wire_model(&net, &rounds, &adds);
-    assert_true(adds);
 }
 
 int main(void)
