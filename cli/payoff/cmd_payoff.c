@@ -1,5 +1,6 @@
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "cli/base/heading.h"
@@ -113,7 +114,7 @@ static int read_coding(struct payoff *c, struct gcb_diag *diag)
     if (strcmp(text, "cpu") == 0)
         return 0;
     for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
-        if (strcmp(text, cards[i].name) == 0)
+        if (strcasecmp(text, cards[i].name) == 0)
             return read_card(c, &cards[i], diag);
     gcb_escape(shown, sizeof(shown), text);
     if (gcb_parse_bandwidth(text, &c->timed.memory)) {
@@ -122,6 +123,11 @@ static int read_coding(struct payoff *c, struct gcb_diag *diag)
     }
     snprintf(c->coding, sizeof(c->coding), "%s", shown);
     err = gcb_timed_read(&c->timed, &text, 1, NULL, diag);
+    if (err == GCB_E_IO)
+        err = gcb_diag_set(diag, err,
+                           "--coding: '%s' is no file that can be read, and none of cpu, h200, "
+                           "h100, a100 or the speed of a memory such as 3000GB/s",
+                           shown);
     if (!err && c->timed.count == 0)
         err = gcb_diag_set(diag, GCB_E_INVALID, "--coding %s: the file has no times%s%s", shown,
                            *c->timed.left_out ? "; left out: " : "", c->timed.left_out);
@@ -324,6 +330,8 @@ static int judge_all(struct payoff *c, struct gcb_diag *diag)
             place->setting.network.workers = (unsigned)p->workers.values[w];
             place->setting.network.bandwidth = p->bandwidths.values[b];
             err = gcb_judge(&place->judgement, &c->ways, &place->setting, diag);
+            for (size_t i = 0; c->o->judging.methods.count && i < place->judgement.count; i++)
+                place->judgement.items[i].shown = true;
             if (!err && place->judgement.bar == SIZE_MAX)
                 err = gcb_diag_set(diag, GCB_E_INVALID,
                                    "there are no times of %s, with which ways are compared: add "
@@ -376,8 +384,12 @@ static int show(struct payoff *c, struct gcb_diag *diag)
     if (!err && c->report.table && c->place_count) {
         payoff_show_setting(&c->report, &c->plan, &c->places[0].setting, c->place_count > 1);
         payoff_show_origin(&c->report, &c->ways, c->from, c->coding);
-        err = c->place_count == 1 ? payoff_show_ways(&c->report, &c->places[0].judgement, diag)
+        err = c->place_count == 1 ? payoff_show_ways(&c->report, &c->places[0].judgement,
+                                                     &c->places[0].setting, diag)
                                   : payoff_show_places(&c->report, c->places, c->place_count, diag);
+        if (!err && !c->report.quiet && c->files->count == 0 && !c->o->exchange.params &&
+            !c->o->exchange.model_bytes)
+            opt_note(c->report.out, "this is the sample's gradient: --params gives yours");
         if (!err && !c->report.quiet)
             payoff_show_notes(&c->report, &c->ways, &c->places[0].judgement, &c->places[0].setting);
     }
@@ -454,16 +466,22 @@ const struct cmd cmd_payoff = {
         "Without a file the errors are those of shipped gradients of a ResNet-20. RESULTS are rows "
         "of "
         "`bench`, `sweep`, `replay` and gcbench-mpi.\n"
-        "A way is a method, its setting and a collective. Columns. error: of the mean of all "
-        "workers, "
-        "relative to the true mean. lasting: the part of this error that stays if the step is "
-        "repeated with other random numbers. MB sent: through the busiest link. x fp16: how many "
-        "times as fast as the fastest of fp32, fp16 and bf16. limit: the same if coding and adding "
-        "took no time. code/net/add: shares of the time in percent.\n"
+        "A way is a method, its setting and a collective. In an allgather each worker gets all "
+        "messages; in an allreduce values are added on their way; in a twoshot each worker adds "
+        "up one share, and sends it to all; oktopk and spardl are sparse all-reduces.\n"
+        "Columns. error: of the mean that all workers get, relative to the mean of what they "
+        "computed: 0 is perfect, 1 is as bad as sending zeros. lasting: the part of it that stays "
+        "if the step is repeated (a memory counts). MB sent: through the busiest link. x fp16: how "
+        "many times as fast as the fastest of fp32, fp16 and bf16, coded by the same machine; of "
+        "measured times the median of rounds, or its interval if that is wide. x step: the same "
+        "for a training step, in which coding and sending overlap. limit: x fp16 if coding and "
+        "adding took no time. code/net/add: shares of the time in percent.\n"
         "Nearly exact ways have an error of at most 0.05. Noise: a larger error, up to 0.35, that "
-        "is "
-        "right on average. Ways whose error lasts need a memory (memory=ef) and a training that "
-        "confirms them. -v shows all ways.\n"
+        "is right on average. All other errors last: such a way is shown with a memory "
+        "(memory=ef), and only a training can confirm it. A nearly exact way is named if it is 1.1 "
+        "times as fast, noise if it is 1.2 times faster than what would be sent otherwise. -v "
+        "shows "
+        "all ways.\n"
         "Bandwidths are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it "
         "leaves "
         "out.\n",

@@ -16,10 +16,10 @@ const struct opt_row payoff_network_rows[] = {
              "change parts of it"},
     {.name = "bandwidth", .metavar = "LINK", .type = OPT_LIST,
      .offset = offsetof(struct payoff_network, bandwidth),
-     .help = "bandwidth of each node's link: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a range "
+     .help = "bandwidth of each node's link, or of all its links together: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a range "
              "1Gb..64Gb, which doubles; repeatable (default 1Gb,10Gb,25Gb,100Gb)"},
     {.name = "latency", .type = OPT_DURATION, .offset = offsetof(struct payoff_network, latency),
-     .initial = NAN, .help = "time of one transfer without the time for its bytes (default 20us)"},
+     .initial = NAN, .help = "time of one message without the time for its bytes: half of what ping says (default 20us)"},
     {.name = "link", .metavar = "FILE", .type = OPT_TEXT, .offset = offsetof(struct payoff_network, link),
      .help = "instead of --bandwidth and --latency: the network as `gcbench-mpi --calibrate -o FILE` measured it"},
     {.name = "import", .metavar = "FILE", .type = OPT_LIST,
@@ -43,7 +43,7 @@ const struct opt_row payoff_exchange_rows[] = {
      .min = 4, .max = 0x1p60,
      .help = "instead of --params: bytes of the gradient as fp32; 100M is 100 MiB, 100MB is decimal"},
     {.name = "compute", .type = OPT_DURATION, .offset = offsetof(struct payoff_exchange, compute),
-     .initial = NAN, .help = "time of a step's computation, which the exchange may overlap"},
+     .initial = NAN, .help = "time of a step's computation; the exchange may overlap its backward pass, two thirds of it"},
     {.name = "inner-steps", .metavar = "H", .type = OPT_INT,
      .offset = offsetof(struct payoff_exchange, inner_steps), .min = 1, .max = 1e6,
      .help = "local SGD: exchange once in H steps, without overlap"},
@@ -54,7 +54,8 @@ const struct opt_row payoff_exchange_rows[] = {
      .help = "with --sharded: how gradients travel without compression, bf16 (default) or fp32"},
     {.name = "bucket-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_exchange, bucket_bytes),
      .min = 1, .max = 0x1p60,
-     .help = "size of the buckets, as fp32, that the gradient travels in (default 25M; 400M with --sharded)"},
+     .help = "size of the buckets, as fp32, that the gradient travels in (default 25M; 400M with --sharded; one bucket "
+             "with --inner-steps, where nothing overlaps)"},
     {.name = "cores-per-worker", .metavar = "N", .type = OPT_REAL,
      .offset = offsetof(struct payoff_exchange, cores), .min = 0.001, .max = 1,
      .help = "share of a core that each worker has for coding, which then takes longer (default 1)"},
@@ -155,7 +156,7 @@ static int read_params(double *out, const char *text, struct gcb_diag *diag)
     uint64_t count = 0;
 
     snprintf(decimal, sizeof(decimal), "%s", text);
-    if (n > 0 && n < sizeof(decimal) - 2 && text[n - 1] == 'B')
+    if (n > 0 && n < sizeof(decimal) - 2 && strchr("bB", text[n - 1]))
         decimal[n - 1] = 'G';
     if (n > 0 && n < sizeof(decimal) - 2 && strchr("KkMGTB", text[n - 1]))
         strcat(decimal, "B");
@@ -241,11 +242,14 @@ static int check(const struct payoff_options *o, const struct cluster *cluster,
         {network && own->nodes,
          "--link and --import describe one link for each worker: leave out --nodes"},
         {own->nodes && !own->intra && !(cluster && cluster->per_node > 1),
-         "--nodes needs --intra, the bandwidth inside a node"},
+         "--nodes NxP is for nodes of P workers, and needs --intra, the bandwidth inside a node"},
         {own->intra && !own->nodes && !(cluster && cluster->per_node > 1),
          "--intra has a meaning only with --nodes"},
         {own->nodes && own->workers.count,
          "--nodes says how many workers there are: leave out --workers"},
+        {o->judging.coding && strcmp(o->judging.coding, "cpu") == 0 && cluster &&
+             strcmp(cluster->coding, "cpu") != 0,
+         "this cluster has its gradients on GPUs: leave out --coding cpu"},
         {x->params && x->model_bytes, "--params and --model-bytes are the same: give one"},
         {x->reduce_dtype && !x->sharded, "--reduce-dtype has a meaning only with --sharded"},
         {x->sharded && x->inner_steps > 1, "--sharded exchanges in every step: leave out "
@@ -284,9 +288,12 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct 
         .intra = cluster ? cluster->intra : 0.0,
     };
     s->elements = (double)x->model_bytes / 4.0;
-    s->bucket = x->bucket_bytes ? (double)x->bucket_bytes : (x->sharded ? 400.0 : 25.0) * 0x1p20;
     s->compute = x->compute;
     s->inner_steps = x->inner_steps ? x->inner_steps : cluster ? cluster->inner_steps : 1.0;
+    s->bucket = x->bucket_bytes        ? (double)x->bucket_bytes
+                : x->sharded           ? 400.0 * 0x1p20
+                : s->inner_steps > 1.0 ? INFINITY
+                                       : 25.0 * 0x1p20;
     s->cores = x->cores;
     s->sharded = x->sharded;
     s->reduce_bytes = x->reduce_dtype ? 4 : 2;

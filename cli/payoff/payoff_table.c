@@ -44,14 +44,14 @@ void payoff_show_origin(const struct out_report *report, const struct gcb_ways *
 
     if (ways->sampled)
         opt_wrapf(report->out, 0, 2,
-                  "errors measured on %s, %u worker%s, %zu step%s, %s of %s elements (%zu of %zu "
+                  "errors: of %s, %u worker%s, %zu step%s, %s of %s elements (%zu of %zu "
                   "tensors); times of coding: %s",
                   from, ways->workers, ways->workers == 1 ? "" : "s", ways->steps,
                   ways->steps == 1 ? "" : "s", gcb_number(sampled, (double)ways->sampled, 3),
                   gcb_number(elements, (double)ways->elements, 3), ways->sampled_tensors,
                   ways->tensors, coding);
     else
-        opt_wrapf(report->out, 0, 2, "errors measured on %s; times of coding: %s", from, coding);
+        opt_wrapf(report->out, 0, 2, "errors: of %s; times of coding: %s", from, coding);
 }
 
 void payoff_show_setting(const struct out_report *report, const struct payoff_plan *plan,
@@ -79,19 +79,22 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
     if (s->inner_steps > 1.0)
         gcb_append(line, sizeof(line), ", sent once in %.6g steps", s->inner_steps);
     if (s->sharded)
-        gcb_append(line, sizeof(line), ", sharded: reduced as %s",
-                   s->reduce_bytes == 4 ? "fp32" : "bf16");
+        gcb_append(line, sizeof(line),
+                   ", sharded: reduced and scattered as %s, while %s of weights are gathered twice",
+                   s->reduce_bytes == 4 ? "fp32" : "bf16", gcb_bytes(bytes, 2.0 * s->elements));
     opt_wrap(report->out, line, 0, 2);
 }
 
 /* ---- tables ---- */
 
-static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool bar)
+static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool bar,
+                    const struct gcb_setting *s)
 {
     const struct gcb_exchange_times *t = &x->times;
     char text[200], low[32], high[32];
 
-    gcb_table_cell(table, x->way->label);
+    snprintf(text, sizeof(text), "%s reduce-scatter", x->way->method.name);
+    gcb_table_cell(table, s->sharded && x->way->baseline ? text : x->way->label);
     gcb_table_cell(table, error_text(text, x->error));
     gcb_table_cell(table, error_text(text, x->lasting));
     gcb_number_within(text, 1e-6 * t->link_bytes, 3, 7);
@@ -102,6 +105,8 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
         snprintf(text, sizeof(text), "%s-%s", gcb_factor(low, x->x_low),
                  gcb_factor(high, x->x_high));
     gcb_table_cell(table, text);
+    if (!isnan(s->compute))
+        gcb_table_cell(table, gcb_factor(text, x->x_step));
     gcb_table_cell(table, gcb_factor(text, x->limit));
     snprintf(text, sizeof(text), "%.0f/%.0f/%.0f", 100.0 * t->coding / t->seconds,
              100.0 * t->network / t->seconds, 100.0 * t->adding / t->seconds);
@@ -109,8 +114,9 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
 }
 
 int payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j,
-                     struct gcb_diag *diag)
+                     const struct gcb_setting *s, struct gcb_diag *diag)
 {
+    const bool steps = !isnan(s->compute);
     char faster[32];
     const struct gcb_table_column columns[] = {
         {.title = "way", .elastic = true, .text = true},
@@ -119,17 +125,18 @@ int payoff_show_ways(const struct out_report *report, const struct gcb_judgement
         {.title = "MB sent"},
         {.title = "time"},
         {.title = faster},
-        {.title = "limit"},
+        {.title = steps ? "x step" : "limit"},
+        {.title = steps ? "limit" : "code/net/add"},
         {.title = "code/net/add"},
     };
     static const char *const titles[GCB_ERROR_KINDS] = {
-        "nearly exact:", "noise, right on average:", "lasting, for a training to confirm:",
-        "noise above the limit:"};
+        "nearly exact:", "noise, right on average:",
+        "lasting, even with a memory: train to confirm", "noise above the limit:"};
     struct gcb_table *table;
     int kind = -1;
 
     snprintf(faster, sizeof(faster), "x %s", j->answer.bar);
-    table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]) - !steps);
     for (size_t i = 0; i < j->count; i++) {
         const struct gcb_judged *x = &j->items[i];
 
@@ -138,7 +145,7 @@ int payoff_show_ways(const struct out_report *report, const struct gcb_judgement
         if (!x->way->baseline && kind != (int)x->kind)
             gcb_table_title(table, titles[x->kind]);
         kind = x->way->baseline ? -1 : (int)x->kind;
-        add_way(table, x, i == j->bar);
+        add_way(table, x, i == j->bar, s);
     }
     return out_table(report, table, diag);
 }
@@ -165,9 +172,15 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
     if (workers == 1)
         opt_note(report->out,
                  "errors are those of one worker: noise is assumed not to average out");
+    if (workers > 1 && ways->sampled && workers < n)
+        opt_note(report->out, "errors of roundings: computed for %u workers from those of %u",
+                 s->network.workers, workers);
     if (fixed)
         opt_note(report->out, "errors%s are those of %u workers",
                  ways->sampled ? " of ways that drop values" : "", workers);
+    if (s->inner_steps > 1.0)
+        opt_note(report->out, "errors are those of the dump: record changes of %.6g steps",
+                 s->inner_steps);
     if (extrapolated)
         opt_note(report->out,
                  "some steps are smaller than any that was measured: times are estimates");
@@ -182,15 +195,13 @@ int payoff_show_places(const struct out_report *report, const struct payoff_plac
     static const struct gcb_table_column columns[] = {
         {.title = "workers"},
         {.title = "network", .text = true},
-        {.title = "baseline", .text = true},
-        {.title = "its time"},
+        {.title = "without", .text = true},
         {.title = "recommended way", .text = true, .elastic = true},
-        {.title = "kind", .text = true},
         {.title = "error"},
-        {.title = "x baseline"},
+        {.title = "x"},
     };
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
-    char text[64];
+    char text[64], bar[96];
 
     for (size_t i = 0; i < count; i++) {
         const struct gcb_judgement *j = &places[i].judgement;
@@ -200,15 +211,15 @@ int payoff_show_places(const struct out_report *report, const struct payoff_plac
         snprintf(text, sizeof(text), "%u", n->workers);
         gcb_table_cell(table, text);
         gcb_table_cell(table, rate_text(text, n->bandwidth));
-        gcb_table_cell(table, j->answer.bar);
-        gcb_table_cell(table, gcb_seconds(text, j->items[j->bar].times.seconds));
+        snprintf(bar, sizeof(bar), "%s %s", j->answer.bar,
+                 gcb_seconds(text, j->items[j->bar].times.seconds));
+        gcb_table_cell(table, bar);
         if (best == SIZE_MAX) {
-            for (int k = 0; k < 4; k++)
+            for (int k = 0; k < 3; k++)
                 gcb_table_cell(table, k ? "" : "-");
             continue;
         }
         gcb_table_cell(table, j->items[best].way->label);
-        gcb_table_cell(table, best == j->answer.best ? "nearly exact" : "noise");
         gcb_table_cell(table, error_text(text, j->items[best].error));
         gcb_table_cell(table, gcb_factor(text, j->items[best].x));
     }
@@ -271,19 +282,23 @@ char *payoff_answer(char out[PAYOFF_ANSWER], const struct gcb_judgement *j,
                     const struct gcb_setting *s)
 {
     const struct gcb_answer *a = &j->answer;
-    const size_t best = a->noisy != SIZE_MAX ? a->noisy : a->best;
+    const size_t named[] = {a->best, a->noisy};
     char text[32];
 
     gcb_answer_text(out, PAYOFF_ANSWER, a);
-    if (best != SIZE_MAX && isnan(s->compute))
-        gcb_append(out, PAYOFF_ANSWER, ". A training step gets at most %s shorter",
-                   gcb_seconds(text, j->items[j->bar].times.cost - j->items[best].times.cost));
+    for (size_t i = 0; i < 2 && isnan(s->compute); i++)
+        if (named[i] != SIZE_MAX)
+            gcb_append(
+                out, PAYOFF_ANSWER, "%s%s%s",
+                i && named[0] != SIZE_MAX ? " or " : ". A training step gets at most ",
+                gcb_seconds(text, j->items[j->bar].times.cost - j->items[named[i]].times.cost),
+                i || named[1] == SIZE_MAX ? " shorter" : "");
     if (s->sharded && j->bar != SIZE_MAX)
         gcb_append(out, PAYOFF_ANSWER,
                    ". Compression can shorten only %s of the exchange: the rest gathers weights",
                    gcb_percent(text, 1.0 - j->untouched));
-    if (best != SIZE_MAX || a->trained != SIZE_MAX)
+    if (a->best != SIZE_MAX || a->noisy != SIZE_MAX || a->trained != SIZE_MAX)
         gcb_append(out, PAYOFF_ANSWER,
-                   ". The limits of errors come from trainings of small networks");
+                   ". What counts as small comes from trainings of small networks");
     return out;
 }

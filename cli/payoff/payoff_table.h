@@ -15,7 +15,7 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
                          const struct gcb_setting *s, bool several);
 /* With -v: all ways. */
 int payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j,
-                     struct gcb_diag *diag);
+                     const struct gcb_setting *s, struct gcb_diag *diag);
 
 /* Notes of one line: what is left out, and what the errors and times are not. */
 void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,

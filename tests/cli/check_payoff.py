@@ -144,13 +144,13 @@ def check_row(row):
     extra = min(net.extras(row), key=lambda x: abs(base + x - row["network_seconds"]))
     near(row["network_seconds"], base + extra, f"{name}: network")
     if row["compute_seconds"] is not None:
-        work = row["compute_seconds"] + row["coding_seconds"] + row["adding_seconds"]
+        work = row["compute_seconds"] * 2 / 3 + row["coding_seconds"] + row["adding_seconds"]
         latency = way[0] * net.m * net.latency + extra
         if row["inner_steps"] > 1:
             near(row["step_seconds"], row["compute_seconds"] + row["seconds"] / row["inner_steps"], f"{name}: step")
         else:
-            near(row["step_seconds"], flow_shop(int(net.m), work, latency, row["network_seconds"] - latency), f"{name}: step",
-                 1e-6)
+            backward = flow_shop(int(net.m), work, latency, row["network_seconds"] - latency)
+            near(row["step_seconds"], row["compute_seconds"] / 3 + backward, f"{name}: step", 1e-6)
     free = []  # the time of the network with the fastest algorithm, if all else is free
     for other in net.ways(row["collective"]).values():
         more = extra * other[0] / way[0] if row["collective"] == "allreduce" else extra
@@ -204,9 +204,10 @@ def check_advice(rows, noise):
         has_memory = lambda row: "memory=" in row["spec"] and "memory=none" not in row["spec"]
         found = [row for row in rows if row["kind"] == kind and row["error_of_mean"] <= most
                  and (kind != "lasting" or has_memory(row))]
-        return max(found, key=worth, default=None)
+        near_most = [row for row in found if worth(row) >= 0.95 * max(map(worth, found))]
+        return min(near_most, key=lambda row: row["error_of_mean"], default=None)
 
-    want, reached = {}, 1.1 / 1.2
+    want, reached = {}, 1.0
     best, noisy, trained = fastest("exact"), fastest("noise"), fastest("lasting", noise)
     if best and worth(best) >= 1.1:
         want["best"], reached = best, worth(best)
@@ -246,7 +247,7 @@ def check_rows(path, *options):
 # ---- five networks ----
 
 def check_networks(gcbench, dump):
-    """A prototype's formula for fp16: Rabenseifner's all-reduce, 25 MiB at a time."""
+    """A prototype's formula for fp16: Rabenseifner's all-reduce, 25 MiB at a time, or all at once with local SGD."""
     cases = (
         ("4 machines", 4, 1.25e9, 20e-6, 1e8, 1, 0, 1, ["--workers", 4, "--bandwidth", "10Gb", "--model-bytes", "100MB"]),
         ("16 machines", 16, 1.25e9, 20e-6, 1e8, 1, 0, 1, ["--workers", 16, "--bandwidth", "10Gb", "--model-bytes", "100MB"]),
@@ -257,7 +258,7 @@ def check_networks(gcbench, dump):
          ["--workers", 8, "--bandwidth", "100Mb", "--latency", "30ms", "--model-bytes", "100MB", "--inner-steps", 100]),
     )
     for name, n, bandwidth, latency, size, p, intra, inner, options in cases:
-        transfers = math.ceil(size / (25 * 2 ** 20))
+        transfers = math.ceil(size / (25 * 2 ** 20)) if inner == 1 else 1  # without overlap, one transfer is the fastest
         want = 2 * (n - 1) / n * size / 2 / bandwidth + 2 * math.ceil(math.log2(n)) * transfers * latency
         if p > 1:
             want += 2 * (p - 1) / p * size / 2 / intra

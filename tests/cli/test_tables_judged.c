@@ -78,7 +78,7 @@ static void show_payoff(double v, double w)
     begin(&p);
     payoff_show_setting(&p.report, &plan, &setting, false);
     payoff_show_setting(&p.report, &plan, &setting, true);
-    assert_int_equal(payoff_show_ways(&p.report, &j, NULL), 0);
+    assert_int_equal(payoff_show_ways(&p.report, &j, &setting, NULL), 0);
     assert_int_equal(payoff_show_places(&p.report, places, 2, NULL), 0);
     end(&p);
 }

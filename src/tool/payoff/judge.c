@@ -138,7 +138,10 @@ static void choose_lines(struct gcb_judgement *j)
     size_t shown = 0;
     double most = 1.0; /* of the ways of this kind so far */
 
-    mark(j, j->bar, &shown);
+    for (size_t i = 0; i < j->count; i++) /* what frameworks send unless told otherwise */
+        if (i == j->bar ||
+            (j->items[i].way->baseline && strcmp(j->items[i].way->method.name, "identity") == 0))
+            mark(j, i, &shown);
     mark(j, a->best, &shown);
     mark(j, a->noisy, &shown);
     mark(j, a->trained, &shown);

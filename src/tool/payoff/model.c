@@ -119,10 +119,12 @@ static double size_latency(const struct gcb_network *network, double steps)
 
 /* ---- an exchange ---- */
 
+/* The share of a step's computation before the first gradient is ready: a backward pass takes twice as long as a forward pass. */
+#define FORWARD (1.0 / 3.0)
+
 /*
- * The time of a step in which computing, coding and sending overlap. Computation and coding share the processor; they
- * make one transfer after another ready, and the network carries one transfer after another: a flow shop of two
- * machines. For each transfer: it is ready after its share of the work, and then it and all later ones are sent.
+ * The time in which a backward pass, coding and sending overlap. Computation and coding share the processor; they make one
+ * transfer after another ready, and the network carries one transfer after another: a flow shop of two machines.
  */
 static double overlap(const struct gcb_exchange_load *load, double work, double latency,
                       double bytes)
@@ -183,7 +185,8 @@ static void take(struct gcb_exchange_times *out, const struct algorithm *a,
     if (load->inner_steps > 1.0)
         out->step = load->compute + out->cost;
     else
-        out->step = overlap(load, load->compute + work, latency, sending);
+        out->step = FORWARD * load->compute +
+                    overlap(load, (1.0 - FORWARD) * load->compute + work, latency, sending);
     out->cost = out->step - load->compute;
 }
 

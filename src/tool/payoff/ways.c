@@ -77,7 +77,8 @@ struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method
                             .cost = {.code = -1.0},
                             .error = (double)NAN,
                             .lasting = (double)NAN,
-                            .second_error = (double)NAN};
+                            .second_error = (double)NAN,
+                            .shared = 1.0};
     if (gcb_method_change(&way->method, "collective", gcb_collective_names[collective], NULL))
         way->method = *method;
     way->baseline = collective == GCB_COLLECTIVE_ALLREDUCE && method->codec->baseline;
@@ -235,6 +236,7 @@ static int measure_errors(struct measuring *a, const struct gcb_gradients *g, st
             way->error = mean.error;
             way->lasting = mean.lasting;
             way->second_error = mean.second_error;
+            way->shared = mean.shared;
             way->bytes = mean.bytes;
             way->reductions = mean.reductions > 1 ? mean.reductions : 1;
             way->varies = mean.varies;
@@ -421,8 +423,8 @@ double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double
 {
     /* an all-reduce sends every worker's own values, other ways those of a node's sum */
     const double p = way->collective == GCB_COLLECTIVE_ALLREDUCE ? 1.0 : per_node;
-    const double error = gcb_mean_among(&way->method, way->error, way->second_error, w->signal,
-                                        w->noise, way->workers, n / p, p);
+    const double error = gcb_mean_among(&way->method, way->error, way->second_error, way->shared,
+                                        w->signal, w->noise, way->workers, n / p, p);
 
     if (!half || !(way->second_error > 0.0))
         return error;

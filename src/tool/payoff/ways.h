@@ -27,6 +27,7 @@ struct gcb_way {
         *rounds; /* of each round of measuring, in which all ways ran in turn; NULL: none */
     /* The error of the mean of `workers` workers, and how much of it lasts. NAN: unknown. */
     double error, lasting, second_error;
+    double shared; /* as in struct gcb_mean */
     unsigned workers; /* 1: of one message, which is then taken for that of the mean */
 };
 

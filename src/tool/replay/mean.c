@@ -297,11 +297,30 @@ static double bytes_of(const struct traffic *sent, const struct gcb_method *meth
     }
 }
 
+/* Compares the error of an all-reduce with that of an all-gather, in which each worker has a scale of its own. */
+static int compare_scales(struct gcb_mean *out, const struct gcb_gradients *g,
+                          const struct gcb_mean_config *config, const struct gcb_method *method,
+                          struct gcb_diag *diag)
+{
+    struct gcb_mean_config once = *config;
+    struct gcb_method gathered = *method;
+    struct gcb_mean own;
+    int err = gcb_method_change(&gathered, "collective", "allgather", diag);
+
+    once.draws = 1;
+    if (!err)
+        err = gcb_mean_measure(&own, g, &once, &gathered, diag);
+    if (!err && own.error > 0.0)
+        out->shared = fmax(1.0, out->error / own.error);
+    return err;
+}
+
 int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
                      const struct gcb_mean_config *config, const struct gcb_method *method,
                      struct gcb_diag *diag)
 {
     const double elements = (double)g->count * g->workers * (double)g->steps * config->draws;
+    struct gcb_exchange_params params;
     float *drift = gcb_alloc_array(g->count, sizeof(*drift));
     struct errors errors = {.steps = 0};
     struct traffic sent = {.linked = 0.0};
@@ -329,8 +348,13 @@ int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
             sent.again_sum > 0.0 ? sqrt(sent.again_lost / sent.again_sum) : (double)NAN;
         out->bytes = bytes_of(&sent, method, g->workers, elements);
         out->reductions = sent.reductions;
+        out->shared = 1.0;
     }
     gcb_free(drift);
+    gcb_method_exchange(&params, method);
+    if (!err && params.collective == (int)GCB_COLLECTIVE_ALLREDUCE && g->workers > 1 &&
+        gcb_mean_averages(method) && !method->codec->baseline)
+        err = compare_scales(out, g, config, method, diag);
     return err;
 }
 
@@ -339,15 +363,15 @@ bool gcb_mean_averages(const struct gcb_method *method)
     return method->codec->error_rule || method->codec->error_rule_of;
 }
 
-double gcb_mean_among(const struct gcb_method *method, double error, double second, double signal,
-                      double noise, double measured, double n, double each)
+double gcb_mean_among(const struct gcb_method *method, double error, double second, double shared,
+                      double signal, double noise, double measured, double n, double each)
 {
     const double again = second > 0.0 ? second * second : 0.0;
     double first = fmax(error * error - again, 0.0);
 
     if (gcb_mean_averages(method) && measured > 1.0 && signal + noise > 0.0)
         first *= (measured * signal + noise) / (signal + noise) * (signal + noise / each) /
-                 (n * signal + noise / each);
+                 (n * signal + noise / each) * pow(shared, 2.0 * (log2(n) / log2(measured) - 1.0));
     return sqrt(first + again);
 }
 

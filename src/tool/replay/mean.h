@@ -34,6 +34,9 @@ struct gcb_mean {
     double lasting; /* NAN with one draw */
     /* the error of encoding the sums again, relative to their norm; NAN: they are not encoded again */
     double second_error;
+    /* how many times as large the error of an all-reduce is as that of an all-gather of the same method, because all workers
+     * take the largest of their scales; 1 for others */
+    double shared;
     /* Bytes for each element of the gradient. Of an all-gather, a two-shot or an all-reduce: what a worker gives; a two-shot
      * sends this twice, in shares. Of a sparse all-reduce: what goes through a worker's link, times n / (n - 1) for n
      * workers. */
@@ -46,12 +49,13 @@ struct gcb_mean {
 bool gcb_mean_averages(const struct gcb_method *method);
 
 /*
- * The error of the mean of n messages, each of a sum of `each` workers, from that of `measured` workers. For methods that round each element by itself it shrinks
- * with n as far as the workers' gradients differ. `second`, the error of encoding sums again (NAN:
- * none), and the error of all other methods stay.
+ * The error of the mean of n messages, each of a sum of `each` workers, from that of `measured` workers. For methods that round
+ * each element by itself it shrinks with n as far as the workers' gradients differ, and grows with the shared scale, which
+ * grows by the same factor with each doubling of the workers. `second`, the error of encoding sums again (NAN: none), and the
+ * error of all other methods stay. `shared`: as in struct gcb_mean.
  */
-double gcb_mean_among(const struct gcb_method *method, double error, double second, double signal,
-                      double noise, double measured, double n, double each);
+double gcb_mean_among(const struct gcb_method *method, double error, double second, double shared,
+                      double signal, double noise, double measured, double n, double each);
 
 /*
  * Runs the method's exchange between all workers of `g`. Steps whose mean is 0 do not count. GCB_E_INVALID: there are only such

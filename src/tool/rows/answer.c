@@ -42,18 +42,22 @@ double gcb_answer_worth(const struct gcb_answer_item *item)
 
 size_t gcb_answer_best(const struct gcb_answer *a, enum gcb_error_kind kind, double most)
 {
+    double worth = 0.0;
     size_t best = SIZE_MAX;
 
-    for (size_t i = 0; i < a->count; i++) {
-        const struct gcb_answer_item *x = &a->items[i];
-        const double worth = gcb_answer_worth(x);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < a->count; i++) {
+            const struct gcb_answer_item *x = &a->items[i];
 
-        if (!gcb_answer_usable(a, x) || gcb_answer_kind(a, x) != kind || x->error > most ||
-            !isfinite(worth))
-            continue;
-        if (best == SIZE_MAX || worth > gcb_answer_worth(&a->items[best]))
-            best = i;
-    }
+            if (!gcb_answer_usable(a, x) || gcb_answer_kind(a, x) != kind || x->error > most ||
+                !isfinite(gcb_answer_worth(x)))
+                continue;
+            if (pass == 0)
+                worth = fmax(worth, gcb_answer_worth(x));
+            else if (gcb_answer_worth(x) >= GCB_ANSWER_CLOSE * worth &&
+                     (best == SIZE_MAX || x->error < a->items[best].error))
+                best = i;
+        }
     return best;
 }
 
@@ -63,7 +67,7 @@ void gcb_answer_choose(struct gcb_answer *a)
     const size_t exact = gcb_answer_best(a, GCB_ERROR_EXACT, INFINITY);
     const size_t noisy = gcb_answer_best(a, GCB_ERROR_NOISE, INFINITY);
     const size_t lasting = gcb_answer_best(a, GCB_ERROR_LASTING, noise);
-    double reached = GCB_ANSWER_GAIN / GCB_ANSWER_NOISE_GAIN;
+    double reached = 1.0;
 
     a->best = a->noisy = a->trained = SIZE_MAX;
     if (exact != SIZE_MAX && gcb_answer_worth(&a->items[exact]) >= GCB_ANSWER_GAIN) {
@@ -161,8 +165,9 @@ char *gcb_answer_text(char *out, size_t size, const struct gcb_answer *a)
             say_item(out, size, a, chosen[i]);
         }
     if (!*out && a->times)
-        gcb_append(out, size, "send %s: nothing with a small error is at least %.1f times as fast",
-                   a->bar, GCB_ANSWER_GAIN);
+        gcb_append(out, size, "send %s: nothing with a small error %s", a->bar,
+                   a->count && !isnan(a->items[0].step) ? "makes a training step much shorter"
+                                                        : "is much faster");
     else if (!*out)
         gcb_append(out, size,
                    "nothing with a small error sends at least %.1f times fewer bytes than %s",

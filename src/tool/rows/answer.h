@@ -45,12 +45,12 @@ struct gcb_answer {
     /* ---- of gcb_answer_choose; SIZE_MAX: none ---- */
 
     size_t best; /* the nearly exact one with the most gain, if that is 1.1 or more */
-    size_t
-        noisy; /* the noise with the most gain, if that is 1.2 times as much, or without `best` 1.1 or more */
+    size_t noisy; /* the noise with the most gain, if that is 1.2 times that of `best`, or without it 1.2 or more */
     size_t
         trained; /* of those with a memory whose error lasts, up to the limit of noise: the most gain, if it is more */
 };
 #define GCB_ANSWER_GAIN 1.1
+#define GCB_ANSWER_CLOSE 0.95 /* gains so near to the most count as the same: then the smaller error decides */
 #define GCB_ANSWER_NOISE_GAIN 1.2
 
 enum gcb_error_kind gcb_answer_kind(const struct gcb_answer *a, const struct gcb_answer_item *item);
@@ -58,7 +58,8 @@ enum gcb_error_kind gcb_answer_kind(const struct gcb_answer *a, const struct gcb
 bool gcb_answer_usable(const struct gcb_answer *a, const struct gcb_answer_item *item);
 /* What the item is worth: how many times as fast a step is with it, or without that its gain. */
 double gcb_answer_worth(const struct gcb_answer_item *item);
-/* The usable item of a kind that is worth most, with an error of at most `most`. SIZE_MAX: none. */
+/* The usable item of a kind that is worth most, with an error of at most `most`; of those that are worth about as much, the one
+ * with the smallest error. SIZE_MAX: none. */
 size_t gcb_answer_best(const struct gcb_answer *a, enum gcb_error_kind kind, double most);
 void gcb_answer_choose(struct gcb_answer *a);
 

@@ -80,6 +80,21 @@ static void the_best_of_each_kind_is_chosen(void **state)
     expect(items, 0, "", "", "");
 }
 
+/* Of gains that are about the same, the smaller error decides. */
+static void errors_decide_between_near_gains(void **state)
+{
+    const struct gcb_answer_item items[] = {
+        ITEM("fastest", 0.04, 0.0, 2.0, PLAIN),
+        ITEM("close", 0.01, 0.0, 1.91, PLAIN),
+        ITEM("slower", 0.001, 0.0, 1.89, PLAIN),
+        ITEM("noise", 0.3, 0.0, 3.0, PLAIN),
+        ITEM("less", 0.2, 0.0, 2.86, PLAIN),
+    };
+
+    (void)state;
+    expect(items, 5, "close", "less", "");
+}
+
 static void gains_decide(void **state)
 {
     static const struct {
@@ -87,7 +102,7 @@ static void gains_decide(void **state)
         const char *best, *noisy, *trained;
     } cases[] = {
         {1.1, 1.31, 1.31, "exact", "", "fed"}, {1.1, 1.33, 1.33, "exact", "noise", "fed"},
-        {1.09, 1.11, 1.05, "", "noise", ""},   {1.09, 1.09, 1.09, "", "", ""},
+        {1.09, 1.21, 1.05, "", "noise", ""},   {1.09, 1.19, 1.09, "", "", ""},
         {2.0, 2.3, 1.9, "exact", "", ""},      {2.0, 2.5, 2.4, "exact", "noise", ""},
         {0.5, 0.5, 1.2, "", "", "fed"},
     };
@@ -135,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_follow_error_and_what_lasts),
         cmocka_unit_test(the_best_of_each_kind_is_chosen),
+        cmocka_unit_test(errors_decide_between_near_gains),
         cmocka_unit_test(gains_decide),
         cmocka_unit_test(rows_say_what_was_chosen),
     };
