@@ -238,8 +238,13 @@ sed '3s/"seconds": /"first_seconds": "5e-4", &/' "$net/link.json" >"$tmp/bad.jso
 fails 1 --link "$tmp/bad.json" "$results"
 sed '2s/"workers": 4/"workers": 5/' "$net/link.json" >"$tmp/bad.json"
 fails 1 --link "$tmp/bad.json" "$results"
+for seconds in 1e300 1e-300; do
+    sed "3s/\"seconds\": [^,}]*/\"seconds\": $seconds/" "$net/link.json" >"$tmp/bad.json"
+    fails 1 --link "$tmp/bad.json" "$results"
+done
 for damage in 's/"gather_rounds": [0-9.]*,//' 's/"seconds": /"seconds": -/' 's/"algorithm": "[a-z]*"/"algorithm": "pigeon"/' \
-    's/"workers": 4/"workers": 99999999/' 's/"method": "[a-z]*"/"method": 7/' 's/"seconds_low": /"seconds_low": 9/'; do
+    's/"workers": 4/"workers": 99999999/' 's/"method": "[a-z]*"/"method": 7/' 's/"seconds_low": /"seconds_low": 9/' \
+    's/"reduce_bytes": [^,]*/"reduce_bytes": 1e308/' 's/"seconds": [^,]*/"seconds": 5e-324/'; do
     sed "$damage" "$net/exchanges.json" >"$tmp/bad.json"
     fails 1 --link "$net/link.json" "$tmp/bad.json"
 done
@@ -298,7 +303,7 @@ for format in table json csv; do
     exits 0
     check "no control characters" sh -c "! LC_ALL=C tr -d '\n' <'$out' | grep -q '[[:cntrl:]]'"
 done
-for value in 1e300 1e-300 0 123456789.123; do
+for value in 1e308 1e300 5e-324 1e-300 0 123456789.123; do
     row 'fp16' 'fp16' '"encode_seconds":1e-9,"decode_seconds":1e-9,"rel_l2":0.1' >"$tmp/absurd.json"
     row 'qsgd' 'qsgd:bits=4,bucket=16777216' '"encode_seconds":'$value',"decode_seconds":'$value',"rel_l2":'$value',"sum_seconds":'$value \
         >>"$tmp/absurd.json"
@@ -306,10 +311,14 @@ for value in 1e300 1e-300 0 123456789.123; do
         # shellcheck disable=SC2086
         run payoff --bandwidth 1Gb $options "$tmp/absurd.json"
         exits 0
+        check "no nan, no inf" sh -c "! grep -Ei '(^|[ /-])(nan|inf)([ /]|\$)' '$out'"
         # shellcheck disable=SC2086
         run payoff --bandwidth 999Tb $options --format json "$tmp/absurd.json"
         exits 0
-        check "rows are JSON" python3 -c "import json; [json.loads(line) for line in open('$out')]"
+        check "rows have times" python3 -c "
+import json
+rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff']
+assert rows and all(r['seconds'] > 0 and r['link_bytes'] > 0 and r['speedup_bar'] > 0 for r in rows), rows"
     done
 done
 finish

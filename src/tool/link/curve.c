@@ -52,16 +52,21 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, boo
 
 /* ---- making a curve ---- */
 
+/* Is it a size or a time whose products and ratios are finite? */
+static bool is_usable(double value)
+{
+    return value >= 1e-30 && value <= 1e30;
+}
+
 int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
                   const struct gcb_curve_point *point, struct gcb_diag *diag)
 {
     struct gcb_curve_line *line = &curve->lines[pattern];
-    const double next = point->seconds, rate = point->bytes / point->first;
     size_t i = line->count;
 
-    if (!(point->bytes > 0.0) || !(rate > 0.0) || isinf(rate) || !(next > 0.0) || isinf(next))
+    if (!is_usable(point->bytes) || !is_usable(point->first) || !is_usable(point->seconds))
         return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "expected sizes and times above 0, with a finite ratio");
+                            "expected sizes and times above 0, from 1e-30 to 1e30");
     while (i > 0 && line->points[i - 1].bytes > point->bytes)
         i--;
     if (line->count == GCB_CURVE_POINTS || (i > 0 && !(line->points[i - 1].bytes < point->bytes)))

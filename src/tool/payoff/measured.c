@@ -22,22 +22,22 @@ static void read_numbers(struct gcb_measured *x, const json_t *row)
         {GCB_COLLECTIVE_TWOSHOT, GCB_FIELD_SCATTER_ROUNDS, GCB_FIELD_SCATTER_BYTES},
         {GCB_COLLECTIVE_ALLREDUCE, GCB_FIELD_REDUCE_ROUNDS, GCB_FIELD_REDUCE_BYTES},
     };
-    const double workers = gcb_results_real(row, GCB_FIELD_WORKERS);
+    const double workers = gcb_results_amount(row, GCB_FIELD_WORKERS);
 
     x->workers = workers >= 1.0 && workers <= GCB_NETWORK_WORKERS ? (unsigned)workers : 0;
-    x->gradient = 4.0 * gcb_results_real(row, GCB_FIELD_ELEMENTS);
-    x->seconds = gcb_results_real(row, GCB_FIELD_SECONDS);
-    x->low = gcb_results_real(row, GCB_FIELD_SECONDS_LOW);
-    x->high = gcb_results_real(row, GCB_FIELD_SECONDS_HIGH);
-    x->coding = gcb_results_real(row, GCB_FIELD_ENCODE_SECONDS) +
-                gcb_results_real(row, GCB_FIELD_SUM_SECONDS);
-    x->network = gcb_results_real(row, GCB_FIELD_WIRE_SECONDS) +
-                 gcb_results_real(row, GCB_FIELD_SIZES_SECONDS);
-    x->size_rounds = gcb_results_real(row, GCB_FIELD_SIZE_ROUNDS);
+    x->gradient = 4.0 * gcb_results_amount(row, GCB_FIELD_ELEMENTS);
+    x->seconds = gcb_results_amount(row, GCB_FIELD_SECONDS);
+    x->low = gcb_results_amount(row, GCB_FIELD_SECONDS_LOW);
+    x->high = gcb_results_amount(row, GCB_FIELD_SECONDS_HIGH);
+    x->coding = gcb_results_amount(row, GCB_FIELD_ENCODE_SECONDS) +
+                gcb_results_amount(row, GCB_FIELD_SUM_SECONDS);
+    x->network = gcb_results_amount(row, GCB_FIELD_WIRE_SECONDS) +
+                 gcb_results_amount(row, GCB_FIELD_SIZES_SECONDS);
+    x->size_rounds = gcb_results_amount(row, GCB_FIELD_SIZE_ROUNDS);
     for (size_t i = 0; i < 3; i++)
         x->rounds[i] = (struct gcb_wire_rounds){.collective = kinds[i].collective,
-                                                .count = gcb_results_real(row, kinds[i].count),
-                                                .bytes = gcb_results_real(row, kinds[i].bytes)};
+                                                .count = gcb_results_amount(row, kinds[i].count),
+                                                .bytes = gcb_results_amount(row, kinds[i].bytes)};
 }
 
 static void read_texts(struct gcb_measured *x, const json_t *row)

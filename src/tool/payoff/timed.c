@@ -36,14 +36,14 @@ static struct gcb_timed_method *find_same(const struct gcb_timed *t, const struc
 /* Adds the sums of a row to a method's. Numbers are sums until finish_sums. */
 static void add_sums(struct gcb_timed_method *m, const json_t *row, double elements)
 {
-    const double error = gcb_results_real(row, GCB_FIELD_REL_L2);
-    const double sum = gcb_results_real(row, GCB_FIELD_SUM_SECONDS);
-    const double sum16 = gcb_results_real(row, GCB_FIELD_SUM16_SECONDS);
+    const double error = gcb_results_amount(row, GCB_FIELD_REL_L2);
+    const double sum = gcb_results_amount(row, GCB_FIELD_SUM_SECONDS);
+    const double sum16 = gcb_results_amount(row, GCB_FIELD_SUM16_SECONDS);
 
     m->elements += elements;
-    m->bytes += gcb_results_real(row, GCB_FIELD_WIRE_BYTES);
-    m->encode += gcb_results_real(row, GCB_FIELD_ENCODE_SECONDS);
-    m->decode += gcb_results_real(row, GCB_FIELD_DECODE_SECONDS);
+    m->bytes += gcb_results_amount(row, GCB_FIELD_WIRE_BYTES);
+    m->encode += gcb_results_amount(row, GCB_FIELD_ENCODE_SECONDS);
+    m->decode += gcb_results_amount(row, GCB_FIELD_DECODE_SECONDS);
     m->sum += sum; /* NAN if some row has none */
     m->finish += fmax(sum16 - 16.0 * sum, 0.0);
     m->error += error * error * elements;
@@ -56,8 +56,8 @@ static int add_result(struct gcb_timed *t, const struct gcb_results_row *row,
     const char *cache = gcb_results_text(row->json, GCB_FIELD_CACHE);
     const bool whole = row->kind == GCB_RECORD_RESULT;
     const int rank = 2 * (cache && strcmp(cache, "cold") == 0) + whole;
-    const double elements = gcb_results_real(row->json, GCB_FIELD_ELEMENTS);
-    const double exchanges = gcb_results_real(row->json, GCB_FIELD_EXCHANGES);
+    const double elements = gcb_results_amount(row->json, GCB_FIELD_ELEMENTS);
+    const double exchanges = gcb_results_amount(row->json, GCB_FIELD_EXCHANGES);
     struct gcb_timed_method *m = find_same(t, method);
 
     if (!whole && exchanges > 0.0)
@@ -77,8 +77,8 @@ static int add_result(struct gcb_timed *t, const struct gcb_results_row *row,
 static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_method *method,
                     struct gcb_diag *diag)
 {
-    const double workers = gcb_results_real(row, GCB_FIELD_WORKERS);
-    const double steps = gcb_results_real(row, GCB_FIELD_STEPS);
+    const double workers = gcb_results_amount(row, GCB_FIELD_WORKERS);
+    const double steps = gcb_results_amount(row, GCB_FIELD_STEPS);
     struct gcb_timed_mean *m;
 
     if (gcb_grow(&t->means, &t->mean_cap, t->mean_count, sizeof(*t->means)))
@@ -86,10 +86,10 @@ static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_met
     m = &t->means[t->mean_count++];
     *m = (struct gcb_timed_mean){
         .method = *method,
-        .error = gcb_results_real(row, GCB_FIELD_ALPHA),
+        .error = gcb_results_amount(row, GCB_FIELD_ALPHA),
         .workers = (unsigned)fmin(fmax(workers, 1.0), GCB_NETWORK_WORKERS),
-        .second_error = gcb_results_real(row, GCB_FIELD_SECOND_ERROR),
-        .link_bytes = gcb_results_real(row, GCB_FIELD_REPLAY_LINK_BYTES) / (workers * steps),
+        .second_error = gcb_results_amount(row, GCB_FIELD_SECOND_ERROR),
+        .link_bytes = gcb_results_amount(row, GCB_FIELD_REPLAY_LINK_BYTES) / (workers * steps),
     };
     return 0;
 }
@@ -119,10 +119,10 @@ static void read_environment(struct gcb_timed *t, const json_t *row)
 {
     const char *gpu = gcb_results_text(row, GCB_FIELD_GPU);
     const char *date = gcb_results_text(row, GCB_FIELD_DATE);
-    const double on_gpu = gcb_results_real(row, GCB_FIELD_GPU_COPY_GBPS);
+    const double on_gpu = gcb_results_amount(row, GCB_FIELD_GPU_COPY_GBPS);
 
     /* on a GPU the bytes read and those written count */
-    const double copy = on_gpu > 0.0 ? on_gpu / 2.0 : gcb_results_real(row, GCB_FIELD_COPY_GBPS);
+    const double copy = on_gpu > 0.0 ? on_gpu / 2.0 : gcb_results_amount(row, GCB_FIELD_COPY_GBPS);
 
     if (copy > 0.0 && !(t->copy > 0.0))
         t->copy = 1e9 * copy;
@@ -143,18 +143,18 @@ static const char *refuse(const struct gcb_results_row *row, const struct gcb_me
     if (status && strcmp(status, "ok") != 0)
         return "it failed";
     if (row->kind == GCB_RECORD_REPLAY)
-        return gcb_results_real(row->json, GCB_FIELD_ALPHA) >= 0.0 &&
-                       gcb_results_real(row->json, GCB_FIELD_REPLAY_LINK_BYTES) >= 0.0 &&
-                       gcb_results_real(row->json, GCB_FIELD_STEPS) >= 1.0
+        return gcb_results_amount(row->json, GCB_FIELD_ALPHA) >= 0.0 &&
+                       gcb_results_amount(row->json, GCB_FIELD_REPLAY_LINK_BYTES) >= 0.0 &&
+                       gcb_results_amount(row->json, GCB_FIELD_STEPS) >= 1.0
                    ? NULL
                    : "no error or no bytes";
-    if (!(gcb_results_real(row->json, GCB_FIELD_ELEMENTS) > 0.0))
+    if (!(gcb_results_amount(row->json, GCB_FIELD_ELEMENTS) > 0.0))
         return "no elements";
-    if (!(gcb_results_real(row->json, GCB_FIELD_ENCODE_SECONDS) >= 0.0) ||
-        !(gcb_results_real(row->json, GCB_FIELD_DECODE_SECONDS) >= 0.0) ||
-        gcb_results_real(row->json, GCB_FIELD_SUM_SECONDS) < 0.0)
+    if (!(gcb_results_amount(row->json, GCB_FIELD_ENCODE_SECONDS) >= 0.0) ||
+        !(gcb_results_amount(row->json, GCB_FIELD_DECODE_SECONDS) >= 0.0) ||
+        gcb_results_amount(row->json, GCB_FIELD_SUM_SECONDS) < 0.0)
         return "no times";
-    return gcb_results_real(row->json, GCB_FIELD_WIRE_BYTES) > 0.0 ? NULL : "no bytes";
+    return gcb_results_amount(row->json, GCB_FIELD_WIRE_BYTES) > 0.0 ? NULL : "no bytes";
 }
 
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)

@@ -268,6 +268,13 @@ double gcb_results_real(const json_t *row, enum gcb_field field)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+double gcb_results_amount(const json_t *row, enum gcb_field field)
+{
+    const double value = gcb_results_real(row, field);
+
+    return fabs(value) < 1e-30 ? 0.0 : fabs(value) <= 1e30 ? value : (double)NAN;
+}
+
 uint64_t gcb_results_u64(const json_t *row, enum gcb_field field)
 {
     const json_t *value = gcb_results_json(row, field);

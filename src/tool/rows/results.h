@@ -72,6 +72,9 @@ uint64_t gcb_results_row_u64(const struct gcb_results_row *row, enum gcb_field f
  * the row, which holds them escaped (gcb_escape). */
 const char *gcb_results_text(const json_t *row, enum gcb_field field);
 double gcb_results_real(const json_t *row, enum gcb_field field);
+/* The same for arithmetic with the numbers of any file: 0 if it is nearer to 0 than 1e-30, NAN if it is further than 1e30. So
+ * products and ratios of a few such numbers are finite. */
+double gcb_results_amount(const json_t *row, enum gcb_field field);
 uint64_t gcb_results_u64(const json_t *row, enum gcb_field field);
 bool gcb_results_bool(const json_t *row, enum gcb_field field);
 /* A field of any type, borrowed from the row; NULL if absent. */
