@@ -6,6 +6,7 @@ here=$(dirname "$0")
 sample=$(realpath "$here/../../datasets/sample.h5")
 net=$here/../data/net
 results=$tmp/results.json
+long=$(printf 'x%.0s' $(seq 200))
 python3 "$here/check_payoff.py" results >"$results"
 
 fails() { # STATUS ARGS...: one line on stderr, and nothing on stdout
@@ -204,6 +205,10 @@ grep -v '"spec": "\(identity\|fp16\|bf16\)' "$net/exchanges.json" >"$tmp/exchang
 measured "$net/link.json" "$tmp/exchanges.json" # nothing to compare with
 sed '1s/"status": "ok"/"status": "wrong"/;2s/"workers": 4/"workers": 1/' "$net/exchanges.json" >"$tmp/exchanges.json"
 measured "$net/link.json" "$tmp/exchanges.json"
+sed "s/\"file\": \"[^\"]*\"/\"file\": \"$long$long$long\"/" "$net/exchanges.json" >"$tmp/exchanges.json"
+sed 's/"workers": 4/"workers": 12/;s/"seconds": /&1/' "$tmp/exchanges.json" >"$tmp/more.json"
+cat "$tmp/more.json" >>"$tmp/exchanges.json"
+measured "$net/link.json" "$tmp/exchanges.json" # only those of as many workers are compared, however long a path is
 run payoff --link "$net/link.json" "$net/exchanges.json"
 exits 0
 run payoff --bandwidth 100Mb --latency 100us --format json "$net/exchanges.json"

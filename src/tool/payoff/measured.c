@@ -42,22 +42,12 @@ static void read_numbers(struct gcb_measured *x, const json_t *row)
 
 static void read_texts(struct gcb_measured *x, const json_t *row)
 {
-    static const enum gcb_field common[] = {
-        GCB_FIELD_FILE, GCB_FIELD_SCOPE,   GCB_FIELD_ORDER,    GCB_FIELD_DEVICE,
-        GCB_FIELD_ISA,  GCB_FIELD_THREADS, GCB_FIELD_MESSAGES, GCB_FIELD_INPUT_BYTES,
-        GCB_FIELD_MPI,  GCB_FIELD_WORKERS, GCB_FIELD_ELEMENTS};
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
     const char *collective = gcb_results_text(row, GCB_FIELD_COLLECTIVE);
     struct gcb_method m;
 
     gcb_escape(x->spec, sizeof(x->spec), spec ? spec : "");
     gcb_escape(x->collective, sizeof(x->collective), collective ? collective : "");
-    for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
-        char *text = json_dumps(gcb_results_json(row, common[i]), JSON_ENCODE_ANY);
-
-        gcb_append(x->group, sizeof(x->group), "%s,", text ? text : "");
-        free(text);
-    }
     x->baseline = strcmp(x->collective, "allreduce") == 0 && !gcb_method_parse(&m, x->spec, NULL) &&
                   m.codec->baseline;
 }
@@ -123,6 +113,24 @@ void gcb_measured_fini(struct gcb_measureds *m)
 
 /* ---- predictions ---- */
 
+/* Have the exchanges everything in common but the method? */
+static bool is_comparable(const struct gcb_measured *a, const struct gcb_measured *b)
+{
+    static const enum gcb_field common[] = {
+        GCB_FIELD_FILE, GCB_FIELD_SCOPE,   GCB_FIELD_ORDER,    GCB_FIELD_DEVICE,
+        GCB_FIELD_ISA,  GCB_FIELD_THREADS, GCB_FIELD_MESSAGES, GCB_FIELD_INPUT_BYTES,
+        GCB_FIELD_MPI,  GCB_FIELD_WORKERS, GCB_FIELD_ELEMENTS};
+    bool same = a->path == b->path;
+
+    for (size_t i = 0; same && i < sizeof(common) / sizeof(common[0]); i++) {
+        const json_t *x = gcb_results_json(a->row, common[i]);
+        const json_t *y = gcb_results_json(b->row, common[i]);
+
+        same = x == y || json_equal(x, y); /* of an absent field both are NULL */
+    }
+    return same;
+}
+
 static int by_group(const void *a, const void *b)
 {
     const struct gcb_measured *x = a, *y = b;
@@ -168,7 +176,7 @@ void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *net
 
         x->order = i;
         for (size_t k = 0; k < i && x->order == i; k++)
-            if (strcmp(m->items[k].group, x->group) == 0 && m->items[k].path == x->path)
+            if (is_comparable(&m->items[k], x))
                 x->order = m->items[k].order;
         predict(x, *network);
     }

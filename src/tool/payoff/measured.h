@@ -15,8 +15,7 @@ struct gcb_measured {
     char spec[512], collective[32];
     const json_t *row; /* a reference of its own */
     const char *path;  /* of the rows; borrowed */
-    char group[512];   /* what exchanges that can be compared have in common */
-    size_t order;      /* of the group */
+    size_t order;      /* of the exchanges that can be compared with it */
     bool baseline;     /* fp32, fp16 or bf16 by all-reduce */
     unsigned workers;
     double gradient;           /* bytes as fp32 */
