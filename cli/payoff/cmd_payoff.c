@@ -346,13 +346,13 @@ static int put_rows(struct payoff *c, struct gcb_diag *diag)
 {
     const bool asked = strcmp(c->plan.coding, "cpu") != 0 || !*c->timed.device;
     const char *coding = asked ? c->plan.coding : c->timed.device;
+    const char *from = c->files->count ? c->files->items[0] : c->from;
     struct gcb_row row;
     int err = 0;
 
     for (size_t p = 0; p < c->place_count && out_wants_rows(&c->report); p++)
         for (size_t i = 0; !err && i < c->places[p].judgement.count; i++) {
-            gcb_payoff_row(&row, &c->places[p].judgement, i, &c->places[p].setting, c->from,
-                           coding);
+            gcb_payoff_row(&row, &c->places[p].judgement, i, &c->places[p].setting, from, coding);
             err = out_put(&c->report, &row, diag);
         }
     return err;

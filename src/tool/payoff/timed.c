@@ -10,19 +10,23 @@
 
 /* ---- reading ---- */
 
-/* Have the methods the same codec and the same values of its parameters? Memory and collective may differ. */
-static bool same_codec(const struct gcb_method *a, const struct gcb_method *b)
+/* Have the methods the same codec and the same values of its parameters? Those of memory and exchange may differ, unless `all`. */
+static bool same_values(const struct gcb_method *a, const struct gcb_method *b, bool all)
 {
     const struct gcb_param *p;
 
     if (a->codec != b->codec)
         return false;
-    for (size_t row = 0; (p = gcb_method_param(a, row)) && p != gcb_memory_table; row++)
-        if (gcb_method_applies(a, row) != gcb_method_applies(b, row) ||
-            (gcb_method_applies(a, row) &&
-             (a->value[row] < b->value[row] || a->value[row] > b->value[row])))
+    for (size_t row = 0; (p = gcb_method_param(a, row)) && (all || p != gcb_memory_table); row++)
+        if ((a->value[row] < b->value[row] || a->value[row] > b->value[row]) &&
+            (gcb_method_applies(a, row) || gcb_method_applies(b, row)))
             return false;
     return true;
+}
+
+static bool same_codec(const struct gcb_method *a, const struct gcb_method *b)
+{
+    return same_values(a, b, false);
 }
 
 static struct gcb_timed_method *find_same(const struct gcb_timed *t, const struct gcb_method *m)
@@ -353,15 +357,12 @@ static bool is_mean_of(const struct gcb_timed_mean *mean, const struct gcb_metho
 /* Is there a mean of the same way that was replayed with more workers, or earlier with as many? */
 static bool is_replaced(const struct gcb_timed *t, const struct gcb_timed_mean *mean)
 {
-    char spec[1024], other[1024];
-
-    gcb_method_spec(spec, sizeof(spec), &mean->method, GCB_SPEC_FULL);
     for (size_t i = 0; i < t->mean_count; i++) {
         const struct gcb_timed_mean *m = &t->means[i];
         const bool better = m->workers > mean->workers || (m->workers == mean->workers && m < mean);
 
-        if (better &&
-            strcmp(gcb_method_spec(other, sizeof(other), &m->method, GCB_SPEC_FULL), spec) == 0)
+        if (better && strcmp(m->method.name, mean->method.name) == 0 &&
+            same_values(&m->method, &mean->method, true))
             return true;
     }
     return false;
