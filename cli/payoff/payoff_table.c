@@ -1,5 +1,6 @@
 #include "cli/payoff/payoff_table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -169,6 +170,9 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
     }
     if (*ways->left_out)
         opt_note(report->out, "left out: %s", ways->left_out);
+    if (ways->nonfinite)
+        opt_note(report->out, "%" PRIu64 " infinities or NaNs of the dump count as 0",
+                 ways->nonfinite);
     if (workers == 1)
         opt_note(report->out,
                  "errors are those of one worker: noise is assumed not to average out");

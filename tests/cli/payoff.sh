@@ -177,6 +177,14 @@ import json
 rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff']
 assert len(rows) == 6 and all(r['speedup_bar_low'] > 0 and r['coding_seconds'] > 0 for r in rows), rows"
 fails 2 --dataset nosuch "$sample"
+python3 -c "
+import h5py, numpy
+with h5py.File('$tmp/nan.h5', 'w') as file:
+    for worker in range(2):
+        file[f'step_0/worker_{worker}/w'] = numpy.array([1, numpy.nan, 2, numpy.inf, 3] * 20, 'f4')"
+run payoff --workers 4 --bandwidth 10Gb --coding h200 "$tmp/nan.h5"
+exits 0
+prints "80 infinities or NaNs of the dump count as 0"
 fails 2 --method qsgd:bits=4 --step 7 "$sample"
 fails 1 "$tmp/nosuch.h5"
 fails 1 ""

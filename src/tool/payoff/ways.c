@@ -386,6 +386,7 @@ int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct
     w->sampled_tensors = g.tensor_count;
     w->steps = g.steps;
     w->workers = g.workers;
+    w->nonfinite = g.nonfinite;
     w->signal = g.signal;
     w->noise = g.noise;
     if (!err)

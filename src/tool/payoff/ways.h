@@ -47,6 +47,7 @@ struct gcb_ways {
     size_t tensors, sampled_tensors;
     size_t steps;                /* whose errors were measured */
     unsigned workers;            /* of the dump */
+    uint64_t nonfinite;          /* infinities and NaNs that count as 0 */
     double signal, noise;        /* of struct gcb_gradients; both 0: unknown */
     char left_out[GCB_LEFT_OUT]; /* methods that cannot be judged, with the reason; "": none */
 };

@@ -119,8 +119,6 @@ static int read_worker(const struct gcb_gradients *g, struct gcb_source *source,
         }
         k++;
     }
-    if (!err)
-        gcb_nonfinite_zero(out, g->count);
     return err;
 }
 
@@ -185,8 +183,11 @@ static int read_all(struct gcb_gradients *g, struct gcb_source *source,
 
         for (unsigned w = 0; !err && w < g->workers; w++)
             err = read_worker(g, source, plan, layout, step, w, x + w * g->count, room, diag);
-        if (!err)
-            average(g, x, g->means + slot * g->count, kernels, &mean_sq, &worker_sq);
+        if (err)
+            break;
+        g->nonfinite += gcb_nonfinite_count(x, g->workers * g->count, kernels);
+        gcb_nonfinite_zero(x, g->workers * g->count);
+        average(g, x, g->means + slot * g->count, kernels, &mean_sq, &worker_sq);
     }
     gcb_free(room);
     g->noise = n > 1.0 ? fmax(0.0, (worker_sq - mean_sq) * n / (n - 1.0)) : 0.0;

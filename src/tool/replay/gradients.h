@@ -20,8 +20,9 @@ struct gcb_gradients {
         uint64_t offset;
     } * tensors;
     size_t tensor_count, all_tensors;
-    float *data;  /* steps x workers x count */
-    float *means; /* of the workers: steps x count */
+    float *data;        /* steps x workers x count */
+    float *means;       /* of the workers: steps x count */
+    uint64_t nonfinite; /* infinities and NaNs that became 0 */
     /*
      * What the workers share, and what they do not, in squared norms, over up to 32 steps: the true gradient, and one worker's
      * noise, so that a mean of n workers has the squared norm signal + noise / n. With one worker: noise is 0.
