@@ -297,7 +297,7 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
     if (c->files->count)
         gcb_escape(c->from, sizeof(c->from), c->files->items[0]);
     else
-        snprintf(c->from, sizeof(c->from), "the shipped sample");
+        snprintf(c->from, sizeof(c->from), "the shipped sample, a ResNet-20");
     if (!err)
         err = rows ? read_rows(c, diag) : measure(c, diag);
     if (!err)
@@ -395,7 +395,10 @@ static int show(struct payoff *c, struct gcb_diag *diag)
     }
     if (err || c->place_count != 1)
         return err;
-    gcb_answer_row(&row, payoff_answer(answer, &c->places[0].judgement, &c->places[0].setting),
+    gcb_answer_row(&row,
+                   payoff_answer(answer, c->places,
+                                 strcmp(c->plan.coding, "cpu") == 0 &&
+                                     strncmp(c->timed.device, "cuda", 4) != 0),
                    &c->places[0].judgement.answer);
     return out_answer(&c->report, &row, diag);
 }

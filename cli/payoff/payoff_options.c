@@ -16,7 +16,7 @@ const struct opt_row payoff_network_rows[] = {
              "change parts of it"},
     {.name = "bandwidth", .metavar = "LINK", .type = OPT_LIST,
      .offset = offsetof(struct payoff_network, bandwidth),
-     .help = "bandwidth of each node's link, or of all its links together: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a range "
+     .help = "bandwidth of a node, all its cards together: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a range "
              "1Gb..64Gb, which doubles; repeatable (default 1Gb,10Gb,25Gb,100Gb)"},
     {.name = "latency", .type = OPT_DURATION, .offset = offsetof(struct payoff_network, latency),
      .initial = NAN, .help = "time of one message without the time for its bytes: half of what ping says (default 20us)"},

@@ -282,14 +282,18 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
 
 /* ---- the answer ---- */
 
-char *payoff_answer(char out[PAYOFF_ANSWER], const struct gcb_judgement *j,
-                    const struct gcb_setting *s)
+char *payoff_answer(char out[PAYOFF_ANSWER], const struct payoff_place *place, bool on_cpu)
 {
+    const struct gcb_judgement *j = &place->judgement;
+    const struct gcb_setting *s = &place->setting;
     const struct gcb_answer *a = &j->answer;
     const size_t named[] = {a->best, a->noisy};
     char text[32];
 
     gcb_answer_text(out, PAYOFF_ANSWER, a);
+    if (a->best == SIZE_MAX && a->noisy == SIZE_MAX && on_cpu)
+        gcb_append(out, PAYOFF_ANSWER,
+                   ". That is with coding on the CPU; for gradients on GPUs add --coding h200");
     for (size_t i = 0; i < 2 && isnan(s->compute); i++)
         if (named[i] != SIZE_MAX)
             gcb_append(

@@ -33,9 +33,8 @@ int payoff_show_places(const struct out_report *report, const struct payoff_plac
 int payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
                          const struct gcb_network *network, struct gcb_diag *diag);
 
-/* Writes the answer for one place. Returns out. */
+/* Writes the answer for one place. `on_cpu`: the times of coding are those of a CPU. Returns out. */
 #define PAYOFF_ANSWER 1200
-char *payoff_answer(char out[PAYOFF_ANSWER], const struct gcb_judgement *j,
-                    const struct gcb_setting *s);
+char *payoff_answer(char out[PAYOFF_ANSWER], const struct payoff_place *place, bool on_cpu);
 
 #endif
