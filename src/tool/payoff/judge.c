@@ -120,6 +120,8 @@ static struct gcb_answer_item describe(const struct gcb_judged *x)
 
 /* ---- what is shown ---- */
 
+#define USELESS 1.0 /* the error of sending zeros */
+
 static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
 {
     if (i == SIZE_MAX || j->items[i].shown)
@@ -146,14 +148,14 @@ static void choose_lines(struct gcb_judgement *j)
     mark(j, a->noisy, &shown);
     mark(j, a->trained, &shown);
     for (enum gcb_error_kind kind = 0; kind < GCB_ERROR_LOUD; kind++)
-        mark(j, gcb_answer_best(a, kind, INFINITY), &shown);
+        mark(j, gcb_answer_best(a, kind, USELESS), &shown);
     for (size_t i = 0; i < j->count && shown < GCB_WAY_SHOWN; i++) {
         const double worth = gcb_answer_worth(&j->advised[i]);
 
         if (i && j->items[i].kind != j->items[i - 1].kind)
             most = 1.0;
         if (!gcb_answer_usable(a, &j->advised[i]) || j->items[i].kind >= GCB_ERROR_LOUD ||
-            !(worth >= GCB_ANSWER_GAIN * most))
+            j->items[i].error > USELESS || !(worth >= GCB_ANSWER_GAIN * most))
             continue;
         most = worth;
         mark(j, i, &shown);

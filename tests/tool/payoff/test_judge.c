@@ -167,9 +167,10 @@ static void test_front(void **state)
     add(&w, "topk:density=0.1,memory=ef", GATHER, 0.3, 0.2,
         3.0); /* slow, but the fastest of its kind */
     add(&w, "topk:density=0.2,memory=ef", GATHER, 0.25, 0.2, 4.0);
-    add(&w, "topk:density=0.01", GATHER, 0.3, 0.2, 0.1); /* needs a memory */
-    add(&w, "qsgd:bits=2", GATHER, 0.9, 0.0, 0.01);      /* too loud */
-    add(&w, "qsgd:bits=3", GATHER, NAN, 0.0, 0.02);      /* its error is unknown */
+    add(&w, "topk:density=0.3,memory=ef", GATHER, 1.01, 0.9, 0.3); /* worse than zeros */
+    add(&w, "topk:density=0.01", GATHER, 0.3, 0.2, 0.1);           /* needs a memory */
+    add(&w, "qsgd:bits=2", GATHER, 0.9, 0.0, 0.01);                /* too loud */
+    add(&w, "qsgd:bits=3", GATHER, NAN, 0.0, 0.02);                /* its error is unknown */
     judge(&j, &w, &plain);
     assert_null(find(&j, 0.02));
     assert_true(j.bar == 1 && strcmp(j.items[1].way->method.name, "fp16") == 0);
@@ -185,6 +186,7 @@ static void test_front(void **state)
     expect_shown(&j, 0.85, true);
     expect_shown(&j, 3.0, true);
     expect_shown(&j, 4.0, false);
+    expect_shown(&j, 0.3, false);
     expect_shown(&j, 0.1, false);
     expect_shown(&j, 0.01, false);
     near(find(&j, 0.8)->x, 1.25);
