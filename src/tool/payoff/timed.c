@@ -10,7 +10,7 @@
 
 /* ---- reading ---- */
 
-/* Have the methods the same codec and the same values of its parameters? Those of memory and exchange may differ, unless `all`. */
+/* True if both have the same codec with the same parameters. Memory and exchange may differ, unless `all`. */
 static bool same_values(const struct gcb_method *a, const struct gcb_method *b, bool all)
 {
     const struct gcb_param *p;
