@@ -68,7 +68,7 @@ static int decompress_run(const void *options, const struct opt_list *operands,
         err = resolve_backend(&backend, &o->exec, ctx->diag);
     if (err)
         return err;
-    r.device = backend.gpu.module ? &backend.gpu : NULL;
+    r.place.device = backend.gpu.module ? &backend.gpu : NULL;
     if (o->make.force)
         out_note_links(o->make.output, o->show.quiet, ctx->err);
     err = gcb_dump_create(&dump, o->make.output, o->make.force, operands->items, operands->count,

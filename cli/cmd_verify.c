@@ -8,7 +8,6 @@
 #include "src/lib/base/text.h"
 #include "src/tool/dump/shard.h"
 #include "src/tool/print/number.h"
-#include "src/tool/verify/device_backend.h"
 #include "src/tool/verify/verify.h"
 
 struct verify_own {
@@ -201,7 +200,6 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_observer observer = {on_check, on_note, on_progress, interrupt_stop, v};
     const struct opt_message *m = &v->o->common.message;
-    const struct gcb_promise_backend device = gcb_promise_device_backend(&v->s.backend.gpu);
     const struct gcb_verify_config config = {
         .source = v->s.source,
         .layout = &v->s.layout,
@@ -213,7 +211,7 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .output_layers = {m->output_layer.items, m->output_layer.count},
         .budget = v->o->own.budget,
-        .backend = v->s.backend.gpu.module ? &device : NULL,
+        .device = v->s.backend.gpu.module ? &v->s.backend.gpu : NULL,
     };
     int err;
 

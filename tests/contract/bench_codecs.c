@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "tests/kernels/check.h"
 
 #define RUNS 7

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "src/tool/verify/error_rules.h"
 #include "tests/contract/cases.h"
 #include "tests/kernels/check.h"

@@ -81,7 +81,7 @@ exits 3
 says "cuFFT has no plan"
 with fails verify --method fft
 exits 1
-says "the device failed"
+says "device cuda: unknown error (cufftExec"
 
 # ---- sweep ----
 for mode in "far 5" "fails 1" "missing 3"; do

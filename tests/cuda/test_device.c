@@ -3,6 +3,7 @@
 
 #include "src/tool/metric/device_fidelity.h"
 #include "tests/cuda/device_test.h"
+#include "tests/support/device_coder.h"
 
 static const uint64_t sizes[] = {0, 1, 2, 7, 31, 32, 33, 511, 513, 4095, 4096, 4097, 12289, END};
 
@@ -236,7 +237,7 @@ static void parameters_fit_the_states(void **state)
 static void other_methods_say_so(void **state)
 {
     const struct gcb_coder_config config = {.env = {.count = 10}};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_device none = device;
     struct gcb_device_module empty = *device.module;
     static const struct gcb_device_codec no_codecs[] = {{0, NULL}};
@@ -247,7 +248,7 @@ static void other_methods_say_so(void **state)
     empty.codecs = no_codecs;
     none.module = &empty;
     assert_int_equal(gcb_method_parse(&m, "qsgd", NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&c, &none, &m, &config, &diag), GCB_E_UNSUPPORTED);
+    assert_int_equal(device_coder_create(&c, &none, &m, &config, &diag), GCB_E_UNSUPPORTED);
     assert_string_equal(diag.text,
                         "device cuda: method 'qsgd' runs on the CPU only; use --device cpu");
     assert_null(c);
@@ -317,7 +318,7 @@ static void one_wait_for_many_messages(void **state)
     const struct gcb_coder_config coder = {.env = {.count = N}};
     const struct gcb_step at = {0};
     struct gcb_device_message m[MESSAGES];
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_device_batch *b = NULL;
     struct gcb_host_counts before, after;
     struct gcb_frame frame;
@@ -326,7 +327,7 @@ static void one_wait_for_many_messages(void **state)
 
     (void)state;
     assert_int_equal(gcb_method_parse(&method, "fp16", NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&c, &device, &method, &coder, NULL), 0);
+    assert_int_equal(device_coder_create(&c, &device, &method, &coder, NULL), 0);
     assert_int_equal(gcb_device_batch_create(&b, &device, &config, NULL), 0);
     for (unsigned i = 0; i < MESSAGES; i++) {
         void *in, *out;
@@ -349,7 +350,7 @@ static void one_wait_for_many_messages(void **state)
     for (unsigned i = 0; i < MESSAGES; i++) {
         assert_int_equal(gcb_device_coder_encode_finish(c, &m[i], &frame, NULL), 0);
         assert_int_equal(frame.payload_bytes, 2 * N);
-        assert_int_equal(gcb_device_coder_clamped(c), i > 0);
+        assert_int_equal(gcb_coder_clamped(c), i > 0);
     }
     gcb_host_count(&after);
     assert_int_equal(after.waits, before.waits + 1);
@@ -362,7 +363,7 @@ static void one_wait_for_many_messages(void **state)
         device.module->free(m[i].payload_dev);
     }
     gcb_device_batch_destroy(b);
-    gcb_device_coder_destroy(c);
+    gcb_coder_destroy(c);
 }
 
 static void events_measure_and_order(void **state)

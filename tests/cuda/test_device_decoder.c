@@ -1,17 +1,32 @@
 /* One decoder on the device decodes messages of all kinds, one after the other, to the CPU's tensors. */
 
-#include "src/lib/device/device_decoder.h"
+#include "src/lib/coder/coder.h"
+#include "src/lib/device/place.h"
 #include "tests/cuda/device_test.h"
 #include "tests/support/trip.h"
 
 #define LARGEST 9001
 
-/* Decodes t's message, which may have been changed, to n floats. Returns the status. */
-static int run(struct gcb_device_decoder *d, const struct trip *t, float *out, uint64_t n)
-{
-    const struct gcb_mview view = {out, n};
+/* A place, and the decoder of its last message. */
+struct decoder {
+    struct gcb_place place;
+    struct gcb_coder *coder;
+};
 
-    return gcb_device_decoder_run(d, t->message, t->length, &view, NULL);
+/* Decodes t's message, which may have been changed, to n floats. Returns the status. */
+static int run(struct decoder *d, const struct trip *t, float *out, uint64_t n)
+{
+    const struct gcb_coder_config config = {.place = &d->place, .max_elements = n ? n : 1};
+    const struct gcb_mview view = {out, n};
+    const int err = gcb_coder_renew_decoder(&d->coder, t->message, t->length, &config, NULL);
+
+    return err ? err : gcb_coder_decode(d->coder, t->message, t->length, &view, NULL);
+}
+
+static void release(struct decoder *d)
+{
+    gcb_place_fini(&d->place);
+    gcb_coder_destroy(d->coder);
 }
 
 static int run_cpu(const struct trip *t, float *out)
@@ -39,20 +54,19 @@ static void any_order(void **state)
                 {"topk:theta=0", 600}, {"fp16", 600},         {"terngrad", 1},
                 {"qsgd:bits=2", 1}};
     float *x = trip_tensor(LARGEST, TRIP_LAPLACE, 5), *y = calloc(LARGEST, sizeof(*y));
-    struct gcb_device_decoder *d = NULL;
+    struct decoder d = {.place = {.device = &device, .prefill = false}};
 
     (void)state;
-    assert_int_equal(gcb_device_decoder_create(&d, &device, false, NULL), 0);
     for (size_t i = 0; i < sizeof(sent) / sizeof(*sent); i++) {
         struct trip t = {0};
 
         trip_run(&t, sent[i].spec, x, sent[i].n, NULL);
-        assert_int_equal(run(d, &t, y, t.n), 0);
+        assert_int_equal(run(&d, &t, y, t.n), 0);
         if (memcmp(y, t.back, t.n * sizeof(*y)) != 0)
             fail_msg("%s of %llu elements differs", sent[i].spec, (unsigned long long)t.n);
         trip_free(&t);
     }
-    gcb_device_decoder_destroy(d);
+    release(&d);
     free(x);
     free(y);
 }
@@ -63,11 +77,10 @@ static void damaged(void **state)
     static const char *const specs[] = {"topk", "qsgd:coding=elias", "sbc", "range"};
     float *x = trip_tensor(600, TRIP_GAUSS, 6), *y = calloc(600, sizeof(*y));
     float *want = calloc(600, sizeof(*want));
-    struct gcb_device_decoder *d = NULL;
+    struct decoder d = {.place = {.device = &device, .prefill = false}};
     unsigned refused = 0, taken = 0;
 
     (void)state;
-    assert_int_equal(gcb_device_decoder_create(&d, &device, false, NULL), 0);
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
         struct trip t = {0};
 
@@ -77,7 +90,7 @@ static void damaged(void **state)
 
             t.message[at] ^= 0x41;
             cpu = run_cpu(&t, want);
-            dev = run(d, &t, y, t.n);
+            dev = run(&d, &t, y, t.n);
             if (dev != cpu)
                 fail_msg("%s, byte %zu: %d, on the CPU %d", specs[i], at, dev, cpu);
             if (!cpu)
@@ -86,14 +99,14 @@ static void damaged(void **state)
             taken += cpu == 0;
             t.message[at] ^= 0x41;
         }
-        assert_int_equal(run(d, &t, y, t.n), 0);
+        assert_int_equal(run(&d, &t, y, t.n), 0);
         assert_memory_equal(y, t.back, t.n * sizeof(*y));
         t.length /= 2;
-        assert_int_equal(run(d, &t, y, t.n), GCB_E_CORRUPT);
+        assert_int_equal(run(&d, &t, y, t.n), GCB_E_CORRUPT);
         trip_free(&t);
     }
     assert_true(refused > 20 && taken > 20);
-    gcb_device_decoder_destroy(d);
+    release(&d);
     free(x);
     free(y);
     free(want);
@@ -103,20 +116,18 @@ static void damaged(void **state)
 static void other_size(void **state)
 {
     float *x = trip_tensor(100, TRIP_GAUSS, 7), y[101] = {0};
-    struct gcb_device_decoder *d = NULL;
+    struct decoder d = {.place = {.device = &device, .prefill = true}};
     struct trip t = {0};
 
     (void)state;
-    assert_int_equal(gcb_device_decoder_create(&d, &device, true, NULL), 0);
     trip_run(&t, "fp16", x, 100, NULL);
-    assert_int_equal(run(d, &t, y, 99), GCB_E_CORRUPT);
-    assert_int_equal(run(d, &t, y, 101), GCB_E_MISMATCH);
-    assert_int_equal(run(d, &t, y, 100), 0);
+    assert_int_equal(run(&d, &t, y, 99), GCB_E_CORRUPT);
+    assert_int_equal(run(&d, &t, y, 101), GCB_E_MISMATCH);
+    assert_int_equal(run(&d, &t, y, 100), 0);
     assert_memory_equal(y, t.back, 100 * sizeof(*y));
     assert_true(y[100] == 0.0f);
     trip_free(&t);
-    gcb_device_decoder_destroy(d);
-    gcb_device_decoder_destroy(NULL);
+    release(&d);
     free(x);
 }
 

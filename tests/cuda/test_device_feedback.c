@@ -1,5 +1,6 @@
 /* Error feedback fused into encoders with a transform gives what a memory around a coder gives, on the stand-in. */
 #include "tests/cuda/device_test.h"
+#include "tests/support/device_coder.h"
 
 /* Plain and hostile steps, with source types in turn, compared with both unfused paths or only the device's. */
 static void same_steps(const char *spec, uint64_t n, unsigned turn, bool cpu)
@@ -117,20 +118,20 @@ static void residuals_have_to_be_announced(void **state)
     const struct gcb_device_batch_config room = {.messages = 1};
     float something = 0.0f;
     struct gcb_device_message m = {.residual_dev = &something};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_diag diag = {0};
     struct gcb_method method;
 
     (void)state;
     assert_int_equal(gcb_method_parse(&method, "fp16", NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&c, &device, &method, &config, NULL), 0);
+    assert_int_equal(device_coder_create(&c, &device, &method, &config, NULL), 0);
     assert_int_equal(gcb_device_batch_create(&m.batch, &device, &room, NULL), 0);
     assert_int_equal(gcb_device_batch_begin(m.batch), 0);
     assert_int_equal(gcb_device_coder_encode_async(c, &at, &m, &diag), GCB_E_MISMATCH);
     assert_string_equal(diag.text,
                         "the message has a residual, but the coder was made without feedback");
     gcb_device_batch_destroy(m.batch);
-    gcb_device_coder_destroy(c);
+    gcb_coder_destroy(c);
 }
 
 /* If a codec has no fused feedback, making a coder with feedback fails. */
@@ -141,7 +142,7 @@ static void not_every_codec_needs_it(void **state)
     struct gcb_device_module module = *device.module;
     const struct gcb_device other = {.module = &module};
     struct gcb_device_codec rows[2] = {{0}};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_diag diag = {0};
     struct gcb_device_ops ops;
     struct gcb_method method;
@@ -154,8 +155,7 @@ static void not_every_codec_needs_it(void **state)
     ops.feedback = false;
     rows[0] = (struct gcb_device_codec){row->wire_id, &ops};
     module.codecs = rows;
-    assert_int_equal(gcb_device_coder_create(&c, &other, &method, &config, &diag),
-                     GCB_E_UNSUPPORTED);
+    assert_int_equal(device_coder_create(&c, &other, &method, &config, &diag), GCB_E_UNSUPPORTED);
     assert_string_equal(diag.text, "device cuda: method 'fp16' has no error feedback on a device");
     assert_null(c);
 }

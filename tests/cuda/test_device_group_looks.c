@@ -1,6 +1,6 @@
 /* In groups of many messages, a coder is not asked more often if more messages follow it. */
-#include "src/lib/device/device_coder.h"
 #include "tests/cuda/device_test.h"
+#include "tests/support/device_coder.h"
 
 #define MANY 5000
 #define ELEMENTS 64
@@ -53,7 +53,7 @@ static int open_counting(void **state)
 
 /* Two coders of different methods for all messages, which share their memory. Nothing is run. */
 struct many {
-    struct gcb_device_coder *one[2], *coder[MANY];
+    struct gcb_coder *one[2], *coder[MANY];
     struct gcb_device_batch *batch;
     struct gcb_device_message m[MANY];
     struct gcb_frame frame[2];
@@ -70,7 +70,7 @@ static void open_coder(struct many *all, size_t i, const char *spec)
     struct gcb_method method;
 
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&all->one[i], &counting, &method, &config, NULL), 0);
+    assert_int_equal(device_coder_create(&all->one[i], &counting, &method, &config, NULL), 0);
 }
 
 /* Uses `specs` in turn. */
@@ -109,10 +109,9 @@ static void turn_round(struct many *all)
             gcb_device_coder_encode_finish(all->one[i], &all->m[i], &all->frame[i], NULL), 0);
         assert_int_equal(gcb_device_coder_fetch(all->one[i], &all->m[i], &all->frame[i], &w, NULL),
                          0);
-        gcb_device_coder_destroy(all->one[i]);
+        gcb_coder_destroy(all->one[i]);
         assert_int_equal(
-            gcb_device_coder_create_decoder(&all->one[i], &counting, w.data, w.len, &config, NULL),
-            0);
+            device_coder_create_decoder(&all->one[i], &counting, w.data, w.len, &config, NULL), 0);
     }
     for (size_t i = 0; i < MANY; i++) {
         all->coder[i] = all->one[i % 2];
@@ -125,7 +124,7 @@ static void close_many(struct many *all)
 {
     gcb_device_batch_destroy(all->batch);
     for (size_t i = 0; i < 2; i++)
-        gcb_device_coder_destroy(all->one[i]);
+        gcb_coder_destroy(all->one[i]);
     device.module->free(all->tensor);
     device.module->free(all->payload);
     gcb_host_idle(false);

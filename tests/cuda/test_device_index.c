@@ -1,7 +1,7 @@
 /* Index coders of the sparse codec, on the stand-in. */
 #include <stdio.h>
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "tests/cuda/device_test.h"
 
 static void hostile_tensors(void **state)

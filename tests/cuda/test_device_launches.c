@@ -5,6 +5,7 @@
 #include "src/tool/dump/layout.h"
 #include "src/tool/dump/synthetic.h"
 #include "tests/cuda/device_test.h"
+#include "tests/support/device_coder.h"
 
 static const char *page;
 
@@ -15,7 +16,7 @@ struct counted {
 
 /* A coder, and device memory for a tensor and its payload. */
 struct bench {
-    struct gcb_device_coder *coder;
+    struct gcb_coder *coder;
     struct gcb_device_batch *batch;
     struct gcb_device_message m;
     void *tensor, *payload;
@@ -39,7 +40,7 @@ static void take(struct bench *b, uint64_t n)
 static void give(struct bench *b)
 {
     gcb_device_batch_destroy(b->batch);
-    gcb_device_coder_destroy(b->coder);
+    gcb_coder_destroy(b->coder);
 }
 
 /* Launches on the batch's new stream after all work has been queued. */
@@ -65,7 +66,7 @@ static unsigned count_encode(struct bench *b, const float *x, uint64_t n, struct
     assert_int_equal(gcb_device_coder_encode_finish(b->coder, &b->m, &frame, NULL), 0);
     assert_int_equal(frame.flags & GCB_WIRE_STORED,
                      0); /* otherwise another codec would be counted */
-    message->cap = gcb_device_coder_bound(b->coder);
+    message->cap = gcb_coder_bound(b->coder);
     message->data = malloc(message->cap);
     assert_int_equal(gcb_device_coder_fetch(b->coder, &b->m, &frame, message, NULL), 0);
     return launches;
@@ -78,9 +79,9 @@ static unsigned count_decode(struct bench *b, uint64_t n, const struct gcb_wbuf 
     struct gcb_frame frame;
     unsigned launches;
 
-    assert_int_equal(gcb_device_coder_create_decoder(&b->coder, &device, message->data,
-                                                     message->len, &config, NULL),
-                     0);
+    assert_int_equal(
+        device_coder_create_decoder(&b->coder, &device, message->data, message->len, &config, NULL),
+        0);
     take(b, n);
     assert_int_equal(gcb_frame_parse(&frame, &payload, message->data, message->len, NULL), 0);
     assert_int_equal(gcb_device_batch_begin(b->batch), 0);
@@ -106,7 +107,7 @@ static struct counted launches_of(const char *spec, uint64_t n)
 
     check_fill(x, n, FILL_NOISE, 1);
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
-    if (gcb_device_coder_create(&b.coder, &device, &method, &config, &diag))
+    if (device_coder_create(&b.coder, &device, &method, &config, &diag))
         fail_msg("%s: %s", spec, diag.text);
     counted.encode = count_encode(&b, x, n, &message);
     give(&b);
@@ -279,7 +280,7 @@ static unsigned launches_to_reduce(const struct promise *p)
     const struct gcb_device_reduce_ops *ops;
     struct gcb_device_share own = {.weight = 0.5f};
     struct gcb_device_batch *batch = NULL;
-    struct gcb_device_coder *coder = NULL;
+    struct gcb_coder *coder = NULL;
     struct gcb_device_call call;
     struct gcb_method method;
     void *memory[5] = {NULL}; /* x, values, what is kept, update, own */
@@ -287,7 +288,7 @@ static unsigned launches_to_reduce(const struct promise *p)
     unsigned launches;
 
     assert_int_equal(gcb_method_parse(&method, p->spec, NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&coder, &device, &method, &config, NULL), 0);
+    assert_int_equal(device_coder_create(&coder, &device, &method, &config, NULL), 0);
     ops = gcb_device_coder_reduce(coder, &state);
     room.scratch = ops->scratch ? ops->scratch(state) : 0;
     assert_int_equal(gcb_device_batch_create(&batch, &device, &room, NULL), 0);
@@ -307,7 +308,7 @@ static unsigned launches_to_reduce(const struct promise *p)
     launches = (unsigned)device.module->launches(gcb_device_batch_stream(batch));
     gcb_device_batch_destroy(batch);
     gcb_host_idle(false);
-    gcb_device_coder_destroy(coder);
+    gcb_coder_destroy(coder);
     for (size_t i = 0; i < COUNT(memory); i++)
         device.module->free(memory[i]);
     return launches;
@@ -507,7 +508,7 @@ static unsigned queued_of(const char *spec, uint64_t n)
     unsigned launches;
 
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&b.coder, &device, &method, &config, NULL), 0);
+    assert_int_equal(device_coder_create(&b.coder, &device, &method, &config, NULL), 0);
     take(&b, n);
     gcb_host_idle(true);
     assert_int_equal(gcb_device_coder_encode_async(b.coder, &at, &b.m, NULL), 0);

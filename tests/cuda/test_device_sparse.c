@@ -1,6 +1,7 @@
 /* The sparse codec on the stand-in gives the CPU's messages, byte for byte. */
 #include "kernels/base/hd.h"
 #include "tests/cuda/device_test.h"
+#include "tests/support/device_coder.h"
 
 static const uint64_t sizes[] = {0, 1, 33, 4097, 8192, END};
 
@@ -228,26 +229,26 @@ static void payloads_that_are_too_short(void **state)
 static void segments_are_left_to_the_cpu(void **state)
 {
     const struct gcb_coder_config config = {.env = {.count = 10, .segment = 9}};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_diag diag = {0};
     struct gcb_method m;
 
     (void)state;
     assert_int_equal(gcb_method_parse(&m, "topk", NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&c, &device, &m, &config, &diag), GCB_E_UNSUPPORTED);
+    assert_int_equal(device_coder_create(&c, &device, &m, &config, &diag), GCB_E_UNSUPPORTED);
     assert_string_equal(diag.text, "device cuda: more than 9 positions run on the CPU only");
 }
 
 static void rounded_input_is_left_to_the_cpu(void **state)
 {
     const struct gcb_coder_config config = {.env = {.count = 10}};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_diag diag = {0};
     struct gcb_method m;
 
     (void)state;
     assert_int_equal(gcb_method_parse(&m, "fft:input=fp16", NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&c, &device, &m, &config, &diag), GCB_E_UNSUPPORTED);
+    assert_int_equal(device_coder_create(&c, &device, &m, &config, &diag), GCB_E_UNSUPPORTED);
     assert_string_equal(diag.text,
                         "device cuda: input=fp16 runs on the CPU only; use --device cpu or "
                         "input=fp32");

@@ -2,15 +2,15 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "src/lib/device/device_coder.h"
 #include "tests/cuda/device_test.h"
+#include "tests/support/device_coder.h"
 
 enum { N = 5000 };
 
 /* A coder on the CPU, one on the device, and memory for their messages. */
 struct both {
     struct gcb_coder *cpu;
-    struct gcb_device_coder *dev;
+    struct gcb_coder *dev;
     struct gcb_device_batch *batch;
     struct gcb_device_message m;
     uint8_t *place; /* device memory: the tensor, then the payload */
@@ -29,7 +29,7 @@ static void open_both(struct both *b, const char *spec, enum gcb_nonfinite nonfi
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
     gcb_method_forget(&m);
     assert_int_equal(gcb_coder_create(&b->cpu, &m, &config, NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&b->dev, &device, &m, &config, NULL), 0);
+    assert_int_equal(device_coder_create(&b->dev, &device, &m, &config, NULL), 0);
     room.scratch = gcb_device_coder_scratch(b->dev);
     assert_int_equal(gcb_device_batch_create(&b->batch, &device, &room, NULL), 0);
     assert_int_equal(
@@ -37,7 +37,7 @@ static void open_both(struct both *b, const char *spec, enum gcb_nonfinite nonfi
     b->place = place;
     b->m = (struct gcb_device_message){
         .batch = b->batch, .in_dev = place, .payload_dev = b->place + 65536};
-    b->cap = gcb_device_coder_bound(b->dev);
+    b->cap = gcb_coder_bound(b->dev);
     b->want = malloc(b->cap);
     b->got = malloc(b->cap);
 }
@@ -46,7 +46,7 @@ static void close_both(struct both *b)
 {
     device.module->free(b->place);
     gcb_device_batch_destroy(b->batch);
-    gcb_device_coder_destroy(b->dev);
+    gcb_coder_destroy(b->dev);
     gcb_coder_destroy(b->cpu);
     free(b->want);
     free(b->got);

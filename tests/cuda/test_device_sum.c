@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/cuda/device_test.h"
+#include "tests/support/device_coder.h"
 #include "tests/support/device_sum.h"
 
 static void sums_of(const char *const *specs, size_t count)
@@ -204,14 +205,15 @@ static unsigned launches_of(const struct trip *t, bool adds)
     struct gcb_device_batch_config room = {.messages = 1};
     struct gcb_device_addition to = {.weight = 1.0f, .joins = true};
     struct gcb_device_message m = {.i = 0};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     void *payload_dev = NULL, *out_dev = NULL;
     struct gcb_rbuf payload;
     struct gcb_frame frame;
     unsigned launches;
 
     assert_int_equal(gcb_frame_parse(&frame, &payload, t->message, t->length, NULL), 0);
-    assert_int_equal(gcb_device_coder_create_like(&c, &device, &frame, &config, NULL), 0);
+    assert_int_equal(device_coder_create_decoder(&c, &device, t->message, t->length, &config, NULL),
+                     0);
     room.scratch = gcb_device_coder_scratch(c);
     assert_int_equal(gcb_device_batch_create(&m.batch, &device, &room, NULL), 0);
     assert_int_equal(device.module->alloc(&payload_dev, frame.payload_bytes, NULL), 0);
@@ -225,7 +227,7 @@ static unsigned launches_of(const struct trip *t, bool adds)
     launches = (unsigned)device.module->launches(gcb_device_batch_stream(m.batch));
     gcb_device_batch_destroy(m.batch);
     gcb_host_idle(false);
-    gcb_device_coder_destroy(c);
+    gcb_coder_destroy(c);
     device.module->free(payload_dev);
     device.module->free(out_dev);
     return launches;

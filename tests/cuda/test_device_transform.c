@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "tests/cuda/device_test.h"
+#include "tests/support/device_coder.h"
 
 static void largest_of_each_chunk(void **state)
 {
@@ -201,7 +202,7 @@ static void dct_of_all_lengths(void **state)
 static void refuses(const char *spec, enum gcb_host_fft how, int status, const char *words)
 {
     const struct gcb_coder_config config = {.env = {.count = 300}};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_host_counts before, after;
     struct gcb_diag diag = {0};
     struct gcb_method m;
@@ -209,7 +210,7 @@ static void refuses(const char *spec, enum gcb_host_fft how, int status, const c
     gcb_host_count(&before);
     gcb_host_fft(how);
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&c, &device, &m, &config, &diag), status);
+    assert_int_equal(device_coder_create(&c, &device, &m, &config, &diag), status);
     gcb_host_fft(GCB_HOST_FFT_EXACT);
     gcb_host_count(&after);
     if (!strstr(diag.text, words))
@@ -247,7 +248,7 @@ static void cufft_fails(void **state)
     const struct gcb_coder_config config = {.env = {.count = 100}};
     const struct gcb_step at = {0};
     struct gcb_device_batch_config room = {.messages = 1};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_device_batch *b = NULL;
     struct gcb_device_message m = {0};
     struct gcb_diag diag = {0};
@@ -256,7 +257,7 @@ static void cufft_fails(void **state)
 
     (void)state;
     assert_int_equal(gcb_method_parse(&method, "fft", NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&c, &device, &method, &config, NULL), 0);
+    assert_int_equal(device_coder_create(&c, &device, &method, &config, NULL), 0);
     room.scratch = gcb_device_coder_scratch(c);
     assert_int_equal(gcb_device_batch_create(&b, &device, &room, NULL), 0);
     assert_int_equal(device.module->alloc(&in, 400, NULL), 0);
@@ -273,7 +274,7 @@ static void cufft_fails(void **state)
     device.module->free(in);
     device.module->free(out);
     gcb_device_batch_destroy(b);
-    gcb_device_coder_destroy(c);
+    gcb_coder_destroy(c);
 }
 
 int main(void)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/kernels/check.h"
+#include "tests/support/device_coder.h"
 #include "tests/support/device_reduce.h"
 #include "tests/support/device_sets.h"
 #include "tests/support/device_sum.h"
@@ -51,7 +52,7 @@ const struct check_depth *check_find_depth(const char *name)
 /* Checks that the method runs on the device; if not, ends the case with the reason. */
 static bool supported(const struct gcb_device *device, struct outcome *o, const char *spec)
 {
-    struct gcb_device_coder *coder = NULL;
+    struct gcb_coder *coder = NULL;
     struct gcb_coder_config config = {.env = {.count = 1000, .path = "a/b"}};
     struct gcb_diag diag = {0};
     struct gcb_method m;
@@ -59,8 +60,8 @@ static bool supported(const struct gcb_device *device, struct outcome *o, const 
 
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
     gcb_method_forget(&m);
-    err = gcb_device_coder_create(&coder, device, &m, &config, &diag);
-    gcb_device_coder_destroy(coder);
+    err = device_coder_create(&coder, device, &m, &config, &diag);
+    gcb_coder_destroy(coder);
     if (!err)
         return true;
     snprintf(o->reason, sizeof(o->reason), "%s", diag.text);
@@ -92,14 +93,14 @@ static void check_few(const struct gcb_device *device, const struct check_depth 
 static bool feeds_back(const struct gcb_device *device, const char *spec)
 {
     const struct gcb_coder_config config = {.env = {.count = 1, .path = "a/b", .feedback = true}};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct gcb_method method;
     int err;
 
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
-    err = gcb_device_coder_create(&c, device, &method, &config, NULL);
+    err = device_coder_create(&c, device, &method, &config, NULL);
     assert_true(!err || err == GCB_E_UNSUPPORTED);
-    gcb_device_coder_destroy(c);
+    gcb_coder_destroy(c);
     return !err;
 }
 

@@ -1,7 +1,7 @@
 #ifndef TESTS_GPU_CHECK_ONE_H
 #define TESTS_GPU_CHECK_ONE_H
 
-#include "src/lib/device/device_coder.h"
+#include "src/lib/coder/device_coder.h"
 #include "tests/gpu/check_apart.h"
 #include "tests/gpu/check_cases.h"
 

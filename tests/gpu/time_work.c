@@ -6,6 +6,7 @@
 
 #include "src/tool/rows/row.h"
 #include "src/tool/timing/stats.h"
+#include "tests/support/device_coder.h"
 
 static void release(struct work *w)
 {
@@ -13,7 +14,7 @@ static void release(struct work *w)
 
     gcb_device_batch_destroy(w->batch); /* waits, also if a call failed half way */
     for (size_t i = 0; i < w->count; i++)
-        gcb_device_coder_destroy(w->coder[i]);
+        gcb_coder_destroy(w->coder[i]);
     module->fft_destroy(w->fft);
     module->event_destroy(w->from);
     module->event_destroy(w->to);
@@ -34,7 +35,7 @@ int work_make_coders(struct work *w, const char *spec, struct gcb_diag *diag)
             .env = {.count = w->size[i], .seed = 1, .path = "x"},
             .nonfinite = GCB_NONFINITE_TRUSTED};
 
-        err = gcb_device_coder_create(&w->coder[i], w->device, &m, &config, diag);
+        err = device_coder_create(&w->coder[i], w->device, &m, &config, diag);
     }
     return err;
 }

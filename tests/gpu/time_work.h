@@ -2,7 +2,7 @@
 #define TESTS_GPU_TIME_WORK_H
 
 /* Times work on a device and writes its row. */
-#include "src/lib/device/device_coder.h"
+#include "src/lib/coder/device_coder.h"
 #include "src/lib/device/module/fft.h"
 
 enum { TIME_WARM = 2, TIME_SAMPLES = 15, TIME_MOST = 161 /* messages */ };
@@ -12,7 +12,7 @@ struct work {
     const struct gcb_device *device;
     struct gcb_device_batch *batch;
     struct gcb_device_event *from, *to;
-    struct gcb_device_coder *coder[TIME_MOST];
+    struct gcb_coder *coder[TIME_MOST];
     struct gcb_device_message m[TIME_MOST];
     struct gcb_cuda_fft *fft;
     void *tensor, *payload, *flush;

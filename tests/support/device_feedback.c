@@ -10,13 +10,14 @@
 #include "src/lib/memory/memory.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
+#include "tests/support/device_coder.h"
 #include "tests/support/device_made.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 /* A coder on the device, memory for its messages, and its residual, if it has one. */
 struct fused {
-    struct gcb_device_coder *c;
+    struct gcb_coder *c;
     struct place p;
     void *residual;
 };
@@ -28,7 +29,7 @@ static void open_fused(struct fused *f, const struct gcb_device *device, const s
     struct gcb_diag diag = {0};
 
     memset(f, 0, sizeof(*f));
-    if (gcb_device_coder_create(&f->c, device, m, config, &diag))
+    if (device_coder_create(&f->c, device, m, config, &diag))
         fail_msg("device coder: %s", diag.text);
     device_open_place(&f->p, device, n, gcb_device_coder_max_payload(f->c),
                       gcb_device_coder_scratch(f->c));
@@ -44,15 +45,15 @@ static void close_fused(struct fused *f)
 {
     f->p.device->module->free(f->residual);
     device_close_place(&f->p);
-    gcb_device_coder_destroy(f->c);
+    gcb_coder_destroy(f->c);
 }
 
 /* Encodes g; checks that queueing neither waits nor allocates. */
 static struct made step_device(struct fused *f, const struct gcb_step *at, const float *g,
                                uint64_t n)
 {
-    struct made made = {.bytes = malloc(gcb_device_coder_bound(f->c))};
-    struct gcb_wbuf w = {.data = made.bytes, .cap = gcb_device_coder_bound(f->c)};
+    struct made made = {.bytes = malloc(gcb_coder_bound(f->c))};
+    struct gcb_wbuf w = {.data = made.bytes, .cap = gcb_coder_bound(f->c)};
     struct gcb_host_counts before, after;
     struct gcb_frame frame;
     struct place *p = &f->p;

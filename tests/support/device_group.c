@@ -61,7 +61,7 @@ static struct made made_on_cpu(const struct device_set *s, const struct device_p
 
 static void same_message(struct device_set *s, const struct made *want, size_t i)
 {
-    struct gcb_wbuf w = {.cap = gcb_device_coder_bound(s->coder[i])};
+    struct gcb_wbuf w = {.cap = gcb_coder_bound(s->coder[i])};
 
     w.data = malloc(w.cap);
     assert_int_equal(gcb_device_coder_fetch(s->coder[i], &s->m[i], &s->frame[i], &w, NULL), 0);

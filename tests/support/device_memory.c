@@ -11,6 +11,7 @@
 #include "src/lib/memory/memory.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
+#include "tests/support/device_coder.h"
 #include "tests/support/device_made.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
@@ -41,7 +42,7 @@ struct pair {
     struct gcb_memory *want;
     struct gcb_device_memory *got;
     struct gcb_coder *cpu;
-    struct gcb_device_coder *dev;
+    struct gcb_coder *dev;
     struct place p;
     float *gradient_dev, *sent_dev;
     float *back; /* host copy of what the device holds */
@@ -66,7 +67,7 @@ static void open_pair(struct pair *w, const struct gcb_device *device, const cha
     gcb_kernels_init(&kernels, gcb_cpu_detect());
     assert_int_equal(gcb_memory_create(&w->want, &params, n, WORKERS, &queue, &kernels, NULL), 0);
     assert_int_equal(gcb_coder_create(&w->cpu, &m, &config, NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&w->dev, device, &m, &config, NULL), 0);
+    assert_int_equal(device_coder_create(&w->dev, device, &m, &config, NULL), 0);
     device_open_place(&w->p, device, n, gcb_device_coder_max_payload(w->dev),
                       gcb_device_coder_scratch(w->dev));
     w->gradient_dev = w->p.tensor;
@@ -80,7 +81,7 @@ static void close_pair(struct pair *w)
     gcb_device_memory_destroy(w->got);
     w->device->module->free(w->sent_dev);
     device_close_place(&w->p);
-    gcb_device_coder_destroy(w->dev);
+    gcb_coder_destroy(w->dev);
     gcb_coder_destroy(w->cpu);
     gcb_memory_destroy(w->want);
     free(w->back);
@@ -90,12 +91,11 @@ static void close_pair(struct pair *w)
 static void decode_there(struct pair *w, const struct made *made, const struct gcb_frame *frame)
 {
     const struct gcb_coder_config config = {.max_elements = w->n};
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct place p;
 
     assert_int_equal(
-        gcb_device_coder_create_decoder(&c, w->device, made->bytes, made->length, &config, NULL),
-        0);
+        device_coder_create_decoder(&c, w->device, made->bytes, made->length, &config, NULL), 0);
     device_open_place(&p, w->device, 0, 0, gcb_device_coder_scratch(c));
     assert_int_equal(gcb_device_batch_begin(p.batch), 0);
     assert_int_equal(gcb_device_coder_decode_async(c, frame, w->p.payload, w->sent_dev, &p.m, NULL),
@@ -103,13 +103,13 @@ static void decode_there(struct pair *w, const struct made *made, const struct g
     assert_int_equal(gcb_device_batch_finish(p.batch, NULL), 0);
     assert_int_equal(gcb_device_coder_decode_finish(c, &p.m, NULL), 0);
     device_close_place(&p);
-    gcb_device_coder_destroy(c);
+    gcb_coder_destroy(c);
 }
 
 /* Does a step on the device; the message must be the CPU's. */
 static void send(struct pair *w, const struct gcb_step *at, const struct made *want, bool finite)
 {
-    struct gcb_wbuf out = {.cap = gcb_device_coder_bound(w->dev)};
+    struct gcb_wbuf out = {.cap = gcb_coder_bound(w->dev)};
     struct gcb_frame frame;
     struct made made = {0};
 

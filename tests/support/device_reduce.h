@@ -2,7 +2,7 @@
 #define TESTS_SUPPORT_DEVICE_REDUCE_H
 
 /* Compares all-reduces on a device with the CPU's. A failure fails the running cmocka test. */
-#include "src/lib/device/device_reduce.h"
+#include "src/lib/exchange/device_reduce.h"
 #include "src/lib/exchange/exchange.h"
 
 #define REDUCE_MOST 9

@@ -8,6 +8,7 @@
 
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
+#include "tests/support/device_coder.h"
 #include "tests/support/device_sets.h"
 
 static void *take(const struct gcb_device *device, uint64_t bytes)
@@ -33,7 +34,7 @@ static void open_coder(struct device_set *s, const struct device_plan *plan, siz
     struct gcb_method method;
 
     assert_int_equal(gcb_method_parse(&method, plan->specs[i % plan->spec_count], NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&s->coder[i], s->device, &method, &config, NULL), 0);
+    assert_int_equal(device_coder_create(&s->coder[i], s->device, &method, &config, NULL), 0);
 }
 
 static void open_batch(struct device_set *s, const struct device_plan *plan)
@@ -96,7 +97,7 @@ void device_set_close(struct device_set *s)
 {
     gcb_device_batch_destroy(s->batch);
     for (size_t i = 0; i < s->count; i++) {
-        gcb_device_coder_destroy(s->coder[i]);
+        gcb_coder_destroy(s->coder[i]);
         if (!s->payloads)
             s->device->module->free(s->m[i].payload_dev);
     }
@@ -188,8 +189,7 @@ static void check_sets(struct device_set *a, struct device_set *b)
     for (size_t i = 0; i < a->count; i++) {
         assert_int_equal(a->frame[i].flags, b->frame[i].flags);
         assert_int_equal(a->frame[i].payload_bytes, b->frame[i].payload_bytes);
-        assert_int_equal(gcb_device_coder_clamped(a->coder[i]),
-                         gcb_device_coder_clamped(b->coder[i]));
+        assert_int_equal(gcb_coder_clamped(a->coder[i]), gcb_coder_clamped(b->coder[i]));
         device_set_same_bytes(a, b, a->m[i].payload_dev, b->m[i].payload_dev,
                               a->frame[i].payload_bytes);
     }
@@ -222,15 +222,14 @@ void device_set_open_decoders(struct device_set *s)
     const struct gcb_coder_config config = {.max_elements = 1 << 24};
 
     for (size_t i = 0; i < s->count; i++) {
-        struct gcb_wbuf w = {.cap = gcb_device_coder_bound(s->coder[i])};
+        struct gcb_wbuf w = {.cap = gcb_coder_bound(s->coder[i])};
 
         w.data = malloc(w.cap);
         assert_int_equal(gcb_device_coder_fetch(s->coder[i], &s->m[i], &s->frame[i], &w, NULL), 0);
-        gcb_device_coder_destroy(s->coder[i]);
+        gcb_coder_destroy(s->coder[i]);
         s->coder[i] = NULL;
         assert_int_equal(
-            gcb_device_coder_create_decoder(&s->coder[i], s->device, w.data, w.len, &config, NULL),
-            0);
+            device_coder_create_decoder(&s->coder[i], s->device, w.data, w.len, &config, NULL), 0);
         free(w.data);
     }
     gcb_device_batch_destroy(s->batch);

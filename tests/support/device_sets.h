@@ -1,9 +1,9 @@
 #ifndef TESTS_SUPPORT_DEVICE_SETS_H
 #define TESTS_SUPPORT_DEVICE_SETS_H
 
-/* Encodes and decodes many tensors on a device, in groups (src/lib/device/device_coder.h) or one by one. A failure
+/* Encodes and decodes many tensors on a device, in groups (src/lib/coder/device_coder.h) or one by one. A failure
  * fails the running cmocka test. */
-#include "src/lib/device/device_coder.h"
+#include "src/lib/coder/device_coder.h"
 
 #define DEVICE_SET_MOST 161 /* most tensors: the number that ResNet-50 has */
 
@@ -12,7 +12,7 @@ struct device_set {
     const struct gcb_device *device;
     size_t count;
     uint64_t n[DEVICE_SET_MOST];
-    struct gcb_device_coder *coder[DEVICE_SET_MOST];
+    struct gcb_coder *coder[DEVICE_SET_MOST];
     struct gcb_device_batch *batch;
     struct gcb_device_message m[DEVICE_SET_MOST];
     struct gcb_frame frame[DEVICE_SET_MOST];

@@ -2,7 +2,7 @@
 #define TESTS_SUPPORT_DEVICE_SUM_H
 
 /* Compares sums of messages on a device with the CPU's. A failure fails the running cmocka test. */
-#include "src/lib/device/device_sum.h"
+#include "src/lib/sum/device_sum.h"
 #include "src/lib/sum/sum.h"
 #include "tests/support/trip.h"
 

@@ -11,6 +11,7 @@
 #include "src/lib/device/core.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
+#include "tests/support/device_coder.h"
 #include "tests/support/device_made.h"
 #include "tests/support/device_trip.h"
 
@@ -95,16 +96,16 @@ static struct made encode_device(const struct gcb_device *device, const struct g
                                  const struct gcb_coder_config *config, const struct gcb_step *at,
                                  const float *x)
 {
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     struct made made = {0};
     struct gcb_wbuf w = {0};
     struct gcb_diag diag = {0};
     struct gcb_frame frame;
     struct place p;
 
-    if (gcb_device_coder_create(&c, device, m, config, &diag))
+    if (device_coder_create(&c, device, m, config, &diag))
         fail_msg("device coder: %s", diag.text);
-    w.cap = gcb_device_coder_bound(c);
+    w.cap = gcb_coder_bound(c);
     w.data = made.bytes = malloc(w.cap);
     device_open_place(&p, device, config->env.count, gcb_device_coder_max_payload(c),
                       gcb_device_coder_scratch(c));
@@ -118,11 +119,11 @@ static struct made encode_device(const struct gcb_device *device, const struct g
     if (!made.err) {
         assert_int_equal(gcb_device_coder_fetch(c, &p.m, &frame, &w, &diag), 0);
         made.length = w.len;
-        made.clamped = gcb_device_coder_clamped(c);
+        made.clamped = gcb_coder_clamped(c);
         gcb_message_seal(made.bytes, made.length, 0);
     }
     device_close_place(&p);
-    gcb_device_coder_destroy(c);
+    gcb_coder_destroy(c);
     return made;
 }
 
@@ -145,7 +146,7 @@ int device_decode_cpu(const struct made *made, float *out, uint64_t n)
     return err;
 }
 
-static int run_decoder(struct gcb_device_coder *c, const struct gcb_device *device,
+static int run_decoder(struct gcb_coder *c, const struct gcb_device *device,
                        const struct made *made, float *out, uint64_t n)
 {
     struct gcb_rbuf payload;
@@ -176,12 +177,12 @@ int device_decode_device(const struct gcb_device *device, const struct made *mad
                          uint64_t n)
 {
     const struct gcb_coder_config config = {.max_elements = most_elements(n)};
-    struct gcb_device_coder *c = NULL;
-    int err = gcb_device_coder_create_decoder(&c, device, made->bytes, made->length, &config, NULL);
+    struct gcb_coder *c = NULL;
+    int err = device_coder_create_decoder(&c, device, made->bytes, made->length, &config, NULL);
 
     if (!err)
         err = run_decoder(c, device, made, out, n);
-    gcb_device_coder_destroy(c);
+    gcb_coder_destroy(c);
     return err;
 }
 

@@ -5,7 +5,7 @@
  * Compares a method on a device with the CPU: messages, decoded tensors, residuals. The device is the stand-in
  * libgcbench-cuda-host.so (docs/cuda.md), or a GPU. Every failure fails the running cmocka test.
  */
-#include "src/lib/device/device_coder.h"
+#include "src/lib/coder/device_coder.h"
 
 struct device_setting {
     enum gcb_dtype source;

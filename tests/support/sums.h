@@ -1,7 +1,7 @@
 #ifndef TESTS_SUPPORT_SUMS_H
 #define TESTS_SUPPORT_SUMS_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 
 /* What tests of sums share: the definition of a sum, written again and simply. */
 

@@ -5,7 +5,7 @@
  * What codec tests share: a tensor through an encoder and a decoder, tensors with a known distribution,
  * and norms in double. Everything that can fail fails the running cmocka test.
  */
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 
 /* Zero-initialise: one thread, C kernels, seed 0, path "", step and worker 0, float32. */
 struct trip_options {

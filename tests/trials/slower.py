@@ -3,13 +3,13 @@
 
     slower.py FOLDER METHOD FILE
 
-After encoding with METHOD, FOLDER/src/lib/codec/coder.c waits for a share of the time that the encoding took. FILE has the share.
+After encoding with METHOD, FOLDER/src/lib/coder/coder.c waits for a share of the time that the encoding took. FILE has the share.
 """
 
 import sys
 
 folder, method, share = sys.argv[1:]
-path = folder + "/src/lib/codec/coder.c"
+path = folder + "/src/lib/coder/coder.c"
 call = "    err = gcb_coder_ops(c)->encode(c->base.state, at, in, out);\n"
 with open(path) as f:
     source = f.read()

@@ -2,7 +2,7 @@
 #define SRC_LIB_API_OPTIONS_H
 
 #include "src/lib/base/sized.h"
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 
 /* The public options with their defaults, and what they mean for a coder. Do not copy the struct: `config` points into
  * it. */

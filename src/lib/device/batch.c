@@ -116,16 +116,23 @@ uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b)
     return b->scratch_bytes;
 }
 
+int gcb_device_batch_shrink(struct gcb_device_batch *b, struct gcb_diag *diag)
+{
+    const int err = b->module->wait(b->stream, diag);
+
+    b->module->free(b->scratch_dev);
+    b->scratch_dev = NULL;
+    b->scratch_bytes = 0;
+    return err;
+}
+
 int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag)
 {
     int err;
 
     if (scratch <= b->scratch_bytes)
         return 0;
-    err = b->module->wait(b->stream, diag);
-    b->module->free(b->scratch_dev);
-    b->scratch_dev = NULL;
-    b->scratch_bytes = 0;
+    err = gcb_device_batch_shrink(b, diag);
     if (!err)
         err = b->module->alloc(&b->scratch_dev, scratch, diag);
     b->scratch_bytes = err ? 0 : scratch;

@@ -44,8 +44,9 @@ const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_
 /* Returns the size of the scratch in bytes. */
 uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
 /* Enlarges the scratch to at least `scratch` bytes, after waiting for queued work. Old content is lost if the scratch
- * grows. After GCB_E_NOMEM the batch has no scratch. */
+ * grows. After GCB_E_NOMEM the batch has no scratch. gcb_device_batch_shrink frees the scratch. */
 int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag);
+int gcb_device_batch_shrink(struct gcb_device_batch *b, struct gcb_diag *diag);
 /* gcb_device_batch_group returns a group of `count` messages, whose table has memory until the next finish.
  * gcb_device_batch_tables returns the largest `count` that is possible now: the memory suffices for one table entry per
  * message of the batch. */

@@ -1,7 +1,7 @@
 #ifndef SRC_LIB_EXCHANGE_COLLECTIVE_H
 #define SRC_LIB_EXCHANGE_COLLECTIVE_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "src/lib/memory/memory.h"
 
 /*

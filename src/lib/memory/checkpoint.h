@@ -1,7 +1,7 @@
 #ifndef SRC_LIB_MEMORY_CHECKPOINT_H
 #define SRC_LIB_MEMORY_CHECKPOINT_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "src/lib/memory/memory.h"
 
 /* What a worker keeps from step to step for a tensor of `count` elements. */

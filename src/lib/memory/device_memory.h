@@ -7,7 +7,7 @@
 /*
  * The memory of src/lib/memory/memory.h for a worker whose tensors stay on a device: all kinds of memory except gmc, with
  * bit-identical results. Momentum, accumulation and masking are separate passes over memory. For ef and demo a coder that
- * is given the residual (src/lib/device/device_coder.h) needs fewer passes.
+ * is given the residual (src/lib/coder/device_coder.h) needs fewer passes.
  */
 struct gcb_device_memory;
 

@@ -33,6 +33,7 @@ static int create(struct gcb_sum **out, float *into, const struct gcb_coder_conf
     if (!s)
         return gcb_diag_nomem(diag, sizeof(*s), "a sum");
     s->config = *config;
+    s->config.place = NULL; /* device_sum.c adds on a device */
     s->config.env.path = NULL;
     gcb_codec_env_keep(&s->config.env, &s->kernels, &s->queue);
     s->into = s->elements = into;

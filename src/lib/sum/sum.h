@@ -1,7 +1,7 @@
 #ifndef SRC_LIB_SUM_SUM_H
 #define SRC_LIB_SUM_SUM_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 
 /*
  * The weighted sum of messages (struct gcb_sum in src/gcbench.h, which has the functions that add and finish). A sum

@@ -1,77 +1,58 @@
-#include "src/tool/replay/replay_device.h"
-
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cuda/align.h"
 #include "src/lib/base/alloc.h"
-#include "src/lib/device/device_coder.h"
-#include "src/lib/device/device_decoder.h"
-#include "src/lib/device/device_reduce.h"
-#include "src/lib/memory/device_memory.h"
 #include "src/tool/replay/replay_state.h"
 
 struct gcb_replay_device {
-    const struct gcb_device *device;
-    struct gcb_device_batch *batch; /* work on one message; memories use its stream too */
-    float *gradient_dev;
-    uint8_t *payload_dev;
-    uint64_t payload_bytes;
-    struct gcb_device_decoder *decoder;
+    struct gcb_place place;    /* memories use its stream too */
+    struct gcb_coder *decoder; /* of the last message */
     struct gcb_coders *coders; /* the CPU's decoders, which check the message */
-    struct gcb_wbuf wire;      /* the message, copied from the device */
-    float *copy;               /* copy of a device array, or scratch */
-    bool reduces;              /* with these arrays for all-reduces: */
-    uint8_t *combined;         /* values of all workers, on the host */
-    void *combined_dev, *update_dev, *own_dev;
+    struct gcb_room room;
+    struct gcb_wbuf wire; /* the message, in `room` */
+    float *copy;          /* copy of a device array, or scratch */
+    bool reduces;         /* with these arrays for all-reduces: */
+    uint8_t *combined;    /* values of all workers, on the host */
+    /* the same on the device, the update, and what arrived; in the place's tensor */
+    void *combined_dev;
+    float *update_dev, *own_dev;
 };
 
-static int alloc_floats(const struct gcb_replay_device *d, void **out, uint64_t n,
-                        struct gcb_diag *diag)
-{
-    return d->device->module->alloc(out, n * sizeof(float), diag);
-}
-
-/* Allocates what an all-reduce of n elements needs. A round has at most n values of at most 4 bytes. */
+/* Takes what an all-reduce of n elements needs. A round has at most n values of at most 4 bytes. */
 static int prepare_reduce(struct gcb_replay_device *d, uint64_t n, struct gcb_diag *diag)
 {
-    int err;
+    const uint64_t bytes = gcb_cuda_align256(n * sizeof(float));
+    const struct gcb_place_size size = {.tensor = 3 * bytes};
+    const int err = gcb_place_reserve(&d->place, &size, diag);
 
+    d->combined_dev = d->place.tensor.dev;
+    d->update_dev = (float *)d->place.tensor.dev + bytes / sizeof(float);
+    d->own_dev = d->update_dev + bytes / sizeof(float);
     d->combined = gcb_alloc(n * sizeof(float));
-    if (!d->combined)
-        return gcb_diag_nomem(diag, n * sizeof(float), "the workers' values");
-    err = alloc_floats(d, &d->combined_dev, n, diag);
-    if (!err)
-        err = alloc_floats(d, &d->update_dev, n, diag);
-    return err ? err : alloc_floats(d, &d->own_dev, n, diag);
+    return err || d->combined ? err
+                              : gcb_diag_nomem(diag, n * sizeof(float), "the workers' values");
 }
 
 int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
                              uint64_t largest, bool reduces, struct gcb_diag *diag)
 {
-    const struct gcb_device_batch_config config = {.messages = 1};
+    const struct gcb_place_size size = {.tensor = largest * sizeof(float)};
     struct gcb_replay_device *d = gcb_alloc_zero(1, sizeof(*d));
-    void *gradient = NULL;
     int err;
 
     *out = d;
     if (!d)
         return gcb_diag_nomem(diag, sizeof(*d), "a replay on a device");
-    d->device = device;
+    d->place = (struct gcb_place){.device = device, .prefill = true};
     d->reduces = reduces;
     d->copy = gcb_alloc_array(largest ? largest : 1, sizeof(*d->copy));
     if (!d->copy)
         return gcb_diag_nomem(diag, largest * sizeof(*d->copy), "the largest message");
     err = gcb_coders_create(&d->coders, largest, diag);
-    if (!err)
-        err = gcb_device_batch_create(&d->batch, device, &config, diag);
-    if (!err && reduces)
-        return prepare_reduce(d, largest, diag);
-    if (!err)
-        err = gcb_device_decoder_create(&d->decoder, device, true, diag);
-    if (!err)
-        err = alloc_floats(d, &gradient, largest, diag);
-    d->gradient_dev = gradient;
-    return err;
+    if (err)
+        return err;
+    return reduces ? prepare_reduce(d, largest, diag) : gcb_place_reserve(&d->place, &size, diag);
 }
 
 bool gcb_replay_device_reduces(const struct gcb_replay_device *d)
@@ -83,16 +64,11 @@ void gcb_replay_device_destroy(struct gcb_replay_device *d)
 {
     if (!d)
         return;
-    gcb_device_batch_destroy(d->batch);
-    gcb_device_decoder_destroy(d->decoder);
+    gcb_place_fini(&d->place);
+    gcb_coder_destroy(d->decoder);
     gcb_coders_destroy(d->coders);
-    d->device->module->free(d->gradient_dev);
-    d->device->module->free(d->payload_dev);
-    d->device->module->free(d->combined_dev);
-    d->device->module->free(d->update_dev);
-    d->device->module->free(d->own_dev);
+    gcb_room_fini(&d->room);
     gcb_free(d->combined);
-    gcb_free(d->wire.data);
     gcb_free(d->copy);
     gcb_free(d);
 }
@@ -102,17 +78,17 @@ int gcb_replay_device_start(struct gcb_replay_device *d, struct gcb_replay_devic
                             uint32_t workers, struct gcb_diag *diag)
 {
     void *gradient = NULL;
-    int err = gcb_device_memory_create(&w->memory, d->batch, params, count, workers, diag);
+    int err = gcb_device_memory_create(&w->memory, d->place.batch, params, count, workers, diag);
 
     if (!err && d->reduces)
-        err = alloc_floats(d, &gradient, count, diag);
+        err = d->place.device->module->alloc(&gradient, count * sizeof(float), diag);
     w->gradient_dev = gradient;
     return err;
 }
 
 void gcb_replay_device_forget(struct gcb_replay_device_worker *w)
 {
-    gcb_device_coder_destroy(w->encoder);
+    gcb_coder_destroy(w->encoder);
     gcb_device_reduce_destroy(w->reduce);
     w->encoder = NULL;
     w->reduce = NULL;
@@ -121,49 +97,9 @@ void gcb_replay_device_forget(struct gcb_replay_device_worker *w)
 void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device_worker *w)
 {
     if (d)
-        d->device->module->free(w->gradient_dev);
+        d->place.device->module->free(w->gradient_dev);
     gcb_device_memory_destroy(w->memory); /* first, because it waits for work with the encoder */
     gcb_replay_device_forget(w);
-}
-
-static int grow_payload(struct gcb_replay_device *d, uint64_t bytes, struct gcb_diag *diag)
-{
-    void *payload = NULL;
-    int err;
-
-    if (d->payload_dev && bytes <= d->payload_bytes)
-        return 0;
-    d->device->module->free(d->payload_dev);
-    d->payload_dev = NULL;
-    err = d->device->module->alloc(&payload, bytes, diag);
-    d->payload_dev = payload;
-    d->payload_bytes = bytes;
-    return err;
-}
-
-static int grow_wire(struct gcb_replay_device *d, uint64_t bytes, struct gcb_diag *diag)
-{
-    if (bytes <= d->wire.cap)
-        return 0;
-    gcb_free(d->wire.data);
-    d->wire = (struct gcb_wbuf){.data = gcb_alloc(bytes)};
-    if (!d->wire.data)
-        return gcb_diag_nomem(diag, bytes, "a message");
-    d->wire.cap = bytes;
-    return 0;
-}
-
-int gcb_replay_device_encoder(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                              const struct gcb_method *method,
-                              const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    int err = gcb_device_coder_create(&w->encoder, d->device, method, config, diag);
-
-    if (!err)
-        err = gcb_device_batch_reserve(d->batch, gcb_device_coder_scratch(w->encoder), diag);
-    if (!err)
-        err = grow_payload(d, gcb_device_coder_max_payload(w->encoder), diag);
-    return err ? err : grow_wire(d, gcb_device_coder_bound(w->encoder), diag);
 }
 
 /* Are the arrays equal bit for bit? Any two NaNs are equal, because processors give different NaNs for the same sum. */
@@ -185,7 +121,7 @@ static int compare(struct gcb_replay_device *d, const float *dev, const float *e
     int err = 0;
 
     if (dev)
-        err = gcb_device_batch_download(d->batch, d->copy, dev, n * sizeof(float), diag);
+        err = gcb_device_batch_download(d->place.batch, d->copy, dev, n * sizeof(float), diag);
     if (err)
         return err;
     if (!dev == !expected && (!dev || same_floats(d->copy, expected, n)))
@@ -194,74 +130,70 @@ static int compare(struct gcb_replay_device *d, const float *dev, const float *e
                         what);
 }
 
-int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                                 const struct gcb_view *gradient, const float *expected,
-                                 struct gcb_diag *diag)
+/* Makes the worker's encoder, or its part in the all-reduce, and takes the memory that it needs. */
+static int ready(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                 const struct gcb_method *method, const struct gcb_coder_config *config,
+                 float weight, struct gcb_diag *diag)
 {
-    float *gradient_dev = d->reduces ? w->gradient_dev : d->gradient_dev;
-    const int err = gcb_device_batch_upload(d->batch, gradient_dev, gradient->data,
-                                            gradient->count * sizeof(float), diag);
+    struct gcb_coder_config there = *config;
+    int err = 0;
 
+    if (d->reduces)
+        return w->reduce ? 0
+                         : gcb_device_reduce_create(&w->reduce, d->place.device, method, config,
+                                                    weight, diag);
+    there.place = &d->place;
+    if (!w->encoder)
+        err = gcb_coder_create(&w->encoder, method, &there, diag);
+    return err ? err : gcb_coder_reserve(w->encoder, diag);
+}
+
+int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                                 const struct gcb_replay_device_input *in, struct gcb_diag *diag)
+{
+    const uint64_t n = in->config.env.count;
+    float *gradient_dev;
+    int err = ready(d, w, in->method, &in->config, in->weight, diag);
+
+    if (!err && isfinite(in->norm))
+        err = gcb_device_memory_set_norm(w->memory, in->norm, diag);
+    if (err)
+        return err;
+    gradient_dev = d->reduces ? w->gradient_dev : d->place.tensor.dev;
+    err = gcb_device_batch_upload(d->place.batch, gradient_dev, in->gradient, n * sizeof(float),
+                                  diag);
     if (err)
         return err;
     w->encoded_dev = gcb_device_memory_compensate(w->memory, gradient_dev);
-    return compare(d, w->encoded_dev, expected, gradient->count, "memory gives", diag);
+    return compare(d, w->encoded_dev, in->expected, n, "memory gives", diag);
 }
 
-int gcb_replay_device_encode(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                             const struct gcb_step *at, struct gcb_device_check *check,
-                             uint64_t *clamped, struct gcb_diag *diag)
+int gcb_replay_device_code(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                           const struct gcb_step *at, struct gcb_device_check *check,
+                           float *decoded, uint64_t *clamped, struct gcb_diag *diag)
 {
-    const struct gcb_device_message m = {
-        .batch = d->batch, .in_dev = w->encoded_dev, .payload_dev = d->payload_dev};
-    struct gcb_frame frame;
-    int err;
+    const struct gcb_coder_config config = {.place = &d->place, .max_elements = check->in.count};
+    const struct gcb_mview y = {.data = decoded, .count = check->in.count};
+    int err = gcb_coders_room(&d->room, &d->wire, w->encoder, false, diag);
 
-    gcb_device_batch_begin(d->batch); /* gcb_device_batch_finish reports its errors */
-    err = gcb_device_coder_encode_async(w->encoder, at, &m, diag);
-    if (!err || err == GCB_E_DEVICE) { /* the stream's error says more */
-        const int ended = gcb_device_batch_finish(d->batch, diag);
-
-        err = ended ? ended : err;
-    }
     if (!err)
-        err = gcb_device_coder_encode_finish(w->encoder, &m, &frame, diag);
-    d->wire.len = 0;
-    if (!err)
-        err = gcb_device_coder_fetch(w->encoder, &m, &frame, &d->wire, diag);
+        err = gcb_coder_encode_there(w->encoder, at, w->encoded_dev, &d->wire, diag);
     if (err)
         return err;
     gcb_message_seal(d->wire.data, d->wire.len, 0);
-    *clamped = gcb_device_coder_clamped(w->encoder);
+    *clamped = gcb_coder_clamped(w->encoder);
     check->message = &d->wire;
     check->scratch = d->copy;
     check->coders = d->coders;
-    return gcb_device_check_message(check, diag);
-}
-
-int gcb_replay_device_decode(struct gcb_replay_device *d, const struct gcb_device_check *check,
-                             float *decoded, struct gcb_diag *diag)
-{
-    const struct gcb_mview y = {.data = decoded, .count = check->in.count};
-    const int err =
-        gcb_device_decoder_run(d->decoder, check->message->data, check->message->len, &y, diag);
-
-    if (err == GCB_E_CORRUPT) /* nothing has changed the message since it was encoded */
-        return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                            "the device cannot decode the message that it encoded");
-    return err;
+    err = gcb_device_check_message(check, diag);
+    if (!err)
+        err = gcb_coder_renew_decoder(&d->decoder, d->wire.data, d->wire.len, &config, diag);
+    if (!err)
+        err = gcb_coder_decode(d->decoder, d->wire.data, d->wire.len, &y, diag);
+    return gcb_device_check_decoded(err, diag);
 }
 
 /* ---- all-reduce ---- */
-
-int gcb_replay_device_join(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                           const struct gcb_method *method, const struct gcb_coder_config *config,
-                           float weight, struct gcb_diag *diag)
-{
-    return w->reduce
-               ? 0
-               : gcb_device_reduce_create(&w->reduce, d->device, method, config, weight, diag);
-}
 
 /* Adds a worker's values of the next round to those of the workers before it. Returns 1, 0 if no round is left, or an
  * error. */
@@ -273,8 +205,8 @@ static int contribute(struct gcb_replay_device *d, const struct gcb_replay_devic
 
     if (more != 1)
         return more;
-    err = gcb_device_batch_download(d->batch, first ? (void *)d->combined : d->copy, round->data,
-                                    round->bytes, diag);
+    err = gcb_device_batch_download(d->place.batch, first ? (void *)d->combined : d->copy,
+                                    round->data, round->bytes, diag);
     if (!err && !first)
         gcb_reduction_combine(round->reduction, d->combined, d->copy, round->bytes);
     return err ? err : 1;
@@ -297,7 +229,8 @@ int gcb_replay_device_rounds(struct gcb_replay_device *d, struct gcb_replay_work
             more = contribute(d, &workers[w].on_device, w == 0, &round, diag);
         if (more <= 0)
             return more;
-        err = gcb_device_batch_upload(d->batch, d->combined_dev, d->combined, round.bytes, diag);
+        err = gcb_device_batch_upload(d->place.batch, d->combined_dev, d->combined, round.bytes,
+                                      diag);
         for (uint32_t w = 0; w < count && !err; w++)
             err = gcb_device_reduce_receive(workers[w].on_device.reduce, d->combined_dev, diag);
     }
@@ -306,11 +239,10 @@ int gcb_replay_device_rounds(struct gcb_replay_device *d, struct gcb_replay_work
 
 int gcb_replay_device_conclude(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
                                const float *update, const float *own, uint64_t count,
-                               uint64_t *clamped, struct gcb_diag *diag)
+                               uint64_t clamped, struct gcb_diag *diag)
 {
     int err = gcb_device_reduce_conclude(w->reduce, d->update_dev, d->own_dev, diag);
 
-    *clamped = gcb_device_reduce_clamped(w->reduce);
     if (!err)
         err = compare(d, d->update_dev, update, count, "all-reduce gives", diag);
     if (!err)
@@ -319,6 +251,9 @@ int gcb_replay_device_conclude(struct gcb_replay_device *d, struct gcb_replay_de
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "the workers' sum overflows, and a memory on a device cannot take such "
                             "a step back; use --device cpu");
+    if (!err && gcb_device_reduce_clamped(w->reduce) != clamped)
+        return gcb_diag_set(diag, GCB_E_UNVERIFIED,
+                            "the device clamps another number of elements than the CPU");
     return err;
 }
 
@@ -326,7 +261,6 @@ int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_devi
                              const float *expected, uint64_t count, struct gcb_diag *diag)
 {
     if (w->encoded_dev)
-        gcb_device_memory_update(w->memory,
-                                 d->reduces ? d->own_dev : gcb_device_decoder_tensor(d->decoder));
+        gcb_device_memory_update(w->memory, d->reduces ? d->own_dev : d->place.tensor.dev);
     return compare(d, gcb_device_memory_residual(w->memory), expected, count, "memory keeps", diag);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "src/lib/codec/packed.h"
-#include "src/lib/memory/device_memory.h"
 #include "src/tool/replay/replay_figures.h"
 #include "src/tool/replay/replay_state.h"
 
@@ -188,18 +187,6 @@ static void ask_encoder(const struct sending *a, struct gcb_tally *t)
     }
 }
 
-static int make_device_encoder(const struct sending *a, struct gcb_diag *diag)
-{
-    struct gcb_coder_config config;
-    char name[40];
-
-    if (a->worker->on_device.encoder)
-        return 0;
-    gcb_replay_coder_config(a->s, a->plan, name, &config);
-    return gcb_replay_device_encoder(a->s->device, &a->worker->on_device, &a->message->method,
-                                     &config, diag);
-}
-
 /* Encodes and decodes on the device, and compares with the CPU's message. The tally counts the device's, and s->decoded
  * becomes what the device decoded. */
 static int code_on_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
@@ -215,14 +202,11 @@ static int code_on_device(const struct sending *a, struct gcb_tally *t, struct g
         .queue = s->config->queue,
     };
     struct gcb_message_parts parts;
-    int err = make_device_encoder(a, diag);
+    int err;
 
     memset(s->decoded, 0xff, t->elements * sizeof(float)); /* NaNs show missing elements */
-    if (!err)
-        err = gcb_replay_device_encode(s->device, &a->worker->on_device, &at, &check, &t->clamped,
-                                       diag);
-    if (!err)
-        err = gcb_replay_device_decode(s->device, &check, s->decoded, diag);
+    err = gcb_replay_device_code(s->device, &a->worker->on_device, &at, &check, s->decoded,
+                                 &t->clamped, diag);
     if (err)
         return err;
     add_error(a, t);
@@ -234,16 +218,18 @@ static int code_on_device(const struct sending *a, struct gcb_tally *t, struct g
 static int compensate_on_device(const struct sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
-    const struct gcb_view gradient = {.data = s->inputs[source_of(s, a->w)],
-                                      .count = a->plan->count};
-    int err = 0;
+    struct gcb_replay_device_input in = {
+        .method = &a->message->method,
+        .weight = s->weights[a->w],
+        .norm = clips(s) ? sqrt(a->step->workers[a->w].clipped) : (double)NAN,
+        .gradient = s->inputs[source_of(s, a->w)],
+        .expected = a->encoded,
+    };
+    char name[40];
 
-    if (clips(s))
-        err = gcb_device_memory_set_norm(a->worker->on_device.memory,
-                                         sqrt(a->step->workers[a->w].clipped), diag);
-    return err ? err
-               : gcb_replay_device_compensate(s->device, &a->worker->on_device, &gradient,
-                                              a->encoded, diag);
+    gcb_replay_coder_config(s, a->plan, name, &in.config);
+    in.config.env.workers = gcb_replay_device_reduces(s->device) ? s->workers : 0;
+    return gcb_replay_device_compensate(s->device, &a->worker->on_device, &in, diag);
 }
 
 static int describe(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
@@ -255,19 +241,6 @@ static int describe(const struct sending *a, struct gcb_tally *t, struct gcb_dia
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
-/* The worker's part in the all-reduce on the device. */
-static int join_on_device(const struct sending *a, struct gcb_diag *diag)
-{
-    struct gcb_replay_state *s = a->s;
-    struct gcb_coder_config config;
-    char name[40];
-
-    gcb_replay_coder_config(s, a->plan, name, &config);
-    config.env.workers = s->workers;
-    return gcb_replay_device_join(s->device, &a->worker->on_device, &a->message->method, &config,
-                                  s->weights[a->w], diag);
-}
-
 /* The all-reduce of all workers on the device, except its end. */
 static int reduce_on_device(struct sending *a, struct gcb_diag *diag)
 {
@@ -277,9 +250,7 @@ static int reduce_on_device(struct sending *a, struct gcb_diag *diag)
     for (uint32_t w = 0; w < s->workers && !err; w++) {
         set_worker(a, w);
         a->encoded = gcb_exchange_input(a->exchange);
-        err = join_on_device(a, diag);
-        if (!err)
-            err = compensate_on_device(a, diag);
+        err = compensate_on_device(a, diag);
     }
     if (!err && a->sent)
         err =
@@ -287,29 +258,20 @@ static int reduce_on_device(struct sending *a, struct gcb_diag *diag)
     return explain(a, err, diag);
 }
 
-/* Compares the device's update and what arrived there with the CPU's. */
-static int conclude_on_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
-{
-    struct gcb_replay_state *s = a->s;
-    uint64_t clamped;
-    const int err = gcb_replay_device_conclude(s->device, &a->worker->on_device, s->update,
-                                               s->decoded, a->plan->count, &clamped, diag);
-
-    if (!err && clamped != t->clamped)
-        return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                            "the device clamps another number of elements than the CPU");
-    return err ? err : describe(a, t, diag);
-}
-
 /* The worker's part of the step on the device. */
 static int compare_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
 {
-    int err;
+    const struct gcb_replay_state *s = a->s;
+    int err = 0;
 
-    if (a->worker->on_device.reduce)
-        return a->encoded ? conclude_on_device(a, t, diag) : 0;
-    err = compensate_on_device(a, diag);
-    return err || !a->encoded ? err : code_on_device(a, t, diag);
+    if (!a->worker->on_device.reduce) {
+        err = compensate_on_device(a, diag);
+        return err || !a->encoded ? err : code_on_device(a, t, diag);
+    }
+    if (a->encoded)
+        err = gcb_replay_device_conclude(s->device, &a->worker->on_device, s->update, s->decoded,
+                                         a->plan->count, t->clamped, diag);
+    return err || !a->encoded ? err : describe(a, t, diag);
 }
 
 /* Tallies what the worker sent and what arrived of it. */

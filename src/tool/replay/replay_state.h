@@ -1,11 +1,22 @@
 #ifndef SRC_TOOL_REPLAY_REPLAY_STATE_H
 #define SRC_TOOL_REPLAY_REPLAY_STATE_H
 
+#include "src/lib/exchange/device_reduce.h"
 #include "src/lib/exchange/local.h"
+#include "src/lib/memory/device_memory.h"
 #include "src/tool/replay/replay.h"
-#include "src/tool/replay/replay_device.h"
+#include "src/tool/trial/device_check.h"
 
 /* What a replay of one method keeps from step to step, for every message of a step and every worker. */
+
+/* One worker's part of one message on a device; starts zeroed. */
+struct gcb_replay_device_worker {
+    struct gcb_device_memory *memory; /* NULL: nothing is done on a device */
+    struct gcb_coder *encoder;        /* NULL before the first step */
+    struct gcb_device_reduce *reduce; /* the same, in an all-reduce */
+    float *gradient_dev; /* in an all-reduce, which needs it until the end of the step */
+    float *encoded_dev;  /* the memory's output in this step; NULL: nothing is sent */
+};
 
 /* One worker's part of one message. */
 struct gcb_replay_worker {
@@ -104,5 +115,56 @@ void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_
  * place in the plan. */
 int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag);
+
+/*
+ * The device's part of a replay (replay_device.c). Workers' memories are on the device. So are, in an all-gather, their
+ * encoders and the receiver's decoder; in an all-reduce, what workers contribute, the update, and what arrived. The replay
+ * does the same on the CPU. Each step compares the device's memory output, message and decoded tensor, or update and what
+ * arrived, and residual with the CPU's. GCB_E_UNVERIFIED with a message: they differ.
+ *
+ * gcb_replay_device_create takes space for messages of up to `largest` elements. `reduces`: for all-reduces, not
+ * all-gathers. `device` is borrowed. GCB_E_NOMEM, GCB_E_DEVICE. After a failure *out must be destroyed too, after
+ * gcb_replay_device_end for all workers. NULL is fine.
+ */
+int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
+                             uint64_t largest, bool reduces, struct gcb_diag *diag);
+bool gcb_replay_device_reduces(const struct gcb_replay_device *d);
+void gcb_replay_device_destroy(struct gcb_replay_device *d);
+
+int gcb_replay_device_start(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                            const struct gcb_memory_params *params, uint64_t count,
+                            uint32_t workers, struct gcb_diag *diag);
+/* Forgets the encoder, or the part in the all-reduce, which are then made anew. */
+void gcb_replay_device_forget(struct gcb_replay_device_worker *w);
+void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device_worker *w);
+
+/* A worker's gradient in a step. */
+struct gcb_replay_device_input {
+    const struct gcb_method *method;
+    struct gcb_coder_config config; /* the CPU's; of an all-reduce with env.workers */
+    float weight;                   /* of the worker, in an all-reduce */
+    double norm;                    /* for gcb_device_memory_set_norm; NAN: none */
+    const float *gradient;
+    const float *expected; /* the output of the CPU's memory; NULL: nothing is sent */
+};
+
+/* Begins a step: adds the gradient to the memory. */
+int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                                 const struct gcb_replay_device_input *in, struct gcb_diag *diag);
+/* In an all-gather: encodes the memory's output, and decodes that message into `decoded`. check->message is set to the
+ * message, which is valid until the next one; so are scratch and coders of the check. check->expected is the CPU's. */
+int gcb_replay_device_code(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                           const struct gcb_step *at, struct gcb_device_check *check,
+                           float *decoded, uint64_t *clamped, struct gcb_diag *diag);
+/* In an all-reduce, after gcb_replay_device_compensate of all workers: runs all rounds. The host combines the values. Then
+ * each worker concludes: `update`, what arrived (`own`) and the clamped elements are the CPU's. */
+int gcb_replay_device_rounds(struct gcb_replay_device *d, struct gcb_replay_worker *workers,
+                             uint32_t count, uint64_t step, struct gcb_diag *diag);
+int gcb_replay_device_conclude(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                               const float *update, const float *own, uint64_t count,
+                               uint64_t clamped, struct gcb_diag *diag);
+/* Ends the step: updates the memory, if a message was sent. `expected` is the CPU's residual, or NULL. */
+int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                             const float *expected, uint64_t count, struct gcb_diag *diag);
 
 #endif

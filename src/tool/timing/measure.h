@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_TIMING_MEASURE_H
 #define SRC_TOOL_TIMING_MEASURE_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "src/tool/timing/evict.h"
 #include "src/tool/timing/stats.h"
 #include "src/tool/timing/steady.h"

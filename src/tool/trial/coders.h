@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_TRIAL_CODERS_H
 #define SRC_TOOL_TRIAL_CODERS_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "src/lib/sum/sum.h"
 
 /*

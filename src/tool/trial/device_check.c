@@ -23,6 +23,14 @@ int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *
                         c->message->len, c->expected->len);
 }
 
+int gcb_device_check_decoded(int err, struct gcb_diag *diag)
+{
+    return err != GCB_E_CORRUPT
+               ? err
+               : gcb_diag_set(diag, GCB_E_UNVERIFIED,
+                              "the device cannot decode the message that it encoded");
+}
+
 /* Decodes a message on the CPU, into c->scratch. */
 static int decode_on_cpu(const struct gcb_device_check *c, struct gcb_coder **decoder,
                          const struct gcb_wbuf *message, struct gcb_diag *diag)

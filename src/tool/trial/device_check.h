@@ -30,6 +30,9 @@ struct gcb_device_check {
     const struct gcb_queue *queue;
 };
 
+/* Returns `err`, the outcome of decoding a message on the device that encoded it; GCB_E_CORRUPT means that they differ. */
+int gcb_device_check_decoded(int err, struct gcb_diag *diag);
+
 /* Checks that both messages have the same bytes, except with GCB_CAP_LIBRARY_MATH. */
 int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *diag);
 

@@ -5,8 +5,7 @@
 
 #include "kernels/cuda/align.h"
 #include "src/lib/base/alloc.h"
-#include "src/lib/device/device_coder.h"
-#include "src/lib/device/workspace.h"
+#include "src/lib/coder/device_coder.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/metric/device_fidelity.h"
 #include "src/tool/trial/device_check.h"
@@ -24,7 +23,6 @@ struct item {
 
 struct gcb_device_bench {
     const struct gcb_device_module *module;
-    struct gcb_device_workspace space;
     struct gcb_device_event *from, *to;
     /* larger than the device's caches; empty: the caches stay warm */
     struct gcb_device_buffer flush;
@@ -41,7 +39,7 @@ struct gcb_device_bench {
     struct gcb_step at;
     size_t count;
     struct item items[GCB_TRIAL_GROUP];
-    struct gcb_device_coder *coders[GCB_TRIAL_GROUP];
+    struct gcb_coder *coders[GCB_TRIAL_GROUP];
     struct gcb_device_message messages[GCB_TRIAL_GROUP];
     struct gcb_device_received received[GCB_TRIAL_GROUP];
     uint64_t clock_mhz; /* lowest clock that was read; 0: not known */
@@ -70,7 +68,6 @@ static int create_bench(struct gcb_device_bench **out, const struct gcb_device *
     if (!d)
         return gcb_diag_nomem(diag, sizeof(*d), "trials on a device");
     d->module = device->module;
-    d->space.device = device;
     d->clock = device->module->clock_open(device->index);
     err = device->module->event_create(&d->from, diag);
     if (!err)
@@ -95,7 +92,7 @@ static int create_bench(struct gcb_device_bench **out, const struct gcb_device *
 static void release_coders(struct gcb_device_bench *d)
 {
     for (size_t i = 0; i < GCB_TRIAL_GROUP; i++) {
-        gcb_device_coder_destroy(d->coders[i]);
+        gcb_coder_destroy(d->coders[i]);
         d->coders[i] = NULL;
     }
 }
@@ -104,7 +101,6 @@ void gcb_device_bench_destroy(struct gcb_device_bench *d)
 {
     if (!d)
         return;
-    gcb_device_workspace_fini(&d->space); /* first, because it waits for work with the rest */
     release_coders(d);
     d->module->event_destroy(d->from);
     d->module->event_destroy(d->to);
@@ -119,22 +115,22 @@ void gcb_device_bench_destroy(struct gcb_device_bench *d)
 
 /* ---- coders and memory ---- */
 
-static int make_encoder(struct gcb_device_coder **out, const struct gcb_trial_bench *b,
+static int make_encoder(struct gcb_coder **out, struct gcb_trial_bench *b,
                         const struct gcb_method *method, const struct gcb_trial_input *in,
                         struct gcb_diag *diag)
 {
     struct gcb_coder_config config = gcb_trial_coder_config(b, in);
 
+    config.place = &b->place;
     if (in->raw) /* the encoder finds infinities and NaNs, and then sends the message raw */
         config.nonfinite = GCB_NONFINITE_RAW;
-    return gcb_device_coder_create(out, b->config.device, gcb_trial_method(method, in->plan),
-                                   &config, diag);
+    return gcb_coder_create(out, gcb_trial_method(method, in->plan), &config, diag);
 }
 
-size_t gcb_device_trial_group(const struct gcb_trial_bench *b, const struct gcb_method *method,
+size_t gcb_device_trial_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                               const struct gcb_trial_input in[], size_t count)
 {
-    struct gcb_device_coder *first = NULL, *next = NULL;
+    struct gcb_coder *first = NULL, *next = NULL;
     size_t n = 1;
 
     if (count < 2 || (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH) ||
@@ -144,12 +140,12 @@ size_t gcb_device_trial_group(const struct gcb_trial_bench *b, const struct gcb_
         const bool takes =
             !make_encoder(&next, b, method, &in[n], NULL) && gcb_device_group_takes(first, next);
 
-        gcb_device_coder_destroy(next);
+        gcb_coder_destroy(next);
         next = NULL;
         if (!takes)
             break;
     }
-    gcb_device_coder_destroy(first);
+    gcb_coder_destroy(first);
     return n;
 }
 
@@ -159,7 +155,7 @@ static uint64_t tensor_bytes(const struct item *item)
 }
 
 /* Room for the payload, and later for the input tensor, with which the decoded tensor is compared. */
-static uint64_t payload_bytes(const struct item *item, const struct gcb_device_coder *coder)
+static uint64_t payload_bytes(const struct item *item, const struct gcb_coder *coder)
 {
     const uint64_t payload = gcb_cuda_align256(gcb_device_coder_max_payload(coder));
     const uint64_t tensor = tensor_bytes(item);
@@ -170,9 +166,9 @@ static uint64_t payload_bytes(const struct item *item, const struct gcb_device_c
 /* Takes device memory for the current coders, and sets where each message is in it. */
 static int take_space(struct gcb_device_bench *d, struct gcb_diag *diag)
 {
-    struct gcb_device_workspace *w = &d->space;
-    struct gcb_device_workspace_size size = {
-        .scratch = gcb_device_group_scratch(d->coders, d->count), .messages = (unsigned)d->count};
+    struct gcb_place *w = &d->b->place;
+    struct gcb_place_size size = {.scratch = gcb_device_group_scratch(d->coders, d->count),
+                                  .messages = (unsigned)d->count};
     uint8_t *tensor, *payload;
     int err;
 
@@ -184,7 +180,7 @@ static int take_space(struct gcb_device_bench *d, struct gcb_diag *diag)
         size.payload += payload_bytes(&d->items[i], d->coders[i]);
         size.scratch = size.scratch > measuring ? size.scratch : measuring;
     }
-    err = gcb_device_workspace_reserve(w, &size, diag);
+    err = gcb_place_reserve(w, &size, diag);
     tensor = w->tensor.dev;
     payload = w->payload.dev;
     for (size_t i = 0; !err && i < d->count; i++) {
@@ -207,7 +203,7 @@ static int take_wires(struct gcb_device_bench *d, struct gcb_diag *diag)
     uint64_t bytes = 0, at = 0;
 
     for (size_t i = 0; i < d->count; i++)
-        bytes += gcb_device_coder_bound(d->coders[i]);
+        bytes += gcb_coder_bound(d->coders[i]);
     if (bytes > d->wires_size) {
         gcb_free(d->wires);
         d->wires_size = 0;
@@ -218,7 +214,7 @@ static int take_wires(struct gcb_device_bench *d, struct gcb_diag *diag)
     }
     for (size_t i = 0; i < d->count; i++) {
         d->items[i].wire =
-            (struct gcb_wbuf){.data = d->wires + at, .cap = gcb_device_coder_bound(d->coders[i])};
+            (struct gcb_wbuf){.data = d->wires + at, .cap = gcb_coder_bound(d->coders[i])};
         at += d->items[i].wire.cap;
     }
     return 0;
@@ -253,7 +249,7 @@ static void collect(struct gcb_device_bench *d)
 
 static struct gcb_device_stream *stream_of(struct gcb_device_bench *d)
 {
-    return gcb_device_batch_stream(d->space.batch);
+    return gcb_device_batch_stream(d->b->place.batch);
 }
 
 static void prepare_call(void *job)
@@ -270,7 +266,7 @@ static void prepare_call(void *job)
 
 static void begin_call(struct gcb_device_bench *d)
 {
-    gcb_device_batch_begin(d->space.batch); /* gcb_device_batch_finish reports its errors */
+    gcb_device_batch_begin(d->b->place.batch); /* gcb_device_batch_finish reports its errors */
     d->launched = d->module->launches(stream_of(d));
     d->module->event_record(d->from, stream_of(d));
 }
@@ -288,7 +284,7 @@ static int end_call(struct gcb_device_bench *d, int err, struct gcb_diag *diag)
     int ended;
 
     mark_end(d);
-    ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(d->space.batch, diag);
+    ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(d->b->place.batch, diag);
     return ended ? ended : err;
 }
 
@@ -358,8 +354,9 @@ static int upload_tensor(struct gcb_device_bench *d, size_t i, struct gcb_diag *
 {
     struct item *item = &d->items[i];
     const double start = gcb_clock();
-    const int err = gcb_device_batch_upload(d->space.batch, d->messages[i].in_dev, item->in->data,
-                                            item->in->plan->count * sizeof(float), diag);
+    const int err =
+        gcb_device_batch_upload(d->b->place.batch, d->messages[i].in_dev, item->in->data,
+                                item->in->plan->count * sizeof(float), diag);
 
     item->tally.encode.transfer = gcb_clock() - start;
     return err;
@@ -373,7 +370,7 @@ static int fetch_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *
         gcb_device_coder_fetch(d->coders[i], &d->messages[i], &item->frame, &item->wire, diag);
 
     item->tally.encode.transfer += gcb_clock() - start;
-    item->tally.clamped = item->in->raw ? 0 : gcb_device_coder_clamped(d->coders[i]);
+    item->tally.clamped = item->in->raw ? 0 : gcb_coder_clamped(d->coders[i]);
     if (!err)
         gcb_message_seal(item->wire.data, item->wire.len, 0);
     return err;
@@ -422,12 +419,12 @@ static int check_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *
 static int make_decoder(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &d->items[i];
-    const struct gcb_coder_config config = {.max_elements = item->config.max_elements};
+    const struct gcb_coder_config config = {.place = &d->b->place,
+                                            .max_elements = item->config.max_elements};
 
-    gcb_device_coder_destroy(d->coders[i]);
+    gcb_coder_destroy(d->coders[i]);
     d->coders[i] = NULL;
-    return gcb_device_coder_create_decoder(&d->coders[i], d->b->config.device, item->wire.data,
-                                           item->wire.len, &config, diag);
+    return gcb_coder_create_decoder(&d->coders[i], item->wire.data, item->wire.len, &config, diag);
 }
 
 /* Fills the output with NaNs, so that a missing element is noticed, and uploads the payload. */
@@ -443,11 +440,11 @@ static int upload_message(struct gcb_device_bench *d, size_t i, struct gcb_diag 
         return err;
     if (bytes)
         memset(d->b->decoded, 0xff, bytes);
-    err =
-        gcb_device_batch_upload(d->space.batch, d->messages[i].in_dev, d->b->decoded, bytes, diag);
+    err = gcb_device_batch_upload(d->b->place.batch, d->messages[i].in_dev, d->b->decoded, bytes,
+                                  diag);
     start = gcb_clock();
     if (!err)
-        err = gcb_device_batch_upload(d->space.batch, d->messages[i].payload_dev, payload.data,
+        err = gcb_device_batch_upload(d->b->place.batch, d->messages[i].payload_dev, payload.data,
                                       item->frame.payload_bytes, diag);
     item->tally.decode.transfer = gcb_clock() - start;
     return err;
@@ -464,10 +461,7 @@ static int decode_group(struct gcb_device_bench *d, struct gcb_diag *diag)
     if (!err)
         err = measure(d, &d->decode, &d->decode_kernel, decode_once, diag);
     d->decode_launches = d->launches;
-    if (err == GCB_E_CORRUPT) /* the message has not been changed since it was encoded */
-        return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                            "the device cannot decode the message that it encoded");
-    return err;
+    return gcb_device_check_decoded(err, diag);
 }
 
 /* Downloads the decoded tensor to b->decoded, and measures its error on the device. */
@@ -478,13 +472,15 @@ static int compare(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
     float *y = d->messages[i].in_dev;
     float *x = (float *)(void *)d->messages[i].payload_dev; /* replaces the payload */
     const double start = gcb_clock();
-    int err = gcb_device_batch_download(d->space.batch, d->b->decoded, y, n * sizeof(float), diag);
+    int err =
+        gcb_device_batch_download(d->b->place.batch, d->b->decoded, y, n * sizeof(float), diag);
 
     item->tally.decode.transfer += gcb_clock() - start;
     if (!err)
-        err = gcb_device_batch_upload(d->space.batch, x, item->in->data, n * sizeof(float), diag);
+        err =
+            gcb_device_batch_upload(d->b->place.batch, x, item->in->data, n * sizeof(float), diag);
     return err ? err
-               : gcb_device_fidelity_add(&item->tally.fidelity, d->space.batch, x, y, n, diag);
+               : gcb_device_fidelity_add(&item->tally.fidelity, d->b->place.batch, x, y, n, diag);
 }
 
 /* Sets the times of message i to its share of the group's times. */
@@ -594,7 +590,8 @@ int gcb_device_trial(struct gcb_trial_bench *b, const struct gcb_method *method,
         release_coders(b->on_device);
         return 0;
     }
-    gcb_device_bench_destroy(b->on_device); /* the stream keeps the error or queued work */
+    gcb_place_fini(&b->place); /* the stream keeps the error or queued work */
+    gcb_device_bench_destroy(b->on_device);
     b->on_device = NULL;
     return err;
 }

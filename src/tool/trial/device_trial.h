@@ -4,7 +4,7 @@
 #include "src/tool/trial/trial.h"
 
 /* Like gcb_trial_group, for b->config.device. */
-size_t gcb_device_trial_group(const struct gcb_trial_bench *b, const struct gcb_method *method,
+size_t gcb_device_trial_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                               const struct gcb_trial_input in[], size_t count);
 
 /*

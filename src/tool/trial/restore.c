@@ -8,19 +8,19 @@
 static int ready_decoder(struct gcb_restore *r, const struct gcb_container_message *m,
                          const uint8_t *bytes, struct gcb_diag *diag)
 {
-    const struct gcb_coder_config config = {
+    struct gcb_coder_config config = {
+        .place = r->place.device ? &r->place : NULL,
         .env = {.kernels = r->kernels, .queue = r->queue},
         .max_elements = m->count ? m->count : 1,
     };
-    struct gcb_rbuf payload;
-    struct gcb_frame frame;
-    int err = gcb_frame_parse(&frame, &payload, bytes, m->length, diag);
+    int err = gcb_coder_renew_decoder(&r->decoder, bytes, m->length, &config, diag);
 
-    if (err || (r->decoder && gcb_coder_accepts(r->decoder, &frame)))
+    if (err != GCB_E_UNSUPPORTED || !config.place)
         return err;
-    gcb_coder_destroy(r->decoder);
-    r->decoder = NULL;
-    return gcb_coder_create_decoder(&r->decoder, bytes, m->length, &config, diag);
+    config.place = NULL;
+    return gcb_coder_renew_decoder(&r->decoder, bytes, m->length, &config, NULL)
+               ? err
+               : GCB_E_BACKEND; /* the CPU could decode the message */
 }
 
 static int put_tensors(struct gcb_restore *r, const struct gcb_container_message *m,
@@ -42,27 +42,6 @@ static int put_tensors(struct gcb_restore *r, const struct gcb_container_message
     return err;
 }
 
-static int decode_on_cpu(struct gcb_restore *r, const struct gcb_container_message *m,
-                         const uint8_t *bytes, const struct gcb_mview *out, struct gcb_diag *diag)
-{
-    const int err = ready_decoder(r, m, bytes, diag);
-
-    return err ? err : gcb_coder_decode(r->decoder, bytes, m->length, out, diag);
-}
-
-static int decode_on_device(struct gcb_restore *r, const struct gcb_container_message *m,
-                            const uint8_t *bytes, const struct gcb_mview *out,
-                            struct gcb_diag *diag)
-{
-    int err = r->on_device ? 0 : gcb_device_decoder_create(&r->on_device, r->device, false, diag);
-
-    if (!err)
-        err = gcb_device_decoder_run(r->on_device, bytes, m->length, out, diag);
-    if (err == GCB_E_UNSUPPORTED && ready_decoder(r, m, bytes, NULL) == 0)
-        err = GCB_E_BACKEND; /* the CPU could decode the message */
-    return err;
-}
-
 /* Decodes a message; an error's message begins with the names of file and message. */
 static int decode(struct gcb_restore *r, const struct gcb_container_message *m, const char *file,
                   const uint8_t *bytes, float *values, struct gcb_diag *diag)
@@ -70,9 +49,10 @@ static int decode(struct gcb_restore *r, const struct gcb_container_message *m, 
     const struct gcb_mview out = {values, m->count};
     char path[128], name[128];
     struct gcb_diag cause = {0};
-    const int err = r->device ? decode_on_device(r, m, bytes, &out, &cause)
-                              : decode_on_cpu(r, m, bytes, &out, &cause);
+    int err = ready_decoder(r, m, bytes, &cause);
 
+    if (!err)
+        err = gcb_coder_decode(r->decoder, bytes, m->length, &out, &cause);
     if (!err)
         return 0;
     return gcb_diag_set(diag, err, "%s: %s: %s", gcb_escape(path, sizeof(path), file),
@@ -111,8 +91,7 @@ int gcb_restore_file(struct gcb_restore *r, const char *file, struct gcb_diag *d
 
 void gcb_restore_fini(struct gcb_restore *r)
 {
-    gcb_device_decoder_destroy(r->on_device);
-    r->on_device = NULL;
+    gcb_place_fini(&r->place);
     gcb_coder_destroy(r->decoder);
     r->decoder = NULL;
 }

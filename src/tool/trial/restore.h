@@ -1,7 +1,8 @@
 #ifndef SRC_TOOL_TRIAL_RESTORE_H
 #define SRC_TOOL_TRIAL_RESTORE_H
 
-#include "src/lib/device/device_decoder.h"
+#include "src/lib/coder/coder.h"
+#include "src/lib/device/place.h"
 #include "src/tool/dump/dump.h"
 
 /* Restores tensors from files of messages: reads, checks and decodes each message, and adds its tensors to a dump. One
@@ -10,12 +11,11 @@ struct gcb_restore {
     struct gcb_dump *dump;             /* borrowed; the caller commits it */
     const struct gcb_kernels *kernels; /* borrowed */
     const struct gcb_queue *queue;     /* borrowed */
-    const struct gcb_device *device;   /* borrowed: messages are decoded there; NULL: on the CPU */
+    struct gcb_place place;            /* where messages are decoded, if it has a device */
     uint64_t max_bytes;                /* for gcb_container_open, with in_process */
     bool in_process;
     uint64_t messages, tensors; /* restored so far */
     struct gcb_coder *decoder;  /* owned: the last decoder, which the next message may use too */
-    struct gcb_device_decoder *on_device; /* owned */
 };
 
 /* Adds the tensors of all messages of a file. An error's message names the file and the message. GCB_E_BACKEND: the CPU

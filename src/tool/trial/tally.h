@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_TRIAL_TALLY_H
 #define SRC_TOOL_TRIAL_TALLY_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "src/tool/metric/fidelity.h"
 #include "src/tool/rows/fields.h"
 #include "src/tool/timing/measure.h"

@@ -35,6 +35,7 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
 
     memset(b, 0, sizeof(*b));
     b->config = *config;
+    b->place.device = config->device;
     gcb_stages_init(&b->stages);
     err = gcb_coders_create(&b->coders, largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS, diag);
     if (err)
@@ -56,6 +57,7 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
 
 void gcb_trial_bench_fini(struct gcb_trial_bench *b)
 {
+    gcb_place_fini(&b->place); /* first, because it waits for work with the rest */
     gcb_device_bench_destroy(b->on_device);
     gcb_coders_destroy(b->coders);
     gcb_room_fini(&b->room);
@@ -340,7 +342,7 @@ static int run_on_cpu(struct gcb_trial_bench *b, struct gcb_tally *out,
     return err ? err : decode(b, out, method, in, &decoder, diag);
 }
 
-size_t gcb_trial_group(const struct gcb_trial_bench *b, const struct gcb_method *method,
+size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                        const struct gcb_trial_input in[], size_t count)
 {
     if (!b->config.device || method->codec == gcb_copy_method.codec)

@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_TRIAL_TRIAL_H
 #define SRC_TOOL_TRIAL_TRIAL_H
 
-#include "src/lib/device/load.h"
+#include "src/lib/device/place.h"
 #include "src/tool/dump/layout.h"
 #include "src/tool/trial/coders.h"
 #include "src/tool/trial/copy.h"
@@ -33,6 +33,7 @@ struct gcb_trial_config {
 /* Coders and buffers, kept between trials. Zero it before gcb_trial_bench_init, and do not move it after. */
 struct gcb_trial_bench {
     struct gcb_trial_config config;
+    struct gcb_place place; /* of config.device */
     struct gcb_coders *coders;
     struct gcb_room room;
     struct gcb_wbuf message; /* the last trial's message, in `room` */
@@ -82,7 +83,7 @@ int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
 
 /* How many of these messages, from the first on, a device encodes in one set of launches (docs/method.md, "Groups"). All
  * must be of one step and worker. 1 on the CPU. */
-size_t gcb_trial_group(const struct gcb_trial_bench *b, const struct gcb_method *method,
+size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                        const struct gcb_trial_input in[], size_t count);
 
 /* Receives the tally of message i. During the call the bench has the results of that trial. */

@@ -42,17 +42,20 @@ static int coders_decode(void *ctx, const struct gcb_promise_job *job, const voi
     return err;
 }
 
-const struct gcb_promise_backend gcb_promise_cpu = {.encode = coders_encode,
-                                                    .decode = coders_decode};
+const struct gcb_promise_backend gcb_promise_coders = {.encode = coders_encode,
+                                                       .decode = coders_decode};
 
 /* ---- a tensor and a method ---- */
 
 /* Sets *max to the longest message that the job's coder promises. */
 static int find_max_message(const struct gcb_promise_job *job, uint64_t *max, struct gcb_diag *diag)
 {
+    struct gcb_coder_config config = job->config;
     struct gcb_coder *coder = NULL;
-    const int err = gcb_coder_create(&coder, job->method, &job->config, diag);
+    int err;
 
+    config.place = NULL; /* a device may not have the method; encoding tells */
+    err = gcb_coder_create(&coder, job->method, &config, diag);
     if (!err)
         *max = gcb_coder_bound(coder);
     gcb_coder_destroy(coder);
@@ -84,7 +87,7 @@ int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *m
 
     memset(c, 0, sizeof(*c));
     c->job = (struct gcb_promise_job){method, *config, *at, x, 1};
-    c->backend = backend ? backend : &gcb_promise_cpu;
+    c->backend = backend ? backend : &gcb_promise_coders;
     c->energy = gcb_promise_energy(x, n);
     err = find_max_message(&c->job, &c->max_message, diag);
     if (!err)
@@ -150,7 +153,7 @@ static bool check_written(struct gcb_promise_case *c, const float *y, uint64_t n
 void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why)
 {
     if (err != GCB_E_NOMEM && err != GCB_E_BACKEND && err != GCB_E_DEVICE &&
-        (err != GCB_E_UNSUPPORTED || !c->backend->device))
+        (err != GCB_E_UNSUPPORTED || !c->job.config.place))
         return;
     c->failure = *why;
     c->failure.status = err;
@@ -209,13 +212,15 @@ bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise
     return send_to(c, job, &c->other, c->z);
 }
 
-bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend)
+bool gcb_promise_send_here(struct gcb_promise_case *c)
 {
     const struct gcb_promise_backend *own = c->backend;
+    struct gcb_promise_job job = c->job;
     bool sent;
 
-    c->backend = backend;
-    sent = send_to(c, &c->job, &c->other, c->z);
+    job.config.place = NULL;
+    c->backend = &gcb_promise_coders;
+    sent = send_to(c, &job, &c->other, c->z);
     c->backend = own;
     return sent;
 }
@@ -317,10 +322,10 @@ bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m)
     return p->binds ? p->binds(m) : rule && &rule->promise == p;
 }
 
-const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_backend *backend)
+const struct gcb_promise *gcb_promise_at(size_t i, bool on_device)
 {
     const struct gcb_promise *const groups[] = {
-        gcb_promises_message, backend && backend->device ? gcb_promises_device : gcb_promises_cpu,
+        gcb_promises_message, on_device ? gcb_promises_device : gcb_promises_cpu,
         gcb_promises_sum,     gcb_promises_error,
         gcb_promises_sparse,  gcb_promises_random,
     };

@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_VERIFY_PROMISES_H
 #define SRC_TOOL_VERIFY_PROMISES_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 
 struct gcb_sum;
 
@@ -17,13 +17,13 @@ struct gcb_sum;
 /* One message to make and to read. */
 struct gcb_promise_job {
     const struct gcb_method *method;
-    struct gcb_coder_config config; /* the queue is borrowed; env.count elements at x */
+    struct gcb_coder_config config; /* queue and place are borrowed; env.count elements at x */
     struct gcb_step at;
     const float *x;
     unsigned repeats; /* how often one coder encodes x; the last message counts */
 };
 
-/* What encodes and decodes messages: the CPU's coders, a device, or a test that breaks promises. */
+/* What encodes and decodes messages: coders, or a test that breaks promises. */
 struct gcb_promise_backend {
     /* Appends the message to `out`. */
     int (*encode)(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
@@ -36,10 +36,9 @@ struct gcb_promise_backend {
     int (*add)(void *ctx, struct gcb_sum *sum, const void *message, size_t length, float weight,
                struct gcb_diag *diag);
     void *ctx;
-    bool device; /* promises about devices are checked, and promises about CPUs are not */
 };
-/* the CPU, with new coders for each message */
-extern const struct gcb_promise_backend gcb_promise_cpu;
+/* new coders for each message */
+extern const struct gcb_promise_backend gcb_promise_coders;
 
 enum gcb_promise_status {
     GCB_PROMISE_KEPT,
@@ -75,7 +74,7 @@ struct gcb_promise_case {
     (UINT64_C(1) << 20) /* a statistical check uses only this many elements, from the start */
 
 /*
- * `config` has env, source type, kernels and one thread. `backend` NULL: gcb_promise_cpu. x has env.count finite
+ * `config` has env, source type, place, kernels and one thread. `backend` NULL: gcb_promise_coders. x has env.count finite
  * elements and is borrowed. Returns GCB_E_NOMEM, or why the method cannot be bound to the tensor.
  */
 int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *method,
@@ -90,8 +89,8 @@ struct gcb_promise {
     /* Fills c->outcome and returns its status. If c->failure.status is not 0, neither means anything. */
     enum gcb_promise_status (*check)(struct gcb_promise_case *c);
 };
-/* The promises that can be checked with `backend` (NULL: the CPU's coders); NULL past the end. */
-const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_backend *backend);
+/* The promises that can be checked on the CPU or on a device; NULL past the end. */
+const struct gcb_promise *gcb_promise_at(size_t i, bool on_device);
 bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m);
 
 /* ---- for the files of rows ---- */
@@ -111,8 +110,8 @@ enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c);
 bool gcb_promise_send(struct gcb_promise_case *c);
 /* Like gcb_promise_send, for another job that is no larger, into c->other and c->z. */
 bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job);
-/* Like gcb_promise_send, with another backend, into c->other and c->z. */
-bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend);
+/* Like gcb_promise_send, by coders on the host, into c->other and c->z. */
+bool gcb_promise_send_here(struct gcb_promise_case *c);
 
 /* Fill c->outcome and return its status. */
 enum gcb_promise_status gcb_promise_kept(struct gcb_promise_case *c, double value, double limit);

@@ -1,7 +1,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/codec/framing.h"
 #include "src/tool/trial/device_check.h"
 #include "src/tool/verify/promises.h"
 
@@ -119,12 +118,14 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
     const uint64_t n = c->job.config.env.count;
     const struct gcb_mview there = {c->y, n}, here = {c->z, n};
     const bool exact = !(gcb_method_caps(c->job.method) & GCB_CAP_LIBRARY_MATH);
+    struct gcb_promise_job on_host = c->job;
     struct gcb_diag why = {.status = 0};
     double apart;
 
+    on_host.config.place = NULL;
     if (c->backend->decode(c->backend->ctx, &c->job, message->data, message->len, &there, NULL,
                            &why) ||
-        gcb_promise_cpu.decode(NULL, &c->job, message->data, message->len, &here, NULL, &why)) {
+        gcb_promise_coders.decode(NULL, &on_host, message->data, message->len, &here, NULL, &why)) {
         gcb_promise_broken(c, NAN, NAN, "%s cannot be decoded: %.100s", words, why.text);
         return false;
     }
@@ -143,7 +144,7 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
 
 static enum gcb_promise_status check_same_device(struct gcb_promise_case *c)
 {
-    if (!gcb_promise_send(c) || !gcb_promise_send_by(c, &gcb_promise_cpu))
+    if (!gcb_promise_send(c) || !gcb_promise_send_here(c))
         return GCB_PROMISE_BROKEN;
     if (compare_sent(c, true, "the device and the CPU") != GCB_PROMISE_KEPT ||
         !read_alike(c, &c->message, "the device's message") ||

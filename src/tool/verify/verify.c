@@ -14,7 +14,8 @@ struct verify {
     struct gcb_verify_result *result;
     float *x;
     double start, work, done;
-    bool undelivered; /* the observer failed, not the method or the tensor */
+    struct gcb_place place; /* of config->device */
+    bool undelivered;       /* the observer failed, not the method or the tensor */
 };
 
 /* ---- choosing messages ---- */
@@ -123,12 +124,12 @@ static double weight_of(const struct gcb_message_plan *plan)
     return (double)plan->count + 32768.0;
 }
 
-static size_t count_promises(const struct gcb_method *m, const struct gcb_promise_backend *backend)
+static size_t count_promises(const struct gcb_method *m, bool on_device)
 {
     const struct gcb_promise *p;
     size_t n = 0;
 
-    for (size_t i = 0; (p = gcb_promise_at(i, backend)); i++)
+    for (size_t i = 0; (p = gcb_promise_at(i, on_device)); i++)
         n += gcb_promise_binds(p, m);
     return n;
 }
@@ -145,11 +146,12 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     const double weight = weight_of(check->plan);
-    const size_t all = count_promises(c->job.method, c->backend);
+    const bool on_device = v->config->device;
+    const size_t all = count_promises(c->job.method, on_device);
     size_t done = 0;
     int err = 0;
 
-    for (size_t i = 0; !err && (check->promise = gcb_promise_at(i, c->backend)); i++) {
+    for (size_t i = 0; !err && (check->promise = gcb_promise_at(i, on_device)); i++) {
         double start;
 
         if (!gcb_promise_binds(check->promise, c->job.method))
@@ -181,6 +183,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     const struct gcb_queue one = {.threads = 1};
     const struct gcb_step at = {plan->step, plan->worker};
     struct gcb_coder_config coder = {
+        .place = c->device ? &v->place : NULL,
         .env = {.kernels = c->kernels, .queue = &one, .seed = c->seed, .fft_rigor = c->fft_rigor},
         .nonfinite = GCB_NONFINITE_TRUSTED,
         .source = plan->dtype,
@@ -196,7 +199,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     int err;
 
     gcb_plan_env(&coder.env, name, c->source, plan, &c->output_layers);
-    err = gcb_promise_case_init(&subject, &c->methods[method], &coder, &at, v->x, c->backend, diag);
+    err = gcb_promise_case_init(&subject, &c->methods[method], &coder, &at, v->x, NULL, diag);
     if (!err)
         err = check_promises(v, &subject, &check, diag);
     gcb_promise_case_fini(&subject);
@@ -209,9 +212,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
 static int note_missing(struct verify *v, const struct gcb_message_plan *plan, size_t method,
                         int err, const struct gcb_diag *diag)
 {
-    const bool device = v->config->backend && v->config->backend->device;
-
-    if (!device || (err != GCB_E_BACKEND && err != GCB_E_UNSUPPORTED))
+    if (!v->config->device || (err != GCB_E_BACKEND && err != GCB_E_UNSUPPORTED))
         return err;
     if (!v->result->notes[GCB_VERIFY_NOT_THERE] && diag)
         v->result->missing = *diag;
@@ -258,7 +259,11 @@ int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *co
                const struct gcb_verify_observer *observer, struct gcb_diag *diag)
 {
     const struct gcb_layout *layout = config->layout;
-    struct verify v = {.config = config, .observer = observer, .result = out, .start = gcb_clock()};
+    struct verify v = {.config = config,
+                       .observer = observer,
+                       .result = out,
+                       .start = gcb_clock(),
+                       .place = {.device = config->device, .prefill = true}};
     int err;
 
     memset(out, 0, sizeof(*out));
@@ -267,6 +272,7 @@ int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *co
         send_note(&v, GCB_VERIFY_CHOSEN, &layout->messages[i], 0);
     for (size_t i = 0; !err && i < layout->count; i++)
         err = check_message(&v, &layout->messages[i], diag);
+    gcb_place_fini(&v.place);
     gcb_free(v.x);
     return err;
 }

@@ -27,8 +27,8 @@ struct gcb_verify_config {
     /* RAW acts as SKIP, because a raw message does not test the method */
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
-    double budget; /* seconds after which no check starts; 0: no limit */
-    const struct gcb_promise_backend *backend; /* NULL: the CPU's coders */
+    double budget;                   /* seconds after which no check starts; 0: no limit */
+    const struct gcb_device *device; /* where methods run; NULL: the CPU */
 };
 
 struct gcb_verify_check {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/coder/coder.h"
 #include "tests/support/counted_alloc.h"
 
 static size_t failing_calls; /* calls of the function under test alone */

@@ -24,7 +24,7 @@ int saboteur_encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbu
         mine.at.worker = 0;
     if (s->fault == ONE_SEED)
         mine.config.env.seed = 1;
-    err = gcb_promise_cpu.encode(NULL, &mine, out, diag);
+    err = gcb_promise_coders.encode(NULL, &mine, out, diag);
     s->calls++;
     if (s->fault == DEVICE_FAILS)
         return gcb_diag_set(diag, GCB_E_DEVICE, "a fault");
@@ -94,7 +94,7 @@ int saboteur_decode(void *ctx, const struct gcb_promise_job *job, const void *me
     struct saboteur *s = ctx;
     const float first = out->data[0];
     const size_t real = s->fault == TOO_LONG ? own_length(message, length) : length;
-    int err = gcb_promise_cpu.decode(NULL, job, message, real, out, parts, diag);
+    int err = gcb_promise_coders.decode(NULL, job, message, real, out, parts, diag);
 
     if (s->fault == FAILS)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "sabotage");

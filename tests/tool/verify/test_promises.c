@@ -38,19 +38,14 @@ static void set_up(struct setup *s, const char *spec, uint64_t n, uint64_t seed)
         fail_msg("%s: %s", spec, diag.text);
 }
 
-static const struct gcb_promise_backend on_device = {
-    .encode = saboteur_encode, .decode = saboteur_decode, .device = true};
-
 static const struct gcb_promise *promise(const char *name)
 {
     const struct gcb_promise *p;
 
-    for (size_t i = 0; (p = gcb_promise_at(i, NULL)); i++)
-        if (strcmp(p->name, name) == 0)
-            return p;
-    for (size_t i = 0; (p = gcb_promise_at(i, &on_device)); i++)
-        if (strcmp(p->name, name) == 0)
-            return p;
+    for (int device = 0; device < 2; device++)
+        for (size_t i = 0; (p = gcb_promise_at(i, device)); i++)
+            if (strcmp(p->name, name) == 0)
+                return p;
     fail_msg("no promise %s", name);
     return NULL;
 }
@@ -220,15 +215,15 @@ static bool has_rule(const struct gcb_promise *p)
 }
 
 /* Every other promise has a row in `broken`. */
-static void all_are_broken(const struct gcb_promise_backend *backend)
+static void all_are_broken(bool on_device)
 {
     const struct gcb_promise *p;
     size_t count = 0;
 
-    for (; (p = gcb_promise_at(count, backend)); count++) {
+    for (; (p = gcb_promise_at(count, on_device)); count++) {
         assert_true(p->claim && p->source && p->check);
         for (size_t i = 0; i < count; i++)
-            assert_string_not_equal(gcb_promise_at(i, backend)->name, p->name);
+            assert_string_not_equal(gcb_promise_at(i, on_device)->name, p->name);
         for (size_t i = 0; !has_rule(p) && i <= sizeof(broken) / sizeof(broken[0]); i++) {
             if (i == sizeof(broken) / sizeof(broken[0]))
                 fail_msg("no fault breaks %s: add a row to `broken`", p->name);
@@ -242,8 +237,8 @@ static void all_are_broken(const struct gcb_promise_backend *backend)
 static void test_all_are_broken_once(void **state)
 {
     (void)state;
-    all_are_broken(NULL);
-    all_are_broken(&on_device);
+    all_are_broken(false);
+    all_are_broken(true);
 }
 
 /* A device that fails breaks no promise: nothing can be said. */
@@ -251,7 +246,7 @@ static void test_device_fails(void **state)
 {
     struct saboteur s = {.fault = DEVICE_FAILS};
     const struct gcb_promise_backend trip = {
-        .encode = saboteur_encode, .decode = saboteur_decode, .ctx = &s, .device = true};
+        .encode = saboteur_encode, .decode = saboteur_decode, .ctx = &s};
     struct gcb_promise_case b;
     struct setup at;
     float x[N];
@@ -287,7 +282,7 @@ static void test_page_has_all(void **state)
     text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
     fclose(in);
     for (int device = 0; device < 2; device++) {
-        for (size_t i = 0; (p = gcb_promise_at(i, device ? &on_device : NULL)); i++) {
+        for (size_t i = 0; (p = gcb_promise_at(i, device)); i++) {
             char cell[64];
 
             snprintf(cell, sizeof(cell), "`%s`", p->name);
@@ -309,7 +304,7 @@ static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed
     assert_int_equal(
         gcb_promise_case_init(&b, &s.method, &s.config, &(struct gcb_step){0, 0}, x, NULL, &diag),
         0);
-    for (size_t i = 0; (p = gcb_promise_at(i, NULL)); i++) {
+    for (size_t i = 0; (p = gcb_promise_at(i, false)); i++) {
         if (!gcb_promise_binds(p, &s.method))
             continue;
         if (p->check(&b) == GCB_PROMISE_BROKEN)

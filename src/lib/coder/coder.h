@@ -1,17 +1,20 @@
-#ifndef SRC_LIB_CODEC_CODER_H
-#define SRC_LIB_CODEC_CODER_H
+#ifndef SRC_LIB_CODER_CODER_H
+#define SRC_LIB_CODER_CODER_H
 
 #include "src/lib/codec/method.h"
 #include "src/lib/wire/message.h"
 
 /*
- * An encoder or decoder: a method bound to one tensor. It writes and checks frames, and calls the codec. Each tensor and
- * each worker has its own coder. Not thread-safe; threads work inside one call. The public functions of src/gcbench.h
- * call these functions.
+ * An encoder or decoder: a method bound to one tensor, on the host or on a device. It writes and checks frames, and calls
+ * the codec. Each tensor and each worker has its own coder. Not thread-safe; threads work inside one call. The public
+ * functions of src/gcbench.h call these functions.
  */
 struct gcb_coder;
 
 struct gcb_coder_config {
+    /* Where the codec runs, borrowed: a device and its memory (src/lib/device/place.h), for which env.kernels and queue are
+     * not used. NULL: the host. Views and messages are in host memory in both cases. */
+    struct gcb_place *place;
     /* The coder copies kernels, queue, path and shape. Defaults: if kernels is NULL, the fastest for this machine; if queue
      * is NULL, one thread; if segment is 0, 2^31. */
     struct gcb_codec_env env;
@@ -21,12 +24,20 @@ struct gcb_coder_config {
     uint64_t max_elements; /* a decoder refuses messages with more elements; 0: 2^56 */
 };
 
-/* Makes an encoder, or a decoder if config->env.decoding is true. */
+/* Makes an encoder, or a decoder if config->env.decoding is true. GCB_E_UNSUPPORTED: the method or its parameters do not
+ * run at the place; GCB_E_BACKEND: a library that they need there is missing. */
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                      const struct gcb_coder_config *config, struct gcb_diag *diag);
 /* Takes env.count, source and checksum from the message, not from `config`. */
 int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
                              const struct gcb_coder_config *config, struct gcb_diag *diag);
+/* The same for a message whose parsed frame is given. */
+int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
+                          const struct gcb_coder_config *config, struct gcb_diag *diag);
+/* Makes *c a decoder for this message: keeps *c if it accepts the message; otherwise replaces it, or with an error by
+ * NULL. */
+int gcb_coder_renew_decoder(struct gcb_coder **c, const void *message, size_t length,
+                            const struct gcb_coder_config *config, struct gcb_diag *diag);
 void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
 
 uint64_t gcb_coder_elements(const struct gcb_coder *c);
@@ -58,7 +69,14 @@ int gcb_coder_restore(struct gcb_coder *c, const uint64_t *kept);
  */
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
                      struct gcb_wbuf *out, struct gcb_diag *diag);
-/* The same for a tensor that is known to be finite, or whose message may be unspecified. */
+/*
+ * On a device: takes the memory at the place that the coder needs, and encodes a tensor that is there already (x_dev, valid
+ * until the message is made, read-only). gcb_coder_encode does the same for a view. GCB_E_DEVICE.
+ */
+int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag);
+int gcb_coder_encode_there(struct gcb_coder *c, const struct gcb_step *at, float *x_dev,
+                           struct gcb_wbuf *out, struct gcb_diag *diag);
+/* The same as gcb_coder_encode for a tensor that is known to be finite, or whose message may be unspecified. */
 int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
                             const struct gcb_view *in, struct gcb_wbuf *out, struct gcb_diag *diag);
 /* The number of bytes before the payload in an encoder's messages. */

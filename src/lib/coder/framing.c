@@ -1,4 +1,4 @@
-#include "src/lib/codec/framing.h"
+#include "src/lib/coder/framing.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -104,16 +104,6 @@ void gcb_framing_forget(struct gcb_framing *f, void (*fini)(void *state))
     gcb_free(f->state);
     f->state = NULL;
     f->method = (struct gcb_method){0};
-}
-
-int gcb_framing_decoder(struct gcb_framing *f, const void *message, size_t length,
-                        const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    struct gcb_rbuf payload;
-    struct gcb_frame frame;
-    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
-
-    return err ? err : gcb_framing_like(f, &frame, config, diag);
 }
 
 int gcb_framing_like(struct gcb_framing *f, const struct gcb_frame *frame,

@@ -1,25 +1,15 @@
-#include "src/lib/device/device_coder.h"
+#include "src/lib/coder/device_coder.h"
 
 #include <string.h>
 
 #include "kernels/base/hd.h"
 #include "kernels/cuda/align.h"
 #include "src/lib/base/alloc.h"
-#include "src/lib/codec/framing.h"
+#include "src/lib/coder/framing.h"
 
-struct gcb_device_coder {
-    struct gcb_framing base;
-    const struct gcb_device_module *module;
-    const struct gcb_device_ops *ops; /* NULL: the decoder of a stored message */
-    uint64_t clamped;
-};
-
-void gcb_device_coder_destroy(struct gcb_device_coder *c)
+static const struct gcb_device_module *module_of(const struct gcb_coder *c)
 {
-    if (!c)
-        return;
-    gcb_framing_fini(&c->base, c->ops ? c->ops->fini : NULL);
-    gcb_free(c);
+    return c->place->device->module;
 }
 
 static const struct gcb_device_ops *find_ops(const struct gcb_device_module *module,
@@ -31,96 +21,39 @@ static const struct gcb_device_ops *find_ops(const struct gcb_device_module *mod
     return NULL;
 }
 
-static int start(struct gcb_device_coder *c, const struct gcb_device *device, struct gcb_diag *diag)
+int gcb_coder_start_there(struct gcb_coder *c, struct gcb_diag *diag)
 {
     const struct gcb_method *method = &c->base.method;
 
-    c->module = device->module;
     c->base.env.kernels = NULL;
     c->base.env.queue = NULL;
     if (!method->codec)
         return 0;
-    c->ops = find_ops(c->module, method->codec->wire_id);
-    if (!c->ops)
+    c->there = find_ops(module_of(c), method->codec->wire_id);
+    if (!c->there)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "device cuda: method '%s' runs on the CPU only; use --device cpu",
                             method->name);
-    return gcb_framing_start(&c->base, c->ops->state_size, c->ops->init, diag);
+    if (c->base.env.feedback && !c->base.env.decoding && !c->there->feedback)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "device cuda: method '%s' has no error feedback on a device",
+                            method->name);
+    return gcb_framing_start(&c->base, c->there->state_size, c->there->init, diag);
 }
 
-int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_device *device,
-                            const struct gcb_method *method, const struct gcb_coder_config *config,
-                            struct gcb_diag *diag)
+uint64_t gcb_device_coder_scratch(const struct gcb_coder *c)
 {
-    struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    int err = c ? gcb_framing_method(&c->base, method, config, diag)
-                : gcb_diag_nomem(diag, sizeof(*c), "a coder");
-
-    *out = NULL;
-    if (!err)
-        err = start(c, device, diag);
-    if (!err && config->env.feedback && !c->ops->feedback)
-        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                           "device cuda: method '%s' has no error feedback on a device",
-                           method->name);
-    if (!err)
-        err = gcb_framing_prepare(&c->base, gcb_device_coder_max_payload(c), diag);
-    if (err)
-        gcb_device_coder_destroy(c);
-    else
-        *out = c;
-    return err;
+    return c->base.state ? c->there->scratch(c->base.state) : 0;
 }
 
-int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct gcb_device *device,
-                                    const void *message, size_t length,
-                                    const struct gcb_coder_config *config, struct gcb_diag *diag)
+uint64_t gcb_device_coder_max_payload(const struct gcb_coder *c)
 {
-    struct gcb_rbuf payload;
-    struct gcb_frame frame;
-    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
-
-    *out = NULL;
-    return err ? err : gcb_device_coder_create_like(out, device, &frame, config, diag);
-}
-
-int gcb_device_coder_create_like(struct gcb_device_coder **out, const struct gcb_device *device,
-                                 const struct gcb_frame *frame,
-                                 const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    int err = c ? gcb_framing_like(&c->base, frame, config, diag)
-                : gcb_diag_nomem(diag, sizeof(*c), "a coder");
-
-    *out = NULL;
-    if (!err)
-        err = start(c, device, diag);
-    if (err)
-        gcb_device_coder_destroy(c);
-    else
-        *out = c;
-    return err;
-}
-
-uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c)
-{
-    return c->base.state ? c->ops->scratch(c->base.state) : 0;
-}
-
-uint64_t gcb_device_coder_max_payload(const struct gcb_device_coder *c)
-{
-    return gcb_framing_max_payload(&c->base, c->base.state ? c->ops->max_payload(c->base.state) : 0,
-                                   true);
-}
-
-uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)
-{
-    return gcb_frame_head(&c->base.frame) + gcb_device_coder_max_payload(c) +
-           gcb_frame_tail(&c->base.frame);
+    return gcb_framing_max_payload(&c->base,
+                                   c->base.state ? c->there->max_payload(c->base.state) : 0, true);
 }
 
 /* Describes why work could not be queued. The stream keeps the cause, and the next wait reports it. */
-static int explain_queueing(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
+static int explain_queueing(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
                               c->base.method.name ? c->base.method.name : "raw",
@@ -129,7 +62,7 @@ static int explain_queueing(const struct gcb_device_coder *c, int err, struct gc
 }
 
 /* The encoder's input; `compensated` as in struct gcb_device_input. */
-static struct gcb_device_input make_input(const struct gcb_device_coder *c,
+static struct gcb_device_input make_input(const struct gcb_coder *c,
                                           const struct gcb_device_message *m, int compensated)
 {
     return (struct gcb_device_input){
@@ -142,7 +75,7 @@ static struct gcb_device_input make_input(const struct gcb_device_coder *c,
 }
 
 /* Can this coder encode the message? */
-static int check_encoder(const struct gcb_device_coder *c, const struct gcb_device_message *m,
+static int check_encoder(const struct gcb_coder *c, const struct gcb_device_message *m,
                          struct gcb_diag *diag)
 {
     if (c->base.env.decoding)
@@ -153,7 +86,7 @@ static int check_encoder(const struct gcb_device_coder *c, const struct gcb_devi
     return 0;
 }
 
-int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
+int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag)
 {
     const struct gcb_device_input in = make_input(c, m, 0);
@@ -165,14 +98,14 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
     if (err)
         return err;
     call.at = *at;
-    err = c->ops->encode_async(c->base.state, &in, m->payload_dev, &call);
+    err = c->there->encode_async(c->base.state, &in, m->payload_dev, &call);
     /* after encoding, which adds the residual: the sum has to be finite */
     if (!err && c->base.nonfinite != GCB_NONFINITE_TRUSTED)
-        err = c->module->max_bits(call.stream, m->in_dev, c->base.env.count, call.result_dev);
+        err = module_of(c)->max_bits(call.stream, m->in_dev, c->base.env.count, call.result_dev);
     return explain_queueing(c, err, diag);
 }
 
-int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
+int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const struct gcb_device_result *r = gcb_device_batch_result(m->batch, m->i);
@@ -193,13 +126,13 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
     frame->flags |= GCB_WIRE_STORED;
     frame->param_bytes = 0;
     frame->payload_bytes = raw;
-    return explain_queueing(
-        c,
-        c->module->put_raw(gcb_device_batch_stream(m->batch), frame->source, m->payload_dev, &in),
-        diag);
+    return explain_queueing(c,
+                            module_of(c)->put_raw(gcb_device_batch_stream(m->batch), frame->source,
+                                                  m->payload_dev, &in),
+                            diag);
 }
 
-int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_message *m,
+int gcb_device_coder_fetch(struct gcb_coder *c, const struct gcb_device_message *m,
                            const struct gcb_frame *frame, struct gcb_wbuf *out,
                            struct gcb_diag *diag)
 {
@@ -218,20 +151,15 @@ int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_m
     return gcb_device_batch_download(m->batch, payload, m->payload_dev, frame->payload_bytes, diag);
 }
 
-bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *frame)
-{
-    return c->base.env.decoding && gcb_framing_accepts(&c->base, frame);
-}
-
 /* Describes why a payload could not be read, or why reading it could not be queued. */
-static int tell_damage(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
+static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     if (err == GCB_E_CORRUPT)
         return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
     return explain_queueing(c, err, diag);
 }
 
-int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
+int gcb_device_coder_decode_async(struct gcb_coder *c, const struct gcb_frame *frame,
                                   const uint8_t *payload_dev, float *out_dev,
                                   const struct gcb_device_message *m, struct gcb_diag *diag)
 {
@@ -240,21 +168,21 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
 
     if (err)
         return err;
-    if (!gcb_device_coder_accepts(c, frame))
+    if (!gcb_coder_accepts(c, frame))
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the message does not fit this decoder: its codec, parameters or "
                             "number of elements differ");
     if (!(frame->flags & GCB_WIRE_STORED))
-        err =
-            c->ops->decode_async(c->base.state, payload_dev, frame->payload_bytes, out_dev, &call);
+        err = c->there->decode_async(c->base.state, payload_dev, frame->payload_bytes, out_dev,
+                                     &call);
     else if (frame->payload_bytes != frame->count * gcb_raw_size(frame->source))
         err = GCB_E_CORRUPT;
     else
-        err = c->module->get_raw(call.stream, frame->source, out_dev, payload_dev, frame->count);
+        err = module_of(c)->get_raw(call.stream, frame->source, out_dev, payload_dev, frame->count);
     return tell_damage(c, err, diag);
 }
 
-int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
+int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_diag *diag)
 {
     const int status = gcb_device_batch_result(m->batch, m->i)->status;
@@ -263,27 +191,101 @@ int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_
     return status ? gcb_diag_set(diag, status, "damaged message: its payload does not decode") : 0;
 }
 
+/* ---- one message, from and to host memory ---- */
+
+int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag)
+{
+    const struct gcb_place_size size = {.tensor = c->base.env.count * sizeof(float),
+                                        .payload = gcb_device_coder_max_payload(c),
+                                        .scratch = gcb_device_coder_scratch(c)};
+
+    return gcb_place_reserve(c->place, &size, diag);
+}
+
+/* Waits for a call that was queued with this outcome. If the device failed, the stream's message says more. */
+static int end_call(const struct gcb_coder *c, int err, struct gcb_diag *diag)
+{
+    const int ended =
+        err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(c->place->batch, diag);
+
+    return ended ? ended : err;
+}
+
+int gcb_coder_encode_there(struct gcb_coder *c, const struct gcb_step *at, float *x_dev,
+                           struct gcb_wbuf *out, struct gcb_diag *diag)
+{
+    const struct gcb_device_message m = {
+        .batch = c->place->batch, .in_dev = x_dev, .payload_dev = c->place->payload.dev};
+    struct gcb_frame frame;
+    int err;
+
+    gcb_device_batch_begin(m.batch); /* the wait reports failures of queueing */
+    err = end_call(c, gcb_device_coder_encode_async(c, at, &m, diag), diag);
+    if (!err)
+        err = gcb_device_coder_encode_finish(c, &m, &frame, diag);
+    return err ? err : gcb_device_coder_fetch(c, &m, &frame, out, diag);
+}
+
+int gcb_coder_encode_view_there(struct gcb_coder *c, const struct gcb_step *at,
+                                const struct gcb_view *in, struct gcb_wbuf *out,
+                                struct gcb_diag *diag)
+{
+    int err = gcb_coder_reserve(c, diag);
+
+    if (!err)
+        err = gcb_device_batch_upload(c->place->batch, c->place->tensor.dev, in->data,
+                                      in->count * sizeof(float), diag);
+    return err ? err : gcb_coder_encode_there(c, at, c->place->tensor.dev, out, diag);
+}
+
+int gcb_coder_decode_there(struct gcb_coder *c, const struct gcb_frame *frame,
+                           const struct gcb_rbuf *payload, const struct gcb_mview *out,
+                           struct gcb_diag *diag)
+{
+    const struct gcb_place_size size = {.tensor = out->count * sizeof(float),
+                                        .payload = frame->payload_bytes,
+                                        .scratch = gcb_device_coder_scratch(c)};
+    struct gcb_place *p = c->place;
+    struct gcb_device_message m = {.i = 0};
+    int err = gcb_place_reserve(p, &size, diag);
+
+    m.batch = p->batch;
+    if (!err)
+        err = gcb_device_batch_upload(p->batch, p->payload.dev, payload->data, frame->payload_bytes,
+                                      diag);
+    if (!err && p->prefill)
+        err = gcb_device_batch_upload(p->batch, p->tensor.dev, out->data, size.tensor, diag);
+    if (err)
+        return err;
+    gcb_device_batch_begin(p->batch); /* the wait reports failures of queueing */
+    err = gcb_device_coder_decode_async(c, frame, p->payload.dev, p->tensor.dev, &m, diag);
+    err = end_call(c, err, diag);
+    if (!err)
+        err = gcb_device_coder_decode_finish(c, &m, diag);
+    return err ? err
+               : gcb_device_batch_download(p->batch, out->data, p->tensor.dev, size.tensor, diag);
+}
+
 /* ---- sums ---- */
 
-bool gcb_device_coder_adds(const struct gcb_device_coder *c)
+bool gcb_device_coder_adds(const struct gcb_coder *c)
 {
-    return c->base.state && c->ops->sum;
+    return c->base.state && c->there->sum;
 }
 
-uint64_t gcb_device_coder_canvas(const struct gcb_device_coder *c)
+uint64_t gcb_device_coder_canvas(const struct gcb_coder *c)
 {
-    return gcb_device_coder_adds(c) ? c->ops->sum->canvas(c->base.state) : 0;
+    return gcb_device_coder_adds(c) ? c->there->sum->canvas(c->base.state) : 0;
 }
 
-bool gcb_device_coder_same_canvas(const struct gcb_device_coder *a,
-                                  const struct gcb_device_coder *b)
+bool gcb_device_coder_same_canvas(const struct gcb_coder *a, const struct gcb_coder *b)
 {
-    return gcb_device_coder_adds(a) && gcb_device_coder_adds(b) && a->ops == b->ops &&
+    return gcb_device_coder_adds(a) && gcb_device_coder_adds(b) && a->there == b->there &&
            a->base.env.count == b->base.env.count &&
-           a->ops->sum->alike(a->base.state, b->base.state);
+           a->there->sum->alike(a->base.state, b->base.state);
 }
 
-int gcb_device_coder_add_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
+int gcb_device_coder_add_async(struct gcb_coder *c, const struct gcb_frame *frame,
                                const uint8_t *payload_dev, const struct gcb_device_addition *to,
                                const struct gcb_device_message *m, struct gcb_diag *diag)
 {
@@ -291,11 +293,11 @@ int gcb_device_coder_add_async(struct gcb_device_coder *c, const struct gcb_fram
     int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
 
     if (!err)
-        err = c->ops->sum->add_async(c->base.state, payload_dev, frame->payload_bytes, to, &call);
+        err = c->there->sum->add_async(c->base.state, payload_dev, frame->payload_bytes, to, &call);
     return tell_damage(c, err, diag);
 }
 
-int gcb_device_coder_inverse_async(struct gcb_device_coder *c, void *canvas_dev, float *out_dev,
+int gcb_device_coder_inverse_async(struct gcb_coder *c, void *canvas_dev, float *out_dev,
                                    const struct gcb_device_message *m, struct gcb_diag *diag)
 {
     struct gcb_device_call call;
@@ -303,34 +305,29 @@ int gcb_device_coder_inverse_async(struct gcb_device_coder *c, void *canvas_dev,
 
     return err ? err
                : explain_queueing(
-                     c, c->ops->sum->inverse_async(c->base.state, canvas_dev, out_dev, &call),
+                     c, c->there->sum->inverse_async(c->base.state, canvas_dev, out_dev, &call),
                      diag);
 }
 
-const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_device_coder *c,
+const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c,
                                                             const void **state)
 {
     *state = c->base.state;
-    return c->ops->reduce;
-}
-
-uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c)
-{
-    return c->clamped;
+    return c->there->reduce;
 }
 
 /* ---- groups ---- */
 
-static const struct gcb_device_group_ops *group_ops(const struct gcb_device_coder *c)
+static const struct gcb_device_group_ops *group_ops(const struct gcb_coder *c)
 {
-    return c->base.state ? c->ops->group : NULL;
+    return c->base.state ? c->there->group : NULL;
 }
 
-bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_device_coder *b)
+bool gcb_device_group_takes(const struct gcb_coder *a, const struct gcb_coder *b)
 {
     const struct gcb_device_group_ops *ops = group_ops(a);
 
-    return ops && group_ops(b) == ops && a->module == b->module &&
+    return ops && group_ops(b) == ops && module_of(a) == module_of(b) &&
            a->base.env.decoding == b->base.env.decoding &&
            (a->base.nonfinite == GCB_NONFINITE_TRUSTED) ==
                (b->base.nonfinite == GCB_NONFINITE_TRUSTED) &&
@@ -338,12 +335,12 @@ bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_d
 }
 
 /* Bytes of scratch that one message of a group takes, rounded up so that the next message's scratch is aligned. */
-static uint64_t own_scratch(const struct gcb_device_coder *c)
+static uint64_t own_scratch(const struct gcb_coder *c)
 {
     return gcb_cuda_align256(gcb_device_coder_scratch(c));
 }
 
-uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_t count)
+uint64_t gcb_device_group_scratch(struct gcb_coder *const coders[], size_t count)
 {
     uint64_t most = 0, sum = 0;
 
@@ -357,18 +354,17 @@ uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_
 }
 
 /* Can this message be decoded in a group? If not, a single call decodes it or reports the error. */
-static bool can_decode(const struct gcb_device_coder *c, const struct gcb_frame *frame)
+static bool can_decode(const struct gcb_coder *c, const struct gcb_frame *frame)
 {
-    return c->base.state && gcb_device_coder_accepts(c, frame) &&
-           !(frame->flags & GCB_WIRE_STORED) &&
-           frame->payload_bytes == c->ops->max_payload(c->base.state);
+    return c->base.state && gcb_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
+           frame->payload_bytes == c->there->max_payload(c->base.state);
 }
 
 /*
  * The number of messages, at least 1, that the next launches handle. `received` is NULL to encode. The search ends at
  * the first message that does not fit, so that many small groups cost no more than one large group.
  */
-static size_t next_group(struct gcb_device_coder *const coders[],
+static size_t next_group(struct gcb_coder *const coders[],
                          const struct gcb_device_received received[],
                          const struct gcb_device_message messages[], size_t count)
 {
@@ -392,7 +388,7 @@ static size_t next_group(struct gcb_device_coder *const coders[],
 }
 
 /* Fills the fields of items that encoding and decoding share: results and scratch. */
-static int fill_items(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
+static int fill_items(const struct gcb_device_group *g, struct gcb_coder *const coders[],
                       const struct gcb_device_message messages[], struct gcb_diag *diag)
 {
     uint64_t used = 0;
@@ -412,7 +408,7 @@ static int fill_items(const struct gcb_device_group *g, struct gcb_device_coder 
     return 0;
 }
 
-static int encode_group(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
+static int encode_group(const struct gcb_device_group *g, struct gcb_coder *const coders[],
                         const struct gcb_step *at, const struct gcb_device_message messages[],
                         struct gcb_diag *diag)
 {
@@ -433,12 +429,11 @@ static int encode_group(const struct gcb_device_group *g, struct gcb_device_code
     err = ops->encode_async(coders[0]->base.state, g, s);
     /* after encoding, which adds the residual: the sum has to be finite */
     if (!err && coders[0]->base.nonfinite != GCB_NONFINITE_TRUSTED)
-        err = coders[0]->module->max_bits_group(s, g);
+        err = module_of(coders[0])->max_bits_group(s, g);
     return explain_queueing(coders[0], err, diag);
 }
 
-int gcb_device_group_encode_async(struct gcb_device_coder *const coders[],
-                                  const struct gcb_step *at,
+int gcb_device_group_encode_async(struct gcb_coder *const coders[], const struct gcb_step *at,
                                   const struct gcb_device_message messages[], size_t count,
                                   struct gcb_diag *diag)
 {
@@ -459,7 +454,7 @@ int gcb_device_group_encode_async(struct gcb_device_coder *const coders[],
     return err;
 }
 
-static int decode_group(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
+static int decode_group(const struct gcb_device_group *g, struct gcb_coder *const coders[],
                         const struct gcb_device_received received[],
                         const struct gcb_device_message messages[], struct gcb_diag *diag)
 {
@@ -478,7 +473,7 @@ static int decode_group(const struct gcb_device_group *g, struct gcb_device_code
     return explain_queueing(coders[0], err, diag);
 }
 
-int gcb_device_group_decode_async(struct gcb_device_coder *const coders[],
+int gcb_device_group_decode_async(struct gcb_coder *const coders[],
                                   const struct gcb_device_received received[],
                                   const struct gcb_device_message messages[], size_t count,
                                   struct gcb_diag *diag)

@@ -1,16 +1,15 @@
-#include "src/lib/device/device_sum.h"
+#include "src/lib/sum/device_sum.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/device/workspace.h"
 
 struct gcb_device_sum {
-    struct gcb_device_workspace space; /* its tensor is for decoded elements */
-    struct gcb_device_coder *main;     /* decoder of the sum's method */
+    struct gcb_place space; /* its tensor is for decoded elements */
+    struct gcb_coder *main; /* decoder of the sum's method */
     /* decoder of the last message that `main` did not accept, or NULL */
-    struct gcb_device_coder *other;
+    struct gcb_coder *other;
     uint64_t count;
     void *canvas;                      /* device memory, NULL until needed */
     void *elements;                    /* device memory, NULL until needed */
@@ -30,9 +29,10 @@ int gcb_device_sum_create(struct gcb_device_sum **out, const struct gcb_device *
         return gcb_diag_nomem(diag, sizeof(*s), "a sum");
     s->space.device = device;
     s->count = config->env.count;
+    decoding.place = &s->space;
     decoding.env.decoding = true;
     decoding.env.feedback = false;
-    err = gcb_device_coder_create(&s->main, device, method, &decoding, diag);
+    err = gcb_coder_create(&s->main, method, &decoding, diag);
     if (err)
         gcb_device_sum_destroy(s);
     else
@@ -45,12 +45,12 @@ void gcb_device_sum_destroy(struct gcb_device_sum *s)
     if (!s)
         return;
     if (s->space.device) {
-        gcb_device_workspace_fini(&s->space); /* waits for queued work first */
+        gcb_place_fini(&s->space); /* waits for queued work first */
         s->space.device->module->free(s->canvas);
         s->space.device->module->free(s->elements);
     }
-    gcb_device_coder_destroy(s->main);
-    gcb_device_coder_destroy(s->other);
+    gcb_coder_destroy(s->main);
+    gcb_coder_destroy(s->other);
     gcb_free(s);
 }
 
@@ -58,30 +58,31 @@ void gcb_device_sum_destroy(struct gcb_device_sum *s)
 
 /* Finds a decoder that accepts the frame: the sum's own, or one for the other messages. */
 static int find_decoder(struct gcb_device_sum *s, const struct gcb_frame *frame,
-                        struct gcb_device_coder **out, struct gcb_diag *diag)
+                        struct gcb_coder **out, struct gcb_diag *diag)
 {
-    const struct gcb_coder_config config = {.max_elements = s->count ? s->count : 1};
+    const struct gcb_coder_config config = {.place = &s->space,
+                                            .max_elements = s->count ? s->count : 1};
     int err = 0;
 
     *out = s->main;
-    if (gcb_device_coder_accepts(s->main, frame))
+    if (gcb_coder_accepts(s->main, frame))
         return 0;
-    if (!s->other || !gcb_device_coder_accepts(s->other, frame)) {
-        gcb_device_coder_destroy(s->other);
+    if (!s->other || !gcb_coder_accepts(s->other, frame)) {
+        gcb_coder_destroy(s->other);
         s->other = NULL;
-        err = gcb_device_coder_create_like(&s->other, s->space.device, frame, &config, diag);
+        err = gcb_coder_create_like(&s->other, frame, &config, diag);
     }
     *out = s->other;
     return err;
 }
 
 /* Makes room for a call of the decoder, and begins a batch. `tensor`: does the call decode to the scratch tensor? */
-static int begin_call(struct gcb_device_sum *s, const struct gcb_device_coder *c, bool tensor,
+static int begin_call(struct gcb_device_sum *s, const struct gcb_coder *c, bool tensor,
                       struct gcb_diag *diag)
 {
-    const struct gcb_device_workspace_size size = {.tensor = tensor ? s->count * sizeof(float) : 0,
-                                                   .scratch = gcb_device_coder_scratch(c)};
-    const int err = gcb_device_workspace_reserve(&s->space, &size, diag);
+    const struct gcb_place_size size = {.tensor = tensor ? s->count * sizeof(float) : 0,
+                                        .scratch = gcb_device_coder_scratch(c)};
+    const int err = gcb_place_reserve(&s->space, &size, diag);
 
     if (!err)
         gcb_device_batch_begin(s->space.batch); /* the wait reports failures of queueing */
@@ -101,7 +102,7 @@ static int begin_accumulator(struct gcb_device_sum *s, void **acc, uint64_t byte
 }
 
 /* Waits. Returns the outcome of the batch's message. */
-static int finish_call(struct gcb_device_sum *s, struct gcb_device_coder *c, struct gcb_diag *diag)
+static int finish_call(struct gcb_device_sum *s, struct gcb_coder *c, struct gcb_diag *diag)
 {
     const struct gcb_device_message m = {.batch = s->space.batch};
     const int err = gcb_device_batch_finish(s->space.batch, diag);
@@ -112,9 +113,8 @@ static int finish_call(struct gcb_device_sum *s, struct gcb_device_coder *c, str
 }
 
 /* Adds a message in the domain of its decoder: to the canvas, or to the kept elements. */
-static int add_entries(struct gcb_device_sum *s, struct gcb_device_coder *c,
-                       const struct gcb_frame *frame, const uint8_t *payload_dev, float weight,
-                       struct gcb_diag *diag)
+static int add_entries(struct gcb_device_sum *s, struct gcb_coder *c, const struct gcb_frame *frame,
+                       const uint8_t *payload_dev, float weight, struct gcb_diag *diag)
 {
     const uint64_t canvas = gcb_device_coder_canvas(c);
     void **acc = canvas ? &s->canvas : &s->elements;
@@ -137,9 +137,8 @@ static int add_entries(struct gcb_device_sum *s, struct gcb_device_coder *c,
 }
 
 /* Decodes a message and adds its elements. */
-static int add_decoded(struct gcb_device_sum *s, struct gcb_device_coder *c,
-                       const struct gcb_frame *frame, const uint8_t *payload_dev, float weight,
-                       struct gcb_diag *diag)
+static int add_decoded(struct gcb_device_sum *s, struct gcb_coder *c, const struct gcb_frame *frame,
+                       const uint8_t *payload_dev, float weight, struct gcb_diag *diag)
 {
     struct gcb_device_message m = {.i = 0};
     struct gcb_device_call call;
@@ -166,7 +165,7 @@ int gcb_device_sum_add(struct gcb_device_sum *s, const struct gcb_frame *frame,
                        const uint8_t *payload_dev, float weight, struct gcb_diag *diag)
 {
     const bool stored = frame->flags & GCB_WIRE_STORED;
-    struct gcb_device_coder *c = NULL;
+    struct gcb_coder *c = NULL;
     int err;
 
     if (!isfinite(weight))

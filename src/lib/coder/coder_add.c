@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/codec/coder_state.h"
 #include "src/lib/codec/packed.h"
+#include "src/lib/coder/framing.h"
 
 /* Decoders that add: to elements, or to a canvas of coefficients. */
 

@@ -1,7 +1,7 @@
-#ifndef SRC_LIB_DEVICE_DEVICE_SUM_H
-#define SRC_LIB_DEVICE_DEVICE_SUM_H
+#ifndef SRC_LIB_SUM_DEVICE_SUM_H
+#define SRC_LIB_SUM_DEVICE_SUM_H
 
-#include "src/lib/device/device_coder.h"
+#include "src/lib/coder/device_coder.h"
 
 /*
  * The weighted sum of messages whose payloads are on the device: struct gcb_sum (src/lib/sum/sum.h) with its two
@@ -14,7 +14,7 @@
 struct gcb_device_sum;
 
 /* A sum of messages of this method, with config->env.count elements. `device` is borrowed. Errors are those of
- * gcb_device_coder_create. */
+ * gcb_coder_create. */
 int gcb_device_sum_create(struct gcb_device_sum **out, const struct gcb_device *device,
                           const struct gcb_method *method, const struct gcb_coder_config *config,
                           struct gcb_diag *diag);
@@ -25,7 +25,7 @@ void gcb_device_sum_destroy(struct gcb_device_sum *s); /* NULL is fine */
  * and whose writing has been waited for. The payload is checked before anything is added, its checksum is not. After a
  * failure the sum is as before, except after GCB_E_DEVICE.
  * GCB_E_MISMATCH: another number of elements; GCB_E_INVALID: the weight is not finite; otherwise the errors of
- * gcb_device_coder_create_decoder and of decoding.
+ * gcb_coder_create_decoder and of decoding.
  */
 int gcb_device_sum_add(struct gcb_device_sum *s, const struct gcb_frame *frame,
                        const uint8_t *payload_dev, float weight, struct gcb_diag *diag);

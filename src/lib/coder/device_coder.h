@@ -1,37 +1,19 @@
-#ifndef SRC_LIB_DEVICE_DEVICE_CODER_H
-#define SRC_LIB_DEVICE_DEVICE_CODER_H
+#ifndef SRC_LIB_CODER_DEVICE_CODER_H
+#define SRC_LIB_CODER_DEVICE_CODER_H
 
-#include "src/lib/codec/coder.h"
-#include "src/lib/device/batch.h"
-
-/*
- * A method bound to one tensor on a device. It does what struct gcb_coder does on the CPU (src/lib/codec/coder.h) and
- * makes the same messages. The payload stays on the device. The host forms the head, whose size is known beforehand.
- * Not thread-safe.
- */
-struct gcb_device_coder;
+#include "src/lib/coder/coder.h"
+#include "src/lib/device/place.h"
 
 /*
- * As gcb_coder_create and gcb_coder_create_decoder, except that config->env.kernels and queue are not used. An encoder
- * that will be given residuals needs env.feedback, because it then also plans the inverse transform. GCB_E_UNSUPPORTED,
- * with a message: the method or its parameters run on the CPU only. `device` is borrowed.
+ * Coders with a place (struct gcb_coder_config), call by call: many messages are queued, and the host waits once. Such a
+ * coder makes the messages of the host's. The payload stays on the device. The host forms the head, whose size is known
+ * beforehand. An encoder that will be given residuals needs env.feedback, because it then also plans the inverse
+ * transform.
  */
-int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_device *device,
-                            const struct gcb_method *method, const struct gcb_coder_config *config,
-                            struct gcb_diag *diag);
-int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct gcb_device *device,
-                                    const void *message, size_t length,
-                                    const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* Like the function above, for a message whose parsed frame is given. */
-int gcb_device_coder_create_like(struct gcb_device_coder **out, const struct gcb_device *device,
-                                 const struct gcb_frame *frame,
-                                 const struct gcb_coder_config *config, struct gcb_diag *diag);
-void gcb_device_coder_destroy(struct gcb_device_coder *c); /* NULL is fine */
 
-/* Sizes in bytes: the scratch that a call needs; the longest payload, including raw tensors; the longest message. */
-uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c);
-uint64_t gcb_device_coder_max_payload(const struct gcb_device_coder *c);
-uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c);
+/* Sizes in bytes: the scratch that a call needs; the longest payload, including raw tensors. */
+uint64_t gcb_device_coder_scratch(const struct gcb_coder *c);
+uint64_t gcb_device_coder_max_payload(const struct gcb_coder *c);
 
 /*
  * One message of a batch, and where its arrays are on the device. All arrays are aligned to 256 bytes.
@@ -51,7 +33,7 @@ struct gcb_device_message {
 
 /* Queues the encoding. Never waits and never allocates. GCB_E_MISMATCH: there is a residual, but the coder was made
  * without env.feedback. */
-int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
+int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 
 /*
@@ -59,47 +41,40 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
  * or the method cannot encode the tensor, this queues the raw tensor instead. GCB_E_NONFINITE: the tensor has an
  * infinity or NaN, and the coder was made with GCB_NONFINITE_ERROR.
  */
-int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
+int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_frame *frame, struct gcb_diag *diag);
 
 /* Appends the whole message to `out` and waits for it. The checksum field, if any, is reserved. */
-int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_message *m,
+int gcb_device_coder_fetch(struct gcb_coder *c, const struct gcb_device_message *m,
                            const struct gcb_frame *frame, struct gcb_wbuf *out,
                            struct gcb_diag *diag);
 
-/* Like gcb_coder_accepts: can this decoder decode the message? */
-bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *frame);
-
 /* Queues the decoding of a payload that is already on the device; `frame` is its parsed head. GCB_E_MISMATCH:
  * gcb_device_coder_accepts is false. decode_finish, called after gcb_device_batch_finish, returns the outcome. */
-int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
+int gcb_device_coder_decode_async(struct gcb_coder *c, const struct gcb_frame *frame,
                                   const uint8_t *payload_dev, float *out_dev,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
-int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
+int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_diag *diag);
 
 /*
- * For sums of messages (src/lib/device/device_sum.h). Can the decoder add messages without decoding them? The bytes of its
+ * For sums of messages (src/lib/sum/device_sum.h). Can the decoder add messages without decoding them? The bytes of its
  * canvas (struct gcb_device_sum_ops); 0: none. Have two decoders the same canvas?
  */
-bool gcb_device_coder_adds(const struct gcb_device_coder *c);
-uint64_t gcb_device_coder_canvas(const struct gcb_device_coder *c);
-bool gcb_device_coder_same_canvas(const struct gcb_device_coder *a,
-                                  const struct gcb_device_coder *b);
+bool gcb_device_coder_adds(const struct gcb_coder *c);
+uint64_t gcb_device_coder_canvas(const struct gcb_coder *c);
+bool gcb_device_coder_same_canvas(const struct gcb_coder *a, const struct gcb_coder *b);
 /* For a decoder that adds: queues the addition of a payload that the decoder accepts, and the transform of a canvas. The
  * outcome of an addition is that of gcb_device_coder_decode_finish, or GCB_E_MISMATCH. */
-int gcb_device_coder_add_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
+int gcb_device_coder_add_async(struct gcb_coder *c, const struct gcb_frame *frame,
                                const uint8_t *payload_dev, const struct gcb_device_addition *to,
                                const struct gcb_device_message *m, struct gcb_diag *diag);
-int gcb_device_coder_inverse_async(struct gcb_device_coder *c, void *canvas_dev, float *out_dev,
+int gcb_device_coder_inverse_async(struct gcb_coder *c, void *canvas_dev, float *out_dev,
                                    const struct gcb_device_message *m, struct gcb_diag *diag);
 
-/* For an all-reduce (src/lib/device/device_reduce.h): the codec's operations, or NULL, and its state. */
-const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_device_coder *c,
+/* For an all-reduce (src/lib/exchange/device_reduce.h): the codec's operations, or NULL, and its state. */
+const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c,
                                                             const void **state);
-
-/* Number of elements that the last message clamped, after its encode_finish. */
-uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c);
 
 /*
  * Groups of messages. A network has many small tensors, and launching a kernel takes longer than the work on a small
@@ -112,18 +87,17 @@ uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c);
  */
 
 /* Can one group hold the messages of both coders? With a == b: can the codec encode groups at all? */
-bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_device_coder *b);
+bool gcb_device_group_takes(const struct gcb_coder *a, const struct gcb_coder *b);
 
 /* Bytes of scratch with which a batch of all these coders makes the fewest groups. With less scratch there are more
  * groups. The scratch must be at least what each coder needs by itself. */
-uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_t count);
+uint64_t gcb_device_group_scratch(struct gcb_coder *const coders[], size_t count);
 
 /*
  * As gcb_device_coder_encode_async for `count` messages of one batch, each with its coder (one coder may serve several
  * messages). Never waits and never allocates. After a failure some of the messages are queued.
  */
-int gcb_device_group_encode_async(struct gcb_device_coder *const coders[],
-                                  const struct gcb_step *at,
+int gcb_device_group_encode_async(struct gcb_coder *const coders[], const struct gcb_step *at,
                                   const struct gcb_device_message messages[], size_t count,
                                   struct gcb_diag *diag);
 
@@ -136,7 +110,7 @@ struct gcb_device_received {
 
 /* As gcb_device_coder_decode_async for each message; received[i] belongs to messages[i]. A stored message is decoded by
  * itself. */
-int gcb_device_group_decode_async(struct gcb_device_coder *const coders[],
+int gcb_device_group_decode_async(struct gcb_coder *const coders[],
                                   const struct gcb_device_received received[],
                                   const struct gcb_device_message messages[], size_t count,
                                   struct gcb_diag *diag);

@@ -1,4 +1,4 @@
-#include "src/lib/codec/coder_state.h"
+#include "src/lib/coder/framing.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,8 +18,11 @@ void gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_kernels *kernels,
     env->kernels = kernels;
 }
 
-static int start(struct gcb_coder *c, struct gcb_diag *diag)
+static int start(struct gcb_coder *c, const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
+    c->place = config->place;
+    if (c->place)
+        return gcb_coder_start_there(c, diag);
     gcb_codec_env_keep(&c->base.env, &c->kernels, &c->queue);
     return c->base.method.codec ? gcb_framing_start(&c->base, gcb_coder_ops(c)->state_size,
                                                     gcb_coder_ops(c)->init, diag)
@@ -28,7 +31,8 @@ static int start(struct gcb_coder *c, struct gcb_diag *diag)
 
 static uint64_t own_payload(const struct gcb_coder *c)
 {
-    return gcb_coder_ops(c)->max_payload(c->base.state);
+    return c->there ? c->there->max_payload(c->base.state)
+                    : gcb_coder_ops(c)->max_payload(c->base.state);
 }
 
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
@@ -39,7 +43,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     if (!err)
-        err = start(c, diag);
+        err = start(c, config, diag);
     if (!err)
         err = gcb_framing_prepare(&c->base, own_payload(c), diag);
     if (err)
@@ -52,12 +56,22 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
 int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
                              const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    return err ? err : gcb_coder_create_like(out, &frame, config, diag);
+}
+
+int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
+                          const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
     struct gcb_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    int err = c ? gcb_framing_decoder(&c->base, message, length, config, diag)
+    int err = c ? gcb_framing_like(&c->base, frame, config, diag)
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     if (!err)
-        err = start(c, diag);
+        err = start(c, config, diag);
     if (err)
         gcb_coder_destroy(c);
     else
@@ -65,11 +79,27 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
     return err;
 }
 
+int gcb_coder_renew_decoder(struct gcb_coder **c, const void *message, size_t length,
+                            const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    const int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    if (err || (*c && gcb_coder_accepts(*c, &frame)))
+        return err;
+    gcb_coder_destroy(*c);
+    *c = NULL;
+    return gcb_coder_create_like(c, &frame, config, diag);
+}
+
 void gcb_coder_destroy(struct gcb_coder *c)
 {
     if (!c)
         return;
-    gcb_framing_fini(&c->base, c->base.state ? gcb_coder_ops(c)->fini : NULL);
+    gcb_framing_fini(&c->base, c->there        ? c->there->fini
+                               : c->base.state ? gcb_coder_ops(c)->fini
+                                               : NULL);
     gcb_free(c->decoded);
     gcb_free(c);
 }
@@ -85,7 +115,8 @@ size_t gcb_coder_bound(const struct gcb_coder *c)
 
     if (!c->base.state || c->base.env.decoding)
         return 0;
-    raw = gcb_coder_ops(c)->may_send_raw && gcb_coder_ops(c)->may_send_raw(c->base.state);
+    raw = c->there ||
+          (gcb_coder_ops(c)->may_send_raw && gcb_coder_ops(c)->may_send_raw(c->base.state));
     return gcb_frame_head(&c->base.frame) + gcb_framing_max_payload(&c->base, own_payload(c), raw) +
            gcb_frame_tail(&c->base.frame);
 }
@@ -285,6 +316,8 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     bool *found;
     int err = check_count(c, in, diag);
 
+    if (!err && c->place)
+        return gcb_coder_encode_view_there(c, at, in, out, diag);
     if (err || c->base.nonfinite == GCB_NONFINITE_TRUSTED)
         return err ? err : gcb_coder_encode_finite(c, at, in, out, diag);
     found = gcb_coder_ops(c)->nonfinite ? gcb_coder_ops(c)->nonfinite(c->base.state) : NULL;
@@ -333,7 +366,7 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
 
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
 {
-    return gcb_framing_accepts(&c->base, frame);
+    return c->base.env.decoding && gcb_framing_accepts(&c->base, frame);
 }
 
 /* Parses a message and checks that this decoder can decode it. */
@@ -348,7 +381,7 @@ static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb
         return gcb_diag_set(diag, GCB_E_MISMATCH, "the coder is an encoder");
     if (gcb_coder_accepts(c, frame))
         return 0;
-    if (!c->base.state && frame->count == c->base.env.count)
+    if (!c->place && !c->base.state && frame->count == c->base.env.count)
         return gcb_coder_adopt(c, frame, diag);
     return gcb_framing_explain(&c->base, frame, diag);
 }
@@ -365,6 +398,8 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
     if (out->count != frame.count)
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the output and the message have different sizes");
+    if (c->place)
+        return gcb_coder_decode_there(c, &frame, &payload, out, diag);
     if (frame.flags & GCB_WIRE_STORED)
         err = read_raw(c, frame.source, &payload, out);
     else
@@ -377,6 +412,20 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
     return err ? gcb_diag_set(diag, err, "damaged message: its payload does not decode") : 0;
 }
 
+/* Codecs on a device do not describe messages, so a decoder on the host does. */
+static int describe_here(const struct gcb_frame *frame, const void *message, size_t length,
+                         struct gcb_message_parts *parts, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config config = {.max_elements = frame->count};
+    struct gcb_coder *here = NULL;
+    int err = gcb_coder_create_like(&here, frame, &config, diag);
+
+    if (!err)
+        err = gcb_coder_describe(here, message, length, parts, diag);
+    gcb_coder_destroy(here);
+    return err;
+}
+
 int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
                        struct gcb_message_parts *parts, struct gcb_diag *diag)
 {
@@ -386,6 +435,8 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 
     if (err)
         return err;
+    if (c->place)
+        return describe_here(&frame, message, length, parts, diag);
     memset(parts, 0, sizeof(*parts));
     parts->wire_bytes = length;
     parts->header_bytes = length - frame.payload_bytes;
@@ -402,6 +453,8 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 
 uint64_t gcb_coder_clamped(const struct gcb_coder *c)
 {
+    if (c->place)
+        return c->clamped;
     return gcb_coder_ops(c)->clamped && !c->nonfinite ? gcb_coder_ops(c)->clamped(c->base.state)
                                                       : 0;
 }

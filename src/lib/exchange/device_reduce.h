@@ -1,8 +1,8 @@
-#ifndef SRC_LIB_DEVICE_DEVICE_REDUCE_H
-#define SRC_LIB_DEVICE_DEVICE_REDUCE_H
+#ifndef SRC_LIB_EXCHANGE_DEVICE_REDUCE_H
+#define SRC_LIB_EXCHANGE_DEVICE_REDUCE_H
 
 #include "src/gcbench.h"
-#include "src/lib/device/device_coder.h"
+#include "src/lib/coder/device_coder.h"
 
 /*
  * One worker's part in an all-reduce of tensors on a device: src/lib/exchange/allreduce.c with the tensor, the values and
@@ -21,7 +21,7 @@ struct gcb_device_reduce;
 /*
  * config->env.workers workers take part; `weight` is of this worker's tensor. `device` is borrowed. GCB_E_UNSUPPORTED: the
  * method has no all-reduce on a device. GCB_E_INVALID: too many workers for the method. Otherwise the errors of
- * gcb_device_coder_create.
+ * gcb_coder_create.
  */
 int gcb_device_reduce_create(struct gcb_device_reduce **out, const struct gcb_device *device,
                              const struct gcb_method *method, const struct gcb_coder_config *config,

@@ -1,4 +1,4 @@
-#include "src/lib/device/device_reduce.h"
+#include "src/lib/exchange/device_reduce.h"
 
 #include <math.h>
 
@@ -7,11 +7,11 @@
 
 struct gcb_device_reduce {
     const struct gcb_device_module *module;
-    struct gcb_device_batch *batch;
-    struct gcb_device_coder *coder;
+    struct gcb_place place; /* its tensor and payload are own.values_dev and own.kept_dev */
+    struct gcb_coder *coder;
     const struct gcb_device_reduce_ops *ops;
     const void *state; /* the codec's, in `coder` */
-    uint64_t scratch, count;
+    uint64_t count;
     /* the CPU's encoder and operations, which know the rounds */
     struct gcb_coder *cpu;
     const struct gcb_reduce_ops *cpu_ops;
@@ -47,21 +47,22 @@ static uint64_t bytes_of(const struct gcb_device_reduce *r, unsigned round)
 
 /* ---- creating ---- */
 
-static int take_memory(struct gcb_device_reduce *r, const struct gcb_device *device,
-                       struct gcb_diag *diag)
+static uint64_t scratch_of(const struct gcb_device_reduce *r)
 {
-    struct gcb_device_batch_config room = {.messages = 1};
-    uint64_t most = 0;
+    return r->ops->scratch ? r->ops->scratch(r->state) : 0;
+}
+
+static int take_memory(struct gcb_device_reduce *r, struct gcb_diag *diag)
+{
+    struct gcb_place_size size = {.payload = r->ops->kept ? r->ops->kept(r->state) : 0,
+                                  .scratch = scratch_of(r)};
     int err;
 
-    r->scratch = room.scratch = r->ops->scratch ? r->ops->scratch(r->state) : 0;
     for (unsigned round = 0; round < rounds_of(r); round++)
-        most = bytes_of(r, round) > most ? bytes_of(r, round) : most;
-    err = gcb_device_batch_create(&r->batch, device, &room, diag);
-    if (!err)
-        err = r->module->alloc(&r->own.values_dev, most, diag);
-    if (!err)
-        err = r->module->alloc(&r->own.kept_dev, r->ops->kept ? r->ops->kept(r->state) : 0, diag);
+        size.tensor = bytes_of(r, round) > size.tensor ? bytes_of(r, round) : size.tensor;
+    err = gcb_place_reserve(&r->place, &size, diag);
+    r->own.values_dev = r->place.tensor.dev;
+    r->own.kept_dev = r->place.payload.dev;
     return err;
 }
 
@@ -70,19 +71,22 @@ int gcb_device_reduce_create(struct gcb_device_reduce **out, const struct gcb_de
                              float weight, struct gcb_diag *diag)
 {
     struct gcb_device_reduce *r = gcb_alloc_zero(1, sizeof(*r));
+    struct gcb_coder_config there = *config;
     int err;
 
     *out = NULL;
     if (!r)
         return gcb_diag_nomem(diag, sizeof(*r), "an all-reduce");
     r->module = device->module;
+    r->place.device = device;
+    there.place = &r->place;
     r->count = config->env.count;
     r->nonfinite = config->nonfinite;
     r->own.weight = weight;
     r->cpu_ops = method->codec->reduce;
     err = gcb_coder_create(&r->cpu, method, config, diag);
     if (!err)
-        err = gcb_device_coder_create(&r->coder, device, method, config, diag);
+        err = gcb_coder_create(&r->coder, method, &there, diag);
     if (err)
         goto out;
     r->ops = gcb_device_coder_reduce(r->coder, &r->state);
@@ -91,7 +95,7 @@ int gcb_device_reduce_create(struct gcb_device_reduce **out, const struct gcb_de
                            "device cuda: method '%s' has no all-reduce on a device", method->name);
         goto out;
     }
-    err = take_memory(r, device, diag);
+    err = take_memory(r, diag);
     if (err)
         goto out;
     *out = r;
@@ -105,10 +109,8 @@ void gcb_device_reduce_destroy(struct gcb_device_reduce *r)
 {
     if (!r)
         return;
-    gcb_device_batch_destroy(r->batch); /* waits for queued work first */
-    r->module->free(r->own.values_dev);
-    r->module->free(r->own.kept_dev);
-    gcb_device_coder_destroy(r->coder);
+    gcb_place_fini(&r->place); /* waits for queued work first */
+    gcb_coder_destroy(r->coder);
     gcb_coder_destroy(r->cpu);
     gcb_free(r);
 }
@@ -119,25 +121,25 @@ void gcb_device_reduce_destroy(struct gcb_device_reduce *r)
 static int begin_call(struct gcb_device_reduce *r, struct gcb_device_call *call,
                       struct gcb_diag *diag)
 {
-    const int err = gcb_device_batch_call(call, r->batch, 0, r->scratch, diag);
+    const int err = gcb_device_batch_call(call, r->place.batch, 0, scratch_of(r), diag);
 
     call->at = r->at;
     if (!err)
-        gcb_device_batch_begin(r->batch); /* the wait reports failures of queueing */
+        gcb_device_batch_begin(r->place.batch); /* the wait reports failures of queueing */
     return err;
 }
 
 /* Waits. `queued`: what queueing returned; the stream's error says more. */
 static int finish_call(struct gcb_device_reduce *r, int queued, struct gcb_diag *diag)
 {
-    const int err = gcb_device_batch_finish(r->batch, diag);
+    const int err = gcb_device_batch_finish(r->place.batch, diag);
 
     return err ? err : queued;
 }
 
 static const struct gcb_device_result *result_of(const struct gcb_device_reduce *r)
 {
-    return gcb_device_batch_result(r->batch, 0);
+    return gcb_device_batch_result(r->place.batch, 0);
 }
 
 static bool found_nonfinite(const struct gcb_device_reduce *r)
@@ -155,11 +157,11 @@ static int fill(struct gcb_device_reduce *r, void *to_dev, uint64_t bytes, uint3
 
     for (size_t i = 0; i < sizeof(piece) / sizeof(*piece); i++)
         piece[i] = word;
-    err = gcb_device_batch_upload(r->batch, to_dev, piece, done, diag);
+    err = gcb_device_batch_upload(r->place.batch, to_dev, piece, done, diag);
     for (; !err && done < bytes; done *= 2)
-        r->module->copy(gcb_device_batch_stream(r->batch), (uint8_t *)to_dev + done, to_dev,
+        r->module->copy(gcb_device_batch_stream(r->place.batch), (uint8_t *)to_dev + done, to_dev,
                         bytes - done < done ? bytes - done : done, GCB_COPY_DEVICE);
-    return err ? err : r->module->wait(gcb_device_batch_stream(r->batch), diag);
+    return err ? err : r->module->wait(gcb_device_batch_stream(r->place.batch), diag);
 }
 
 /* ---- a step ---- */
@@ -284,7 +286,7 @@ int gcb_device_reduce_conclude(struct gcb_device_reduce *r, float *update_dev, f
     if (err || !r->spoilt)
         return err;
     if (own_dev)
-        r->module->zero(gcb_device_batch_stream(r->batch), own_dev, bytes);
+        r->module->zero(gcb_device_batch_stream(r->place.batch), own_dev, bytes);
     return fill(r, update_dev, bytes, gcb_bits_of(NAN), diag);
 }
 

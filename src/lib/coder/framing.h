@@ -1,9 +1,11 @@
-#ifndef SRC_LIB_CODEC_FRAMING_H
-#define SRC_LIB_CODEC_FRAMING_H
+#ifndef SRC_LIB_CODER_FRAMING_H
+#define SRC_LIB_CODER_FRAMING_H
 
-#include "src/lib/codec/coder.h"
+#include "src/lib/codec/device.h"
+#include "src/lib/coder/coder.h"
 
-/* What coders on the CPU and on a device share: a method, the tensor that it is bound to, and the frame of its messages. */
+/* The fields of a coder: a method, the tensor that it is bound to, and the frame of its messages. Only src/lib/coder uses
+ * this header. */
 
 /* More elements than any machine holds. Below it, sizes in bits and bytes cannot overflow. */
 #define GCB_MAX_ELEMENTS (UINT64_C(1) << 56)
@@ -24,11 +26,7 @@ struct gcb_framing {
  * GCB_E_NOMEM: there is no memory, or too many elements. */
 int gcb_framing_method(struct gcb_framing *f, const struct gcb_method *method,
                        const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* Binds a decoder to messages like this one. Returns 0, GCB_E_NOMEM, GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
-int gcb_framing_decoder(struct gcb_framing *f, const void *message, size_t length,
-                        const struct gcb_coder_config *config, struct gcb_diag *diag);
-
-/* The same for a message whose parsed frame is given. */
+/* Binds a decoder to messages with such a frame. Returns 0, GCB_E_NOMEM, GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
 int gcb_framing_like(struct gcb_framing *f, const struct gcb_frame *frame,
                      const struct gcb_coder_config *config, struct gcb_diag *diag);
 
@@ -66,5 +64,31 @@ uint64_t gcb_framing_raw_bytes(const struct gcb_framing *f);
  * tensor's length if that is more and the raw tensor may be sent: because the codec says so (`may_send_raw`), or
  * because the tensor may have an infinity or NaN. A raw tensor that replaces a longer payload needs no extra room. */
 uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own, bool may_send_raw);
+
+struct gcb_coder {
+    struct gcb_framing base;
+    struct gcb_queue queue;
+    struct gcb_kernels kernels;
+    bool nonfinite; /* the last tensor was refused or sent raw because of an infinity or NaN */
+    float *decoded; /* elements of a message to add; NULL until a message needs it */
+    struct gcb_place *place;            /* NULL: the host */
+    const struct gcb_device_ops *there; /* the codec's at the place; NULL on the host */
+    uint64_t clamped;                   /* elements of the last message, on a device */
+};
+
+/* The coder must have a codec. */
+static inline const struct gcb_codec_ops *gcb_coder_ops(const struct gcb_coder *c)
+{
+    return c->base.method.codec->ops;
+}
+
+/* For a coder with a place (device_coder.c): as the functions of coder.h without "there". */
+int gcb_coder_start_there(struct gcb_coder *c, struct gcb_diag *diag);
+int gcb_coder_encode_view_there(struct gcb_coder *c, const struct gcb_step *at,
+                                const struct gcb_view *in, struct gcb_wbuf *out,
+                                struct gcb_diag *diag);
+int gcb_coder_decode_there(struct gcb_coder *c, const struct gcb_frame *frame,
+                           const struct gcb_rbuf *payload, const struct gcb_mview *out,
+                           struct gcb_diag *diag);
 
 #endif
