@@ -1,6 +1,7 @@
 #ifndef KERNELS_COMPARE_COMPARE_CUDA_H
 #define KERNELS_COMPARE_COMPARE_CUDA_H
 
+#include "kernels/compare/compare.h"
 #include "kernels/cuda/stream.h"
 
 /*
@@ -10,9 +11,7 @@
  * `nonfinite`, and in `nonfinite_kept` if y has the same bits.
  */
 struct gcb_cuda_comparison {
-    double xx, yy, xy, dd, d;
-    double max_abs;
-    uint64_t same_sign, zeros, zeros_kept;
+    struct gcb_compare sums;
     uint64_t nonfinite, nonfinite_kept;
 };
 

@@ -1,7 +1,7 @@
 /* Methods on the stand-in give the CPU's messages, byte for byte. */
 #include <math.h>
 
-#include "src/tool/metric/device_fidelity.h"
+#include "src/tool/metric/fidelity.h"
 #include "tests/cuda/device_test.h"
 #include "tests/support/device_coder.h"
 
@@ -181,7 +181,7 @@ static void fidelity_is_the_cpus(void **state)
     enum { N = 3 * 4096 * 8 + 77 };
     static const uint64_t counts[] = {0, 1, 31, 33, 4095, 4096, 4097, N};
     const struct gcb_device_batch_config config = {.scratch =
-                                                       gcb_device_fidelity_scratch(&device, N)};
+                                                       gcb_fidelity_scratch(&device, N)};
     const struct gcb_queue queue = {.threads = 1};
     float *x = malloc(N * sizeof(float)), *y = malloc(N * sizeof(float));
     struct gcb_device_batch *b = NULL;
@@ -206,7 +206,7 @@ static void fidelity_is_the_cpus(void **state)
             memset(&want, 0, sizeof(want));
             memset(&got, 0, sizeof(got));
             gcb_fidelity_add(&want, x, y, counts[k], &kernels, &queue);
-            assert_int_equal(gcb_device_fidelity_add(&got, b, xd, yd, counts[k], NULL), 0);
+            assert_int_equal(gcb_fidelity_add_there(&got, b, xd, yd, counts[k], NULL), 0);
             /* the bits of a NaN are not promised */
             if (isnan(want.dd))
                 want.dd = want.d = want.yy = want.xy = got.dd = got.d = got.yy = got.xy = 0;

@@ -10,6 +10,8 @@
 struct gcb_device_batch {
     const struct gcb_device_module *module;
     struct gcb_device_stream *stream;
+    struct gcb_device_event *from, *to;
+    uint64_t launched, launches; /* before begin, and since then up to the last wait */
     unsigned messages;
     uint64_t scratch_bytes, staging_bytes;
     void *scratch_dev;
@@ -31,6 +33,8 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b)
     if (!b)
         return;
     b->module->stream_destroy(b->stream);
+    b->module->event_destroy(b->from);
+    b->module->event_destroy(b->to);
     b->module->free(b->scratch_dev);
     b->module->free(b->results_dev);
     b->module->free_pinned(b->results);
@@ -44,8 +48,12 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b)
 static int take_memory(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
     const uint64_t results = b->messages * sizeof(struct gcb_device_result);
-    int err = b->module->alloc(&b->scratch_dev, b->scratch_bytes, diag);
+    int err = b->module->event_create(&b->from, diag);
 
+    if (!err)
+        err = b->module->event_create(&b->to, diag);
+    if (!err)
+        err = b->module->alloc(&b->scratch_dev, b->scratch_bytes, diag);
     if (!err)
         err = b->module->alloc(&b->results_dev, results, diag);
     if (!err)
@@ -98,17 +106,41 @@ struct gcb_device_stream *gcb_device_batch_stream(struct gcb_device_batch *b)
 
 int gcb_device_batch_begin(struct gcb_device_batch *b)
 {
-    return b->module->zero(b->stream, b->results_dev,
-                           b->messages * sizeof(struct gcb_device_result));
+    const int err =
+        b->module->zero(b->stream, b->results_dev, b->messages * sizeof(struct gcb_device_result));
+
+    b->launched = b->module->launches(b->stream);
+    b->module->event_record(b->from, b->stream); /* the wait reports a failure */
+    return err;
+}
+
+static void mark_end(struct gcb_device_batch *b)
+{
+    b->module->event_record(b->to, b->stream);
+    b->launches = b->module->launches(b->stream) - b->launched;
 }
 
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
+    mark_end(b);
     /* if queueing fails, the wait reports it */
     b->module->copy(b->stream, b->results, b->results_dev,
                     b->messages * sizeof(struct gcb_device_result), GCB_COPY_OUT);
     b->tables_used = 0;
     return b->module->wait(b->stream, diag);
+}
+
+int gcb_device_batch_wait(struct gcb_device_batch *b, struct gcb_diag *diag)
+{
+    mark_end(b);
+    return b->module->wait(b->stream, diag);
+}
+
+int gcb_device_batch_work(const struct gcb_device_batch *b, struct gcb_device_work *out,
+                          struct gcb_diag *diag)
+{
+    out->launches = b->launches;
+    return b->module->event_seconds(&out->seconds, b->from, b->to, diag);
 }
 
 uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b)

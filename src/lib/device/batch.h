@@ -35,6 +35,18 @@ int gcb_device_batch_begin(struct gcb_device_batch *b);
 /* Queues one copy of all results and waits for everything queued so far. */
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag);
 
+/* Waits for more work, such as raw tensors that gcb_device_coder_encode_finish queued. */
+int gcb_device_batch_wait(struct gcb_device_batch *b, struct gcb_diag *diag);
+
+/* The work from the end of the fill to the last finish or wait: its time by the device's events, without the copy of the
+ * results, and the kernels that were launched. */
+struct gcb_device_work {
+    double seconds;
+    uint64_t launches;
+};
+int gcb_device_batch_work(const struct gcb_device_batch *b, struct gcb_device_work *out,
+                          struct gcb_diag *diag);
+
 /* Fills the call for message `i`. Its result is valid after finish. */
 int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *b, unsigned i,
                           uint64_t scratch, struct gcb_diag *diag);

@@ -10,22 +10,17 @@
 #define ROUND_TASKS 16
 #define ROUND_BLOCKS (TASK_BLOCKS * ROUND_TASKS)
 
-struct block {
-    struct gcb_compare sums;
-    uint64_t nonfinite, nonfinite_kept;
-};
-
 struct round {
     const float *x, *y;
     uint64_t n;
     const struct gcb_kernels *kernels;
-    struct block block[ROUND_BLOCKS];
+    struct gcb_cuda_comparison block[ROUND_BLOCKS];
 };
 
 /* Compares a block with infinities or NaNs in x. Replaces each of these elements by 0 in x and y, which does not
  * change the sums. Afterwards subtracts these zeros from the counts. */
-static void compare_masked(struct block *out, const float *x, const float *y, size_t n,
-                           const struct gcb_kernels *kernels)
+static void compare_masked(struct gcb_cuda_comparison *out, const float *x, const float *y,
+                           size_t n, const struct gcb_kernels *kernels)
 {
     float fx[GCB_SUM_BLOCK], fy[GCB_SUM_BLOCK];
 
@@ -50,7 +45,7 @@ static void compare_task(void *ctx, uint64_t task)
 
     for (size_t b = task * TASK_BLOCKS; b < (task + 1) * TASK_BLOCKS; b++) {
         const uint64_t at = (uint64_t)b * GCB_SUM_BLOCK;
-        struct block *out = &r->block[b];
+        struct gcb_cuda_comparison *out = &r->block[b];
         size_t n;
 
         if (at >= r->n)
@@ -64,7 +59,7 @@ static void compare_task(void *ctx, uint64_t task)
     }
 }
 
-static void add_block(struct gcb_fidelity *f, const struct block *b)
+static void add_block(struct gcb_fidelity *f, const struct gcb_cuda_comparison *b)
 {
     const struct gcb_fidelity one = {
         .xx = b->sums.xx,
@@ -101,6 +96,35 @@ void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, ui
             add_block(f, &r.block[b]);
     }
     f->elements += n;
+}
+
+/* Bytes of scratch for the result, which come before the kernels' scratch. */
+#define FRONT 256
+
+uint64_t gcb_fidelity_scratch(const struct gcb_device *device, uint64_t n)
+{
+    return FRONT + device->module->compare_scratch(n);
+}
+
+int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
+                           const float *y_dev, uint64_t n, struct gcb_diag *diag)
+{
+    const struct gcb_device_module *module = gcb_device_batch_module(b);
+    struct gcb_cuda_comparison all;
+    struct gcb_device_call call;
+    int err = gcb_device_batch_call(&call, b, 0, FRONT + module->compare_scratch(n), diag);
+
+    if (err)
+        return err;
+    /* errors of this kernel are reported when the download waits */
+    module->compare(call.stream, call.scratch_dev, x_dev, y_dev, n,
+                    (uint8_t *)call.scratch_dev + FRONT);
+    err = gcb_device_batch_download(b, &all, call.scratch_dev, sizeof(all), diag);
+    if (err)
+        return err;
+    add_block(f, &all);
+    f->elements += n;
+    return 0;
 }
 
 void gcb_fidelity_compare(struct gcb_fidelity *f, const float *x, const float *y,

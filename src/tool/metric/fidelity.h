@@ -3,6 +3,7 @@
 
 #include "kernels/kernels.h"
 #include "src/lib/base/queue.h"
+#include "src/lib/device/batch.h"
 
 /*
  * The error of a decoded tensor y, compared with the input x. The struct has sums, which can be added over messages;
@@ -29,6 +30,14 @@ struct gcb_fidelity {
  * order, so the result does not depend on the number of threads. Allocates nothing. */
 void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, uint64_t n,
                       const struct gcb_kernels *kernels, const struct gcb_queue *queue);
+
+/*
+ * The same for two tensors on a device. Waits. The sums of one tensor have the same bits as on the CPU; they are merged
+ * into `f`. GCB_E_INTERNAL: the batch has less than gcb_fidelity_scratch bytes of scratch.
+ */
+uint64_t gcb_fidelity_scratch(const struct gcb_device *device, uint64_t n);
+int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
+                           const float *y_dev, uint64_t n, struct gcb_diag *diag);
 
 /* Compares y with a reference: counts the elements for which |x-y| is smaller or larger than |x-reference|. */
 void gcb_fidelity_compare(struct gcb_fidelity *f, const float *x, const float *y,

@@ -2,78 +2,50 @@
 
 #include <string.h>
 
+#include "src/lib/device/place.h"
 #include "src/tool/timing/stats.h"
 
 #define COPIES 10
 #define LEAST (UINT64_C(16) << 20) /* bytes: smallest copy */
 
-/* Starts zeroed. */
-struct copying {
-    const struct gcb_device_module *module;
-    struct gcb_device_stream *stream;
-    struct gcb_device_event *from, *to;
-    struct gcb_device_clock *clock;
-    void *source, *target;
-    uint64_t bytes;
-};
-
-static int take(struct copying *c, const struct gcb_device *device, struct gcb_diag *diag)
+static int time_one(double *seconds, const struct gcb_place *p, struct gcb_diag *diag)
 {
-    int err = c->module->stream_create(&c->stream, diag);
-
-    if (!err)
-        err = c->module->alloc(&c->source, c->bytes, diag);
-    if (!err)
-        err = c->module->alloc(&c->target, c->bytes, diag);
-    if (!err)
-        err = c->module->event_create(&c->from, diag);
-    if (!err)
-        err = c->module->event_create(&c->to, diag);
-    c->clock = c->module->clock_open(device->index);
-    return err;
-}
-
-static void release(struct copying *c)
-{
-    c->module->event_destroy(c->from);
-    c->module->event_destroy(c->to);
-    c->module->stream_destroy(c->stream);
-    c->module->free(c->source);
-    c->module->free(c->target);
-    c->module->clock_close(c->clock);
-}
-
-static int time_one(double *seconds, struct copying *c, struct gcb_diag *diag)
-{
+    struct gcb_device_work work;
     int err;
 
-    c->module->event_record(c->from, c->stream); /* `wait` reports errors of all calls here */
-    c->module->copy(c->stream, c->target, c->source, c->bytes, GCB_COPY_DEVICE);
-    c->module->event_record(c->to, c->stream);
-    err = c->module->wait(c->stream, diag);
-    return err ? err : c->module->event_seconds(seconds, c->from, c->to, diag);
+    gcb_device_batch_begin(p->batch); /* the wait reports errors of all calls here */
+    p->device->module->copy(gcb_device_batch_stream(p->batch), p->payload.dev, p->tensor.dev,
+                            p->tensor.bytes, GCB_COPY_DEVICE);
+    err = gcb_device_batch_wait(p->batch, diag);
+    if (!err)
+        err = gcb_device_batch_work(p->batch, &work, diag);
+    *seconds = err ? 0.0 : work.seconds;
+    return err;
 }
 
 int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_device *device,
                             struct gcb_diag *diag)
 {
-    const uint64_t wanted = 8 * device->facts.l2_bytes;
-    struct copying c = {.module = device->module, .bytes = wanted > LEAST ? wanted : LEAST};
+    const uint64_t wanted = 8 * device->facts.l2_bytes, bytes = wanted > LEAST ? wanted : LEAST;
+    struct gcb_device_clock *clock = device->module->clock_open(device->index);
+    struct gcb_place p = {.device = device};
     double samples[COPIES], scratch[COPIES];
     struct gcb_stats stats;
-    int err = take(&c, device, diag);
+    int err =
+        gcb_place_reserve(&p, &(struct gcb_place_size){.tensor = bytes, .payload = bytes}, diag);
 
     memset(out, 0, sizeof(*out));
     if (!err)
-        err = c.module->zero(c.stream, c.source, c.bytes);
+        err = device->module->zero(gcb_device_batch_stream(p.batch), p.tensor.dev, bytes);
     for (int i = -1; !err && i < COPIES; i++) /* -1: warm-up */
-        err = time_one(&samples[i < 0 ? 0 : i], &c, diag);
+        err = time_one(&samples[i < 0 ? 0 : i], &p, diag);
     if (!err) {
-        out->clock_mhz = c.module->clock_mhz(c.clock);
+        out->clock_mhz = device->module->clock_mhz(clock);
         gcb_stats_of(&stats, samples, COPIES, scratch);
-        out->gbps = 2.0 * (double)c.bytes / stats.median / 1e9;
-        out->bytes = c.bytes;
+        out->gbps = 2.0 * (double)bytes / stats.median / 1e9;
+        out->bytes = bytes;
     }
-    release(&c);
+    gcb_place_fini(&p);
+    device->module->clock_close(clock);
     return err;
 }

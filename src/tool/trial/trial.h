@@ -35,16 +35,15 @@ struct gcb_trial_bench {
     struct gcb_trial_config config;
     struct gcb_place place; /* of config.device */
     struct gcb_coders *coders;
-    struct gcb_room room;
-    struct gcb_wbuf message; /* the last trial's message, in `room` */
-    float *decoded;          /* the tensor decoded from it, unless it took the input's memory */
-    float *summed; /* the accumulator of sums of at most `most_summed` elements, or NULL */
+    struct gcb_trial_batch *batch; /* the messages that are coded together */
+    struct gcb_wbuf message;       /* the last trial's message */
+    float *decoded; /* the tensor decoded from it, unless it took the input's memory */
+    float *summed;  /* the accumulator of sums of at most `most_summed` elements, or NULL */
     uint64_t most_summed;
-    struct gcb_room check_room; /* with a device: the same three from the CPU, for comparison */
+    struct gcb_room check_room; /* with a device: message and tensor of the CPU, for comparison */
     struct gcb_wbuf check;
     float *check_decoded;
-    struct gcb_device_bench *on_device; /* kept between trials on a device; NULL before the first */
-    size_t at;                          /* index of the current message in its group */
+    size_t at; /* index of the current message in its group */
     struct gcb_samples encode, decode;
     struct gcb_samples sum,
         sum16; /* no samples if the last trial timed no sum (gcb_sums_measure) */
@@ -95,16 +94,17 @@ struct gcb_trial_taker {
 /*
  * gcb_trial_run for a group of `count` messages, a number that gcb_trial_group returned. They are timed together, and each
  * message gets a share of the times by its input bytes. On failure b->at is the index of the message.
+ *
+ * On a device, tensors are uploaded once, and one call encodes all messages. The call is timed twice: by the clock, from
+ * the first queued work until the host knows all lengths; and by the device's events around the queued work. (If a tensor
+ * must be sent raw after all, the events include the wait before that.) Decoding is timed in the same way, and copies
+ * between host and device separately (docs/method.md). With config.timing.evict the device's caches are flushed before
+ * each timed call. The error is measured on the device. Messages, values and errors from the device are compared with the
+ * CPU's, untimed (src/tool/trial/device_check.h). GCB_E_UNVERIFIED: they differ; GCB_E_UNSUPPORTED: the method does not run
+ * on a device; GCB_E_BACKEND: a library that the method needs on the device is missing.
  */
 int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                         const struct gcb_trial_input in[], size_t count,
                         const struct gcb_trial_taker *taker, struct gcb_diag *diag);
-
-/* Parts of a trial: the method for a message (identity if it is dense), its coder's configuration, and its first tally. */
-const struct gcb_method *gcb_trial_method(const struct gcb_method *method,
-                                          const struct gcb_message_plan *plan);
-struct gcb_coder_config gcb_trial_coder_config(const struct gcb_trial_bench *b,
-                                               const struct gcb_trial_input *in);
-struct gcb_tally gcb_trial_tally(const struct gcb_trial_input *in);
 
 #endif
