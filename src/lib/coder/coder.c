@@ -1,10 +1,244 @@
 #include "src/lib/coder/framing.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
+
+/* ---- frames ---- */
+
+/* Bytes of the raw tensor, as the payload of a stored message. */
+static uint64_t framing_raw_bytes(const struct gcb_framing *f)
+{
+    return f->env.count * gcb_raw_size(f->frame.source);
+}
+
+uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own, bool may_send_raw)
+{
+    const uint64_t raw = framing_raw_bytes(f);
+
+    return own < raw && (may_send_raw || f->nonfinite == GCB_NONFINITE_RAW) ? raw : own;
+}
+
+/* Copies the shape and the path. */
+static int copy_names(struct gcb_framing *f, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    const char *path = env->path ? env->path : "";
+
+    f->path = gcb_strdup(path);
+    f->env.path = f->path;
+    if (env->shape)
+        f->shape = gcb_alloc_array(env->rank, sizeof(*f->shape));
+    f->env.shape = f->shape;
+    if (!f->path || (env->shape && !f->shape))
+        return gcb_diag_nomem(diag, strlen(path) + 1, "a path and a shape");
+    if (env->shape)
+        memcpy(f->shape, env->shape, env->rank * sizeof(*f->shape));
+    return 0;
+}
+
+static int bind(struct gcb_framing *f, const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    f->env = config->env;
+    f->env.count = f->frame.count;
+    f->env.wire_id = f->frame.codec;
+    if (!f->env.segment)
+        f->env.segment = UINT64_C(1) << 31;
+    f->nonfinite = config->nonfinite;
+    return copy_names(f, &config->env, diag);
+}
+
+/* Binds an encoder, or a decoder if config->env.decoding is true, to a tensor of config->env.count elements.
+ * GCB_E_NOMEM: there is no memory, or too many elements. */
+static int framing_method(struct gcb_framing *f, const struct gcb_method *method,
+                          const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    if (config->env.count > GCB_MAX_ELEMENTS)
+        return gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many",
+                            config->env.count);
+    f->method = *method;
+    f->frame.source = config->source;
+    f->frame.count = config->env.count;
+    f->frame.flags = config->checksum ? GCB_WIRE_CHECKSUM : 0;
+    f->frame.codec = method->codec->wire_id;
+    return bind(f, config, diag);
+}
+
+/* Refuses a parameter with GCB_PARAM_ADDED that has no meaning with the message's other parameters. */
+static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
+{
+    const struct gcb_param *table = m->codec->params;
+
+    for (size_t row = 0; table && table[row].name; row++)
+        if (table[row].flags & GCB_PARAM_ADDED && m->value[row] > table[row].def &&
+            !gcb_method_applies(m, row))
+            return gcb_diag_set(diag, GCB_E_CORRUPT,
+                                "message header: '%s' has a meaning only with %s", table[row].name,
+                                table[row].needs);
+    return 0;
+}
+
+/* Finds the method that the frame names, with the frame's parameters. */
+static int find_method(struct gcb_framing *f, struct gcb_diag *diag)
+{
+    struct gcb_rbuf params = {.data = f->frame.params, .len = f->frame.param_bytes};
+    struct gcb_method *m = &f->method;
+    int err;
+
+    m->codec = gcb_codec_by_wire_id(f->frame.codec);
+    if (!m->codec)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "the message has an unknown codec (wire id %u)", f->frame.codec);
+    m->name = m->codec->name;
+    f->env.wire_id = f->frame.codec;
+    f->from_message = true;
+    err = gcb_param_read(m->codec->params, m->value, &params, diag);
+    return err ? err : check_added(m, diag);
+}
+
+/* Gives the decoder of a stored message the method of another message. Call framing_start after it. Returns 0,
+ * GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
+static int framing_learn(struct gcb_framing *f, const struct gcb_frame *frame,
+                         struct gcb_diag *diag)
+{
+    f->frame = *frame;
+    return find_method(f, diag);
+}
+
+/* Frees the state and forgets the method. `fini` is the codec's function and may be NULL. */
+static void framing_forget(struct gcb_framing *f, void (*fini)(void *state))
+{
+    if (f->state && fini)
+        fini(f->state);
+    gcb_free(f->state);
+    f->state = NULL;
+    f->method = (struct gcb_method){0};
+}
+
+/* Binds a decoder to messages with such a frame. Returns 0, GCB_E_NOMEM, GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
+static int framing_like(struct gcb_framing *f, const struct gcb_frame *frame,
+                        const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    const uint64_t limit = config->max_elements && config->max_elements < GCB_MAX_ELEMENTS
+                               ? config->max_elements
+                               : GCB_MAX_ELEMENTS;
+    int err;
+
+    f->frame = *frame;
+    err = bind(f, config, diag);
+    if (err)
+        return err;
+    f->env.decoding = true;
+    if (f->frame.count > limit)
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "the message declares %" PRIu64 " elements; at most %" PRIu64
+                            " are allowed",
+                            f->frame.count, limit);
+    return f->frame.flags & GCB_WIRE_STORED ? 0 : find_method(f, diag);
+}
+
+int gcb_framing_start(struct gcb_framing *f, size_t size,
+                      int (*init)(void *state, const struct gcb_codec_env *env,
+                                  struct gcb_diag *diag),
+                      struct gcb_diag *diag)
+{
+    int err;
+
+    f->state = gcb_alloc_zero(1, size ? size : 1);
+    if (!f->state)
+        return gcb_diag_nomem(diag, size, "a codec's state");
+    gcb_param_store(f->method.codec->params, f->method.value, f->state);
+    err = init ? init(f->state, &f->env, diag) : 0;
+    if (err != GCB_E_INVALID || !f->from_message)
+        return err;
+    if (diag)
+        diag->status = GCB_E_CORRUPT;
+    return GCB_E_CORRUPT;
+}
+
+/* Completes the frame of framing_method; call it after framing_start. `own`: bytes of the codec's longest payload.
+ * Returns 0 or GCB_E_INTERNAL. */
+static int framing_prepare(struct gcb_framing *f, uint64_t own, struct gcb_diag *diag)
+{
+    struct gcb_wbuf params = {.data = f->frame.params, .cap = sizeof(f->frame.params)};
+
+    if (f->frame.count > UINT32_MAX || own > UINT32_MAX || framing_raw_bytes(f) > UINT32_MAX)
+        f->frame.flags |= GCB_WIRE_WIDE;
+    gcb_param_write(f->method.codec->params, f->state, &params);
+    f->frame.param_bytes = (uint8_t)params.len;
+    return params.failed ? gcb_diag_set(diag, GCB_E_INTERNAL, "too many header parameters") : 0;
+}
+
+/* Frees everything. `fini` is the codec's function and may be NULL. */
+static void framing_fini(struct gcb_framing *f, void (*fini)(void *state))
+{
+    framing_forget(f, fini);
+    gcb_free(f->path);
+    gcb_free(f->shape);
+}
+
+/* Does the message have the same codec, count and parameters? A stored message needs only the count. */
+static bool framing_accepts(const struct gcb_framing *f, const struct gcb_frame *frame)
+{
+    if (frame->count != f->env.count)
+        return false;
+    if (frame->flags & GCB_WIRE_STORED)
+        return true;
+    return f->state && frame->codec == f->frame.codec &&
+           frame->param_bytes == f->frame.param_bytes &&
+           memcmp(frame->params, f->frame.params, frame->param_bytes) == 0;
+}
+
+static int explain_codec(const struct gcb_framing *f, const struct gcb_frame *frame,
+                         struct gcb_diag *diag)
+{
+    const struct gcb_codec *sent = gcb_codec_by_wire_id(frame->codec);
+
+    if (!sent)
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "the message has an unknown codec (wire id %u), the decoder expects "
+                            "'%s'",
+                            frame->codec, f->method.codec->name);
+    return gcb_diag_set(diag, GCB_E_MISMATCH,
+                        "the message is of codec '%s', the decoder expects '%s'", sent->name,
+                        f->method.codec->name);
+}
+
+/* Says why a decoder with a method does not accept a message: which of count, codec and parameters differs. Returns
+ * GCB_E_MISMATCH, or GCB_E_CORRUPT if a parameter is out of its range. */
+static int framing_explain(const struct gcb_framing *f, const struct gcb_frame *frame,
+                           struct gcb_diag *diag)
+{
+    const struct gcb_param *table;
+    struct gcb_rbuf sent = {.data = frame->params, .len = frame->param_bytes};
+    struct gcb_rbuf own = {.data = f->frame.params, .len = f->frame.param_bytes};
+    double got[GCB_MAX_PARAMS], expected[GCB_MAX_PARAMS];
+    char texts[2][40];
+    int err;
+
+    if (frame->count != f->env.count)
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "the message has %" PRIu64 " elements, the decoder %" PRIu64,
+                            frame->count, f->env.count);
+    if (frame->codec != f->frame.codec)
+        return explain_codec(f, frame, diag);
+    table = f->method.codec->params;
+    err = gcb_param_read(table, got, &sent, diag);
+    if (!err)
+        err = gcb_param_read(table, expected, &own, diag);
+    if (err)
+        return err;
+    for (size_t i = 0; table && table[i].name; i++)
+        if (got[i] < expected[i] || got[i] > expected[i])
+            return gcb_diag_set(diag, GCB_E_MISMATCH, "%s=%s, the decoder expects %s",
+                                table[i].name, gcb_param_text(texts[0], &table[i], got[i]),
+                                gcb_param_text(texts[1], &table[i], expected[i]));
+    return gcb_diag_set(diag, GCB_E_MISMATCH, "the message does not fit this decoder");
+}
+
+/* ---- coders ---- */
 
 void gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_kernels *kernels,
                         struct gcb_queue *queue)
@@ -39,13 +273,13 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                      const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     struct gcb_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    int err = c ? gcb_framing_method(&c->base, method, config, diag)
+    int err = c ? framing_method(&c->base, method, config, diag)
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     if (!err)
         err = start(c, config, diag);
     if (!err)
-        err = gcb_framing_prepare(&c->base, own_payload(c), diag);
+        err = framing_prepare(&c->base, own_payload(c), diag);
     if (err)
         gcb_coder_destroy(c);
     else
@@ -67,7 +301,7 @@ int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
                           const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     struct gcb_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    int err = c ? gcb_framing_like(&c->base, frame, config, diag)
+    int err = c ? framing_like(&c->base, frame, config, diag)
                 : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     if (!err)
@@ -97,9 +331,9 @@ void gcb_coder_destroy(struct gcb_coder *c)
 {
     if (!c)
         return;
-    gcb_framing_fini(&c->base, c->there        ? c->there->fini
-                               : c->base.state ? gcb_coder_ops(c)->fini
-                                               : NULL);
+    framing_fini(&c->base, c->there        ? c->there->fini
+                           : c->base.state ? gcb_coder_ops(c)->fini
+                                           : NULL);
     gcb_free(c->decoded);
     gcb_free(c);
 }
@@ -123,7 +357,7 @@ size_t gcb_coder_bound(const struct gcb_coder *c)
 
 size_t gcb_coder_length(const struct gcb_coder *c)
 {
-    const uint64_t raw = gcb_framing_raw_bytes(&c->base);
+    const uint64_t raw = framing_raw_bytes(&c->base);
     struct gcb_frame frame = c->base.frame;
     uint64_t payload = own_payload(c);
 
@@ -176,7 +410,7 @@ bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method)
     }
     f->method = *method;
     f->frame.flags &= (uint8_t)~GCB_WIRE_WIDE;
-    gcb_framing_prepare(f, own_payload(c), NULL);
+    framing_prepare(f, own_payload(c), NULL);
     keep(c, kept);
     return true;
 }
@@ -219,7 +453,7 @@ int gcb_coder_restore(struct gcb_coder *c, const uint64_t *kept)
 
 size_t gcb_coder_raw_bytes(const struct gcb_coder *c)
 {
-    return gcb_frame_head(&c->base.frame) + gcb_framing_raw_bytes(&c->base) +
+    return gcb_frame_head(&c->base.frame) + framing_raw_bytes(&c->base) +
            gcb_frame_tail(&c->base.frame);
 }
 
@@ -366,7 +600,7 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
 
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
 {
-    return c->base.env.decoding && gcb_framing_accepts(&c->base, frame);
+    return c->base.env.decoding && framing_accepts(&c->base, frame);
 }
 
 /* Parses a message and checks that this decoder can decode it. */
@@ -383,7 +617,7 @@ static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb
         return 0;
     if (!c->place && !c->base.state && frame->count == c->base.env.count)
         return gcb_coder_adopt(c, frame, diag);
-    return gcb_framing_explain(&c->base, frame, diag);
+    return framing_explain(&c->base, frame, diag);
 }
 
 int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
@@ -475,4 +709,145 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
 double gcb_coder_density(const struct gcb_coder *c)
 {
     return gcb_coder_ops(c)->density ? gcb_coder_ops(c)->density(c->base.state) : NAN;
+}
+
+/* ---- decoders that add: to elements, or to a canvas of coefficients ---- */
+
+/* Gives the decoder the message's method, with a new state. After a failure the decoder is unchanged. */
+static int learn(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+{
+    struct gcb_framing *f = &c->base;
+    struct gcb_framing old = *f;
+    int err;
+
+    f->state = NULL;
+    err = framing_learn(f, frame, diag);
+    if (!err)
+        err = gcb_framing_start(f, gcb_coder_ops(c)->state_size, gcb_coder_ops(c)->init, diag);
+    if (err) {
+        framing_forget(f, f->state ? gcb_coder_ops(c)->fini : NULL);
+        *f = old;
+    } else {
+        framing_forget(&old, old.state ? old.method.codec->ops->fini : NULL);
+    }
+    return err;
+}
+
+/* Gives the decoder's state the parameters of the frame, if it can take them. */
+static int rebind(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+{
+    struct gcb_framing *f = &c->base;
+    const struct gcb_method method = f->method;
+    const struct gcb_frame own = f->frame;
+    int err = framing_learn(f, frame, diag);
+
+    if (!err) {
+        gcb_param_store(f->method.codec->params, f->method.value, f->state);
+        err = gcb_coder_ops(c)->rebind(f->state, &f->env);
+        if (err)
+            gcb_param_store(method.codec->params, method.value, f->state);
+    }
+    if (err) {
+        f->method = method;
+        f->frame = own;
+    }
+    return err == GCB_E_MISMATCH ? framing_explain(f, frame, diag) : err;
+}
+
+int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
+{
+    struct gcb_framing *f = &c->base;
+
+    if (framing_accepts(f, frame))
+        return 0;
+    if (frame->count != f->env.count || (f->state && frame->codec != f->frame.codec))
+        return framing_explain(f, frame, diag);
+    if (f->state && gcb_coder_ops(c)->rebind)
+        return rebind(c, frame, diag);
+    return learn(c, frame, diag);
+}
+
+/* Decodes a payload and adds the decoded tensor. */
+static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct gcb_addition *to)
+{
+    const uint64_t count = c->base.env.count;
+    int err;
+
+    if (!c->decoded)
+        c->decoded = gcb_alloc_array(count, sizeof(*c->decoded));
+    if (!c->decoded)
+        return GCB_E_NOMEM;
+    err = gcb_coder_ops(c)->decode(c->base.state, in, &(struct gcb_mview){c->decoded, count});
+    if (!err && (in->failed || gcb_rbuf_left(in)))
+        err = GCB_E_CORRUPT;
+    if (!err)
+        gcb_add_raw(to, c->decoded, count, GCB_F32, &c->kernels, &c->queue);
+    return err;
+}
+
+static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag)
+{
+    if (!err || err == GCB_E_MISMATCH)
+        return err;
+    if (err == GCB_E_NOMEM)
+        return gcb_diag_set(diag, err, "method '%s': %s", c->base.method.name,
+                            gcb_status_text(err));
+    return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
+}
+
+int gcb_coder_add(struct gcb_coder *c, const void *message, size_t length,
+                  const struct gcb_addition *to, struct gcb_diag *diag)
+{
+    struct gcb_frame frame;
+    struct gcb_rbuf payload, again;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    if (!err)
+        err = gcb_coder_adopt(c, &frame, diag);
+    if (err)
+        return err;
+    again = payload;
+    if (frame.flags & GCB_WIRE_STORED)
+        gcb_add_raw(to, payload.data, frame.count, frame.source, &c->kernels, &c->queue);
+    else if (gcb_coder_has_canvas(c) || !gcb_coder_ops(c)->add)
+        err = GCB_E_UNSUPPORTED;
+    else
+        err = gcb_coder_ops(c)->add(c->base.state, &payload, to);
+    if (err == GCB_E_UNSUPPORTED)
+        err = decode_and_add(c, &again, to);
+    return tell_damage(c, err, diag);
+}
+
+bool gcb_coder_has_canvas(const struct gcb_coder *c)
+{
+    uint64_t floats;
+
+    return c->base.state && gcb_coder_ops(c)->canvas &&
+           gcb_coder_ops(c)->canvas(c->base.state, &floats);
+}
+
+int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, float weight,
+                      bool joins, struct gcb_diag *diag)
+{
+    struct gcb_addition to = {.weight = weight, .joins = joins};
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    uint64_t floats;
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    if (!err && frame.flags & GCB_WIRE_STORED)
+        err = gcb_diag_set(diag, GCB_E_MISMATCH, "the message is the raw tensor");
+    if (!err)
+        err = gcb_coder_adopt(c, &frame, diag);
+    if (err)
+        return err;
+    to.acc = gcb_coder_ops(c)->canvas(c->base.state, &floats);
+    if (!joins)
+        memset(to.acc, 0, floats * sizeof(*to.acc));
+    return tell_damage(c, gcb_coder_ops(c)->add(c->base.state, &payload, &to), diag);
+}
+
+int gcb_coder_rebuild(struct gcb_coder *c, float *out, struct gcb_diag *diag)
+{
+    return tell_damage(c, gcb_coder_ops(c)->inverse(c->base.state, out), diag);
 }

@@ -22,43 +22,12 @@ struct gcb_framing {
     void *state;            /* the codec's state; NULL in the decoder of a stored message */
 };
 
-/* Binds an encoder, or a decoder if config->env.decoding is true, to a tensor of config->env.count elements.
- * GCB_E_NOMEM: there is no memory, or too many elements. */
-int gcb_framing_method(struct gcb_framing *f, const struct gcb_method *method,
-                       const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* Binds a decoder to messages with such a frame. Returns 0, GCB_E_NOMEM, GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
-int gcb_framing_like(struct gcb_framing *f, const struct gcb_frame *frame,
-                     const struct gcb_coder_config *config, struct gcb_diag *diag);
-
-/* Gives the decoder of a stored message the method of another message. Call gcb_framing_start after it. Returns 0,
- * GCB_E_UNSUPPORTED or GCB_E_CORRUPT. */
-int gcb_framing_learn(struct gcb_framing *f, const struct gcb_frame *frame, struct gcb_diag *diag);
-/* Frees the state and forgets the method. `fini` is the codec's function and may be NULL. */
-void gcb_framing_forget(struct gcb_framing *f, void (*fini)(void *state));
-
 /* Makes the codec's state: `size` zeroed bytes, the parameters, then init (may be NULL). If the parameters came from a
  * message, GCB_E_INVALID from init becomes GCB_E_CORRUPT, in `diag` too. */
 int gcb_framing_start(struct gcb_framing *f, size_t size,
                       int (*init)(void *state, const struct gcb_codec_env *env,
                                   struct gcb_diag *diag),
                       struct gcb_diag *diag);
-
-/* Completes the frame of gcb_framing_method; call it after gcb_framing_start. `own`: bytes of the codec's longest payload.
- * Returns 0 or GCB_E_INTERNAL. */
-int gcb_framing_prepare(struct gcb_framing *f, uint64_t own, struct gcb_diag *diag);
-
-/* Frees everything. `fini` is the codec's function and may be NULL. */
-void gcb_framing_fini(struct gcb_framing *f, void (*fini)(void *state));
-
-/* Does the message have the same codec, count and parameters? A stored message needs only the count. */
-bool gcb_framing_accepts(const struct gcb_framing *f, const struct gcb_frame *frame);
-/* Says why a decoder with a method does not accept a message: which of count, codec and parameters differs. Returns
- * GCB_E_MISMATCH, or GCB_E_CORRUPT if a parameter is out of its range. */
-int gcb_framing_explain(const struct gcb_framing *f, const struct gcb_frame *frame,
-                        struct gcb_diag *diag);
-
-/* Bytes of the raw tensor, as the payload of a stored message. */
-uint64_t gcb_framing_raw_bytes(const struct gcb_framing *f);
 
 /* Bytes of a message's longest payload; `own` is the length of the codec's longest payload. The result is the raw
  * tensor's length if that is more and the raw tensor may be sent: because the codec says so (`may_send_raw`), or
