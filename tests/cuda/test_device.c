@@ -180,8 +180,7 @@ static void fidelity_is_the_cpus(void **state)
 {
     enum { N = 3 * 4096 * 8 + 77 };
     static const uint64_t counts[] = {0, 1, 31, 33, 4095, 4096, 4097, N};
-    const struct gcb_device_batch_config config = {.scratch =
-                                                       gcb_fidelity_scratch(&device, N)};
+    const struct gcb_device_batch_config config = {.scratch = gcb_fidelity_scratch(&device, N)};
     const struct gcb_queue queue = {.threads = 1};
     float *x = malloc(N * sizeof(float)), *y = malloc(N * sizeof(float));
     struct gcb_device_batch *b = NULL;
@@ -191,8 +190,8 @@ static void fidelity_is_the_cpus(void **state)
     (void)state;
     gcb_kernels_init(&kernels, 0);
     assert_int_equal(gcb_device_batch_create(&b, &device, &config, NULL), 0);
-    assert_int_equal(device.module->alloc(&xd, N * sizeof(float), NULL), 0);
-    assert_int_equal(device.module->alloc(&yd, N * sizeof(float), NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&xd, N * sizeof(float), NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&yd, N * sizeof(float), NULL), 0);
     for (int i = 0; i < 3 * FILL_COUNT; i++) {
         check_fill(x, N, (enum check_fill)(i % FILL_COUNT), (uint64_t)i);
         check_fill(y, N, i % 2 ? FILL_TIES : (enum check_fill)(i % FILL_COUNT), (uint64_t)i + 1);
@@ -215,8 +214,8 @@ static void fidelity_is_the_cpus(void **state)
     }
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
     gcb_device_batch_destroy(b);
-    device.module->free(xd);
-    device.module->free(yd);
+    device.module->memory.free(xd);
+    device.module->memory.free(yd);
     free(x);
     free(y);
 }
@@ -280,11 +279,11 @@ static void a_copy_that_fails(void **state)
     const float x[] = {1.0f, -2.0f, 3.0f};
 
     (void)state;
-    assert_int_equal(device.module->stream_create(&s, NULL), 0);
-    assert_int_not_equal(device.module->copy(s, NULL, NULL, 4, GCB_COPY_DEVICE), 0);
+    assert_int_equal(device.module->stream.create(&s, NULL), 0);
+    assert_int_not_equal(device.module->stream.copy(s, NULL, NULL, 4, GCB_COPY_DEVICE), 0);
     device_same(&device, "fp16", x, COUNT(x), NULL);
-    assert_int_not_equal(device.module->wait(s, NULL), 0);
-    device.module->stream_destroy(s);
+    assert_int_not_equal(device.module->stream.wait(s, NULL), 0);
+    device.module->stream.destroy(s);
 }
 
 /* Each allocation of a batch fails once: an error with a message, and no leak. */
@@ -332,8 +331,9 @@ static void one_wait_for_many_messages(void **state)
     for (unsigned i = 0; i < MESSAGES; i++) {
         void *in, *out;
 
-        assert_int_equal(device.module->alloc(&in, sizeof(x), NULL), 0);
-        assert_int_equal(device.module->alloc(&out, gcb_device_coder_max_payload(c), NULL), 0);
+        assert_int_equal(device.module->memory.alloc(&in, sizeof(x), NULL), 0);
+        assert_int_equal(device.module->memory.alloc(&out, gcb_device_coder_max_payload(c), NULL),
+                         0);
         m[i] = (struct gcb_device_message){.batch = b, .i = i, .in_dev = in, .payload_dev = out};
         check_fill(x, N, FILL_NOISE, i);
         x[0] = (float)i * 1e6f; /* all messages except the first clamp values */
@@ -359,8 +359,8 @@ static void one_wait_for_many_messages(void **state)
     m[0].i = MESSAGES;
     assert_int_equal(gcb_device_coder_encode_async(c, &at, &m[0], NULL), GCB_E_INTERNAL);
     for (unsigned i = 0; i < MESSAGES; i++) {
-        device.module->free(m[i].in_dev);
-        device.module->free(m[i].payload_dev);
+        device.module->memory.free(m[i].in_dev);
+        device.module->memory.free(m[i].payload_dev);
     }
     gcb_device_batch_destroy(b);
     gcb_coder_destroy(c);
@@ -375,21 +375,21 @@ static void events_measure_and_order(void **state)
     void *p = NULL;
 
     (void)state;
-    assert_int_equal(d->stream_create(&s, NULL), 0);
-    assert_int_equal(d->event_create(&from, NULL), 0);
-    assert_int_equal(d->event_create(&to, NULL), 0);
-    assert_int_equal(d->alloc(&p, 1 << 20, NULL), 0);
-    assert_int_equal(d->event_record(from, s), 0);
-    assert_int_equal(d->zero(s, p, 1 << 20), 0);
-    assert_int_equal(d->event_record(to, s), 0);
-    assert_int_equal(d->event_follow(to, s), 0);
-    assert_int_equal(d->event_seconds(&seconds, from, to, NULL), 0);
+    assert_int_equal(d->stream.create(&s, NULL), 0);
+    assert_int_equal(d->event.create(&from, NULL), 0);
+    assert_int_equal(d->event.create(&to, NULL), 0);
+    assert_int_equal(d->memory.alloc(&p, 1 << 20, NULL), 0);
+    assert_int_equal(d->event.record(from, s), 0);
+    assert_int_equal(d->stream.zero(s, p, 1 << 20), 0);
+    assert_int_equal(d->event.record(to, s), 0);
+    assert_int_equal(d->event.follow(to, s), 0);
+    assert_int_equal(d->event.seconds(&seconds, from, to, NULL), 0);
     assert_float_equal(seconds, 1e-5, 1e-9); /* of the stand-in's clock: one piece of work */
-    assert_int_equal(d->wait(s, NULL), 0);
-    d->free(p);
-    d->event_destroy(from);
-    d->event_destroy(to);
-    d->stream_destroy(s);
+    assert_int_equal(d->stream.wait(s, NULL), 0);
+    d->memory.free(p);
+    d->event.destroy(from);
+    d->event.destroy(to);
+    d->stream.destroy(s);
 }
 
 int main(void)

@@ -24,12 +24,12 @@ static void *to_device(const void *from, uint64_t bytes)
 {
     void *dev = NULL, *pinned = NULL;
 
-    assert_int_equal(device.module->alloc(&dev, bytes, NULL), 0);
-    assert_int_equal(device.module->alloc_pinned(&pinned, bytes + 1, NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&dev, bytes, NULL), 0);
+    assert_int_equal(device.module->memory.alloc_pinned(&pinned, bytes + 1, NULL), 0);
     memcpy(pinned, from, bytes);
-    assert_int_equal(device.module->copy(stream, dev, pinned, bytes, GCB_COPY_IN), 0);
-    assert_int_equal(device.module->wait(stream, NULL), 0);
-    device.module->free_pinned(pinned);
+    assert_int_equal(device.module->stream.copy(stream, dev, pinned, bytes, GCB_COPY_IN), 0);
+    assert_int_equal(device.module->stream.wait(stream, NULL), 0);
+    device.module->memory.free_pinned(pinned);
     return dev;
 }
 
@@ -38,12 +38,12 @@ static void from_device(void *to, void *dev, uint64_t bytes)
 {
     void *pinned = NULL;
 
-    assert_int_equal(device.module->alloc_pinned(&pinned, bytes + 1, NULL), 0);
-    assert_int_equal(device.module->copy(stream, pinned, dev, bytes, GCB_COPY_OUT), 0);
-    assert_int_equal(device.module->wait(stream, NULL), 0);
+    assert_int_equal(device.module->memory.alloc_pinned(&pinned, bytes + 1, NULL), 0);
+    assert_int_equal(device.module->stream.copy(stream, pinned, dev, bytes, GCB_COPY_OUT), 0);
+    assert_int_equal(device.module->stream.wait(stream, NULL), 0);
     memcpy(to, pinned, bytes);
-    device.module->free_pinned(pinned);
-    device.module->free(dev);
+    device.module->memory.free_pinned(pinned);
+    device.module->memory.free(dev);
 }
 
 /* ---- the device's spectrum, and the CPU's stages after it ---- */
@@ -81,8 +81,8 @@ static void transform(float *bins, const float *x, uint64_t n, uint64_t chunk)
         gcb_fft_destroy(fft);
         free(last);
     }
-    device.module->free(x_dev);
-    device.module->free(table_dev);
+    device.module->memory.free(x_dev);
+    device.module->memory.free(table_dev);
     free(table);
 }
 
@@ -134,8 +134,9 @@ static int device_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     assert_int_equal(row->ops->init(state, env, NULL), 0);
     out->cap = row->ops->max_payload(state);
     out->data = malloc(out->cap);
-    assert_int_equal(device.module->alloc(&out_dev, out->cap, NULL), 0);
-    assert_int_equal(device.module->alloc(&call.scratch_dev, row->ops->scratch(state), NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&out_dev, out->cap, NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&call.scratch_dev, row->ops->scratch(state), NULL),
+                     0);
     call.result_dev = to_device(&result, sizeof(result));
     in = gcb_device_plain(x_dev, env->count);
     assert_int_equal(row->ops->encode_async(state, &in, out_dev, &call), 0);
@@ -143,8 +144,8 @@ static int device_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     from_device(&result, call.result_dev, sizeof(result));
     out->len = result.length;
     row->ops->fini(state);
-    device.module->free(call.scratch_dev);
-    device.module->free(x_dev);
+    device.module->memory.free(call.scratch_dev);
+    device.module->memory.free(x_dev);
     free(state);
     return result.status;
 }
@@ -160,10 +161,10 @@ static void same_behind_the_transform(const char *spec, const float *x, uint64_t
     int cpu, dev;
 
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    assert_int_equal(device.module->stream_create(&stream, NULL), 0);
+    assert_int_equal(device.module->stream.create(&stream, NULL), 0);
     cpu = cpu_payload(&want, &m, &env, x);
     dev = device_payload(&got, &m, &env, x);
-    device.module->stream_destroy(stream);
+    device.module->stream.destroy(stream);
     if (cpu != dev || (!cpu && (want.len != got.len || memcmp(want.data, got.data, got.len) != 0)))
         fail_msg("%s, n=%llu: the CPU says %d, %zu bytes; the device %d, %zu", spec,
                  (unsigned long long)n, cpu, want.len, dev, got.len);

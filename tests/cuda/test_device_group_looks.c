@@ -80,8 +80,8 @@ static void open_many(struct many *all, const char *const specs[2])
 
     memset(all, 0, sizeof(*all));
     assert_int_equal(gcb_device_batch_create(&all->batch, &counting, &config, NULL), 0);
-    assert_int_equal(device.module->alloc(&all->tensor, ELEMENTS * sizeof(float), NULL), 0);
-    assert_int_equal(device.module->alloc(&all->payload, ELEMENTS * sizeof(float), NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&all->tensor, ELEMENTS * sizeof(float), NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&all->payload, ELEMENTS * sizeof(float), NULL), 0);
     for (size_t i = 0; i < 2; i++)
         open_coder(all, i, specs[i]);
     for (size_t i = 0; i < MANY; i++) {
@@ -125,8 +125,8 @@ static void close_many(struct many *all)
     gcb_device_batch_destroy(all->batch);
     for (size_t i = 0; i < 2; i++)
         gcb_coder_destroy(all->one[i]);
-    device.module->free(all->tensor);
-    device.module->free(all->payload);
+    device.module->memory.free(all->tensor);
+    device.module->memory.free(all->payload);
     gcb_host_idle(false);
 }
 
@@ -161,10 +161,10 @@ static void scratch_for_few(void **state)
     stream = gcb_device_batch_stream(all.batch);
     gcb_host_idle(true);
     assert_int_equal(gcb_device_batch_begin(all.batch), 0);
-    launched = device.module->launches(stream);
+    launched = device.module->stream.launches(stream);
     looks = 0;
     assert_int_equal(gcb_device_group_decode_async(all.coder, all.received, all.m, MANY, NULL), 0);
-    assert_int_equal(device.module->launches(stream) - launched, MANY / 4);
+    assert_int_equal(device.module->stream.launches(stream) - launched, MANY / 4);
     assert_in_range(looks, MANY, 8 * MANY);
     assert_int_equal(gcb_device_batch_finish(all.batch, NULL), 0);
     close_many(&all);
@@ -184,13 +184,13 @@ static void without_tables(void **state)
     gcb_host_idle(true);
     assert_int_equal(gcb_device_batch_begin(all.batch), 0);
     assert_int_equal(gcb_device_group_encode_async(all.coder, &at, all.m, MANY - 100, NULL), 0);
-    launched = device.module->launches(stream);
+    launched = device.module->stream.launches(stream);
     assert_int_equal(launched, 1);
     looks = 0;
     assert_int_equal(gcb_device_group_encode_async(all.coder, &at, all.m, MANY, NULL), 0);
     assert_in_range(looks, MANY, 4 * MANY);
     /* the remaining tables still make a group: at least of the hundred messages that had not been queued */
-    assert_in_range(device.module->launches(stream) - launched, 1, 1 + MANY - 100);
+    assert_in_range(device.module->stream.launches(stream) - launched, 1, 1 + MANY - 100);
     assert_int_equal(gcb_device_batch_finish(all.batch, NULL), 0);
     close_many(&all);
 }

@@ -29,10 +29,10 @@ static void take(struct bench *b, uint64_t n)
 
     assert_int_equal(gcb_device_batch_create(&b->batch, &device, &config, NULL), 0);
     if (!b->tensor)
-        assert_int_equal(module->alloc(&b->tensor, n * sizeof(float), NULL), 0);
+        assert_int_equal(module->memory.alloc(&b->tensor, n * sizeof(float), NULL), 0);
     if (!b->payload)
-        assert_int_equal(module->alloc(&b->payload, gcb_device_coder_max_payload(b->coder), NULL),
-                         0);
+        assert_int_equal(
+            module->memory.alloc(&b->payload, gcb_device_coder_max_payload(b->coder), NULL), 0);
     b->m = (struct gcb_device_message){
         .batch = b->batch, .in_dev = b->tensor, .payload_dev = b->payload};
 }
@@ -46,7 +46,7 @@ static void give(struct bench *b)
 /* Launches on the batch's new stream after all work has been queued. */
 static unsigned launched(const struct bench *b)
 {
-    return (unsigned)device.module->launches(gcb_device_batch_stream(b->batch));
+    return (unsigned)device.module->stream.launches(gcb_device_batch_stream(b->batch));
 }
 
 static unsigned count_encode(struct bench *b, const float *x, uint64_t n, struct gcb_wbuf *message)
@@ -113,8 +113,8 @@ static struct counted launches_of(const char *spec, uint64_t n)
     give(&b);
     counted.decode = count_decode(&b, n, &message);
     give(&b);
-    device.module->free(b.tensor);
-    device.module->free(b.payload);
+    device.module->memory.free(b.tensor);
+    device.module->memory.free(b.payload);
     free(message.data);
     free(x);
     return counted;
@@ -294,7 +294,7 @@ static unsigned launches_to_reduce(const struct promise *p)
     assert_int_equal(gcb_device_batch_create(&batch, &device, &room, NULL), 0);
     assert_int_equal(gcb_device_batch_call(&call, batch, 0, room.scratch, NULL), 0);
     for (size_t i = 0; i < COUNT(memory); i++)
-        assert_int_equal(device.module->alloc(&memory[i], p->n * sizeof(float), NULL), 0);
+        assert_int_equal(device.module->memory.alloc(&memory[i], p->n * sizeof(float), NULL), 0);
     own.x_dev = memory[0];
     own.values_dev = memory[1];
     own.kept_dev = memory[2];
@@ -305,12 +305,12 @@ static unsigned launches_to_reduce(const struct promise *p)
         ops->conclude_async(state, memory[1], &own, memory[3], memory[4], &call);
     else
         ops->contribute_async(state, p->column == 3, &own, &call);
-    launches = (unsigned)device.module->launches(gcb_device_batch_stream(batch));
+    launches = (unsigned)device.module->stream.launches(gcb_device_batch_stream(batch));
     gcb_device_batch_destroy(batch);
     gcb_host_idle(false);
     gcb_coder_destroy(coder);
     for (size_t i = 0; i < COUNT(memory); i++)
-        device.module->free(memory[i]);
+        device.module->memory.free(memory[i]);
     return launches;
 }
 
@@ -515,8 +515,8 @@ static unsigned queued_of(const char *spec, uint64_t n)
     launches = launched(&b);
     give(&b);
     gcb_host_idle(false);
-    device.module->free(b.tensor);
-    device.module->free(b.payload);
+    device.module->memory.free(b.tensor);
+    device.module->memory.free(b.payload);
     return launches;
 }
 

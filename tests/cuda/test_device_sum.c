@@ -216,20 +216,20 @@ static unsigned launches_of(const struct trip *t, bool adds)
                      0);
     room.scratch = gcb_device_coder_scratch(c);
     assert_int_equal(gcb_device_batch_create(&m.batch, &device, &room, NULL), 0);
-    assert_int_equal(device.module->alloc(&payload_dev, frame.payload_bytes, NULL), 0);
-    assert_int_equal(device.module->alloc(&out_dev, 16 * t->n, NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&payload_dev, frame.payload_bytes, NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&out_dev, 16 * t->n, NULL), 0);
     to.acc_dev = out_dev;
     gcb_host_idle(true);
     assert_int_equal(adds
                          ? gcb_device_coder_add_async(c, &frame, payload_dev, &to, &m, NULL)
                          : gcb_device_coder_decode_async(c, &frame, payload_dev, out_dev, &m, NULL),
                      0);
-    launches = (unsigned)device.module->launches(gcb_device_batch_stream(m.batch));
+    launches = (unsigned)device.module->stream.launches(gcb_device_batch_stream(m.batch));
     gcb_device_batch_destroy(m.batch);
     gcb_host_idle(false);
     gcb_coder_destroy(c);
-    device.module->free(payload_dev);
-    device.module->free(out_dev);
+    device.module->memory.free(payload_dev);
+    device.module->memory.free(out_dev);
     return launches;
 }
 

@@ -260,8 +260,8 @@ static void cufft_fails(void **state)
     assert_int_equal(device_coder_create(&c, &device, &method, &config, NULL), 0);
     room.scratch = gcb_device_coder_scratch(c);
     assert_int_equal(gcb_device_batch_create(&b, &device, &room, NULL), 0);
-    assert_int_equal(device.module->alloc(&in, 400, NULL), 0);
-    assert_int_equal(device.module->alloc(&out, gcb_device_coder_max_payload(c), NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&in, 400, NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&out, gcb_device_coder_max_payload(c), NULL), 0);
     m.batch = b;
     m.in_dev = in;
     m.payload_dev = out;
@@ -271,8 +271,8 @@ static void cufft_fails(void **state)
     gcb_host_fft(GCB_HOST_FFT_EXACT);
     assert_int_equal(gcb_device_batch_finish(b, &diag), GCB_E_DEVICE);
     assert_non_null(strstr(diag.text, "unknown error (cufftExecR2C, fft.cu:"));
-    device.module->free(in);
-    device.module->free(out);
+    device.module->memory.free(in);
+    device.module->memory.free(out);
     gcb_device_batch_destroy(b);
     gcb_coder_destroy(c);
 }

@@ -50,7 +50,7 @@ static int transform(struct work *w, struct gcb_diag *diag)
     void *scratch = (uint8_t *)w->payload + bins_bytes(w->n);
 
     (void)diag;
-    return device.module->fft_forward(gcb_device_batch_stream(w->batch), w->fft, w->payload,
+    return device.module->fft.forward(gcb_device_batch_stream(w->batch), w->fft, w->payload,
                                       w->tensor, scratch);
 }
 
@@ -69,10 +69,10 @@ static int time_transform(const float *x, uint64_t n)
 {
     struct work w = {.device = &device, .n = n};
     struct gcb_diag diag = {0};
-    int err = device.module->fft_create(&w.fft, n, 0, GCB_CUDA_FFT_FORWARD, "fft", &diag);
+    int err = device.module->fft.create(&w.fft, n, 0, GCB_CUDA_FFT_FORWARD, "fft", &diag);
 
     if (!err)
-        err = work_take(&w, x, bins_bytes(n) + device.module->fft_work(w.fft), 0, &diag);
+        err = work_take(&w, x, bins_bytes(n) + device.module->fft.work(w.fft), 0, &diag);
     return work_measure(&w, "cuFFT's own r2c", err, transform, &diag);
 }
 

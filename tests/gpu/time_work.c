@@ -15,12 +15,12 @@ static void release(struct work *w)
     gcb_device_batch_destroy(w->batch); /* waits, also if a call failed half way */
     for (size_t i = 0; i < w->count; i++)
         gcb_coder_destroy(w->coder[i]);
-    module->fft_destroy(w->fft);
-    module->event_destroy(w->from);
-    module->event_destroy(w->to);
-    module->free(w->tensor);
-    module->free(w->payload);
-    module->free(w->flush);
+    module->fft.destroy(w->fft);
+    module->event.destroy(w->from);
+    module->event.destroy(w->to);
+    module->memory.free(w->tensor);
+    module->memory.free(w->payload);
+    module->memory.free(w->flush);
 }
 
 int work_make_coders(struct work *w, const char *spec, struct gcb_diag *diag)
@@ -86,15 +86,15 @@ int work_take(struct work *w, const float *x, uint64_t bytes, uint64_t scratch,
         bytes += padded(gcb_device_coder_max_payload(w->coder[i]));
     w->flush_bytes = 2 * w->device->facts.l2_bytes + (1 << 20);
     if (!err)
-        err = module->alloc(&w->tensor, tensors, diag);
+        err = module->memory.alloc(&w->tensor, tensors, diag);
     if (!err)
-        err = module->alloc(&w->payload, bytes, diag);
+        err = module->memory.alloc(&w->payload, bytes, diag);
     if (!err)
-        err = module->alloc(&w->flush, w->flush_bytes, diag);
+        err = module->memory.alloc(&w->flush, w->flush_bytes, diag);
     if (!err)
-        err = module->event_create(&w->from, diag);
+        err = module->event.create(&w->from, diag);
     if (!err)
-        err = module->event_create(&w->to, diag);
+        err = module->event.create(&w->to, diag);
     if (!err)
         err = upload(w, x, diag);
     if (!err)
@@ -121,16 +121,16 @@ static int sample(struct work *w, int (*run)(struct work *, struct gcb_diag *), 
 {
     const struct gcb_device_module *module = w->device->module;
     struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
-    const uint64_t launched = module->launches(s);
+    const uint64_t launched = module->stream.launches(s);
     int err;
 
-    module->zero(s, w->flush, w->flush_bytes);
-    module->wait(s, NULL); /* the stream keeps a failure */
+    module->stream.zero(s, w->flush, w->flush_bytes);
+    module->stream.wait(s, NULL); /* the stream keeps a failure */
     gcb_device_batch_begin(w->batch);
-    module->event_record(w->from, s);
+    module->event.record(w->from, s);
     err = run(w, diag);
-    module->event_record(w->to, s);
-    w->launches = module->launches(s) - launched;
+    module->event.record(w->to, s);
+    w->launches = module->stream.launches(s) - launched;
     if (!err || err == GCB_E_DEVICE) { /* the stream's message says more */
         const int waited = gcb_device_batch_finish(w->batch, diag);
 
@@ -138,7 +138,7 @@ static int sample(struct work *w, int (*run)(struct work *, struct gcb_diag *), 
     }
     if (!err)
         err = finish_messages(w, diag);
-    return err ? err : module->event_seconds(seconds, w->from, w->to, diag);
+    return err ? err : module->event.seconds(seconds, w->from, w->to, diag);
 }
 
 /* A missing library or method, and too little memory, are not failures. */

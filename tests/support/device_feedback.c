@@ -35,15 +35,16 @@ static void open_fused(struct fused *f, const struct gcb_device *device, const s
                       gcb_device_coder_scratch(f->c));
     if (!config->env.feedback)
         return;
-    assert_int_equal(device->module->alloc(&f->residual, n * sizeof(float), NULL), 0);
-    device->module->zero(gcb_device_batch_stream(f->p.batch), f->residual, n * sizeof(float));
+    assert_int_equal(device->module->memory.alloc(&f->residual, n * sizeof(float), NULL), 0);
+    device->module->stream.zero(gcb_device_batch_stream(f->p.batch), f->residual,
+                                n * sizeof(float));
     f->p.m.residual_dev = f->residual;
     f->p.m.carry = (float)carry;
 }
 
 static void close_fused(struct fused *f)
 {
-    f->p.device->module->free(f->residual);
+    f->p.device->module->memory.free(f->residual);
     device_close_place(&f->p);
     gcb_coder_destroy(f->c);
 }

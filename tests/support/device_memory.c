@@ -71,7 +71,7 @@ static void open_pair(struct pair *w, const struct gcb_device *device, const cha
     device_open_place(&w->p, device, n, gcb_device_coder_max_payload(w->dev),
                       gcb_device_coder_scratch(w->dev));
     w->gradient_dev = w->p.tensor;
-    assert_int_equal(w->device->module->alloc(&p, n * sizeof(float), NULL), 0);
+    assert_int_equal(w->device->module->memory.alloc(&p, n * sizeof(float), NULL), 0);
     w->sent_dev = p;
     assert_int_equal(gcb_device_memory_create(&w->got, w->p.batch, &params, n, WORKERS, NULL), 0);
 }
@@ -79,7 +79,7 @@ static void open_pair(struct pair *w, const struct gcb_device *device, const cha
 static void close_pair(struct pair *w)
 {
     gcb_device_memory_destroy(w->got);
-    w->device->module->free(w->sent_dev);
+    w->device->module->memory.free(w->sent_dev);
     device_close_place(&w->p);
     gcb_coder_destroy(w->dev);
     gcb_coder_destroy(w->cpu);

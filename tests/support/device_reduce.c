@@ -58,7 +58,7 @@ static void *new_on_device(const struct pair *p, uint64_t bytes)
 {
     void *dev = NULL;
 
-    assert_int_equal(p->device->module->alloc(&dev, bytes, NULL), 0);
+    assert_int_equal(p->device->module->memory.alloc(&dev, bytes, NULL), 0);
     return dev;
 }
 
@@ -99,12 +99,12 @@ static void close_pair(struct pair *p)
         free(t->update);
         free(t->own);
         free(t->sent);
-        p->device->module->free(t->x_dev);
-        p->device->module->free(t->update_dev);
-        p->device->module->free(t->own_dev);
+        p->device->module->memory.free(t->x_dev);
+        p->device->module->memory.free(t->update_dev);
+        p->device->module->memory.free(t->own_dev);
     }
     gcb_device_batch_destroy(p->batch);
-    p->device->module->free(p->combined_dev);
+    p->device->module->memory.free(p->combined_dev);
     free(p->combined);
     free(p->copy);
 }

@@ -15,7 +15,7 @@ static void *take(const struct gcb_device *device, uint64_t bytes)
 {
     void *p;
 
-    assert_int_equal(device->module->alloc(&p, bytes, NULL), 0);
+    assert_int_equal(device->module->memory.alloc(&p, bytes, NULL), 0);
     return p;
 }
 
@@ -99,11 +99,11 @@ void device_set_close(struct device_set *s)
     for (size_t i = 0; i < s->count; i++) {
         gcb_coder_destroy(s->coder[i]);
         if (!s->payloads)
-            s->device->module->free(s->m[i].payload_dev);
+            s->device->module->memory.free(s->m[i].payload_dev);
     }
-    s->device->module->free(s->payloads);
-    s->device->module->free(s->tensors);
-    s->device->module->free(s->residuals);
+    s->device->module->memory.free(s->payloads);
+    s->device->module->memory.free(s->tensors);
+    s->device->module->memory.free(s->residuals);
 }
 
 void device_set_tensor(float *x, uint64_t n, size_t i)
@@ -139,7 +139,7 @@ const struct gcb_step device_set_step = {.step = 3, .worker = 2};
 unsigned device_set_queue(struct device_set *s, const struct device_plan *plan)
 {
     const struct gcb_device_stream *stream = gcb_device_batch_stream(s->batch);
-    const uint64_t launched = s->device->module->launches(stream);
+    const uint64_t launched = s->device->module->stream.launches(stream);
     struct gcb_host_counts before, after;
 
     assert_int_equal(gcb_device_batch_begin(s->batch), 0);
@@ -154,7 +154,7 @@ unsigned device_set_queue(struct device_set *s, const struct device_plan *plan)
     gcb_host_count(&after);
     assert_int_equal(after.waits, before.waits);
     assert_int_equal(after.allocations, before.allocations);
-    return (unsigned)(s->device->module->launches(stream) - launched);
+    return (unsigned)(s->device->module->stream.launches(stream) - launched);
 }
 
 unsigned device_set_encode(struct device_set *s, const struct device_plan *plan)
@@ -167,7 +167,7 @@ unsigned device_set_encode(struct device_set *s, const struct device_plan *plan)
     for (size_t i = 0; i < s->count; i++)
         assert_int_equal(gcb_device_coder_encode_finish(s->coder[i], &s->m[i], &s->frame[i], NULL),
                          0);
-    assert_int_equal(s->device->module->wait(gcb_device_batch_stream(s->batch), NULL), 0);
+    assert_int_equal(s->device->module->stream.wait(gcb_device_batch_stream(s->batch), NULL), 0);
     return launches;
 }
 
@@ -239,7 +239,8 @@ void device_set_open_decoders(struct device_set *s)
 unsigned device_set_decode(struct device_set *s, bool alone, int *status)
 {
     struct gcb_device_stream *stream = gcb_device_batch_stream(s->batch);
-    const uint64_t launched = s->device->module->launches(stream), bytes = s->all * sizeof(float);
+    const uint64_t launched = s->device->module->stream.launches(stream),
+                   bytes = s->all * sizeof(float);
     struct gcb_device_received r[DEVICE_SET_MOST];
     uint8_t *nan = malloc(bytes + 1);
     unsigned launches;
@@ -257,7 +258,7 @@ unsigned device_set_decode(struct device_set *s, bool alone, int *status)
                          0);
     if (!alone)
         assert_int_equal(gcb_device_group_decode_async(s->coder, r, s->m, s->count, NULL), 0);
-    launches = (unsigned)(s->device->module->launches(stream) - launched);
+    launches = (unsigned)(s->device->module->stream.launches(stream) - launched);
     assert_int_equal(gcb_device_batch_finish(s->batch, NULL), 0);
     for (size_t i = 0; i < s->count; i++)
         status[i] = gcb_device_coder_decode_finish(s->coder[i], &s->m[i], NULL);

@@ -41,7 +41,7 @@ void device_sum_open(struct device_sum *s, const struct gcb_device *device, cons
     if (gcb_device_sum_create(&s->dev, device, &method, &config, &diag))
         fail_msg("%s: %s", spec, diag.text);
     assert_int_equal(gcb_device_batch_create(&s->batch, device, &batch, NULL), 0);
-    assert_int_equal(device->module->alloc(&s->result, n * sizeof(float), NULL), 0);
+    assert_int_equal(device->module->memory.alloc(&s->result, n * sizeof(float), NULL), 0);
 }
 
 void device_sum_close(struct device_sum *s)
@@ -49,7 +49,7 @@ void device_sum_close(struct device_sum *s)
     gcb_sum_close(s->cpu);
     gcb_device_sum_destroy(s->dev);
     gcb_device_batch_destroy(s->batch);
-    s->device->module->free(s->result);
+    s->device->module->memory.free(s->result);
     *s = (struct device_sum){0};
 }
 
@@ -64,11 +64,11 @@ static int add_there(struct device_sum *s, const struct trip *t, float weight,
 
     if (err)
         return err;
-    assert_int_equal(s->device->module->alloc(&payload_dev, frame.payload_bytes, NULL), 0);
+    assert_int_equal(s->device->module->memory.alloc(&payload_dev, frame.payload_bytes, NULL), 0);
     assert_int_equal(
         gcb_device_batch_upload(s->batch, payload_dev, payload.data, frame.payload_bytes, NULL), 0);
     err = gcb_device_sum_add(s->dev, &frame, payload_dev, weight, diag);
-    s->device->module->free(payload_dev);
+    s->device->module->memory.free(payload_dev);
     return err;
 }
 

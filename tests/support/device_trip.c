@@ -79,8 +79,8 @@ void device_open_place(struct place *p, const struct gcb_device *device, uint64_
     memset(p, 0, sizeof(*p));
     p->device = device;
     assert_int_equal(gcb_device_batch_create(&p->batch, device, &config, NULL), 0);
-    assert_int_equal(device->module->alloc(&p->tensor, n * sizeof(float), NULL), 0);
-    assert_int_equal(device->module->alloc(&p->payload, payload, NULL), 0);
+    assert_int_equal(device->module->memory.alloc(&p->tensor, n * sizeof(float), NULL), 0);
+    assert_int_equal(device->module->memory.alloc(&p->payload, payload, NULL), 0);
     p->m = (struct gcb_device_message){
         .batch = p->batch, .in_dev = p->tensor, .payload_dev = p->payload};
 }
@@ -88,8 +88,8 @@ void device_open_place(struct place *p, const struct gcb_device *device, uint64_
 void device_close_place(struct place *p)
 {
     gcb_device_batch_destroy(p->batch);
-    p->device->module->free(p->tensor);
-    p->device->module->free(p->payload);
+    p->device->module->memory.free(p->tensor);
+    p->device->module->memory.free(p->payload);
 }
 
 static struct made encode_device(const struct gcb_device *device, const struct gcb_method *m,

@@ -101,7 +101,8 @@ int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at
     err = c->there->encode_async(c->base.state, &in, m->payload_dev, &call);
     /* after encoding, which adds the residual: the sum has to be finite */
     if (!err && c->base.nonfinite != GCB_NONFINITE_TRUSTED)
-        err = module_of(c)->max_bits(call.stream, m->in_dev, c->base.env.count, call.result_dev);
+        err = module_of(c)->tensor.max_bits(call.stream, m->in_dev, c->base.env.count,
+                                            call.result_dev);
     return explain_queueing(c, err, diag);
 }
 
@@ -127,8 +128,8 @@ int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_
     frame->param_bytes = 0;
     frame->payload_bytes = raw;
     return explain_queueing(c,
-                            module_of(c)->put_raw(gcb_device_batch_stream(m->batch), frame->source,
-                                                  m->payload_dev, &in),
+                            module_of(c)->tensor.put_raw(gcb_device_batch_stream(m->batch),
+                                                         frame->source, m->payload_dev, &in),
                             diag);
 }
 
@@ -178,7 +179,8 @@ int gcb_device_coder_decode_async(struct gcb_coder *c, const struct gcb_frame *f
     else if (frame->payload_bytes != frame->count * gcb_raw_size(frame->source))
         err = GCB_E_CORRUPT;
     else
-        err = module_of(c)->get_raw(call.stream, frame->source, out_dev, payload_dev, frame->count);
+        err = module_of(c)->tensor.get_raw(call.stream, frame->source, out_dev, payload_dev,
+                                           frame->count);
     return tell_damage(c, err, diag);
 }
 
@@ -429,7 +431,7 @@ static int encode_group(const struct gcb_device_group *g, struct gcb_coder *cons
     err = ops->encode_async(coders[0]->base.state, g, s);
     /* after encoding, which adds the residual: the sum has to be finite */
     if (!err && coders[0]->base.nonfinite != GCB_NONFINITE_TRUSTED)
-        err = module_of(coders[0])->max_bits_group(s, g);
+        err = module_of(coders[0])->tensor.max_bits_group(s, g);
     return explain_queueing(coders[0], err, diag);
 }
 

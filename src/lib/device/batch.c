@@ -32,15 +32,15 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b)
 {
     if (!b)
         return;
-    b->module->stream_destroy(b->stream);
-    b->module->event_destroy(b->from);
-    b->module->event_destroy(b->to);
-    b->module->free(b->scratch_dev);
-    b->module->free(b->results_dev);
-    b->module->free_pinned(b->results);
-    b->module->free_pinned(b->staging);
-    b->module->free(b->tables_dev);
-    b->module->free_pinned(b->tables);
+    b->module->stream.destroy(b->stream);
+    b->module->event.destroy(b->from);
+    b->module->event.destroy(b->to);
+    b->module->memory.free(b->scratch_dev);
+    b->module->memory.free(b->results_dev);
+    b->module->memory.free_pinned(b->results);
+    b->module->memory.free_pinned(b->staging);
+    b->module->memory.free(b->tables_dev);
+    b->module->memory.free_pinned(b->tables);
     gcb_free(b);
 }
 
@@ -48,22 +48,22 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b)
 static int take_memory(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
     const uint64_t results = b->messages * sizeof(struct gcb_device_result);
-    int err = b->module->event_create(&b->from, diag);
+    int err = b->module->event.create(&b->from, diag);
 
     if (!err)
-        err = b->module->event_create(&b->to, diag);
+        err = b->module->event.create(&b->to, diag);
     if (!err)
-        err = b->module->alloc(&b->scratch_dev, b->scratch_bytes, diag);
+        err = b->module->memory.alloc(&b->scratch_dev, b->scratch_bytes, diag);
     if (!err)
-        err = b->module->alloc(&b->results_dev, results, diag);
+        err = b->module->memory.alloc(&b->results_dev, results, diag);
     if (!err)
-        err = b->module->alloc_pinned(&b->results, results, diag);
+        err = b->module->memory.alloc_pinned(&b->results, results, diag);
     if (!err)
-        err = b->module->alloc_pinned(&b->staging, b->staging_bytes, diag);
+        err = b->module->memory.alloc_pinned(&b->staging, b->staging_bytes, diag);
     if (!err)
-        err = b->module->alloc(&b->tables_dev, tables_bytes(b), diag);
+        err = b->module->memory.alloc(&b->tables_dev, tables_bytes(b), diag);
     if (!err)
-        err = b->module->alloc_pinned(&b->tables, tables_bytes(b), diag);
+        err = b->module->memory.alloc_pinned(&b->tables, tables_bytes(b), diag);
     return err;
 }
 
@@ -80,7 +80,7 @@ int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_devi
     b->messages = config->messages ? config->messages : 1;
     b->scratch_bytes = config->scratch;
     b->staging_bytes = config->staging ? config->staging : STAGING;
-    err = b->module->stream_create(&b->stream, diag);
+    err = b->module->stream.create(&b->stream, diag);
     if (err)
         goto out;
     err = take_memory(b, diag);
@@ -106,41 +106,41 @@ struct gcb_device_stream *gcb_device_batch_stream(struct gcb_device_batch *b)
 
 int gcb_device_batch_begin(struct gcb_device_batch *b)
 {
-    const int err =
-        b->module->zero(b->stream, b->results_dev, b->messages * sizeof(struct gcb_device_result));
+    const int err = b->module->stream.zero(b->stream, b->results_dev,
+                                           b->messages * sizeof(struct gcb_device_result));
 
-    b->launched = b->module->launches(b->stream);
-    b->module->event_record(b->from, b->stream); /* the wait reports a failure */
+    b->launched = b->module->stream.launches(b->stream);
+    b->module->event.record(b->from, b->stream); /* the wait reports a failure */
     return err;
 }
 
 static void mark_end(struct gcb_device_batch *b)
 {
-    b->module->event_record(b->to, b->stream);
-    b->launches = b->module->launches(b->stream) - b->launched;
+    b->module->event.record(b->to, b->stream);
+    b->launches = b->module->stream.launches(b->stream) - b->launched;
 }
 
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
     mark_end(b);
     /* if queueing fails, the wait reports it */
-    b->module->copy(b->stream, b->results, b->results_dev,
-                    b->messages * sizeof(struct gcb_device_result), GCB_COPY_OUT);
+    b->module->stream.copy(b->stream, b->results, b->results_dev,
+                           b->messages * sizeof(struct gcb_device_result), GCB_COPY_OUT);
     b->tables_used = 0;
-    return b->module->wait(b->stream, diag);
+    return b->module->stream.wait(b->stream, diag);
 }
 
 int gcb_device_batch_wait(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
     mark_end(b);
-    return b->module->wait(b->stream, diag);
+    return b->module->stream.wait(b->stream, diag);
 }
 
 int gcb_device_batch_work(const struct gcb_device_batch *b, struct gcb_device_work *out,
                           struct gcb_diag *diag)
 {
     out->launches = b->launches;
-    return b->module->event_seconds(&out->seconds, b->from, b->to, diag);
+    return b->module->event.seconds(&out->seconds, b->from, b->to, diag);
 }
 
 uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b)
@@ -150,9 +150,9 @@ uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b)
 
 int gcb_device_batch_shrink(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
-    const int err = b->module->wait(b->stream, diag);
+    const int err = b->module->stream.wait(b->stream, diag);
 
-    b->module->free(b->scratch_dev);
+    b->module->memory.free(b->scratch_dev);
     b->scratch_dev = NULL;
     b->scratch_bytes = 0;
     return err;
@@ -166,7 +166,7 @@ int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struc
         return 0;
     err = gcb_device_batch_shrink(b, diag);
     if (!err)
-        err = b->module->alloc(&b->scratch_dev, scratch, diag);
+        err = b->module->memory.alloc(&b->scratch_dev, scratch, diag);
     b->scratch_bytes = err ? 0 : scratch;
     return err;
 }
@@ -207,15 +207,15 @@ const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
                             uint64_t bytes, struct gcb_diag *diag)
 {
-    int err =
-        b->module->wait(b->stream, diag); /* an earlier copy may still read the staging memory */
+    int err = b->module->stream.wait(b->stream,
+                                     diag); /* an earlier copy may still read the staging memory */
 
     for (uint64_t at = 0; at < bytes && !err; at += b->staging_bytes) {
         const uint64_t n = bytes - at < b->staging_bytes ? bytes - at : b->staging_bytes;
 
         memcpy(b->staging, (const uint8_t *)from + at, n);
-        b->module->copy(b->stream, (uint8_t *)to_dev + at, b->staging, n, GCB_COPY_IN);
-        err = b->module->wait(b->stream, diag);
+        b->module->stream.copy(b->stream, (uint8_t *)to_dev + at, b->staging, n, GCB_COPY_IN);
+        err = b->module->stream.wait(b->stream, diag);
     }
     return err;
 }
@@ -228,8 +228,9 @@ int gcb_device_batch_download(struct gcb_device_batch *b, void *to, const void *
     for (uint64_t at = 0; at < bytes && !err; at += b->staging_bytes) {
         const uint64_t n = bytes - at < b->staging_bytes ? bytes - at : b->staging_bytes;
 
-        b->module->copy(b->stream, b->staging, (const uint8_t *)from_dev + at, n, GCB_COPY_OUT);
-        err = b->module->wait(b->stream, diag);
+        b->module->stream.copy(b->stream, b->staging, (const uint8_t *)from_dev + at, n,
+                               GCB_COPY_OUT);
+        err = b->module->stream.wait(b->stream, diag);
         if (!err)
             memcpy((uint8_t *)to + at, b->staging, n);
     }

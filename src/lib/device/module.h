@@ -17,7 +17,7 @@
  * the host cannot read it. Copies between host and device go through pinned memory. A stream is for one host thread at
  * a time.
  */
-#define GCB_DEVICE_MODULE_VERSION 8
+#define GCB_DEVICE_MODULE_VERSION 9
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
 /* A device and the libraries that it needs, as far as they are known. */
@@ -39,25 +39,18 @@ struct gcb_cuda_fft;     /* opaque: plans */
 struct gcb_device_event; /* opaque: a point in a stream's work */
 struct gcb_device_clock; /* opaque */
 
-struct gcb_device_module {
-    uint32_t version;                      /* GCB_DEVICE_MODULE_VERSION */
-    uint32_t size;                         /* sizeof(struct gcb_device_module) */
-    const struct gcb_device_codec *codecs; /* a row without ops ends them */
-
-    /* Fills the facts that are known, even after a failure. GCB_E_BACKEND: there is no driver or no such device. */
-    int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
-    /* Selects device `index` for this host thread. Returns 0 or GCB_E_DEVICE. */
-    int (*use)(unsigned index, struct gcb_diag *diag);
-
+struct gcb_device_memory_fns {
     /* Allocates memory for 0 bytes too. GCB_E_NOMEM: the message says how much is free. On failure the pointer becomes
      * NULL. */
     int (*alloc)(void **out_dev, uint64_t bytes, struct gcb_diag *diag);
     void (*free)(void *dev); /* NULL is fine, here and below; waits for the device */
     int (*alloc_pinned)(void **out, uint64_t bytes, struct gcb_diag *diag);
     void (*free_pinned)(void *p);
+};
 
-    int (*stream_create)(struct gcb_device_stream **out, struct gcb_diag *diag);
-    void (*stream_destroy)(struct gcb_device_stream *s); /* waits for queued work */
+struct gcb_device_stream_fns {
+    int (*create)(struct gcb_device_stream **out, struct gcb_diag *diag);
+    void (*destroy)(struct gcb_device_stream *s); /* waits for queued work */
     /* Waits for queued work. GCB_E_DEVICE: the work or its queueing failed. */
     int (*wait)(struct gcb_device_stream *s, struct gcb_diag *diag);
     /* number of kernels, and of fills by codecs, that were queued since the stream was made */
@@ -65,16 +58,21 @@ struct gcb_device_module {
     int (*copy)(struct gcb_device_stream *s, void *to, const void *from, uint64_t bytes,
                 enum gcb_device_copy how);
     int (*zero)(struct gcb_device_stream *s, void *dev, uint64_t bytes);
+};
 
-    int (*event_create)(struct gcb_device_event **out, struct gcb_diag *diag);
-    void (*event_destroy)(struct gcb_device_event *e);
-    int (*event_record)(struct gcb_device_event *e, struct gcb_device_stream *s);
+struct gcb_device_event_fns {
+    int (*create)(struct gcb_device_event **out, struct gcb_diag *diag);
+    void (*destroy)(struct gcb_device_event *e);
+    int (*record)(struct gcb_device_event *e, struct gcb_device_stream *s);
     /* Later work of `s` begins only after the event. */
-    int (*event_follow)(struct gcb_device_event *e, struct gcb_device_stream *s);
+    int (*follow)(struct gcb_device_event *e, struct gcb_device_stream *s);
     /* Waits for both events. *out: seconds between them, by the device's clock. */
-    int (*event_seconds)(double *out, struct gcb_device_event *from, struct gcb_device_event *to,
-                         struct gcb_diag *diag);
+    int (*seconds)(double *out, struct gcb_device_event *from, struct gcb_device_event *to,
+                   struct gcb_diag *diag);
+};
 
+/* Work on whole tensors, apart from codecs. */
+struct gcb_device_tensor_fns {
     /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
@@ -86,38 +84,61 @@ struct gcb_device_module {
                    const struct gcb_device_input *in);
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,
                    const uint8_t *in_dev, uint64_t n);
-
     /* Adds x to a sum, unless the result says that x is damaged: kernels/accumulate/accumulate_cuda.h. */
     int (*accumulate)(struct gcb_device_stream *s, float *acc_dev, const float *x_dev, uint64_t n,
                       float weight, const struct gcb_device_result *result_dev);
-
     /* Compares y with x: kernels/compare/compare_cuda.h. */
     uint64_t (*compare_scratch)(uint64_t n);
     int (*compare)(struct gcb_device_stream *s, struct gcb_cuda_comparison *out_dev,
                    const float *x_dev, const float *y_dev, uint64_t n, void *scratch_dev);
+};
 
-    /* cuFFT's transform as the method fft calls it, for comparing times: src/lib/device/module/fft.h. */
-    int (*fft_create)(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, unsigned ways,
-                      const char *transform, struct gcb_diag *diag);
-    void (*fft_destroy)(struct gcb_cuda_fft *fft);
-    uint64_t (*fft_work)(const struct gcb_cuda_fft *fft);
-    int (*fft_forward)(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
-                       const float *x, void *work);
+/* cuFFT's transform as the method fft calls it, for comparing times: src/lib/device/module/fft.h. */
+struct gcb_device_fft_fns {
+    int (*create)(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, unsigned ways,
+                  const char *transform, struct gcb_diag *diag);
+    void (*destroy)(struct gcb_cuda_fft *fft);
+    uint64_t (*work)(const struct gcb_cuda_fft *fft);
+    int (*forward)(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
+                   const float *x, void *work);
+};
 
-    /* The memory of a worker between steps: kernels/memory/memory_cuda.h. */
-    int (*memory_add)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
-                      const float *gradient_dev);
-    int (*memory_sent)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
-                       const float *sent_dev, int masks);
-    uint64_t (*memory_clip_scratch)(uint64_t n);
-    int (*memory_clip)(struct gcb_device_stream *s, float *scale_dev, const float *gradient_dev,
-                       uint64_t n, double limit, void *scratch_dev);
+/* The memory of a worker between steps: kernels/memory/memory_cuda.h. */
+struct gcb_device_feedback_fns {
+    int (*add)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+               const float *gradient_dev);
+    int (*sent)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m, const float *sent_dev,
+                int masks);
+    uint64_t (*clip_scratch)(uint64_t n);
+    int (*clip)(struct gcb_device_stream *s, float *scale_dev, const float *gradient_dev,
+                uint64_t n, double limit, void *scratch_dev);
+};
 
-    /* The present clock of the multiprocessors (src/lib/device/module/libraries.h). NULL: it cannot be read. */
-    struct gcb_device_clock *(*clock_open)(unsigned index);
-    unsigned (*clock_mhz)(
+/* The present clock of the multiprocessors (src/lib/device/module/libraries.h). */
+struct gcb_device_clock_fns {
+    struct gcb_device_clock *(*open)(unsigned index); /* NULL: it cannot be read */
+    unsigned (*mhz)(
         const struct gcb_device_clock *c); /* 0: unknown. NULL is fine, here and below */
-    void (*clock_close)(struct gcb_device_clock *c);
+    void (*close)(struct gcb_device_clock *c);
+};
+
+struct gcb_device_module {
+    uint32_t version;                      /* GCB_DEVICE_MODULE_VERSION */
+    uint32_t size;                         /* sizeof(struct gcb_device_module) */
+    const struct gcb_device_codec *codecs; /* a row without ops ends them */
+
+    /* Fills the facts that are known, even after a failure. GCB_E_BACKEND: there is no driver or no such device. */
+    int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
+    /* Selects device `index` for this host thread. Returns 0 or GCB_E_DEVICE. */
+    int (*use)(unsigned index, struct gcb_diag *diag);
+
+    struct gcb_device_memory_fns memory;
+    struct gcb_device_stream_fns stream;
+    struct gcb_device_event_fns event;
+    struct gcb_device_tensor_fns tensor;
+    struct gcb_device_fft_fns fft;
+    struct gcb_device_feedback_fns feedback;
+    struct gcb_device_clock_fns clock;
 };
 
 struct gcb_device_core; /* src/lib/device/core.h */

@@ -7,9 +7,9 @@ static int grow_buffer(const struct gcb_place *p, struct gcb_device_buffer *buff
 
     if (buffer->dev && buffer->bytes >= bytes)
         return 0;
-    p->device->module->free(buffer->dev); /* first, so that old and new never coexist */
+    p->device->module->memory.free(buffer->dev); /* first, so that old and new never coexist */
     *buffer = (struct gcb_device_buffer){0};
-    err = p->device->module->alloc(&buffer->dev, bytes, diag);
+    err = p->device->module->memory.alloc(&buffer->dev, bytes, diag);
     buffer->bytes = err ? 0 : bytes;
     return err;
 }
@@ -39,8 +39,8 @@ static int grow_all(struct gcb_place *p, const struct gcb_place_size *size, stru
 
 static void free_buffers(struct gcb_place *p)
 {
-    p->device->module->free(p->tensor.dev);
-    p->device->module->free(p->payload.dev);
+    p->device->module->memory.free(p->tensor.dev);
+    p->device->module->memory.free(p->payload.dev);
     p->tensor = p->payload = (struct gcb_device_buffer){0};
 }
 

@@ -159,9 +159,9 @@ static int fill(struct gcb_device_reduce *r, void *to_dev, uint64_t bytes, uint3
         piece[i] = word;
     err = gcb_device_batch_upload(r->place.batch, to_dev, piece, done, diag);
     for (; !err && done < bytes; done *= 2)
-        r->module->copy(gcb_device_batch_stream(r->place.batch), (uint8_t *)to_dev + done, to_dev,
-                        bytes - done < done ? bytes - done : done, GCB_COPY_DEVICE);
-    return err ? err : r->module->wait(gcb_device_batch_stream(r->place.batch), diag);
+        r->module->stream.copy(gcb_device_batch_stream(r->place.batch), (uint8_t *)to_dev + done,
+                               to_dev, bytes - done < done ? bytes - done : done, GCB_COPY_DEVICE);
+    return err ? err : r->module->stream.wait(gcb_device_batch_stream(r->place.batch), diag);
 }
 
 /* ---- a step ---- */
@@ -186,7 +186,7 @@ static int contribute(struct gcb_device_reduce *r, struct gcb_diag *diag)
         return err;
     err = r->ops->contribute_async(r->state, r->round, &r->own, &call);
     if (!err && r->round == 0 && r->nonfinite != GCB_NONFINITE_TRUSTED)
-        err = r->module->max_bits(call.stream, r->own.x_dev, r->count, call.result_dev);
+        err = r->module->tensor.max_bits(call.stream, r->own.x_dev, r->count, call.result_dev);
     err = finish_call(r, err, diag);
     if (err)
         return err;
@@ -250,8 +250,8 @@ int gcb_device_reduce_receive(struct gcb_device_reduce *r, const void *combined_
         return err;
     err = r->ops->absorb_async(r->state, round, combined_dev, &r->own, &call);
     if (!err && floats)
-        err = r->module->max_bits(call.stream, combined_dev, bytes_of(r, round) / sizeof(float),
-                                  call.result_dev);
+        err = r->module->tensor.max_bits(call.stream, combined_dev,
+                                         bytes_of(r, round) / sizeof(float), call.result_dev);
     err = finish_call(r, err, diag);
     if (!err)
         r->spoilt |= found_nonfinite(r);
@@ -270,7 +270,7 @@ static int make_update(struct gcb_device_reduce *r, float *update_dev, float *ow
         return err;
     err = r->ops->conclude_async(r->state, r->combined, &r->own, update_dev, own_dev, &call);
     if (!err && last != GCB_SUM_I8 && last != GCB_SUM_I16)
-        err = r->module->max_bits(call.stream, update_dev, r->count, call.result_dev);
+        err = r->module->tensor.max_bits(call.stream, update_dev, r->count, call.result_dev);
     err = finish_call(r, err, diag);
     if (!err)
         r->spoilt |= found_nonfinite(r);
@@ -286,7 +286,7 @@ int gcb_device_reduce_conclude(struct gcb_device_reduce *r, float *update_dev, f
     if (err || !r->spoilt)
         return err;
     if (own_dev)
-        r->module->zero(gcb_device_batch_stream(r->place.batch), own_dev, bytes);
+        r->module->stream.zero(gcb_device_batch_stream(r->place.batch), own_dev, bytes);
     return fill(r, update_dev, bytes, gcb_bits_of(NAN), diag);
 }
 

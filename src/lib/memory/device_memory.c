@@ -23,22 +23,24 @@ static int make_array(float **out, const struct gcb_device_memory *m, struct gcb
 {
     const uint64_t bytes = m->on.n * sizeof(float);
     void *p = NULL;
-    const int err = m->module->alloc(&p, bytes, diag);
+    const int err = m->module->memory.alloc(&p, bytes, diag);
 
     *out = err ? NULL : p;
     if (!err)
-        m->module->zero(m->stream, p, bytes);
+        m->module->stream.zero(m->stream, p, bytes);
     return err;
 }
 
 static int make_clip(struct gcb_device_memory *m, struct gcb_diag *diag)
 {
     void *p = NULL;
-    int err = m->module->alloc(&p, sizeof(*m->scale), diag);
+    int err = m->module->memory.alloc(&p, sizeof(*m->scale), diag);
 
     m->scale = err ? NULL : p;
     m->on.scale = m->scale;
-    return err ? err : m->module->alloc(&m->scratch, m->module->memory_clip_scratch(m->on.n), diag);
+    return err ? err
+               : m->module->memory.alloc(&m->scratch, m->module->feedback.clip_scratch(m->on.n),
+                                         diag);
 }
 
 static bool has_momentum(int kind)
@@ -87,11 +89,11 @@ void gcb_device_memory_destroy(struct gcb_device_memory *m)
 {
     if (!m)
         return;
-    m->module->wait(m->stream, NULL); /* queued work may still write to the arrays */
-    m->module->free(m->on.left);
-    m->module->free(m->on.momentum);
-    m->module->free(m->scale);
-    m->module->free(m->scratch);
+    m->module->stream.wait(m->stream, NULL); /* queued work may still write to the arrays */
+    m->module->memory.free(m->on.left);
+    m->module->memory.free(m->on.momentum);
+    m->module->memory.free(m->scale);
+    m->module->memory.free(m->scratch);
     gcb_free(m);
 }
 
@@ -108,9 +110,9 @@ float *gcb_device_memory_compensate(struct gcb_device_memory *m, float *g_dev)
     if (m->p.kind == GCB_MEMORY_NONE)
         return g_dev;
     if (m->scale && !m->scaled)
-        m->module->memory_clip(m->stream, m->scale, g_dev, m->on.n, m->limit, m->scratch);
+        m->module->feedback.clip(m->stream, m->scale, g_dev, m->on.n, m->limit, m->scratch);
     m->scaled = false;
-    m->module->memory_add(m->stream, &m->on, g_dev);
+    m->module->feedback.add(m->stream, &m->on, g_dev);
     if (m->p.kind == GCB_MEMORY_DELAY && ++m->summed < m->p.delay)
         return NULL;
     m->summed = 0;
@@ -120,7 +122,7 @@ float *gcb_device_memory_compensate(struct gcb_device_memory *m, float *g_dev)
 void gcb_device_memory_update(struct gcb_device_memory *m, const float *sent_dev)
 {
     if (m->p.kind != GCB_MEMORY_NONE)
-        m->module->memory_sent(m->stream, &m->on, sent_dev, m->on.momentum && m->p.masking);
+        m->module->feedback.sent(m->stream, &m->on, sent_dev, m->on.momentum && m->p.masking);
 }
 
 const float *gcb_device_memory_residual(const struct gcb_device_memory *m)

@@ -46,8 +46,8 @@ void gcb_device_sum_destroy(struct gcb_device_sum *s)
         return;
     if (s->space.device) {
         gcb_place_fini(&s->space); /* waits for queued work first */
-        s->space.device->module->free(s->canvas);
-        s->space.device->module->free(s->elements);
+        s->space.device->module->memory.free(s->canvas);
+        s->space.device->module->memory.free(s->elements);
     }
     gcb_coder_destroy(s->main);
     gcb_coder_destroy(s->other);
@@ -94,10 +94,10 @@ static int begin_accumulator(struct gcb_device_sum *s, void **acc, uint64_t byte
                              struct gcb_diag *diag)
 {
     const struct gcb_device_module *module = s->space.device->module;
-    const int err = *acc ? 0 : module->alloc(acc, bytes, diag);
+    const int err = *acc ? 0 : module->memory.alloc(acc, bytes, diag);
 
     if (!err && !begun)
-        module->zero(gcb_device_batch_stream(s->space.batch), *acc, bytes);
+        module->stream.zero(gcb_device_batch_stream(s->space.batch), *acc, bytes);
     return err;
 }
 
@@ -154,8 +154,8 @@ static int add_decoded(struct gcb_device_sum *s, struct gcb_coder *c, const stru
         err = gcb_device_batch_call(&call, m.batch, m.i, 0, diag);
     if (err)
         return err;
-    s->space.device->module->accumulate(call.stream, s->elements, s->space.tensor.dev, s->count,
-                                        weight, call.result_dev);
+    s->space.device->module->tensor.accumulate(call.stream, s->elements, s->space.tensor.dev,
+                                               s->count, weight, call.result_dev);
     err = finish_call(s, c, diag);
     s->elements_begun |= !err;
     return err;
@@ -196,8 +196,8 @@ static int finish_canvas(struct gcb_device_sum *s, float *out_dev, struct gcb_di
     if (!err)
         err = gcb_device_batch_call(&call, m.batch, m.i, 0, diag);
     if (!err && s->elements_begun)
-        s->space.device->module->accumulate(call.stream, out_dev, s->elements, s->count, 1.0f,
-                                            call.result_dev);
+        s->space.device->module->tensor.accumulate(call.stream, out_dev, s->elements, s->count,
+                                                   1.0f, call.result_dev);
     return err;
 }
 
@@ -214,9 +214,9 @@ int gcb_device_sum_finish(struct gcb_device_sum *s, float *out_dev, struct gcb_d
     if (s->canvas_begun)
         err = finish_canvas(s, out_dev, diag);
     else if (s->elements_begun)
-        module->copy(stream, out_dev, s->elements, bytes, GCB_COPY_DEVICE);
+        module->stream.copy(stream, out_dev, s->elements, bytes, GCB_COPY_DEVICE);
     else
-        module->zero(stream, out_dev, bytes);
+        module->stream.zero(stream, out_dev, bytes);
     if (!err)
         err = gcb_device_batch_finish(s->space.batch, diag);
     if (!err)

@@ -103,7 +103,7 @@ void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, ui
 
 uint64_t gcb_fidelity_scratch(const struct gcb_device *device, uint64_t n)
 {
-    return FRONT + device->module->compare_scratch(n);
+    return FRONT + device->module->tensor.compare_scratch(n);
 }
 
 int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
@@ -112,13 +112,13 @@ int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, c
     const struct gcb_device_module *module = gcb_device_batch_module(b);
     struct gcb_cuda_comparison all;
     struct gcb_device_call call;
-    int err = gcb_device_batch_call(&call, b, 0, FRONT + module->compare_scratch(n), diag);
+    int err = gcb_device_batch_call(&call, b, 0, FRONT + module->tensor.compare_scratch(n), diag);
 
     if (err)
         return err;
     /* errors of this kernel are reported when the download waits */
-    module->compare(call.stream, call.scratch_dev, x_dev, y_dev, n,
-                    (uint8_t *)call.scratch_dev + FRONT);
+    module->tensor.compare(call.stream, call.scratch_dev, x_dev, y_dev, n,
+                           (uint8_t *)call.scratch_dev + FRONT);
     err = gcb_device_batch_download(b, &all, call.scratch_dev, sizeof(all), diag);
     if (err)
         return err;

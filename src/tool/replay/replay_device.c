@@ -81,7 +81,7 @@ int gcb_replay_device_start(struct gcb_replay_device *d, struct gcb_replay_devic
     int err = gcb_device_memory_create(&w->memory, d->place.batch, params, count, workers, diag);
 
     if (!err && d->reduces)
-        err = d->place.device->module->alloc(&gradient, count * sizeof(float), diag);
+        err = d->place.device->module->memory.alloc(&gradient, count * sizeof(float), diag);
     w->gradient_dev = gradient;
     return err;
 }
@@ -97,7 +97,7 @@ void gcb_replay_device_forget(struct gcb_replay_device_worker *w)
 void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device_worker *w)
 {
     if (d)
-        d->place.device->module->free(w->gradient_dev);
+        d->place.device->module->memory.free(w->gradient_dev);
     gcb_device_memory_destroy(w->memory); /* first, because it waits for work with the encoder */
     gcb_replay_device_forget(w);
 }

@@ -14,8 +14,8 @@ static int time_one(double *seconds, const struct gcb_place *p, struct gcb_diag 
     int err;
 
     gcb_device_batch_begin(p->batch); /* the wait reports errors of all calls here */
-    p->device->module->copy(gcb_device_batch_stream(p->batch), p->payload.dev, p->tensor.dev,
-                            p->tensor.bytes, GCB_COPY_DEVICE);
+    p->device->module->stream.copy(gcb_device_batch_stream(p->batch), p->payload.dev, p->tensor.dev,
+                                   p->tensor.bytes, GCB_COPY_DEVICE);
     err = gcb_device_batch_wait(p->batch, diag);
     if (!err)
         err = gcb_device_batch_work(p->batch, &work, diag);
@@ -27,7 +27,7 @@ int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_dev
                             struct gcb_diag *diag)
 {
     const uint64_t wanted = 8 * device->facts.l2_bytes, bytes = wanted > LEAST ? wanted : LEAST;
-    struct gcb_device_clock *clock = device->module->clock_open(device->index);
+    struct gcb_device_clock *clock = device->module->clock.open(device->index);
     struct gcb_place p = {.device = device};
     double samples[COPIES], scratch[COPIES];
     struct gcb_stats stats;
@@ -36,16 +36,16 @@ int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_dev
 
     memset(out, 0, sizeof(*out));
     if (!err)
-        err = device->module->zero(gcb_device_batch_stream(p.batch), p.tensor.dev, bytes);
+        err = device->module->stream.zero(gcb_device_batch_stream(p.batch), p.tensor.dev, bytes);
     for (int i = -1; !err && i < COPIES; i++) /* -1: warm-up */
         err = time_one(&samples[i < 0 ? 0 : i], &p, diag);
     if (!err) {
-        out->clock_mhz = device->module->clock_mhz(clock);
+        out->clock_mhz = device->module->clock.mhz(clock);
         gcb_stats_of(&stats, samples, COPIES, scratch);
         out->gbps = 2.0 * (double)bytes / stats.median / 1e9;
         out->bytes = bytes;
     }
     gcb_place_fini(&p);
-    device->module->clock_close(clock);
+    device->module->clock.close(clock);
     return err;
 }

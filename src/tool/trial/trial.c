@@ -74,11 +74,11 @@ static int init_device(struct gcb_trial_bench *b, struct gcb_diag *diag)
     struct gcb_trial_batch *g = b->batch;
     int err = gcb_samples_init(&g->kernel, &b->config.timing, diag);
 
-    g->clock = device->module->clock_open(device->index);
+    g->clock = device->module->clock.open(device->index);
     if (err || !b->config.timing.evict)
         return err;
     g->flush.bytes = twice > least ? twice : least; /* filling so much evicts everything */
-    return device->module->alloc(&g->flush.dev, g->flush.bytes, diag);
+    return device->module->memory.alloc(&g->flush.dev, g->flush.bytes, diag);
 }
 
 static int init_batch(struct gcb_trial_bench *b, struct gcb_diag *diag)
@@ -140,8 +140,8 @@ static void fini_batch(struct gcb_trial_bench *b)
     gcb_place_fini(&b->place); /* first, because it waits for work with the rest */
     release_coders(b);
     if (b->config.device) {
-        b->config.device->module->free(g->flush.dev);
-        b->config.device->module->clock_close(g->clock);
+        b->config.device->module->memory.free(g->flush.dev);
+        b->config.device->module->clock.close(g->clock);
     }
     for (size_t i = 0; i < GCB_TRIAL_GROUP; i++)
         gcb_room_fini(&g->items[i].room);
@@ -405,8 +405,8 @@ static void prepare_call(void *job)
     b->batch->timed = true;
     if (!b->batch->flush.bytes)
         return;
-    module->zero(stream, b->batch->flush.dev, b->batch->flush.bytes);
-    module->wait(stream, NULL); /* the stream keeps an error for the next wait */
+    module->stream.zero(stream, b->batch->flush.dev, b->batch->flush.bytes);
+    module->stream.wait(stream, NULL); /* the stream keeps an error for the next wait */
 }
 
 /* Waits for the queued work. If the device failed, the stream's message says more than the message of `err`. */
@@ -475,7 +475,7 @@ static int measure(struct gcb_trial_bench *b, struct timed *t,
         return err;
     t->launches = collect(b);
     gcb_stats_of(&t->kernel, g->kernel.seconds, g->kernel.count, g->kernel.scratch);
-    mhz = b->place.device->module->clock_mhz(g->clock); /* right after the last timed call */
+    mhz = b->place.device->module->clock.mhz(g->clock); /* right after the last timed call */
     if (mhz && (!g->clock_mhz || mhz < g->clock_mhz))
         g->clock_mhz = mhz;
     return 0;
