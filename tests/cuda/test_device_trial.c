@@ -1,6 +1,7 @@
 /* Trials on the device, one after the other, reuse the device memory of earlier ones. */
 #include "src/tool/trial/trial.h"
 #include "tests/cuda/device_test.h"
+#include "tests/support/one_trial.h"
 
 #define MOST 5000
 
@@ -43,7 +44,7 @@ static int run(struct gcb_trial_bench *b, const struct gcb_method *method, uint6
     const struct gcb_message_plan plan = {.count = n, .input_bytes = 4 * n, .dtype = type};
     const struct gcb_trial_input in = {.plan = &plan, .data = x, .env = {.path = "w"}};
     struct gcb_tally tally;
-    const int err = gcb_trial_run(b, &tally, method, &in, NULL);
+    const int err = run_one_trial(b, &tally, method, &in);
 
     assert_true(err || tally.on_device);
     return err;

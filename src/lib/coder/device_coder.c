@@ -389,49 +389,54 @@ static size_t next_group(struct gcb_coder *const coders[],
     return n;
 }
 
-/* Fills the fields of items that encoding and decoding share: results and scratch. */
+/* Fills the items of a group. `received` is NULL to encode. */
 static int fill_items(const struct gcb_device_group *g, struct gcb_coder *const coders[],
+                      const struct gcb_step *at, const struct gcb_device_received received[],
                       const struct gcb_device_message messages[], struct gcb_diag *diag)
 {
+    const struct gcb_device_group_ops *ops = group_ops(coders[0]);
     uint64_t used = 0;
 
     for (unsigned i = 0; i < g->count; i++) {
         struct gcb_device_call call;
-        const int err = gcb_device_batch_call(&call, messages[i].batch, messages[i].i,
-                                              gcb_device_coder_scratch(coders[i]), diag);
+        int err = gcb_device_batch_call(&call, messages[i].batch, messages[i].i,
+                                        gcb_device_coder_scratch(coders[i]), diag);
 
+        if (!err && !received)
+            err = check_encoder(coders[i], &messages[i], diag);
         if (err)
             return err;
         memset(&g->items[i], 0, sizeof(g->items[i]));
         g->items[i].result = call.result_dev;
         g->items[i].scratch = (uint8_t *)call.scratch_dev + used;
+        g->items[i].in = received ? gcb_device_plain(received[i].out_dev, coders[i]->base.env.count)
+                                  : make_input(coders[i], &messages[i], 0);
+        g->items[i].payload =
+            received ? (uint8_t *)(uintptr_t)received[i].payload_dev : messages[i].payload_dev;
+        if (ops->fill)
+            ops->fill(coders[i]->base.state, at, &g->items[i]);
         used += own_scratch(coders[i]);
     }
     return 0;
 }
 
-static int encode_group(const struct gcb_device_group *g, struct gcb_coder *const coders[],
-                        const struct gcb_step *at, const struct gcb_device_message messages[],
-                        struct gcb_diag *diag)
+/* Queues the work on a group of two or more messages. */
+static int run_group(struct gcb_coder *const coders[], const struct gcb_step *at,
+                     const struct gcb_device_received received[],
+                     const struct gcb_device_message messages[], size_t count,
+                     struct gcb_diag *diag)
 {
+    const struct gcb_device_group g = gcb_device_batch_group(messages[0].batch, (unsigned)count);
     const struct gcb_device_group_ops *ops = group_ops(coders[0]);
     struct gcb_device_stream *s = gcb_device_batch_stream(messages[0].batch);
-    int err = fill_items(g, coders, messages, diag);
+    int err = fill_items(&g, coders, at, received, messages, diag);
 
-    for (unsigned i = 0; i < g->count && !err; i++)
-        err = check_encoder(coders[i], &messages[i], diag);
     if (err)
         return err;
-    for (unsigned i = 0; i < g->count; i++) {
-        g->items[i].in = make_input(coders[i], &messages[i], 0);
-        g->items[i].payload = messages[i].payload_dev;
-        if (ops->fill)
-            ops->fill(coders[i]->base.state, at, &g->items[i]);
-    }
-    err = ops->encode_async(coders[0]->base.state, g, s);
+    err = (received ? ops->decode_async : ops->encode_async)(coders[0]->base.state, &g, s);
     /* after encoding, which adds the residual: the sum has to be finite */
-    if (!err && coders[0]->base.nonfinite != GCB_NONFINITE_TRUSTED)
-        err = module_of(coders[0])->tensor.max_bits_group(s, g);
+    if (!err && !received && coders[0]->base.nonfinite != GCB_NONFINITE_TRUSTED)
+        err = module_of(coders[0])->tensor.max_bits_group(s, &g);
     return explain_queueing(coders[0], err, diag);
 }
 
@@ -444,35 +449,10 @@ int gcb_device_group_encode_async(struct gcb_coder *const coders[], const struct
     for (size_t i = 0, n; i < count && !err; i += n) {
         n = coders[i]->base.env.decoding ? 1
                                          : next_group(coders + i, NULL, messages + i, count - i);
-        if (n > 1) {
-            const struct gcb_device_group g =
-                gcb_device_batch_group(messages[i].batch, (unsigned)n);
-
-            err = encode_group(&g, coders + i, at, messages + i, diag);
-        } else {
-            err = gcb_device_coder_encode_async(coders[i], at, &messages[i], diag);
-        }
+        err = n > 1 ? run_group(coders + i, at, NULL, messages + i, n, diag)
+                    : gcb_device_coder_encode_async(coders[i], at, &messages[i], diag);
     }
     return err;
-}
-
-static int decode_group(const struct gcb_device_group *g, struct gcb_coder *const coders[],
-                        const struct gcb_device_received received[],
-                        const struct gcb_device_message messages[], struct gcb_diag *diag)
-{
-    const struct gcb_device_group_ops *ops = group_ops(coders[0]);
-    int err = fill_items(g, coders, messages, diag);
-
-    if (err)
-        return err;
-    for (unsigned i = 0; i < g->count; i++) {
-        g->items[i].in = gcb_device_plain(received[i].out_dev, coders[i]->base.env.count);
-        g->items[i].payload = (uint8_t *)(uintptr_t)received[i].payload_dev;
-        if (ops->fill)
-            ops->fill(coders[i]->base.state, NULL, &g->items[i]);
-    }
-    err = ops->decode_async(coders[0]->base.state, g, gcb_device_batch_stream(messages[0].batch));
-    return explain_queueing(coders[0], err, diag);
 }
 
 int gcb_device_group_decode_async(struct gcb_coder *const coders[],
@@ -484,16 +464,10 @@ int gcb_device_group_decode_async(struct gcb_coder *const coders[],
 
     for (size_t i = 0, n; i < count && !err; i += n) {
         n = next_group(coders + i, received + i, messages + i, count - i);
-        if (n > 1) {
-            const struct gcb_device_group g =
-                gcb_device_batch_group(messages[i].batch, (unsigned)n);
-
-            err = decode_group(&g, coders + i, received + i, messages + i, diag);
-        } else {
-            err =
-                gcb_device_coder_decode_async(coders[i], received[i].frame, received[i].payload_dev,
-                                              received[i].out_dev, &messages[i], diag);
-        }
+        err = n > 1 ? run_group(coders + i, NULL, received + i, messages + i, n, diag)
+                    : gcb_device_coder_decode_async(coders[i], received[i].frame,
+                                                    received[i].payload_dev, received[i].out_dev,
+                                                    &messages[i], diag);
     }
     return err;
 }

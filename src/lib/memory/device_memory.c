@@ -43,11 +43,6 @@ static int make_clip(struct gcb_device_memory *m, struct gcb_diag *diag)
                                          diag);
 }
 
-static bool has_momentum(int kind)
-{
-    return kind == GCB_MEMORY_DGC || kind == GCB_MEMORY_DELAY;
-}
-
 int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_batch *b,
                              const struct gcb_memory_params *params, uint64_t count,
                              unsigned workers, struct gcb_diag *diag)
@@ -72,7 +67,7 @@ int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_b
     m->limit = params->clip / sqrt((double)(workers ? workers : 1));
     if (params->kind != GCB_MEMORY_NONE)
         err = make_array(&m->on.left, m, diag);
-    if (!err && has_momentum(params->kind))
+    if (!err && (params->kind == GCB_MEMORY_DGC || params->kind == GCB_MEMORY_DELAY))
         err = make_array(&m->on.momentum, m, diag);
     if (!err && params->kind == GCB_MEMORY_DGC && params->clip != 0.0)
         err = make_clip(m, diag);

@@ -150,22 +150,13 @@ static void average(const struct gcb_gradients *g, const float *x, float *mean,
 
 #define LOOKS 32 /* the most steps over which noise and signal are measured */
 
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t most_of(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static int read_all(struct gcb_gradients *g, struct gcb_source *source,
                     const struct gcb_replay_plan *plan, const struct gcb_layout *layout,
                     const struct gcb_kernels *kernels, struct gcb_diag *diag)
 {
     const double n = g->workers;
-    const size_t looks = most_of(g->steps, least_of(plan->step_count, LOOKS));
+    const size_t few = plan->step_count < LOOKS ? plan->step_count : LOOKS;
+    const size_t looks = g->steps > few ? g->steps : few;
     float *room = gcb_alloc_array(find_room(g), sizeof(*room));
     double mean_sq = 0.0, worker_sq = 0.0;
     int err = 0;

@@ -62,12 +62,6 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
 
 /* ---- opening ---- */
 
-/* Does the method look at the shape of a tensor? Others get many tensors in one message. */
-static bool needs_shape(const struct gcb_method *method)
-{
-    return gcb_method_has(method, "rank");
-}
-
 /* Cuts the gradient into messages: one for each tensor, or buckets of whole tensors. */
 static void cut(struct team *t, bool apart)
 {
@@ -141,7 +135,8 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
                      const struct gcb_mean_config *config, const struct gcb_method *method,
                      unsigned workers, unsigned stated, struct traffic *sent, struct gcb_diag *diag)
 {
-    const bool apart = needs_shape(method);
+    /* a method that looks at the shape of a tensor; others get many tensors in one message */
+    const bool apart = gcb_method_has(method, "rank");
     int err = 0;
 
     *t =
@@ -237,11 +232,6 @@ static int exchange_all(struct team *t, size_t step, uint64_t draw, const struct
 
 /* ---- errors ---- */
 
-static double square(double x)
-{
-    return x * x;
-}
-
 /* Squared errors of draws, and of what lasts, summed over the steps whose mean is not 0. */
 struct errors {
     double one, lasting;
@@ -270,7 +260,7 @@ static int draw_step(struct team *t, size_t step, const struct gcb_method *metho
         }
         one += gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, t->update, g->count) / draws;
     }
-    all = gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, drift, g->count) / square(draws);
+    all = gcb_reduce_blocks(t->config->kernels->reduce.sum_sq, drift, g->count) / (draws * draws);
     if (!(norm > 0.0)) /* nothing to be relative to */
         return err;
     errors->one += one / norm;

@@ -6,7 +6,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/replay/replay_figures.h"
+#include "src/tool/replay/replay_state.h"
 
 /* ---- the plan ---- */
 

@@ -1,4 +1,4 @@
-#include "src/tool/replay/replay_figures.h"
+#include "src/tool/replay/replay_state.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "src/lib/codec/packed.h"
-#include "src/tool/replay/replay_figures.h"
 #include "src/tool/replay/replay_state.h"
 
 /* A step of one message: all workers begin, the rounds run, and what arrived is measured. */

@@ -7,12 +7,6 @@
 
 /* ---- exchanges ---- */
 
-/* Type of the values to encode. With a memory they are float32 sums, otherwise gradients in the source's type. */
-static enum gcb_dtype type_of(const struct gcb_replay_state *s, const struct gcb_message_plan *plan)
-{
-    return s->memory.kind == GCB_MEMORY_NONE ? plan->dtype : GCB_F32;
-}
-
 void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_message_plan *plan,
                              char name[40], struct gcb_coder_config *out)
 {
@@ -24,7 +18,8 @@ void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_
                 .kernels = c->kernels,
                 .queue = c->queue},
         .nonfinite = GCB_NONFINITE_ERROR, /* sums of finite gradients may overflow */
-        .source = type_of(s, plan),
+        /* with a memory the values are float32 sums */
+        .source = s->memory.kind == GCB_MEMORY_NONE ? plan->dtype : GCB_F32,
         .checksum = true,
     };
     gcb_plan_env(&out->env, name, c->source, plan, &c->output_layers);

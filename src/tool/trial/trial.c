@@ -866,21 +866,3 @@ int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *meth
     err = run_copy(b, &tally, in, diag);
     return err ? err : taker->take(taker->ctx, 0, &tally, diag);
 }
-
-static int take_tally(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
-{
-    struct gcb_tally *out = ctx;
-
-    (void)i;
-    (void)diag;
-    *out = *tally;
-    return 0;
-}
-
-int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
-                  const struct gcb_trial_input *in, struct gcb_diag *diag)
-{
-    const struct gcb_trial_taker taker = {take_tally, out};
-
-    return gcb_trial_run_group(b, method, in, 1, &taker, diag);
-}

@@ -70,13 +70,6 @@ struct gcb_trial_input {
     bool raw;           /* the message is sent raw, because `data` has infinities or NaNs */
 };
 
-/*
- * Runs one trial. Fills *out, and message, decoded and samples of `b`, which stay valid until the next trial. Coders are
- * kept for the method's address. A dense message is encoded by `identity` instead. gcb_copy_method needs config.copy.
- */
-int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
-                  const struct gcb_trial_input *in, struct gcb_diag *diag);
-
 /* The largest number of messages in a group. */
 #define GCB_TRIAL_GROUP 256
 
@@ -92,8 +85,9 @@ struct gcb_trial_taker {
 };
 
 /*
- * gcb_trial_run for a group of `count` messages, a number that gcb_trial_group returned. They are timed together, and each
- * message gets a share of the times by its input bytes. On failure b->at is the index of the message.
+ * Runs trials of a group of `count` messages, a number that gcb_trial_group returned. They are timed together, and each
+ * message gets a share of the times by its input bytes. Coders are kept for the method's address. A dense message is encoded
+ * by `identity` instead. gcb_copy_method needs config.copy. On failure b->at is the index of the message.
  *
  * On a device, tensors are uploaded once, and one call encodes all messages. The call is timed twice: by the clock, from
  * the first queued work until the host knows all lengths; and by the device's events around the queued work. (If a tensor

@@ -1,7 +1,7 @@
 /* Replays: what is sent whole arrives whole, scopes, refusals, interruptions, staleness. */
 #include <math.h>
 
-#include "src/tool/replay/replay_figures.h"
+#include "src/tool/replay/replay_state.h"
 #include "tests/tool/replay/replay_source.h"
 
 /* What is sent whole arrives whole: nothing is left, nothing is wrong, nothing is late. */

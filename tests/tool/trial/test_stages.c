@@ -13,6 +13,7 @@
 #include "src/lib/wire/buf.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/trial/rows.h"
+#include "tests/support/one_trial.h"
 
 /* Seconds of a transform, of a selection's pass over a tile, of coding a tile of values, and of taking room in a message. Their
  * sums are exact. */
@@ -208,7 +209,7 @@ static void try_method(struct gcb_tally *tally, struct gcb_row *row, const char 
     kernels.range.decode = decode_values;
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
     assert_int_equal(gcb_trial_bench_init(&bench, &config, N, NULL), 0);
-    assert_int_equal(gcb_trial_run(&bench, tally, &method, &in, NULL), 0);
+    assert_int_equal(run_one_trial(&bench, tally, &method, &in), 0);
     trial.tally = *tally;
     gcb_rows_result(row, &setting, &method, &trial);
     gcb_trial_bench_fini(&bench);

@@ -1,0 +1,25 @@
+#ifndef TESTS_SUPPORT_ONE_TRIAL_H
+#define TESTS_SUPPORT_ONE_TRIAL_H
+
+#include "src/tool/trial/trial.h"
+
+static int take_tally(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
+{
+    struct gcb_tally *out = ctx;
+
+    (void)i;
+    (void)diag;
+    *out = *tally;
+    return 0;
+}
+
+/* Runs one trial. Message, decoded and samples of `b` stay valid until the next trial. */
+static int run_one_trial(struct gcb_trial_bench *b, struct gcb_tally *out,
+                         const struct gcb_method *method, const struct gcb_trial_input *in)
+{
+    const struct gcb_trial_taker taker = {take_tally, out};
+
+    return gcb_trial_run_group(b, method, in, 1, &taker, NULL);
+}
+
+#endif
