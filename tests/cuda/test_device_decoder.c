@@ -131,12 +131,67 @@ static void other_size(void **state)
     free(x);
 }
 
+/* Encodes x with a new coder, at a place or on the host, and describes the message. */
+static size_t encode(struct gcb_place *place, const char *spec, const float *x, uint64_t n,
+                     struct gcb_wbuf *out, struct gcb_message_parts *parts, uint64_t *clamped)
+{
+    const struct gcb_coder_config config = {
+        .place = place, .env = {.count = n, .seed = 5, .path = "w"}, .checksum = true};
+    struct gcb_coder *c = NULL, *decoder = NULL;
+    struct gcb_method method;
+
+    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
+    assert_int_equal(gcb_coder_create(&c, &method, &config, NULL), 0);
+    out->len = 0;
+    assert_int_equal(
+        gcb_coder_encode(c, &(struct gcb_step){3, 1}, &(struct gcb_view){x, n}, out, NULL), 0);
+    gcb_message_seal(out->data, out->len, 0);
+    *clamped = gcb_coder_clamped(c);
+    assert_int_equal(gcb_coder_create_decoder(&decoder, out->data, out->len, &config, NULL), 0);
+    memset(parts, 0, sizeof(*parts));
+    assert_int_equal(gcb_coder_describe(decoder, out->data, out->len, parts, NULL), 0);
+    gcb_coder_destroy(c);
+    gcb_coder_destroy(decoder);
+    return out->len;
+}
+
+/* A coder with a place makes the host's message, from a view in host memory. */
+static void encodes_there(void **state)
+{
+    static const char *const specs[] = {"topk", "qsgd:bits=2", "range:bits=8,max=0.01", "identity"};
+    static const uint64_t sizes[] = {600, LARGEST, 1, 0};
+    float *x = trip_tensor(LARGEST, TRIP_LAPLACE, 8);
+    struct gcb_wbuf here = {.data = malloc(LARGEST * 8), .cap = LARGEST * 8};
+    struct gcb_wbuf there = {.data = malloc(LARGEST * 8), .cap = LARGEST * 8};
+    struct gcb_place place = {.device = &device};
+    struct gcb_message_parts parts[2];
+    uint64_t clamped[2], any = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(specs); i++)
+        for (size_t k = 0; k < COUNT(sizes); k++) {
+            encode(NULL, specs[i], x, sizes[k], &here, &parts[0], &clamped[0]);
+            assert_int_equal(encode(&place, specs[i], x, sizes[k], &there, &parts[1], &clamped[1]),
+                             here.len);
+            assert_memory_equal(here.data, there.data, here.len);
+            assert_memory_equal(&parts[0], &parts[1], sizeof(parts[0]));
+            assert_int_equal(clamped[0], clamped[1]);
+            any += clamped[0];
+        }
+    assert_true(any > 0);
+    gcb_place_fini(&place);
+    free(x);
+    free(here.data);
+    free(there.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order),
         cmocka_unit_test(damaged),
         cmocka_unit_test(other_size),
+        cmocka_unit_test(encodes_there),
     };
 
     return cmocka_run_group_tests(tests, open_device, NULL);
