@@ -6,8 +6,8 @@
 #include "src/lib/device/load.h"
 #include "src/lib/lowrank/blas.h"
 #include "src/tool/base/host.h"
-#include "src/tool/hdf5/h5sandbox.h"
 #include "src/tool/print/number.h"
+#include "src/tool/read/sandbox.h"
 #include "src/tool/rows/environment.h"
 #include "src/tool/timing/bandwidth.h"
 

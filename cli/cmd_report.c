@@ -10,9 +10,9 @@
 #include "cli/base/output.h"
 #include "cli/base/progress.h"
 #include "src/lib/base/text.h"
-#include "src/tool/hdf5/outfile.h"
 #include "src/tool/page/page.h"
 #include "src/tool/plot/plot.h"
+#include "src/tool/write/outfile.h"
 
 struct report_options {
     const char *output, *title;

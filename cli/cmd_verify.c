@@ -6,8 +6,8 @@
 #include "cli/base/session.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/dump/shard.h"
 #include "src/tool/print/number.h"
+#include "src/tool/read/shard.h"
 #include "src/tool/verify/verify.h"
 
 struct verify_own {

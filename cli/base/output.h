@@ -3,11 +3,11 @@
 
 #include "cli/base/cmd.h"
 #include "cli/base/options.h"
-#include "src/tool/hdf5/outfile.h"
 #include "src/tool/print/table.h"
 #include "src/tool/rows/answer.h"
 #include "src/tool/timing/bandwidth.h"
 #include "src/tool/trial/run.h"
+#include "src/tool/write/outfile.h"
 
 /*
  * The places to which a command's results go: a stream, in the format asked for, and the file of --results. The file

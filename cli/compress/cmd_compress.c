@@ -5,8 +5,8 @@
 #include "cli/base/session.h"
 #include "cli/compress/compress_table.h"
 #include "src/lib/base/alloc.h"
-#include "src/tool/hdf5/outfile.h"
 #include "src/tool/trial/shapes.h"
+#include "src/tool/write/outfile.h"
 
 #define SECONDS 0.5 /* most seconds of timing for a method, unless a single pass takes longer */
 

@@ -2,8 +2,8 @@
  * small tensors. */
 #include <stdio.h>
 
-#include "src/tool/dump/layout.h"
-#include "src/tool/dump/synthetic.h"
+#include "src/tool/read/layout.h"
+#include "src/tool/read/synthetic.h"
 #include "tests/cuda/device_test.h"
 #include "tests/support/device_coder.h"
 

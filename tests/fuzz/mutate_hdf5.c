@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/container/container.h"
+#include "src/tool/write/container.h"
 #include "tests/support/containers.h"
 #include "tests/support/patience.h"
 

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/tool/dump/networks.h"
-#include "src/tool/dump/synthetic.h"
+#include "src/tool/read/networks.h"
+#include "src/tool/read/synthetic.h"
 #include "tests/gpu/time_work.h"
 
 enum { SMALL = 10000 };

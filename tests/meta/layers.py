@@ -13,7 +13,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-TOOL = ("base", "print", "rows", "hdf5", "dump", "container", "metric", "timing", "link", "trial", "merge", "suite", "kernel_bench", "search",
+TOOL = ("base", "print", "rows", "read", "write", "metric", "timing", "link", "trial", "merge", "suite", "kernel_bench", "search",
         "replay", "verify", "payoff", "exchange", "regress", "plot", "page")
 
 
@@ -46,7 +46,7 @@ def allowed(source, target):
 
 
 FOREIGN = (  # the headers of another library, and the files that may include them
-    (re.compile(r"hdf5|H5\w+public"), re.compile(r"src/tool/hdf5/")),
+    (re.compile(r"hdf5|H5\w+public"), re.compile(r"src/tool/(read/hdf5|write/)")),
     (re.compile(r"fftw"), re.compile(r"kernels/fft/")),
     (re.compile(r"cblas|openblas|lapack"), re.compile(r"src/lib/lowrank/")),
     (re.compile(r"jansson"), re.compile(r"src/tool/(rows|suite|payoff|regress|plot|page)/")),

@@ -1,8 +1,8 @@
 #ifndef TESTS_SUPPORT_CONTAINERS_H
 #define TESTS_SUPPORT_CONTAINERS_H
 
-#include "src/tool/container/container.h"
-#include "src/tool/dump/dump.h"
+#include "src/tool/write/container.h"
+#include "src/tool/write/dump.h"
 
 /* Small files of messages for tests, in a folder of the test. A failure ends the test. */
 struct containers {

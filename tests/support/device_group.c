@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "src/tool/dump/networks.h"
-#include "src/tool/dump/synthetic.h"
+#include "src/tool/read/networks.h"
+#include "src/tool/read/synthetic.h"
 #include "tests/support/device_made.h"
 #include "tests/support/device_sets.h"
 

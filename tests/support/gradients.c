@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/tool/dump/source.h"
+#include "src/tool/read/source.h"
 
 /* End of the group of tensors that begins at `first`. *n: their elements together. */
 static size_t group_end(const struct gcb_source *s, size_t first, uint64_t *n)

@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_EXCHANGE_LOAD_H
 #define SRC_TOOL_EXCHANGE_LOAD_H
 
-#include "src/tool/dump/layout.h"
+#include "src/tool/read/layout.h"
 
 /*
  * The gradients that workers exchange: those of the first step of a source. Worker w has the gradients of worker w modulo

@@ -2,10 +2,10 @@
 #define SRC_TOOL_METRIC_SURVEY_H
 
 #include "src/lib/base/queue.h"
-#include "src/tool/dump/source.h"
 #include "src/tool/metric/histogram.h"
 #include "src/tool/metric/moments.h"
 #include "src/tool/metric/spectrum.h"
+#include "src/tool/read/source.h"
 
 /* Statistics of the tensors of a dump: for each path, over all steps and workers that have the tensor. One dataset is
  * in memory at a time. */

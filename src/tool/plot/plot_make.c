@@ -15,8 +15,8 @@
 #include "src/tool/base/data.h"
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
-#include "src/tool/hdf5/outfile.h"
 #include "src/tool/plot/plot_page.h"
+#include "src/tool/write/outfile.h"
 
 static int fail(struct gcb_diag *diag, const char *path)
 {

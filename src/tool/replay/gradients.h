@@ -3,7 +3,7 @@
 
 #include "kernels/kernels.h"
 #include "src/lib/base/queue.h"
-#include "src/tool/dump/layout.h"
+#include "src/tool/read/layout.h"
 
 /*
  * Some tensors of a dump in memory, the same for all its workers and steps: what the error of a mean is measured on

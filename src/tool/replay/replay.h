@@ -2,7 +2,7 @@
 #define SRC_TOOL_REPLAY_REPLAY_H
 
 #include "src/lib/device/load.h"
-#include "src/tool/dump/layout.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/replay/schedule.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/trial/nonfinite.h"

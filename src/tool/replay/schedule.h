@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_REPLAY_SCHEDULE_H
 #define SRC_TOOL_REPLAY_SCHEDULE_H
 
-#include "src/tool/dump/source.h"
+#include "src/tool/read/source.h"
 
 /*
  * What changes from step to step of a replay. Steps are counted from 0 in the order of the replay, through all its

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "src/tool/base/data.h"
-#include "src/tool/dump/layout.h"
+#include "src/tool/read/layout.h"
 
 /*
  * A suite says what `bench` measures: methods, scopes, devices, threads, caches, and how precisely. docs/suites.md

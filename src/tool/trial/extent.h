@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_TRIAL_EXTENT_H
 #define SRC_TOOL_TRIAL_EXTENT_H
 
-#include "src/tool/dump/source.h"
+#include "src/tool/read/source.h"
 
 /* The size of a dump, for the line above a table. */
 struct gcb_extent {

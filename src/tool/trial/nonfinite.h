@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "kernels/kernels.h"
-#include "src/tool/dump/source.h"
+#include "src/tool/read/source.h"
 
 /* What to do with a tensor that has an infinity or a NaN. */
 enum gcb_nonfinite_policy {

@@ -1,8 +1,8 @@
 #ifndef SRC_TOOL_TRIAL_ORIGINAL_H
 #define SRC_TOOL_TRIAL_ORIGINAL_H
 
-#include "src/tool/dump/layout.h"
 #include "src/tool/metric/fidelity.h"
+#include "src/tool/read/layout.h"
 
 /*
  * The input of a large message whose memory the decoded tensor has taken. The input is read again, a window at a time, to

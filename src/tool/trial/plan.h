@@ -2,9 +2,9 @@
 #define SRC_TOOL_TRIAL_PLAN_H
 
 #include "src/lib/codec/codec.h"
-#include "src/tool/dump/layout.h"
+#include "src/tool/read/layout.h"
 
-/* Facts about a planned message (src/tool/dump/layout.h) for its coder, and its name for rows and error messages. */
+/* Facts about a planned message (src/tool/read/layout.h) for its coder, and its name for rows and error messages. */
 
 /* Tensors whose path matches one of the globs belong to the output layer. Borrowed. */
 struct gcb_output_layers {

@@ -2,7 +2,7 @@
 #define SRC_TOOL_TRIAL_POLICY_H
 
 #include "src/lib/codec/method.h"
-#include "src/tool/dump/source.h"
+#include "src/tool/read/source.h"
 
 /*
  * A policy chooses the method of each tensor by its path: the first rule whose glob matches names it. Messages must

@@ -2,7 +2,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/container/container.h"
+#include "src/tool/write/container.h"
 
 /* Makes sure that r->decoder decodes this message. */
 static int ready_decoder(struct gcb_restore *r, const struct gcb_container_message *m,

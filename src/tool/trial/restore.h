@@ -3,7 +3,7 @@
 
 #include "src/lib/coder/coder.h"
 #include "src/lib/device/place.h"
-#include "src/tool/dump/dump.h"
+#include "src/tool/write/dump.h"
 
 /* Restores tensors from files of messages: reads, checks and decodes each message, and adds its tensors to a dump. One
  * message is in memory at a time. */

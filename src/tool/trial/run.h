@@ -1,11 +1,11 @@
 #ifndef SRC_TOOL_TRIAL_RUN_H
 #define SRC_TOOL_TRIAL_RUN_H
 
-#include "src/tool/container/container.h"
 #include "src/tool/timing/budget.h"
 #include "src/tool/trial/nonfinite.h"
 #include "src/tool/trial/plan.h"
 #include "src/tool/trial/trial.h"
+#include "src/tool/write/container.h"
 
 /*
  * Runs all methods on all messages of a layout. A message is read once, and then all methods run on it. One message is
@@ -14,7 +14,7 @@
 struct gcb_run_config {
     struct gcb_source *source;
     const struct gcb_layout *layout;
-    bool sharded; /* the layout is a shard, which may be empty (src/tool/dump/shard.h) */
+    bool sharded; /* the layout is a shard, which may be empty (src/tool/read/shard.h) */
     const struct gcb_method *methods; /* method_count */
     size_t method_count;
     /* NULL: none. If by_tensor[i] is not NULL, it has the method of each tensor of the source, which encodes instead of

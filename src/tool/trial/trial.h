@@ -2,7 +2,7 @@
 #define SRC_TOOL_TRIAL_TRIAL_H
 
 #include "src/lib/device/place.h"
-#include "src/tool/dump/layout.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/trial/coders.h"
 #include "src/tool/trial/copy.h"
 #include "src/tool/trial/original.h"

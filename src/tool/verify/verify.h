@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_VERIFY_VERIFY_H
 #define SRC_TOOL_VERIFY_VERIFY_H
 
-#include "src/tool/dump/layout.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/trial/nonfinite.h"
 #include "src/tool/trial/plan.h"

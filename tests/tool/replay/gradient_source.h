@@ -13,7 +13,7 @@
 
 /*
  * A dump in memory whose gradients are known: what all workers share, and noise of each worker. gradient_source.c stands in for
- * src/tool/dump/source.c.
+ * src/tool/read/source.c.
  */
 #define GRADIENT_TENSORS 64 /* most of a worker */
 

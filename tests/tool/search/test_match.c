@@ -1,6 +1,6 @@
 /*
  * Searches of several methods over a file that lives in memory: these definitions stand in for
- * src/tool/dump/source.c, so that readings can be counted.
+ * src/tool/read/source.c, so that readings can be counted.
  */
 #include <math.h>
 #include <setjmp.h>

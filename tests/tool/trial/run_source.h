@@ -13,7 +13,7 @@
 #include "src/tool/trial/losses.h"
 #include "src/tool/trial/run.h"
 
-/* Runs on a source in memory: run_source.c replaces src/tool/dump/source.c, so that a test can put any value into a
+/* Runs on a source in memory: run_source.c replaces src/tool/read/source.c, so that a test can put any value into a
  * tensor. */
 #define STEPS 2
 #define WORKERS 2

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/dump/synthetic.h"
+#include "src/tool/read/synthetic.h"
 #include "src/tool/verify/error_rules.h"
 #include "tests/tool/verify/saboteur.h"
 

@@ -1,0 +1,270 @@
+/* Vets a dataset: decides whether its data may be read. */
+#include <inttypes.h>
+
+#include "src/tool/read/hdf5_dataset.h"
+
+enum {
+    MAX_CHUNK = 256 << 20, /* most bytes of a chunk: HDF5 unpacks a chunk in its own memory */
+    FILL_BYTES = 64 << 10, /* a dataset of up to this many bytes may consist of its fill value */
+    MAX_INFLATION = 1100,  /* largest allowed ratio of a dataset's bytes to its stored bytes */
+};
+
+/* The result of a check, to which the caller adds the names of file and dataset. */
+struct finding {
+    int status;
+    const char *text;
+    bool rewrite; /* convert.py writes the data in a form that can be read */
+};
+
+static const struct finding fine = {0};
+
+static struct finding damaged(const char *text)
+{
+    return (struct finding){GCB_E_CORRUPT, text, false};
+}
+
+static struct finding refused(const char *text)
+{
+    return (struct finding){GCB_E_UNSUPPORTED, text, false};
+}
+
+static struct finding unread(const char *text)
+{
+    return (struct finding){GCB_E_UNSUPPORTED, text, true};
+}
+
+/* For a filter that is not read: names those that are in use. */
+static struct finding unread_filter(H5Z_filter_t id)
+{
+#define NAMED(name) "it is compressed with " name ", which gcbench does not read"
+    static const struct {
+        int id;
+        const char *text;
+    } known[] = {
+        {H5Z_FILTER_SZIP, NAMED("szip")},
+        {H5Z_FILTER_SCALEOFFSET, NAMED("scale-offset")},
+        {H5Z_FILTER_NBIT, NAMED("n-bit")},
+        {32000, NAMED("lzf")},
+        {32001, NAMED("blosc")},
+        {32004, NAMED("lz4")},
+        {32008, NAMED("bitshuffle")},
+        {32013, NAMED("zfp")},
+        {32015, NAMED("zstd")},
+        {32026, NAMED("blosc2")},
+    };
+#undef NAMED
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].id == id)
+            return unread(known[i].text);
+    return unread("it has a filter other than deflate, shuffle and fletcher32");
+}
+
+static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
+{
+    bool deflated = false;
+
+    if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
+        return unread_filter(id);
+    /* Data that is deflated twice could inflate by more than MAX_INFLATION. */
+    for (unsigned i = 0; i < d->filter_count; i++) {
+        if (d->filters[i] == id)
+            return damaged("a filter is applied twice");
+        deflated |= d->filters[i] == H5Z_FILTER_DEFLATE;
+    }
+    /* The reader inflates chunks to count their bytes, but it cannot undo a shuffle that came after deflating. */
+    if (id == H5Z_FILTER_SHUFFLE && deflated)
+        return unread("it is shuffled after deflating, which gcbench does not read");
+    if (H5Zfilter_avail(id) <= 0)
+        return refused("this build of HDF5 lacks the dataset's filter");
+    d->filters[d->filter_count++] = id;
+    return fine;
+}
+
+static struct finding vet_filters(struct gcb_h5dataset *d, hid_t dcpl)
+{
+    const int n = H5Pget_nfilters(dcpl);
+    struct finding found = fine;
+
+    if (n < 0 || n > GCB_H5_FILTERS)
+        return damaged("it has more than 4 filters");
+    for (int i = 0; i < n && !found.status; i++) {
+        size_t values = 0;
+        unsigned flags, config;
+
+        found = vet_filter(
+            d, H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config));
+    }
+    return found;
+}
+
+static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
+{
+    hsize_t chunk[GCB_MAX_RANK];
+    const int rank = H5Pget_chunk(dcpl, GCB_MAX_RANK, chunk);
+    uint64_t bytes = d->type_size;
+
+    if (rank < 1 || (unsigned)rank != d->rank)
+        return damaged("its chunks have another rank than its shape");
+    for (int i = 0; i < rank; i++) {
+        if (chunk[i] == 0)
+            return damaged("the shape of its chunks has a zero");
+        if (__builtin_mul_overflow(bytes, chunk[i], &bytes) || bytes > MAX_CHUNK)
+            return unread("its chunks are larger than 256 MiB");
+        d->chunk[i] = chunk[i];
+    }
+    d->chunk_rank = d->rank;
+    return vet_filters(d, dcpl);
+}
+
+/* Fills the dataset's shape and number of elements. */
+static struct finding vet_extent(struct gcb_h5dataset *d, hid_t space)
+{
+    const H5S_class_t kind = H5Sget_simple_extent_type(space);
+    const int rank = kind == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
+    hsize_t dims[GCB_MAX_RANK];
+    uint64_t bytes = d->type_size;
+    bool empty = kind == H5S_NULL;
+
+    if (kind == H5S_NO_CLASS || rank < 0 || rank > GCB_MAX_RANK ||
+        (rank > 0 && H5Sget_simple_extent_dims(space, dims, NULL) != rank))
+        return damaged("its shape cannot be read");
+    d->rank = (unsigned)rank;
+    for (int i = 0; i < rank; i++) {
+        d->dims[i] = dims[i];
+        empty |= dims[i] == 0;
+    }
+    for (int i = 0; i < rank && !empty; i++)
+        if (__builtin_mul_overflow(bytes, dims[i], &bytes))
+            return damaged("its shape is larger than any memory");
+    d->count = empty ? 0 : bytes / d->type_size;
+    return fine;
+}
+
+/*
+ * Checks that the data is stored where it may be. Sets *outside if the data is in other files. Call this before asking
+ * for the shape, because HDF5 opens the source files of a virtual dataset to find its shape.
+ */
+static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, bool *outside)
+{
+    const H5D_layout_t layout = H5Pget_layout(dcpl);
+    const int external = H5Pget_external_count(dcpl);
+
+    if (layout < 0 || external < 0)
+        return damaged("its storage cannot be read");
+    *outside = layout == H5D_VIRTUAL || external > 0;
+    if (layout != H5D_VIRTUAL && layout != H5D_COMPACT && layout != H5D_CONTIGUOUS &&
+        layout != H5D_CHUNKED)
+        return refused("it has an unknown storage layout");
+    if (*outside && !file->limits.allow_external)
+        return refused(
+            external > 0 ? "its data is in another file; --allow-external lets it be read"
+                         : "it is virtual: its data is in other files; --allow-external lets it be "
+                           "read");
+    return fine;
+}
+
+/* Compares the declared size with the bytes stored in this file. */
+static int vet_stored(struct gcb_h5dataset *d, const struct gcb_h5file *file, const char *shown,
+                      struct gcb_diag *diag)
+{
+    const uint64_t bytes = d->count * d->type_size;
+    const uint64_t stored = H5Dget_storage_size(d->id);
+
+    if (stored > file->size)
+        return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
+                               "says it stores %" PRIu64 " bytes, but the file has %" PRIu64,
+                               stored, file->size);
+    d->unwritten = stored == 0 && bytes > 0;
+    if (bytes > FILL_BYTES && d->unwritten)
+        return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
+                               "was never written: it declares %" PRIu64
+                               " bytes and stores 0; --exclude leaves it out",
+                               bytes);
+    if (bytes > FILL_BYTES && bytes / MAX_INFLATION > stored)
+        return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
+                               "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
+    return 0;
+}
+
+static int vet_size(struct gcb_h5dataset *d, const struct gcb_h5file *file, const char *shown,
+                    bool outside, struct gcb_diag *diag)
+{
+    const uint64_t bytes = d->count * d->type_size;
+    int err = 0;
+
+    if (!outside)
+        err = vet_stored(d, file, shown, diag);
+    if (!err && bytes > file->limits.max_bytes)
+        err = gcb_h5file_fail(file, shown, GCB_E_NOMEM, diag,
+                              "%" PRIu64 " bytes, more than --max-bytes %" PRIu64, bytes,
+                              file->limits.max_bytes);
+    return err;
+}
+
+static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file *file)
+{
+    H5O_info_t here, root;
+
+    if (!file->limits.allow_external)
+        return true;
+    return H5Oget_info2(d->id, &here, H5O_INFO_BASIC) >= 0 &&
+           H5Oget_info2(file->id, &root, H5O_INFO_BASIC) >= 0 && here.fileno == root.fileno;
+}
+
+static struct finding vet_shape(struct gcb_h5dataset *d)
+{
+    const hid_t space = H5Dget_space(d->id);
+    struct finding found = damaged("its shape cannot be read");
+
+    if (space > 0) {
+        found = vet_extent(d, space);
+        H5Sclose(space);
+    }
+    return found;
+}
+
+/* Checks everything except the size. */
+static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file *file,
+                               bool *outside)
+{
+    struct finding found;
+    hid_t dcpl;
+
+    /* Data with an address is contiguous in this file. Most datasets are like this and need no property list, which is
+     * slow to get. */
+    d->offset = H5Dget_offset(d->id);
+    if (d->offset != HADDR_UNDEF) {
+        found = vet_shape(d);
+        d->in_place = !file->limits.allow_external && d->count > 0 && d->offset <= file->size &&
+                      d->count <= (file->size - d->offset) / d->type_size;
+        return found;
+    }
+    dcpl = H5Dget_create_plist(d->id);
+    if (dcpl < 0)
+        return damaged("its properties cannot be read");
+    found = vet_storage(file, dcpl, outside);
+    if (!found.status)
+        found = vet_shape(d);
+    if (!found.status && H5Pget_layout(dcpl) == H5D_CHUNKED)
+        found = vet_chunks(d, dcpl);
+    H5Pclose(dcpl);
+    return found;
+}
+
+int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
+                      const char *shown, struct gcb_diag *diag)
+{
+    bool outside = false;
+    const struct finding found = vet_kind(dataset, file, &outside);
+    int err;
+
+    if (found.rewrite)
+        return gcb_h5file_fail_convert(file, shown, found.status, diag, "%s; rewrite the file",
+                                       found.text);
+    if (found.status)
+        return gcb_h5file_fail(file, shown, found.status, diag, "%s", found.text);
+    err = vet_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
+    dataset->vetted = !err;
+    return err;
+}

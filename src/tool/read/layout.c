@@ -1,0 +1,182 @@
+#include "src/tool/read/layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+#define DEFAULT_BUCKET (UINT64_C(25) << 20)
+
+struct planner {
+    struct gcb_layout *out;
+    const struct gcb_source *source;
+    const struct gcb_layout_config *config;
+    size_t cap;    /* messages that fit into out->messages */
+    size_t pieces; /* number of pieces in out->pieces */
+};
+
+static bool is_dense(const struct gcb_layout_config *config, const struct gcb_tensor *t)
+{
+    if (t->count < config->min_elements)
+        return true;
+    for (size_t i = 0; i < config->dense_count; i++)
+        if (gcb_glob(config->dense[i], t->path))
+            return true;
+    return false;
+}
+
+static uint64_t bytes_of(const struct gcb_tensor *t)
+{
+    return t->count * gcb_dtype_size(t->dtype);
+}
+
+/* Starts an empty message with the step, worker and type of t. */
+static struct gcb_message_plan *open_message(struct planner *p, const struct gcb_tensor *t)
+{
+    struct gcb_layout *out = p->out;
+    struct gcb_message_plan *m;
+
+    if (gcb_grow(&out->messages, &p->cap, out->count, sizeof(*m)) != 0)
+        return NULL;
+    m = &out->messages[out->count];
+    *m = (struct gcb_message_plan){
+        .number = out->count++,
+        .pieces = out->pieces + p->pieces,
+        .step = t->step,
+        .worker = t->worker,
+        .dtype = t->dtype,
+    };
+    return m;
+}
+
+static void add_piece(struct planner *p, struct gcb_message_plan *m, size_t tensor)
+{
+    const struct gcb_tensor *t = gcb_source_tensor(p->source, tensor);
+
+    p->out->pieces[p->pieces++] = (struct gcb_piece){tensor, m->count};
+    m->piece_count++;
+    m->count += t->count;
+    m->input_bytes += bytes_of(t);
+    if (t->dtype != m->dtype)
+        m->dtype = GCB_F32;
+    if (m->count > p->out->largest)
+        p->out->largest = m->count;
+}
+
+/* Plans a message of its own for each tensor in [begin, end) with tensor scope; with other scopes only for each dense
+ * tensor. */
+static int plan_singles(struct planner *p, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++) {
+        const struct gcb_tensor *t = gcb_source_tensor(p->source, i);
+        const bool dense = is_dense(p->config, t);
+        struct gcb_message_plan *m;
+
+        if (!dense && p->config->scope != GCB_SCOPE_TENSOR)
+            continue;
+        m = open_message(p, t);
+        if (!m)
+            return GCB_E_NOMEM;
+        m->dense = dense;
+        add_piece(p, m, i);
+    }
+    return 0;
+}
+
+/* Plans messages of several tensors, for the tensors in [begin, end) that are not dense. A message has at most `limit`
+ * bytes, unless its only tensor is larger. */
+static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t limit)
+{
+    struct gcb_message_plan *m = NULL;
+    size_t number = 0;
+
+    for (size_t i = begin; i < end; i++) {
+        const struct gcb_tensor *t = gcb_source_tensor(p->source, i);
+
+        if (is_dense(p->config, t))
+            continue;
+        if (!m || m->input_bytes > limit || bytes_of(t) > limit - m->input_bytes) {
+            m = open_message(p, t);
+            if (!m)
+                return GCB_E_NOMEM;
+            snprintf(m->name, sizeof(m->name), "%04zu", number++);
+        }
+        add_piece(p, m, i);
+    }
+    return 0;
+}
+
+/* Plans the messages of one step and worker. */
+static int plan_worker(struct planner *p, size_t begin, size_t end)
+{
+    const uint64_t bucket = p->config->bucket_bytes ? p->config->bucket_bytes : DEFAULT_BUCKET;
+    int err = 0;
+
+    if (p->config->scope == GCB_SCOPE_BUCKET)
+        err = plan_buckets(p, begin, end, bucket);
+    else if (p->config->scope == GCB_SCOPE_MODEL)
+        err = plan_buckets(p, begin, end, UINT64_MAX);
+    return err ? err : plan_singles(p, begin, end);
+}
+
+/* Returns the index after the last tensor that has the same step and worker as tensor `begin`. */
+static size_t worker_end(const struct gcb_source *source, size_t begin)
+{
+    const struct gcb_tensor *first = gcb_source_tensor(source, begin);
+    size_t i = begin + 1;
+
+    while (i < gcb_source_count(source)) {
+        const struct gcb_tensor *t = gcb_source_tensor(source, i);
+
+        if (t->step != first->step || t->worker != first->worker)
+            break;
+        i++;
+    }
+    return i;
+}
+
+int gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
+                    const struct gcb_layout_config *config, struct gcb_diag *diag)
+{
+    const size_t count = gcb_source_count(source);
+    struct planner p = {.out = out, .source = source, .config = config};
+    int err = 0;
+
+    *out = (struct gcb_layout){0};
+    out->pieces = gcb_alloc_array(count, sizeof(*out->pieces));
+    if (!out->pieces)
+        err = GCB_E_NOMEM;
+    for (size_t i = 0; i < count && !err;) {
+        const size_t end = worker_end(source, i);
+
+        err = plan_worker(&p, i, end);
+        i = end;
+    }
+    if (!err)
+        return 0;
+    gcb_layout_fini(out);
+    return gcb_diag_nomem(diag, count * sizeof(struct gcb_message_plan), "the list of messages");
+}
+
+void gcb_layout_fini(struct gcb_layout *layout)
+{
+    gcb_free(layout->messages);
+    gcb_free(layout->pieces);
+    *layout = (struct gcb_layout){0};
+}
+
+int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *message, float *out,
+                    struct gcb_diag *diag)
+{
+    int err = 0;
+
+    if (message->data) {
+        memcpy(out, message->data, message->count * sizeof(*out));
+        return 0;
+    }
+    for (size_t i = 0; i < message->piece_count && !err; i++)
+        err = gcb_source_read(source, message->pieces[i].tensor, out + message->pieces[i].offset,
+                              diag);
+    return err;
+}

@@ -1,0 +1,66 @@
+#ifndef SRC_TOOL_READ_LAYOUT_H
+#define SRC_TOOL_READ_LAYOUT_H
+
+#include "src/tool/read/source.h"
+
+/*
+ * Decides which tensors a message covers: consecutive tensors of one step and worker, flattened one after the other.
+ */
+enum gcb_scope {
+    GCB_SCOPE_TENSOR, /* one tensor */
+    GCB_SCOPE_BUCKET, /* as many tensors as fit into bucket_bytes, or one larger tensor */
+    GCB_SCOPE_MODEL,  /* all tensors of a step and worker */
+};
+
+struct gcb_piece {
+    size_t tensor;   /* the tensor's index in the source */
+    uint64_t offset; /* elements of the message before this tensor */
+};
+
+struct gcb_message_plan {
+    size_t number;                  /* place among all messages of the dump, from 0 */
+    const struct gcb_piece *pieces; /* array of piece_count pieces, owned by the layout */
+    size_t piece_count;
+    uint64_t step;
+    uint32_t worker;
+    char name[24];        /* "0007" for a bucket or model; "" for a message of one tensor */
+    uint64_t count;       /* number of elements */
+    uint64_t input_bytes; /* size of the tensors in their own types */
+    enum gcb_dtype dtype; /* the type of the tensors if all have the same type, else GCB_F32 */
+    bool dense;           /* the message is sent as fp32 */
+    const float *data; /* the elements, if they are in memory (src/tool/read/sample.h); or NULL */
+};
+
+struct gcb_layout {
+    struct gcb_message_plan *messages;
+    size_t count;
+    uint64_t largest; /* elements of the largest message */
+    struct gcb_piece *pieces;
+    /* of a shard (src/tool/read/shard.h), else 0: messages of all shards, and XXH3-64 of their steps, workers, tensors, sizes
+     * and types, by which the plans of two runs are compared */
+    size_t all_count;
+    uint64_t fingerprint;
+};
+
+struct gcb_layout_config {
+    enum gcb_scope scope;
+    uint64_t bucket_bytes; /* largest input of a bucket in bytes; 0 means 25 MiB */
+    /*
+     * A tensor is dense if its path matches one of these globs or it has fewer than min_elements elements. A dense
+     * tensor is sent as fp32 in a message of its own, after the buckets of its step and worker. Buckets leave it out.
+     */
+    const char *const *dense;
+    size_t dense_count;
+    uint64_t min_elements;
+};
+
+/* Plans the messages of a source. Returns GCB_E_NOMEM, with *out zeroed, if memory runs out. */
+int gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
+                    const struct gcb_layout_config *config, struct gcb_diag *diag);
+void gcb_layout_fini(struct gcb_layout *layout); /* a zeroed struct is allowed */
+
+/* Reads the tensors of a message, one after the other, into `out` (message->count floats). */
+int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *message, float *out,
+                    struct gcb_diag *diag);
+
+#endif

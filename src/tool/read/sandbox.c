@@ -1,0 +1,201 @@
+#include "src/tool/read/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "src/tool/gcb_build.h"
+
+/* The filter of system calls is written for these processors. */
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#else
+#define ARCHITECTURE 0
+#endif
+
+/*
+ * Address space for HDF5: up to four buffers of 256 MiB to unpack the largest chunk (h5vet.c), and 1 GiB for other
+ * data.
+ */
+#define ADDRESS_SPACE ((rlim_t)2 << 30)
+
+/* AddressSanitizer, ThreadSanitizer and MemorySanitizer map terabytes, and must be able to write their reports. */
+static bool is_sanitized(void)
+{
+    return strstr(GCB_BUILD_SANITIZE, "address") || strstr(GCB_BUILD_SANITIZE, "thread") ||
+           strstr(GCB_BUILD_SANITIZE, "memory");
+}
+
+/* ---- signals, descriptors and limits ---- */
+
+/* Undoes the parent's handlers, which would remove the parent's files. */
+static void reset_signals(void)
+{
+    static const int terminal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+    sigset_t none;
+
+    for (int i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL); /* fails for signals that cannot be caught, which is fine */
+    for (size_t i = 0; i < sizeof(terminal) / sizeof(terminal[0]); i++)
+        signal(terminal[i], SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void close_descriptors(int keep)
+{
+    const int null = open("/dev/null", O_RDWR);
+
+    for (int i = 0; i < (is_sanitized() ? 2 : 3); i++)
+        if (null < 0)
+            close(i);
+        else
+            dup2(null, i);
+    if ((keep > 3 && close_range(3, (unsigned)keep - 1, 0)) ||
+        close_range((unsigned)keep + 1, ~0u, 0)) /* fails before Linux 5.9, or if not permitted */
+        for (int i = 3; i < (int)sysconf(_SC_OPEN_MAX); i++)
+            if (i != keep)
+                close(i);
+}
+
+static void lower_limit(int resource, rlim_t most)
+{
+    struct rlimit limit;
+
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur <= most)
+        return;
+    limit.rlim_cur = most;
+    setrlimit(resource, &limit);
+}
+
+static void limit_address_space(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+
+    if (!file)
+        return;
+    if (fscanf(file, "%lu", &pages) == 1)
+        lower_limit(RLIMIT_AS, (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ADDRESS_SPACE);
+    fclose(file);
+}
+
+/* ---- system calls ---- */
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
+#define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
+
+/* These rules expect the number of the call in the filter's accumulator. ALLOW permits one call. */
+#define ALLOW(call) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), RETURN(SECCOMP_RET_ALLOW)
+/* Permits the call only if the argument has none of these bits. */
+#define ALLOW_WITHOUT(call, argument, bits) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 4), LOAD(args[argument]), \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0), RETURN(SECCOMP_RET_ALLOW), REFUSE
+/* Permits the call only if the argument has this value. */
+#define ALLOW_EQUAL(call, argument, value) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 4), LOAD(args[argument]), \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), RETURN(SECCOMP_RET_ALLOW), REFUSE
+#define FORBID(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), REFUSE
+
+static bool add_filter(struct sock_filter *code, size_t count)
+{
+    const struct sock_fprog program = {.len = (unsigned short)count, .filter = code};
+
+    return !is_sanitized() && ARCHITECTURE != 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+static void limit_calls(void)
+{
+    const int writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+    struct sock_filter code[] = {
+        LOAD(arch),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+        LOAD(nr),
+        /* for reading the file, and for packets to and from the parent */
+        ALLOW(pread64),
+        ALLOW(recvfrom),
+        ALLOW(sendto),
+        ALLOW(read),
+        ALLOW(lseek),
+        ALLOW(fstat),
+        ALLOW(newfstatat),
+        ALLOW(flock),
+        ALLOW_EQUAL(fcntl, 1, F_GETFL), /* other fcntl calls could let a packet signal a process */
+        ALLOW(close),
+        ALLOW(getcwd),
+        ALLOW_WITHOUT(openat, 2, (unsigned)writing),
+        /* for memory, which must not be executable */
+        ALLOW(brk),
+        ALLOW(munmap),
+        ALLOW(mremap),
+        ALLOW(madvise),
+        ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
+        ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
+        /* for calls that the C library makes on its own, and for abort() */
+        ALLOW(futex),
+        ALLOW(getrandom),
+        ALLOW(clock_gettime),
+        ALLOW(gettimeofday),
+        ALLOW(getpid),
+        ALLOW(gettid),
+        ALLOW(rt_sigaction),
+        ALLOW(rt_sigprocmask),
+        ALLOW(rt_sigreturn),
+        ALLOW_EQUAL(tgkill, 0, (unsigned)getpid()),
+        ALLOW(exit_group),
+        /* for gcb_h5sandbox_close_files: a second filter can only forbid more */
+        ALLOW_EQUAL(prctl, 0, PR_SET_SECCOMP),
+        REFUSE,
+    };
+
+    add_filter(code, sizeof(code) / sizeof(code[0]));
+}
+
+void gcb_h5sandbox_close_files(void)
+{
+    struct sock_filter code[] = {LOAD(nr), FORBID(openat), RETURN(SECCOMP_RET_ALLOW)};
+
+    add_filter(code, sizeof(code) / sizeof(code[0]));
+}
+
+bool gcb_h5sandbox_filters(void)
+{
+    return !is_sanitized() && ARCHITECTURE != 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+}
+
+int gcb_h5sandbox_enter(int keep, pid_t parent)
+{
+    if (keep < 3) /* this is possible if the parent has no standard error */
+        keep = fcntl(keep, F_DUPFD, 3);
+    reset_signals();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    prctl(PR_SET_NAME, "gcbench-hdf5");
+    close_descriptors(keep);
+    lower_limit(RLIMIT_CORE, 0);
+    if (!is_sanitized()) {
+        lower_limit(RLIMIT_FSIZE, 0);
+        limit_address_space();
+    }
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    limit_calls();
+    return keep;
+}

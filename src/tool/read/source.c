@@ -1,0 +1,172 @@
+#include "src/tool/read/source.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/read/source_private.h"
+
+void gcb_source_close(struct gcb_source *source)
+{
+    if (!source)
+        return;
+    for (size_t i = 0; i < source->file_count; i++)
+        gcb_h5child_close(source->files[i].child);
+    gcb_free(source->files);
+    gcb_free(source->tensors);
+    gcb_free(source->met);
+    gcb_free(source->values);
+    gcb_free(source->notes);
+    gcb_free(source->synthetic);
+    gcb_strings_fini(&source->strings);
+    gcb_free(source);
+}
+
+size_t gcb_source_count(const struct gcb_source *source)
+{
+    return source->count;
+}
+
+const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i)
+{
+    return &source->tensors[i];
+}
+
+bool gcb_source_met(const struct gcb_source *source, size_t i)
+{
+    return source->met[i];
+}
+
+bool gcb_source_matches(const struct gcb_source *source, const char *glob)
+{
+    for (size_t i = 0; i < source->count; i++)
+        if (gcb_glob(glob, source->tensors[i].path))
+            return true;
+    return false;
+}
+
+bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
+                           double *value)
+{
+    for (size_t i = 0; i < source->value_count; i++)
+        if (source->values[i].step == step && strcmp(source->values[i].name, name) == 0) {
+            *value = source->values[i].value;
+            return true;
+        }
+    return false;
+}
+
+const char *gcb_source_note(const struct gcb_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->note_count; i++)
+        if (strcmp(source->notes[i].name, name) == 0)
+            return source->notes[i].text;
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t)
+{
+    *out = (struct gcb_h5item){.path = t->dataset,
+                               .dtype = t->dtype,
+                               .format = t->format,
+                               .rank = t->rank,
+                               .dims = t->dims,
+                               .count = t->count,
+                               .stored = t->stored,
+                               .offset = t->offset};
+}
+
+/* If GCB_SOURCE_OPEN files are open, closes the least recently used file. */
+static void make_room(struct gcb_source *source)
+{
+    struct gcb_source_file *oldest = NULL;
+    int open = 0;
+
+    for (size_t i = 0; i < source->file_count; i++) {
+        struct gcb_source_file *f = &source->files[i];
+
+        if (!f->child)
+            continue;
+        open++;
+        if (!oldest || f->used < oldest->used)
+            oldest = f;
+    }
+    if (open < GCB_SOURCE_OPEN)
+        return;
+    gcb_h5child_close(oldest->child);
+    oldest->child = NULL;
+}
+
+int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
+                   const struct gcb_h5lister *lister, struct gcb_diag *diag)
+{
+    file->used = ++source->uses;
+    if (file->child)
+        return 0;
+    make_room(source);
+    return gcb_h5child_open(&file->child, &file->found, file->name, lister, diag);
+}
+
+static struct gcb_source_file *find_file(struct gcb_source *source, const char *name)
+{
+    size_t i = source->last_file;
+
+    while (source->files[i].name != name)
+        i = (i + 1) % source->file_count;
+    source->last_file = i;
+    return &source->files[i];
+}
+
+/* The tensors of `source` that are in the file `name`. A child process reads only this file, so it must not be asked
+ * for other tensors. */
+struct in_file {
+    const struct gcb_source *source;
+    const char *name;
+};
+
+static bool get_item(const void *ctx, size_t i, struct gcb_h5item *item)
+{
+    const struct in_file *in = ctx;
+
+    if (i >= in->source->count || in->source->tensors[i].file != in->name)
+        return false;
+    gcb_source_item(item, &in->source->tensors[i]);
+    return true;
+}
+
+int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag)
+{
+    const struct gcb_tensor *t = &source->tensors[i];
+    const struct in_file in = {source, t->file};
+    const struct gcb_h5items items = {&in, get_item};
+    struct gcb_source_file *file;
+    int err;
+
+    if (source->synthetic) {
+        gcb_synthetic_fill(&source->synthetic[i], out, t->count, source->seed, i);
+        return 0;
+    }
+    file = find_file(source, t->file);
+    err = gcb_source_use(source, file, NULL, diag);
+    return err ? err : gcb_h5child_read(file->child, &items, i, out, diag);
+}
+
+bool gcb_source_has_parts(const struct gcb_source *source, size_t i)
+{
+    return !source->synthetic && source->tensors[i].stored;
+}
+
+int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
+                         float *out, struct gcb_diag *diag)
+{
+    struct gcb_source_file *file = find_file(source, source->tensors[i].file);
+    struct gcb_h5item item;
+    int err = gcb_source_use(source, file, NULL, diag);
+
+    if (err)
+        return err;
+    gcb_source_item(&item, &source->tensors[i]);
+    return gcb_h5child_read_part(file->child, &item, from, count, out, diag);
+}

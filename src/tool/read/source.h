@@ -1,0 +1,167 @@
+#ifndef SRC_TOOL_READ_SOURCE_H
+#define SRC_TOOL_READ_SOURCE_H
+
+#include <stdbool.h>
+
+#include "src/lib/base/diag.h"
+#include "src/lib/tensor/tensor.h"
+#include "src/tool/read/format.h"
+#include "src/tool/read/synthetic.h"
+
+/*
+ * Tensors in HDF5 files. They are read one at a time, so a file may be larger than memory. Each float16, bfloat16
+ * (see `source_dtype` in docs/dataset.md), float32 and float64 dataset anywhere in a file is a tensor, and each fp8 and
+ * bfloat16 in integers that the user or the file names.
+ *
+ * The names of groups give step and worker (place.h). Without such groups the step is 0, and the worker is 0, or N in a
+ * file named *rankN*.
+ *
+ * Other datasets are skipped. gcb_source_remark says what was skipped, and what is doubtful. A tensor with several names
+ * is listed under each; but if one name has a step or worker, not under those without.
+ *
+ * A file is untrusted (src/tool/read/hdf5_file.h and h5dataset.h). Messages name the file, the dataset and the cause,
+ * escaped.
+ */
+struct gcb_source;
+
+enum gcb_order {
+    GCB_ORDER_NAME,     /* depth-first by link name, bytewise, component by component */
+    GCB_ORDER_RECORDED, /* by attribute `index`; tensors without it come last, by name */
+};
+
+/* Which tensors to list: those that all given selectors accept. */
+struct gcb_tensor_selection {
+    const char *const *include; /* globs for paths below the worker group; no globs: all paths */
+    size_t include_count;
+    const char *const *exclude;
+    size_t exclude_count;
+    const char *steps; /* NULL or "all"; else "N", "A-B", "A-B/STRIDE", "last" or a list of these */
+    const char *workers; /* the same for workers, without "last" */
+};
+
+struct gcb_source_config {
+    const char *const *files;
+    size_t file_count; /* number of files, at least 1 */
+    struct gcb_tensor_selection selection;
+    enum gcb_order order;
+    /* largest tensor, both as stored and as float32; 0 means half of physical memory */
+    uint64_t max_bytes;
+    bool allow_external;
+    struct gcb_h5reading reading; /* formats of datasets that are not floats; zeroed: not read */
+    unsigned seconds; /* processor time that HDF5 may take without progress; 0 means 20 s */
+    bool in_process;  /* read in this process and not in a child (src/tool/read/child.h) */
+};
+
+struct gcb_tensor {
+    const char *path;    /* path below the worker group; escape it before showing it */
+    const char *dataset; /* absolute path in its file */
+    const char *file;    /* name of the file, as the user gave it */
+    uint64_t step;
+    uint32_t worker;
+    /* GCB_BF16 for a float32 dataset whose attribute source_dtype says bfloat16, GCB_F16 for fp8 */
+    enum gcb_dtype dtype;
+    enum gcb_h5format format;  /* how the elements are stored */
+    bool has_step, has_worker; /* the path names them */
+    uint64_t object;           /* which object of its file it is */
+    unsigned rank;
+    uint64_t dims[GCB_MAX_RANK];
+    uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty tensor */
+    int64_t index;   /* attribute `index`, or -1 */
+    unsigned stored; /* `stored` and `offset` are those of struct gcb_h5item */
+    uint64_t offset;
+};
+
+/*
+ * Opens the files and lists their tensors as one dump, ordered by step, worker, then `order`. The caller owns *out.
+ * The strings of `config` need to be valid only during the call. Returns GCB_E_INVALID if
+ *   - tensors of two files have the same step, worker and path;
+ *   - a selector is malformed, or selects no tensor;
+ *   - a step or worker that was asked for by its number is absent;
+ *   - all files are files of messages.
+ * Returns GCB_E_CORRUPT also if two tensors of one file have the same step, worker and path, or if no file has float
+ * data.
+ */
+int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
+                    struct gcb_diag *diag);
+void gcb_source_close(struct gcb_source *source); /* the argument may be NULL */
+
+/* Synthetic tensors: the parameters of a network, or one tensor. */
+struct gcb_source_synthetic {
+    const char *name; /* name of the distribution, with which the tensors' paths begin */
+    struct gcb_synthetic dist;
+    const char *layout; /* a name for gcb_network_layout; NULL: one tensor of `elements` */
+    uint64_t elements;
+};
+#define GCB_SOURCE_SYNTHETIC "synthetic" /* the `file` of each synthetic tensor */
+
+/*
+ * Makes a source of synthetic float32 tensors of step 0, worker 0, in the order given. Each read generates the values
+ * again; they are finite and, for given inputs, depend only on `seed`. Paths look like "normal/64K" and
+ * "normal/layer1.weight". The strings of `inputs` need to be valid only during the call. Returns GCB_E_INVALID if the
+ * layout is unknown or a path repeats.
+ */
+int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
+                              size_t count, uint64_t seed, struct gcb_diag *diag);
+
+size_t gcb_source_count(const struct gcb_source *source);
+const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);
+
+/*
+ * Did glob i of the selection match any tensor of the files, selected or not? The globs of `include` are counted first,
+ * then the globs of `exclude`. A glob without a match is probably a typing error.
+ */
+bool gcb_source_met(const struct gcb_source *source, size_t i);
+/* Does this glob match any selected tensor? */
+bool gcb_source_matches(const struct gcb_source *source, const char *glob);
+
+/* What the user should know about the files: what was left out, and what is doubtful. */
+enum gcb_remark {
+    GCB_REMARK_WORDS,      /* selected datasets of 2-byte numbers without a format, left out */
+    GCB_REMARK_BYTES,      /* the same for 1-byte numbers */
+    GCB_REMARK_FLOATS,     /* floats of other formats, such as long double, left out */
+    GCB_REMARK_LINKS,      /* links that could not be followed */
+    GCB_REMARK_DEEP,       /* groups nested too deep, left out */
+    GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
+    GCB_REMARK_OTHERS,     /* other datasets, left out */
+    GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
+    GCB_REMARK_ALIASES,    /* tensors that are listed under a name with a step or worker instead */
+    GCB_REMARK_UNWRITTEN,  /* datasets that were never written, read as the fill value */
+    GCB_REMARK_FP8,        /* tensors of fp8, which count as fp16 */
+    GCB_REMARK_NUMBERS,    /* tensors whose step is a group that is only a number */
+    GCB_REMARK_NO_STEP,    /* tensors read as step 0, although their groups are numbered */
+    GCB_REMARK_NO_WORKER,  /* tensors of a numbered group that is not taken as a worker */
+    GCB_REMARKS,           /* number of kinds */
+};
+
+/* Writes a remark as one sentence with the number, an example and what can be done. Returns false if there is nothing to
+ * say. */
+#define GCB_REMARK_TEXT 440
+bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
+                       enum gcb_remark kind);
+
+/*
+ * Reads all `count` elements of tensor i, converted to float32, into `out`. A finite float64 beyond the range of float32
+ * is GCB_E_CORRUPT. On failure returns GCB_E_IO or GCB_E_CORRUPT, and the content of `out` is unspecified.
+ */
+int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
+
+/* Can parts of tensor i be read? Yes if its elements lie one after the other in the file. */
+bool gcb_source_has_parts(const struct gcb_source *source, size_t i);
+/* Reads `count` elements of a tensor that has parts, from element `from` on. Otherwise works like gcb_source_read. */
+int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
+                         float *out, struct gcb_diag *diag);
+
+/*
+ * Gets a numeric attribute of a step group, such as "loss", "lr", "epoch" or "loss_scale". Returns false if the step
+ * has no such attribute.
+ */
+bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
+                           double *value);
+
+/*
+ * Returns the root attribute `name` (such as "model" or "momentum") of the first file that has it; NULL if no file has
+ * it. A number is returned as decimal text. Escape the text before showing it.
+ */
+const char *gcb_source_note(const struct gcb_source *source, const char *name);
+
+#endif

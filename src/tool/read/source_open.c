@@ -1,0 +1,285 @@
+/* Opens several files as one dump, which is an ordered list of their tensors. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/read/source_private.h"
+
+/* Orders paths component by component: '/' sorts before all other bytes. */
+static int compare_paths(const char *a, const char *b)
+{
+    unsigned x, y;
+
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    x = *a == '/' ? 1 : *a ? (unsigned char)*a + 1u : 0;
+    y = *b == '/' ? 1 : *b ? (unsigned char)*b + 1u : 0;
+    return (x > y) - (x < y);
+}
+
+static int compare_places(const struct gcb_tensor *a, const struct gcb_tensor *b)
+{
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    return (a->worker > b->worker) - (a->worker < b->worker);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct gcb_tensor *x = a, *y = b;
+    const int place = compare_places(x, y);
+
+    return place ? place : compare_paths(x->path, y->path);
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct gcb_tensor *x = a, *y = b;
+    const int place = compare_places(x, y);
+
+    if (place)
+        return place;
+    if (x->index == y->index)
+        return compare_paths(x->path, y->path);
+    if (x->index < 0 || y->index < 0) /* tensors without an index come last */
+        return x->index < 0 ? 1 : -1;
+    return x->index < y->index ? -1 : 1;
+}
+
+/* The tensors are sorted by step, worker and path, so repeated tensors are neighbours. */
+static int check_repeats(const struct gcb_source *s, struct gcb_diag *diag)
+{
+    char f0[88], d0[100], f1[88], d1[100];
+
+    for (size_t i = 1; i < s->count; i++) {
+        const struct gcb_tensor *a = &s->tensors[i - 1], *b = a + 1;
+
+        if (by_name(a, b) != 0)
+            continue;
+        return gcb_diag_set(
+            diag, a->file == b->file ? GCB_E_CORRUPT : GCB_E_INVALID,
+            "%s: %s and %s: %s are the same tensor of step %" PRIu64 ", worker %" PRIu32
+            "; groups named step_N and worker_N tell tensors apart",
+            gcb_escape(f0, sizeof(f0), a->file), gcb_escape(d0, sizeof(d0), a->dataset),
+            gcb_escape(f1, sizeof(f1), b->file), gcb_escape(d1, sizeof(d1), b->dataset), a->step,
+            a->worker);
+    }
+    return 0;
+}
+
+/* Drops the tensors that were kept only until the last step was known. */
+static void drop_unselected_steps(struct gcb_listing *l)
+{
+    struct gcb_source *s = l->source;
+    size_t n = 0;
+
+    if (!l->steps.last)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->tensors[i].step == l->last_step ||
+            gcb_numbers_contain(&l->steps, s->tensors[i].step))
+            s->tensors[n++] = s->tensors[i];
+    s->count = n;
+}
+
+/* Orders tensors so that the names of one object are together, and of these the names of one step. */
+static int by_object(const void *a, const void *b)
+{
+    const struct gcb_tensor *x = *(struct gcb_tensor *const *)a,
+                            *y = *(struct gcb_tensor *const *)b;
+
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Marks aliases among the names [begin, end) of one object: those without a step or worker, if
+ * another name has both; and those without a worker, if another name in the same step has one.
+ * alias[i] is the mark of tensor i. */
+static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_tensor **begin,
+                         struct gcb_tensor **end)
+{
+    bool steps = false, workers = false, both = false;
+
+    for (struct gcb_tensor **t = begin; t < end; t++) {
+        steps |= (*t)->has_step;
+        workers |= (*t)->has_worker;
+        both |= (*t)->has_step && (*t)->has_worker;
+    }
+    for (struct gcb_tensor **t = begin, **next; t < end; t = next) {
+        bool here = false; /* a name in this step has a worker */
+
+        for (next = t; next < end && (*next)->step == (*t)->step; next++)
+            here |= (*next)->has_step && (*next)->has_worker;
+        for (; t < next; t++)
+            alias[*t - s->tensors] = (*t)->has_step     ? here && !(*t)->has_worker
+                                     : (*t)->has_worker ? both
+                                                        : steps || workers;
+    }
+}
+
+/* Drops names of tensors that say less of step and worker than another name. Otherwise data that steps only link to would
+ * be a step of its own. */
+static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
+{
+    struct gcb_tensor **sorted = gcb_alloc_array(s->count, sizeof(*sorted));
+    bool *alias = gcb_alloc_zero(s->count, sizeof(*alias));
+    size_t n = 0;
+
+    if (!sorted || !alias) {
+        gcb_free(sorted);
+        gcb_free(alias);
+        return gcb_diag_nomem(diag, s->count * (sizeof(*sorted) + sizeof(*alias)),
+                              "the list of tensors");
+    }
+    for (size_t i = 0; i < s->count; i++)
+        sorted[i] = &s->tensors[i];
+    qsort(sorted, s->count, sizeof(*sorted), by_object);
+    for (size_t i = 0, end; i < s->count; i = end) {
+        for (end = i + 1; end < s->count && sorted[end]->file == sorted[i]->file &&
+                          sorted[end]->object == sorted[i]->object;
+             end++)
+            continue;
+        if (end - i > 1)
+            mark_aliases(alias, s, sorted + i, sorted + end);
+    }
+    gcb_free(sorted);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct gcb_tensor *t = &s->tensors[i];
+
+        if (alias[i])
+            gcb_source_add_remark(s, GCB_REMARK_ALIASES, 1, t->file, t->dataset);
+        else
+            s->tensors[n++] = *t;
+    }
+    s->count = n;
+    gcb_free(alias);
+    return 0;
+}
+
+static void count_fp8(struct gcb_source *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->tensors[i].format == GCB_H5_E4M3 || s->tensors[i].format == GCB_H5_E5M2)
+            gcb_source_add_remark(s, GCB_REMARK_FP8, 1, s->tensors[i].file, s->tensors[i].dataset);
+}
+
+_Static_assert(GCB_REMARK_TEXT <= GCB_DIAG_TEXT - 40, "a remark fits into a message");
+
+/* Fails because no file has float data. Says what was left out. */
+static int fail_no_data(const struct gcb_source *s, const char *file, const char *more,
+                        struct gcb_diag *diag)
+{
+    char why[GCB_REMARK_TEXT] = "", shown[112];
+    size_t room;
+
+    if (gcb_source_note(s, "gcbench_container"))
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%s%s: a file of messages; restore its tensors with `gcbench decompress`",
+            gcb_escape(shown, sizeof(shown), file), more);
+    for (int kind = 0; kind <= GCB_REMARK_UNREADABLE; kind++)
+        if (gcb_source_remark(why, s, (enum gcb_remark)kind))
+            break;
+    /* the name is cut, and not what can be done */
+    room = GCB_DIAG_TEXT - strlen(": no float data: ") - strlen(more) - strlen(why);
+    return gcb_diag_set(diag, GCB_E_CORRUPT, "%s%s: no float data%s%s",
+                        gcb_escape(shown, room < sizeof(shown) ? room : sizeof(shown), file), more,
+                        why[0] ? ": " : "", why);
+}
+
+/* Fails if no tensor is selected, or if a step or worker that was asked for by its number is absent. */
+static int check_selection(const struct gcb_listing *l, const struct gcb_source_config *config,
+                           struct gcb_diag *diag)
+{
+    const char *more = config->file_count > 1 ? " and the other files" : "";
+    char file[112];
+    uint64_t n;
+
+    gcb_escape(file, sizeof(file), config->files[0]);
+    if (l->seen == 0)
+        return fail_no_data(l->source, config->files[0], more, diag);
+    if (gcb_numbers_missed(&l->steps, &n))
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no step %" PRIu64 "; the last is %" PRIu64,
+                            file, more, n, l->last_step);
+    if (gcb_numbers_missed(&l->workers, &n))
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no worker %" PRIu64, file, more, n);
+    if (l->source->count == 0)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%s%s: the selection leaves none of %" PRIu64
+            " tensors; `gcbench inspect` lists their names%s",
+            file, more, l->seen,
+            config->selection.include_count ? ", and a pattern must match the whole name" : "");
+    return 0;
+}
+
+/* Completes the list after all files were walked: resolves "last", refuses repeated tensors, and orders the list. */
+static int finish_list(struct gcb_listing *l, const struct gcb_source_config *config,
+                       struct gcb_diag *diag)
+{
+    struct gcb_source *s = l->source;
+    int err;
+
+    drop_unselected_steps(l);
+    err = check_selection(l, config, diag);
+    if (!err)
+        err = drop_aliases(s, diag);
+    if (err)
+        return err;
+    count_fp8(s);
+    qsort(s->tensors, s->count, sizeof(*s->tensors), by_name);
+    err = check_repeats(s, diag);
+    if (!err && config->order == GCB_ORDER_RECORDED)
+        qsort(s->tensors, s->count, sizeof(*s->tensors), by_index);
+    return err;
+}
+
+int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_tensor_selection *selection = &config->selection;
+    struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
+    struct gcb_listing l = {.source = s, .selection = selection, .reading = &config->reading};
+    int err;
+
+    if (!s) {
+        err = gcb_diag_nomem(diag, sizeof(*s), "a source");
+        goto out;
+    }
+    if (config->file_count == 0) {
+        err = gcb_diag_set(diag, GCB_E_INVALID, "no file given");
+        goto out;
+    }
+    s->met = gcb_alloc_zero(selection->include_count + selection->exclude_count + 1, sizeof(bool));
+    if (!s->met) {
+        err = gcb_diag_nomem(diag, 0, "a selection");
+        goto out;
+    }
+    s->limits = (struct gcb_h5limits){.max_bytes = config->max_bytes,
+                                      .allow_external = config->allow_external,
+                                      .in_process = config->in_process,
+                                      .seconds = config->seconds};
+    err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
+    if (!err)
+        err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);
+    for (size_t i = 0; i < config->file_count && !err; i++)
+        err = gcb_listing_add(&l, config->files[i], diag);
+    if (!err)
+        err = finish_list(&l, config, diag);
+    if (err)
+        goto out;
+    *out = s;
+    s = NULL;
+out:
+    gcb_numbers_fini(&l.steps);
+    gcb_numbers_fini(&l.workers);
+    gcb_source_close(s);
+    return err;
+}

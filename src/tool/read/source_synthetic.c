@@ -1,0 +1,94 @@
+/* A source of synthetic tensors, without files. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/read/networks.h"
+#include "src/tool/read/source_private.h"
+
+/* Writes a number of elements as "4K", "16M" or "1000". */
+static void size_text(char out[48], uint64_t n)
+{
+    static const char *const units[] = {"", "K", "M", "G", "T"};
+    size_t unit = 0;
+
+    for (; n && n % 1024 == 0 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+        n /= 1024;
+    snprintf(out, 48, "%" PRIu64 "%s", n, units[unit]);
+}
+
+/* Refuses a path that a tensor already has. */
+static int check_path_is_new(const struct gcb_source *s, const char *path, struct gcb_diag *diag)
+{
+    char shown[112];
+
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->tensors[i].path, path) == 0)
+            return gcb_diag_set(diag, GCB_E_INVALID, "the synthetic tensor %s is given twice",
+                                gcb_escape(shown, sizeof(shown), path));
+    return 0;
+}
+
+static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *in,
+                      const struct gcb_shape_row *shape, struct gcb_diag *diag)
+{
+    struct gcb_tensor t = {.dtype = GCB_F32, .index = -1};
+    size_t cap = s->cap; /* capacity of s->synthetic, which grows with s->tensors */
+    char path[160];
+    int err;
+
+    snprintf(path, sizeof(path), "%.60s/%.20s%s%.90s", in->name, in->layout ? in->layout : "",
+             in->layout ? "/" : "", shape->name);
+    err = check_path_is_new(s, path, diag);
+    if (err)
+        return err;
+    t.path = t.dataset = gcb_strings_add(&s->strings, path, strlen(path));
+    t.file = GCB_SOURCE_SYNTHETIC;
+    t.rank = shape->rank;
+    memcpy(t.dims, shape->dims, sizeof(shape->dims));
+    t.count = gcb_shape_elements(shape);
+    if (!t.path || gcb_grow(&s->tensors, &s->cap, s->count, sizeof(*s->tensors)) ||
+        gcb_grow(&s->synthetic, &cap, s->count, sizeof(*s->synthetic)))
+        return gcb_diag_nomem(diag, 0, "synthetic tensors");
+    s->synthetic[s->count] = in->dist;
+    s->tensors[s->count++] = t;
+    return 0;
+}
+
+static int add_input(struct gcb_source *s, const struct gcb_source_synthetic *in,
+                     struct gcb_diag *diag)
+{
+    struct gcb_shape_row rows[GCB_LAYOUT_ROWS] = {{.rank = 1, .dims = {in->elements}}};
+    const size_t count = in->layout ? gcb_network_layout(rows, in->layout) : 1;
+    int err = 0;
+
+    if (count == 0)
+        return gcb_network_unknown(in->layout, "", diag);
+    if (!in->layout)
+        size_text(rows[0].name, in->elements);
+    for (size_t i = 0; !err && i < count; i++)
+        err = add_tensor(s, in, &rows[i], diag);
+    return err;
+}
+
+int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
+                              size_t count, uint64_t seed, struct gcb_diag *diag)
+{
+    struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
+    int err = s ? 0 : gcb_diag_nomem(diag, sizeof(*s), "a source");
+
+    if (s)
+        s->seed = seed;
+    for (size_t i = 0; !err && i < count; i++)
+        err = add_input(s, &inputs[i], diag);
+    if (!err && s->count == 0)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "no synthetic tensor given");
+    if (err) {
+        gcb_source_close(s);
+        return err;
+    }
+    *out = s;
+    return 0;
+}

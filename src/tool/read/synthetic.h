@@ -1,0 +1,36 @@
+#ifndef SRC_TOOL_READ_SYNTHETIC_H
+#define SRC_TOOL_READ_SYNTHETIC_H
+
+#include "src/lib/base/diag.h"
+
+/*
+ * Synthetic gradients, drawn with the random number generator Philox. Value i of a stream depends only on seed, stream
+ * and i (with `ar` also on the values before it). So files are the same on all machines with the same libm.
+ */
+enum gcb_dist {
+    GCB_DIST_NORMAL,
+    GCB_DIST_LAPLACE,
+    GCB_DIST_STUDENT_T,
+    GCB_DIST_SPARSE,
+    GCB_DIST_AR
+};
+
+struct gcb_synthetic {
+    enum gcb_dist dist;
+    double df;    /* student-t: degrees of freedom, above 0 (default 3) */
+    double zeros; /* sparse: share of zeros in [0, 1] (default 0.9), the rest normal */
+    double rho;   /* ar: correlation of neighbours in (-1, 1) (default 0.9) */
+};
+
+/* Parses a distribution: "normal", "laplace", "student-t:df=3", "sparse:zeros=0.9" or "ar:rho=0.9". Returns
+ * GCB_E_INVALID for any other text. */
+int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_diag *diag);
+
+/*
+ * Fills `out` with n finite values: 0.01 times values of unit variance, if the distribution has a variance. With
+ * `sparse`, only the nonzero values have unit variance. The first values do not depend on n.
+ */
+void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, uint64_t seed,
+                        uint64_t stream);
+
+#endif

@@ -1,0 +1,456 @@
+#include "src/tool/write/h5out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/lib/tensor/tensor.h"
+#include "src/tool/read/hdf5_file.h"
+
+#define META_RESERVE \
+    ((uint64_t)1 << 20) /* bytes of metadata that may follow before the next check of the limit */
+#define COPY_BYTES ((size_t)64 << 10)
+#define MAX_TEXT 65000 /* most bytes of a text attribute that readers of the old format accept */
+
+/* Sets "FILE: cannot be written: WHY" and returns `status`. The file is never committed after this. */
+static int fail(struct gcb_h5out *f, int status, const char *why, struct gcb_diag *diag)
+{
+    f->failed = true;
+    return gcb_diag_set(diag, status, "%s: cannot be written: %s", f->shown, why);
+}
+
+/* Writes n bytes at the offset `at` of a file. Returns 0 or errno. */
+static int write_all(int fd, const void *bytes, size_t n, uint64_t at)
+{
+    const uint8_t *p = bytes;
+
+    while (n) {
+        const ssize_t done = pwrite(fd, p, n, (off_t)at);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : ENOSPC;
+        p += done;
+        at += (uint64_t)done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+/*
+ * Checks that the file stays below the process's limit on file sizes (RLIMIT_FSIZE) after `more` bytes. The limit also
+ * applies to HDF5's file in memory, whose writes must not fail half-way.
+ */
+static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag)
+{
+    struct rlimit limit;
+    hsize_t now = 0;
+
+    if (f->file && H5Fget_filesize(f->file, &now) < 0)
+        return fail(f, GCB_E_INTERNAL, "HDF5 does not know the file's size", diag);
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    if (more > limit.rlim_cur || now + META_RESERVE > limit.rlim_cur - more)
+        return fail(f, GCB_E_IO, "it would exceed the limit on file sizes; raise it with ulimit -f",
+                    diag);
+    return 0;
+}
+
+/* Chooses the format of HDF5 1.8, in which all metadata have checksums, so a reader notices damage before it uses the
+ * data. */
+static hid_t access_list(void)
+{
+    const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+
+    if (fapl >= 0 && H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0)
+        return fapl;
+    if (fapl >= 0)
+        H5Pclose(fapl);
+    return -1;
+}
+
+/*
+ * Copies the bytes of a file in memory. H5Fget_file_image clears a flag in the first block without correcting the
+ * block's checksum, so it cannot be used.
+ */
+static size_t copy_image(hid_t file, void *image, size_t size)
+{
+    hsize_t n = 0;
+    void *handle;
+
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file, &n) < 0 || n > size ||
+        H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0)
+        return 0;
+    memcpy(image, *(void **)handle, (size_t)n);
+    return (size_t)n;
+}
+
+/* Fills `image` with an empty HDF5 file. Returns its length, or 0 on failure. */
+static size_t empty_image(hid_t fapl, void *image, size_t size)
+{
+    const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), core = H5Pcopy(fapl);
+    hid_t file = -1;
+    size_t n = 0;
+
+    if (fcpl >= 0 && core >= 0 && H5Pset_obj_track_times(fcpl, 0) >= 0 &&
+        H5Pset_fapl_core(core, size, 0) >= 0)
+        file = H5Fcreate("empty", H5F_ACC_TRUNC, fcpl, core);
+    if (file >= 0) {
+        n = copy_image(file, image, size);
+        H5Fclose(file);
+    }
+    if (fcpl >= 0)
+        H5Pclose(fcpl);
+    if (core >= 0)
+        H5Pclose(core);
+    return n;
+}
+
+/*
+ * HDF5 can only open a file by its name. So it opens an empty file on disk, and writes there only a mark that the file
+ * is open. Then dup2 makes HDF5's descriptor refer to the file in memory. Returns 0 or errno.
+ */
+static int start_with(struct gcb_h5out *f, hid_t fapl)
+{
+    uint8_t image[8192];
+    const size_t n = empty_image(fapl, image, sizeof(image));
+    void *handle;
+    int err = n ? write_all(f->disk, image, n, 0) : ENOMEM;
+
+    if (!err)
+        err = write_all(f->memory, image, n, 0);
+    if (err)
+        return err;
+    errno = 0;
+    f->file = H5Fopen(f->out.temp_path, H5F_ACC_RDWR, fapl);
+    if (f->file < 0 || H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0)
+        return errno ? errno : EIO;
+    return dup2(f->memory, *(int *)handle) < 0 ? errno : 0;
+}
+
+static int start(struct gcb_h5out *f)
+{
+    const hid_t fapl = access_list();
+    int err;
+
+    if (fapl < 0)
+        return ENOMEM;
+    f->disk = open(f->out.temp_path, O_WRONLY | O_CLOEXEC);
+    f->memory = memfd_create("gcbench", MFD_CLOEXEC);
+    err = f->disk < 0 || f->memory < 0 ? errno : start_with(f, fapl);
+    H5Pclose(fapl);
+    return err;
+}
+
+int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char *const *inputs,
+                   size_t input_count, struct gcb_diag *diag)
+{
+    int err, why;
+
+    *f = (struct gcb_h5out){.memory = -1, .disk = -1};
+    gcb_escape(f->shown, sizeof(f->shown), path);
+    err = gcb_outfile_init(&f->out, path, force, inputs, input_count, diag);
+    if (!err)
+        err = check_limit(f, 0, diag);
+    if (err)
+        goto out;
+    err = gcb_h5file_prepare(diag);
+    why = err ? 0 : start(f);
+    if (why)
+        err = fail(f, GCB_E_IO, strerror(why), diag);
+out:
+    if (err)
+        gcb_h5out_fini(f);
+    return err;
+}
+
+/* ---- datasets and attributes ---- */
+
+bool gcb_h5path_plain(const char *path)
+{
+    for (const char *p = path; *p == '/'; p += strcspn(p, "/")) {
+        p++;
+        if (*p == '/' || *p == '\0' || strcmp(p, ".") == 0 || strncmp(p, "./", 2) == 0)
+            return false;
+    }
+    return path[0] == '/';
+}
+
+/* Makes the missing groups above `path`, without the time of their creation, so the same input gives the same bytes. */
+static int create_groups(hid_t file, const char *path)
+{
+    const hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
+    char *part = gcb_strdup(path);
+    int err = gcpl >= 0 && part && H5Pset_obj_track_times(gcpl, 0) >= 0 ? 0 : GCB_E_NOMEM;
+
+    for (char *end = part; !err && (end = strchr(end + 1, '/')) != NULL; *end = '/') {
+        hid_t group;
+
+        *end = '\0';
+        if (H5Lexists(file, part, H5P_DEFAULT) > 0)
+            continue;
+        group = H5Gcreate2(file, part, H5P_DEFAULT, gcpl, H5P_DEFAULT);
+        if (group < 0)
+            err = GCB_E_INVALID;
+        else
+            H5Gclose(group);
+    }
+    gcb_free(part);
+    if (gcpl >= 0)
+        H5Pclose(gcpl);
+    return err;
+}
+
+static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
+{
+    const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t id = -1;
+
+    if (dcpl >= 0 && create_groups(file, path) == 0 && H5Pset_obj_track_times(dcpl, 0) >= 0 &&
+        H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY) >= 0 &&
+        H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) >= 0)
+        id = H5Dcreate2(file, path, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
+    return id;
+}
+
+static int no_set(struct gcb_h5out *f, const char *path, struct gcb_diag *diag)
+{
+    char name[160];
+
+    f->failed = true;
+    gcb_escape(name, sizeof(name), path);
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "%s: %s exists already, or HDF5 does not accept the name", f->shown, name);
+}
+
+/* Sets *out to the size of a dataset in bytes. */
+static int set_bytes(uint64_t *out, hid_t type, unsigned rank, const uint64_t *dims)
+{
+    uint64_t bytes = H5Tget_size(type);
+
+    for (unsigned i = 0; i < rank; i++)
+        if (__builtin_mul_overflow(bytes, dims[i], &bytes))
+            return GCB_E_INVALID;
+    *out = bytes;
+    return bytes <= INT64_MAX ? 0 : GCB_E_INVALID;
+}
+
+static int note_extent(struct gcb_h5out *f, uint64_t from, uint64_t to, struct gcb_diag *diag)
+{
+    const int err = gcb_grow(&f->direct, &f->direct_cap, f->direct_count, sizeof(*f->direct));
+
+    if (err)
+        return fail(f, err, gcb_status_text(err), diag);
+    f->direct[f->direct_count++] = (struct gcb_h5extent){from, to};
+    return 0;
+}
+
+int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *path, hid_t type,
+                     unsigned rank, const uint64_t *dims, struct gcb_diag *diag)
+{
+    hsize_t extent[GCB_MAX_RANK];
+    hid_t space;
+    haddr_t at;
+    int err;
+
+    *set = (struct gcb_h5set){.id = -1};
+    if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || set_bytes(&set->left, type, rank, dims))
+        return no_set(f, path, diag);
+    err = check_limit(f, set->left, diag);
+    if (!err && gcb_h5file_room(diag))
+        err = fail(f, GCB_E_NOMEM, "out of memory", diag);
+    if (err)
+        return err;
+    for (unsigned i = 0; i < rank; i++)
+        extent[i] = dims[i];
+    space = rank ? H5Screate_simple((int)rank, extent, NULL) : H5Screate(H5S_SCALAR);
+    if (space >= 0) {
+        set->id = create_set(f->file, path, type, space);
+        H5Sclose(space);
+    }
+    if (set->id < 0)
+        return no_set(f, path, diag);
+    if (set->left == 0)
+        return 0; /* HDF5 stores nothing for an empty dataset */
+    at = H5Dget_offset(set->id);
+    if (at == HADDR_UNDEF)
+        return fail(f, GCB_E_INTERNAL, "HDF5 assigned no place in the file", diag);
+    set->at = at;
+    return note_extent(f, at, at + set->left, diag);
+}
+
+int gcb_h5set_append(struct gcb_h5out *f, struct gcb_h5set *set, const void *bytes, size_t n,
+                     struct gcb_diag *diag)
+{
+    int err;
+
+    if (n > set->left)
+        return fail(f, GCB_E_INTERNAL, "a dataset got more bytes than it has room for", diag);
+    err = write_all(f->disk, bytes, n, set->at);
+    if (err)
+        return fail(f, GCB_E_IO, strerror(err), diag);
+    set->at += n;
+    set->left -= n;
+    return 0;
+}
+
+void gcb_h5set_close(struct gcb_h5set *set)
+{
+    if (set->id > 0)
+        H5Dclose(set->id);
+    set->id = 0;
+}
+
+static int no_attribute(struct gcb_h5out *f, const char *name, struct gcb_diag *diag)
+{
+    char shown[160];
+
+    f->failed = true;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "%s: attribute %s exists already, or is longer than 65000 bytes", f->shown,
+                        gcb_escape(shown, sizeof(shown), name));
+}
+
+int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
+                    hid_t memory_type, const void *value, struct gcb_diag *diag)
+{
+    const hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = -1;
+    bool good = false;
+
+    if (space >= 0)
+        attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute >= 0) {
+        good = H5Awrite(attribute, memory_type, value) >= 0;
+        good = H5Aclose(attribute) >= 0 && good;
+    }
+    if (space >= 0)
+        H5Sclose(space);
+    if (good)
+        return 0;
+    return no_attribute(f, name, diag);
+}
+
+int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const char *text,
+                   struct gcb_diag *diag)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    int err = GCB_E_INTERNAL;
+
+    if (strlen(text) > MAX_TEXT)
+        err = no_attribute(f, name, diag);
+    else if (type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+             H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
+        err = gcb_h5out_value(f, object, name, type, type, text, diag);
+    else
+        fail(f, GCB_E_INTERNAL, "HDF5 cannot make a text type", diag);
+    if (type >= 0)
+        H5Tclose(type);
+    return err;
+}
+
+/* ---- committing ---- */
+
+/* Copies the bytes [from, to) of the file in memory to the same place on disk. Returns 0 or errno. */
+static int copy_bytes(struct gcb_h5out *f, void *buffer, uint64_t from, uint64_t to)
+{
+    int err = 0;
+
+    while (from < to && !err) {
+        const size_t want = to - from < COPY_BYTES ? (size_t)(to - from) : COPY_BYTES;
+        const ssize_t got = pread(f->memory, buffer, want, (off_t)from);
+
+        if (got <= 0)
+            return got < 0 ? errno : EIO;
+        err = write_all(f->disk, buffer, (size_t)got, from);
+        from += (uint64_t)got;
+    }
+    return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct gcb_h5extent *x = a, *y = b;
+
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Copies everything except the datasets' bytes from memory to disk. Returns 0 or errno. */
+static int copy_metadata(struct gcb_h5out *f, void *buffer)
+{
+    uint64_t at = 0;
+    struct stat s;
+    int err = 0;
+
+    if (f->direct_count)
+        qsort(f->direct, f->direct_count, sizeof(*f->direct), by_start);
+    for (size_t i = 0; i < f->direct_count && !err; i++) {
+        err = copy_bytes(f, buffer, at, f->direct[i].from);
+        at = f->direct[i].to;
+    }
+    if (err)
+        return err;
+    if (fstat(f->memory, &s) != 0)
+        return errno;
+    err = copy_bytes(f, buffer, at, (uint64_t)s.st_size);
+    if (err)
+        return err;
+    return ftruncate(f->disk, s.st_size) == 0 ? 0 : errno;
+}
+
+/* Closes HDF5's file in memory, which fails only if memory runs out. */
+static int close_file(struct gcb_h5out *f)
+{
+    const hid_t file = f->file;
+
+    f->file = 0;
+    return H5Fclose(file) < 0 ? GCB_E_NOMEM : 0;
+}
+
+int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag)
+{
+    void *buffer;
+    int err;
+
+    if (f->failed)
+        return fail(f, GCB_E_IO, "an earlier error left it incomplete", diag);
+    err = check_limit(f, 0, diag);
+    if (!err)
+        err = gcb_h5file_room(diag);
+    if (err)
+        return err;
+    if (close_file(f))
+        return fail(f, GCB_E_NOMEM, "HDF5 cannot close the file", diag);
+    buffer = gcb_alloc(COPY_BYTES);
+    if (!buffer)
+        return gcb_diag_nomem(diag, COPY_BYTES, "writing a file");
+    err = copy_metadata(f, buffer);
+    gcb_free(buffer);
+    if (err)
+        return fail(f, GCB_E_IO, strerror(err), diag);
+    return gcb_outfile_commit(&f->out, diag);
+}
+
+void gcb_h5out_fini(struct gcb_h5out *f)
+{
+    if (f->file > 0)
+        close_file(f);
+    if (f->memory > 0)
+        close(f->memory);
+    if (f->disk > 0)
+        close(f->disk);
+    gcb_outfile_fini(&f->out);
+    gcb_free(f->direct);
+    *f = (struct gcb_h5out){0};
+}
