@@ -7,7 +7,7 @@
 #include "src/lib/lowrank/blas.h"
 #include "src/tool/base/host.h"
 #include "src/tool/print/number.h"
-#include "src/tool/read/sandbox.h"
+#include "src/tool/read/child.h"
 #include "src/tool/rows/environment.h"
 #include "src/tool/timing/bandwidth.h"
 
@@ -63,8 +63,8 @@ static void print_build(FILE *out, const struct gcb_build *b)
         fprintf(out, "            with sanitizers (%s): times mean nothing\n", b->sanitize);
     fprintf(out, "build id    %s\n", b->id[0] ? b->id : "none");
     fprintf(out, "hdf5        read in a child process %s\n",
-            gcb_h5sandbox_filters() ? "with few system calls"
-                                    : "(this kernel or build does not restrict its system calls)");
+            gcb_sandbox_filters() ? "with few system calls"
+                                  : "(this kernel or build does not restrict its system calls)");
 }
 
 /* Prints the device or why there is none, then the CUDA libraries if the module was found. */

@@ -43,7 +43,7 @@ const struct opt_row opt_input_rows[] = {
      .offset = offsetof(struct opt_input, order), .choices = opt_orders,
      .help = "order of the tensors: name (default), or recorded: by their attribute `index`"},
     {.name = "as", .metavar = "FORMAT", .type = OPT_LIST,
-     .offset = offsetof(struct opt_input, as), .choices = gcb_h5format_names,
+     .offset = offsetof(struct opt_input, as), .choices = gcb_element_names,
      .help = "read datasets of 2-byte integers or bytes as bf16 or fp16, and those of 1 byte as "
              "fp8_e4m3 or fp8_e5m2; repeatable"},
     {.name = "max-bytes", .type = OPT_SIZE, .offset = offsetof(struct opt_input, max_bytes),
@@ -242,11 +242,11 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                 "'-': HDF5 needs a file that can seek, which standard input cannot; name a file");
     for (size_t i = 0; i < in->as.count; i++) {
         int choice;
-        const int err = opt_choose(&choice, "as", gcb_h5format_names, in->as.items[i], diag);
+        const int err = opt_choose(&choice, "as", gcb_element_names, in->as.items[i], diag);
 
         if (err)
             return err;
-        gcb_h5format_use(&config.reading, (enum gcb_h5format)(GCB_H5_BF16 + choice));
+        gcb_reading_use(&config.reading, (enum gcb_element)(GCB_ELEMENT_BF16 + choice));
     }
     return gcb_source_open(out, &config, diag);
 }

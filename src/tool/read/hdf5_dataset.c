@@ -1,10 +1,8 @@
-#include "src/tool/read/hdf5_dataset.h"
-
 #include <stdio.h>
 #include <zlib.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/read/hdf5_attr.h"
+#include "src/tool/read/hdf5.h"
 
 enum {
     CHECKSUM = 4, /* bytes that fletcher32 appends */
@@ -18,7 +16,7 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
     int err;
 
     *out = (struct gcb_h5dataset){0};
-    gcb_h5file_trace(file, shown);
+    gcb_infile_trace(file->in, shown);
     out->id = H5Dopen2(at, link, file->access);
     if (out->id > 0)
         out->type = H5Dget_type(out->id);
@@ -28,7 +26,7 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
     }
     if (out->type_size > 0 && out->kind >= 0 && gcb_h5attr_sound(out->id))
         return 0;
-    err = gcb_h5file_damaged(file, shown, "cannot be opened", diag);
+    err = gcb_h5file_damaged(file->in, shown, "cannot be opened", diag);
     gcb_h5dataset_close(out);
     return err;
 }
@@ -49,7 +47,7 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
  */
 struct reader {
     const struct gcb_h5dataset *dataset;
-    const struct gcb_h5file *file;
+    const struct gcb_infile *file;
     uint8_t *stored; /* one chunk as stored in the file; NULL without filters */
     uint64_t cap;    /* bytes of `stored`; a valid chunk is not longer */
     uint64_t bytes;  /* bytes of an unpacked chunk */
@@ -57,7 +55,7 @@ struct reader {
 };
 
 static int reader_init(struct reader *r, const struct gcb_h5dataset *dataset,
-                       const struct gcb_h5file *file)
+                       const struct gcb_infile *file)
 {
     *r = (struct reader){.dataset = dataset, .file = file, .bytes = dataset->type_size};
     for (unsigned i = 0; i < dataset->chunk_rank; i++)
@@ -142,7 +140,7 @@ static bool check_chunks(struct reader *r, const hsize_t *start, const hsize_t *
     hsize_t at[GCB_MAX_RANK];
     bool ok;
 
-    if (d->filter_count == 0) /* HDF5 reads exactly the chunk's size (access_list in h5file.c) */
+    if (d->filter_count == 0) /* HDF5 reads exactly the chunk's size (access_list in hdf5_file.c) */
         return true;
     for (unsigned i = 0; i < d->rank; i++)
         at[i] = start[i];
@@ -257,7 +255,7 @@ static bool read_box(struct reader *r, const struct transfer *t, const struct bo
     const struct region *region = t->region;
     hsize_t count[GCB_MAX_RANK];
 
-    gcb_h5file_trace(r->file, NULL);
+    gcb_infile_trace(r->file, NULL);
     for (unsigned i = 0; i < r->dataset->rank; i++) {
         const hsize_t left = region->start[i] + region->count[i] - b->start[i];
 
@@ -321,7 +319,7 @@ uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from,
     return find_region(dataset, from, room, &region);
 }
 
-int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
+int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_infile *file,
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
                        struct gcb_diag *diag)
 {
@@ -331,11 +329,11 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5f
 
     if (!dataset->vetted ||
         (dataset->rank && dataset->count && find_region(dataset, from, count, &region) != count))
-        return gcb_h5file_fail(file, shown, GCB_E_INTERNAL, diag, "read before it was checked");
+        return gcb_infile_fail(file, shown, GCB_E_INTERNAL, diag, "read before it was checked");
     if (count == 0)
         return 0;
     if (reader_init(&r, dataset, file))
-        return gcb_h5file_fail(file, shown, GCB_E_NOMEM, diag, "out of memory for a chunk");
+        return gcb_infile_fail(file, shown, GCB_E_NOMEM, diag, "out of memory for a chunk");
     if (dataset->chunk_rank || count != dataset->count)
         ok = read_spaces(&r, &region, mem_type, out);
     else
@@ -343,5 +341,5 @@ int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5f
     gcb_free(r.stored);
     if (ok)
         return 0;
-    return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag, "cannot be read (%s)", r.cause);
+    return gcb_infile_fail(file, shown, GCB_E_CORRUPT, diag, "cannot be read (%s)", r.cause);
 }

@@ -1,7 +1,7 @@
 /* Vets a dataset: decides whether its data may be read. */
 #include <inttypes.h>
 
-#include "src/tool/read/hdf5_dataset.h"
+#include "src/tool/read/hdf5.h"
 
 enum {
     MAX_CHUNK = 256 << 20, /* most bytes of a chunk: HDF5 unpacks a chunk in its own memory */
@@ -156,7 +156,7 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
     if (layout != H5D_VIRTUAL && layout != H5D_COMPACT && layout != H5D_CONTIGUOUS &&
         layout != H5D_CHUNKED)
         return refused("it has an unknown storage layout");
-    if (*outside && !file->limits.allow_external)
+    if (*outside && !file->in->limits.allow_external)
         return refused(
             external > 0 ? "its data is in another file; --allow-external lets it be read"
                          : "it is virtual: its data is in other files; --allow-external lets it be "
@@ -171,18 +171,18 @@ static int vet_stored(struct gcb_h5dataset *d, const struct gcb_h5file *file, co
     const uint64_t bytes = d->count * d->type_size;
     const uint64_t stored = H5Dget_storage_size(d->id);
 
-    if (stored > file->size)
-        return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
+    if (stored > file->in->size)
+        return gcb_infile_fail(file->in, shown, GCB_E_CORRUPT, diag,
                                "says it stores %" PRIu64 " bytes, but the file has %" PRIu64,
-                               stored, file->size);
+                               stored, file->in->size);
     d->unwritten = stored == 0 && bytes > 0;
     if (bytes > FILL_BYTES && d->unwritten)
-        return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
+        return gcb_infile_fail(file->in, shown, GCB_E_CORRUPT, diag,
                                "was never written: it declares %" PRIu64
                                " bytes and stores 0; --exclude leaves it out",
                                bytes);
     if (bytes > FILL_BYTES && bytes / MAX_INFLATION > stored)
-        return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
+        return gcb_infile_fail(file->in, shown, GCB_E_CORRUPT, diag,
                                "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
     return 0;
 }
@@ -195,10 +195,10 @@ static int vet_size(struct gcb_h5dataset *d, const struct gcb_h5file *file, cons
 
     if (!outside)
         err = vet_stored(d, file, shown, diag);
-    if (!err && bytes > file->limits.max_bytes)
-        err = gcb_h5file_fail(file, shown, GCB_E_NOMEM, diag,
+    if (!err && bytes > file->in->limits.max_bytes)
+        err = gcb_infile_fail(file->in, shown, GCB_E_NOMEM, diag,
                               "%" PRIu64 " bytes, more than --max-bytes %" PRIu64, bytes,
-                              file->limits.max_bytes);
+                              file->in->limits.max_bytes);
     return err;
 }
 
@@ -206,7 +206,7 @@ static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file 
 {
     H5O_info_t here, root;
 
-    if (!file->limits.allow_external)
+    if (!file->in->limits.allow_external)
         return true;
     return H5Oget_info2(d->id, &here, H5O_INFO_BASIC) >= 0 &&
            H5Oget_info2(file->id, &root, H5O_INFO_BASIC) >= 0 && here.fileno == root.fileno;
@@ -229,15 +229,17 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
                                bool *outside)
 {
     struct finding found;
+    haddr_t at;
     hid_t dcpl;
 
     /* Data with an address is contiguous in this file. Most datasets are like this and need no property list, which is
      * slow to get. */
-    d->offset = H5Dget_offset(d->id);
-    if (d->offset != HADDR_UNDEF) {
+    at = H5Dget_offset(d->id);
+    if (at != HADDR_UNDEF) {
         found = vet_shape(d);
-        d->in_place = !file->limits.allow_external && d->count > 0 && d->offset <= file->size &&
-                      d->count <= (file->size - d->offset) / d->type_size;
+        if (!file->in->limits.allow_external && d->count > 0 && at <= file->in->size &&
+            d->count <= (file->in->size - at) / d->type_size)
+            d->offset = at;
         return found;
     }
     dcpl = H5Dget_create_plist(d->id);
@@ -260,10 +262,10 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
     int err;
 
     if (found.rewrite)
-        return gcb_h5file_fail_convert(file, shown, found.status, diag, "%s; rewrite the file",
+        return gcb_infile_fail_convert(file->in, shown, found.status, diag, "%s; rewrite the file",
                                        found.text);
     if (found.status)
-        return gcb_h5file_fail(file, shown, found.status, diag, "%s", found.text);
+        return gcb_infile_fail(file->in, shown, found.status, diag, "%s", found.text);
     err = vet_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
     dataset->vetted = !err;
     return err;

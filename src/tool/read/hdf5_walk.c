@@ -1,11 +1,9 @@
-#include "src/tool/read/hdf5_walk.h"
-
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/read/hdf5_attr.h"
+#include "src/tool/read/hdf5.h"
 
 /* An object, by the file that it is in and its address there. */
 struct key {
@@ -27,7 +25,7 @@ struct walk {
     size_t count;  /* of `places` */
     bool mapped;   /* `places` has all groups */
     size_t listed; /* links of the groups that were mapped, some of which may share a list */
-    char path[GCB_H5_PATH + 1];
+    char path[GCB_READ_PATH + 1];
     size_t length;                  /* length of `path`, which is "" at the root */
     struct key above[GCB_H5_DEPTH]; /* the groups of `path`, from the root on */
     unsigned depth;                 /* number of these groups */
@@ -79,8 +77,8 @@ static int fail(struct walk *w, int status, const char *why)
     if (status == GCB_E_NOMEM)
         return gcb_diag_nomem(w->diag, w->count * sizeof(struct place), "the objects of a file");
     if (why)
-        return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "%s", why);
-    return gcb_h5file_damaged(w->file, w->length ? w->path : "/", "damaged", w->diag);
+        return gcb_infile_fail(w->file->in, w->length ? w->path : "/", status, w->diag, "%s", why);
+    return gcb_h5file_damaged(w->file->in, w->length ? w->path : "/", "damaged", w->diag);
 }
 
 /* The links of a group, in the order in which HDF5 finds them. */
@@ -112,7 +110,7 @@ static herr_t on_link(hid_t at, const char *name, const H5L_info_t *info, void *
         return -1;
     }
     l->all[l->count++] = (struct link){copy, info->type};
-    return l->count > GCB_H5_OBJECTS;
+    return l->count > GCB_READ_OBJECTS;
 }
 
 static int by_name(const void *a, const void *b)
@@ -160,10 +158,10 @@ static int fail_unless_unwanted(struct walk *w, int err, bool group)
         return err;
     if (w->diag)
         *w->diag = (struct gcb_diag){0};
-    return v->left_out(v->ctx, GCB_H5_UNREADABLE, w->path, w->diag);
+    return v->left_out(v->ctx, GCB_REMARK_UNREADABLE, w->path, w->diag);
 }
 
-static int leave_out(struct walk *w, enum gcb_h5left why)
+static int leave_out(struct walk *w, enum gcb_remark why)
 {
     return w->visitor->left_out ? w->visitor->left_out(w->visitor->ctx, why, w->path, w->diag) : 0;
 }
@@ -269,11 +267,11 @@ static int map_groups(struct walk *w)
         queue[count++] = w->above[0];
     if (!add_place(w, w->above[0], 0))
         err = GCB_E_NOMEM;
-    for (size_t i = 0; i < count && err != GCB_E_NOMEM && w->listed <= GCB_H5_OBJECTS; i++) {
+    for (size_t i = 0; i < count && err != GCB_E_NOMEM && w->listed <= GCB_READ_OBJECTS; i++) {
         const struct key key = queue[i];
         const hid_t group = H5Oopen_by_addr(w->file->id, key.address);
 
-        gcb_h5file_trace(w->file, NULL);
+        gcb_infile_trace(w->file->in, NULL);
         err = group < 0 ? 0 : map_members(w, group, key, &queue, &count, &cap);
         if (group > 0)
             H5Oclose(group);
@@ -281,7 +279,7 @@ static int map_groups(struct walk *w)
     gcb_free(queue);
     if (err == GCB_E_NOMEM)
         return fail(w, err, NULL);
-    if (w->listed > GCB_H5_OBJECTS)
+    if (w->listed > GCB_READ_OBJECTS)
         return too_many_links(w);
     if (w->diag)
         *w->diag = (struct gcb_diag){0};
@@ -326,14 +324,14 @@ static int enter_group(struct walk *w, hid_t at, const struct link *link, const 
 
     for (unsigned i = 0; i < w->depth; i++)
         if (by_key(&w->above[i], &key) == 0)
-            return leave_out(w, GCB_H5_NOT_FOLLOWED);
+            return leave_out(w, GCB_REMARK_LINKS);
     if (w->depth >= GCB_H5_DEPTH)
-        return leave_out(w, GCB_H5_TOO_DEEP);
+        return leave_out(w, GCB_REMARK_DEEP);
     err = find_linked(w, link, info, &linked);
     if (err)
         return err;
     if (linked && count_links(w) == GCB_H5_LINKS)
-        return leave_out(w, GCB_H5_NOT_FOLLOWED);
+        return leave_out(w, GCB_REMARK_LINKS);
     w->linked |= (uint64_t)linked << (w->depth - 1);
     group = H5Oopen(at, link->name, w->file->access);
     if (group < 0)
@@ -368,7 +366,7 @@ static int follow(struct walk *w, hid_t at, const struct link *link)
 
     if (H5Oget_info_by_name2(at, link->name, &info, H5O_INFO_BASIC, w->file->access) < 0) {
         if (link->type == H5L_TYPE_SOFT)
-            return leave_out(w, GCB_H5_NOT_FOLLOWED);
+            return leave_out(w, GCB_REMARK_LINKS);
         return fail_unless_unwanted(w,
                                     link->type == H5L_TYPE_EXTERNAL
                                         ? fail(w, GCB_E_IO, "its external link leads nowhere")
@@ -387,7 +385,7 @@ static int check_name(struct walk *w, const char *name)
 {
     const size_t n = strlen(name);
 
-    if (++w->objects > GCB_H5_OBJECTS)
+    if (++w->objects > GCB_READ_OBJECTS)
         return too_many_links(w);
     /* Links within links can make the number of paths grow as a power of 2, so deeper ones weigh more. */
     if (w->linked)
@@ -400,7 +398,7 @@ static int check_name(struct walk *w, const char *name)
     if (n == 0 || strcmp(name, ".") == 0 || strchr(name, '/'))
         return fail(w, GCB_E_CORRUPT,
                     "a link in it has an impossible name (empty, '.', or with '/')");
-    if (n > GCB_H5_NAME || w->length + 1 + n > GCB_H5_PATH)
+    if (n > GCB_READ_NAME || w->length + 1 + n > GCB_READ_PATH)
         return fail(w, GCB_E_CORRUPT,
                     "a name in it is longer than 1024 bytes, or its path longer than 4096");
     return 0;
@@ -413,7 +411,7 @@ static int visit_link(struct walk *w, hid_t at, const struct link *link)
     if (link->type != H5L_TYPE_EXTERNAL)
         return fail_unless_unwanted(
             w, fail(w, GCB_E_UNSUPPORTED, "a user-defined link, which cannot be followed"), true);
-    if (!w->file->limits.allow_external)
+    if (!w->file->in->limits.allow_external)
         return fail_unless_unwanted(
             w, fail(w, GCB_E_UNSUPPORTED, "a link to another file; --allow-external follows it"),
             true);
@@ -430,7 +428,7 @@ static int visit_member(struct walk *w, hid_t at, const struct link *link)
     w->path[w->length] = '/';
     strcpy(w->path + w->length + 1, link->name);
     w->length += 1 + strlen(link->name);
-    gcb_h5file_trace(w->file, w->path);
+    gcb_infile_trace(w->file->in, w->path);
     err = visit_link(w, at, link);
     w->length = before;
     w->path[before] = '\0';

@@ -1,4 +1,4 @@
-#include "src/tool/read/port.h"
+#include "src/tool/read/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "src/lib/base/text.h"
-#include "src/tool/read/sandbox.h"
+#include "src/tool/read/child.h"
 
 /* ---- records ---- */
 
-void gcb_h5text_put(struct gcb_wbuf *record, const char *text)
+void gcb_text_put(struct gcb_wbuf *record, const char *text)
 {
     const size_t n = strlen(text) + 1;
     uint8_t *to;
@@ -24,7 +24,7 @@ void gcb_h5text_put(struct gcb_wbuf *record, const char *text)
         memcpy(to, text, n);
 }
 
-const char *gcb_h5text_take(struct gcb_rbuf *record, size_t most)
+const char *gcb_text_take(struct gcb_rbuf *record, size_t most)
 {
     const uint32_t n = gcb_get_u32(record);
     const char *text = (const char *)gcb_rbuf_take(record, n);
@@ -32,103 +32,86 @@ const char *gcb_h5text_take(struct gcb_rbuf *record, size_t most)
     return text && n > 0 && n <= most && memchr(text, '\0', n) == text + n - 1 ? text : NULL;
 }
 
-void gcb_h5text_escape(char out[GCB_DIAG_TEXT], const char *text)
+void gcb_tensor_put(struct gcb_wbuf *w, const struct gcb_tensor *t)
 {
-    size_t used = 0;
+    const size_t n = offsetof(struct gcb_tensor, dims) + t->rank * sizeof(*t->dims);
+    uint8_t *to = gcb_wbuf_take(w, n);
 
-    while (*text && used + 8 < GCB_DIAG_TEXT) {
-        const char *at = text;
-        char piece[8];
-        size_t n = gcb_escape_one(piece, &text);
-
-        if (*at == '\\') {
-            piece[0] = '\\';
-            n = 1;
-        }
-        memcpy(out + used, piece, n);
-        used += n;
-    }
-    out[used] = '\0';
+    if (to)
+        memcpy(to, t, n);
+    gcb_text_put(w, t->dataset);
 }
 
-void gcb_h5item_put(struct gcb_wbuf *w, const struct gcb_h5item *item)
+/* True if the shape, types and place of a tensor go together and with the file. The process that sent them is not
+ * trusted. */
+static bool is_plausible(const struct gcb_tensor *t, const struct gcb_infile *file)
 {
-    gcb_put_u8(w, item->bytes);
-    gcb_put_u8(w, (uint8_t)item->dtype);
-    gcb_put_u8(w, (uint8_t)item->format);
-    gcb_put_u8(w, (uint8_t)item->rank);
-    for (unsigned i = 0; i < item->rank; i++)
-        gcb_put_u64(w, item->dims[i]);
-    gcb_put_u64(w, item->count);
-    gcb_h5text_put(w, item->path);
+    const size_t size = t->element < GCB_ELEMENTS ? gcb_element_size(t->element) : 0;
+    bool empty = t->rank == 0 && t->count == 0; /* a null dataspace */
+    uint64_t count = 1;                         /* product of the dimensions */
+
+    if (size == 0 || t->dtype > GCB_F64 || t->index < -1)
+        return false;
+    /* a float32 may count as a smaller type, which its attribute source_dtype names */
+    if (t->dtype != gcb_element_dtype(t->element) &&
+        (t->element != GCB_ELEMENT_FP32 || t->dtype == GCB_F64))
+        return false;
+    for (unsigned i = 0; i < t->rank; i++)
+        empty |= t->dims[i] == 0;
+    for (unsigned i = 0; i < t->rank && !empty; i++)
+        if (__builtin_mul_overflow(count, t->dims[i], &count))
+            return false;
+    if (t->count != (empty ? 0 : count))
+        return false;
+    return t->offset == 0 || (!file->limits.allow_external && t->offset <= file->size &&
+                              t->count <= (file->size - t->offset) / size);
 }
 
-/* Reads an item from a request. The child trusts the parent, so nothing is checked. */
-static void take_item(struct gcb_rbuf *r, struct gcb_h5item *item, uint64_t dims[GCB_MAX_RANK])
+bool gcb_tensor_take(struct gcb_tensor *t, struct gcb_rbuf *record, const struct gcb_infile *file)
 {
-    item->dims = dims;
-    item->bytes = gcb_get_u8(r) != 0;
-    item->dtype = (enum gcb_dtype)gcb_get_u8(r);
-    item->format = (enum gcb_h5format)gcb_get_u8(r);
-    item->rank = gcb_get_u8(r);
-    for (unsigned i = 0; i < item->rank && i < GCB_MAX_RANK; i++)
-        dims[i] = gcb_get_u64(r);
-    item->count = gcb_get_u64(r);
-    item->path = gcb_h5text_take(r, GCB_H5_PACKET);
+    const uint8_t *from = gcb_rbuf_take(record, offsetof(struct gcb_tensor, dims));
+
+    if (!from)
+        return false;
+    memcpy(t, from, offsetof(struct gcb_tensor, dims));
+    if (t->rank > GCB_MAX_RANK)
+        return false;
+    from = gcb_rbuf_take(record, t->rank * sizeof(*t->dims));
+    if (from)
+        memcpy(t->dims, from, t->rank * sizeof(*t->dims));
+    t->path = t->file = NULL;
+    t->dataset = gcb_text_take(record, GCB_READ_PATH + 1);
+    return from && t->dataset && is_plausible(t, file);
 }
 
 /* ---- shared memory ---- */
 
-_Static_assert(sizeof(struct gcb_h5trace) <= GCB_H5_TRACE_BYTES,
-               "the trace must fit into its pages");
+_Static_assert(sizeof(struct gcb_trace) <= GCB_TRACE_BYTES, "the trace must fit into its pages");
 
-size_t gcb_h5shared_size(size_t half)
+size_t gcb_shared_size(size_t half)
 {
-    return GCB_H5_TRACE_BYTES + 2 * half;
+    return GCB_TRACE_BYTES + 2 * half;
 }
 
-struct gcb_h5trace *gcb_h5shared_trace(const struct gcb_h5shared *shared)
+uint8_t *gcb_shared_half(const struct gcb_shared *shared, unsigned which)
 {
-    return (struct gcb_h5trace *)(void *)shared->at;
+    return shared->at + GCB_TRACE_BYTES + which * shared->half;
 }
 
-uint8_t *gcb_h5shared_half(const struct gcb_h5shared *shared, unsigned which)
+bool gcb_shared_widen(struct gcb_shared *shared, size_t half)
 {
-    return shared->at + GCB_H5_TRACE_BYTES + which * shared->half;
-}
-
-bool gcb_h5shared_make(struct gcb_h5shared *shared, int *memory, size_t half)
-{
-    const size_t size = gcb_h5shared_size(half);
-    void *at;
-
-    *memory = memfd_create("gcbench-hdf5", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (*memory < 0 || ftruncate(*memory, (off_t)size) != 0)
-        return false;
-    /* If the child could shorten it, the parent's next access would end the parent (SIGBUS). It may grow. */
-    if (fcntl(*memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
-        return false;
-    at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *memory, 0);
-    if (at == MAP_FAILED)
-        return false;
-    *shared = (struct gcb_h5shared){at, half};
-    return true;
-}
-
-bool gcb_h5shared_widen(struct gcb_h5shared *shared, size_t half)
-{
-    void *moved = mremap(shared->at, gcb_h5shared_size(shared->half), gcb_h5shared_size(half),
-                         MREMAP_MAYMOVE);
+    void *moved =
+        mremap(shared->at, gcb_shared_size(shared->half), gcb_shared_size(half), MREMAP_MAYMOVE);
 
     if (moved == MAP_FAILED)
         return false;
-    *shared = (struct gcb_h5shared){moved, half};
+    *shared = (struct gcb_shared){moved, half};
     return true;
 }
 
 /* ---- the child ---- */
 
-bool gcb_h5packet_send(int socket, const struct gcb_wbuf *packet)
+bool gcb_packet_send(int socket, const struct gcb_wbuf *packet)
 {
     ssize_t n;
 
@@ -139,34 +122,34 @@ bool gcb_h5packet_send(int socket, const struct gcb_wbuf *packet)
 }
 
 /* Sends the records that are waiting. If the parent has ended, the child ends too. */
-static void flush_records(struct gcb_h5port *port)
+static void flush_records(struct gcb_port *port)
 {
-    if (port->packet.len > 1 && !gcb_h5packet_send(port->socket, &port->packet))
+    if (port->packet.len > 1 && !gcb_packet_send(port->socket, &port->packet))
         _exit(1);
     port->packet.len = 0;
-    gcb_put_u8(&port->packet, GCB_H5_RECORDS);
+    gcb_put_u8(&port->packet, GCB_PORT_RECORDS);
 }
 
-uint64_t gcb_h5port_most(const struct gcb_h5file *file)
+uint64_t gcb_port_most(const struct gcb_infile *file)
 {
     const uint64_t most = file->limits.max_bytes;
 
     return ((uint64_t)16 << 20) + (file->size < most / 16 ? 16 * file->size : most);
 }
 
-int gcb_h5port_put(struct gcb_h5port *port, struct gcb_diag *diag)
+int gcb_port_put(struct gcb_port *port, struct gcb_diag *diag)
 {
     struct gcb_wbuf *record = &port->record;
     int err = 0;
 
     if (record->failed)
-        return gcb_h5file_fail(port->file, NULL, GCB_E_CORRUPT, diag,
+        return gcb_infile_fail(port->file, NULL, GCB_E_CORRUPT, diag,
                                "an object's description is longer than 16384 bytes");
     port->bytes += record->len;
-    if (port->bytes > gcb_h5port_most(port->file))
-        return gcb_h5file_fail(port->file, NULL, GCB_E_CORRUPT, diag,
+    if (port->bytes > gcb_port_most(port->file))
+        return gcb_infile_fail(port->file, NULL, GCB_E_CORRUPT, diag,
                                "the names of its objects take more than %" PRIu64 " bytes",
-                               gcb_h5port_most(port->file));
+                               gcb_port_most(port->file));
     if (port->socket < 0) {
         struct gcb_rbuf in = {.data = record->data, .len = record->len};
 
@@ -188,20 +171,20 @@ static void send_done(int socket, int status, const struct gcb_diag *diag, uint3
     uint8_t bytes[GCB_DIAG_TEXT + 64];
     struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
 
-    gcb_put_u8(&w, GCB_H5_DONE);
+    gcb_put_u8(&w, GCB_PORT_DONE);
     gcb_put_u32(&w, (uint32_t)status);
     gcb_put_u32(&w, items);
     gcb_put_u64(&w, elements);
-    gcb_h5text_put(&w, status ? diag->text : "");
-    if (!gcb_h5packet_send(socket, &w))
+    gcb_text_put(&w, status ? diag->text : "");
+    if (!gcb_packet_send(socket, &w))
         _exit(1);
 }
 
-int gcb_h5list(const struct gcb_h5file *file, const struct gcb_h5lister *lister, int socket,
-               struct gcb_diag *diag)
+int gcb_port_list(const struct gcb_infile *file, void *state, const struct gcb_lister *lister,
+                  int socket, struct gcb_diag *diag)
 {
-    uint8_t record[GCB_H5_RECORD], packet[GCB_H5_PACKET];
-    struct gcb_h5port port = {
+    uint8_t record[GCB_PORT_RECORD], packet[GCB_PORT_PACKET];
+    struct gcb_port port = {
         .file = file,
         .record = {.data = record, .cap = sizeof(record)},
         .lister = lister,
@@ -210,8 +193,8 @@ int gcb_h5list(const struct gcb_h5file *file, const struct gcb_h5lister *lister,
     };
     int err;
 
-    gcb_put_u8(&port.packet, GCB_H5_RECORDS);
-    err = lister->list(lister->ctx, &port, diag);
+    gcb_put_u8(&port.packet, GCB_PORT_RECORDS);
+    err = lister->list(lister->ctx, state, &port, diag);
     if (socket >= 0)
         flush_records(&port);
     return err;
@@ -219,9 +202,10 @@ int gcb_h5list(const struct gcb_h5file *file, const struct gcb_h5lister *lister,
 
 /* The state of the child while it answers requests. */
 struct server {
-    struct gcb_h5file file;
+    struct gcb_infile file;
+    void *state;
     int socket;
-    struct gcb_h5shared shared;
+    struct gcb_shared shared;
 };
 
 /* Answers a request. */
@@ -237,41 +221,41 @@ static void answer(struct server *s, struct gcb_rbuf *request)
     uint32_t done = 0;
     int err = 0;
 
-    if (half > s->shared.half && !gcb_h5shared_widen(&s->shared, half))
+    if (half > s->shared.half && !gcb_shared_widen(&s->shared, half))
         _exit(1);
-    s->file.trace = gcb_h5shared_trace(&s->shared);
-    out = gcb_h5shared_half(&s->shared, which);
+    s->file.trace = (void *)s->shared.at;
+    out = gcb_shared_half(&s->shared, which);
     for (; done < count; done++) {
-        uint64_t dims[GCB_MAX_RANK], room;
-        struct gcb_h5item item;
+        struct gcb_tensor t;
+        uint64_t room;
 
-        take_item(request, &item, dims);
-        room = elements = (s->shared.half - used) / gcb_h5item_size(&item);
-        err = gcb_h5item_read(&s->file, &item, from, &elements, out + used, &diag);
+        if (!gcb_tensor_take(&t, request, &s->file))
+            _exit(1);
+        room = elements = (s->shared.half - used) / gcb_element_size(t.element);
+        err = s->file.reader->read(s->state, &t, from, &elements, out + used, &diag);
         if (err || elements > room)
             break;
-        used += (elements * gcb_h5item_size(&item) + 63) & ~UINT64_C(63);
+        used += (elements * gcb_element_size(t.element) + 63) & ~UINT64_C(63);
         from = 0;
     }
     send_done(s->socket, err, &diag, done, elements);
 }
 
-_Noreturn void gcb_h5serve(const struct gcb_h5file *found, const char *path,
-                           const struct gcb_h5lister *lister, int socket,
-                           struct gcb_h5shared shared)
+_Noreturn void gcb_port_serve(const struct gcb_infile *found, const char *path,
+                              const struct gcb_lister *lister, int socket, struct gcb_shared shared)
 {
     struct server s = {.file = *found, .socket = socket, .shared = shared};
-    uint8_t bytes[GCB_H5_PACKET];
+    uint8_t bytes[GCB_PORT_PACKET];
     struct gcb_diag diag = {0};
     int err;
 
-    s.file.trace = gcb_h5shared_trace(&shared);
-    gcb_h5file_trace(&s.file, "/");
-    err = gcb_h5file_open(&s.file, path, &diag);
-    if (!found->limits.allow_external)
-        gcb_h5sandbox_close_files();
+    s.file.trace = (void *)shared.at;
+    gcb_infile_trace(&s.file, "/");
+    err = found->reader->open(&s.state, &s.file, path, &diag);
+    if (!found->limits.allow_external || !found->reader->opens_files)
+        gcb_sandbox_close_files();
     if (!err && lister)
-        err = gcb_h5list(&s.file, lister, socket, &diag);
+        err = gcb_port_list(&s.file, s.state, lister, socket, &diag);
     send_done(socket, err, &diag, 0, 0);
     while (!err) {
         const ssize_t n = recv(socket, bytes, sizeof(bytes), 0);

@@ -1,4 +1,4 @@
-#include "src/tool/read/sandbox.h"
+#include "src/tool/read/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +25,6 @@
 #else
 #define ARCHITECTURE 0
 #endif
-
-/*
- * Address space for HDF5: up to four buffers of 256 MiB to unpack the largest chunk (h5vet.c), and 1 GiB for other
- * data.
- */
-#define ADDRESS_SPACE ((rlim_t)2 << 30)
 
 /* AddressSanitizer, ThreadSanitizer and MemorySanitizer map terabytes, and must be able to write their reports. */
 static bool is_sanitized(void)
@@ -81,7 +75,7 @@ static void lower_limit(int resource, rlim_t most)
     setrlimit(resource, &limit);
 }
 
-static void limit_address_space(void)
+static void limit_address_space(uint64_t more)
 {
     FILE *file = fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
@@ -89,7 +83,7 @@ static void limit_address_space(void)
     if (!file)
         return;
     if (fscanf(file, "%lu", &pages) == 1)
-        lower_limit(RLIMIT_AS, (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ADDRESS_SPACE);
+        lower_limit(RLIMIT_AS, (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + more);
     fclose(file);
 }
 
@@ -160,7 +154,7 @@ static void limit_calls(void)
         ALLOW(rt_sigreturn),
         ALLOW_EQUAL(tgkill, 0, (unsigned)getpid()),
         ALLOW(exit_group),
-        /* for gcb_h5sandbox_close_files: a second filter can only forbid more */
+        /* for gcb_sandbox_close_files: a second filter can only forbid more */
         ALLOW_EQUAL(prctl, 0, PR_SET_SECCOMP),
         REFUSE,
     };
@@ -168,19 +162,19 @@ static void limit_calls(void)
     add_filter(code, sizeof(code) / sizeof(code[0]));
 }
 
-void gcb_h5sandbox_close_files(void)
+void gcb_sandbox_close_files(void)
 {
     struct sock_filter code[] = {LOAD(nr), FORBID(openat), RETURN(SECCOMP_RET_ALLOW)};
 
     add_filter(code, sizeof(code) / sizeof(code[0]));
 }
 
-bool gcb_h5sandbox_filters(void)
+bool gcb_sandbox_filters(void)
 {
     return !is_sanitized() && ARCHITECTURE != 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
 }
 
-int gcb_h5sandbox_enter(int keep, pid_t parent)
+int gcb_sandbox_enter(int keep, pid_t parent, uint64_t address_space)
 {
     if (keep < 3) /* this is possible if the parent has no standard error */
         keep = fcntl(keep, F_DUPFD, 3);
@@ -188,12 +182,12 @@ int gcb_h5sandbox_enter(int keep, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    prctl(PR_SET_NAME, "gcbench-hdf5");
+    prctl(PR_SET_NAME, "gcbench-read");
     close_descriptors(keep);
     lower_limit(RLIMIT_CORE, 0);
     if (!is_sanitized()) {
         lower_limit(RLIMIT_FSIZE, 0);
-        limit_address_space();
+        limit_address_space(address_space);
     }
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     limit_calls();

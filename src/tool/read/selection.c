@@ -1,4 +1,4 @@
-#include "src/tool/read/selection.h"
+#include "src/tool/read/source_private.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@ void gcb_source_close(struct gcb_source *source)
     if (!source)
         return;
     for (size_t i = 0; i < source->file_count; i++)
-        gcb_h5child_close(source->files[i].child);
+        gcb_child_close(source->files[i].child);
     gcb_free(source->files);
     gcb_free(source->tensors);
     gcb_free(source->met);
@@ -66,18 +66,6 @@ const char *gcb_source_note(const struct gcb_source *source, const char *name)
 
 /* ---- reading ---- */
 
-void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t)
-{
-    *out = (struct gcb_h5item){.path = t->dataset,
-                               .dtype = t->dtype,
-                               .format = t->format,
-                               .rank = t->rank,
-                               .dims = t->dims,
-                               .count = t->count,
-                               .stored = t->stored,
-                               .offset = t->offset};
-}
-
 /* If GCB_SOURCE_OPEN files are open, closes the least recently used file. */
 static void make_room(struct gcb_source *source)
 {
@@ -95,18 +83,18 @@ static void make_room(struct gcb_source *source)
     }
     if (open < GCB_SOURCE_OPEN)
         return;
-    gcb_h5child_close(oldest->child);
+    gcb_child_close(oldest->child);
     oldest->child = NULL;
 }
 
 int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
-                   const struct gcb_h5lister *lister, struct gcb_diag *diag)
+                   const struct gcb_lister *lister, struct gcb_diag *diag)
 {
     file->used = ++source->uses;
     if (file->child)
         return 0;
     make_room(source);
-    return gcb_h5child_open(&file->child, &file->found, file->name, lister, diag);
+    return gcb_child_open(&file->child, &file->found, lister, diag);
 }
 
 static struct gcb_source_file *find_file(struct gcb_source *source, const char *name)
@@ -126,47 +114,35 @@ struct in_file {
     const char *name;
 };
 
-static bool get_item(const void *ctx, size_t i, struct gcb_h5item *item)
+static const struct gcb_tensor *get_tensor(const void *ctx, size_t i)
 {
     const struct in_file *in = ctx;
+    const struct gcb_tensor *t = i < in->source->count ? &in->source->tensors[i] : NULL;
 
-    if (i >= in->source->count || in->source->tensors[i].file != in->name)
-        return false;
-    gcb_source_item(item, &in->source->tensors[i]);
-    return true;
+    return t && t->file == in->name ? t : NULL;
 }
 
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag)
 {
-    const struct gcb_tensor *t = &source->tensors[i];
-    const struct in_file in = {source, t->file};
-    const struct gcb_h5items items = {&in, get_item};
-    struct gcb_source_file *file;
-    int err;
+    const struct in_file in = {source, source->tensors[i].file};
+    const struct gcb_tensors tensors = {&in, get_tensor};
+    struct gcb_source_file *file = find_file(source, in.name);
+    const int err = gcb_source_use(source, file, NULL, diag);
 
-    if (source->synthetic) {
-        gcb_synthetic_fill(&source->synthetic[i], out, t->count, source->seed, i);
-        return 0;
-    }
-    file = find_file(source, t->file);
-    err = gcb_source_use(source, file, NULL, diag);
-    return err ? err : gcb_h5child_read(file->child, &items, i, out, diag);
+    return err ? err : gcb_child_read(file->child, &tensors, i, out, diag);
 }
 
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i)
 {
-    return !source->synthetic && source->tensors[i].stored;
+    return source->tensors[i].offset != 0;
 }
 
 int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
                          float *out, struct gcb_diag *diag)
 {
-    struct gcb_source_file *file = find_file(source, source->tensors[i].file);
-    struct gcb_h5item item;
-    int err = gcb_source_use(source, file, NULL, diag);
+    const struct gcb_tensor *t = &source->tensors[i];
+    struct gcb_source_file *file = find_file(source, t->file);
+    const int err = gcb_source_use(source, file, NULL, diag);
 
-    if (err)
-        return err;
-    gcb_source_item(&item, &source->tensors[i]);
-    return gcb_h5child_read_part(file->child, &item, from, count, out, diag);
+    return err ? err : gcb_child_read_part(file->child, t, from, count, out, diag);
 }

@@ -5,7 +5,7 @@
 
 #include "src/lib/base/diag.h"
 #include "src/lib/tensor/tensor.h"
-#include "src/tool/read/format.h"
+#include "src/tool/read/reader.h"
 #include "src/tool/read/synthetic.h"
 
 /*
@@ -19,7 +19,7 @@
  * Other datasets are skipped. gcb_source_remark says what was skipped, and what is doubtful. A tensor with several names
  * is listed under each; but if one name has a step or worker, not under those without.
  *
- * A file is untrusted (src/tool/read/hdf5_file.h and h5dataset.h). Messages name the file, the dataset and the cause,
+ * A file is untrusted (src/tool/read/child.h). Messages name the file, the dataset and the cause,
  * escaped.
  */
 struct gcb_source;
@@ -47,28 +47,9 @@ struct gcb_source_config {
     /* largest tensor, both as stored and as float32; 0 means half of physical memory */
     uint64_t max_bytes;
     bool allow_external;
-    struct gcb_h5reading reading; /* formats of datasets that are not floats; zeroed: not read */
+    struct gcb_reading reading; /* formats of datasets that are not floats; zeroed: not read */
     unsigned seconds; /* processor time that HDF5 may take without progress; 0 means 20 s */
     bool in_process;  /* read in this process and not in a child (src/tool/read/child.h) */
-};
-
-struct gcb_tensor {
-    const char *path;    /* path below the worker group; escape it before showing it */
-    const char *dataset; /* absolute path in its file */
-    const char *file;    /* name of the file, as the user gave it */
-    uint64_t step;
-    uint32_t worker;
-    /* GCB_BF16 for a float32 dataset whose attribute source_dtype says bfloat16, GCB_F16 for fp8 */
-    enum gcb_dtype dtype;
-    enum gcb_h5format format;  /* how the elements are stored */
-    bool has_step, has_worker; /* the path names them */
-    uint64_t object;           /* which object of its file it is */
-    unsigned rank;
-    uint64_t dims[GCB_MAX_RANK];
-    uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty tensor */
-    int64_t index;   /* attribute `index`, or -1 */
-    unsigned stored; /* `stored` and `offset` are those of struct gcb_h5item */
-    uint64_t offset;
 };
 
 /*
@@ -113,25 +94,6 @@ const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size
 bool gcb_source_met(const struct gcb_source *source, size_t i);
 /* Does this glob match any selected tensor? */
 bool gcb_source_matches(const struct gcb_source *source, const char *glob);
-
-/* What the user should know about the files: what was left out, and what is doubtful. */
-enum gcb_remark {
-    GCB_REMARK_WORDS,      /* selected datasets of 2-byte numbers without a format, left out */
-    GCB_REMARK_BYTES,      /* the same for 1-byte numbers */
-    GCB_REMARK_FLOATS,     /* floats of other formats, such as long double, left out */
-    GCB_REMARK_LINKS,      /* links that could not be followed */
-    GCB_REMARK_DEEP,       /* groups nested too deep, left out */
-    GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
-    GCB_REMARK_OTHERS,     /* other datasets, left out */
-    GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
-    GCB_REMARK_ALIASES,    /* tensors that are listed under a name with a step or worker instead */
-    GCB_REMARK_UNWRITTEN,  /* datasets that were never written, read as the fill value */
-    GCB_REMARK_FP8,        /* tensors of fp8, which count as fp16 */
-    GCB_REMARK_NUMBERS,    /* tensors whose step is a group that is only a number */
-    GCB_REMARK_NO_STEP,    /* tensors read as step 0, although their groups are numbered */
-    GCB_REMARK_NO_WORKER,  /* tensors of a numbered group that is not taken as a worker */
-    GCB_REMARKS,           /* number of kinds */
-};
 
 /* Writes a remark as one sentence with the number, an example and what can be done. Returns false if there is nothing to
  * say. */

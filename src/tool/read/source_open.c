@@ -166,7 +166,7 @@ static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
 static void count_fp8(struct gcb_source *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (s->tensors[i].format == GCB_H5_E4M3 || s->tensors[i].format == GCB_H5_E5M2)
+        if (s->tensors[i].element == GCB_ELEMENT_E4M3 || s->tensors[i].element == GCB_ELEMENT_E5M2)
             gcb_source_add_remark(s, GCB_REMARK_FP8, 1, s->tensors[i].file, s->tensors[i].dataset);
 }
 
@@ -262,10 +262,10 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
         err = gcb_diag_nomem(diag, 0, "a selection");
         goto out;
     }
-    s->limits = (struct gcb_h5limits){.max_bytes = config->max_bytes,
-                                      .allow_external = config->allow_external,
-                                      .in_process = config->in_process,
-                                      .seconds = config->seconds};
+    s->limits = (struct gcb_read_limits){.max_bytes = config->max_bytes,
+                                         .allow_external = config->allow_external,
+                                         .in_process = config->in_process,
+                                         .seconds = config->seconds};
     err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
     if (!err)
         err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);

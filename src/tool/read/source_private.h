@@ -3,12 +3,92 @@
 
 #include "src/tool/base/strings.h"
 #include "src/tool/read/child.h"
-#include "src/tool/read/selection.h"
 #include "src/tool/read/source.h"
 
 /*
  * The private parts of a source. source_open.c, source_list.c and source_synthetic.c fill them; source.c reads them.
  */
+
+/* ---- selection.c ---- */
+
+/* The numbers first, first + stride, first + 2 stride and so on, up to last. */
+struct gcb_number_range {
+    uint64_t first, last, stride;
+    bool met; /* a number in the dump is in the range */
+};
+
+/* The parsed value of --step or --worker: "all", or ranges and perhaps "last". A zeroed struct accepts no number. */
+struct gcb_numbers {
+    struct gcb_number_range *ranges;
+    size_t count, cap;
+    bool all;
+    bool last;
+};
+
+/*
+ * Parses "all", or a comma-separated list of "N", "A-B", "A-B/STRIDE" and, if `may_last`, "last". NULL means "all".
+ * `option` is the option's name for messages ("--step"). Returns GCB_E_INVALID or GCB_E_NOMEM on failure, with *out
+ * zeroed.
+ */
+int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
+                      struct gcb_diag *diag);
+void gcb_numbers_fini(struct gcb_numbers *s); /* a zeroed struct is allowed */
+
+/* Is n in `s`? Ignores "last", which only the caller can resolve. */
+bool gcb_numbers_contain(const struct gcb_numbers *s, uint64_t n);
+
+/* Marks the ranges that contain n, a number in the dump, as met. */
+void gcb_numbers_meet(struct gcb_numbers *s, uint64_t n);
+
+/* Finds an "N" of the list that gcb_numbers_meet never saw. Returns false if it saw every "N". */
+bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
+
+/* Do the globs of the selection accept this path? */
+bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);
+
+/* Does a glob of `exclude` match this path? */
+bool gcb_selection_excludes(const struct gcb_tensor_selection *selection, const char *path);
+/* Could the selection accept a path that begins with the group `path` and a slash? "" is the group of the worker. */
+bool gcb_selection_reaches(const struct gcb_tensor_selection *selection, const char *path);
+
+/* Sets met[i] if glob i matches this path. The globs of `include` are counted first, then the globs of `exclude`. */
+void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met);
+
+/* ---- place.c ---- */
+
+/* Which step and worker a path in a file belongs to, by the names of its groups (docs/dataset.md). */
+
+/* What in a path a person may have meant otherwise. */
+enum gcb_doubt {
+    GCB_DOUBT_NONE,
+    GCB_DOUBT_NUMBER, /* the step is a group that is only a number */
+    GCB_DOUBT_NO_STEP, /* no step, but the first group ends with a number, or the name begins with a step */
+    GCB_DOUBT_NO_WORKER, /* no worker, but a group that is only a number follows the step */
+};
+
+struct gcb_place {
+    bool has_step, has_worker;
+    uint64_t step, worker;
+    bool epoch;        /* the step is the number of a group epoch_N */
+    const char *below; /* the rest of the path, after the groups of step and worker */
+    enum gcb_doubt doubt;
+};
+
+/*
+ * Splits an absolute path. Only the outermost step and worker count, because names inside a worker are names of
+ * parameters. `group` says whether the last component is a group or a dataset. If bit i of `linked` is set, component i is
+ * a link to another place: unless it names a step or worker itself, groups after it name none.
+ */
+struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
+
+/* Is this the path of the group of a step, which may have attributes such as loss? Sets *step. Sets
+ * *epoch for a group epoch_N: it is a step only if no group below it is. */
+bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
+
+/* Returns the N of the last "rankN" or "rank_N" in a file's name (without its folders), or 0. */
+uint32_t gcb_place_rank(const char *file);
+
+/* ---- the source ---- */
 
 struct gcb_step_value {
     uint64_t step;
@@ -25,7 +105,7 @@ struct gcb_note {
 enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
-    struct gcb_h5limits limits;
+    struct gcb_read_limits limits;
     struct gcb_strings strings;
 
     struct gcb_tensor *tensors;
@@ -41,16 +121,15 @@ struct gcb_source {
     struct gcb_note *notes;
     size_t note_count, note_cap;
 
-    /* How to generate each tensor; NULL if the tensors are in files. */
-    struct gcb_synthetic *synthetic;
+    struct gcb_synthetic *synthetic; /* how to make each tensor; NULL if the tensors are in files */
     uint64_t seed;
 
     /* A dump can have thousands of files. Only the last used files are open, each in a child process. */
     struct gcb_source_file {
         const char *name; /* the same pointer as `file` of its tensors */
-        struct gcb_h5file found;
-        struct gcb_h5child *child; /* NULL if the file is not open */
-        uint64_t used;             /* time of the last use */
+        struct gcb_infile found;
+        struct gcb_child *child; /* NULL if the file is not open */
+        uint64_t used;           /* time of the last use */
     } * files;
     size_t file_count, file_cap;
     size_t last_file; /* number of the file that was read last */
@@ -59,32 +138,29 @@ struct gcb_source {
 
 /* Opens a file unless it is open, and lists it unless `lister` is NULL. */
 int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
-                   const struct gcb_h5lister *lister, struct gcb_diag *diag);
+                   const struct gcb_lister *lister, struct gcb_diag *diag);
 
 /* Adds to the remarks of a kind. The first example is kept; `dataset` may be "". */
 void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint64_t count,
                            const char *file, const char *dataset);
 
-/* Fills *out with the facts that reading the tensor needs. */
-void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t);
-
 /*
- * The state of listing files. A child process (h5child.h) lists a file with a copy of this struct: it walks the file
- * and sends a record for each float dataset and for each attribute of the root and of step groups. The parent takes
+ * The state of listing files. A child process (child.h) lists a file with a copy of this struct: the reader of the
+ * file says what it finds, which becomes a record for each float dataset and for each attribute of the root and of step groups. The parent takes
  * the records, checks them and fills the source.
  */
 struct gcb_listing {
     struct gcb_source *source;
     const struct gcb_tensor_selection *selection;
-    const struct gcb_h5reading *reading;
+    const struct gcb_reading *reading;
     struct gcb_numbers steps, workers;
     uint64_t last_step; /* greatest step so far, selected or not */
     uint64_t seen;      /* number of tensors so far, selected or not */
     size_t pending;     /* last values that are of a group epoch_N, which may not be a step */
     const char *file;   /* name of the file that is being walked */
     uint32_t rank;      /* worker of the file's tensors that are in no worker group */
-    struct gcb_h5file found;
-    struct gcb_h5port *port;       /* used only in the child */
+    struct gcb_infile found;
+    struct gcb_port *port;         /* used only in the child */
     uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */
 };
 

@@ -1,4 +1,4 @@
-/* A source of synthetic tensors, without files. */
+/* Synthetic tensors: a reader without a file, and so without a child. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,10 +31,41 @@ static int check_path_is_new(const struct gcb_source *s, const char *path, struc
     return 0;
 }
 
+/* The state is the source. */
+static int open_made(void **state, const struct gcb_infile *file, const char *path,
+                     struct gcb_diag *diag)
+{
+    (void)path, (void)diag;
+    *state = file->made;
+    return 0;
+}
+
+/* Makes the whole tensor. Only whole tensors are read in the caller's process. */
+static int read_made(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count,
+                     void *out, struct gcb_diag *diag)
+{
+    const struct gcb_source *s = state;
+
+    (void)from, (void)diag;
+    *count = t->count;
+    gcb_synthetic_fill(&s->synthetic[t->object], out, t->count, s->seed, t->object);
+    return 0;
+}
+
+static const struct gcb_reader synthetic = {.open = open_made, .read = read_made};
+
+/* ---- the list ---- */
+
 static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *in,
                       const struct gcb_shape_row *shape, struct gcb_diag *diag)
 {
-    struct gcb_tensor t = {.dtype = GCB_F32, .index = -1};
+    struct gcb_tensor t = {.file = s->files[0].name,
+                           .element = GCB_ELEMENT_FP32,
+                           .dtype = GCB_F32,
+                           .index = -1,
+                           .object = s->count,
+                           .rank = shape->rank,
+                           .count = gcb_shape_elements(shape)};
     size_t cap = s->cap; /* capacity of s->synthetic, which grows with s->tensors */
     char path[160];
     int err;
@@ -45,10 +76,7 @@ static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *i
     if (err)
         return err;
     t.path = t.dataset = gcb_strings_add(&s->strings, path, strlen(path));
-    t.file = GCB_SOURCE_SYNTHETIC;
-    t.rank = shape->rank;
     memcpy(t.dims, shape->dims, sizeof(shape->dims));
-    t.count = gcb_shape_elements(shape);
     if (!t.path || gcb_grow(&s->tensors, &s->cap, s->count, sizeof(*s->tensors)) ||
         gcb_grow(&s->synthetic, &cap, s->count, sizeof(*s->synthetic)))
         return gcb_diag_nomem(diag, 0, "synthetic tensors");
@@ -77,18 +105,24 @@ int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_s
                               size_t count, uint64_t seed, struct gcb_diag *diag)
 {
     struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
-    int err = s ? 0 : gcb_diag_nomem(diag, sizeof(*s), "a source");
+    int err = 0;
 
-    if (s)
-        s->seed = seed;
+    if (!s || gcb_grow(&s->files, &s->file_cap, 0, sizeof(*s->files))) {
+        err = gcb_diag_nomem(diag, sizeof(*s), "a source");
+        goto out;
+    }
+    s->seed = seed;
+    s->files[s->file_count++] = (struct gcb_source_file){
+        .name = GCB_SOURCE_SYNTHETIC, .found = {.reader = &synthetic, .made = s}};
     for (size_t i = 0; !err && i < count; i++)
         err = add_input(s, &inputs[i], diag);
     if (!err && s->count == 0)
         err = gcb_diag_set(diag, GCB_E_INVALID, "no synthetic tensor given");
-    if (err) {
-        gcb_source_close(s);
-        return err;
-    }
+    if (err)
+        goto out;
     *out = s;
-    return 0;
+    s = NULL;
+out:
+    gcb_source_close(s);
+    return err;
 }

@@ -46,7 +46,7 @@ int gcb_container_commit(struct gcb_container_writer *w, struct gcb_diag *diag);
 /* Removes the file unless it was committed, and frees the writer. `w` may be NULL. */
 void gcb_container_destroy(struct gcb_container_writer *w);
 
-/* A file of messages that is open for reading. The file is untrusted (src/tool/read/hdf5_file.h). */
+/* A file of messages that is open for reading. The file is untrusted (src/tool/read/infile.h). */
 struct gcb_container;
 
 struct gcb_container_tensor {

@@ -1,8 +1,9 @@
 #ifndef SRC_TOOL_WRITE_CONTAINER_FORMAT_H
 #define SRC_TOOL_WRITE_CONTAINER_FORMAT_H
 
+#include <hdf5.h>
+
 #include "src/lib/tensor/tensor.h"
-#include "src/tool/read/hdf5_type.h"
 
 /*
  * The parts of the container's format that writer and reader share (docs/format.md, "The container").

@@ -6,8 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/wire/message.h"
 #include "src/tool/read/child.h"
-#include "src/tool/read/hdf5_attr.h"
-#include "src/tool/read/hdf5_walk.h"
+#include "src/tool/read/hdf5.h"
 #include "src/tool/write/container.h"
 #include "src/tool/write/container_format.h"
 #include "src/tool/write/h5out.h"
@@ -20,16 +19,15 @@
 
 struct message {
     struct gcb_container_message seen;
-    struct gcb_h5item item; /* the dataset of the message's bytes */
-    uint64_t length;        /* equals seen.length; get_item points item.dims to it */
+    struct gcb_tensor bytes; /* its dataset */
     uint64_t salt;
     uint64_t rows;                    /* rows of the layout; 0 if the message covers one tensor */
     char hash[GCB_CONTAINER_HEX + 1]; /* hash of the layout */
 };
 
 struct gcb_container {
-    struct gcb_h5file file; /* found, but never opened: the child has its own copy */
-    struct gcb_h5child *child;
+    struct gcb_infile file; /* found, but never opened: the child has its own copy */
+    struct gcb_child *child;
     struct message *messages;
     size_t count, cap;
     /* Layout rows that may still come. A file of this size has room for no more rows. */
@@ -37,7 +35,8 @@ struct gcb_container {
     uint64_t sum;                            /* sum of gcb_container_share over the messages */
     int64_t wanted;                          /* root attribute gcbench_messages */
     char wanted_hash[GCB_CONTAINER_HEX + 1]; /* root attribute gcbench_xxh3 */
-    struct gcb_h5port *port;                 /* used only in the child */
+    struct gcb_port *port;                   /* used only in the child, like the next member */
+    const struct gcb_h5file *open;
 };
 
 /* The kinds of records. */
@@ -46,12 +45,12 @@ enum { R_ROOT = 1, R_MESSAGE, R_ROW };
 static int fail_corrupt(const struct gcb_container *c, const char *dataset, struct gcb_diag *diag,
                         const char *why)
 {
-    return gcb_h5file_fail(&c->file, dataset, GCB_E_CORRUPT, diag, "%s", why);
+    return gcb_infile_fail(&c->file, dataset, GCB_E_CORRUPT, diag, "%s", why);
 }
 
 static int fail_nomem(const struct gcb_container *c, struct gcb_diag *diag)
 {
-    return gcb_h5file_fail(&c->file, NULL, GCB_E_NOMEM, diag, "out of memory");
+    return gcb_infile_fail(&c->file, NULL, GCB_E_NOMEM, diag, "out of memory");
 }
 
 static int fail_record(const struct gcb_container *c, struct gcb_diag *diag)
@@ -94,7 +93,7 @@ static bool check_row_type(struct layout *l, const struct gcb_h5dataset *set)
 {
     l->path_size = text_size(set->type, "path");
     l->shape_size = text_size(set->type, "shape");
-    if (l->path_size == 0 || l->path_size > GCB_H5_PATH + 1 || l->shape_size == 0 ||
+    if (l->path_size == 0 || l->path_size > GCB_READ_PATH + 1 || l->shape_size == 0 ||
         l->shape_size > GCB_SHAPE_TEXT)
         return false;
     l->row_size = l->path_size + GCB_CONTAINER_DTYPE + l->shape_size + 16;
@@ -105,7 +104,7 @@ static bool check_row_type(struct layout *l, const struct gcb_h5dataset *set)
 static int read_layout(struct layout *l, const struct gcb_container *c, const char *path,
                        struct gcb_diag *diag)
 {
-    const struct gcb_h5file *file = c->port->file;
+    const struct gcb_h5file *file = c->open;
     struct gcb_h5dataset set;
     int err = gcb_h5dataset_open(&set, file, file->id, path, path, diag);
 
@@ -121,7 +120,7 @@ static int read_layout(struct layout *l, const struct gcb_container *c, const ch
     }
     l->rows = set.count;
     l->bytes = gcb_alloc_array(set.count, l->row_size);
-    err = l->bytes ? gcb_h5dataset_read(&set, file, path, l->type, 0, l->rows, l->bytes, diag)
+    err = l->bytes ? gcb_h5dataset_read(&set, file->in, path, l->type, 0, l->rows, l->bytes, diag)
                    : gcb_diag_nomem(diag, set.count * l->row_size, "a layout");
 out:
     gcb_h5dataset_close(&set);
@@ -147,27 +146,25 @@ static int put_row(struct gcb_container *c, const struct layout *l, uint64_t i, 
     if (!path || !dtype || !shape)
         return fail_corrupt(c, beside, diag, "the layout is damaged");
     gcb_put_u8(record, R_ROW);
-    gcb_h5text_put(record, path);
-    gcb_h5text_put(record, dtype);
-    gcb_h5text_put(record, shape);
+    gcb_text_put(record, path);
+    gcb_text_put(record, dtype);
+    gcb_text_put(record, shape);
     gcb_put_u64(record, gcb_load_u64(tail));
     gcb_put_u64(record, gcb_load_u64(tail + 8));
-    return gcb_h5port_put(c->port, diag);
+    return gcb_port_put(c->port, diag);
 }
 
 /* ---- in the child: messages ---- */
 
+/* Starts the record of a message. */
 static void put_message(struct gcb_wbuf *record, const char *path, const struct gcb_h5dataset *set,
                         uint64_t rows)
 {
-    struct gcb_h5item item = {.bytes = true};
+    struct gcb_tensor t = {.dataset = path, .element = GCB_ELEMENT_BYTE, .dtype = GCB_F32};
 
-    gcb_h5item_locate(&item, set);
+    gcb_h5dataset_describe(&t, set);
     gcb_put_u8(record, R_MESSAGE);
-    gcb_h5text_put(record, path);
-    gcb_put_u64(record, set->count);
-    gcb_put_u32(record, item.stored);
-    gcb_put_u64(record, item.offset);
+    gcb_tensor_put(record, &t);
     gcb_put_u64(record, rows);
 }
 
@@ -175,7 +172,7 @@ static void put_message(struct gcb_wbuf *record, const char *path, const struct 
 static int put_joint(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                      const char *hash, struct gcb_diag *diag)
 {
-    char beside[GCB_H5_PATH + 16];
+    char beside[GCB_READ_PATH + 16];
     struct layout l = {0};
     int err;
 
@@ -184,8 +181,8 @@ static int put_joint(struct gcb_container *c, const char *path, const struct gcb
     if (err)
         goto out;
     put_message(&c->port->record, path, set, l.rows);
-    gcb_h5text_put(&c->port->record, hash);
-    err = gcb_h5port_put(c->port, diag);
+    gcb_text_put(&c->port->record, hash);
+    err = gcb_port_put(c->port, diag);
     for (uint64_t i = 0; i < l.rows && !err; i++)
         err = put_row(c, &l, i, beside, diag);
 out:
@@ -210,10 +207,10 @@ static int put_single(struct gcb_container *c, const char *path, const struct gc
         return fail_corrupt(c, path, diag,
                             "not a message: the attributes shape and dtype are absent or damaged");
     put_message(record, path, set, 0);
-    gcb_h5text_put(record, shape);
-    gcb_h5text_put(record, dtype);
+    gcb_text_put(record, shape);
+    gcb_text_put(record, dtype);
     gcb_put_u64(record, (uint64_t)index);
-    return gcb_h5port_put(c->port, diag);
+    return gcb_port_put(c->port, diag);
 }
 
 static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, struct gcb_diag *diag)
@@ -224,7 +221,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
 
     if (set->kind != H5T_INTEGER || set->type_size != 1)
         return 0; /* not bytes, so not a message: a table of the tensors in a bucket, or not written by compress */
-    err = gcb_h5dataset_vet(set, c->port->file, path, diag);
+    err = gcb_h5dataset_vet(set, c->open, path, diag);
     if (err)
         return err;
     if (set->rank != 1 || set->chunk_rank)
@@ -241,10 +238,10 @@ static int put_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
     int64_t messages;
 
     if (!gcb_h5attr_text(root, "gcbench_container", version, sizeof(version)))
-        return gcb_h5file_fail(&c->file, NULL, GCB_E_CORRUPT, diag,
+        return gcb_infile_fail(&c->file, NULL, GCB_E_CORRUPT, diag,
                                "not a file of messages; `gcbench compress -o` makes one");
     if (strcmp(version, GCB_CONTAINER_VERSION) != 0)
-        return gcb_h5file_fail(
+        return gcb_infile_fail(
             &c->file, NULL, GCB_E_UNSUPPORTED, diag,
             "its messages have a version that this gcbench does not know; use a newer gcbench");
     if (!gcb_h5attr_integer(root, "gcbench_messages", &messages) ||
@@ -252,19 +249,20 @@ static int put_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
         return fail_corrupt(c, NULL, diag, "the list of messages is damaged");
     gcb_put_u8(&c->port->record, R_ROOT);
     gcb_put_u64(&c->port->record, (uint64_t)messages);
-    gcb_h5text_put(&c->port->record, hash);
-    return gcb_h5port_put(c->port, diag);
+    gcb_text_put(&c->port->record, hash);
+    return gcb_port_put(c->port, diag);
 }
 
-static int walk_file(void *ctx, struct gcb_h5port *port, struct gcb_diag *diag)
+static int walk_file(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag)
 {
     const struct gcb_h5visitor visitor = {.ctx = ctx, .dataset = on_dataset};
     struct gcb_container *c = ctx;
     int err;
 
     c->port = port;
-    err = put_root(c, port->file->id, diag);
-    return err ? err : gcb_h5walk(port->file, &visitor, diag);
+    c->open = state;
+    err = put_root(c, c->open->id, diag);
+    return err ? err : gcb_h5walk(c->open, &visitor, diag);
 }
 
 /* ---- in the parent: taking the child's records ---- */
@@ -283,7 +281,7 @@ static int take_root(struct gcb_container *c, struct gcb_rbuf *record, struct gc
     const char *hash;
 
     c->wanted = (int64_t)gcb_get_u64(record);
-    hash = gcb_h5text_take(record, sizeof(c->wanted_hash));
+    hash = gcb_text_take(record, sizeof(c->wanted_hash));
     if (!hash)
         return fail_record(c, diag);
     strcpy(c->wanted_hash, hash);
@@ -300,7 +298,7 @@ static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
     if (m->rows && strcmp(hex, m->hash) != 0)
         return fail_corrupt(c, m->seen.dataset, diag, "its layout is damaged");
     if (m->seen.count > c->file.limits.max_bytes / sizeof(float))
-        return gcb_h5file_fail(&c->file, m->seen.dataset, GCB_E_NOMEM, diag,
+        return gcb_infile_fail(&c->file, m->seen.dataset, GCB_E_NOMEM, diag,
                                "%" PRIu64 " elements take more than --max-bytes %" PRIu64,
                                m->seen.count, c->file.limits.max_bytes);
     c->sum += gcb_container_share(m->salt, m->seen.dataset);
@@ -311,8 +309,8 @@ static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
 static int take_single(struct gcb_container *c, struct message *m, struct gcb_rbuf *record,
                        struct gcb_diag *diag)
 {
-    const char *shape = gcb_h5text_take(record, GCB_SHAPE_TEXT + 1);
-    const char *dtype = gcb_h5text_take(record, GCB_CONTAINER_DTYPE + 1);
+    const char *shape = gcb_text_take(record, GCB_SHAPE_TEXT + 1);
+    const char *dtype = gcb_text_take(record, GCB_CONTAINER_DTYPE + 1);
     struct gcb_container_tensor *t = m->seen.tensors;
 
     t->index = (int64_t)gcb_get_u64(record);
@@ -331,30 +329,28 @@ static int take_single(struct gcb_container *c, struct message *m, struct gcb_rb
 
 static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
 {
-    const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1), *hash;
-    const uint64_t length = gcb_get_u64(record);
-    struct gcb_h5item item = {.bytes = true, .rank = 1, .count = length};
-    uint64_t rows;
     const struct message *last = c->count ? &c->messages[c->count - 1] : NULL;
+    struct gcb_tensor bytes;
+    const bool sound = gcb_tensor_take(&bytes, record, &c->file);
+    const uint64_t rows = gcb_get_u64(record);
     struct message *m;
+    const char *hash;
 
-    item.stored = gcb_get_u32(record);
-    item.offset = gcb_get_u64(record);
-    rows = gcb_get_u64(record);
-    if (!path || path[0] != '/' || length > c->file.size || rows > c->rows_left ||
-        !gcb_h5item_plausible(&item, &c->file) || (last && last->seen.tensor_count < last->rows))
+    if (!sound || bytes.element != GCB_ELEMENT_BYTE || bytes.rank != 1 || bytes.dataset[0] != '/' ||
+        bytes.count > c->file.size || rows > c->rows_left ||
+        (last && last->seen.tensor_count < last->rows))
         return fail_record(c, diag);
     if (gcb_grow(&c->messages, &c->cap, c->count, sizeof(*c->messages)))
         return fail_nomem(c, diag);
     m = &c->messages[c->count++];
-    *m = (struct message){.seen.length = length, .item = item, .length = length, .rows = rows};
-    m->seen.dataset = gcb_strdup(path);
+    *m = (struct message){.seen.length = bytes.count, .bytes = bytes, .rows = rows};
+    m->bytes.dataset = m->seen.dataset = gcb_strdup(bytes.dataset);
     m->seen.tensors = gcb_alloc_zero(rows ? rows : 1, sizeof(*m->seen.tensors));
     if (!m->seen.dataset || !m->seen.tensors)
         return fail_nomem(c, diag);
     if (rows == 0)
         return take_single(c, m, record, diag);
-    hash = gcb_h5text_take(record, sizeof(m->hash));
+    hash = gcb_text_take(record, sizeof(m->hash));
     if (!hash)
         return fail_record(c, diag);
     strcpy(m->hash, hash);
@@ -366,9 +362,9 @@ static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct
 static int take_row(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
 {
     struct message *m = c->count ? &c->messages[c->count - 1] : NULL;
-    const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1);
-    const char *dtype = gcb_h5text_take(record, GCB_CONTAINER_DTYPE);
-    const char *shape = gcb_h5text_take(record, GCB_SHAPE_TEXT);
+    const char *path = gcb_text_take(record, GCB_READ_PATH + 1);
+    const char *dtype = gcb_text_take(record, GCB_CONTAINER_DTYPE);
+    const char *shape = gcb_text_take(record, GCB_SHAPE_TEXT);
     struct gcb_container_tensor *t;
 
     if (!m || m->seen.tensor_count >= m->rows)
@@ -465,17 +461,18 @@ static int check_names(const struct gcb_container *c, struct gcb_diag *diag)
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        bool in_process, struct gcb_diag *diag)
 {
-    const struct gcb_h5limits limits = {.max_bytes = max_bytes, .in_process = in_process};
+    const struct gcb_reader *const readers[] = {&gcb_hdf5, NULL};
+    const struct gcb_read_limits limits = {.max_bytes = max_bytes, .in_process = in_process};
     struct gcb_container *c = gcb_alloc_zero(1, sizeof(*c));
-    const struct gcb_h5lister lister = {.ctx = c, .list = walk_file, .take = take_record};
+    const struct gcb_lister lister = {.ctx = c, .list = walk_file, .take = take_record};
     int err;
 
     if (!c)
         return gcb_diag_nomem(diag, sizeof(*c), "reading messages");
-    err = gcb_h5file_find(&c->file, path, &limits, diag);
+    err = gcb_infile_find(&c->file, path, readers, &limits, diag);
     c->rows_left = c->file.size / MIN_ROW;
     if (!err)
-        err = gcb_h5child_open(&c->child, &c->file, path, &lister, diag);
+        err = gcb_child_open(&c->child, &c->file, &lister, diag);
     if (!err)
         err = check_list(c, diag);
     if (!err)
@@ -496,7 +493,7 @@ void gcb_container_close(struct gcb_container *c)
     for (size_t i = 0; i < c->count; i++)
         free_message(&c->messages[i]);
     gcb_free(c->messages);
-    gcb_h5child_close(c->child);
+    gcb_child_close(c->child);
     gcb_free(c);
 }
 
@@ -510,26 +507,21 @@ const struct gcb_container_message *gcb_container_message(const struct gcb_conta
     return &c->messages[i].seen;
 }
 
-static bool get_item(const void *ctx, size_t i, struct gcb_h5item *item)
+static const struct gcb_tensor *get_bytes(const void *ctx, size_t i)
 {
     const struct gcb_container *c = ctx;
 
-    if (i >= c->count)
-        return false;
-    *item = c->messages[i].item;
-    item->path = c->messages[i].seen.dataset;
-    item->dims = &c->messages[i].length;
-    return true;
+    return i < c->count ? &c->messages[i].bytes : NULL;
 }
 
 int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct gcb_diag *diag)
 {
     const struct message *m = &c->messages[i];
-    const struct gcb_h5items items = {c, get_item};
+    const struct gcb_tensors messages = {c, get_bytes};
     struct gcb_frame frame;
     struct gcb_rbuf payload;
     struct gcb_diag cause;
-    int err = gcb_h5child_read(c->child, &items, i, out, diag);
+    int err = gcb_child_read(c->child, &messages, i, out, diag);
 
     if (err)
         return err;
@@ -537,7 +529,7 @@ int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct g
     if (!err)
         err = gcb_frame_parse(&frame, &payload, out, m->seen.length, &cause);
     if (err)
-        return gcb_h5file_fail(&c->file, m->seen.dataset, err, diag, "%s", cause.text);
+        return gcb_infile_fail(&c->file, m->seen.dataset, err, diag, "%s", cause.text);
     if (!(frame.flags & GCB_WIRE_CHECKSUM) || frame.count != m->seen.count)
         return fail_corrupt(c, m->seen.dataset, diag,
                             "the message has no checksum, or another number of elements than its "

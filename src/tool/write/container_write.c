@@ -4,7 +4,6 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/wire/message.h"
-#include "src/tool/read/hdf5_walk.h"
 #include "src/tool/write/container.h"
 #include "src/tool/write/container_format.h"
 #include "src/tool/write/h5out.h"
@@ -20,7 +19,7 @@ struct gcb_container_writer {
 struct entry {
     const struct gcb_tensor *tensor;
     uint64_t offset;
-    char path[GCB_H5_PATH + 1];
+    char path[GCB_READ_PATH + 1];
     char shape[GCB_SHAPE_TEXT];
 };
 

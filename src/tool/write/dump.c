@@ -4,7 +4,6 @@
 
 #include "kernels/convert/convert.h"
 #include "src/lib/base/alloc.h"
-#include "src/tool/read/hdf5_type.h"
 #include "src/tool/write/h5out.h"
 
 #define BLOCK ((size_t)16 << 10) /* number of elements that are converted at a time */
@@ -73,10 +72,33 @@ static int put_values(struct gcb_dump *dump, struct gcb_h5set *set, enum gcb_dty
     return err;
 }
 
+static hid_t create_half(void)
+{
+    const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+
+    if (type >= 0 && (H5Tset_fields(type, 15, 10, 5, 0, 10) < 0 || H5Tset_size(type, 2) < 0 ||
+                      H5Tset_ebias(type, 15) < 0)) {
+        H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+/*
+ * Makes the HDF5 type of elements of `dtype` in a file, little-endian. bfloat16 becomes float32, because other readers
+ * know no bfloat16. Returns a negative id on failure; the caller closes the type.
+ */
+static hid_t create_type(enum gcb_dtype dtype)
+{
+    if (dtype == GCB_F16)
+        return create_half();
+    return H5Tcopy(dtype == GCB_F64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE);
+}
+
 int gcb_dump_put(struct gcb_dump *dump, const struct gcb_dump_tensor *tensor, const float *data,
                  struct gcb_diag *diag)
 {
-    const hid_t type = gcb_h5type_create(tensor->dtype);
+    const hid_t type = create_type(tensor->dtype);
     struct gcb_h5set set = {0};
     int err;
 

@@ -13,7 +13,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/tensor/tensor.h"
-#include "src/tool/read/hdf5_file.h"
+#include "src/tool/read/hdf5.h"
 
 #define META_RESERVE \
     ((uint64_t)1 << 20) /* bytes of metadata that may follow before the next check of the limit */

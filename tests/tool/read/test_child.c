@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/read/sandbox.h"
+#include "src/tool/read/hdf5.h"
 #include "src/tool/read/source_private.h"
 #include "tests/support/h5make.h"
 #include "tests/support/patience.h"
@@ -115,7 +115,7 @@ int __wrap_gcb_h5dataset_vet(struct gcb_h5dataset *d, const struct gcb_h5file *f
 }
 
 /* Opens a file with a good dataset and one of this name, and reads both. */
-static int read_file(const char *name, const struct gcb_h5limits *limits, struct gcb_diag *diag)
+static int read_file(const char *name, const struct gcb_read_limits *limits, struct gcb_diag *diag)
 {
     const char *files[1];
     struct gcb_source_config config = {.files = files, .file_count = 1};
@@ -147,7 +147,7 @@ static int read_file(const char *name, const struct gcb_h5limits *limits, struct
 
 static void check_ended(int status, const char *name, const char *words)
 {
-    const struct gcb_h5limits limits = {.seconds = patience()};
+    const struct gcb_read_limits limits = {.seconds = patience()};
     struct gcb_diag diag = {0};
 
     assert_int_equal(read_file(name, &limits, &diag), status);
@@ -179,7 +179,7 @@ static void test_ended(void **state)
 static void test_rights(void **state)
 {
     static const char *const forbidden[] = {"open", "write", "fork", "socket", "kill", "code"};
-    const struct gcb_h5limits limits = {0}, external = {.allow_external = true};
+    const struct gcb_read_limits limits = {0}, external = {.allow_external = true};
     struct gcb_diag diag = {0};
 
     (void)state;
@@ -188,7 +188,7 @@ static void test_rights(void **state)
         skip();
     }
     assert_int_equal(read_file("memory", &limits, &diag), 0);
-    if (!gcb_h5sandbox_filters()) {
+    if (!gcb_sandbox_filters()) {
         print_message("skipped: this kernel does not filter system calls\n");
         skip();
     }
@@ -206,7 +206,7 @@ static void test_rights(void **state)
 /* The child is the only thing that a file needs: with in_process there is none, and nothing is refused. */
 static void test_in_process(void **state)
 {
-    const struct gcb_h5limits limits = {.in_process = true};
+    const struct gcb_read_limits limits = {.in_process = true};
     struct gcb_diag diag = {0};
 
     (void)state;
@@ -217,7 +217,7 @@ static void test_in_process(void **state)
 static void test_contradictions(void **state)
 {
     static const char *const names[] = {"none", "more", "zero"};
-    const struct gcb_h5limits limits = {0};
+    const struct gcb_read_limits limits = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -276,7 +276,7 @@ static void test_killed(void **state)
 /* Descriptors are given back, whatever happened. */
 static void test_leaks(void **state)
 {
-    const struct gcb_h5limits limits = {0};
+    const struct gcb_read_limits limits = {0};
     struct gcb_diag diag;
     int open_before = 0, open_after = 0;
 
@@ -440,7 +440,7 @@ static void test_seals(void **state)
         char at[32], name[64] = "";
 
         snprintf(at, sizeof(at), "/proc/self/fd/%d", i);
-        if (readlink(at, name, sizeof(name) - 1) < 0 || !strstr(name, "memfd:gcbench-hdf5"))
+        if (readlink(at, name, sizeof(name) - 1) < 0 || !strstr(name, "memfd:gcbench-read"))
             continue;
         found++;
         assert_int_equal(seals & (F_SEAL_SHRINK | F_SEAL_SEAL), F_SEAL_SHRINK | F_SEAL_SEAL);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/read/hdf5_walk.h"
+#include "src/tool/read/hdf5.h"
 
 enum { GROUPS = 256, LINKS = 20000, HEADER = 16, SYMBOL_TABLE = 0x11 };
 
@@ -79,20 +79,21 @@ static void share_list(const haddr_t at[GROUPS + 1])
  * file may have. */
 static void shared_lists(void **state)
 {
-    const struct gcb_h5limits limits = {.in_process = true};
+    const struct gcb_read_limits limits = {.in_process = true};
     const struct gcb_h5visitor visitor = {.dataset = NULL};
-    struct gcb_h5trace trace = {.steps = 0};
+    struct gcb_trace trace = {.steps = 0};
     struct gcb_diag diag = {0};
     haddr_t at[GROUPS + 1];
+    struct gcb_infile in;
     struct gcb_h5file file;
     uint64_t before;
 
     (void)state;
     make_groups(at);
     share_list(at);
-    assert_int_equal(gcb_h5file_find(&file, path, &limits, &diag), 0);
-    file.trace = &trace;
-    assert_int_equal(gcb_h5file_open(&file, path, &diag), 0);
+    assert_int_equal(gcb_infile_find(&in, path, gcb_readers, &limits, &diag), 0);
+    in.trace = &trace;
+    assert_int_equal(gcb_h5file_open(&file, &in, path, &diag), 0);
     before = trace.steps;
     assert_int_equal(gcb_h5walk(&file, &visitor, &diag), GCB_E_CORRUPT);
     assert_non_null(strstr(diag.text, "the file has more than 4194304 links"));

@@ -96,14 +96,14 @@ static int write_to_full_disk(struct gcb_diag *diag)
 
 static int read_file(bool in_process, struct gcb_diag *diag)
 {
-    const struct gcb_h5limits limits = {.in_process = in_process};
-    struct gcb_h5child *c = NULL;
-    struct gcb_h5file found;
-    int err = gcb_h5file_find(&found, path, &limits, diag);
+    const struct gcb_read_limits limits = {.in_process = in_process};
+    struct gcb_child *c = NULL;
+    struct gcb_infile found;
+    int err = gcb_infile_find(&found, path, gcb_readers, &limits, diag);
 
     if (!err)
-        err = gcb_h5child_open(&c, &found, path, NULL, diag);
-    gcb_h5child_close(c);
+        err = gcb_child_open(&c, &found, NULL, diag);
+    gcb_child_close(c);
     return err;
 }
 

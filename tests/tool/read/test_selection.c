@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/read/selection.h"
+#include "src/tool/read/source_private.h"
 
 /* Expects that exactly those of 0..15 are accepted whose bits are set in `want`. */
 static void check_accepts(const char *text, unsigned want)

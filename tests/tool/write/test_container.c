@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "src/lib/wire/message.h"
-#include "src/tool/read/hdf5_attr.h"
+#include "src/tool/read/hdf5.h"
 #include "tests/support/containers.h"
 
 /* The row whose path is the end of this restored path. */

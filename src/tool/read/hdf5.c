@@ -1,0 +1,311 @@
+/* The reader of HDF5: lists the datasets of a file that are tensors, and reads their elements. */
+#include "src/tool/read/hdf5.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+/* ---- types ---- */
+
+/*
+ * Recognises the IEEE formats in either byte order, the upper half of a float32, and fp8. HDF5 would convert other
+ * formats bit by bit, and a message could not restore them, so they are not tensors.
+ */
+static enum gcb_element float_element(const struct gcb_h5dataset *d)
+{
+    static const struct {
+        size_t size, exp_bits, bias;
+        enum gcb_element is;
+    } small[] = {
+        {2, 5, 15, GCB_ELEMENT_FP16},
+        {2, 8, 127, GCB_ELEMENT_BF16},
+        {1, 4, 7, GCB_ELEMENT_E4M3},
+        {1, 5, 15, GCB_ELEMENT_E5M2},
+    };
+    const size_t bits = 8 * d->type_size;
+    size_t sign, exp_at, exp_bits, man_at, man_bits;
+
+    if (H5Tequal(d->type, H5T_IEEE_F32LE) > 0 || H5Tequal(d->type, H5T_IEEE_F32BE) > 0)
+        return GCB_ELEMENT_FP32;
+    if (H5Tequal(d->type, H5T_IEEE_F64LE) > 0 || H5Tequal(d->type, H5T_IEEE_F64BE) > 0)
+        return GCB_ELEMENT_FP64;
+    if (d->type_size > 2 ||
+        H5Tget_fields(d->type, &sign, &exp_at, &exp_bits, &man_at, &man_bits) < 0 ||
+        H5Tget_precision(d->type) != bits || H5Tget_offset(d->type) != 0 || sign != bits - 1 ||
+        man_at != 0 || exp_at != man_bits || exp_bits + man_bits + 1 != bits ||
+        H5Tget_norm(d->type) != H5T_NORM_IMPLIED || H5Tget_order(d->type) > H5T_ORDER_BE)
+        return GCB_ELEMENT_NONE;
+    for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+        if (d->type_size == small[i].size && exp_bits == small[i].exp_bits &&
+            H5Tget_ebias(d->type) == small[i].bias)
+            return small[i].is;
+    return GCB_ELEMENT_NONE;
+}
+
+/* True if the elements could be floats in integers or opaque bytes of 1 or 2 bytes. */
+static bool is_plain(const struct gcb_h5dataset *d)
+{
+    if (d->type_size > 2)
+        return false;
+    if (d->kind == H5T_OPAQUE)
+        return true;
+    return (d->kind == H5T_INTEGER || d->kind == H5T_BITFIELD) &&
+           H5Tget_precision(d->type) == 8 * d->type_size && H5Tget_offset(d->type) == 0;
+}
+
+/*
+ * Finds the element type of an open dataset. Floats have their own; a float32 may count as the smaller type that its
+ * attribute source_dtype names. Integers and opaque bytes are in the format that source_dtype names, or else in that of
+ * `reading`. Returns false if the dataset is no tensor.
+ */
+static bool find_type(struct gcb_tensor *t, const struct gcb_h5dataset *d,
+                      const struct gcb_reading *reading)
+{
+    const bool is_float = d->kind == H5T_FLOAT;
+    enum gcb_element named = GCB_ELEMENT_NONE;
+    char text[32];
+
+    if (!is_float && !is_plain(d))
+        return false;
+    t->element = is_float ? float_element(d) : GCB_ELEMENT_NONE;
+    if (is_float && t->element != GCB_ELEMENT_FP32)
+        named = GCB_ELEMENT_NONE;
+    else if (gcb_h5attr_text(d->id, "source_dtype", text, sizeof(text)))
+        named = gcb_element_of(text);
+    if (!is_float && gcb_element_size(named) == d->type_size)
+        t->element = named;
+    else if (!is_float)
+        t->element = d->type_size == 2 ? reading->words : reading->bytes;
+    t->dtype = gcb_element_dtype(t->element);
+    if (t->element == GCB_ELEMENT_FP32 && named != GCB_ELEMENT_NONE && named != GCB_ELEMENT_FP16)
+        t->dtype = gcb_element_dtype(named);
+    return t->element != GCB_ELEMENT_NONE;
+}
+
+/* ---- listing ---- */
+
+/* The walk of a file for a listing. */
+struct visit {
+    struct gcb_listing *listing;
+    const struct gcb_h5file *file;
+};
+
+/* netCDF-4 stores a dimension that has no values as a dataset of floats that is never written. */
+static bool is_dimension(const struct gcb_h5dataset *d)
+{
+    static const char words[] = "This is a netCDF dimension but not a netCDF variable";
+    char text[128];
+
+    return gcb_h5attr_text(d->id, "CLASS", text, sizeof(text)) &&
+           strcmp(text, "DIMENSION_SCALE") == 0 &&
+           gcb_h5attr_text(d->id, "NAME", text, sizeof(text)) &&
+           strncmp(text, words, sizeof(words) - 1) == 0;
+}
+
+/* Why a dataset is no tensor. */
+static enum gcb_remark kind_of(const struct gcb_h5dataset *d)
+{
+    if (d->kind == H5T_FLOAT)
+        return GCB_REMARK_FLOATS;
+    if (!is_plain(d))
+        return GCB_REMARK_OTHERS;
+    return d->type_size == 2 ? GCB_REMARK_WORDS : GCB_REMARK_BYTES;
+}
+
+void gcb_h5dataset_describe(struct gcb_tensor *t, const struct gcb_h5dataset *d)
+{
+    const bool direct =
+        d->type_size == 1 || d->kind == H5T_OPAQUE || H5Tget_order(d->type) == H5T_ORDER_LE;
+
+    if (!gcb_h5attr_integer(d->id, "index", &t->index) || t->index < 0)
+        t->index = -1;
+    t->count = d->count;
+    t->rank = d->rank;
+    memcpy(t->dims, d->dims, sizeof(t->dims));
+    t->offset = direct ? d->offset : 0;
+}
+
+static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, struct gcb_diag *diag)
+{
+    struct gcb_tensor t = {.dataset = path, .linked = d->linked, .object = d->object};
+    const struct visit *v = ctx;
+    const bool selected = gcb_listing_selects(v->listing, path, d->linked);
+    const bool dimension = is_dimension(d);
+    int err = 0;
+
+    if (dimension || !find_type(&t, d, gcb_listing_reading(v->listing)))
+        return gcb_listing_remark(v->listing, dimension ? GCB_REMARK_DIMENSIONS : kind_of(d), path,
+                                  selected, diag);
+    if (selected)
+        err = gcb_h5dataset_vet(d, v->file, path, diag);
+    if (selected && !err)
+        gcb_h5dataset_describe(&t, d);
+    if (!err)
+        err = gcb_listing_tensor(v->listing, &t, diag);
+    if (!err && d->unwritten)
+        err = gcb_listing_remark(v->listing, GCB_REMARK_UNWRITTEN, path, true, diag);
+    return err;
+}
+
+static int on_left_out(void *ctx, enum gcb_remark why, const char *path, struct gcb_diag *diag)
+{
+    struct gcb_listing *l = ((const struct visit *)ctx)->listing;
+
+    return gcb_listing_remark(
+        l, why, path, why == GCB_REMARK_UNREADABLE || gcb_listing_wants(l, path, true), diag);
+}
+
+static bool is_wanted(void *ctx, const char *path, bool below)
+{
+    return gcb_listing_wants(((const struct visit *)ctx)->listing, path, below);
+}
+
+/* Sends the attributes of a group. */
+struct collector {
+    struct gcb_listing *listing;
+    const char *path; /* path of the group */
+    bool texts;       /* send texts too, not only numbers */
+    struct gcb_diag *diag;
+    int err;
+};
+
+static void on_attribute(void *ctx, hid_t object, const char *name)
+{
+    struct collector *c = ctx;
+    char text[GCB_LISTING_TEXT];
+    double number = 0.0;
+
+    if (c->err || strlen(name) > GCB_READ_NAME)
+        return;
+    if (gcb_h5attr_number(object, name, &number))
+        c->err = gcb_listing_attribute(c->listing, c->path, name, NULL, number, c->diag);
+    else if (c->texts && gcb_h5attr_text(object, name, text, sizeof(text)))
+        c->err = gcb_listing_attribute(c->listing, c->path, name, text, number, c->diag);
+}
+
+static int on_group(void *ctx, hid_t id, const char *path, struct gcb_diag *diag)
+{
+    struct collector c = {
+        .listing = ((const struct visit *)ctx)->listing, .path = path, .diag = diag};
+
+    if (gcb_listing_keeps(path, &c.texts))
+        gcb_h5attr_each(id, on_attribute, &c);
+    return c.err;
+}
+
+static int list(void *state, struct gcb_listing *listing, struct gcb_diag *diag)
+{
+    struct visit v = {listing, state};
+    const struct gcb_h5visitor visitor = {.ctx = &v,
+                                          .group = on_group,
+                                          .dataset = on_dataset,
+                                          .wanted = is_wanted,
+                                          .left_out = on_left_out};
+
+    return gcb_h5walk(v.file, &visitor, diag);
+}
+
+/* ---- reading ---- */
+
+/* Checks that the dataset still has the type and shape that it had when the file was listed. */
+static int check_same(const struct gcb_infile *file, const struct gcb_tensor *t,
+                      const struct gcb_h5dataset *d, struct gcb_diag *diag)
+{
+    const struct gcb_reading reading = {t->element, t->element};
+    struct gcb_tensor now;
+    bool same;
+
+    if (t->element == GCB_ELEMENT_BYTE)
+        same = d->kind == H5T_INTEGER && d->type_size == 1;
+    else
+        same = find_type(&now, d, &reading) && now.element == t->element &&
+               gcb_element_size(t->element) == d->type_size;
+    if (same && d->rank == t->rank && d->count == t->count &&
+        memcmp(d->dims, t->dims, d->rank * sizeof(*d->dims)) == 0)
+        return 0;
+    return gcb_infile_fail(
+        file, t->dataset, GCB_E_CORRUPT, diag,
+        "changed since it was listed; do not write to the file while gcbench reads it");
+}
+
+/* Returns the dataset's own type in little-endian order, so that HDF5 only swaps bytes. The caller closes the type. */
+static hid_t little_endian(const struct gcb_h5dataset *d)
+{
+    const hid_t type = H5Tcopy(d->type);
+
+    if (type > 0 && d->kind != H5T_OPAQUE && H5Tset_order(type, H5T_ORDER_LE) < 0) {
+        H5Tclose(type);
+        return H5I_INVALID_HID;
+    }
+    return type;
+}
+
+static int read_tensor(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count,
+                       void *out, struct gcb_diag *diag)
+{
+    const struct gcb_h5file *file = state;
+    const uint64_t room = *count;
+    struct gcb_h5dataset d;
+    hid_t type = H5I_INVALID_HID;
+    int err = gcb_h5dataset_open(&d, file, file->id, t->dataset, t->dataset, diag);
+
+    if (!err)
+        err = gcb_h5dataset_vet(&d, file, t->dataset, diag);
+    if (!err)
+        err = check_same(file->in, t, &d, diag);
+    if (err)
+        goto out;
+    *count = gcb_h5dataset_piece(&d, from, room);
+    if (*count > room)
+        goto out;
+    type = little_endian(&d);
+    if (type < 0)
+        err = gcb_infile_fail(file->in, t->dataset, GCB_E_NOMEM, diag,
+                              "HDF5 cannot make a type for its elements");
+    else
+        err = gcb_h5dataset_read(&d, file->in, t->dataset, type, from, *count, out, diag);
+out:
+    if (type > 0)
+        H5Tclose(type);
+    gcb_h5dataset_close(&d);
+    return err;
+}
+
+/* ---- the row ---- */
+
+static bool probe(int descriptor, uint64_t size)
+{
+    uint64_t begin;
+
+    return gcb_filekind_hdf5(descriptor, size, &begin);
+}
+
+static int open_file(void **state, const struct gcb_infile *in, const char *path,
+                     struct gcb_diag *diag)
+{
+    struct gcb_h5file *file = gcb_alloc_zero(1, sizeof(*file));
+
+    *state = file;
+    return file ? gcb_h5file_open(file, in, path, diag)
+                : gcb_diag_nomem(diag, sizeof(*file), "reading a file");
+}
+
+static void close_file(void *state)
+{
+    if (state)
+        gcb_h5file_close(state);
+    gcb_free(state);
+}
+
+const struct gcb_reader gcb_hdf5 = {
+    .library = "the HDF5 library",
+    /* up to four buffers of 256 MiB to unpack the largest chunk (hdf5_vet.c), and 1 GiB for other data */
+    .address_space = UINT64_C(2) << 30,
+    .opens_files = true,
+    .probe = probe,
+    .prepare = gcb_h5file_prepare,
+    .open = open_file,
+    .list = list,
+    .read = read_tensor,
+    .close = close_file,
+};

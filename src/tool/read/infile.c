@@ -1,0 +1,183 @@
+#include "src/tool/read/infile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/base/host.h"
+#include "src/tool/read/reader.h"
+
+/* A message ends with what to do, so its names are cut before its cause is, which has this room. */
+enum { NAMES = 56, CAUSE = GCB_DIAG_TEXT - NAMES, SHOWN = 112 };
+_Static_assert(CAUSE > GCB_INFILE_WORDS + GCB_ADVICE, "no command is cut");
+_Static_assert(CAUSE > 40 + sizeof(", not HDF5; ") + sizeof(((struct gcb_filekind *)NULL)->advice),
+               "no advice is cut");
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sets a message to which `more` bytes will be added. The dataset's name gets the bytes that
+ * the file's name leaves, and at least 40. */
+static int set_message(const struct gcb_infile *file, const char *dataset, int status,
+                       struct gcb_diag *diag, const char *cause, size_t more)
+{
+    const size_t room =
+        GCB_DIAG_TEXT - strlen(": : ") - strlen(cause) - more; /* with a zero byte */
+    const char *path = file->path ? file->path : "";
+    char name[SHOWN], set[200] = "";
+    size_t used = strlen(gcb_escape(name, sizeof(name), path));
+
+    if (dataset)
+        gcb_escape(set, room < used + 40 ? 40 : smaller(room - used, sizeof(set)), dataset);
+    gcb_escape(name, smaller(room - strlen(set), sizeof(name)), path);
+    return gcb_diag_set(diag, status, "%s: %s%s%s", name, set, dataset ? ": " : "", cause);
+}
+
+int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int status,
+                    struct gcb_diag *diag, const char *format, ...)
+{
+    char cause[CAUSE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(cause, sizeof(cause), format, args);
+    va_end(args);
+    return set_message(file, dataset, status, diag, cause, 0);
+}
+
+int gcb_infile_fail_convert(const struct gcb_infile *file, const char *dataset, int status,
+                            struct gcb_diag *diag, const char *format, ...)
+{
+    char words[GCB_INFILE_WORDS - 2], cause[GCB_INFILE_WORDS];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    snprintf(cause, sizeof(cause), "%s: ", words);
+    set_message(file, dataset, status, diag, cause, GCB_ADVICE);
+    /* a child may not look for the converter, so its parent completes the message */
+    if (!file->trace)
+        gcb_infile_complete(file, diag);
+    return status;
+}
+
+void gcb_infile_complete(const struct gcb_infile *file, struct gcb_diag *diag)
+{
+    char command[GCB_ADVICE];
+    size_t n = diag ? strlen(diag->text) : 0;
+
+    if (n > 2 && strcmp(diag->text + n - 2, ": ") == 0)
+        gcb_append(diag->text, sizeof(diag->text), "%s", gcb_advice_convert(command, file->path));
+}
+
+/* Checks that the path is a regular file. Readers seek, so reading a pipe or device would hang or give wrong data. */
+static int check_regular(struct gcb_infile *f, struct gcb_diag *diag)
+{
+    struct stat *st = &f->found;
+
+    if (!*f->path)
+        return gcb_diag_set(diag, GCB_E_IO, "the file name is empty");
+    if (stat(f->path, st) != 0)
+        return gcb_infile_fail(
+            f, NULL, GCB_E_IO, diag, "%s%s", strerror(errno),
+            strchr(f->path, '%') ? "; a file in several parts is named by its first part" : "");
+    if (S_ISDIR(st->st_mode))
+        return gcb_infile_fail(f, NULL, GCB_E_INVALID, diag,
+                               "is a folder; give the files in it instead");
+    if (!S_ISREG(st->st_mode))
+        return gcb_infile_fail(f, NULL, GCB_E_INVALID, diag, "not a regular file");
+    f->size = (uint64_t)st->st_size;
+    return 0;
+}
+
+int gcb_infile_check_lock(const struct gcb_infile *file, int descriptor, struct gcb_diag *diag)
+{
+    if (flock(descriptor, LOCK_SH | LOCK_NB) == 0)
+        flock(descriptor, LOCK_UN);
+    else if (errno == EWOULDBLOCK)
+        return gcb_infile_fail(file, NULL, GCB_E_IO, diag,
+                               "another program has it open and may be writing it; close the file "
+                               "there, or wait until that program ends");
+    return 0;
+}
+
+/* Finds the reader of the file. If there is none, says what the file is and what to do. */
+static int find_reader(struct gcb_infile *f, const struct gcb_reader *const *readers,
+                       int descriptor, struct gcb_diag *diag)
+{
+    struct gcb_filekind kind;
+    int err = 0;
+
+    if (f->size == 0) {
+        err = gcb_infile_check_lock(f, descriptor, diag);
+        return err ? err : gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "the file is empty");
+    }
+    for (; *readers; readers++)
+        if ((*readers)->probe(descriptor, f->size)) {
+            f->reader = *readers;
+            return 0;
+        }
+    gcb_filekind_find(&kind, descriptor, f->path);
+    if (!kind.name)
+        return gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
+    return gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "%s, not HDF5%s%s", kind.name,
+                           kind.advice[0] ? "; " : "", kind.advice);
+}
+
+int gcb_infile_find(struct gcb_infile *out, const char *path,
+                    const struct gcb_reader *const *readers, const struct gcb_read_limits *limits,
+                    struct gcb_diag *diag)
+{
+    int descriptor, err;
+
+    *out = (struct gcb_infile){.path = path, .limits = *limits};
+    if (out->limits.max_bytes == 0)
+        out->limits.max_bytes = gcb_host_memory() / 2;
+    if (out->limits.max_bytes == 0) /* the memory size is unknown */
+        out->limits.max_bytes = UINT64_C(1) << 32;
+    if (out->limits.seconds == 0)
+        out->limits.seconds = 20;
+    err = check_regular(out, diag);
+    if (err)
+        return err;
+    descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return gcb_infile_fail(out, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+    err = find_reader(out, readers, descriptor, diag);
+    close(descriptor);
+    return err;
+}
+
+int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *dataset,
+                     struct gcb_diag *diag)
+{
+    const struct stat *a = &file->found;
+    struct stat b;
+
+    if (fstat(descriptor, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino &&
+        a->st_size == b.st_size && a->st_mtim.tv_sec == b.st_mtim.tv_sec &&
+        a->st_mtim.tv_nsec == b.st_mtim.tv_nsec)
+        return 0;
+    return gcb_infile_fail(
+        file, dataset, GCB_E_CORRUPT, diag,
+        "changed since it was listed; do not write to the file while gcbench reads it");
+}
+
+void gcb_infile_trace(const struct gcb_infile *file, const char *path)
+{
+    struct gcb_trace *t = file->trace;
+
+    if (!t)
+        return;
+    if (path)
+        snprintf(t->path, sizeof(t->path), "%s", path);
+    __atomic_add_fetch(&t->steps, 1, __ATOMIC_RELAXED);
+}

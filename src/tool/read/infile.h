@@ -1,0 +1,92 @@
+#ifndef SRC_TOOL_READ_INFILE_H
+#define SRC_TOOL_READ_INFILE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "src/lib/base/diag.h"
+#include "src/tool/base/filekind.h"
+
+/*
+ * An input file of unknown origin. All that is here holds for each format, and nothing is read with a library. The
+ * statuses, here and in child.h and reader.h, mean:
+ *
+ *   GCB_E_UNSUPPORTED  the file refers to data elsewhere and that is not allowed, or it needs what gcbench does not have
+ *   GCB_E_CORRUPT      the file is damaged, contradicts itself, or declares far more data than it stores
+ *   GCB_E_NOMEM        the data exceeds a limit on memory
+ *   GCB_E_IO           a call to the operating system failed
+ *
+ * The text of a failure is one line, "FILE: DATASET: cause", with all names escaped.
+ */
+struct gcb_reader;
+
+/* Limits far above any real file. A file that exceeds one of the limits gives GCB_E_CORRUPT. */
+enum {
+    GCB_READ_NAME = 1024,       /* most bytes of a name in a path */
+    GCB_READ_PATH = 4096,       /* most bytes of an absolute path */
+    GCB_READ_OBJECTS = 1 << 22, /* most objects in one file */
+};
+
+/* Start with a zeroed struct. A field that is 0 has its default value. */
+struct gcb_read_limits {
+    uint64_t max_bytes; /* largest dataset, in its own type; 0 means half of physical memory */
+    bool allow_external;
+    unsigned seconds; /* processor time that a child may take without progress; 0 means 20 s */
+    bool in_process;  /* read in this process and not in a child (child.h) */
+};
+
+/* The object that a reader works on at the moment. Another process reads it, to name the object after a crash. */
+struct gcb_trace {
+    char path[GCB_READ_PATH + 1]; /* path of that object */
+    uint64_t steps;               /* a counter that grows while the reader makes progress */
+};
+
+struct gcb_infile {
+    const char *path;                /* the file's name, borrowed */
+    const struct gcb_reader *reader; /* the reader of its format */
+    struct gcb_read_limits limits;   /* the limits, with defaults instead of zeros */
+    uint64_t size;                   /* size of the file in bytes */
+    struct stat found;               /* stat data of the file when it was found */
+    struct gcb_trace *trace;         /* kept up to date unless NULL */
+    void *made; /* borrowed: what a reader without a file makes its tensors of */
+};
+
+/*
+ * Finds out, with no library, that `path` is a regular file that one of the readers reads; if it is something else that
+ * is known, the message says what and how to go on. `readers` ends with NULL. `path` must live as long as *out.
+ */
+int gcb_infile_find(struct gcb_infile *out, const char *path,
+                    const struct gcb_reader *const *readers, const struct gcb_read_limits *limits,
+                    struct gcb_diag *diag);
+
+/* Checks that `descriptor` is the file that was found and that nobody has written to it. If not, returns
+ * GCB_E_CORRUPT. */
+int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *dataset,
+                     struct gcb_diag *diag);
+
+/* Fails with GCB_E_IO if another program has locked the file, as a program does that writes it. */
+int gcb_infile_check_lock(const struct gcb_infile *file, int descriptor, struct gcb_diag *diag);
+
+/* Records that the reader starts work on the object `path`. NULL records progress on the same object as before. */
+void gcb_infile_trace(const struct gcb_infile *file, const char *path);
+
+/*
+ * Sets the text "FILE: DATASET: " followed by the formatted cause, and returns `status`. `dataset` is escaped
+ * here; NULL leaves it out.
+ */
+int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int status,
+                    struct gcb_diag *diag, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/*
+ * Fails as gcb_infile_fail does; the cause ends with a colon and the command that rewrites the file
+ * (gcb_advice_convert). Words before it are cut after GCB_INFILE_WORDS bytes, and the command is not.
+ */
+#define GCB_INFILE_WORDS 112
+int gcb_infile_fail_convert(const struct gcb_infile *file, const char *dataset, int status,
+                            struct gcb_diag *diag, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Adds the command to a message of a child (child.h) that lacks it, which ends with a colon and a blank. */
+void gcb_infile_complete(const struct gcb_infile *file, struct gcb_diag *diag);
+
+#endif
