@@ -18,32 +18,20 @@
 #include "src/tool/read/child.h"
 
 enum {
-    BATCH = 4 << 20, /* most bytes that the child reads ahead */
-    FIRST_BATCH = 256 << 10,
-    BATCH_ITEMS = 256,
+    AHEAD = 8,    /* most tensors that the child is asked for before they are wanted */
     PATIENCE = 3, /* the child may wait this many times as long as it may work */
-};
-/* One request to the child: either several whole tensors, or a piece of one. */
-struct batch {
-    size_t first, count; /* number of the first tensor, and how many */
-    uint64_t from;       /* number of the first element of the piece */
-    uint64_t elements;   /* number of elements of the piece */
-    bool piece;
-    unsigned half;
-    uint32_t offset[BATCH_ITEMS]; /* offset of each tensor in the half of the shared memory */
 };
 
 struct gcb_child {
     struct gcb_infile file;
     void *state; /* of the reader, if there is no child */
     pid_t pid;   /* 0: no child; this process reads the file */
-    int socket, memory;
+    int socket;
     int descriptor; /* the open file, to read tensors that lie in one piece */
-    struct gcb_shared shared;
-    struct batch ready;  /* the batch that the child has read; count is 0 if there is no batch */
-    struct batch asked;  /* the batch that the child was asked for; count is 0 if there is none */
+    struct gcb_trace *trace;
+    size_t first,
+        asked; /* the tensors that the child was asked for: the number of the first, and how many */
     size_t expected;     /* number of the tensor that is read next if all are read in order */
-    size_t ahead;        /* bytes to read ahead */
     struct timespec cpu; /* the child's processor time when it last made progress */
     uint64_t steps;      /* value of trace->steps when `cpu` was taken */
 };
@@ -57,26 +45,6 @@ static int fail_to_start(const struct gcb_child *c, struct gcb_diag *diag)
                            errno == ENOMEM ? "out of memory" : strerror(errno));
 }
 
-/* Makes and maps the memory. *memory is its descriptor, which the caller closes, also on failure; -1: none. Returns false
- * with errno. */
-static bool make_shared(struct gcb_shared *shared, int *memory, size_t half)
-{
-    const size_t size = gcb_shared_size(half);
-    void *at;
-
-    *memory = memfd_create("gcbench-read", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (*memory < 0 || ftruncate(*memory, (off_t)size) != 0)
-        return false;
-    /* If the child could shorten it, the parent's next access would end the parent (SIGBUS). It may grow. */
-    if (fcntl(*memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
-        return false;
-    at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *memory, 0);
-    if (at == MAP_FAILED)
-        return false;
-    *shared = (struct gcb_shared){at, half};
-    return true;
-}
-
 static int start_child(struct gcb_child *c, const char *path, const struct gcb_lister *lister,
                        struct gcb_diag *diag)
 {
@@ -85,8 +53,11 @@ static int start_child(struct gcb_child *c, const char *path, const struct gcb_l
     int ends[2] = {-1, -1};
     sigset_t before;
 
-    if (!make_shared(&c->shared, &c->memory, BATCH) ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    c->trace =
+        mmap(NULL, sizeof(*c->trace), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (c->trace == MAP_FAILED)
+        c->trace = NULL;
+    if (!c->trace || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return fail_to_start(c, diag);
     c->socket = ends[0];
     setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
@@ -95,7 +66,8 @@ static int start_child(struct gcb_child *c, const char *path, const struct gcb_l
     if (c->pid == 0) {
         const int socket = gcb_sandbox_enter(ends[1], parent, c->file.reader->address_space);
 
-        gcb_port_serve(&c->file, path, lister, socket, c->shared);
+        c->file.trace = c->trace;
+        gcb_port_serve(&c->file, path, lister, socket);
     }
     gcb_tidy_let_go(&before);
     close(ends[1]);
@@ -128,17 +100,16 @@ static int end_child(struct gcb_child *c)
             continue;
     }
     c->pid = -1;
-    c->ready.count = c->asked.count = 0;
+    c->asked = 0;
     return status;
 }
 
 /* Sets the message for a child that is not usable any more: file and object, then how it ended. Returns `status`. */
 static int fail_ended(const struct gcb_child *c, int status, struct gcb_diag *diag, const char *how)
 {
-    const struct gcb_trace *trace = (const struct gcb_trace *)(const void *)c->shared.at;
     char path[GCB_READ_PATH + 1];
 
-    memcpy(path, trace->path, sizeof(path));
+    memcpy(path, c->trace->path, sizeof(path));
     path[GCB_READ_PATH] = '\0';
     return gcb_infile_fail(&c->file, path[0] == '/' && path[1] ? path : NULL, status, diag, "%s",
                            how);
@@ -170,8 +141,7 @@ static int fail_crashed(struct gcb_child *c, struct gcb_diag *diag)
 /* Returns the processor time in seconds that the child has used since it last made progress. *all: since its start. */
 static double stuck_for(struct gcb_child *c, double *all)
 {
-    const struct gcb_trace *trace = (const struct gcb_trace *)(const void *)c->shared.at;
-    const uint64_t steps = __atomic_load_n(&trace->steps, __ATOMIC_RELAXED);
+    const uint64_t steps = __atomic_load_n(&c->trace->steps, __ATOMIC_RELAXED);
     struct timespec now = {0};
     clockid_t clock;
 
@@ -222,14 +192,15 @@ static int receive(struct gcb_child *c, uint8_t *bytes, struct gcb_rbuf *out, st
             *out = (struct gcb_rbuf){.data = bytes, .len = (size_t)n};
             return 0;
         }
-        if (n == 0 || errno == ECONNRESET)
+        if (n == 0)
             return fail_crashed(c, diag);
-        if (errno != EAGAIN && errno != EINTR) {
+        if (errno == EINTR ||
+            errno == ECONNRESET) /* what the child has sent before can still be read */
+            continue;
+        if (errno != EAGAIN) {
             end_child(c);
             return gcb_infile_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
         }
-        if (errno != EAGAIN) /* a signal, not a second without a packet */
-            continue;
         if (stuck_for(c, &worked) > c->file.limits.seconds)
             return fail_stuck(c, diag);
         waited = worked == before ? waited + 1 : 0;
@@ -247,8 +218,8 @@ static int fail_protocol(struct gcb_child *c, struct gcb_diag *diag)
 /* The result of a request. */
 struct done {
     int status;
-    uint32_t items;
-    uint64_t elements;
+    uint64_t
+        needed; /* bytes that the child needs for the tensor's smallest piece, if that is why it stopped */
     struct gcb_diag diag;
 };
 
@@ -288,8 +259,7 @@ static int parse_done(struct gcb_child *c, struct gcb_rbuf *in, struct done *out
     const char *sent;
 
     out->status = (int)gcb_get_u32(in);
-    out->items = gcb_get_u32(in);
-    out->elements = gcb_get_u64(in);
+    out->needed = gcb_get_u64(in);
     sent = gcb_text_take(in, sizeof(text));
     if (!sent || !is_status(out->status) || (out->status && !*sent) || gcb_rbuf_left(in))
         return fail_protocol(c, diag);
@@ -382,7 +352,7 @@ int gcb_child_open(struct gcb_child **out, const struct gcb_infile *file,
     if (!c)
         return gcb_diag_nomem(diag, sizeof(*c), "reading a file");
     c->file = *file;
-    c->socket = c->memory = c->descriptor = -1;
+    c->socket = c->descriptor = -1;
     if (reader->probe)
         err = open_file(c, &real, diag);
     if (!err && reader->prepare)
@@ -417,10 +387,8 @@ void gcb_child_close(struct gcb_child *child)
         close(child->descriptor);
     if (child->socket >= 0)
         close(child->socket);
-    if (child->memory >= 0)
-        close(child->memory);
-    if (child->shared.at)
-        munmap(child->shared.at, gcb_shared_size(child->shared.half));
+    if (child->trace)
+        munmap(child->trace, sizeof(*child->trace));
     if (child->file.reader->close)
         child->file.reader->close(child->state);
     gcb_free(child);
@@ -428,156 +396,128 @@ void gcb_child_close(struct gcb_child *child)
 
 /* ---- the parent: reading tensors ---- */
 
-/* Widens both halves of the shared memory to at least `size` bytes. Call it only while no request is unanswered. */
-static int widen(struct gcb_child *c, uint64_t size, struct gcb_diag *diag)
+/* Asks the child for a tensor, in pieces of at most `room` bytes. Returns false with errno. */
+static bool ask(struct gcb_child *c, const struct gcb_tensor *t, uint64_t room, int flags)
 {
-    const size_t half = (size + 4095) & ~UINT64_C(4095), more = 2 * (half - c->shared.half);
-    struct rlimit limit;
-
-    if (size > INT64_MAX / 4)
-        return gcb_diag_nomem(diag, size, "a row of chunks");
-    if (ftruncate(c->memory, (off_t)gcb_shared_size(half)) != 0 ||
-        !gcb_shared_widen(&c->shared, half))
-        return gcb_diag_nomem(diag, 2 * half, "a row of chunks");
-    c->ready.count = 0;
-    if (prlimit(c->pid, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-        limit.rlim_cur += more;
-        if (limit.rlim_cur > limit.rlim_max)
-            limit.rlim_cur = limit.rlim_max;
-        prlimit(c->pid, RLIMIT_AS, &limit, NULL);
-    }
-    return 0;
-}
-
-static void put_request(struct gcb_wbuf *w, const struct gcb_child *c, const struct batch *b,
-                        const struct gcb_wbuf *list)
-{
-    gcb_put_u64(w, c->shared.half);
-    gcb_put_u32(w, b->half);
-    gcb_put_u64(w, b->from);
-    gcb_put_u32(w, (uint32_t)b->count);
-    memcpy(gcb_wbuf_take(w, list->len), list->data, list->len);
-}
-
-/* Requests a tensor from element `from` on, and the tensors after it if they are small. */
-static int ask(struct gcb_child *c, const struct gcb_tensors *tensors, size_t number, uint64_t from,
-               struct gcb_diag *diag)
-{
-    uint8_t bytes[GCB_PORT_PACKET], listed[GCB_PORT_PACKET / 2];
+    uint8_t bytes[GCB_PORT_PACKET];
     struct gcb_wbuf request = {.data = bytes, .cap = sizeof(bytes)};
-    struct gcb_wbuf list = {.data = listed, .cap = sizeof(listed)};
-    struct batch *b = &c->asked;
-    const struct gcb_tensor *t;
-    size_t used = 0;
 
-    b->first = number;
-    b->from = from;
-    b->half = !c->ready.half;
-    b->piece = false;
-    for (b->count = 0; b->count < BATCH_ITEMS && !b->piece; b->count++) {
-        const size_t before = list.len;
-        uint64_t size;
+    gcb_put_u64(&request, room);
+    gcb_tensor_put(&request, t);
+    if (!gcb_packet_send(c->socket, &request, flags))
+        return false;
+    c->asked++;
+    return true;
+}
 
-        t = tensors->get(tensors->ctx, number + b->count);
-        if (!t)
-            break;
-        size = gcb_element_size(t->element) * t->count;
-        b->piece = b->count == 0 && (from || size > BATCH);
-        if (b->count && (size > c->ahead || used + size > c->ahead))
-            break;
-        gcb_tensor_put(&list, t);
-        if (list.failed) { /* no more tensors fit into the packet */
-            list.len = before;
+/* Asks for the tensors that follow those that the child was asked for, so that it reads them while the caller works. */
+static void ask_ahead(struct gcb_child *c, const struct gcb_tensors *tensors)
+{
+    while (c->asked < AHEAD) {
+        const struct gcb_tensor *t = tensors->get(tensors->ctx, c->first + c->asked);
+
+        if (!t || t->offset || t->count == 0 || !ask(c, t, GCB_PORT_PIECE, MSG_DONTWAIT))
+            return;
+    }
+}
+
+/* Receives the tensor that the child was asked for first. `out` may be NULL. If the child could not read it, done->status or
+ * done->needed says why. */
+static int receive_tensor(struct gcb_child *c, const struct gcb_tensor *t, uint8_t *out,
+                          struct done *done, struct gcb_diag *diag)
+{
+    const size_t size = gcb_element_size(t->element);
+    uint8_t bytes[GCB_PORT_PACKET];
+    int err = 0;
+
+    *done = (struct done){.status = 0};
+    for (uint64_t got = 0, n; got < t->count; got += n) {
+        struct gcb_rbuf in;
+        const int failed = receive(c, bytes, &in, diag);
+        const uint8_t kind = failed ? 0 : gcb_get_u8(&in);
+
+        if (failed)
+            return failed;
+        if (kind == GCB_PORT_DONE) {
+            err = parse_done(c, &in, done, diag);
+            if (!err && !done->status && (!done->needed || done->needed > t->count * size))
+                err = fail_protocol(c, diag);
             break;
         }
-        b->offset[b->count] = (uint32_t)used;
-        used += b->piece ? 0 : (size + 63) & ~UINT64_C(63);
+        n = in.len < GCB_PORT_HEAD ? 0 : (in.len - GCB_PORT_HEAD) / size;
+        if (kind != GCB_PORT_ELEMENTS || n == 0 || n > t->count - got)
+            return fail_protocol(c, diag);
+        if (!err && out)
+            err = gcb_tensor_convert(&c->file, t, got, bytes + GCB_PORT_HEAD, n,
+                                     out + got * gcb_tensor_wide(t), diag);
     }
-    put_request(&request, c, b, &list);
-    if (gcb_packet_send(c->socket, &request))
-        return 0;
-    b->count = 0;
+    if (c->asked) {
+        c->first++;
+        c->asked--;
+    }
+    return err;
+}
+
+/* Receives and drops what the child was asked for. */
+static int drain(struct gcb_child *c, const struct gcb_tensors *tensors, struct gcb_diag *diag)
+{
+    struct done done;
+    int err = 0;
+
+    while (c->asked && !err)
+        err = receive_tensor(c, tensors->get(tensors->ctx, c->first), NULL, &done, diag);
+    return err;
+}
+
+/* Asks for a tensor that the child was not asked for. */
+static int ask_now(struct gcb_child *c, const struct gcb_tensors *tensors, size_t number,
+                   uint64_t room, struct gcb_diag *diag)
+{
+    const int err = drain(c, tensors, diag);
+
+    c->first = number;
+    if (err || ask(c, tensors->get(tensors->ctx, number), room, 0))
+        return err;
     return errno == EPIPE || errno == ECONNRESET
                ? fail_crashed(c, diag)
                : gcb_infile_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
 }
 
-/* Waits for the answer; the requested tensors are then ready. A failed one is not ready; done->status says why. */
-static int await(struct gcb_child *c, struct done *done, struct gcb_diag *diag)
+/* Lets the child take `more` bytes of memory than before. */
+static void raise_limit(const struct gcb_child *c, uint64_t more)
 {
-    uint8_t bytes[GCB_PORT_PACKET];
-    struct gcb_rbuf in;
-    int err = receive(c, bytes, &in, diag);
+    struct rlimit limit;
 
-    if (!err && gcb_get_u8(&in) != GCB_PORT_DONE)
-        err = fail_protocol(c, diag);
-    if (!err)
-        err = parse_done(c, &in, done, diag);
-    if (err)
-        return err;
-    if (done->items > c->asked.count ||
-        (done->items < c->asked.count && !done->status && !(c->asked.piece && done->items == 0)))
-        return fail_protocol(c, diag);
-    c->ready = c->asked;
-    c->asked.count = 0;
-    c->ready.count = done->items;
-    c->ready.elements = done->elements;
-    return 0;
+    if (prlimit(c->pid, RLIMIT_AS, NULL, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    limit.rlim_cur =
+        more < limit.rlim_max - limit.rlim_cur ? limit.rlim_cur + more : limit.rlim_max;
+    prlimit(c->pid, RLIMIT_AS, &limit, NULL);
 }
 
-static bool covers(const struct batch *b, size_t number, uint64_t from)
-{
-    return number >= b->first && number - b->first < b->count && (!b->piece || from == b->from);
-}
-
-/* Requests the tensors after the ready batch, so that the child reads them while the caller works. */
-static int ask_ahead(struct gcb_child *c, const struct gcb_tensors *tensors,
-                     const struct gcb_tensor *t, struct gcb_diag *diag)
-{
-    const struct batch *b = &c->ready;
-
-    if (b->piece && b->from + b->elements < t->count)
-        return ask(c, tensors, b->first, b->from + b->elements, diag);
-    if (c->ahead && tensors->get(tensors->ctx, b->first + b->count))
-        return ask(c, tensors, b->first + b->count, 0, diag);
-    return 0;
-}
-
-/* Makes the tensor, or its piece that begins at `from`, ready. `widened` says that the shared memory was already widened
- * to the size that the child asked for. */
-static int obtain(struct gcb_child *c, const struct gcb_tensors *tensors, size_t number,
-                  uint64_t from, bool widened, struct gcb_diag *diag)
+static int read_by_child(struct gcb_child *c, const struct gcb_tensors *tensors, size_t number,
+                         uint8_t *out, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = tensors->get(tensors->ctx, number);
-    const size_t size = gcb_element_size(t->element);
-    struct done done;
+    struct done done = {.status = 0};
     int err = 0;
 
-    if (covers(&c->ready, number, from))
-        return 0;
-    if (c->asked.count && !(covers(&c->asked, number, from)))
-        err = await(c, &done, diag); /* others were requested ahead; wait for them first */
-    if (!err && !c->asked.count)
-        err = ask(c, tensors, number, from, diag);
+    if (c->asked == 0 || c->first != number)
+        err = ask_now(c, tensors, number, GCB_PORT_PIECE, diag);
+    if (!err && number == c->expected)
+        ask_ahead(c, tensors);
+    c->expected = number + 1;
     if (!err)
-        err = await(c, &done, diag);
-    if (err)
-        return err;
-    if (c->ready.count == 0 && done.status)
-        return gcb_diag_set(diag, done.status, "%s", done.diag.text);
-    if (c->ready.piece && (done.elements == 0 || done.elements > t->count - from))
-        return fail_protocol(c, diag);
-    if (c->ready.piece && c->ready.count == 0) {
-        if (widened || done.elements <= c->shared.half / size)
-            return fail_protocol(c, diag);
-        err = widen(c, done.elements * size, diag);
-        return err ? err : obtain(c, tensors, number, from, true, diag);
+        err = receive_tensor(c, t, out, &done, diag);
+    if (!err && done.needed) { /* a row of chunks is larger than a piece */
+        raise_limit(c, done.needed);
+        err = ask_now(c, tensors, number, done.needed, diag);
+        if (!err)
+            err = receive_tensor(c, t, out, &done, diag);
+        if (!err && done.needed)
+            err = fail_protocol(c, diag);
     }
-    if (c->ready.piece && done.elements > c->shared.half / size)
-        return fail_protocol(c, diag);
-    if (!covers(&c->ready, number, from)) /* an earlier tensor of the batch failed */
-        return obtain(c, tensors, number, from, widened, diag);
-    return ask_ahead(c, tensors, t, diag);
+    return err || !done.status ? err : gcb_diag_set(diag, done.status, "%s", done.diag.text);
 }
 
 /* Reads a tensor in this process. Its stored elements stand at the end of `out` or, if they are larger, apart. */
@@ -601,8 +541,6 @@ int gcb_child_read(struct gcb_child *child, const struct gcb_tensors *tensors, s
                    void *out, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = tensors->get(tensors->ctx, number);
-    uint8_t *to = out;
-    int err = 0;
 
     if (t->offset)
         return gcb_tensor_read_stored(&child->file, child->descriptor, t, 0, t->count, out, diag);
@@ -610,26 +548,7 @@ int gcb_child_read(struct gcb_child *child, const struct gcb_tensors *tensors, s
         return read_here(child, t, out, diag);
     if (child->pid < 0)
         return fail_damaged(child, diag, "the process that read it has ended");
-    if (number != child->expected)
-        child->ahead = 0;
-    else if (child->ahead < BATCH)
-        child->ahead = child->ahead ? child->ahead * 4 : FIRST_BATCH;
-    child->expected = number + 1;
-    for (uint64_t from = 0; from < t->count && !err;) {
-        const struct batch *b = &child->ready;
-        const uint8_t *data;
-        uint64_t count;
-
-        err = obtain(child, tensors, number, from, false, diag);
-        if (err)
-            break;
-        data = gcb_shared_half(&child->shared, b->half) + b->offset[number - b->first];
-        count = b->piece ? b->elements : t->count;
-        err = gcb_tensor_convert(&child->file, t, from, data, count, to, diag);
-        to += count * gcb_tensor_wide(t);
-        from += count;
-    }
-    return err;
+    return t->count ? read_by_child(child, tensors, number, out, diag) : 0;
 }
 
 int gcb_child_read_part(const struct gcb_child *child, const struct gcb_tensor *t, uint64_t from,

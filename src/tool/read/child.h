@@ -106,46 +106,39 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
  * GCB_PORT_PACKET bytes:
  *
  *   records (from the child):   u8 GCB_PORT_RECORDS, then for each record: u32 length, bytes
- *   result (from the child):    u8 GCB_PORT_DONE, u32 status, u32 number of tensors read, u64 elements of the last one,
- *                               text: the cause if the status is not 0
- *   request (from the parent):  u64 bytes of a half of the shared memory, u32 which half, u64 first element,
- *                               u32 number of tensors, tensors
+ *   end (from the child):       u8 GCB_PORT_DONE, u32 status, u64 bytes, text: the cause if the status is not 0
+ *   request (from the parent):  u64 bytes of a piece, tensor
+ *   elements (from the child):  u8 GCB_PORT_ELEMENTS, 7 bytes without meaning, elements as they are stored
  *
- * The child opens the file, lists it as records, and sends a result. Then it answers each request with a result, until
- * the socket closes. A text is a u32 length, which counts the terminator, and the bytes. Both processes are one program,
- * so a tensor is the bytes of its struct.
+ * The child opens the file, lists it as records, and sends an end. Then it answers requests in their order, until the
+ * socket closes: with all elements of the tensor or, where it cannot read on, with an end. An end with status 0 says how
+ * many bytes the smallest piece of the tensor has. The parent may ask for more tensors before it has received one.
+ *
+ * A text is a u32 length, which counts the terminator, and the bytes. Both processes are one program, so a tensor is the
+ * bytes of its struct.
  */
-enum { GCB_PORT_RECORDS = 1, GCB_PORT_DONE };
+enum {
+    GCB_PORT_RECORDS = 1,
+    GCB_PORT_DONE,
+    GCB_PORT_ELEMENTS,
+    GCB_PORT_HEAD = 8,
+    GCB_PORT_PIECE =
+        4 << 20, /* bytes that the child reads at a time, unless a row of chunks has more */
+};
 
-/* Sends a packet. On failure returns false and sets errno. */
-bool gcb_packet_send(int socket, const struct gcb_wbuf *packet);
+/* Sends a packet. `flags` are those of send(). On failure returns false and sets errno. */
+bool gcb_packet_send(int socket, const struct gcb_wbuf *packet, int flags);
 
 /* The most bytes of all records together: much more than the names in a file of this size take. */
 uint64_t gcb_port_most(const struct gcb_infile *file);
-
-/*
- * Shared memory: a struct gcb_trace, then two halves for data. While the caller takes data from one half, the child
- * may fill the other.
- */
-struct gcb_shared {
-    uint8_t *at;
-    size_t half; /* size of a half in bytes */
-};
-enum { GCB_TRACE_BYTES = 8192 }; /* bytes reserved for the trace, a multiple of the page size */
-size_t gcb_shared_size(size_t half);
-uint8_t *gcb_shared_half(const struct gcb_shared *shared, unsigned which);
-/* Maps the shared memory again, with halves of `half` bytes. The mapped file must be long enough. If mapping fails,
- * returns false and changes nothing. */
-bool gcb_shared_widen(struct gcb_shared *shared, size_t half);
 
 /* Lists an open file. `socket` is -1 without a child: then lister->take gets the records directly. */
 int gcb_port_list(const struct gcb_infile *file, void *state, const struct gcb_lister *lister,
                   int socket, struct gcb_diag *diag);
 
-/* Runs the child, after the sandbox has taken its rights away. Never returns. */
-_Noreturn void gcb_port_serve(const struct gcb_infile *found, const char *path,
-                              const struct gcb_lister *lister, int socket,
-                              struct gcb_shared shared);
+/* Runs the child, after the sandbox has taken its rights away. Never returns. file->trace is shared with the parent. */
+_Noreturn void gcb_port_serve(const struct gcb_infile *file, const char *path,
+                              const struct gcb_lister *lister, int socket);
 
 /*
  * Takes away all rights of the calling process that reading a file does not need (sandbox.c). The child calls it right

@@ -1,14 +1,12 @@
 #include "src/tool/read/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/lib/base/text.h"
+#include "src/lib/base/alloc.h"
 #include "src/tool/read/child.h"
 
 /* ---- records ---- */
@@ -84,39 +82,14 @@ bool gcb_tensor_take(struct gcb_tensor *t, struct gcb_rbuf *record, const struct
     return from && t->dataset && is_plausible(t, file);
 }
 
-/* ---- shared memory ---- */
-
-_Static_assert(sizeof(struct gcb_trace) <= GCB_TRACE_BYTES, "the trace must fit into its pages");
-
-size_t gcb_shared_size(size_t half)
-{
-    return GCB_TRACE_BYTES + 2 * half;
-}
-
-uint8_t *gcb_shared_half(const struct gcb_shared *shared, unsigned which)
-{
-    return shared->at + GCB_TRACE_BYTES + which * shared->half;
-}
-
-bool gcb_shared_widen(struct gcb_shared *shared, size_t half)
-{
-    void *moved =
-        mremap(shared->at, gcb_shared_size(shared->half), gcb_shared_size(half), MREMAP_MAYMOVE);
-
-    if (moved == MAP_FAILED)
-        return false;
-    *shared = (struct gcb_shared){moved, half};
-    return true;
-}
-
 /* ---- the child ---- */
 
-bool gcb_packet_send(int socket, const struct gcb_wbuf *packet)
+bool gcb_packet_send(int socket, const struct gcb_wbuf *packet, int flags)
 {
     ssize_t n;
 
     do
-        n = send(socket, packet->data, packet->len, MSG_NOSIGNAL);
+        n = send(socket, packet->data, packet->len, MSG_NOSIGNAL | flags);
     while (n < 0 && errno == EINTR);
     return n == (ssize_t)packet->len;
 }
@@ -124,7 +97,7 @@ bool gcb_packet_send(int socket, const struct gcb_wbuf *packet)
 /* Sends the records that are waiting. If the parent has ended, the child ends too. */
 static void flush_records(struct gcb_port *port)
 {
-    if (port->packet.len > 1 && !gcb_packet_send(port->socket, &port->packet))
+    if (port->packet.len > 1 && !gcb_packet_send(port->socket, &port->packet, 0))
         _exit(1);
     port->packet.len = 0;
     gcb_put_u8(&port->packet, GCB_PORT_RECORDS);
@@ -164,19 +137,17 @@ int gcb_port_put(struct gcb_port *port, struct gcb_diag *diag)
     return err;
 }
 
-/* Tells the parent how a request ended: how many items were read, and the elements of the last one. */
-static void send_done(int socket, int status, const struct gcb_diag *diag, uint32_t items,
-                      uint64_t elements)
+/* Tells the parent how the listing ended, or that a tensor cannot be read. `needed`: bytes of its smallest piece. */
+static void send_done(int socket, int status, const struct gcb_diag *diag, uint64_t needed)
 {
     uint8_t bytes[GCB_DIAG_TEXT + 64];
     struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
 
     gcb_put_u8(&w, GCB_PORT_DONE);
     gcb_put_u32(&w, (uint32_t)status);
-    gcb_put_u32(&w, items);
-    gcb_put_u64(&w, elements);
+    gcb_put_u64(&w, needed);
     gcb_text_put(&w, status ? diag->text : "");
-    if (!gcb_packet_send(socket, &w))
+    if (!gcb_packet_send(socket, &w, 0))
         _exit(1);
 }
 
@@ -205,58 +176,81 @@ struct server {
     struct gcb_infile file;
     void *state;
     int socket;
-    struct gcb_shared shared;
+    uint8_t *piece; /* room for the head of a packet, then for `room` bytes of elements */
+    uint64_t room;
 };
 
-/* Answers a request. */
-static void answer(struct server *s, struct gcb_rbuf *request)
+/* Sends the first n bytes of the piece. The head of a packet overwrites what was sent before. */
+static void send_piece(const struct server *s, uint64_t n)
 {
-    const size_t half = gcb_get_u64(request);
-    uint8_t *out;
-    const unsigned which = gcb_get_u32(request);
-    uint64_t from = gcb_get_u64(request), elements = 0;
-    const uint32_t count = gcb_get_u32(request);
-    struct gcb_diag diag = {0};
-    size_t used = 0;
-    uint32_t done = 0;
-    int err = 0;
+    const uint64_t most = GCB_PORT_PACKET - GCB_PORT_HEAD;
 
-    if (half > s->shared.half && !gcb_shared_widen(&s->shared, half))
-        _exit(1);
-    s->file.trace = (void *)s->shared.at;
-    out = gcb_shared_half(&s->shared, which);
-    for (; done < count; done++) {
-        struct gcb_tensor t;
-        uint64_t room;
+    for (uint64_t sent = 0; sent < n; sent += most) {
+        const uint64_t part = n - sent < most ? n - sent : most;
+        const struct gcb_wbuf packet = {.data = s->piece + sent, .len = GCB_PORT_HEAD + part};
 
-        if (!gcb_tensor_take(&t, request, &s->file))
+        packet.data[0] = GCB_PORT_ELEMENTS;
+        if (!gcb_packet_send(s->socket, &packet, 0))
             _exit(1);
-        room = elements = (s->shared.half - used) / gcb_element_size(t.element);
-        err = s->file.reader->read(s->state, &t, from, &elements, out + used, &diag);
-        if (err || elements > room)
-            break;
-        used += (elements * gcb_element_size(t.element) + 63) & ~UINT64_C(63);
-        from = 0;
     }
-    send_done(s->socket, err, &diag, done, elements);
 }
 
-_Noreturn void gcb_port_serve(const struct gcb_infile *found, const char *path,
-                              const struct gcb_lister *lister, int socket, struct gcb_shared shared)
+static int make_room(struct server *s, uint64_t room, struct gcb_diag *diag)
 {
-    struct server s = {.file = *found, .socket = socket, .shared = shared};
+    if (room <= s->room)
+        return 0;
+    gcb_free(s->piece);
+    s->room = 0;
+    s->piece = gcb_alloc(GCB_PORT_HEAD + room);
+    if (!s->piece)
+        return gcb_diag_nomem(diag, room, "a row of chunks");
+    s->room = room;
+    return 0;
+}
+
+/* Answers a request: sends a tensor piece by piece. */
+static void answer(struct server *s, struct gcb_rbuf *request)
+{
+    const uint64_t room = gcb_get_u64(request);
+    struct gcb_diag diag = {0};
+    struct gcb_tensor t;
+    int err = make_room(s, room, &diag);
+
+    if (!gcb_tensor_take(&t, request, &s->file))
+        _exit(1);
+    for (uint64_t from = 0, count; from < t.count && !err; from += count) {
+        const size_t size = gcb_element_size(t.element);
+
+        count = s->room / size;
+        err = s->file.reader->read(s->state, &t, from, &count, s->piece + GCB_PORT_HEAD, &diag);
+        if (!err && count > s->room / size) {
+            send_done(s->socket, 0, NULL, count * size);
+            return;
+        }
+        if (!err && (count == 0 || count > t.count - from))
+            _exit(1);
+        if (!err)
+            send_piece(s, count * size);
+    }
+    if (err)
+        send_done(s->socket, err, &diag, 0);
+}
+
+_Noreturn void gcb_port_serve(const struct gcb_infile *file, const char *path,
+                              const struct gcb_lister *lister, int socket)
+{
+    struct server s = {.file = *file, .socket = socket};
     uint8_t bytes[GCB_PORT_PACKET];
     struct gcb_diag diag = {0};
     int err;
 
-    s.file.trace = (void *)shared.at;
     gcb_infile_trace(&s.file, "/");
-    err = found->reader->open(&s.state, &s.file, path, &diag);
-    if (!found->limits.allow_external || !found->reader->opens_files)
+    err = file->reader->open(&s.state, &s.file, path, &diag);
+    if (!file->limits.allow_external || !file->reader->opens_files)
         gcb_sandbox_close_files();
     if (!err && lister)
         err = gcb_port_list(&s.file, s.state, lister, socket, &diag);
-    send_done(socket, err, &diag, 0, 0);
+    send_done(socket, err, &diag, 0);
     while (!err) {
         const ssize_t n = recv(socket, bytes, sizeof(bytes), 0);
         struct gcb_rbuf request = {.data = bytes, .len = n > 0 ? (size_t)n : 0};
