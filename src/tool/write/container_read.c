@@ -21,8 +21,8 @@ struct message {
     struct gcb_container_message seen;
     struct gcb_tensor bytes; /* its dataset */
     uint64_t salt;
-    uint64_t rows;                    /* rows of the layout; 0 if the message covers one tensor */
-    char hash[GCB_CONTAINER_HEX + 1]; /* hash of the layout */
+    uint64_t rows;                    /* number of its tensors */
+    char hash[GCB_CONTAINER_HEX + 1]; /* hash of the layout; "" if the message covers one tensor */
 };
 
 struct gcb_container {
@@ -41,6 +41,9 @@ struct gcb_container {
 
 /* The kinds of records. */
 enum { R_ROOT = 1, R_MESSAGE, R_ROW };
+
+static const char not_a_message[] =
+    "not a message: the attributes shape and dtype are absent or damaged";
 
 static int fail_corrupt(const struct gcb_container *c, const char *dataset, struct gcb_diag *diag,
                         const char *why)
@@ -70,35 +73,24 @@ struct layout {
     uint64_t rows;
 };
 
-/* Returns the size in bytes of the text member `name` of a row type; 0 if the type has no such text. */
-static size_t text_size(hid_t row, const char *name)
-{
-    const int i = H5Tget_member_index(row, name);
-    hid_t type;
-    size_t size = 0;
-
-    if (i < 0)
-        return 0;
-    type = H5Tget_member_type(row, (unsigned)i);
-    if (type < 0)
-        return 0;
-    if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0)
-        size = H5Tget_size(type);
-    H5Tclose(type);
-    return size;
-}
-
-/* The type must be exactly the writer's type for texts of these sizes, so that HDF5 converts nothing. */
+/*
+ * The type must be exactly the writer's type for texts of some sizes, so that HDF5 converts nothing. The sizes follow from
+ * the offset of the second member and from the size of a row.
+ */
 static bool check_row_type(struct layout *l, const struct gcb_h5dataset *set)
 {
-    l->path_size = text_size(set->type, "path");
-    l->shape_size = text_size(set->type, "shape");
-    if (l->path_size == 0 || l->path_size > GCB_READ_PATH + 1 || l->shape_size == 0 ||
-        l->shape_size > GCB_SHAPE_TEXT)
+    const size_t fixed = GCB_CONTAINER_DTYPE + 16;
+
+    l->row_size = set->type_size;
+    l->path_size = H5Tget_member_offset(set->type, 1);
+    if (l->path_size == 0 || l->path_size > GCB_READ_PATH + 1 ||
+        l->row_size <= l->path_size + fixed)
         return false;
-    l->row_size = l->path_size + GCB_CONTAINER_DTYPE + l->shape_size + 16;
+    l->shape_size = l->row_size - l->path_size - fixed;
+    if (l->shape_size > GCB_SHAPE_TEXT)
+        return false;
     l->type = gcb_container_row_type(l->path_size, l->shape_size);
-    return l->type > 0 && H5Tequal(l->type, set->type) > 0 && set->type_size == l->row_size;
+    return l->type > 0 && H5Tequal(l->type, set->type) > 0;
 }
 
 static int read_layout(struct layout *l, const struct gcb_container *c, const char *path,
@@ -133,39 +125,36 @@ static const char *text_at(const uint8_t *p, size_t size)
     return memchr(p, '\0', size) ? (const char *)p : NULL;
 }
 
-/* Sends row i of the layout as a record. */
-static int put_row(struct gcb_container *c, const struct layout *l, uint64_t i, const char *beside,
-                   struct gcb_diag *diag)
-{
-    const uint8_t *row = l->bytes + i * l->row_size, *tail = row + l->row_size - 16;
-    const char *path = text_at(row, l->path_size);
-    const char *dtype = text_at(row + l->path_size, GCB_CONTAINER_DTYPE);
-    const char *shape = text_at(row + l->path_size + GCB_CONTAINER_DTYPE, l->shape_size);
-    struct gcb_wbuf *record = &c->port->record;
-
-    if (!path || !dtype || !shape)
-        return fail_corrupt(c, beside, diag, "the layout is damaged");
-    gcb_put_u8(record, R_ROW);
-    gcb_text_put(record, path);
-    gcb_text_put(record, dtype);
-    gcb_text_put(record, shape);
-    gcb_put_u64(record, gcb_load_u64(tail));
-    gcb_put_u64(record, gcb_load_u64(tail + 8));
-    return gcb_port_put(c->port, diag);
-}
-
 /* ---- in the child: messages ---- */
 
-/* Starts the record of a message. */
-static void put_message(struct gcb_wbuf *record, const char *path, const struct gcb_h5dataset *set,
-                        uint64_t rows)
+/* Sends a message that has `rows` tensors. `hash` is that of its layout; "": it has none. */
+static int put_message(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
+                       uint64_t rows, const char *hash, struct gcb_diag *diag)
 {
     struct gcb_tensor t = {.dataset = path, .element = GCB_ELEMENT_BYTE, .dtype = GCB_F32};
+    struct gcb_wbuf *record = &c->port->record;
 
     gcb_h5dataset_describe(&t, set);
     gcb_put_u8(record, R_MESSAGE);
     gcb_tensor_put(record, &t);
     gcb_put_u64(record, rows);
+    gcb_text_put(record, hash);
+    return gcb_port_put(c->port, diag);
+}
+
+/* Sends a tensor of the last message. */
+static int put_row(struct gcb_container *c, const char *path, const char *dtype, const char *shape,
+                   uint64_t offset, int64_t index, struct gcb_diag *diag)
+{
+    struct gcb_wbuf *record = &c->port->record;
+
+    gcb_put_u8(record, R_ROW);
+    gcb_text_put(record, path);
+    gcb_text_put(record, dtype);
+    gcb_text_put(record, shape);
+    gcb_put_u64(record, offset);
+    gcb_put_u64(record, (uint64_t)index);
+    return gcb_port_put(c->port, diag);
 }
 
 /* Sends a message of several tensors, then the rows of its layout, which is the dataset NNNN_layout. */
@@ -178,14 +167,18 @@ static int put_joint(struct gcb_container *c, const char *path, const struct gcb
 
     snprintf(beside, sizeof(beside), "%s_layout", path);
     err = read_layout(&l, c, beside, diag);
-    if (err)
-        goto out;
-    put_message(&c->port->record, path, set, l.rows);
-    gcb_text_put(&c->port->record, hash);
-    err = gcb_port_put(c->port, diag);
-    for (uint64_t i = 0; i < l.rows && !err; i++)
-        err = put_row(c, &l, i, beside, diag);
-out:
+    if (!err)
+        err = put_message(c, path, set, l.rows, hash, diag);
+    for (uint64_t i = 0; i < l.rows && !err; i++) {
+        const uint8_t *row = l.bytes + i * l.row_size, *tail = row + l.row_size - 16;
+        const char *name = text_at(row, l.path_size);
+        const char *dtype = text_at(row + l.path_size, GCB_CONTAINER_DTYPE);
+        const char *shape = text_at(row + l.path_size + GCB_CONTAINER_DTYPE, l.shape_size);
+
+        err = name && dtype && shape ? put_row(c, name, dtype, shape, gcb_load_u64(tail),
+                                               (int64_t)gcb_load_u64(tail + 8), diag)
+                                     : fail_corrupt(c, beside, diag, "the layout is damaged");
+    }
     if (l.type > 0)
         H5Tclose(l.type);
     gcb_free(l.bytes);
@@ -198,19 +191,15 @@ static int put_single(struct gcb_container *c, const char *path, const struct gc
 {
     /* one byte more than the longest texts need, for the terminator */
     char shape[GCB_SHAPE_TEXT + 1], dtype[GCB_CONTAINER_DTYPE + 1];
-    struct gcb_wbuf *record = &c->port->record;
     int64_t index = -1;
+    int err;
 
     gcb_h5attr_integer(set->id, "index", &index);
     if (!gcb_h5attr_text(set->id, "shape", shape, sizeof(shape)) ||
         !gcb_h5attr_text(set->id, "dtype", dtype, sizeof(dtype)))
-        return fail_corrupt(c, path, diag,
-                            "not a message: the attributes shape and dtype are absent or damaged");
-    put_message(record, path, set, 0);
-    gcb_text_put(record, shape);
-    gcb_text_put(record, dtype);
-    gcb_put_u64(record, (uint64_t)index);
-    return gcb_port_put(c->port, diag);
+        return fail_corrupt(c, path, diag, not_a_message);
+    err = put_message(c, path, set, 1, "", diag);
+    return err ? err : put_row(c, path, dtype, shape, 0, index, diag);
 }
 
 static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, struct gcb_diag *diag)
@@ -295,7 +284,7 @@ static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
     char hex[GCB_CONTAINER_HEX];
 
     gcb_container_hex(hex, m->salt);
-    if (m->rows && strcmp(hex, m->hash) != 0)
+    if (m->hash[0] && strcmp(hex, m->hash) != 0)
         return fail_corrupt(c, m->seen.dataset, diag, "its layout is damaged");
     if (m->seen.count > c->file.limits.max_bytes / sizeof(float))
         return gcb_infile_fail(&c->file, m->seen.dataset, GCB_E_NOMEM, diag,
@@ -303,28 +292,6 @@ static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
                                m->seen.count, c->file.limits.max_bytes);
     c->sum += gcb_container_share(m->salt, m->seen.dataset);
     return 0;
-}
-
-/* Takes the rest of a message's record if the message covers one tensor. */
-static int take_single(struct gcb_container *c, struct message *m, struct gcb_rbuf *record,
-                       struct gcb_diag *diag)
-{
-    const char *shape = gcb_text_take(record, GCB_SHAPE_TEXT + 1);
-    const char *dtype = gcb_text_take(record, GCB_CONTAINER_DTYPE + 1);
-    struct gcb_container_tensor *t = m->seen.tensors;
-
-    t->index = (int64_t)gcb_get_u64(record);
-    m->seen.tensor_count = 1;
-    t->dataset = gcb_strdup(m->seen.dataset);
-    if (!t->dataset)
-        return fail_nomem(c, diag);
-    if (!shape || !dtype || gcb_shape_parse(shape, &t->rank, t->dims, &t->count) != 0 ||
-        gcb_dtype_parse(&t->dtype, dtype) != 0)
-        return fail_corrupt(c, m->seen.dataset, diag,
-                            "not a message: the attributes shape and dtype are absent or damaged");
-    m->seen.count = t->count;
-    m->salt = gcb_container_salt(0, t->dataset, t->dtype, shape, t->index);
-    return finish_message(c, diag);
 }
 
 static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
@@ -336,8 +303,9 @@ static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct
     struct message *m;
     const char *hash;
 
-    if (!sound || bytes.element != GCB_ELEMENT_BYTE || bytes.rank != 1 || bytes.dataset[0] != '/' ||
-        bytes.count > c->file.size || rows > c->rows_left ||
+    hash = gcb_text_take(record, sizeof(m->hash));
+    if (!sound || !hash || bytes.element != GCB_ELEMENT_BYTE || bytes.rank != 1 ||
+        bytes.dataset[0] != '/' || bytes.count > c->file.size || rows == 0 || rows > c->rows_left ||
         (last && last->seen.tensor_count < last->rows))
         return fail_record(c, diag);
     if (gcb_grow(&c->messages, &c->cap, c->count, sizeof(*c->messages)))
@@ -345,14 +313,9 @@ static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct
     m = &c->messages[c->count++];
     *m = (struct message){.seen.length = bytes.count, .bytes = bytes, .rows = rows};
     m->bytes.dataset = m->seen.dataset = gcb_strdup(bytes.dataset);
-    m->seen.tensors = gcb_alloc_zero(rows ? rows : 1, sizeof(*m->seen.tensors));
+    m->seen.tensors = gcb_alloc_zero(rows, sizeof(*m->seen.tensors));
     if (!m->seen.dataset || !m->seen.tensors)
         return fail_nomem(c, diag);
-    if (rows == 0)
-        return take_single(c, m, record, diag);
-    hash = gcb_text_take(record, sizeof(m->hash));
-    if (!hash)
-        return fail_record(c, diag);
     strcpy(m->hash, hash);
     c->rows_left -= rows;
     return 0;
@@ -363,8 +326,8 @@ static int take_row(struct gcb_container *c, struct gcb_rbuf *record, struct gcb
 {
     struct message *m = c->count ? &c->messages[c->count - 1] : NULL;
     const char *path = gcb_text_take(record, GCB_READ_PATH + 1);
-    const char *dtype = gcb_text_take(record, GCB_CONTAINER_DTYPE);
-    const char *shape = gcb_text_take(record, GCB_SHAPE_TEXT);
+    const char *dtype = gcb_text_take(record, GCB_CONTAINER_DTYPE + 1);
+    const char *shape = gcb_text_take(record, GCB_SHAPE_TEXT + 1);
     struct gcb_container_tensor *t;
 
     if (!m || m->seen.tensor_count >= m->rows)
@@ -375,7 +338,8 @@ static int take_row(struct gcb_container *c, struct gcb_rbuf *record, struct gcb
     if (!path || !dtype || !shape || !gcb_h5path_plain(path) || gcb_dtype_parse(&t->dtype, dtype) ||
         gcb_shape_parse(shape, &t->rank, t->dims, &t->count) || t->offset != m->seen.count ||
         __builtin_add_overflow(m->seen.count, t->count, &m->seen.count))
-        return fail_corrupt(c, m->seen.dataset, diag, "its layout is damaged");
+        return fail_corrupt(c, m->seen.dataset, diag,
+                            m->hash[0] ? "its layout is damaged" : not_a_message);
     m->salt = gcb_container_salt(m->salt, path, t->dtype, shape, t->index);
     t->dataset = gcb_strdup(path);
     if (!t->dataset)
