@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/tidy.h"
-#include "src/tool/read/child.h"
 
 enum {
     AHEAD = 8,    /* most tensors that the child is asked for before they are wanted */
@@ -104,36 +104,39 @@ static int end_child(struct gcb_child *c)
     return status;
 }
 
-/* Sets the message for a child that is not usable any more: file and object, then how it ended. Returns `status`. */
-static int fail_ended(const struct gcb_child *c, int status, struct gcb_diag *diag, const char *how)
+/* Ends the child, and sets the message for it: file and object, then how it ended. Returns `status`. */
+__attribute__((format(printf, 4, 5))) static int
+fail_ended(struct gcb_child *c, int status, struct gcb_diag *diag, const char *how, ...)
 {
-    char path[GCB_READ_PATH + 1];
+    char path[GCB_READ_PATH + 1], text[160];
+    va_list args;
 
+    end_child(c);
+    va_start(args, how);
+    vsnprintf(text, sizeof(text), how, args);
+    va_end(args);
     memcpy(path, c->trace->path, sizeof(path));
     path[GCB_READ_PATH] = '\0';
     return gcb_infile_fail(&c->file, path[0] == '/' && path[1] ? path : NULL, status, diag, "%s",
-                           how);
-}
-
-static int fail_damaged(const struct gcb_child *c, struct gcb_diag *diag, const char *how)
-{
-    char text[128];
-
-    snprintf(text, sizeof(text), "damaged: %s", how);
-    return fail_ended(c, GCB_E_CORRUPT, diag, text);
+                           text);
 }
 
 /* The child has closed its socket, so it is ending, and its exit status is final. */
 static int fail_crashed(struct gcb_child *c, struct gcb_diag *diag)
 {
-    char how[96];
     const int status = end_child(c);
-    const int used =
-        snprintf(how, sizeof(how), "%s crashed while reading it", c->file.reader->library);
+    char signal[24] = "";
 
     if (status != -1 && WIFSIGNALED(status))
-        snprintf(how + used, sizeof(how) - (size_t)used, " (signal %d)", WTERMSIG(status));
-    return fail_damaged(c, diag, how);
+        snprintf(signal, sizeof(signal), " (signal %d)", WTERMSIG(status));
+    return fail_ended(c, GCB_E_CORRUPT, diag, "damaged: %s crashed while reading it%s",
+                      c->file.reader->library, signal);
+}
+
+static int fail_protocol(struct gcb_child *c, struct gcb_diag *diag)
+{
+    return fail_ended(c, GCB_E_CORRUPT, diag,
+                      "damaged: the process that reads it sent an invalid reply");
 }
 
 /* ---- the parent: packets from the child ---- */
@@ -153,29 +156,6 @@ static double stuck_for(struct gcb_child *c, double *all)
         c->cpu = now;
     }
     return (double)(now.tv_sec - c->cpu.tv_sec) + 1e-9 * (double)(now.tv_nsec - c->cpu.tv_nsec);
-}
-
-static int fail_stuck(struct gcb_child *c, struct gcb_diag *diag)
-{
-    char how[96];
-
-    end_child(c);
-    snprintf(how, sizeof(how), "%s took more than %u s of processor time to read it",
-             c->file.reader->library, c->file.limits.seconds);
-    return fail_damaged(c, diag, how);
-}
-
-/* For a child that neither works nor answers. */
-static int fail_waiting(struct gcb_child *c, struct gcb_diag *diag)
-{
-    const bool external = c->file.limits.allow_external;
-    char how[160];
-
-    end_child(c);
-    snprintf(how, sizeof(how), "no data for %u s; copy the file to a local disk%s",
-             PATIENCE * c->file.limits.seconds,
-             external ? ", or leave out --allow-external: its data may be in a pipe" : "");
-    return fail_ended(c, GCB_E_IO, diag, how);
 }
 
 /* Receives one packet of at most GCB_PORT_PACKET bytes into `bytes`. */
@@ -202,17 +182,18 @@ static int receive(struct gcb_child *c, uint8_t *bytes, struct gcb_rbuf *out, st
             return gcb_infile_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
         }
         if (stuck_for(c, &worked) > c->file.limits.seconds)
-            return fail_stuck(c, diag);
+            return fail_ended(c, GCB_E_CORRUPT, diag,
+                              "damaged: %s took more than %u s of processor time to read it",
+                              c->file.reader->library, c->file.limits.seconds);
         waited = worked == before ? waited + 1 : 0;
         if (waited >= PATIENCE * c->file.limits.seconds)
-            return fail_waiting(c, diag);
+            return fail_ended(c, GCB_E_IO, diag,
+                              "no data for %u s; copy the file to a local disk%s",
+                              PATIENCE * c->file.limits.seconds,
+                              c->file.limits.allow_external
+                                  ? ", or leave out --allow-external: its data may be in a pipe"
+                                  : "");
     }
-}
-
-static int fail_protocol(struct gcb_child *c, struct gcb_diag *diag)
-{
-    end_child(c);
-    return fail_damaged(c, diag, "the process that reads it sent an invalid reply");
 }
 
 /* The result of a request. */
@@ -547,7 +528,8 @@ int gcb_child_read(struct gcb_child *child, const struct gcb_tensors *tensors, s
     if (child->pid == 0)
         return read_here(child, t, out, diag);
     if (child->pid < 0)
-        return fail_damaged(child, diag, "the process that read it has ended");
+        return fail_ended(child, GCB_E_CORRUPT, diag,
+                          "damaged: the process that read it has ended");
     return t->count ? read_by_child(child, tensors, number, out, diag) : 0;
 }
 
