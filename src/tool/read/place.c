@@ -1,9 +1,9 @@
 #include "src/tool/read/source_private.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "src/lib/base/text.h"
 
 static const char *const step_words[] = {"step",      "global_step", "globalstep",
                                          "iteration", "iter",        NULL};
@@ -33,15 +33,17 @@ static bool parse_numbered(const char *name, const char *end, const char *const 
                            uint64_t *out)
 {
     const char *from = find_digits(name, words);
-    char digits[32];
-    size_t n;
+    uint64_t n;
+    char *stop;
 
-    if (!from || from >= end || end - from >= (long)sizeof(digits))
+    if (!from || from >= end)
         return false;
-    n = (size_t)(end - from);
-    memcpy(digits, from, n);
-    digits[n] = '\0';
-    return gcb_parse_u64(digits, out);
+    errno = 0;
+    n = strtoull(from, &stop, 10);
+    if (stop != end || errno)
+        return false;
+    *out = n;
+    return true;
 }
 
 static bool ends_with_digit(const char *name, const char *end)

@@ -1,83 +1,62 @@
 #include "src/tool/read/source_private.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-enum { ITEM = 64 }; /* bytes of an item of a list, enough for three numbers */
-
-/*
- * Reads the number at *text and advances *text past it. Returns false if no digit is there or the number is too large.
- */
-static bool take_number(char **text, uint64_t *out)
+/* Reads the number at *text and moves *text after it. Returns false if no digit is there or the number is too large. */
+static bool take_number(const char **text, uint64_t *out)
 {
-    const size_t n = strspn(*text, "0123456789");
-    const char after = (*text)[n];
-    bool ok;
+    char *end;
 
-    (*text)[n] = '\0';
-    ok = gcb_parse_u64(*text, out);
-    *text += n;
-    **text = after;
-    return ok;
+    if (!isdigit((unsigned char)**text))
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    *text = end;
+    return errno == 0;
 }
 
-/* Parses "N", "A-B" or "A-B/STRIDE". */
-static bool parse_range(struct gcb_number_range *r, char *item)
+/* Reads "N", "A-B" or "A-B/STRIDE". */
+static bool take_range(const char **text, struct gcb_number_range *r)
 {
     *r = (struct gcb_number_range){.stride = 1};
-    if (!take_number(&item, &r->first))
+    if (!take_number(text, &r->first))
         return false;
     r->last = r->first;
-    if (*item == '-') {
-        item++;
-        if (!take_number(&item, &r->last) || r->last < r->first)
-            return false;
-        if (*item == '/') {
-            item++;
-            if (!take_number(&item, &r->stride) || r->stride == 0)
-                return false;
-        }
-    }
-    return *item == '\0';
-}
-
-/* Parses one item of a list. Changes the text of `item`. */
-static int parse_item(struct gcb_numbers *s, char *item, bool may_last)
-{
-    struct gcb_number_range r;
-
-    if (may_last && strcmp(item, "last") == 0) {
-        s->last = true;
-        return 0;
-    }
-    if (!parse_range(&r, item))
-        return GCB_E_INVALID;
-    if (gcb_grow(&s->ranges, &s->cap, s->count, sizeof(*s->ranges)) != 0)
-        return GCB_E_NOMEM;
-    s->ranges[s->count++] = r;
-    return 0;
+    if (**text != '-')
+        return true;
+    ++*text;
+    if (!take_number(text, &r->last) || r->last < r->first)
+        return false;
+    if (**text != '/')
+        return true;
+    ++*text;
+    return take_number(text, &r->stride) && r->stride > 0;
 }
 
 static int parse_list(struct gcb_numbers *s, const char *text, bool may_last)
 {
-    char item[ITEM];
-    int err = 0;
+    for (;; text++) {
+        struct gcb_number_range r;
 
-    while (!err) {
-        const size_t n = strcspn(text, ",");
-
-        if (n >= sizeof(item))
+        if (may_last && strncmp(text, "last", 4) == 0) {
+            s->last = true;
+            text += 4;
+        } else if (!take_range(&text, &r)) {
             return GCB_E_INVALID;
-        memcpy(item, text, n);
-        item[n] = '\0';
-        err = parse_item(s, item, may_last);
-        if (text[n] == '\0')
-            break;
-        text += n + 1;
+        } else {
+            if (gcb_grow(&s->ranges, &s->cap, s->count, sizeof(*s->ranges)) != 0)
+                return GCB_E_NOMEM;
+            s->ranges[s->count++] = r;
+        }
+        if (*text != ',')
+            return *text ? GCB_E_INVALID : 0;
     }
-    return err;
 }
 
 int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
