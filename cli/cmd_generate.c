@@ -5,7 +5,7 @@
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
-#include "src/tool/write/generate.h"
+#include "src/tool/write/dump.h"
 
 struct generate_options {
     struct opt_make make;

@@ -7,7 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
-#include "src/tool/read/shard.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/verify/verify.h"
 
 struct verify_own {

@@ -5,7 +5,7 @@
 #include "src/lib/base/queue.h"
 #include "src/lib/codec/method.h"
 #include "src/lib/device/load.h"
-#include "src/tool/read/shard.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/timing/device_copy.h"
 #include "src/tool/trial/groups.h"

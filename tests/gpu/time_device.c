@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/tool/read/networks.h"
 #include "src/tool/read/synthetic.h"
 #include "tests/gpu/time_work.h"
 

@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "src/tool/read/networks.h"
 #include "src/tool/read/synthetic.h"
 #include "tests/support/device_made.h"
 #include "tests/support/device_sets.h"

@@ -4,7 +4,7 @@
 #include "src/tool/trial/rows.h"
 
 /*
- * Joins the results of all shards of a run (src/tool/read/shard.h) into the results of the whole run. The tallies of the
+ * Joins the results of all shards of a run (src/tool/read/layout.h) into the results of the whole run. The tallies of the
  * messages are added in the order of the messages, as one run adds them, so that every count, sum and error is the same,
  * bit for bit. Times are added too; what only the samples tell is null unless the rows have samples. The rows of `verify`
  * are put in order.

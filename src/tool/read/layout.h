@@ -28,7 +28,7 @@ struct gcb_message_plan {
     uint64_t input_bytes; /* size of the tensors in their own types */
     enum gcb_dtype dtype; /* the type of the tensors if all have the same type, else GCB_F32 */
     bool dense;           /* the message is sent as fp32 */
-    const float *data; /* the elements, if they are in memory (src/tool/read/sample.h); or NULL */
+    const float *data; /* the elements, if they are in memory (src/tool/read/layout.h); or NULL */
 };
 
 struct gcb_layout {
@@ -36,7 +36,7 @@ struct gcb_layout {
     size_t count;
     uint64_t largest; /* elements of the largest message */
     struct gcb_piece *pieces;
-    /* of a shard (src/tool/read/shard.h), else 0: messages of all shards, and XXH3-64 of their steps, workers, tensors, sizes
+    /* of a shard (src/tool/read/layout.h), else 0: messages of all shards, and XXH3-64 of their steps, workers, tensors, sizes
      * and types, by which the plans of two runs are compared */
     size_t all_count;
     uint64_t fingerprint;
@@ -62,5 +62,58 @@ void gcb_layout_fini(struct gcb_layout *layout); /* a zeroed struct is allowed *
 /* Reads the tensors of a message, one after the other, into `out` (message->count floats). */
 int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *message, float *out,
                     struct gcb_diag *diag);
+
+/* ---- samples (sample.c) ---- */
+
+/*
+ * A small layout like a large one, whose messages are in memory: of each message it has evenly spread blocks of
+ * GCB_SAMPLE_BLOCK elements, in their order. Messages of which no block is taken are left out, and so are dense ones.
+ */
+#define GCB_SAMPLE_BLOCK (UINT64_C(1) << 14)
+
+struct gcb_sample {
+    struct gcb_layout layout; /* its messages' pieces are those of the large layout */
+    float *data;
+};
+
+/* Takes about `most` elements of the layout, which must outlive the sample. Reads the tensors once. */
+int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
+                    const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
+/*
+ * The same for a search that needs every tensor: takes whole steps and workers, evenly spread, with about `most` elements.
+ * If that is too much for even one of them, tensors of more than GCB_SAMPLE_WHOLE elements are sampled. Some of these are
+ * then left out if they are more than most / GCB_SAMPLE_BLOCK.
+ */
+#define GCB_SAMPLE_WHOLE (UINT64_C(1) << 17)
+int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
+                            const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
+void gcb_sample_fini(struct gcb_sample *sample); /* a zeroed struct is allowed */
+
+/* Number of elements of all messages. */
+uint64_t gcb_layout_elements(const struct gcb_layout *layout);
+
+/* ---- shards (shard.c) ---- */
+
+/*
+ * Shards divide the messages of a dump among runs on several machines. Every message belongs to exactly one shard, and the
+ * shards have about the same number of elements. The division depends only on the sizes of the messages.
+ */
+struct gcb_shard {
+    uint32_t index; /* 0 to count - 1 */
+    uint32_t count; /* 0: no shards, so every message belongs to the run */
+};
+
+#define GCB_SHARDS_MOST (1 << 20)
+
+/* Reads "I/N". `text` may be NULL: no shards. */
+int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *diag);
+
+/*
+ * Removes the messages of other shards from a layout, and keeps the order; `largest` is then the largest message that is
+ * left. The largest messages are dealt first, each to the shard with the fewest elements so far (Graham: "Bounds on
+ * multiprocessing timing anomalies", 1969). Does nothing without shards.
+ */
+int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
+                     const struct gcb_shard *shard, struct gcb_diag *diag);
 
 #endif

@@ -1,4 +1,4 @@
-#include "src/tool/read/networks.h"
+#include "src/tool/read/synthetic.h"
 
 #include <stdarg.h>
 #include <stdio.h>

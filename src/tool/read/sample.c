@@ -1,4 +1,4 @@
-#include "src/tool/read/sample.h"
+#include "src/tool/read/layout.h"
 
 #include <math.h>
 #include <string.h>

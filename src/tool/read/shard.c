@@ -1,4 +1,4 @@
-#include "src/tool/read/shard.h"
+#include "src/tool/read/layout.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,33 +94,6 @@ static int deal(bool *mine, const struct sized *order, size_t count, const struc
     return 0;
 }
 
-/* Removes the messages of other shards from the list, and keeps the order. */
-static int keep_own(const struct gcb_message_plan **list, size_t *count,
-                    const struct gcb_shard *shard, struct gcb_diag *diag)
-{
-    struct sized *order;
-    bool *mine;
-    size_t kept = 0;
-    int err = GCB_E_NOMEM;
-
-    order = gcb_alloc_array(*count, sizeof(*order));
-    mine = gcb_alloc_zero(*count, sizeof(*mine));
-    if (order && mine) {
-        for (size_t i = 0; i < *count; i++)
-            order[i] = (struct sized){list[i]->count, i};
-        qsort(order, *count, sizeof(*order), largest_first);
-        err = deal(mine, order, *count, shard);
-    }
-    for (size_t i = 0; !err && i < *count; i++)
-        if (mine[i])
-            list[kept++] = list[i];
-    if (!err)
-        *count = kept;
-    gcb_free(order);
-    gcb_free(mine);
-    return err ? gcb_diag_nomem(diag, *count * sizeof(*order), "the messages of a shard") : 0;
-}
-
 static uint64_t fingerprint_of(const struct gcb_layout *layout, const struct gcb_source *source)
 {
     uint64_t hash = 0;
@@ -142,27 +115,30 @@ static uint64_t fingerprint_of(const struct gcb_layout *layout, const struct gcb
 int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
                      const struct gcb_shard *shard, struct gcb_diag *diag)
 {
-    const struct gcb_message_plan **list;
-    size_t kept = layout->count;
-    int err;
+    const size_t count = layout->count;
+    struct gcb_message_plan *m = layout->messages;
+    struct sized *order = gcb_alloc_array(count, sizeof(*order));
+    bool *mine = gcb_alloc_zero(count, sizeof(*mine));
+    int err = order && mine ? 0 : GCB_E_NOMEM;
 
-    if (shard->count == 0)
-        return 0;
-    list = gcb_alloc_array(kept, sizeof(*list));
-    if (!list)
-        return gcb_diag_nomem(diag, kept * sizeof(*list), "the messages of a shard");
-    layout->all_count = layout->count;
+    if (shard->count == 0 || err)
+        goto out;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct sized){m[i].count, i};
+    qsort(order, count, sizeof(*order), largest_first);
+    err = deal(mine, order, count, shard);
+    if (err)
+        goto out;
+    layout->all_count = count;
     layout->fingerprint = fingerprint_of(layout, source);
-    for (size_t i = 0; i < kept; i++)
-        list[i] = &layout->messages[i];
-    err = keep_own(list, &kept, shard, diag);
     layout->count = layout->largest = 0;
-    for (size_t i = 0; !err && i < kept; i++) {
-        const struct gcb_message_plan m = *list[i]; /* at place i or after it */
-
-        layout->messages[layout->count++] = m;
-        layout->largest = m.count > layout->largest ? m.count : layout->largest;
-    }
-    gcb_free(list);
-    return err;
+    for (size_t i = 0; i < count; i++)
+        if (mine[i]) {
+            layout->largest = m[i].count > layout->largest ? m[i].count : layout->largest;
+            m[layout->count++] = m[i];
+        }
+out:
+    gcb_free(order);
+    gcb_free(mine);
+    return err ? gcb_diag_nomem(diag, count * sizeof(*order), "the messages of a shard") : 0;
 }

@@ -11,7 +11,7 @@ const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, NULL};
 enum { MAX_NOTES = 256 }; /* most root attributes that are kept of all files together */
 
 /* The kinds of records. */
-enum { R_TENSOR = 1, R_NOT_SELECTED, R_NUMBER, R_TEXT, R_REMARK, R_EXCLUDED };
+enum { R_TENSOR = 1, R_NOT_SELECTED, R_NUMBER, R_TEXT, R_REMARK };
 
 /* ---- selection ---- */
 
@@ -106,22 +106,18 @@ static int send_remark(struct gcb_listing *l, enum gcb_remark kind, uint64_t cou
     return gcb_port_put(l->port, diag);
 }
 
-/* The first time, the example is sent at once; at the end, how many more. */
+/* The first time, the example is sent at once; at the end, how many more. What --exclude names is sent, too, so that no
+ * pattern seems to match nothing. */
 int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path, bool wanted,
                        struct gcb_diag *diag)
 {
+    const bool first = wanted && l->remarks[kind]++ == 0;
     struct gcb_tensor t;
-    int err = 0;
 
     locate_tensor(&t, l, path, 0);
-    if (gcb_selection_excludes(l->selection, t.path)) { /* no pattern may seem to match nothing */
-        gcb_put_u8(&l->port->record, R_EXCLUDED);
-        gcb_text_put(&l->port->record, t.path);
-        err = gcb_port_put(l->port, diag);
-    }
-    if (!err && wanted && l->remarks[kind]++ == 0)
-        err = send_remark(l, kind, 1, path, diag);
-    return err;
+    return first || gcb_selection_excludes(l->selection, t.path)
+               ? send_remark(l, kind, first, path, diag)
+               : 0;
 }
 
 bool gcb_listing_keeps(const char *group, bool *texts)
@@ -255,24 +251,22 @@ static int take_remark(struct gcb_listing *l, struct gcb_rbuf *record, struct gc
     const uint8_t kind = gcb_get_u8(record);
     const uint64_t count = gcb_get_u64(record);
     const char *path = gcb_text_take(record, GCB_READ_PATH + 1);
+    struct gcb_tensor t;
 
-    if (!path || kind >= GCB_REMARKS)
+    if (!path || (*path && *path != '/') || kind >= GCB_REMARKS)
         return fail_record(l, diag);
+    if (*path) {
+        locate_tensor(&t, l, path, 0);
+        if (gcb_selection_excludes(l->selection, t.path))
+            gcb_selection_meet(l->selection, t.path, s->met);
+    }
+    if (!count)
+        return 0;
     if (*path)
         path = gcb_strings_add(&s->strings, path, strlen(path));
     if (!path)
         return gcb_diag_nomem(diag, GCB_READ_PATH, "a path");
     gcb_source_add_remark(s, (enum gcb_remark)kind, count, l->file, path);
-    return 0;
-}
-
-static int take_excluded(struct gcb_listing *l, struct gcb_rbuf *record, struct gcb_diag *diag)
-{
-    const char *path = gcb_text_take(record, GCB_READ_PATH + 1);
-
-    if (!path)
-        return fail_record(l, diag);
-    gcb_selection_meet(l->selection, path, l->source->met);
     return 0;
 }
 
@@ -352,9 +346,7 @@ static int take_record(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag
         return take_tensor(l, kind == R_TENSOR, record, diag);
     if (kind == R_NUMBER || kind == R_TEXT)
         return take_attribute(l, kind == R_TEXT, record, diag);
-    if (kind == R_REMARK)
-        return take_remark(l, record, diag);
-    return kind == R_EXCLUDED ? take_excluded(l, record, diag) : fail_record(l, diag);
+    return kind == R_REMARK ? take_remark(l, record, diag) : fail_record(l, diag);
 }
 
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag)

@@ -5,8 +5,8 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/read/networks.h"
 #include "src/tool/read/source_private.h"
+#include "src/tool/read/synthetic.h"
 
 /* Writes a number of elements as "4K", "16M" or "1000". */
 static void size_text(char out[48], uint64_t n)

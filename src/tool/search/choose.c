@@ -5,7 +5,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/read/sample.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/search/policy_search.h"
 
 /* How many settings a search of a method and of the compositions usually measures, from scratch and near the settings of

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/read/sample.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/search/allocate.h"
 #include "src/tool/search/policy_rules.h"
 

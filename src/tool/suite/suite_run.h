@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_SUITE_SUITE_RUN_H
 #define SRC_TOOL_SUITE_SUITE_RUN_H
 
-#include "src/tool/read/shard.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/suite/suite.h"
 #include "src/tool/timing/bandwidth.h"
 #include "src/tool/timing/device_copy.h"

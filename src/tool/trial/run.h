@@ -14,7 +14,7 @@
 struct gcb_run_config {
     struct gcb_source *source;
     const struct gcb_layout *layout;
-    bool sharded; /* the layout is a shard, which may be empty (src/tool/read/shard.h) */
+    bool sharded; /* the layout is a shard, which may be empty (src/tool/read/layout.h) */
     const struct gcb_method *methods; /* method_count */
     size_t method_count;
     /* NULL: none. If by_tensor[i] is not NULL, it has the method of each tensor of the source, which encodes instead of

@@ -1,4 +1,4 @@
-#include "src/tool/write/generate.h"
+#include "src/tool/write/dump.h"
 
 #include <inttypes.h>
 #include <math.h>

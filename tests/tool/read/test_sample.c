@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/read/sample.h"
+#include "src/tool/read/layout.h"
 
 #define TENSORS 12
 

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "src/tool/read/networks.h"
 #include "src/tool/read/synthetic.h"
 
 #define N 400000
