@@ -77,7 +77,8 @@ static int start_child(struct gcb_child *c, const char *path, const struct gcb_l
     return fail_to_start(c, diag);
 }
 
-/* Has the child closed its socket, at the latest a second from now? If it waits for a dead file system, it cannot end. */
+/* True if the child closes its socket within a second. If it waits for a dead file system, it
+ * cannot end. */
 static bool is_ending(const struct gcb_child *c)
 {
     uint8_t byte;
@@ -104,7 +105,8 @@ static int end_child(struct gcb_child *c)
     return status;
 }
 
-/* Ends the child, and sets the message for it: file and object, then how it ended. Returns `status`. */
+/* Ends the child, and sets the message for it: file and object, then how it ended. Returns
+ * `status`. */
 __attribute__((format(printf, 4, 5))) static int
 fail_ended(struct gcb_child *c, int status, struct gcb_diag *diag, const char *how, ...)
 {
@@ -141,7 +143,8 @@ static int fail_protocol(struct gcb_child *c, struct gcb_diag *diag)
 
 /* ---- the parent: packets from the child ---- */
 
-/* Returns the processor time in seconds that the child has used since it last made progress. *all: since its start. */
+/* Returns the processor time in seconds that the child has used since it last made progress. *all:
+ * since its start. */
 static double stuck_for(struct gcb_child *c, double *all)
 {
     const uint64_t steps = __atomic_load_n(&c->trace->steps, __ATOMIC_RELAXED);
@@ -199,21 +202,21 @@ static int receive(struct gcb_child *c, uint8_t *bytes, struct gcb_rbuf *out, st
 /* The result of a request. */
 struct done {
     int status;
-    uint64_t
-        needed; /* bytes that the child needs for the tensor's smallest piece, if that is why it stopped */
+    /* bytes that the child needs for the tensor's smallest piece, if that is why it stopped */
+    uint64_t needed;
     struct gcb_diag diag;
 };
 
-/* Can reading a file give this status? The child is not trusted, and other statuses would change the exit status of the
- * command. */
+/* True if reading a file can give this status. The child is not trusted, and other statuses would
+ * change the exit status of the command. */
 static bool is_status(int status)
 {
     return status == 0 || status == GCB_E_NOMEM || status == GCB_E_CORRUPT || status == GCB_E_IO ||
            status == GCB_E_UNSUPPORTED || status == GCB_E_INTERNAL;
 }
 
-/* Copies a message of the child and escapes control characters. Backslashes are kept, because the child has already
- * escaped the names. */
+/* Copies a message of the child and escapes control characters. Backslashes are kept, because the
+ * child has already escaped the names. */
 static void escape_text(char out[GCB_DIAG_TEXT], const char *text)
 {
     size_t used = 0;
@@ -310,8 +313,8 @@ static bool under_valgrind(void)
     return preloaded && strstr(preloaded, "/vgpreload_");
 }
 
-/* Opens the file in this process, too, to read what lies there in one piece. *real is its path without links, because the
- * child may not follow links. The caller frees it. */
+/* Opens the file in this process, too, to read what lies there in one piece. *real is its path
+ * without links, because the child may not follow links. The caller frees it. */
 static int open_file(struct gcb_child *c, char **real, struct gcb_diag *diag)
 {
     const char *path = c->file.path;
@@ -391,7 +394,8 @@ static bool ask(struct gcb_child *c, const struct gcb_tensor *t, uint64_t room, 
     return true;
 }
 
-/* Asks for the tensors that follow those that the child was asked for, so that it reads them while the caller works. */
+/* Asks for the tensors that follow those that the child was asked for, so that it reads them while
+ * the caller works. */
 static void ask_ahead(struct gcb_child *c, const struct gcb_tensors *tensors)
 {
     while (c->asked < AHEAD) {
@@ -402,8 +406,8 @@ static void ask_ahead(struct gcb_child *c, const struct gcb_tensors *tensors)
     }
 }
 
-/* Receives the tensor that the child was asked for first. `out` may be NULL. If the child could not read it, done->status or
- * done->needed says why. */
+/* Receives the tensor that the child was asked for first. `out` may be NULL. If the child could not
+ * read it, done->status or done->needed says why. */
 static int receive_tensor(struct gcb_child *c, const struct gcb_tensor *t, uint8_t *out,
                           struct done *done, struct gcb_diag *diag)
 {
@@ -501,7 +505,8 @@ static int read_by_child(struct gcb_child *c, const struct gcb_tensors *tensors,
     return err || !done.status ? err : gcb_diag_set(diag, done.status, "%s", done.diag.text);
 }
 
-/* Reads a tensor in this process. Its stored elements stand at the end of `out` or, if they are larger, apart. */
+/* Reads a tensor in this process. Its stored elements stand at the end of `out` or, if they are
+ * larger, apart. */
 static int read_here(struct gcb_child *c, const struct gcb_tensor *t, uint8_t *out,
                      struct gcb_diag *diag)
 {

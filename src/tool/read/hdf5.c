@@ -8,8 +8,9 @@
 /* ---- types ---- */
 
 /*
- * Recognises the IEEE formats in either byte order, the upper half of a float32, and fp8. HDF5 would convert other
- * formats bit by bit, and a message could not restore them, so they are not tensors.
+ * Recognises the IEEE formats in either byte order, the upper half of a float32, and fp8. HDF5
+ * would convert other formats bit by bit, and a message could not restore them, so they are not
+ * tensors.
  */
 static enum gcb_element float_element(const struct gcb_h5dataset *d)
 {
@@ -54,9 +55,9 @@ static bool is_plain(const struct gcb_h5dataset *d)
 }
 
 /*
- * Finds the element type of an open dataset. Floats have their own; a float32 may count as the smaller type that its
- * attribute source_dtype names. Integers and opaque bytes are in the format that source_dtype names, or else in that of
- * `reading`. Returns false if the dataset is no tensor.
+ * Finds the element type of an open dataset. Floats have their own; a float32 may count as the
+ * smaller type that its attribute source_dtype names. Integers and opaque bytes are in the format
+ * that source_dtype names, or else in that of `reading`. Returns false if the dataset is no tensor.
  */
 static bool find_type(struct gcb_tensor *t, const struct gcb_h5dataset *d,
                       const struct gcb_reading *reading)
@@ -228,7 +229,8 @@ static int check_same(const struct gcb_infile *file, const struct gcb_tensor *t,
         "changed since it was listed; do not write to the file while gcbench reads it");
 }
 
-/* Returns the dataset's own type in little-endian order, so that HDF5 only swaps bytes. The caller closes the type. */
+/* Returns the dataset's own type in little-endian order, so that HDF5 only swaps bytes. The caller
+ * closes the type. */
 static hid_t little_endian(const struct gcb_h5dataset *d)
 {
     const hid_t type = H5Tcopy(d->type);
@@ -299,7 +301,8 @@ static void close_file(void *state)
 
 const struct gcb_reader gcb_hdf5 = {
     .library = "the HDF5 library",
-    /* up to four buffers of 256 MiB to unpack the largest chunk (hdf5_vet.c), and 1 GiB for other data */
+    /* up to four buffers of 256 MiB to unpack the largest chunk (hdf5_vet.c), and 1 GiB for other
+     * data */
     .address_space = UINT64_C(2) << 30,
     .opens_files = true,
     .probe = probe,

@@ -26,13 +26,13 @@ struct gcb_h5file {
 };
 
 /*
- * Prepares HDF5 for hostile files, and starts it. Opening a file calls this. A process that forks calls it once before
- * it forks. GCB_E_NOMEM: as gcb_h5file_room.
+ * Prepares HDF5 for hostile files, and starts it. Opening a file calls this. A process that forks
+ * calls it once before it forks. GCB_E_NOMEM: as gcb_h5file_room.
  */
 int gcb_h5file_prepare(struct gcb_diag *diag);
 
-/* Where HDF5 1.10 gets no memory, it crashes. So call this before it starts, opens a file or makes an object. GCB_E_NOMEM:
- * less is left than HDF5 may take for one of these. */
+/* Where HDF5 1.10 gets no memory, it crashes. So call this before it starts, opens a file or makes
+ * an object. GCB_E_NOMEM: less is left than HDF5 may take for one of these. */
 int gcb_h5file_room(struct gcb_diag *diag);
 
 /* Opens a file that was found, for reading. On failure nothing stays open. */
@@ -41,31 +41,33 @@ int gcb_h5file_open(struct gcb_h5file *file, const struct gcb_infile *in, const 
 void gcb_h5file_close(struct gcb_h5file *file);
 
 /*
- * Fails because a call of HDF5 failed: "what (cause)", or that the file needs a newer HDF5. Returns GCB_E_CORRUPT. Call
- * this function before the next call of HDF5.
+ * Fails because a call of HDF5 failed: "what (cause)", or that the file needs a newer HDF5. Returns
+ * GCB_E_CORRUPT. Call this function before the next call of HDF5.
  */
 int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const char *what,
                        struct gcb_diag *diag);
 
 /*
- * Writes why the last call of HDF5 failed: the innermost text of HDF5's error stack, escaped and cut, or "no details".
- * Call this function before the next call of HDF5. Returns out.
+ * Writes why the last call of HDF5 failed: the innermost text of HDF5's error stack, escaped and
+ * cut, or "no details". Call this function before the next call of HDF5. Returns out.
  */
 char *gcb_h5file_cause(char *out, size_t size);
 
 /* ---- attributes (hdf5_attr.c) ---- */
 
 /*
- * True if HDF5 can decode all attributes of the object. This function searches for a name, because a search decodes all
- * attributes without a table. To iterate over attributes, HDF5 makes a table of them. If an attribute does not decode,
- * HDF5 1.10.8 frees table entries that it has not filled yet.
+ * True if HDF5 can decode all attributes of the object. This function searches for a name, because
+ * a search decodes all attributes without a table. To iterate over attributes, HDF5 makes a table
+ * of them. If an attribute does not decode, HDF5 1.10.8 frees table entries that it has not filled
+ * yet.
  */
 bool gcb_h5attr_sound(hid_t object);
 
 /*
- * These read one attribute of an object. Call gcb_h5attr_sound first (the walk, gcb_h5file_open and gcb_h5dataset_open
- * do). They return false and leave their results unchanged if the attribute is absent, damaged, of another type or too
- * large. A number is a scalar, or an array with one element. A text is terminated, and shorter than `size` bytes.
+ * These read one attribute of an object. Call gcb_h5attr_sound first (the walk, gcb_h5file_open and
+ * gcb_h5dataset_open do). They return false and leave their results unchanged if the attribute is
+ * absent, damaged, of another type or too large. A number is a scalar, or an array with one
+ * element. A text is terminated, and shorter than `size` bytes.
  */
 bool gcb_h5attr_number(hid_t object, const char *name, double *value);
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value);
@@ -84,8 +86,8 @@ struct gcb_h5dataset {
     hid_t type;       /* type of the elements in the file */
     H5T_class_t kind; /* class of that type: H5T_FLOAT, H5T_INTEGER and so on */
     size_t type_size; /* bytes of an element */
-    /* Set by the walk: bit i says that component i of the path is a link to another place; which object it is, the same
-     * under each of its paths. */
+    /* Set by the walk: bit i says that component i of the path is a link to another place; which
+     * object it is, the same under each of its paths. */
     uint64_t linked, object;
 
     /* Set by gcb_h5dataset_vet: */
@@ -93,8 +95,8 @@ struct gcb_h5dataset {
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
     uint64_t count; /* product of dims: 1 for a scalar, 0 for an empty or null dataset */
-    uint64_t
-        offset; /* offset of the first element in this file, if they lie there without gaps; else 0 */
+    /* offset of the first element in this file, if they lie there without gaps; else 0 */
+    uint64_t offset;
     bool unwritten;      /* it has elements, but none was ever written: all are the fill value */
     unsigned chunk_rank; /* rank of the chunks; 0 if the data is not chunked */
     uint64_t chunk[GCB_MAX_RANK];
@@ -103,35 +105,37 @@ struct gcb_h5dataset {
 };
 
 /*
- * Opens the dataset `link` below the group or file `at` and reads only its type. So the caller can skip a dataset that
- * it does not need. `shown` is the path for messages. On failure *out is zeroed.
+ * Opens the dataset `link` below the group or file `at` and reads only its type. So the caller can
+ * skip a dataset that it does not need. `shown` is the path for messages. On failure *out is
+ * zeroed.
  */
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
                        const char *link, const char *shown, struct gcb_diag *diag);
 
 /*
- * Decides whether the data may be read (hdf5_vet.c), before anything of its size is allocated. The data may be read if
+ * Decides whether the data may be read (hdf5_vet.c), before anything of its size is allocated. The
+ * data may be read if
  *   - it is stored in this file, or external storage is allowed;
  *   - its filters are deflate, shuffle and fletcher32, each at most once;
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
- *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the bytes that are stored.
- *     Deflate cannot compress more strongly.
+ *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the
+ *     bytes that are stored. Deflate cannot compress more strongly.
  */
 int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                       const char *shown, struct gcb_diag *diag);
 
 /*
- * A vetted dataset is read in pieces, which are runs of consecutive elements. Returns the number of elements in the
- * piece that begins at element `from`. A piece has at most `room` elements, unless one row of chunks is already
- * larger. Returns 0 if no piece can begin at `from`.
+ * A vetted dataset is read in pieces, which are runs of consecutive elements. Returns the number of
+ * elements in the piece that begins at element `from`. A piece has at most `room` elements, unless
+ * one row of chunks is already larger. Returns 0 if no piece can begin at `from`.
  */
 uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from, uint64_t room);
 
 /*
- * Reads a piece into `out`, as `count` elements of mem_type, which must have the same class as the dataset's type.
- * Chunked data is read in boxes of whole chunks, so HDF5 itself needs only a few MiB and memory for one chunk. On
- * failure the content of `out` is unspecified.
+ * Reads a piece into `out`, as `count` elements of mem_type, which must have the same class as the
+ * dataset's type. Chunked data is read in boxes of whole chunks, so HDF5 itself needs only a few
+ * MiB and memory for one chunk. On failure the content of `out` is unspecified.
  */
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_infile *file,
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
@@ -145,8 +149,8 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset);
 /* ---- the walk (hdf5_walk.c) ---- */
 
 /*
- * Functions that the walk calls, depth-first in the bytewise order of link names. A result other than 0 ends the
- * walk with that result. `path` is absolute and valid only during the call.
+ * Functions that the walk calls, depth-first in the bytewise order of link names. A result other
+ * than 0 ends the walk with that result. `path` is absolute and valid only during the call.
  */
 struct gcb_h5visitor {
     void *ctx;
@@ -155,20 +159,21 @@ struct gcb_h5visitor {
     /* Called for a dataset that is open but not vetted. The walk closes it after the call. */
     int (*dataset)(void *ctx, struct gcb_h5dataset *dataset, const char *path,
                    struct gcb_diag *diag);
-    /* True if the object at this path is wanted or, if `below`, an object below it. An object that is not wanted may be
-     * damaged. NULL: all are wanted, and left_out may be NULL too. */
+    /* True if the object at this path is wanted or, if `below`, an object below it. An object that
+     * is not wanted may be damaged. NULL: all are wanted, and left_out may be NULL too. */
     bool (*wanted)(void *ctx, const char *path, bool below);
-    /* Called for an object that is left out. `why` is GCB_REMARK_LINKS for a link whose target is missing, in another
-     * file or a group of the path itself, or a link within too many others; GCB_REMARK_DEEP for a group inside
-     * GCB_H5_DEPTH others; GCB_REMARK_UNREADABLE for an object that is refused or damaged, but not wanted. */
+    /* Called for an object that is left out. `why` is GCB_REMARK_LINKS for a link whose target is
+     * missing, in another file or a group of the path itself, or a link within too many others;
+     * GCB_REMARK_DEEP for a group inside GCB_H5_DEPTH others; GCB_REMARK_UNREADABLE for an object
+     * that is refused or damaged, but not wanted. */
     int (*left_out)(void *ctx, enum gcb_remark why, const char *path, struct gcb_diag *diag);
 };
 
 /*
- * Visits each group and dataset of a file under each of its paths. Hard links and soft links are followed; a link that
- * leads back to a group of its own path is left out, and so is a fourth link to another place in one path. External links
- * are refused unless allowed. User-defined links are refused. A file in which links lead to the same groups in very many
- * ways is refused.
+ * Visits each group and dataset of a file under each of its paths. Hard links and soft links are
+ * followed; a link that leads back to a group of its own path is left out, and so is a fourth link
+ * to another place in one path. External links are refused unless allowed. User-defined links are
+ * refused. A file in which links lead to the same groups in very many ways is refused.
  */
 int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visitor,
                struct gcb_diag *diag);

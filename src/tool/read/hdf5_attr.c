@@ -50,7 +50,8 @@ static bool attribute_open(struct attribute *a, hid_t object, const char *name)
     return false;
 }
 
-/* Is the attribute a number in a common format? HDF5 converts other formats with code that is little tested. */
+/* True if the attribute is a number in a common format. HDF5 converts other formats with code that
+ * is little tested. */
 static bool is_plain_number(const struct attribute *a)
 {
     const size_t size = H5Tget_size(a->type);
@@ -121,7 +122,8 @@ static bool read_at(int fd, uint64_t offset, void *out, size_t size)
 }
 
 /*
- * A type conversion that changes nothing, so that HDF5 returns the 16 bytes that it stores for a variable-length text.
+ * A type conversion that changes nothing, so that HDF5 returns the 16 bytes that it stores for a
+ * variable-length text.
  */
 static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, size_t stride,
                          size_t background_stride, void *bytes, void *background, hid_t list)
@@ -213,9 +215,10 @@ static bool find_object(const struct place *p, uint64_t *offset)
 }
 
 /*
- * Reads the text of an attribute that is one variable-length string. The attribute only says where the text is: in
- * which collection of the file's "global heap", and at which index. HDF5 1.10.8 does not check that index, so this
- * function reads the collection without HDF5. The file must have 8-byte addresses and sizes, as files usually have.
+ * Reads the text of an attribute that is one variable-length string. The attribute only says where
+ * the text is: in which collection of the file's "global heap", and at which index. HDF5 1.10.8
+ * does not check that index, so this function reads the collection without HDF5. The file must have
+ * 8-byte addresses and sizes, as files usually have.
  *
  * Returns false if the text is damaged or has `size` bytes or more. The copy is terminated.
  */

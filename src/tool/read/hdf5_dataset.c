@@ -41,9 +41,10 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
 }
 
 /*
- * HDF5 (1.10.8, seen under AddressSanitizer) trusts that a filtered chunk unpacks to the chunk's size. If the data is
- * shorter, HDF5 reads past its buffer; if it is longer, HDF5 allocates as much memory as the data needs. So this code
- * first inflates each chunk only to count its bytes. That doubles the time of inflating, which no benchmark measures.
+ * HDF5 (1.10.8, seen under AddressSanitizer) trusts that a filtered chunk unpacks to the chunk's
+ * size. If the data is shorter, HDF5 reads past its buffer; if it is longer, HDF5 allocates as much
+ * memory as the data needs. So this code first inflates each chunk only to count its bytes. That
+ * doubles the time of inflating, which no benchmark measures.
  */
 struct reader {
     const struct gcb_h5dataset *dataset;
@@ -67,8 +68,8 @@ static int reader_init(struct reader *r, const struct gcb_h5dataset *dataset,
     return r->stored ? 0 : GCB_E_NOMEM;
 }
 
-/* Returns the number of bytes to which the n bytes of `stored` inflate. Returns limit + 1 if they inflate to more than
- * `limit` bytes or are damaged. */
+/* Returns the number of bytes to which the n bytes of `stored` inflate. Returns limit + 1 if they
+ * inflate to more than `limit` bytes or are damaged. */
 static uint64_t inflated(uint8_t *stored, uint64_t n, uint64_t limit)
 {
     uint8_t scratch[SCRATCH];
@@ -88,8 +89,8 @@ static uint64_t inflated(uint8_t *stored, uint64_t n, uint64_t limit)
     return state == Z_STREAM_END && total <= limit ? total : limit + 1;
 }
 
-/* Does a chunk of n stored bytes unpack to its size? Each bit in `mask` stands for a filter that was not applied to
- * this chunk. */
+/* True if a chunk of n stored bytes unpacks to its size. Each bit in `mask` stands for a filter
+ * that was not applied to this chunk. */
 static bool unpacks(const struct reader *r, uint64_t n, uint32_t mask)
 {
     const struct gcb_h5dataset *d = r->dataset;
@@ -119,7 +120,8 @@ static bool check_chunk(struct reader *r, const hsize_t *at)
            unpacks(r, n, mask);
 }
 
-/* Moves `at` to the next chunk of the box, the last dimension fastest. Returns false after the last chunk. */
+/* Moves `at` to the next chunk of the box, the last dimension fastest. Returns false after the last
+ * chunk. */
 static bool next_chunk(const struct gcb_h5dataset *d, const hsize_t *start, const hsize_t *count,
                        hsize_t *at)
 {
@@ -133,7 +135,8 @@ static bool next_chunk(const struct gcb_h5dataset *d, const hsize_t *start, cons
     return false;
 }
 
-/* Checks all chunks of a box. `start` is the corner of a chunk; `count` is the number of elements in each dimension. */
+/* Checks all chunks of a box. `start` is the corner of a chunk; `count` is the number of elements
+ * in each dimension. */
 static bool check_chunks(struct reader *r, const hsize_t *start, const hsize_t *count)
 {
     const struct gcb_h5dataset *d = r->dataset;
@@ -157,8 +160,9 @@ struct region {
 };
 
 /*
- * Finds the largest region that starts at element `from` and has at most `room` elements. If even one row of chunks has
- * more elements, the region is that row. Returns the region's number of elements; 0 if no region can start at `from`.
+ * Finds the largest region that starts at element `from` and has at most `room` elements. If even
+ * one row of chunks has more elements, the region is that row. Returns the region's number of
+ * elements; 0 if no region can start at `from`.
  */
 static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64_t room,
                             struct region *r)
@@ -199,7 +203,8 @@ struct box {
     hsize_t step[GCB_MAX_RANK]; /* size in elements, a multiple of the chunk's size */
 };
 
-/* Makes the first box of a region. A box grows from the last dimension to the first, up to BOX_CHUNKS chunks. */
+/* Makes the first box of a region. A box grows from the last dimension to the first, up to
+ * BOX_CHUNKS chunks. */
 static void box_init(struct box *b, const struct gcb_h5dataset *d, const struct region *r)
 {
     uint64_t room = BOX_CHUNKS;

@@ -43,8 +43,8 @@ static herr_t refuse_external(const char *parent_file, const char *parent_group,
 }
 
 /*
- * A second barrier, in case the checks overlook something: external links do not open, and HDF5 looks for external
- * files below /dev/null, where none can be.
+ * A second barrier, in case the checks overlook something: external links do not open, and HDF5
+ * looks for external files below /dev/null, where none can be.
  */
 static bool set_barriers(hid_t list)
 {
@@ -54,9 +54,10 @@ static bool set_barriers(hid_t list)
 }
 
 /*
- * Turns the chunk cache off, because each chunk is read only once, and for safety. Without the cache, HDF5 reads as
- * many bytes of an unfiltered chunk as the chunk's shape needs. With the cache, HDF5 reads as many bytes as the file's
- * index says, and then uses the whole chunk even if it read fewer bytes (1.10.8, seen under AddressSanitizer).
+ * Turns the chunk cache off, because each chunk is read only once, and for safety. Without the
+ * cache, HDF5 reads as many bytes of an unfiltered chunk as the chunk's shape needs. With the
+ * cache, HDF5 reads as many bytes as the file's index says, and then uses the whole chunk even if
+ * it read fewer bytes (1.10.8, seen under AddressSanitizer).
  */
 static hid_t access_list(bool allow_external)
 {
@@ -96,7 +97,8 @@ int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const
         library_version(version));
 }
 
-/* Says why the file, which has an HDF5 signature, cannot be opened. The bytes of the superblock tell what HDF5 does not. */
+/* Says why the file, which has an HDF5 signature, cannot be opened. The bytes of the superblock
+ * tell what HDF5 does not. */
 static int explain_open(const struct gcb_infile *f, const char *path, int descriptor,
                         struct gcb_diag *diag)
 {
@@ -158,10 +160,12 @@ int gcb_h5file_prepare(struct gcb_diag *diag)
 
     if (err)
         return err;
-    /* At the program's end HDF5 closes what is open, and crashes after a failed H5Fclose. gcbench needs none of that: it
-     * closes the files that it writes. Only the first call does something, because HDF5 has not started yet. */
+    /* At the program's end HDF5 closes what is open, and crashes after a failed H5Fclose. gcbench
+     * needs none of that: it closes the files that it writes. Only the first call does something,
+     * because HDF5 has not started yet. */
     H5dont_atexit();
-    /* Both settings hold for the whole process. Other users of HDF5 may have changed them, so set them each time. */
+    /* Both settings hold for the whole process. Other users of HDF5 may have changed them, so set
+     * them each time. */
     if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot be initialised");
     return 0;

@@ -72,7 +72,8 @@ static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
             return damaged("a filter is applied twice");
         deflated |= d->filters[i] == H5Z_FILTER_DEFLATE;
     }
-    /* The reader inflates chunks to count their bytes, but it cannot undo a shuffle that came after deflating. */
+    /* The reader inflates chunks to count their bytes, but it cannot undo a shuffle that came after
+     * deflating. */
     if (id == H5Z_FILTER_SHUFFLE && deflated)
         return unread("it is shuffled after deflating, which gcbench does not read");
     if (H5Zfilter_avail(id) <= 0)
@@ -142,8 +143,9 @@ static struct finding vet_extent(struct gcb_h5dataset *d, hid_t space)
 }
 
 /*
- * Checks that the data is stored where it may be. Sets *outside if the data is in other files. Call this before asking
- * for the shape, because HDF5 opens the source files of a virtual dataset to find its shape.
+ * Checks that the data is stored where it may be. Sets *outside if the data is in other files. Call
+ * this before asking for the shape, because HDF5 opens the source files of a virtual dataset to
+ * find its shape.
  */
 static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, bool *outside)
 {
@@ -232,8 +234,8 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
     haddr_t at;
     hid_t dcpl;
 
-    /* Data with an address is contiguous in this file. Most datasets are like this and need no property list, which is
-     * slow to get. */
+    /* Data with an address is contiguous in this file. Most datasets are like this and need no
+     * property list, which is slow to get. */
     at = H5Dget_offset(d->id);
     if (at != HADDR_UNDEF) {
         found = vet_shape(d);

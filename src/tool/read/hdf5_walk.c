@@ -71,7 +71,8 @@ static void forget_places(struct walk *w)
     w->count = 0;
 }
 
-/* Sets a message with the current path and the cause `why`. If `why` is NULL, HDF5 says the cause. Returns `status`. */
+/* Sets a message with the current path and the cause `why`. If `why` is NULL, HDF5 says the cause.
+ * Returns `status`. */
 static int fail(struct walk *w, int status, const char *why)
 {
     if (status == GCB_E_NOMEM)
@@ -121,9 +122,10 @@ static int by_name(const void *a, const void *b)
 }
 
 /*
- * Can HDF5 decode all links of the group? HDF5 keeps the links of a small new-style group in the group's header and
- * makes a table to iterate over them. If a link does not decode, HDF5 1.10.8 frees table entries that it has not
- * filled yet. A search for one name decodes all links without a table.
+ * True if HDF5 can decode all links of the group. HDF5 keeps the links of a small new-style group
+ * in the group's header and makes a table to iterate over them. If a link does not decode, HDF5
+ * 1.10.8 frees table entries that it has not filled yet. A search for one name decodes all links
+ * without a table.
  */
 static bool decodes(hid_t group)
 {
@@ -131,8 +133,9 @@ static bool decodes(hid_t group)
 }
 
 /*
- * Lists the links of the group at w->path and sorts them bytewise. If HDF5 sorted them, it would always make the table that
- * `decodes` warns of. In native order it makes that table only for small groups of the new style.
+ * Lists the links of the group at w->path and sorts them bytewise. If HDF5 sorted them, it would
+ * always make the table that `decodes` warns of. In native order it makes that table only for small
+ * groups of the new style.
  */
 static int list_links(struct walk *w, hid_t group, struct links *l)
 {
@@ -147,8 +150,8 @@ static int list_links(struct walk *w, hid_t group, struct links *l)
 }
 
 /*
- * A failure at the current path. If nothing there is wanted, the object is left out and the walk goes on. `group` says
- * that more than one dataset may be below the path.
+ * A failure at the current path. If nothing there is wanted, the object is left out and the walk
+ * goes on. `group` says that more than one dataset may be below the path.
  */
 static int fail_unless_unwanted(struct walk *w, int err, bool group)
 {
@@ -252,8 +255,8 @@ static int map_members(struct walk *w, hid_t group, struct key key, struct key *
 }
 
 /*
- * Finds the place of each group of the file, which is that of the shortest path. Only a file in which a group has several
- * names needs this. Groups that cannot be read are left to the walk.
+ * Finds the place of each group of the file, which is that of the shortest path. Only a file in
+ * which a group has several names needs this. Groups that cannot be read are left to the walk.
  */
 static int map_groups(struct walk *w)
 {
@@ -286,7 +289,8 @@ static int map_groups(struct walk *w)
     return 0;
 }
 
-/* Sets *linked if `link`, in the group that is visited at the moment, is a link to another place. */
+/* Sets *linked if `link`, in the group that is visited at the moment, is a link to another place.
+ */
 static int find_linked(struct walk *w, const struct link *link, const H5O_info_t *info,
                        bool *linked)
 {
@@ -387,7 +391,8 @@ static int check_name(struct walk *w, const char *name)
 
     if (++w->objects > GCB_READ_OBJECTS)
         return too_many_links(w);
-    /* Links within links can make the number of paths grow as a power of 2, so deeper ones weigh more. */
+    /* Links within links can make the number of paths grow as a power of 2, so deeper ones weigh
+     * more. */
     if (w->linked)
         w->repeats += UINT64_C(1) << 2 * (count_links(w) - 1);
     else

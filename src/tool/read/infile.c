@@ -78,7 +78,8 @@ void gcb_infile_complete(const struct gcb_infile *file, struct gcb_diag *diag)
         gcb_append(diag->text, sizeof(diag->text), "%s", gcb_advice_convert(command, file->path));
 }
 
-/* Checks that the path is a regular file. Readers seek, so reading a pipe or device would hang or give wrong data. */
+/* Checks that the path is a regular file. Readers seek, so reading a pipe or device would hang or
+ * give wrong data. */
 static int check_regular(struct gcb_infile *f, struct gcb_diag *diag)
 {
     struct stat *st = &f->found;

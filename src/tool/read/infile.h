@@ -8,11 +8,13 @@
 #include "src/tool/base/filekind.h"
 
 /*
- * An input file of unknown origin. All that is here holds for each format, and nothing is read with a library. The
- * statuses, here and in child.h and reader.h, mean:
+ * An input file of unknown origin. All that is here holds for each format, and nothing is read with
+ * a library. The statuses, here and in child.h and reader.h, mean:
  *
- *   GCB_E_UNSUPPORTED  the file refers to data elsewhere and that is not allowed, or it needs what gcbench does not have
- *   GCB_E_CORRUPT      the file is damaged, contradicts itself, or declares far more data than it stores
+ *   GCB_E_UNSUPPORTED  the file refers to data elsewhere and that is not allowed, or it needs
+ *                      what gcbench does not have
+ *   GCB_E_CORRUPT      the file is damaged, contradicts itself, or declares far more data than it
+ *                      stores
  *   GCB_E_NOMEM        the data exceeds a limit on memory
  *   GCB_E_IO           a call to the operating system failed
  *
@@ -35,7 +37,8 @@ struct gcb_read_limits {
     bool in_process;  /* read in this process and not in a child (child.h) */
 };
 
-/* The object that a reader works on at the moment. Another process reads it, to name the object after a crash. */
+/* The object that a reader works on at the moment. Another process reads it, to name the object
+ * after a crash. */
 struct gcb_trace {
     char path[GCB_READ_PATH + 1]; /* path of that object */
     uint64_t steps;               /* a counter that grows while the reader makes progress */
@@ -52,27 +55,29 @@ struct gcb_infile {
 };
 
 /*
- * Finds out, with no library, that `path` is a regular file that one of the readers reads; if it is something else that
- * is known, the message says what and how to go on. `readers` ends with NULL. `path` must live as long as *out.
+ * Finds out, with no library, that `path` is a regular file that one of the readers reads; if it is
+ * something else that is known, the message says what and how to go on. `readers` ends with NULL.
+ * `path` must live as long as *out.
  */
 int gcb_infile_find(struct gcb_infile *out, const char *path,
                     const struct gcb_reader *const *readers, const struct gcb_read_limits *limits,
                     struct gcb_diag *diag);
 
-/* Checks that `descriptor` is the file that was found and that nobody has written to it. If not, returns
- * GCB_E_CORRUPT. */
+/* Checks that `descriptor` is the file that was found and that nobody has written to it. If not,
+ * returns GCB_E_CORRUPT. */
 int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *dataset,
                      struct gcb_diag *diag);
 
 /* Fails with GCB_E_IO if another program has locked the file, as a program does that writes it. */
 int gcb_infile_check_lock(const struct gcb_infile *file, int descriptor, struct gcb_diag *diag);
 
-/* Records that the reader starts work on the object `path`. NULL records progress on the same object as before. */
+/* Records that the reader starts work on the object `path`. NULL records progress on the same
+ * object as before. */
 void gcb_infile_trace(const struct gcb_infile *file, const char *path);
 
 /*
- * Sets the text "FILE: DATASET: " followed by the formatted cause, and returns `status`. `dataset` is escaped
- * here; NULL leaves it out.
+ * Sets the text "FILE: DATASET: " followed by the formatted cause, and returns `status`. `dataset`
+ * is escaped here; NULL leaves it out.
  */
 int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int status,
                     struct gcb_diag *diag, const char *format, ...)
@@ -80,13 +85,15 @@ int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int stat
 
 /*
  * Fails as gcb_infile_fail does; the cause ends with a colon and the command that rewrites the file
- * (gcb_advice_convert). Words before it are cut after GCB_INFILE_WORDS bytes, and the command is not.
+ * (gcb_advice_convert). Words before it are cut after GCB_INFILE_WORDS bytes, and the command is
+ * not.
  */
 #define GCB_INFILE_WORDS 112
 int gcb_infile_fail_convert(const struct gcb_infile *file, const char *dataset, int status,
                             struct gcb_diag *diag, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* Adds the command to a message of a child (child.h) that lacks it, which ends with a colon and a blank. */
+/* Adds the command to a message of a child (child.h) that lacks it, which ends with a colon and a
+ * blank. */
 void gcb_infile_complete(const struct gcb_infile *file, struct gcb_diag *diag);
 
 #endif

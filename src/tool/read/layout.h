@@ -4,7 +4,8 @@
 #include "src/tool/read/source.h"
 
 /*
- * Decides which tensors a message covers: consecutive tensors of one step and worker, flattened one after the other.
+ * Decides which tensors a message covers: consecutive tensors of one step and worker, flattened one
+ * after the other.
  */
 enum gcb_scope {
     GCB_SCOPE_TENSOR, /* one tensor */
@@ -36,8 +37,8 @@ struct gcb_layout {
     size_t count;
     uint64_t largest; /* elements of the largest message */
     struct gcb_piece *pieces;
-    /* of a shard (src/tool/read/layout.h), else 0: messages of all shards, and XXH3-64 of their steps, workers, tensors, sizes
-     * and types, by which the plans of two runs are compared */
+    /* of a shard (src/tool/read/layout.h), else 0: messages of all shards, and XXH3-64 of their
+     * steps, workers, tensors, sizes and types, by which the plans of two runs are compared */
     size_t all_count;
     uint64_t fingerprint;
 };
@@ -46,8 +47,9 @@ struct gcb_layout_config {
     enum gcb_scope scope;
     uint64_t bucket_bytes; /* largest input of a bucket in bytes; 0 means 25 MiB */
     /*
-     * A tensor is dense if its path matches one of these globs or it has fewer than min_elements elements. A dense
-     * tensor is sent as fp32 in a message of its own, after the buckets of its step and worker. Buckets leave it out.
+     * A tensor is dense if its path matches one of these globs or it has fewer than min_elements
+     * elements. A dense tensor is sent as fp32 in a message of its own, after the buckets of its
+     * step and worker. Buckets leave it out.
      */
     const char *const *dense;
     size_t dense_count;
@@ -66,8 +68,9 @@ int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *me
 /* ---- samples (sample.c) ---- */
 
 /*
- * A small layout like a large one, whose messages are in memory: of each message it has evenly spread blocks of
- * GCB_SAMPLE_BLOCK elements, in their order. Messages of which no block is taken are left out, and so are dense ones.
+ * A small layout like a large one, whose messages are in memory: of each message it has evenly
+ * spread blocks of GCB_SAMPLE_BLOCK elements, in their order. Messages of which no block is taken
+ * are left out, and so are dense ones.
  */
 #define GCB_SAMPLE_BLOCK (UINT64_C(1) << 14)
 
@@ -76,13 +79,15 @@ struct gcb_sample {
     float *data;
 };
 
-/* Takes about `most` elements of the layout, which must outlive the sample. Reads the tensors once. */
+/* Takes about `most` elements of the layout, which must outlive the sample. Reads the tensors once.
+ */
 int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
                     const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
 /*
- * The same for a search that needs every tensor: takes whole steps and workers, evenly spread, with about `most` elements.
- * If that is too much for even one of them, tensors of more than GCB_SAMPLE_WHOLE elements are sampled. Some of these are
- * then left out if they are more than most / GCB_SAMPLE_BLOCK.
+ * The same for a search that needs every tensor: takes whole steps and workers, evenly spread, with
+ * about `most` elements. If that is too much for even one of them, tensors of more than
+ * GCB_SAMPLE_WHOLE elements are sampled. Some of these are then left out if they are more than most
+ * / GCB_SAMPLE_BLOCK.
  */
 #define GCB_SAMPLE_WHOLE (UINT64_C(1) << 17)
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
@@ -95,8 +100,9 @@ uint64_t gcb_layout_elements(const struct gcb_layout *layout);
 /* ---- shards (shard.c) ---- */
 
 /*
- * Shards divide the messages of a dump among runs on several machines. Every message belongs to exactly one shard, and the
- * shards have about the same number of elements. The division depends only on the sizes of the messages.
+ * Shards divide the messages of a dump among runs on several machines. Every message belongs to
+ * exactly one shard, and the shards have about the same number of elements. The division depends
+ * only on the sizes of the messages.
  */
 struct gcb_shard {
     uint32_t index; /* 0 to count - 1 */
@@ -109,9 +115,10 @@ struct gcb_shard {
 int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *diag);
 
 /*
- * Removes the messages of other shards from a layout, and keeps the order; `largest` is then the largest message that is
- * left. The largest messages are dealt first, each to the shard with the fewest elements so far (Graham: "Bounds on
- * multiprocessing timing anomalies", 1969). Does nothing without shards.
+ * Removes the messages of other shards from a layout, and keeps the order; `largest` is then the
+ * largest message that is left. The largest messages are dealt first, each to the shard with the
+ * fewest elements so far (Graham: "Bounds on multiprocessing timing anomalies", 1969). Does nothing
+ * without shards.
  */
 int gcb_shard_layout(struct gcb_layout *layout, const struct gcb_source *source,
                      const struct gcb_shard *shard, struct gcb_diag *diag);

@@ -94,7 +94,8 @@ static void add_gpt2(struct layout *l)
     add_pair(l, WIDTH, "transformer.", "ln_f");
 }
 
-/* Torchvision's AlexNet and VGG-16: convolutions with biases, without normalisation, then three linear layers. */
+/* Torchvision's AlexNet and VGG-16: convolutions with biases, without normalisation, then three
+ * linear layers. */
 struct chain {
     uint64_t in, out, size; /* a convolution's channels and filter */
     const char *name;
@@ -146,7 +147,8 @@ static void add_vgg16(struct layout *l)
     add_dense(l, 4096, 1000, "classifier.6");
 }
 
-/* The large language model of Zaremba et al. (2014) for the Penn Treebank, which RedSync trains: 2 layers of 1500. */
+/* The large language model of Zaremba et al. (2014) for the Penn Treebank, which RedSync trains: 2
+ * layers of 1500. */
 static void add_lstm(struct layout *l)
 {
     enum { WIDTH = 1500, LAYERS = 2, VOCABULARY = 10000 };

@@ -11,8 +11,8 @@ static const char *const worker_words[] = {"worker", "rank", "gpu", "device", "r
 static const char *const epoch_words[] = {"epoch", NULL}; /* the step if no other word names it */
 static const char *const no_word[] = {"", NULL};          /* a number alone */
 
-/* Finds where the digits of a name begin: after one of the words and perhaps a separator. NULL: no word, or no digit
- * follows. */
+/* Finds where the digits of a name begin: after one of the words and perhaps a separator. NULL: no
+ * word, or no digit follows. */
 static const char *find_digits(const char *name, const char *const *words)
 {
     for (; *words; words++) {
@@ -28,7 +28,8 @@ static const char *find_digits(const char *name, const char *const *words)
     return NULL;
 }
 
-/* Reads the number in a name that ends at `end`. For "step_000100" and "Step=100" the number is 100. */
+/* Reads the number in a name that ends at `end`. For "step_000100" and "Step=100" the number is
+ * 100. */
 static bool parse_numbered(const char *name, const char *end, const char *const *words,
                            uint64_t *out)
 {

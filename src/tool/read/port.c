@@ -40,8 +40,8 @@ void gcb_tensor_put(struct gcb_wbuf *w, const struct gcb_tensor *t)
     gcb_text_put(w, t->dataset);
 }
 
-/* True if the shape, types and place of a tensor go together and with the file. The process that sent them is not
- * trusted. */
+/* True if the shape, types and place of a tensor go together and with the file. The process that
+ * sent them is not trusted. */
 static bool is_plausible(const struct gcb_tensor *t, const struct gcb_infile *file)
 {
     const size_t size = t->element < GCB_ELEMENTS ? gcb_element_size(t->element) : 0;
@@ -137,7 +137,8 @@ int gcb_port_put(struct gcb_port *port, struct gcb_diag *diag)
     return err;
 }
 
-/* Tells the parent how the listing ended, or that a tensor cannot be read. `needed`: bytes of its smallest piece. */
+/* Tells the parent how the listing ended, or that a tensor cannot be read. `needed`: bytes of its
+ * smallest piece. */
 static void send_done(int socket, int status, const struct gcb_diag *diag, uint64_t needed)
 {
     uint8_t bytes[GCB_DIAG_TEXT + 64];

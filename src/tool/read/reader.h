@@ -5,15 +5,17 @@
 #include "src/tool/read/infile.h"
 
 /*
- * A file format is a table of functions, one file, and one row in gcb_readers (source_list.c). The functions run in a child
- * with few rights (child.h), which the parent does not trust. The parent knows no format: it gets a list of tensors and
- * attributes. It reads tensors that lie in one piece itself, asks the child for all others, and converts the elements.
+ * A file format is a table of functions, one file, and one row in gcb_readers (source_list.c). The
+ * functions run in a child with few rights (child.h), which the parent does not trust. The parent
+ * knows no format: it gets a list of tensors and attributes. It reads tensors that lie in one piece
+ * itself, asks the child for all others, and converts the elements.
  */
 
 /* How the elements of a tensor are stored. */
 enum gcb_element {
     GCB_ELEMENT_NONE,
-    /* Those that a file may hold as integers or bytes, because it has no type for them: the user names them with --as. */
+    /* Those that a file may hold as integers or bytes, because it has no type for them: the user
+     * names them with --as. */
     GCB_ELEMENT_BF16,
     GCB_ELEMENT_FP16,
     GCB_ELEMENT_E4M3, /* the 8-bit format of the OCP: largest number 448, no infinity */
@@ -30,34 +32,38 @@ struct gcb_tensor {
     const char *file;    /* name of the file, as the user gave it */
     uint64_t step;
     uint32_t worker;
-    enum gcb_dtype
-        dtype; /* the type that elements count as, which may be smaller than the stored type */
+    /* the type that elements count as, which may be smaller than the stored type */
+    enum gcb_dtype dtype;
     enum gcb_element element;
     bool has_step, has_worker; /* the path names them */
     uint64_t linked;           /* bit i: component i of `dataset` is a link to another place */
     uint64_t object; /* which object of its file it is, the same under each of its paths */
     uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty tensor */
     int64_t index;   /* place in the model, or -1 */
-    /* Offset of the first element in the file, if the elements lie there one after the other, little-endian. 0: ask the
-     * reader. */
+    /* Offset of the first element in the file, if the elements lie there one after the other,
+     * little-endian. 0: ask the reader. */
     uint64_t offset;
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
 };
 
-/* The formats of 2-byte and of 1-byte datasets that are not floats. GCB_ELEMENT_NONE: such datasets are not read. */
+/* The formats of 2-byte and of 1-byte datasets that are not floats. GCB_ELEMENT_NONE: such datasets
+ * are not read. */
 struct gcb_reading {
     enum gcb_element words, bytes;
 };
 
-/* The names that --as takes, in the order of enum gcb_element from GCB_ELEMENT_BF16 on; ends with NULL. */
+/* The names that --as takes, in the order of enum gcb_element from GCB_ELEMENT_BF16 on; ends with
+ * NULL. */
 extern const char *const gcb_element_names[];
 
-/* Finds a format by a name that --as, NumPy, ml_dtypes or PyTorch gives it, or returns GCB_ELEMENT_NONE. */
+/* Finds a format by a name that --as, NumPy, ml_dtypes or PyTorch gives it, or returns
+ * GCB_ELEMENT_NONE. */
 enum gcb_element gcb_element_of(const char *name);
 /* Bytes of an element in the file. */
 size_t gcb_element_size(enum gcb_element element);
-/* The type that elements count as. fp8 counts as fp16, the smallest type that has all its values. */
+/* The type that elements count as. fp8 counts as fp16, the smallest type that has all its values.
+ */
 enum gcb_dtype gcb_element_dtype(enum gcb_element element);
 /* Sets the format for datasets of its size. */
 void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element);
@@ -87,20 +93,23 @@ struct gcb_listing;
 
 /* True if the user wants the tensor `dataset`. */
 bool gcb_listing_selects(const struct gcb_listing *l, const char *dataset, uint64_t linked);
-/* True if the user wants the object at this path or, if `below`, perhaps an object below it. An object that nobody wants
- * may be damaged. */
+/* True if the user wants the object at this path or, if `below`, perhaps an object below it. An
+ * object that nobody wants may be damaged. */
 bool gcb_listing_wants(const struct gcb_listing *l, const char *path, bool below);
 /* How datasets that are not floats are read. */
 const struct gcb_reading *gcb_listing_reading(const struct gcb_listing *l);
 /*
- * Lists a tensor. Its members `dataset`, `linked` and `object` must be set, and for a selected tensor all others too,
- * except those that its path gives. Call it for tensors that are not selected, too.
+ * Lists a tensor. Its members `dataset`, `linked` and `object` must be set, and for a selected
+ * tensor all others too, except those that its path gives. Call it for tensors that are not
+ * selected, too.
  */
 int gcb_listing_tensor(struct gcb_listing *l, const struct gcb_tensor *t, struct gcb_diag *diag);
-/* Says that the object `path` is not listed or is doubtful. The object counts only if it is `wanted`. */
+/* Says that the object `path` is not listed or is doubtful. The object counts only if it is
+ * `wanted`. */
 int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path, bool wanted,
                        struct gcb_diag *diag);
-/* True if attributes of this group are kept; sets *texts if texts are kept, and not only numbers. */
+/* True if attributes of this group are kept; sets *texts if texts are kept, and not only numbers.
+ */
 bool gcb_listing_keeps(const char *group, bool *texts);
 /* Lists an attribute of a group: `text`, or if that is NULL the number `value`. */
 #define GCB_LISTING_TEXT 4096 /* bytes of the longest text that is kept, with its terminator */
@@ -114,21 +123,23 @@ struct gcb_reader {
     uint64_t address_space; /* bytes that the child may map beyond what it has at the start */
     bool opens_files;       /* with --allow-external it opens other files while it reads */
 
-    /* True if the open file is of this format. Runs in the parent: looks at bytes and calls no library. NULL: tensors that
-     * are in no file; such a reader works in the caller's process. */
+    /* True if the open file is of this format. Runs in the parent: looks at bytes and calls no
+     * library. NULL: tensors that are in no file; such a reader works in the caller's process. */
     bool (*probe)(int descriptor, uint64_t size);
     /* Prepares this process for children that call the library. May be NULL. */
     int (*prepare)(struct gcb_diag *diag);
-    /* Opens the file at `path`. On failure *state may be set, too; `close` is called in any case. */
+    /* Opens the file at `path`. On failure *state may be set, too; `close` is called in any case.
+     */
     int (*open)(void **state, const struct gcb_infile *file, const char *path,
                 struct gcb_diag *diag);
     /* Lists tensors and attributes (gcb_listing_). */
     int (*list)(void *state, struct gcb_listing *listing, struct gcb_diag *diag);
     /*
-     * Reads elements of a tensor that was listed, from element `from` on, as they are stored, little-endian. On input,
-     * *count is how many fit into `out`. On output, it is how many were read: at least one. If the format cannot read so
-     * few, *count becomes the number that it needs, and `out` is unchanged. Returns GCB_E_CORRUPT also if the tensor has
-     * changed since the listing.
+     * Reads elements of a tensor that was listed, from element `from` on, as they are stored,
+     * little-endian. On input, *count is how many fit into `out`. On output, it is how many were
+     * read: at least one. If the format cannot read so few, *count becomes the number that it
+     * needs, and `out` is unchanged. Returns GCB_E_CORRUPT also if the tensor has changed since the
+     * listing.
      */
     int (*read)(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count, void *out,
                 struct gcb_diag *diag);

@@ -27,7 +27,7 @@ static uint64_t count_blocks(uint64_t elements)
     return (elements + GCB_SAMPLE_BLOCK - 1) / GCB_SAMPLE_BLOCK;
 }
 
-/* Is this block taken? Taken blocks are spread evenly. */
+/* True if this block is taken. Taken blocks are spread evenly. */
 static bool takes(const struct sampler *s, uint64_t block)
 {
     return (block + 1) * s->wanted / s->blocks > block * s->wanted / s->blocks;
@@ -146,7 +146,8 @@ static void choose_workers(struct gcb_layout *out, const struct gcb_layout *layo
     }
 }
 
-/* Removes the messages of more than GCB_SAMPLE_WHOLE elements from `out` and puts them into `large`. */
+/* Removes the messages of more than GCB_SAMPLE_WHOLE elements from `out` and puts them into
+ * `large`. */
 static void part_large(struct gcb_layout *out, struct gcb_layout *large)
 {
     size_t kept = 0;

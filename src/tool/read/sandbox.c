@@ -26,7 +26,8 @@
 #define ARCHITECTURE 0
 #endif
 
-/* AddressSanitizer, ThreadSanitizer and MemorySanitizer map terabytes, and must be able to write their reports. */
+/* AddressSanitizer, ThreadSanitizer and MemorySanitizer map terabytes, and must be able to write
+ * their reports. */
 static bool is_sanitized(void)
 {
     return strstr(GCB_BUILD_SANITIZE, "address") || strstr(GCB_BUILD_SANITIZE, "thread") ||

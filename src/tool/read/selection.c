@@ -8,7 +8,8 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-/* Reads the number at *text and moves *text after it. Returns false if no digit is there or the number is too large. */
+/* Reads the number at *text and moves *text after it. Returns false if no digit is there or the
+ * number is too large. */
 static bool take_number(const char **text, uint64_t *out)
 {
     char *end;
@@ -135,7 +136,8 @@ bool gcb_selection_excludes(const struct gcb_tensor_selection *selection, const 
     return any_glob(selection->exclude, selection->exclude_count, path);
 }
 
-/* Could the glob match a path that begins with `group` and a slash? Compares only what is before the first wildcard. */
+/* True if the glob could match a path that begins with `group` and a slash. Compares only what is
+ * before the first wildcard. */
 static bool may_match_below(const char *glob, const char *group)
 {
     const size_t n = strlen(group), literal = strcspn(glob, "*?[\\");

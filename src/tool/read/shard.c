@@ -76,7 +76,8 @@ static void sift(struct load *heap, size_t count)
     }
 }
 
-/* Sets mine[i] for the messages that belong to the shard. `order` lists the messages, the largest first. */
+/* Sets mine[i] for the messages that belong to the shard. `order` lists the messages, the largest
+ * first. */
 static int deal(bool *mine, const struct sized *order, size_t count, const struct gcb_shard *shard)
 {
     struct load *heap = gcb_alloc_array(shard->count, sizeof(*heap));

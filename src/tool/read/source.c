@@ -107,8 +107,8 @@ static struct gcb_source_file *find_file(struct gcb_source *source, const char *
     return &source->files[i];
 }
 
-/* The tensors of `source` that are in the file `name`. A child process reads only this file, so it must not be asked
- * for other tensors. */
+/* The tensors of `source` that are in the file `name`. A child process reads only this file, so it
+ * must not be asked for other tensors. */
 struct in_file {
     const struct gcb_source *source;
     const char *name;

@@ -9,15 +9,16 @@
 #include "src/tool/read/synthetic.h"
 
 /*
- * Tensors in HDF5 files. They are read one at a time, so a file may be larger than memory. Each float16, bfloat16
- * (see `source_dtype` in docs/dataset.md), float32 and float64 dataset anywhere in a file is a tensor, and each fp8 and
- * bfloat16 in integers that the user or the file names.
+ * Tensors in HDF5 files. They are read one at a time, so a file may be larger than memory. Each
+ * float16, bfloat16 (see `source_dtype` in docs/dataset.md), float32 and float64 dataset anywhere
+ * in a file is a tensor, and each fp8 and bfloat16 in integers that the user or the file names.
  *
- * The names of groups give step and worker (place.h). Without such groups the step is 0, and the worker is 0, or N in a
- * file named *rankN*.
+ * The names of groups give step and worker (gcb_place_of). Without such groups the step is 0, and
+ * the worker is 0, or N in a file named *rankN*.
  *
- * Other datasets are skipped. gcb_source_remark says what was skipped, and what is doubtful. A tensor with several names
- * is listed under each; but if one name has a step or worker, not under those without.
+ * Other datasets are skipped. gcb_source_remark says what was skipped, and what is doubtful. A
+ * tensor with several names is listed under each; but if one name has a step or worker, not under
+ * those without.
  *
  * A file is untrusted (src/tool/read/child.h). Messages name the file, the dataset and the cause,
  * escaped.
@@ -53,14 +54,15 @@ struct gcb_source_config {
 };
 
 /*
- * Opens the files and lists their tensors as one dump, ordered by step, worker, then `order`. The caller owns *out.
- * The strings of `config` need to be valid only during the call. Returns GCB_E_INVALID if
+ * Opens the files and lists their tensors as one dump, ordered by step, worker, then `order`. The
+ * caller owns *out. The strings of `config` need to be valid only during the call. Returns
+ * GCB_E_INVALID if
  *   - tensors of two files have the same step, worker and path;
  *   - a selector is malformed, or selects no tensor;
  *   - a step or worker that was asked for by its number is absent;
  *   - all files are files of messages.
- * Returns GCB_E_CORRUPT also if two tensors of one file have the same step, worker and path, or if no file has float
- * data.
+ * Returns GCB_E_CORRUPT also if two tensors of one file have the same step, worker and path, or if
+ * no file has float data.
  */
 int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
                     struct gcb_diag *diag);
@@ -76,10 +78,10 @@ struct gcb_source_synthetic {
 #define GCB_SOURCE_SYNTHETIC "synthetic" /* the `file` of each synthetic tensor */
 
 /*
- * Makes a source of synthetic float32 tensors of step 0, worker 0, in the order given. Each read generates the values
- * again; they are finite and, for given inputs, depend only on `seed`. Paths look like "normal/64K" and
- * "normal/layer1.weight". The strings of `inputs` need to be valid only during the call. Returns GCB_E_INVALID if the
- * layout is unknown or a path repeats.
+ * Makes a source of synthetic float32 tensors of step 0, worker 0, in the order given. Each read
+ * generates the values again; they are finite and, for given inputs, depend only on `seed`. Paths
+ * look like "normal/64K" and "normal/layer1.weight". The strings of `inputs` need to be valid only
+ * during the call. Returns GCB_E_INVALID if the layout is unknown or a path repeats.
  */
 int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
                               size_t count, uint64_t seed, struct gcb_diag *diag);
@@ -88,41 +90,44 @@ size_t gcb_source_count(const struct gcb_source *source);
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);
 
 /*
- * Did glob i of the selection match any tensor of the files, selected or not? The globs of `include` are counted first,
- * then the globs of `exclude`. A glob without a match is probably a typing error.
+ * True if glob i of the selection matched any tensor of the files, selected or not. The globs of
+ * `include` are counted first, then the globs of `exclude`. A glob without a match is probably a
+ * typing error.
  */
 bool gcb_source_met(const struct gcb_source *source, size_t i);
-/* Does this glob match any selected tensor? */
+/* True if this glob matches any selected tensor. */
 bool gcb_source_matches(const struct gcb_source *source, const char *glob);
 
-/* Writes a remark as one sentence with the number, an example and what can be done. Returns false if there is nothing to
- * say. */
+/* Writes a remark as one sentence with the number, an example and what can be done. Returns false
+ * if there is nothing to say. */
 #define GCB_REMARK_TEXT 440
 bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *source,
                        enum gcb_remark kind);
 
 /*
- * Reads all `count` elements of tensor i, converted to float32, into `out`. A finite float64 beyond the range of float32
- * is GCB_E_CORRUPT. On failure returns GCB_E_IO or GCB_E_CORRUPT, and the content of `out` is unspecified.
+ * Reads all `count` elements of tensor i, converted to float32, into `out`. A finite float64 beyond
+ * the range of float32 is GCB_E_CORRUPT. On failure returns GCB_E_IO or GCB_E_CORRUPT, and the
+ * content of `out` is unspecified.
  */
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
 
-/* Can parts of tensor i be read? Yes if its elements lie one after the other in the file. */
+/* True if parts of tensor i can be read: its elements lie one after the other in the file. */
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i);
-/* Reads `count` elements of a tensor that has parts, from element `from` on. Otherwise works like gcb_source_read. */
+/* Reads `count` elements of a tensor that has parts, from element `from` on. Otherwise works like
+ * gcb_source_read. */
 int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uint64_t count,
                          float *out, struct gcb_diag *diag);
 
 /*
- * Gets a numeric attribute of a step group, such as "loss", "lr", "epoch" or "loss_scale". Returns false if the step
- * has no such attribute.
+ * Gets a numeric attribute of a step group, such as "loss", "lr", "epoch" or "loss_scale". Returns
+ * false if the step has no such attribute.
  */
 bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
                            double *value);
 
 /*
- * Returns the root attribute `name` (such as "model" or "momentum") of the first file that has it; NULL if no file has
- * it. A number is returned as decimal text. Escape the text before showing it.
+ * Returns the root attribute `name` (such as "model" or "momentum") of the first file that has it;
+ * NULL if no file has it. A number is returned as decimal text. Escape the text before showing it.
  */
 const char *gcb_source_note(const struct gcb_source *source, const char *name);
 

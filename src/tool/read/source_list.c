@@ -1,4 +1,5 @@
-/* Lists one file: what its reader says in the child becomes records, and in the parent tensors of the source. */
+/* Lists one file: what its reader says in the child becomes records, and in the parent tensors of
+ * the source. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ enum { R_TENSOR = 1, R_NOT_SELECTED, R_NUMBER, R_TEXT, R_REMARK };
 
 /* ---- selection ---- */
 
-/* If the user asks for the step "last", tensors of all steps are kept until the last step is known. */
+/* If the user asks for the step "last", tensors of all steps are kept until the last step is known.
+ */
 static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
 {
     return (gcb_numbers_contain(&l->steps, t->step) || l->steps.last) &&
@@ -106,8 +108,8 @@ static int send_remark(struct gcb_listing *l, enum gcb_remark kind, uint64_t cou
     return gcb_port_put(l->port, diag);
 }
 
-/* The first time, the example is sent at once; at the end, how many more. What --exclude names is sent, too, so that no
- * pattern seems to match nothing. */
+/* The first time, the example is sent at once; at the end, how many more. What --exclude names is
+ * sent, too, so that no pattern seems to match nothing. */
 int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path, bool wanted,
                        struct gcb_diag *diag)
 {
@@ -297,8 +299,8 @@ static int take_number(struct gcb_listing *l, uint64_t step, bool epoch, const c
     return err;
 }
 
-/* Notes are texts. A number is kept as text too, so that callers read the number `momentum` and the text `model`
- * alike. */
+/* Notes are texts. A number is kept as text too, so that callers read the number `momentum` and the
+ * text `model` alike. */
 static int add_note(struct gcb_source *s, const char *name, const char *text)
 {
     struct gcb_note note;

@@ -86,7 +86,8 @@ static void drop_unselected_steps(struct gcb_listing *l)
     s->count = n;
 }
 
-/* Orders tensors so that the names of one object are together, and of these the names of one step. */
+/* Orders tensors so that the names of one object are together, and of these the names of one step.
+ */
 static int by_object(const void *a, const void *b)
 {
     const struct gcb_tensor *x = *(struct gcb_tensor *const *)a,
@@ -124,8 +125,8 @@ static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_ten
     }
 }
 
-/* Drops names of tensors that say less of step and worker than another name. Otherwise data that steps only link to would
- * be a step of its own. */
+/* Drops names of tensors that say less of step and worker than another name. Otherwise data that
+ * steps only link to would be a step of its own. */
 static int drop_aliases(struct gcb_source *s, struct gcb_diag *diag)
 {
     struct gcb_tensor **sorted = gcb_alloc_array(s->count, sizeof(*sorted));
@@ -194,7 +195,8 @@ static int fail_no_data(const struct gcb_source *s, const char *file, const char
                         why[0] ? ": " : "", why);
 }
 
-/* Fails if no tensor is selected, or if a step or worker that was asked for by its number is absent. */
+/* Fails if no tensor is selected, or if a step or worker that was asked for by its number is
+ * absent. */
 static int check_selection(const struct gcb_listing *l, const struct gcb_source_config *config,
                            struct gcb_diag *diag)
 {
@@ -220,7 +222,8 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
     return 0;
 }
 
-/* Completes the list after all files were walked: resolves "last", refuses repeated tensors, and orders the list. */
+/* Completes the list after all files were walked: resolves "last", refuses repeated tensors, and
+ * orders the list. */
 static int finish_list(struct gcb_listing *l, const struct gcb_source_config *config,
                        struct gcb_diag *diag)
 {

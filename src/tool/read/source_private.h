@@ -6,7 +6,8 @@
 #include "src/tool/read/source.h"
 
 /*
- * The private parts of a source. source_open.c, source_list.c and source_synthetic.c fill them; source.c reads them.
+ * The private parts of a source. source_open.c, source_list.c and source_synthetic.c fill them;
+ * source.c reads them.
  */
 
 /* ---- selection.c ---- */
@@ -17,7 +18,8 @@ struct gcb_number_range {
     bool met; /* a number in the dump is in the range */
 };
 
-/* The parsed value of --step or --worker: "all", or ranges and perhaps "last". A zeroed struct accepts no number. */
+/* The parsed value of --step or --worker: "all", or ranges and perhaps "last". A zeroed struct
+ * accepts no number. */
 struct gcb_numbers {
     struct gcb_number_range *ranges;
     size_t count, cap;
@@ -26,15 +28,15 @@ struct gcb_numbers {
 };
 
 /*
- * Parses "all", or a comma-separated list of "N", "A-B", "A-B/STRIDE" and, if `may_last`, "last". NULL means "all".
- * `option` is the option's name for messages ("--step"). Returns GCB_E_INVALID or GCB_E_NOMEM on failure, with *out
- * zeroed.
+ * Parses "all", or a comma-separated list of "N", "A-B", "A-B/STRIDE" and, if `may_last`, "last".
+ * NULL means "all". `option` is the option's name for messages ("--step"). Returns GCB_E_INVALID or
+ * GCB_E_NOMEM on failure, with *out zeroed.
  */
 int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
                       struct gcb_diag *diag);
 void gcb_numbers_fini(struct gcb_numbers *s); /* a zeroed struct is allowed */
 
-/* Is n in `s`? Ignores "last", which only the caller can resolve. */
+/* True if n is in `s`. Ignores "last", which only the caller can resolve. */
 bool gcb_numbers_contain(const struct gcb_numbers *s, uint64_t n);
 
 /* Marks the ranges that contain n, a number in the dump, as met. */
@@ -43,26 +45,30 @@ void gcb_numbers_meet(struct gcb_numbers *s, uint64_t n);
 /* Finds an "N" of the list that gcb_numbers_meet never saw. Returns false if it saw every "N". */
 bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
-/* Do the globs of the selection accept this path? */
+/* True if the globs of the selection accept this path. */
 bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);
 
-/* Does a glob of `exclude` match this path? */
+/* True if a glob of `exclude` matches this path. */
 bool gcb_selection_excludes(const struct gcb_tensor_selection *selection, const char *path);
-/* Could the selection accept a path that begins with the group `path` and a slash? "" is the group of the worker. */
+/* True if the selection could accept a path that begins with the group `path` and a slash. "" is
+ * the group of the worker. */
 bool gcb_selection_reaches(const struct gcb_tensor_selection *selection, const char *path);
 
-/* Sets met[i] if glob i matches this path. The globs of `include` are counted first, then the globs of `exclude`. */
+/* Sets met[i] if glob i matches this path. The globs of `include` are counted first, then the globs
+ * of `exclude`. */
 void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met);
 
 /* ---- place.c ---- */
 
-/* Which step and worker a path in a file belongs to, by the names of its groups (docs/dataset.md). */
+/* Which step and worker a path in a file belongs to, by the names of its groups (docs/dataset.md).
+ */
 
 /* What in a path a person may have meant otherwise. */
 enum gcb_doubt {
     GCB_DOUBT_NONE,
     GCB_DOUBT_NUMBER, /* the step is a group that is only a number */
-    GCB_DOUBT_NO_STEP, /* no step, but the first group ends with a number, or the name begins with a step */
+    /* no step, but the first group ends with a number, or the name begins with a step */
+    GCB_DOUBT_NO_STEP,
     GCB_DOUBT_NO_WORKER, /* no worker, but a group that is only a number follows the step */
 };
 
@@ -75,14 +81,15 @@ struct gcb_place {
 };
 
 /*
- * Splits an absolute path. Only the outermost step and worker count, because names inside a worker are names of
- * parameters. `group` says whether the last component is a group or a dataset. If bit i of `linked` is set, component i is
- * a link to another place: unless it names a step or worker itself, groups after it name none.
+ * Splits an absolute path. Only the outermost step and worker count, because names inside a worker
+ * are names of parameters. `group` says whether the last component is a group or a dataset. If bit
+ * i of `linked` is set, component i is a link to another place: unless it names a step or worker
+ * itself, groups after it name none.
  */
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
 
-/* Is this the path of the group of a step, which may have attributes such as loss? Sets *step. Sets
- * *epoch for a group epoch_N: it is a step only if no group below it is. */
+/* True if this is the path of the group of a step, which may have attributes such as loss. Sets
+ * *step. Sets *epoch for a group epoch_N: it is a step only if no group below it is. */
 bool gcb_place_is_step(const char *path, uint64_t *step, bool *epoch);
 
 /* Returns the N of the last "rankN" or "rank_N" in a file's name (without its folders), or 0. */
@@ -100,8 +107,8 @@ struct gcb_note {
     const char *name, *text;
 };
 
-/* Most files that are open at a time. In a dump with a file for each worker, the files are read in turn, so several
- * files stay open. */
+/* Most files that are open at a time. In a dump with a file for each worker, the files are read in
+ * turn, so several files stay open. */
 enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
@@ -124,7 +131,8 @@ struct gcb_source {
     struct gcb_synthetic *synthetic; /* how to make each tensor; NULL if the tensors are in files */
     uint64_t seed;
 
-    /* A dump can have thousands of files. Only the last used files are open, each in a child process. */
+    /* A dump can have thousands of files. Only the last used files are open, each in a child
+     * process. */
     struct gcb_source_file {
         const char *name; /* the same pointer as `file` of its tensors */
         struct gcb_infile found;
@@ -145,9 +153,10 @@ void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint
                            const char *file, const char *dataset);
 
 /*
- * The state of listing files. A child process (child.h) lists a file with a copy of this struct: the reader of the
- * file says what it finds, which becomes a record for each float dataset and for each attribute of the root and of step groups. The parent takes
- * the records, checks them and fills the source.
+ * The state of listing files. A child process (child.h) lists a file with a copy of this struct:
+ * the reader of the file says what it finds, which becomes a record for each float dataset and for
+ * each attribute of the root and of step groups. The parent takes the records, checks them and
+ * fills the source.
  */
 struct gcb_listing {
     struct gcb_source *source;
@@ -164,7 +173,8 @@ struct gcb_listing {
     uint64_t remarks[GCB_REMARKS]; /* used only in the child: how many of each kind */
 };
 
-/* Lists a file: appends its selected tensors in the order of the walk, and its step values and notes. */
+/* Lists a file: appends its selected tensors in the order of the walk, and its step values and
+ * notes. */
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag);
 
 #endif

@@ -131,8 +131,9 @@ static double laplace(uint32_t word)
 }
 
 /*
- * Draws a value of Student's t distribution from two uniform values, for any degrees of freedom, by Bailey's polar
- * method (1994). Above two degrees of freedom the standard deviation exists, and the value is divided by it.
+ * Draws a value of Student's t distribution from two uniform values, for any degrees of freedom, by
+ * Bailey's polar method (1994). Above two degrees of freedom the standard deviation exists, and the
+ * value is divided by it.
  */
 static double student(double df, uint32_t radius, uint32_t angle)
 {
@@ -163,7 +164,8 @@ static void four_sparse(double out[4], double zeros, uint64_t seed, uint64_t blo
         out[i] = uniform(coin.word[i]) < zeros ? 0.0 : out[i];
 }
 
-/* Draws the elements 4 * block to 4 * block + 3. *last is the element before them, which only `ar` uses and updates. */
+/* Draws the elements 4 * block to 4 * block + 3. *last is the element before them, which only `ar`
+ * uses and updates. */
 static void four_values(const struct gcb_synthetic *s, double out[4], double *last, uint64_t seed,
                         uint64_t block, uint64_t stream)
 {

@@ -4,8 +4,9 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Synthetic gradients, drawn with the random number generator Philox. Value i of a stream depends only on seed, stream
- * and i (with `ar` also on the values before it). So files are the same on all machines with the same libm.
+ * Synthetic gradients, drawn with the random number generator Philox. Value i of a stream depends
+ * only on seed, stream and i (with `ar` also on the values before it). So files are the same on all
+ * machines with the same libm.
  */
 enum gcb_dist {
     GCB_DIST_NORMAL,
@@ -22,13 +23,14 @@ struct gcb_synthetic {
     double rho;   /* ar: correlation of neighbours in (-1, 1) (default 0.9) */
 };
 
-/* Parses a distribution: "normal", "laplace", "student-t:df=3", "sparse:zeros=0.9" or "ar:rho=0.9". Returns
- * GCB_E_INVALID for any other text. */
+/* Parses a distribution: "normal", "laplace", "student-t:df=3", "sparse:zeros=0.9" or "ar:rho=0.9".
+ * Returns GCB_E_INVALID for any other text. */
 int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_diag *diag);
 
 /*
- * Fills `out` with n finite values: 0.01 times values of unit variance, if the distribution has a variance. With
- * `sparse`, only the nonzero values have unit variance. The first values do not depend on n.
+ * Fills `out` with n finite values: 0.01 times values of unit variance, if the distribution has a
+ * variance. With `sparse`, only the nonzero values have unit variance. The first values do not
+ * depend on n.
  */
 void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, uint64_t seed,
                         uint64_t stream);
@@ -46,16 +48,18 @@ struct gcb_shape_row {
     uint64_t dims[4];
 };
 
-/* "resnet50" (26 M parameters), "gpt2" (124 M), "alexnet" (61 M), "vgg16" (138 M) and "lstm" (66 M); NULL ends them. */
+/* "resnet50" (26 M parameters), "gpt2" (124 M), "alexnet" (61 M), "vgg16" (138 M) and "lstm" (66
+ * M); NULL ends them. */
 extern const char *const gcb_network_names[];
 
 /*
- * The parameters of a network, in the order in which its reference implementation registers them. Fills `rows` and
- * returns their number; returns 0 for an unknown name.
+ * The parameters of a network, in the order in which its reference implementation registers them.
+ * Fills `rows` and returns their number; returns 0 for an unknown name.
  */
 size_t gcb_network_layout(struct gcb_shape_row rows[GCB_LAYOUT_ROWS], const char *name);
 
-/* Says that there is no such network, and lists `others` (text before the list) and the names. Returns GCB_E_INVALID. */
+/* Says that there is no such network, and lists `others` (text before the list) and the names.
+ * Returns GCB_E_INVALID. */
 int gcb_network_unknown(const char *name, const char *others, struct gcb_diag *diag);
 
 /* Returns the product of a row's dims. */

@@ -7,25 +7,27 @@
 /*
  * Messages in an HDF5 file (docs/format.md, "The container").
  *
- * A message of one tensor is a 1-D uint8 dataset at the tensor's absolute path. Its attributes are `shape` ("3x4", ""
- * for a scalar), `dtype` ("fp16") and, if the tensor has one, `index`.
+ * A message of one tensor is a 1-D uint8 dataset at the tensor's absolute path. Its attributes are
+ * `shape` ("3x4", "" for a scalar), `dtype` ("fp16") and, if the tensor has one, `index`.
  *
- * A message of a bucket or model is the dataset /step_N/worker_N/messages/NNNN. Beside it is NNNN_layout, a table of
- * its tensors (path, dtype, shape, offset, index). The message's attribute `layout_xxh3` is a hash of that table.
+ * A message of a bucket or model is the dataset /step_N/worker_N/messages/NNNN. Beside it is
+ * NNNN_layout, a table of its tensors (path, dtype, shape, offset, index). The message's attribute
+ * `layout_xxh3` is a hash of that table.
  *
- * Each message has a checksum field (src/lib/wire/message.h). The writer fills it, and the reader checks it. The
- * checksum's seed depends on the paths, types, shapes and indices of the message's tensors. So a reader also finds a
- * changed path, type, shape or index.
+ * Each message has a checksum field (src/lib/wire/message.h). The writer fills it, and the reader
+ * checks it. The checksum's seed depends on the paths, types, shapes and indices of the message's
+ * tensors. So a reader also finds a changed path, type, shape or index.
  *
- * The root has the number of messages and a hash over all their paths (container_format.h). So a reader also finds a
- * lost or renamed message.
+ * The root has the number of messages and a hash over all their paths (container_format.h). So a
+ * reader also finds a lost or renamed message.
  *
- * Tensors from one file keep their paths. Tensors from several files are restored as /step_N/worker_N/PATH, because
- * their paths could be the same.
+ * Tensors from one file keep their paths. Tensors from several files are restored as
+ * /step_N/worker_N/PATH, because their paths could be the same.
  */
 struct gcb_container_writer;
 
-/* Starts a file of messages. Arguments and errors are those of gcb_outfile_init. The caller owns *out. */
+/* Starts a file of messages. Arguments and errors are those of gcb_outfile_init. The caller owns
+ * *out. */
 int gcb_container_create(struct gcb_container_writer **out, const char *path, bool force,
                          const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
@@ -34,8 +36,9 @@ int gcb_container_note(struct gcb_container_writer *w, const char *name, const c
                        struct gcb_diag *diag);
 
 /*
- * Adds a message of `length` bytes. The message must have a checksum field, which this function fills in. `source` and
- * `plan` describe the message's tensors; plan->name is "" if the message covers one tensor.
+ * Adds a message of `length` bytes. The message must have a checksum field, which this function
+ * fills in. `source` and `plan` describe the message's tensors; plan->name is "" if the message
+ * covers one tensor.
  */
 int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *source,
                       const struct gcb_message_plan *plan, uint8_t *message, size_t length,
@@ -68,9 +71,10 @@ struct gcb_container_message {
 };
 
 /*
- * Opens a file and lists its messages. The caller owns *out. Returns GCB_E_CORRUPT also if the file was not made by
- * gcb_container_create. Returns GCB_E_NOMEM if the elements of a message take more than max_bytes as float32 (0 means
- * half of physical memory). If in_process is true, this process reads the file, else a child (src/tool/read/child.h).
+ * Opens a file and lists its messages. The caller owns *out. Returns GCB_E_CORRUPT also if the file
+ * was not made by gcb_container_create. Returns GCB_E_NOMEM if the elements of a message take more
+ * than max_bytes as float32 (0 means half of physical memory). If in_process is true, this process
+ * reads the file, else a child (src/tool/read/child.h).
  */
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        bool in_process, struct gcb_diag *diag);
@@ -78,7 +82,8 @@ void gcb_container_close(struct gcb_container *c); /* the argument may be NULL *
 size_t gcb_container_count(const struct gcb_container *c);
 const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i);
 
-/* Reads the `length` bytes of message i. Returns GCB_E_CORRUPT if the checksum or the number of elements is wrong. */
+/* Reads the `length` bytes of message i. Returns GCB_E_CORRUPT if the checksum or the number of
+ * elements is wrong. */
 int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct gcb_diag *diag);
 
 #endif

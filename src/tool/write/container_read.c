@@ -12,9 +12,9 @@
 #include "src/tool/write/h5out.h"
 
 /*
- * Reads messages. A child process lists the file (src/tool/read/child.h): it sends one record for the root, one for
- * each message and one for each row of a layout. Data of the file is used only after a checksum or the message itself
- * has confirmed it.
+ * Reads messages. A child process lists the file (src/tool/read/child.h): it sends one record for
+ * the root, one for each message and one for each row of a layout. Data of the file is used only
+ * after a checksum or the message itself has confirmed it.
  */
 
 struct message {
@@ -63,7 +63,8 @@ static int fail_record(const struct gcb_container *c, struct gcb_diag *diag)
 
 /* ---- in the child: layouts, which list the tensors of a message ---- */
 
-/* Fewest bytes of a layout row: two texts of one byte, the name of the type and two 8-byte numbers. */
+/* Fewest bytes of a layout row: two texts of one byte, the name of the type and two 8-byte numbers.
+ */
 #define MIN_ROW (1 + GCB_CONTAINER_DTYPE + 1 + 16)
 
 struct layout {
@@ -74,8 +75,8 @@ struct layout {
 };
 
 /*
- * The type must be exactly the writer's type for texts of some sizes, so that HDF5 converts nothing. The sizes follow from
- * the offset of the second member and from the size of a row.
+ * The type must be exactly the writer's type for texts of some sizes, so that HDF5 converts
+ * nothing. The sizes follow from the offset of the second member and from the size of a row.
  */
 static bool check_row_type(struct layout *l, const struct gcb_h5dataset *set)
 {
@@ -157,7 +158,8 @@ static int put_row(struct gcb_container *c, const char *path, const char *dtype,
     return gcb_port_put(c->port, diag);
 }
 
-/* Sends a message of several tensors, then the rows of its layout, which is the dataset NNNN_layout. */
+/* Sends a message of several tensors, then the rows of its layout, which is the dataset
+ * NNNN_layout. */
 static int put_joint(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                      const char *hash, struct gcb_diag *diag)
 {
@@ -209,7 +211,9 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     int err;
 
     if (set->kind != H5T_INTEGER || set->type_size != 1)
-        return 0; /* not bytes, so not a message: a table of the tensors in a bucket, or not written by compress */
+        /* not bytes, so not a message: a table of the tensors in a bucket, or not written by
+         * compress */
+        return 0;
     err = gcb_h5dataset_vet(set, c->open, path, diag);
     if (err)
         return err;
@@ -395,7 +399,8 @@ static int by_path(const void *a, const void *b)
     return rank_of(*x) - rank_of(*y);
 }
 
-/* Checks that no tensor has the name of another, or of a group that holds another: they could not be restored. */
+/* Checks that no tensor has the name of another, or of a group that holds another: they could not
+ * be restored. */
 static int check_names(const struct gcb_container *c, struct gcb_diag *diag)
 {
     size_t count = 0, used = 0;

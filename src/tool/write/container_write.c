@@ -119,8 +119,8 @@ static bool from_several_files(const struct gcb_source *source)
     return false;
 }
 
-/* Fills *e. Tensors from different files may have the same path. So if there are several files, a tensor is given the
- * path /step_N/worker_N/PATH (docs/dataset.md). */
+/* Fills *e. Tensors from different files may have the same path. So if there are several files, a
+ * tensor is given the path /step_N/worker_N/PATH (docs/dataset.md). */
 static int fill_entry(struct gcb_container_writer *w, struct entry *e, const struct gcb_tensor *t,
                       uint64_t offset, struct gcb_diag *diag)
 {
@@ -198,8 +198,8 @@ static void fill_row(struct table *t, size_t i, const struct entry *e)
     gcb_store_u64(tail + 8, (uint64_t)e->tensor->index);
 }
 
-/* Fills the table in two passes over the pieces: the first finds the longest texts, the second fills the rows. The
- * caller frees t->rows. */
+/* Fills the table in two passes over the pieces: the first finds the longest texts, the second
+ * fills the rows. The caller frees t->rows. */
 static int fill_table(struct gcb_container_writer *w, struct table *t,
                       const struct gcb_source *source, const struct gcb_message_plan *plan,
                       struct entry *e, struct gcb_diag *diag)

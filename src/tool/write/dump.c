@@ -85,8 +85,9 @@ static hid_t create_half(void)
 }
 
 /*
- * Makes the HDF5 type of elements of `dtype` in a file, little-endian. bfloat16 becomes float32, because other readers
- * know no bfloat16. Returns a negative id on failure; the caller closes the type.
+ * Makes the HDF5 type of elements of `dtype` in a file, little-endian. bfloat16 becomes float32,
+ * because other readers know no bfloat16. Returns a negative id on failure; the caller closes the
+ * type.
  */
 static hid_t create_type(enum gcb_dtype dtype)
 {

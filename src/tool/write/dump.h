@@ -6,8 +6,8 @@
 #include "src/tool/write/outfile.h"
 
 /*
- * Writes tensors to an HDF5 file in the schema of docs/dataset.md, for `decompress` and `generate`. The file appears
- * under its name only when it is committed.
+ * Writes tensors to an HDF5 file in the schema of docs/dataset.md, for `decompress` and `generate`.
+ * The file appears under its name only when it is committed.
  */
 struct gcb_dump;
 
@@ -16,9 +16,9 @@ int gcb_dump_create(struct gcb_dump **out, const char *path, bool force, const c
                     size_t input_count, struct gcb_diag *diag);
 
 /*
- * Adds the dataset of a tensor, and the groups above it. `data` has as many floats as the product of dims;
- * gcb_dump_put converts them to `dtype`. GCB_BF16 is stored as float32 with the attribute source_dtype. Returns
- * GCB_E_IO also if the disk is full, and GCB_E_INVALID if the path exists.
+ * Adds the dataset of a tensor, and the groups above it. `data` has as many floats as the product
+ * of dims; gcb_dump_put converts them to `dtype`. GCB_BF16 is stored as float32 with the attribute
+ * source_dtype. Returns GCB_E_IO also if the disk is full, and GCB_E_INVALID if the path exists.
  */
 struct gcb_dump_tensor {
     const char *dataset; /* absolute path of the dataset */
@@ -47,15 +47,16 @@ void gcb_dump_destroy(struct gcb_dump *dump);
 /* What to generate: each step and worker gets all tensors of the layout. */
 struct gcb_generate {
     struct gcb_synthetic dist;
-    const char
-        *layout; /* NULL or "flat": one tensor of `elements`; or a name for gcb_network_layout */
+    /* NULL or "flat": one tensor of `elements`; or a name for gcb_network_layout */
+    const char *layout;
     uint64_t elements;
     uint64_t steps;
     uint64_t workers;
     /*
-     * Correlation r of two workers' gradients of the same step, in [0, 1]. The distribution of each worker's values
-     * stays the same. Normal and autoregressive values are mixed: sqrt(r) * common + sqrt(1 - r) * own. With other
-     * distributions, a worker takes the common value with probability sqrt(r), otherwise its own value.
+     * Correlation r of two workers' gradients of the same step, in [0, 1]. The distribution of each
+     * worker's values stays the same. Normal and autoregressive values are mixed: sqrt(r) * common
+     * + sqrt(1 - r) * own. With other distributions, a worker takes the common value with
+     * probability sqrt(r), otherwise its own value.
      */
     double correlation;
     enum gcb_dtype dtype;
@@ -63,8 +64,8 @@ struct gcb_generate {
 };
 
 /*
- * Writes the tensors into `dump`; the caller commits it. Allocates 4 bytes per element of the largest tensor, or 12
- * bytes with a correlation. Returns GCB_E_INVALID if the layout is unknown.
+ * Writes the tensors into `dump`; the caller commits it. Allocates 4 bytes per element of the
+ * largest tensor, or 12 bytes with a correlation. Returns GCB_E_INVALID if the layout is unknown.
  */
 int gcb_generate_write(struct gcb_dump *dump, const struct gcb_generate *config,
                        struct gcb_diag *diag);

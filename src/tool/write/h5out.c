@@ -20,7 +20,8 @@
 #define COPY_BYTES ((size_t)64 << 10)
 #define MAX_TEXT 65000 /* most bytes of a text attribute that readers of the old format accept */
 
-/* Sets "FILE: cannot be written: WHY" and returns `status`. The file is never committed after this. */
+/* Sets "FILE: cannot be written: WHY" and returns `status`. The file is never committed after this.
+ */
 static int fail(struct gcb_h5out *f, int status, const char *why, struct gcb_diag *diag)
 {
     f->failed = true;
@@ -47,8 +48,8 @@ static int write_all(int fd, const void *bytes, size_t n, uint64_t at)
 }
 
 /*
- * Checks that the file stays below the process's limit on file sizes (RLIMIT_FSIZE) after `more` bytes. The limit also
- * applies to HDF5's file in memory, whose writes must not fail half-way.
+ * Checks that the file stays below the process's limit on file sizes (RLIMIT_FSIZE) after `more`
+ * bytes. The limit also applies to HDF5's file in memory, whose writes must not fail half-way.
  */
 static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag)
 {
@@ -65,8 +66,8 @@ static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag
     return 0;
 }
 
-/* Chooses the format of HDF5 1.8, in which all metadata have checksums, so a reader notices damage before it uses the
- * data. */
+/* Chooses the format of HDF5 1.8, in which all metadata have checksums, so a reader notices damage
+ * before it uses the data. */
 static hid_t access_list(void)
 {
     const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -79,8 +80,8 @@ static hid_t access_list(void)
 }
 
 /*
- * Copies the bytes of a file in memory. H5Fget_file_image clears a flag in the first block without correcting the
- * block's checksum, so it cannot be used.
+ * Copies the bytes of a file in memory. H5Fget_file_image clears a flag in the first block without
+ * correcting the block's checksum, so it cannot be used.
  */
 static size_t copy_image(hid_t file, void *image, size_t size)
 {
@@ -116,8 +117,9 @@ static size_t empty_image(hid_t fapl, void *image, size_t size)
 }
 
 /*
- * HDF5 can only open a file by its name. So it opens an empty file on disk, and writes there only a mark that the file
- * is open. Then dup2 makes HDF5's descriptor refer to the file in memory. Returns 0 or errno.
+ * HDF5 can only open a file by its name. So it opens an empty file on disk, and writes there only a
+ * mark that the file is open. Then dup2 makes HDF5's descriptor refer to the file in memory.
+ * Returns 0 or errno.
  */
 static int start_with(struct gcb_h5out *f, hid_t fapl)
 {
@@ -185,7 +187,8 @@ bool gcb_h5path_plain(const char *path)
     return path[0] == '/';
 }
 
-/* Makes the missing groups above `path`, without the time of their creation, so the same input gives the same bytes. */
+/* Makes the missing groups above `path`, without the time of their creation, so the same input
+ * gives the same bytes. */
 static int create_groups(hid_t file, const char *path)
 {
     const hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
@@ -362,7 +365,8 @@ int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const ch
 
 /* ---- committing ---- */
 
-/* Copies the bytes [from, to) of the file in memory to the same place on disk. Returns 0 or errno. */
+/* Copies the bytes [from, to) of the file in memory to the same place on disk. Returns 0 or errno.
+ */
 static int copy_bytes(struct gcb_h5out *f, void *buffer, uint64_t from, uint64_t to)
 {
     int err = 0;

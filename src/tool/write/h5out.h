@@ -6,12 +6,14 @@
 #include "src/tool/write/outfile.h"
 
 /*
- * Writes an HDF5 file that appears under its name complete or not at all. A full disk is an ordinary error.
+ * Writes an HDF5 file that appears under its name complete or not at all. A full disk is an
+ * ordinary error.
  *
- * HDF5 cannot close a file whose last writes fail: H5Fclose gives up half-way, and the library crashes at the
- * program's end. So HDF5 never writes to the disk here:
+ * HDF5 cannot close a file whose last writes fail: H5Fclose gives up half-way, and the library
+ * crashes at the program's end. So HDF5 never writes to the disk here:
  *   - it keeps its metadata in a file in memory;
- *   - this code writes the bytes of each dataset to disk, at the offset that HDF5 has assigned to them;
+ *   - this code writes the bytes of each dataset to disk, at the offset that HDF5 has
+ *     assigned to them;
  *   - when HDF5 has closed its file, this code copies the metadata to disk.
  */
 
@@ -35,7 +37,8 @@ struct gcb_h5out {
 int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char *const *inputs,
                    size_t input_count, struct gcb_diag *diag);
 
-/* Is `path` absolute and not "/", without empty components and "." (which HDF5 would drop)? */
+/* True if `path` is absolute and not "/", without empty components and "." (which HDF5 would drop).
+ */
 bool gcb_h5path_plain(const char *path);
 
 /* A dataset that is being written, from its first byte to its last. */
@@ -46,8 +49,9 @@ struct gcb_h5set {
 };
 
 /*
- * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. Returns GCB_E_INVALID if
- * the path exists or gcb_h5path_plain rejects it. Close the dataset with gcb_h5set_close, also after a later failure.
+ * Makes a contiguous dataset and the groups above it. `type` is the element type in the file.
+ * Returns GCB_E_INVALID if the path exists or gcb_h5path_plain rejects it. Close the dataset with
+ * gcb_h5set_close, also after a later failure.
  */
 int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *path, hid_t type,
                      unsigned rank, const uint64_t *dims, struct gcb_diag *diag);
@@ -56,18 +60,21 @@ int gcb_h5set_append(struct gcb_h5out *f, struct gcb_h5set *set, const void *byt
                      struct gcb_diag *diag);
 void gcb_h5set_close(struct gcb_h5set *set);
 
-/* Adds a text attribute to an open object. Returns GCB_E_INVALID if the attribute exists or the text is longer than
- * 65000 bytes. */
+/* Adds a text attribute to an open object. Returns GCB_E_INVALID if the attribute exists or the
+ * text is longer than 65000 bytes. */
 int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const char *text,
                    struct gcb_diag *diag);
-/* Adds an attribute with one value. `value` points to the value, which has the type `memory_type`. */
+/* Adds an attribute with one value. `value` points to the value, which has the type `memory_type`.
+ */
 int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag);
 
-/* Closes the file, copies the metadata to disk, syncs the file and renames it. Call this at most once. */
+/* Closes the file, copies the metadata to disk, syncs the file and renames it. Call this at most
+ * once. */
 int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);
 
-/* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is allowed. */
+/* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is
+ * allowed. */
 void gcb_h5out_fini(struct gcb_h5out *f);
 
 #endif

@@ -14,7 +14,8 @@
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
-/* Takes the temporary file off the list of files to remove at exit. Call it before temp_path is freed. */
+/* Takes the temporary file off the list of files to remove at exit. Call it before temp_path is
+ * freed. */
 static void leave_tidy(struct gcb_outfile *out)
 {
     if (out->temp_path)
@@ -57,7 +58,8 @@ static bool is_input(const struct stat *s, const char *const *inputs, size_t cou
     return false;
 }
 
-/* Checks that a file of this name may be written. If the file exists, sets *exists, and *old to its stat data. */
+/* Checks that a file of this name may be written. If the file exists, sets *exists, and *old to its
+ * stat data. */
 static int check_existing(bool *exists, struct stat *old, const char *path, bool force,
                           const char *const *inputs, size_t input_count, struct gcb_diag *diag)
 {
@@ -89,8 +91,9 @@ static int check_existing(bool *exists, struct stat *old, const char *path, bool
     return 0;
 }
 
-/* Gives the new file the owner, group and mode of the file that it replaces, as far as the system permits. If the owner
- * cannot be kept, the set-user-ID and set-group-ID bits are dropped. If the group cannot be kept, it gets no rights. */
+/* Gives the new file the owner, group and mode of the file that it replaces, as far as the system
+ * permits. If the owner cannot be kept, the set-user-ID and set-group-ID bits are dropped. If the
+ * group cannot be kept, it gets no rights. */
 static void keep_access(int fd, const struct stat *old)
 {
     const bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
@@ -100,7 +103,8 @@ static void keep_access(int fd, const struct stat *old)
     fchmod(fd, grouped ? mode : mode & ~(mode_t)070);
 }
 
-/* Makes ".gcbench-HOST-PID-N" in the folder of final_path. The name is short, so final_path may be long. */
+/* Makes ".gcbench-HOST-PID-N" in the folder of final_path. The name is short, so final_path may be
+ * long. */
 static int create_temp(char *temp, const char *final_path, mode_t mode, struct gcb_diag *diag)
 {
     const char *slash = strrchr(final_path, '/');
@@ -159,8 +163,8 @@ out:
     return err;
 }
 
-/* Syncs a file (`how` is O_WRONLY) or a folder (`how` is O_RDONLY). Unless `old` is NULL, first gives the file the
- * owner, group and mode of `old`. Returns 0 or errno. */
+/* Syncs a file (`how` is O_WRONLY) or a folder (`how` is O_RDONLY). Unless `old` is NULL, first
+ * gives the file the owner, group and mode of `old`. Returns 0 or errno. */
 static int sync_path(const char *path, int how, const struct stat *old)
 {
     const int fd = open(path, how | O_CLOEXEC);
@@ -176,7 +180,8 @@ static int sync_path(const char *path, int how, const struct stat *old)
     return err;
 }
 
-/* Renames the temporary file. Returns 0 or errno; EEXIST if the final name exists and may not be replaced. */
+/* Renames the temporary file. Returns 0 or errno; EEXIST if the final name exists and may not be
+ * replaced. */
 static int rename_file(const struct gcb_outfile *out)
 {
     const unsigned flags = out->replace ? 0 : RENAME_NOREPLACE;
@@ -192,8 +197,8 @@ static int rename_file(const struct gcb_outfile *out)
     return rename(out->temp_path, out->final_path) == 0 ? 0 : errno;
 }
 
-/* Syncs the folder, so that the new name survives a power failure. Failures are ignored, because some file systems
- * cannot sync a folder. */
+/* Syncs the folder, so that the new name survives a power failure. Failures are ignored, because
+ * some file systems cannot sync a folder. */
 static void sync_folder(const char *path)
 {
     char *folder = gcb_strdup(path);
@@ -221,8 +226,8 @@ int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
     return 0;
 }
 
-/* Returns the last component of a path. Fills `folder` with the stat data of the path's folder; *known says whether
- * this worked. */
+/* Returns the last component of a path. Fills `folder` with the stat data of the path's folder;
+ * *known says whether this worked. */
 static const char *split(const char *path, struct stat *folder, bool *known)
 {
     const char *slash = strrchr(path, '/');
