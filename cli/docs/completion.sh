@@ -1,4 +1,4 @@
-# The table above has a line for each word: WHERE|WORD|KIND|VALUES|HELP; cli/docs/completion.c describes it.
+# The table above has a line for each word: WHERE|WORD|KIND|VALUES|HELP; cli/docs/generate.py describes it.
 # Its functions run in bash, and in zsh as in ksh. They fill
 #   found   what may be typed, each as WORD:HELP
 #   prefix  what stands before these words on the command line already

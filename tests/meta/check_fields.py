@@ -2,9 +2,9 @@
 """
 Checks that the table of result fields is the only place that knows them.
 
-    check_fields.py ROOT GENERATE GCBENCH
+    check_fields.py ROOT TABLES GCBENCH
 
-- docs/rows.md has the tables that GENERATE writes from src/tool/rows/fields.def.
+- docs/rows.md has the tables that cli/docs/generate.py makes of TABLES, which come from src/tool/rows/fields.def.
 - No field's name is a string literal in src/ and cli/: not as an argument of a function that gets or sets JSON values or
   looks fields up, and, if the name has a '_', nowhere. (Names of options have a '-'.) The functions that write and read
   rows take enum gcb_field, which the compiler checks.
@@ -17,11 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-UPDATE = "build/cli/docs/generate fields docs/rows.md > rows.new && mv rows.new docs/rows.md"
+UPDATE = "cli/docs/generate.py build/cli/docs/tables.json fields docs/rows.md > rows.new && mv rows.new docs/rows.md"
 CALL = re.compile(r"\b(?:json_object_[gs]et\w*|json_(?:un)?pack|gcb_field_find)\([^;]*$")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 TYPES = {"text": str, "integer": int, "real": (int, float), "bool": bool, "list": list, "object": dict}
-FOREIGN = ("src/tool/suite/", "src/tool/payoff/net_saved.c")  # read suites and other programs' JSON, which have keys of their own
+FOREIGN = ("cli/docs/", "src/tool/suite/", "src/tool/payoff/net_saved.c")  # JSON with keys of its own
 
 
 def names_of(text):
@@ -50,9 +50,10 @@ def check_literals(root, fields):
             yield from literals(str(path.relative_to(root)), path.read_text(encoding="utf-8"), fields)
 
 
-def check_page(root, generate):
+def check_page(root, tables):
     page = root / "docs" / "rows.md"
-    new = subprocess.run([generate, "fields", page], check=True, stdout=subprocess.PIPE, text=True).stdout
+    new = subprocess.run([root / "cli/docs/generate.py", tables, "fields", page], check=True, stdout=subprocess.PIPE,
+                         text=True).stdout
     if new != page.read_text(encoding="utf-8"):
         yield f"docs/rows.md differs from src/tool/rows/fields.def; write it anew: {UPDATE}"
 
@@ -128,9 +129,9 @@ def main():
     if len(sys.argv) != 4:
         print(__doc__)
         return 2
-    root, generate, gcbench = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    root, tables, gcbench = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     fields = names_of((root / "src/tool/rows/fields.def").read_text(encoding="utf-8"))
-    problems = [*check_page(root, generate), *check_literals(root, fields), *check_rows(root, gcbench)]
+    problems = [*check_page(root, tables), *check_literals(root, fields), *check_rows(root, gcbench)]
     for problem in problems:
         print("not ok:", problem)
     print(f"{len(fields)} passed, {len(problems)} failed, 0 skipped")

@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Makes manual pages, completions and docs/rows.md while gcbench is built.
+
+    generate.py TABLES man gcbench NAME...  gcbench(1); NAME...: the commands that the build makes pages for
+    generate.py TABLES man NAME             gcbench-NAME(1)
+    generate.py TABLES completion FILE...   the table for completion, then the shell functions in each FILE
+    generate.py TABLES fields FILE          docs/rows.md with the tables of fields of src/tool/rows/fields.def
+
+TABLES is the JSON that the program of tables.c prints.
+"""
+import json
+import pathlib
+import re
+import sys
+import textwrap
+
+# The files that a command reads and writes if it has the option.
+FILES = [
+    ("dataset", "FILE.h5",
+     "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups such as `step_100`, `iter100` and "
+     "`worker_0`, `rank0` give step and worker. A note says how many other datasets were skipped; `--as` reads bfloat16 "
+     "and fp8 in integers. Several files form one dump. The file is not trusted: no filter plug-in is loaded, and nothing "
+     "outside the file is read without `--allow-external`. A child process with few rights reads it, so that a crash of "
+     "the HDF5 library ends the child only."),
+    ("output", "output",
+     "The file of `-o` is written under another name and renamed when it is complete. An existing file is replaced only "
+     "with `--force`."),
+    ("results", "results",
+     'JSON Lines: one object per line, with `record` and `"schema":1`. docs/rows.md in the source tree describes every '
+     "field. Infinities and NaNs are null."),
+    ("suite", "share/gcbench/suites/NAME.json",
+     "The suites that `--suite` knows by name; copy one to write your own."),
+    ("terminal", "share/gcbench/plots/NAME.gp",
+     "The gnuplot scripts. A copy is written beside each image, with its data."),
+]
+HELP = {"name": "help", "letter": "h", "metavar": None, "help": "show a shorter form of this page", "range": None,
+        "repeats": False, "checked": False, "choices": []}
+
+
+# ---- man(7) source: no line of a text becomes a request, no character an escape, and `-` is what a shell understands ----
+
+SPECIAL = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti", "\t": " "}
+
+
+def escape(text):
+    return "".join(SPECIAL.get(c, c) for c in text)
+
+
+def safe_line(line):
+    return "\\&" + line if line.startswith(".") else line
+
+
+def paragraph(text):
+    """One filled paragraph; text in `backticks` is bold."""
+    parts = text.split("`")
+    ticks = len(parts) - 1
+    out = escape(parts[0])
+    for i, part in enumerate(parts[1:], 1):
+        out += ("\\(ga" if i == ticks and i % 2 else "\\fB" if i % 2 else "\\fP") + escape(part)
+    lines = textwrap.wrap(" ".join(out.split()), 76, break_long_words=False, break_on_hyphens=False)
+    return "".join(safe_line(line) + "\n" for line in lines)
+
+
+def literal(text):
+    return "".join(safe_line(escape(line)) + "\n" for line in text.splitlines())
+
+
+def synopsis(usage):
+    """A command line: options in bold, UPPER-CASE words in italics."""
+    def font(match):
+        return ("\\fB" if match[0][0] == "-" else "\\fI") + escape(match[0]) + "\\fP"
+
+    return re.sub(r"-[A-Za-z-][a-z-]*|[A-Z_]{2,}|[A-Z](?![A-Za-z0-9])", font, usage) + "\n"
+
+
+def tagged(tag, text):
+    return f".TP\n{tag}\n{paragraph(text)}"
+
+
+def option(row):
+    tag = f"\\fB\\-{row['letter']}\\fP, " if row["letter"] else ""
+    tag += f"\\fB\\-\\-{escape(row['name'])}\\fP"
+    words = row["help"]
+    if row["metavar"]:
+        tag += f" \\fI{escape(row['metavar'])}\\fP"
+    if row["checked"] and any(c not in words for c in row["choices"]):
+        words += "; one of " + ", ".join(row["choices"])
+    if row["repeats"] and "repeatable" not in words:
+        words += "; repeatable"
+    return tagged(tag, words + (f"; {row['range']}" if row["range"] else ""))
+
+
+def parameter(p, condition):
+    words = p["help"]
+    if p["complements"]:
+        words += "; or give " + " or ".join("--" + c for c in p["complements"]) + f", 1 - {p['name']}"
+    if condition and p["needs"]:
+        words += f" (with {p['needs']})"
+    return tagged(f"\\fB{escape(p['name'])}\\fP={escape(p['default'])}", p["range"]) + ".br\n" + paragraph(words)
+
+
+def title(tables, name, summary):
+    return (".\\\" Generated from the tables of the command; not written by hand.\n"
+            f".TH \"{escape(name.upper())}\" 1 \"\" \"gcbench {tables['version']}\" \"User Commands\"\n"
+            f".SH NAME\n{escape(name)} \\-\n{paragraph(summary)}.SH SYNOPSIS\n\\fBgcbench\\fP ")
+
+
+def method_names(tables):
+    return (".SH METHODS\n" + "".join(tagged(".B " + escape(m["name"]), m["summary"]) for m in tables["methods"]) +
+            ".PP\ngcbench\\-methods(1) lists their papers, promises and parameters.\n")
+
+
+def methods(tables):
+    """All methods with their defaults. A codec shows all parameters, a preset those that have an effect."""
+    out = ".SH METHODS\n" + paragraph(
+        "A method is written NAME or NAME:key=value,...; each `name=value` below is a parameter with its default. Every "
+        'method also takes the parameters under "Memory" and "Exchange", which gcbench-replay(1) uses.')
+    for m in tables["methods"]:
+        out += (f".SS \"{escape(m['name'])}\"\n{paragraph(m['summary'])}.PP\nSource:\n{paragraph(m['source'])}"
+                f".br\nPromises:\n{paragraph(m['promises'])}")
+        out += "".join(parameter(p, not m["preset"]) for p in m["params"] if p["applies"] or not m["preset"])
+    out += ".SS Memory\nWhat a worker keeps of the values that it did not send.\n"
+    out += "".join(parameter(p, True) for p in tables["memory"])
+    out += ".SS Exchange\nHow workers exchange their messages. The default depends on the method.\n"
+    return out + "".join(parameter(p, True) for p in tables["exchange"])
+
+
+def options(command):
+    out = ".SH OPTIONS\n" + paragraph(
+        "Long options are written in full, as `--name value` or `--name=value`; `--` ends the options. In a SIZE, K, M, G "
+        "and T are powers of 1024.")
+    before = None
+    for group in command["groups"]:
+        if group["title"] != before:
+            out += f".SS \"{escape(group['title'])}\"\n"
+        before = group["title"]
+        out += "".join(option(row) for row in group["rows"])
+    if command["parameters"]:
+        out += ".SS \"Parameters of methods\"\n" + paragraph(
+            "Each takes a value. It sets the parameter in each `--method` that has this parameter, like KEY=VALUE in its "
+            "SPEC. METHODS in gcbench-methods(1) explains the parameters, with defaults and ranges.") + ".PP\n"
+        out += ",\n".join(f"\\fB\\-\\-{escape(name)}\\fP" for name in dict.fromkeys(command["parameters"])) + "\n"
+    return out + ".SS \"Help\"\n" + option(HELP)
+
+
+def endings(tables, command):
+    """The exit statuses and files of a command, or all exit statuses, and what else to see."""
+    out = ".SH \"EXIT STATUS\"\n"
+    out += "".join(tagged(f".B {code}", words) for code, words, only in tables["exits"]
+                   if not command or only in (None, command["name"]))
+    if command:
+        names = {row["name"] for group in command["groups"] for row in group["rows"]}
+        files = [tagged(".I " + escape(name), words) for needs, name, words in FILES if needs in names]
+        out += ".SH FILES\n" + "".join(files) if files else ""
+    else:
+        out += ".SH ENVIRONMENT\n" + tagged(".B NO_COLOR", "If not empty, nothing is coloured unless `--color always`.")
+        out += tagged(".B TERM", "If `dumb`, nothing is coloured unless `--color always`.")
+    others = ["\\fBgcbench\\fP(1)"] if command else []
+    others += [f"\\fBgcbench\\-{escape(c['name'])}\\fP(1)" for c in tables["commands"] if c is not command]
+    return out + ".SH \"SEE ALSO\"\n" + ",\n".join(others) + "\n"
+
+
+def examples(text):
+    return f".SH EXAMPLES\n.EX\n{literal(text)}.EE\n"
+
+
+def command_page(tables, command):
+    summary = command["summary"]
+    out = title(tables, "gcbench-" + command["name"], summary) + synopsis(command["usage"])
+    out += ".SH DESCRIPTION\n" + paragraph(summary[0].upper() + summary[1:] + ".")
+    out += "".join(".PP\n" + paragraph(line) for line in (command["details"] or "").splitlines())
+    out += examples(command["examples"]) + options(command)
+    if command["operands"] == "method":
+        out += methods(tables)
+    elif command["parameters"]:
+        out += method_names(tables)
+    return out + endings(tables, command)
+
+
+def overview(tables):
+    out = title(tables, "gcbench", "what gradient compressors send, lose and cost")
+    out += synopsis("COMMAND [options] [FILE...]") + ".br\n\\fBgcbench help\\fP " + synopsis("[COMMAND | choose]")
+    out += ".br\n\\fBgcbench\\fP " + synopsis("--version") + ".SH DESCRIPTION\n"
+    out += paragraph(
+        "`gcbench` reads gradients dumped to HDF5, runs published gradient compressors on them, and reports the bytes that "
+        "each sends, the accuracy it loses and the time it takes. Every message is decoded from its own bytes. This tells "
+        "you which compressor to use, at what setting, and whether it pays.")
+    out += ".PP\n" + paragraph("Results go to standard output, everything else to standard error. `--format json` writes "
+                               "them as JSON Lines.")
+    out += examples("  gcbench demo\n  gcbench compress --method fft --method topk gradients.h5\n  gcbench help choose\n")
+    out += ".SH COMMANDS\n" + "".join(tagged(f"\\fBgcbench\\-{escape(c['name'])}\\fP(1)", c["summary"])
+                                      for c in tables["commands"])
+    return out + method_names(tables) + endings(tables, None)
+
+
+def man(tables, name, built):
+    commands = {c["name"]: c for c in tables["commands"]}
+    missing = set(commands) - set(built) if name == "gcbench" else {name} - set(commands)
+    if missing:
+        sys.exit(f"{', '.join(sorted(missing))}: cli_commands of cli/meson.build and cli/base/cmd.c differ")
+    return overview(tables) if name == "gcbench" else command_page(tables, commands[name])
+
+
+# ---- completion ----
+
+def kind_of(row):
+    """What follows the option: nothing, a method, a file, or one of its choices or any text."""
+    if not row["metavar"]:
+        return "flag"
+    if row["name"] == "method":
+        return "method"
+    is_file = not row["choices"] and any(word in row["metavar"] for word in ("FILE", "DIR", "GCBENCH"))
+    return "file" if is_file else "value"
+
+
+def completion(tables, files):
+    """A line for each word that may be typed: WHERE|WORD|KIND|VALUES|HELP. WHERE is "gcbench" for commands, a command for its
+    options (and "*" for its operands), ":" for methods, "METHOD:" for a method's parameters. KIND says what follows an
+    option, VALUES lists what it may be."""
+    lines = []
+
+    def put(where, word, kind="", values=(), words=""):
+        lines.append(f"{where}|{word}|{kind}|{' '.join(values)}|" + words.replace("'", "'\\''"))
+
+    for c in tables["commands"]:
+        put("gcbench", c["name"], words=c["summary"])
+        put(c["name"], "*", c["operands"])
+        for row in (row for group in c["groups"] for row in group["rows"]):
+            for word in ["--" + row["name"]] + (["-" + row["letter"]] if row["letter"] else []):
+                put(c["name"], word, kind_of(row), row["choices"], row["help"])
+        for name in dict.fromkeys(c["parameters"]):
+            put(c["name"], "--" + name, "parameter", words="parameter of methods")
+        put(c["name"], "--help", "flag", words="explain the command")
+    put("gcbench", "help", words="explain a command")
+    put("gcbench", "--help", words="list the commands")
+    put("gcbench", "--version", words="show the version")
+    for m in tables["methods"]:
+        put(":", m["name"], words=m["summary"])
+        for p in m["params"] + tables["memory"] + tables["exchange"]:
+            put(m["name"] + ":", p["name"], "value", p["choices"], p["help"])
+            for complement in p["complements"]:
+                put(m["name"] + ":", complement, "value", words=p["help"])
+    table = "".join(line + "\n" for line in lines)
+    return ("#compdef gcbench\n# Completion of gcbench(1); generated from the tables of the command.\n\n"
+            f"# shellcheck disable=SC2016 # help texts have backticks\n_gcbench_table='{table}'\n\n" +
+            "".join(pathlib.Path(name).read_text(encoding="utf-8") for name in files))
+
+
+# ---- docs/rows.md ----
+
+def fields(tables, page):
+    """Returns the page, with what stands between the markers of a record written anew."""
+    def table(match):
+        out = "| field | type | unit | meaning |\n|---|---|---|---|\n"
+        rows = tables["records"][match[1]]
+        csv = any(row[4] for row in rows)
+        for name, kind, unit, meaning, in_csv in rows:
+            only = ", json only" if csv and not in_csv and kind not in ("list", "object") else ""
+            out += f"| `{name}` | {kind}{only} | {unit} | {meaning} |\n"
+        return f"<!-- fields: {match[1]} -->\n{out}<!-- end of fields -->\n"
+
+    text = pathlib.Path(page).read_text(encoding="utf-8")
+    return re.sub(r"<!-- fields: (\w+) -->\n.*?<!-- end of fields -->\n", table, text, flags=re.S)
+
+
+def main():
+    if len(sys.argv) < 4 or sys.argv[2] not in ("man", "completion", "fields"):
+        sys.exit(__doc__)
+    tables = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+    sys.stdout.reconfigure(encoding="utf-8")
+    if sys.argv[2] == "man":
+        sys.stdout.write(man(tables, sys.argv[3], sys.argv[4:]))
+    elif sys.argv[2] == "completion":
+        sys.stdout.write(completion(tables, sys.argv[3:]))
+    else:
+        sys.stdout.write(fields(tables, sys.argv[3]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+#include <jansson.h>
+#include <string.h>
+
+#include "cli/base/cmd.h"
+#include "cli/base/method_options.h"
+#include "src/lib/base/text.h"
+#include "src/tool/rows/fields.h"
+
+/* Runs while gcbench is built; prints the tables of commands, options, methods and result fields as JSON. generate.py makes
+ * the manual, the completions and docs/rows.md from it. */
+
+static json_t *list_of(const char *const *texts)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; texts && texts[i]; i++)
+        json_array_append_new(list, json_string(texts[i]));
+    return list;
+}
+
+/* Returns the range of a number in words, or NULL. */
+static const char *range_of(char *out, size_t size, const struct opt_row *row)
+{
+    const bool open = row->max >= 1e300 || (row->type != OPT_REAL && row->max >= 0x1p63);
+    char low[32], high[32];
+
+    if (row->type < OPT_INT || row->type > OPT_TIME || (row->min == 0.0 && row->max == 0.0))
+        return NULL;
+    snprintf(out, size, open ? "at least %s" : "from %s to %s", gcb_real_text(low, row->min),
+             gcb_real_text(high, row->max));
+    return out;
+}
+
+static json_t *row_object(const struct opt_row *row)
+{
+    const char letter[] = {row->letter, '\0'};
+    char range[80];
+
+    return json_pack("{ss ss ss? ss ss? sb sb so}", "name", row->name, "letter", letter, "metavar",
+                     opt_takes_value(row) ? opt_metavar(row) : NULL, "help", row->help, "range",
+                     range_of(range, sizeof(range), row), "repeats", row->type == OPT_LIST, "checked",
+                     row->type == OPT_CHOICE, "choices", list_of(row->choices));
+}
+
+static json_t *command_object(const struct cmd *cmd)
+{
+    static const char *const operands[] = {
+        [CMD_FILES] = "file", [CMD_METHODS] = "method", [CMD_NOTHING] = "value"};
+    const struct opt_extra *extra = &cmd->spec.extra;
+    json_t *groups = json_array(), *parameters = json_array();
+
+    for (const struct opt_group *g = cmd->spec.groups; g->rows; g++) {
+        json_t *rows = json_array();
+
+        for (const struct opt_row *row = g->rows; row->name; row++)
+            json_array_append_new(rows, row_object(row));
+        json_array_append_new(groups, json_pack("{ss so}", "title", g->title, "rows", rows));
+    }
+    for (size_t i = 0; extra->name_at && extra->name_at(i); i++)
+        json_array_append_new(parameters, json_string(extra->name_at(i)));
+    return json_pack("{ss ss ss ss ss? ss so so}", "name", cmd->name, "summary", cmd->summary,
+                     "usage", cmd->usage, "examples", cmd->examples, "details", cmd->details,
+                     "operands", operands[cmd->operands], "groups", groups, "parameters",
+                     parameters);
+}
+
+static json_t *param_object(const struct gcb_param *p, double value, bool applies)
+{
+    char shown[40], range[512];
+
+    return json_pack("{ss ss ss ss ss? so so sb}", "name", p->name, "default",
+                     gcb_param_text(shown, p, value), "range", param_range(range, sizeof(range), p),
+                     "help", p->help, "needs", p->needs, "choices", list_of(p->choices),
+                     "complements", list_of(p->complement), "applies", applies);
+}
+
+static json_t *table_list(const struct gcb_param *table)
+{
+    json_t *list = json_array();
+
+    for (; table->name; table++)
+        json_array_append_new(list, param_object(table, table->def, true));
+    return list;
+}
+
+static json_t *method_object(const struct gcb_method *m)
+{
+    const size_t own = gcb_param_count(m->codec->params);
+    json_t *params = json_array();
+
+    for (size_t i = 0; i < own; i++)
+        json_array_append_new(params, param_object(gcb_method_param(m, i), m->value[i],
+                                                   gcb_method_applies(m, i)));
+    return json_pack("{ss ss ss ss sb so}", "name", m->name, "summary", gcb_method_summary(m),
+                     "source", gcb_method_source(m), "promises", gcb_method_guarantee(m), "preset",
+                     m->preset != NULL, "params", params);
+}
+
+/* Returns the fields of a record or part, without the two that every row has. */
+static json_t *record_list(enum gcb_record record)
+{
+    static const char *const types[] = {"text", "integer", "real", "bool", "list", "object"};
+    const struct gcb_field_row *row;
+    json_t *list = json_array();
+
+    for (size_t i = 0; (row = gcb_field_row(i)); i++) {
+        const struct gcb_field_info *info = gcb_field_info(row->field);
+
+        if (row->records & GCB_RECORD_BIT(record) && row->field != GCB_FIELD_RECORD &&
+            row->field != GCB_FIELD_SCHEMA)
+            json_array_append_new(list, json_pack("[ssssb]", info->name, types[info->type],
+                                                  info->unit, row->meaning, row->csv));
+    }
+    return list;
+}
+
+int main(void)
+{
+    json_t *commands = json_array(), *exits = json_array(), *methods = json_array();
+    json_t *records = json_object(), *all;
+    const struct cmd *cmd;
+    struct gcb_method m;
+
+    for (size_t i = 0; (cmd = cmd_at(i)); i++)
+        json_array_append_new(commands, command_object(cmd));
+    for (const struct cmd_meaning *x = cmd_meanings; x->words; x++)
+        json_array_append_new(exits, json_pack("[iss?]", (int)x->code, x->words, x->command));
+    for (size_t i = 0; gcb_method_at(&m, i); i++)
+        json_array_append_new(methods, method_object(&m));
+    for (enum gcb_record record = 0; record < GCB_RECORD_PARTS; record++)
+        json_object_set_new(records, gcb_record_name(record), record_list(record));
+    all = json_pack("{ss so so so so so so}", "version", gcb_version(), "commands", commands,
+                    "exits", exits, "methods", methods, "memory", table_list(gcb_memory_table),
+                    "exchange", table_list(gcb_exchange_table), "records", records);
+    return !all || json_dumpf(all, stdout, JSON_INDENT(1)) || fflush(stdout);
+}
