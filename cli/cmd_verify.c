@@ -124,7 +124,7 @@ static void leave_out_cpu_only(struct verify *v)
 static int resolve_options(struct verify *v, struct gcb_diag *diag)
 {
     const char *device = v->o->common.exec.device;
-    int err = opt_methods_or_all(&v->methods, &v->count, &v->o->methods, diag);
+    int err = opt_methods_resolve(&v->methods, &v->count, &v->o->methods, opt_methods_all, diag);
 
     if (err)
         return err;

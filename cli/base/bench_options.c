@@ -302,7 +302,7 @@ int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite
     wanted.nearer_than = bench_nearer_than(suite, o);
     if (!wanted.specs.count)
         wanted.specs = (struct opt_list){.items = suite->methods, .count = suite->method_count};
-    err = opt_methods_or_all(out, count, &wanted, diag);
+    err = opt_methods_resolve(out, count, &wanted, opt_methods_all, diag);
     return err ? err : add_baselines(out, count, diag);
 }
 

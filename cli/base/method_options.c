@@ -63,107 +63,80 @@ const char *opt_methods_key_at(size_t i)
     return name ? name : key_of(gcb_exchange_table, &i);
 }
 
-/* Reads one method and sets the parameters that overrides name. An override that has no effect on this method is
- * undone, and used[] does not count it: another method may use it. */
-static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_list *overrides,
+/* Reads one method and sets the parameters that --KEY options name, if it has them. */
+static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_methods *in,
                        bool *used, struct gcb_diag *diag)
 {
-    struct gcb_method before;
     int err = gcb_method_read(out, spec, diag);
 
-    before = *out;
-    for (size_t i = 0; !err && i + 1 < overrides->count; i += 2)
-        if (gcb_method_has(out, overrides->items[i]))
-            err = gcb_method_set(out, overrides->items[i], overrides->items[i + 1], diag);
-    if (err)
-        return err;
-    for (size_t i = 0; i + 1 < overrides->count; i += 2)
-        if (gcb_method_has(out, overrides->items[i]))
-            used[i / 2] |= !gcb_method_withdraw(out, &before, overrides->items[i]);
-    if (out->codec == &gcb_codec_powersgd)
+    if (!err)
+        err = gcb_method_set_all(out, in->overrides.items, in->overrides.count / 2, used, diag);
+    if (!err && out->codec == &gcb_codec_powersgd)
         (void)gcb_blas_open(1, NULL); /* so that the environment row names OpenBLAS */
-    return gcb_method_check(out, diag);
+    return err ? err : gcb_method_check(out, diag);
 }
 
-/* Says why no method uses an override. */
-static int idle_override(const struct gcb_method *methods, size_t count, const char *key,
-                         struct gcb_diag *diag)
+/* Fails if no method uses one of the --KEY options. */
+static int check_used(const bool *used, const struct opt_methods *in,
+                      const struct gcb_method *methods, size_t count, struct gcb_diag *diag)
 {
-    const struct gcb_param *p;
+    for (size_t i = 0; 2 * i < in->overrides.count; i++) {
+        const char *key = in->overrides.items[2 * i];
 
-    for (size_t m = 0; m < count; m++)
-        for (size_t row = 0; (p = gcb_method_param(&methods[m], row)); row++)
-            if (strcmp(p->name, key) == 0)
+        for (size_t m = 0; !used[i] && m < count; m++)
+            if (gcb_method_find(&methods[m], key))
                 return gcb_diag_set(diag, GCB_E_INVALID,
                                     "--%s: method '%s' uses this parameter only with %s", key,
-                                    methods[m].name, p->needs);
-    return gcb_diag_set(
-        diag, GCB_E_INVALID,
-        "--%s: no method given has this parameter; `gcbench methods NAME` lists them", key);
-}
-
-static bool is_same_method(const struct gcb_method *a, const struct gcb_method *b)
-{
-    char first[512], second[512];
-
-    return strcmp(gcb_method_spec(first, sizeof(first), a, GCB_SPEC_FULL),
-                  gcb_method_spec(second, sizeof(second), b, GCB_SPEC_FULL)) == 0;
-}
-
-/* Fills methods[0] to methods[*count - 1]. If the method of --nearer-than is named with --method too, it is not repeated. */
-static int resolve_all(struct gcb_method *methods, size_t *count, bool *used,
-                       const struct opt_methods *in, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    *count = 0;
-    if (in->nearer_than)
-        err = resolve_one(&methods[(*count)++], in->nearer_than, &in->overrides, used, diag);
-    for (size_t i = 0; !err && i < in->specs.count; i++) {
-        struct gcb_method *m = &methods[*count];
-
-        err = resolve_one(m, in->specs.items[i], &in->overrides, used, diag);
-        *count += !in->nearer_than || !is_same_method(m, &methods[0]);
-    }
-    for (size_t i = 0; !err && 2 * i < in->overrides.count; i++)
+                                    methods[m].name, gcb_method_find(&methods[m], key)->needs);
         if (!used[i])
-            return idle_override(methods, *count, in->overrides.items[2 * i], diag);
-    return err;
+            return gcb_diag_set(
+                diag, GCB_E_INVALID,
+                "--%s: no method given has this parameter; `gcbench methods NAME` lists them", key);
+    }
+    return 0;
+}
+
+bool opt_methods_all(const struct gcb_method *m)
+{
+    return strcmp(m->name, "sparse") != 0; /* its defaults are those of topk */
 }
 
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
-                        struct gcb_diag *diag)
+                        bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag)
 {
-    struct gcb_method *methods = gcb_alloc_array(in->specs.count + 1, sizeof(*methods));
     bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
-    int err = methods && used ? resolve_all(methods, count, used, in, diag)
-                              : gcb_diag_nomem(diag, 0, "the methods");
+    struct opt_list specs = {.items = NULL};
+    struct gcb_method *methods = NULL, m;
+    size_t n = 0;
+    int err = opt_list_add_all(&specs, in->specs.items, in->specs.count);
 
+    for (size_t i = 0; !err && wanted && !in->specs.count && gcb_method_at(&m, i); i++)
+        if (wanted(&m))
+            err = opt_list_add(&specs, m.name);
+    methods = gcb_alloc_array(specs.count + 1, sizeof(*methods));
+    if (err || !used || !methods)
+        err = gcb_diag_nomem(diag, 0, "the methods");
+    if (!err && in->nearer_than)
+        err = resolve_one(&methods[n++], in->nearer_than, in, used, diag);
+    for (size_t i = 0; !err && i < specs.count; i++) {
+        err = resolve_one(&methods[n], specs.items[i], in, used, diag);
+        n += !in->nearer_than || !gcb_method_equal(&methods[n], &methods[0]);
+    }
+    if (!err)
+        err = check_used(used, in, methods, n, diag);
     gcb_free(used);
+    opt_list_fini(&specs);
     if (err) {
         gcb_free(methods);
         return err;
     }
     *out = methods;
-    return 0;
-}
-
-static int check_policy(const struct opt_methods *in, struct gcb_diag *diag)
-{
-    if (in->specs.count > 1)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--method-for makes one policy, and --method is for the rest of its "
-                            "tensors: name one method, not %zu",
-                            in->specs.count);
-    if (in->nearer_than)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--nearer-than compares methods, and --method-for makes a policy of "
-                            "several: leave one out");
+    *count = n;
     return 0;
 }
 
 /* Adds the rule of one GLOB=SPEC. */
-static int add_rule(struct gcb_policy *out, const char *text, const struct opt_list *overrides,
+static int add_rule(struct gcb_policy *out, const char *text, const struct opt_methods *in,
                     bool *used, struct gcb_diag *diag)
 {
     const size_t n = strcspn(text, "=");
@@ -176,7 +149,7 @@ static int add_rule(struct gcb_policy *out, const char *text, const struct opt_l
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--method-for takes GLOB=SPEC, such as '*bias=fp16', not '%s'",
                             gcb_escape(shown, sizeof(shown), text));
-    err = resolve_one(&method, text + n + 1, overrides, used, diag);
+    err = resolve_one(&method, text + n + 1, in, used, diag);
     glob = err ? NULL : gcb_strndup(text, n);
     if (err || !glob)
         return err ? err : gcb_diag_nomem(diag, n, "a glob");
@@ -188,43 +161,28 @@ static int add_rule(struct gcb_policy *out, const char *text, const struct opt_l
 int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag)
 {
     bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
-    int err = used ? check_policy(in, diag) : gcb_diag_nomem(diag, 0, "the methods");
+    int err = used ? 0 : gcb_diag_nomem(diag, 0, "the methods");
     struct gcb_method rest;
 
+    if (!err && in->specs.count > 1)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "--method-for makes one policy, and --method is for the rest of its "
+                           "tensors: name one method, not %zu",
+                           in->specs.count);
+    if (!err && in->nearer_than)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "--nearer-than compares methods, and --method-for makes a policy of "
+                           "several: leave one out");
     for (size_t i = 0; !err && i < in->rules.count; i++)
-        err = add_rule(out, in->rules.items[i], &in->overrides, used, diag);
+        err = add_rule(out, in->rules.items[i], in, used, diag);
     if (!err && in->specs.count) {
-        err = resolve_one(&rest, in->specs.items[0], &in->overrides, used, diag);
+        err = resolve_one(&rest, in->specs.items[0], in, used, diag);
         if (!err)
             err = gcb_policy_add(out, NULL, &rest, diag);
     }
-    for (size_t i = 0; !err && 2 * i < in->overrides.count; i++)
-        if (!used[i])
-            err = gcb_diag_set(diag, GCB_E_INVALID,
-                               "--%s: no method of the policy has this parameter, or it has no "
-                               "effect with the method's other values",
-                               in->overrides.items[2 * i]);
+    if (!err)
+        err = check_used(used, in, NULL, 0, diag);
     gcb_free(used);
-    return err;
-}
-
-int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,
-                       struct gcb_diag *diag)
-{
-    struct opt_methods all = {.nearer_than = in->nearer_than};
-    struct gcb_method m;
-    int err = opt_methods_resolve(out, count, in, diag);
-
-    if (err || in->specs.count)
-        return err;
-    gcb_free(*out);
-    *out = NULL;
-    for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
-        if (strcmp(m.name, "sparse") != 0) /* its defaults are those of topk */
-            err = opt_list_add(&all.specs, m.name);
-    err =
-        err ? gcb_diag_nomem(diag, 0, "the methods") : opt_methods_resolve(out, count, &all, diag);
-    opt_list_fini(&all.specs);
     return err;
 }
 

@@ -20,19 +20,18 @@ extern const struct opt_row opt_policy_rows[]; /* --method-for */
 const char *opt_methods_key_at(size_t i);
 /*
  * Makes the list of named methods, in the order given, with the method of --nearer-than before the others. Each takes those
- * overrides that it has as parameters.
- * GCB_E_INVALID also for an override that no method has. *count is 0 if no method is named. Release *out with gcb_free.
+ * overrides that it has as parameters. If no method is named, the list has those that `wanted` chooses, with their default
+ * parameters; `wanted` may be NULL.
+ * GCB_E_INVALID also for an override that no method has. Release *out with gcb_free.
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
-                        struct gcb_diag *diag);
+                        bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag);
+/* True for all methods, except one that is the same as another; for opt_methods_resolve. */
+bool opt_methods_all(const struct gcb_method *m);
 /* Makes the policy of --method-for, whose last rule is --method. Call gcb_policy_bind when the source is open, and release
  * with gcb_policy_fini, also on failure. */
 int opt_policy_resolve(struct gcb_policy *out, const struct opt_methods *in, struct gcb_diag *diag);
-/* Like opt_methods_resolve, but if no method is named, *out has all methods with their default parameters. */
-int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,
-                       struct gcb_diag *diag);
-
-/* Appends a method to an array that opt_methods_resolve or opt_methods_or_all made. */
+/* Appends a method to an array that opt_methods_resolve made. */
 int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,
                        struct gcb_diag *diag);
 

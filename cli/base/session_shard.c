@@ -8,17 +8,15 @@
 int session_read_shard(struct session *s, const struct gcb_method *methods, size_t count)
 {
     const int err = gcb_shard_parse(&s->shard, s->o.shard.text, s->ctx->diag);
-    char spec[2][512];
+    char spec[512];
 
-    for (size_t i = 0; !err && s->shard.count && i < count; i++) {
-        gcb_method_spec(spec[0], sizeof(spec[0]), &methods[i], GCB_SPEC_FULL);
+    for (size_t i = 0; !err && s->shard.count && i < count; i++)
         for (size_t k = 0; k < i; k++)
-            if (strcmp(spec[0],
-                       gcb_method_spec(spec[1], sizeof(spec[1]), &methods[k], GCB_SPEC_FULL)) == 0)
-                return gcb_diag_set(s->ctx->diag, GCB_E_INVALID,
-                                    "--shard: the method %s is given twice: leave one out",
-                                    spec[0]);
-    }
+            if (gcb_method_equal(&methods[i], &methods[k]))
+                return gcb_diag_set(
+                    s->ctx->diag, GCB_E_INVALID,
+                    "--shard: the method %s is given twice: leave one out",
+                    gcb_method_spec(spec, sizeof(spec), &methods[i], GCB_SPEC_FULL));
     return err;
 }
 

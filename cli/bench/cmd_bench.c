@@ -70,17 +70,15 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 /* Methods of a suite may differ only in their memory. Without it they are the same, and are measured once. */
 static void drop_repeated(struct bench *c)
 {
-    char spec[2][256];
-    size_t kept = 0, k;
+    size_t kept = 0;
 
     for (size_t i = 0; i < c->count; i++) {
-        gcb_method_spec(spec[0], sizeof(spec[0]), &c->methods[i], GCB_SPEC_FULL);
-        for (k = 0; k < kept; k++)
-            if (strcmp(spec[0], gcb_method_spec(spec[1], sizeof(spec[1]), &c->methods[k],
-                                                GCB_SPEC_FULL)) == 0)
-                break;
-        if (k == kept)
-            c->methods[kept++] = c->methods[i];
+        size_t k = 0;
+
+        while (k < kept && !gcb_method_equal(&c->methods[i], &c->methods[k]))
+            k++;
+        c->methods[k] = c->methods[i];
+        kept += k == kept;
     }
     c->count = kept;
 }

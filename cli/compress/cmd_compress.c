@@ -124,8 +124,9 @@ static int make_policy(struct compress *c, struct gcb_diag *diag)
 static int find_methods(struct compress *c, struct gcb_diag *diag)
 {
     const struct opt_methods *named = &c->o->methods;
-    const int err = named->rules.count ? make_policy(c, diag)
-                                       : opt_methods_resolve(&c->methods, &c->given, named, diag);
+    const int err = named->rules.count
+                        ? make_policy(c, diag)
+                        : opt_methods_resolve(&c->methods, &c->given, named, NULL, diag);
 
     c->count = c->given;
     for (size_t i = 0; !err && i < c->given; i++)

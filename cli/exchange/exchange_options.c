@@ -121,7 +121,7 @@ int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_o
     *out = NULL;
     *count = 0;
     if (!err)
-        err = opt_methods_resolve(&methods, &method_count, &o->methods, diag);
+        err = opt_methods_resolve(&methods, &method_count, &o->methods, NULL, diag);
     if (!err && (method_count || !o->own.calibrate) && !o->own.no_baselines)
         err = add_baselines(&methods, &method_count, diag);
     if (!err && !method_count && !o->own.calibrate)

@@ -259,7 +259,8 @@ static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, st
     int err = check_counts(b, counted_isa(b), diag);
 
     if (!err)
-        err = opt_methods_or_all(&b->methods, &b->method_count, &b->o->bench.methods, diag);
+        err = opt_methods_resolve(&b->methods, &b->method_count, &b->o->bench.methods,
+                                  opt_methods_all, diag);
     if (!err)
         err = make_folder(b, diag);
     return err ? err : run_counts(b, b->bench, out, diag);
@@ -299,7 +300,8 @@ static int check_changed_times(struct regress_builds *b, struct gcb_verdicts *ti
     if (!b->layout_kept[0] || !b->folder || b->files->count == 0 || bench->own.suite ||
         bench->own.caches.count || bench->own.devices.count || bench->kernels.kernels)
         return 0;
-    err = opt_methods_or_all(&b->methods, &b->method_count, &bench->methods, diag);
+    err =
+        opt_methods_resolve(&b->methods, &b->method_count, &bench->methods, opt_methods_all, diag);
     if (err)
         return err;
     choose_methods(b, times);

@@ -40,7 +40,7 @@ static int resolve_methods(struct replay *c, struct gcb_diag *diag)
     if (!wanted.specs.count)
         wanted.specs = (struct opt_list){.items = c->suite.methods, .count = c->suite.method_count};
     if (!err)
-        err = opt_methods_resolve(&c->methods, &c->count, &wanted, diag);
+        err = opt_methods_resolve(&c->methods, &c->count, &wanted, NULL, diag);
     if (err || c->count)
         return err;
     return gcb_diag_set(diag, GCB_E_INVALID,

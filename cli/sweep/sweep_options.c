@@ -49,34 +49,22 @@ const struct opt_row sweep_show_rows[] = {
 /* clang-format on */
 
 /* With --match, `sweep` searches the compositions itself, so it leaves out those that are presets. */
-static int name_defaults(struct opt_list *specs, bool matching)
+static bool is_searched(const struct gcb_method *m)
 {
-    struct gcb_method m;
-    int err = 0;
-
-    for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
-        if (gcb_sweep_default(&m) && !(matching && m.preset && m.preset->found))
-            err = opt_list_add(specs, m.name);
-    return err;
+    return gcb_sweep_default(m) && !(m->preset && m->preset->found);
 }
 
 int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag)
 {
-    struct opt_methods all = {.overrides = o->methods.overrides};
-    int err = 0;
+    const bool matching = o->own.match.count > 0 || o->own.budget;
+    int err;
 
-    if (o->own.vary.count == 0 && o->own.match.count == 0 && !o->own.budget)
+    if (o->own.vary.count == 0 && !matching)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "nothing to sweep: give --vary theta=0.5..0.999/12log or --match "
                             "rel_l2=0.4, for example");
-    if (o->methods.specs.count == 0)
-        err = name_defaults(&all.specs, o->own.match.count > 0 || o->own.budget);
-    if (err)
-        gcb_diag_nomem(diag, 0, "the methods");
-    else
-        err = opt_methods_resolve(&plan->methods, &plan->given,
-                                  o->methods.specs.count ? &o->methods : &all, diag);
-    opt_list_fini(&all.specs);
+    err = opt_methods_resolve(&plan->methods, &plan->given, &o->methods,
+                              matching ? is_searched : gcb_sweep_default, diag);
     plan->count = plan->given;
     plan->policy = SIZE_MAX;
     return err;

@@ -169,6 +169,6 @@ exits 2
 says "--nearer-than"
 run compress --method-for '*=fp16' --theta 0.5 "$sample"
 exits 2
-says "--theta: no method of the policy has this parameter"
+says "--theta: no method given has this parameter"
 
 finish

@@ -182,7 +182,7 @@ static int resolve(struct gcb_method **out, size_t *count, struct gcb_diag *diag
     int err = parse(&v, &r, diag, words);
 
     if (!err)
-        err = opt_methods_resolve(out, count, &v.methods, diag);
+        err = opt_methods_resolve(out, count, &v.methods, NULL, diag);
     opt_fini(&r, &spec, &v);
     return err;
 }

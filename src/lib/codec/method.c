@@ -266,29 +266,12 @@ int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *
     return err ? err : gcb_method_check(out, diag);
 }
 
-bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, const char *key)
-{
-    bool complement;
-    size_t row;
-
-    if (!find_row(m, key, &row, &complement) || gcb_method_applies(m, row))
-        return false;
-    m->value[row] = before->value[row];
-    m->given[row] = before->given[row];
-    return true;
-}
-
 const struct gcb_param *gcb_method_find(const struct gcb_method *m, const char *key)
 {
     bool complement;
     size_t row;
 
     return find_row(m, key, &row, &complement);
-}
-
-bool gcb_method_has(const struct gcb_method *m, const char *key)
-{
-    return gcb_method_find(m, key);
 }
 
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag)
@@ -304,6 +287,43 @@ int gcb_method_set(struct gcb_method *m, const char *key, const char *value, str
                             p->name);
     m->given[row] = true;
     return gcb_param_parse(&m->value[row], p, key, value, diag);
+}
+
+int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t count, bool *used,
+                       struct gcb_diag *diag)
+{
+    const struct gcb_method before = *m;
+    bool complement;
+    size_t row;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < count; i++)
+        if (gcb_method_find(m, pairs[2 * i]))
+            err = gcb_method_set(m, pairs[2 * i], pairs[2 * i + 1], diag);
+    for (size_t i = 0; !err && i < count; i++) {
+        if (!find_row(m, pairs[2 * i], &row, &complement))
+            continue;
+        if (gcb_method_applies(m, row)) {
+            used[i] = true;
+        } else {
+            m->value[row] = before.value[row];
+            m->given[row] = before.given[row];
+        }
+    }
+    return err;
+}
+
+bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b)
+{
+    bool equal = strcmp(a->name, b->name) == 0;
+
+    for (size_t row = 0; equal && gcb_method_param(a, row); row++) {
+        const bool shown = gcb_method_shows(a, row);
+
+        equal = shown == gcb_method_shows(b, row) &&
+                !(shown && (a->value[row] < b->value[row] || a->value[row] > b->value[row]));
+    }
+    return equal;
 }
 
 int gcb_method_change(struct gcb_method *m, const char *key, const char *value,

@@ -73,17 +73,20 @@ int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *
 /* Like gcb_method_parse, but does not check for keys without a meaning. For a caller that sets more parameters and then
  * calls gcb_method_check. */
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
-/* If a parameter has no meaning with the other values, sets it back to its value in `before` and returns true. */
-bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, const char *key);
+/* True if both have the same full spec. */
+bool gcb_method_equal(const struct gcb_method *a, const struct gcb_method *b);
 
 /* The parameter with this name or complement, or NULL. */
 const struct gcb_param *gcb_method_find(const struct gcb_method *m, const char *key);
-/* Does the method have a parameter with this name or complement? */
-bool gcb_method_has(const struct gcb_method *m, const char *key);
 
 /* Sets one parameter, as gcb_method_parse does. Call gcb_method_check after the last one. */
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag);
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag);
+
+/* Sets the parameters of `count` pairs (key, value, key, value, ...) that the method has. Those that have no meaning with the
+ * other values are set back; used[i] becomes true for each other one. Call gcb_method_check afterwards. */
+int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t count, bool *used,
+                       struct gcb_diag *diag);
 
 /* Sets one parameter, even if it was set before, and checks the method. After a failure *m is unchanged. */
 int gcb_method_change(struct gcb_method *m, const char *key, const char *value,

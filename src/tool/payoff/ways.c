@@ -88,12 +88,8 @@ struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method
 /* Removes the last way if it is there already. */
 static void drop_twin(struct gcb_ways *w)
 {
-    char last[1024], other[1024];
-
-    gcb_method_spec(last, sizeof(last), &w->items[w->count - 1].method, GCB_SPEC_FULL);
     for (size_t i = 0; i + 1 < w->count; i++)
-        if (strcmp(gcb_method_spec(other, sizeof(other), &w->items[i].method, GCB_SPEC_FULL),
-                   last) == 0) {
+        if (gcb_method_equal(&w->items[i].method, &w->items[w->count - 1].method)) {
             w->count--;
             return;
         }

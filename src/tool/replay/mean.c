@@ -136,7 +136,7 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
                      unsigned workers, unsigned stated, struct traffic *sent, struct gcb_diag *diag)
 {
     /* a method that looks at the shape of a tensor; others get many tensors in one message */
-    const bool apart = gcb_method_has(method, "rank");
+    const bool apart = gcb_method_find(method, "rank");
     int err = 0;
 
     *t =

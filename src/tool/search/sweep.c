@@ -285,20 +285,26 @@ static bool are_equal(const struct gcb_method *a, const struct gcb_method *b)
 static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
 {
     int err = gcb_grow(&s->out, &s->cap, s->count, sizeof(*s->out));
+    const char *pairs[2 * MAX_KEYS];
+    bool used[MAX_KEYS] = {false};
+    size_t set[MAX_KEYS], count = 0;
     struct gcb_method *m;
 
     if (err)
         return gcb_diag_nomem(diag, sizeof(*m), "settings");
     m = &s->out[s->count];
     *m = *s->method;
-    for (size_t k = 0; !err && k < s->keys; k++)
-        if (s->values[k].count)
-            err = gcb_method_set(m, s->vary[k].key, value_at(s, k, which), diag);
-    for (size_t k = 0; !err && k < s->keys; k++)
-        if (s->values[k].count)
-            s->used[k] |= !gcb_method_withdraw(m, s->method, s->vary[k].key);
+    for (size_t k = 0; k < s->keys; k++)
+        if (s->values[k].count) {
+            pairs[2 * count] = s->vary[k].key;
+            pairs[2 * count + 1] = value_at(s, k, which);
+            set[count++] = k;
+        }
+    err = gcb_method_set_all(m, pairs, count, used, diag);
     if (err)
         return err;
+    for (size_t i = 0; i < count; i++)
+        s->used[set[i]] |= used[i];
     for (size_t i = s->first; i < s->count; i++)
         if (are_equal(&s->out[i], m))
             return 0;

@@ -307,10 +307,48 @@ static void labels(void **state)
     assert_string_equal(gcb_method_label(label, 5, "unheard-of"), "unhe");
 }
 
+/* Methods are equal if their full specs are. */
+static void equals(void **state)
+{
+    static const char *const specs[] = {"topk",
+                                        "topk:theta=0.85",
+                                        "topk:density=0.5",
+                                        "topk:theta=0.5",
+                                        "topk-range",
+                                        "topk:memory=none",
+                                        "sbc",
+                                        "sbc:memory=none",
+                                        "qsgd",
+                                        "qsgd:bits=4",
+                                        "qsgd:bits=5",
+                                        "topk:memory=ef",
+                                        "sparse",
+                                        "topk:memory=delay",
+                                        "fft",
+                                        "topk:collective=allgather",
+                                        "identity",
+                                        "identity:memory=ef",
+                                        "signsgd",
+                                        "topk:memory=ef,decay=0.5"};
+    enum { COUNT = sizeof(specs) / sizeof(specs[0]) };
+    struct gcb_method m[COUNT];
+    char full[COUNT][512];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(gcb_method_parse(&m[i], specs[i], NULL), 0);
+        gcb_method_spec(full[i], sizeof(full[i]), &m[i], GCB_SPEC_FULL);
+        for (size_t k = 0; k <= i; k++)
+            if (gcb_method_equal(&m[i], &m[k]) != (strcmp(full[i], full[k]) == 0))
+                fail_msg("%s and %s", full[i], full[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels),
+        cmocka_unit_test(equals),
         cmocka_unit_test(parses_specs),
         cmocka_unit_test(parses_with_a_comma),
         cmocka_unit_test(full_spec_reads_back),
