@@ -25,11 +25,15 @@ const struct opt_row bench_input_rows[] = {
     {.name = NULL},
 };
 
-const struct opt_row bench_case_rows[] = {
+const struct opt_row bench_suite_rows[] = {
     {.name = "suite", .metavar = "NAME|FILE", .type = OPT_TEXT,
      .offset = offsetof(struct bench_own, suite),
      .help = "suite of cases to measure: default, quick, ci, paper-fft, paper-redsync, paper-sbc or "
              "FILE.json"},
+    {.name = NULL},
+};
+
+const struct opt_row bench_case_rows[] = {
     {.name = "scope", .metavar = "LIST", .type = OPT_LIST,
      .offset = offsetof(struct bench_own, scopes), .choices = opt_scopes,
      .help = "what one message covers: tensor (default), bucket, model"},
@@ -100,8 +104,14 @@ const struct opt_row bench_show_rows[] = {
 };
 /* clang-format on */
 
+/* The values of an option that takes a list with commas. */
+struct words {
+    char text[GCB_SUITE_THREADS][32];
+    size_t count;
+};
+
 /* Splits the items of a list at commas. */
-static int split_list(struct bench_words *out, const struct opt_list *list, const char *option,
+static int split_list(struct words *out, const struct opt_list *list, const char *option,
                       struct gcb_diag *diag)
 {
     out->count = 0;
@@ -127,9 +137,9 @@ static int split_list(struct bench_words *out, const struct opt_list *list, cons
     return 0;
 }
 
-static int take_scopes(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
+static int take_scopes(struct gcb_suite_plan *s, const struct opt_list *list, struct gcb_diag *diag)
 {
-    struct bench_words words;
+    struct words words;
     int err = split_list(&words, list, "scope", diag), at = 0;
 
     for (size_t i = 0; !err && i < words.count; i++) {
@@ -142,9 +152,10 @@ static int take_scopes(struct gcb_suite *s, const struct opt_list *list, struct 
     return err;
 }
 
-static int take_threads(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
+static int take_threads(struct gcb_suite_plan *s, const struct opt_list *list,
+                        struct gcb_diag *diag)
 {
-    struct bench_words words;
+    struct words words;
     const int err = split_list(&words, list, "threads", diag);
     char shown[64];
     uint64_t n;
@@ -160,9 +171,9 @@ static int take_threads(struct gcb_suite *s, const struct opt_list *list, struct
     return err;
 }
 
-static int take_caches(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
+static int take_caches(struct gcb_suite_plan *s, const struct opt_list *list, struct gcb_diag *diag)
 {
-    struct bench_words words;
+    struct words words;
     int err = split_list(&words, list, "cache", diag), at = 0;
 
     if (words.count)
@@ -179,49 +190,48 @@ static int take_caches(struct gcb_suite *s, const struct opt_list *list, struct 
     return err;
 }
 
-static int take_devices(struct gcb_suite *s, struct bench_words *words, const struct opt_list *list,
+static int take_devices(struct gcb_suite_plan *s, const struct opt_list *list,
                         struct gcb_diag *diag)
 {
-    const int err = split_list(words, list, "device", diag);
+    struct words words;
+    const int err = split_list(&words, list, "device", diag);
 
-    if (err || words->count == 0)
+    if (err || words.count == 0)
         return err;
-    if (words->count > GCB_SUITE_DEVICES)
+    if (words.count > GCB_SUITE_DEVICES)
         return gcb_diag_set(diag, GCB_E_INVALID, "--device: name at most %d devices",
                             GCB_SUITE_DEVICES);
-    s->device_count = words->count;
-    for (size_t i = 0; i < words->count; i++)
-        s->devices[i] = words->text[i];
+    s->device_count = words.count;
+    memcpy(s->devices, words.text, sizeof(s->devices));
     return 0;
+}
+
+/* True if the number of runs depends on how precisely the median is known. */
+static bool is_open(const struct bench_own *own)
+{
+    return own->precision > 0.0 || own->time_budget > 0.0 || own->max_samples;
 }
 
 /* --repeat fixes the number of runs, so that two processes do the same work; without it, runs go on until the median is
  * precise enough. */
-static int take_timing(struct gcb_suite *s, const struct bench_options *o, struct gcb_diag *diag)
+static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
+                       struct gcb_diag *diag)
 {
     const struct bench_own *own = &o->own;
-    const bool open = own->precision > 0.0 || own->time_budget > 0.0 || own->max_samples;
 
-    if (o->timing.repeat && open)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--repeat fixes the number of runs: leave out --precision, "
-                            "--time-budget and --max-samples, or --repeat");
-    if (open)
-        s->repeat = 0;
-    s->repeat = o->timing.repeat ? (unsigned)o->timing.repeat : s->repeat;
-    s->warmup = o->timing.warmup >= 0 ? (unsigned)o->timing.warmup : s->warmup;
-    s->min_time = o->timing.min_time > 0.0 ? o->timing.min_time : s->min_time;
-    s->max_time = own->max_time > 0.0 ? own->max_time : s->max_time;
-    s->precision = own->precision > 0.0 ? own->precision : s->precision;
-    s->time_budget = own->time_budget > 0.0 ? own->time_budget : s->time_budget;
-    s->max_samples = own->max_samples ? (unsigned)own->max_samples : s->max_samples;
-    if (s->repeat) {
-        s->precision = s->time_budget = 0.0;
-        return 0;
-    }
-    s->precision = s->precision > 0.0 ? s->precision : PRECISION;
-    s->time_budget = s->time_budget > 0.0 ? s->time_budget : TIME_BUDGET;
-    s->max_samples = s->max_samples ? s->max_samples : MAX_SAMPLES;
+    s->repeat = (unsigned)o->timing.repeat;
+    s->warmup = o->timing.warmup >= 0 ? (unsigned)o->timing.warmup : 1;
+    s->min_time = o->timing.min_time;
+    s->max_time = own->max_time;
+    if (s->repeat)
+        return is_open(own) ? gcb_diag_set(diag, GCB_E_INVALID,
+                                           "--repeat fixes the number of runs: leave out "
+                                           "--precision, --time-budget and --max-samples, or "
+                                           "--repeat")
+                            : 0;
+    s->precision = own->precision > 0.0 ? own->precision : PRECISION;
+    s->time_budget = own->time_budget > 0.0 ? own->time_budget : TIME_BUDGET;
+    s->max_samples = own->max_samples ? (unsigned)own->max_samples : MAX_SAMPLES;
     s->min_time = s->min_time > 0.0 ? s->min_time : MIN_TIME;
     return 0;
 }
@@ -239,27 +249,60 @@ static int check_no_files(const struct gcb_suite *s, const struct opt_input *in,
     return 0;
 }
 
-int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct bench_options *o,
-               bool files, struct gcb_diag *diag)
+int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct gcb_diag *diag)
+{
+    struct gcb_diag why = {0};
+    int err = 0;
+
+    opt_begin(&cmd_bench.spec, out);
+    for (size_t i = 0; !err && i < suite->pair_count; i++) {
+        const char *key = suite->pairs[2 * i], *text = suite->pairs[2 * i + 1];
+
+        if (strcmp(key, "methods") != 0 || strcmp(text, "all") != 0)
+            err = opt_set_field(&cmd_bench.spec, out, key, text, &why);
+    }
+    return err ? gcb_diag_set(diag, err, "suite %s: %s", suite->file, why.text) : 0;
+}
+
+int bench_take_suite(struct bench_options *o, struct bench_options *filled, struct gcb_suite *suite,
+                     bool files, struct gcb_diag *diag)
 {
     int err = 0;
 
-    gcb_suite_init(out);
     if (o->own.suite || !files)
-        err = gcb_suite_load(out, o->own.suite ? o->own.suite : "default", diag);
+        err = gcb_suite_load(suite, o->own.suite ? o->own.suite : "default", diag);
     if (!err)
-        err = take_scopes(out, &o->own.scopes, diag);
+        err = bench_fill(filled, suite, diag);
+    if (o->timing.repeat) {
+        filled->own.precision = filled->own.time_budget = 0.0;
+        filled->own.max_samples = 0;
+    }
+    if (is_open(&o->own))
+        filled->timing.repeat = 0;
+    opt_merge(&cmd_bench.spec, o, filled);
+    return err || files ? err : check_no_files(suite, &o->common.input, diag);
+}
+
+int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct gcb_diag *diag)
+{
+    int err;
+
+    *out = (struct gcb_suite_plan){.scopes = {GCB_SCOPE_TENSOR},
+                                   .scope_count = 1,
+                                   .devices = {"cpu"},
+                                   .device_count = 1,
+                                   .threads = {1},
+                                   .thread_count = 1,
+                                   .caches = {GCB_CACHE_WARM},
+                                   .cache_count = 1};
+    err = take_scopes(out, &o->own.scopes, diag);
     if (!err)
         err = take_threads(out, &o->own.threads, diag);
     if (!err)
         err = take_caches(out, &o->own.caches, diag);
     if (!err)
-        err = take_devices(out, devices, &o->own.devices, diag);
-    if (!err)
-        err = take_timing(out, o, diag);
-    if (err || files)
-        return err;
-    return check_no_files(out, &o->common.input, diag);
+        err = take_devices(out, &o->own.devices, diag);
+    return err ? err : take_timing(out, o, diag);
 }
 
 /* Adds the method identity, unless it is in the list, and memcpy after identity. */
@@ -288,21 +331,11 @@ static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_
     return err;
 }
 
-const char *bench_nearer_than(const struct gcb_suite *suite, const struct bench_options *o)
+int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
+                  struct gcb_diag *diag)
 {
-    return o->methods.nearer_than ? o->methods.nearer_than : suite->nearer_than;
-}
+    const int err = opt_methods_resolve(out, count, &o->methods, opt_methods_all, diag);
 
-int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite *suite,
-                  const struct bench_options *o, struct gcb_diag *diag)
-{
-    struct opt_methods wanted = o->methods;
-    int err;
-
-    wanted.nearer_than = bench_nearer_than(suite, o);
-    if (!wanted.specs.count)
-        wanted.specs = (struct opt_list){.items = suite->methods, .count = suite->method_count};
-    err = opt_methods_resolve(out, count, &wanted, opt_methods_all, diag);
     return err ? err : add_baselines(out, count, diag);
 }
 

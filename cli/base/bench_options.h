@@ -3,6 +3,7 @@
 
 #include "cli/base/session.h"
 #include "src/tool/suite/suite.h"
+#include "src/tool/suite/suite_run.h"
 
 /* The options of `bench`, and the plan that follows from them before any file is read. */
 struct bench_own {
@@ -30,37 +31,35 @@ struct bench_options {
 };
 
 extern const struct opt_row bench_input_rows[]; /* rows for struct opt_input: --step and --worker */
+extern const struct opt_row bench_suite_rows[]; /* row of --suite */
 extern const struct opt_row bench_case_rows[];  /* rows for struct bench_own */
 extern const struct opt_row bench_repeat_rows[];  /* rows for struct opt_timing */
 extern const struct opt_row bench_timing_rows[];  /* rows for struct bench_own */
 extern const struct opt_row bench_kernels_rows[]; /* rows for struct bench_kernels_options */
 extern const struct opt_row bench_show_rows[];    /* rows for struct bench_own */
 
-/* The values of options that take a list with commas. */
-struct bench_words {
-    char text[GCB_SUITE_THREADS][32];
-    size_t count;
-};
+/* Fills zeroed options with the fields of a suite. Release the lists of *out with opt_fini, also on failure. */
+int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct gcb_diag *diag);
 
 /*
- * Makes the plan: the named suite, or the default suite, with the options applied. All its timing fields are set.
- * `files`: is any file given? `devices` keeps words that the suite borrows. Release *out with gcb_suite_fini, also on
- * failure.
+ * Reads the named suite, or the default suite if no file is given, and takes from it what `o` does not set. `files`: is any file
+ * given? `filled` starts zeroed and owns the lists that come from the suite: release it with opt_fini, and the suite with
+ * gcb_suite_fini, also on failure.
  */
-int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct bench_options *o,
-               bool files, struct gcb_diag *diag);
+int bench_take_suite(struct bench_options *o, struct bench_options *filled, struct gcb_suite *suite,
+                     bool files, struct gcb_diag *diag);
+
+/* Makes the plan from the options. */
+int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct gcb_diag *diag);
 
 /* Checks options: GCB_E_INVALID if one is given that has no meaning with --kernels. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
-/* The method that the others are compared with: of --nearer-than or of the suite. NULL: none. It is the first of bench_methods. */
-const char *bench_nearer_than(const struct gcb_suite *suite, const struct bench_options *o);
-
 /*
- * Makes the list of methods: the named ones or those of the suite, with the overrides applied. identity is always in
- * the list, and memcpy (src/tool/trial/copy.h) follows it. Release *out with gcb_free.
+ * Makes the list of methods: the named ones or all, with the overrides applied. identity is always in the list, and memcpy
+ * (src/tool/trial/copy.h) follows it. Release *out with gcb_free.
  */
-int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite *suite,
-                  const struct bench_options *o, struct gcb_diag *diag);
+int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
+                  struct gcb_diag *diag);
 
 #endif

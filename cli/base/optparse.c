@@ -329,6 +329,83 @@ const struct opt_row *opt_find(const struct opt_group **group, int *words,
     return f.row;
 }
 
+void opt_begin(const struct opt_spec *spec, void *target)
+{
+    for (const struct opt_group *g = spec->groups; g->rows; g++)
+        for (const struct opt_row *row = g->rows; row->name; row++)
+            if (row->initial != 0.0)
+                store_number((char *)target + g->offset + row->offset, row, row->initial,
+                             row->initial > 0.0 ? (uint64_t)row->initial : 0);
+}
+
+static size_t value_size(enum opt_type type)
+{
+    static const size_t sizes[] = {
+        [OPT_FLAG] = sizeof(bool),     [OPT_COUNT] = sizeof(int),
+        [OPT_TEXT] = sizeof(char *),   [OPT_LIST] = sizeof(struct opt_list),
+        [OPT_INT] = sizeof(int),       [OPT_U64] = sizeof(uint64_t),
+        [OPT_SIZE] = sizeof(uint64_t), [OPT_REAL] = sizeof(double),
+        [OPT_TIME] = sizeof(double),   [OPT_DURATION] = sizeof(double),
+        [OPT_CHOICE] = sizeof(int)};
+
+    return sizes[type];
+}
+
+static bool is_initial(const struct opt_row *row, const void *field)
+{
+    struct opt_list first; /* of the largest type */
+
+    memset(&first, 0, sizeof(first));
+    if (row->initial != 0.0)
+        store_number(&first, row, row->initial, row->initial > 0.0 ? (uint64_t)row->initial : 0);
+    if (row->type == OPT_LIST)
+        return ((const struct opt_list *)field)->count == 0;
+    return memcmp(field, &first, value_size(row->type)) == 0;
+}
+
+static bool is_field(const struct opt_row *row, const char *field)
+{
+    size_t n = 0;
+
+    while (row->name[n] && field[n] == (row->name[n] == '-' ? '_' : row->name[n]))
+        n++;
+    return row->name[n] == '\0' && (field[n] == '\0' || strcmp(field + n, "s") == 0);
+}
+
+int opt_set_field(const struct opt_spec *spec, void *target, const char *field, const char *text,
+                  struct gcb_diag *diag)
+{
+    const char *names[MAX_ROWS];
+    char shown[64], hint[96];
+    size_t count = 0;
+
+    for (const struct opt_group *g = spec->groups; g->rows; g++)
+        for (const struct opt_row *row = g->rows; g->in_suite && row->name; row++) {
+            void *value = (char *)target + g->offset + row->offset;
+
+            names[count++] = row->name;
+            if (!is_field(row, field))
+                continue;
+            if (row->type != OPT_LIST && !is_initial(row, value))
+                return gcb_diag_set(diag, GCB_E_INVALID, "%s takes one value", field);
+            return set_value(row, value, text, diag);
+        }
+    return gcb_diag_set(diag, GCB_E_INVALID, "unknown field '%s'%s",
+                        gcb_escape(shown, sizeof(shown), field),
+                        opt_suggest(hint, sizeof(hint), field, "", names, count));
+}
+
+void opt_merge(const struct opt_spec *spec, void *target, const void *from)
+{
+    for (const struct opt_group *g = spec->groups; g->rows; g++)
+        for (const struct opt_row *row = g->rows; g->in_suite && row->name; row++) {
+            const size_t at = g->offset + row->offset;
+
+            if (is_initial(row, (char *)target + at))
+                memcpy((char *)target + at, (const char *)from + at, value_size(row->type));
+        }
+}
+
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag)
 {
@@ -337,11 +414,7 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
     int err = 0;
 
     memset(out, 0, sizeof(*out));
-    for (const struct opt_group *g = spec->groups; g->rows; g++)
-        for (const struct opt_row *row = g->rows; row->name; row++)
-            if (row->initial != 0.0)
-                store_number(p.target + g->offset + row->offset, row, row->initial,
-                             row->initial > 0.0 ? (uint64_t)row->initial : 0);
+    opt_begin(spec, target);
     while (!err && p.next < argc) {
         const char *arg = argv[p.next++];
 

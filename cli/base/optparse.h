@@ -63,11 +63,18 @@ struct opt_group {
     const struct opt_row *rows; /* NULL ends the list of groups */
     size_t offset;              /* offset of the group's struct in the command's struct */
     bool passed_on;             /* `regress` passes the options of this group on to `bench` */
+    bool in_suite;              /* fields of a suite set the options of this group */
 };
 /* The group of a struct that is a member of the command's struct `type`. */
 #define OPT_GROUP(title_, rows_, type, member) \
     { \
         .title = (title_), .rows = (rows_), .offset = offsetof(type, member) \
+    }
+
+/* The same, for a group that a suite may set. */
+#define OPT_SUITE_GROUP(title_, rows_, type, member) \
+    { \
+        .title = (title_), .rows = (rows_), .offset = offsetof(type, member), .in_suite = true \
     }
 
 /* More long options, each with a value, collected in the order given: parameters of methods. */
@@ -98,6 +105,15 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
  * the row's group or NULL. *words: how many words of the command line it takes, with its value. */
 const struct opt_row *opt_find(const struct opt_group **group, int *words,
                                const struct opt_spec *spec, const char *word);
+
+/* Sets the initial values of all options in a zeroed `target`, as opt_parse does. */
+void opt_begin(const struct opt_spec *spec, void *target);
+/* Sets the option that a suite's field names: --min-time for min_time, --scope for scopes. GCB_E_INVALID if no group with
+ * `in_suite` has it, or for a wrong value. */
+int opt_set_field(const struct opt_spec *spec, void *target, const char *field, const char *text,
+                  struct gcb_diag *diag);
+/* Copies the options of groups with `in_suite` that `target` has not set from `from`, which keeps the lists. */
+void opt_merge(const struct opt_spec *spec, void *target, const void *from);
 
 /* Finds `text` among `choices` (NULL at the end). GCB_E_INVALID with words that list them. */
 int opt_choose(int *out, const char *option, const char *const *choices, const char *text,

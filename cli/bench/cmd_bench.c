@@ -19,11 +19,12 @@
 
 /* The state of the command. Starts zeroed. */
 struct bench {
-    const struct bench_options *o;
+    struct bench_options options, filled; /* the options with those of the suite; the suite's own */
+    const struct bench_options *o;        /* `options` */
     /* its options name the step and worker that are read, and the scope and device of the current case */
     struct session s;
-    struct bench_words words;
     struct gcb_suite suite;
+    struct gcb_suite_plan plan;
     struct gcb_source *sources[GCB_SUITE_INPUTS];
     size_t input_count;
     struct gcb_strings paths; /* of suite_files */
@@ -49,11 +50,11 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 {
     bool some = false;
 
-    for (size_t i = 0; i < c->suite.device_count; i++) {
+    for (size_t i = 0; i < c->plan.device_count; i++) {
         struct gcb_suite_device *d = &c->devices[i];
         int err;
 
-        c->s.o.exec.device = c->suite.devices[i];
+        c->s.o.exec.device = c->plan.devices[i];
         err = opt_exec_resolve(&c->s.backend, &c->s.o.exec, &d->why);
         d->gpu = c->s.backend.gpu;
         snprintf(d->name, sizeof(d->name), "%s", c->s.backend.device);
@@ -86,10 +87,13 @@ static void drop_repeated(struct bench *c)
 /* Finds the suite, the methods and the devices. */
 static int resolve(struct bench *c, struct gcb_diag *diag)
 {
+    const bool named = c->o->methods.specs.count;
     int err = opt_shapes_check(&c->o->shapes, &c->o->common.show, &c->o->common.save, diag);
 
     if (!err)
-        err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
+        err = bench_take_suite(&c->options, &c->filled, &c->suite, c->s.files->count > 0, diag);
+    if (!err)
+        err = bench_plan(&c->plan, c->o, diag);
     if (!err && !c->s.files->count && c->suite.input_count > 1 &&
         (c->o->shapes.histogram || c->o->shapes.spectrum))
         err =
@@ -97,21 +101,21 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
                          "--histogram and --spectrum would mix the inputs of suite %s: name a file",
                          c->suite.name);
     if (!err)
-        err = bench_methods(&c->methods, &c->count, &c->suite, c->o, diag);
+        err = bench_methods(&c->methods, &c->count, c->o, diag);
     if (!err)
         err = resolve_devices(c, diag);
     if (err)
         return err;
     session_drop_memory(&c->s, "bench", c->methods, c->count);
-    if (c->o->own.suite && c->o->methods.specs.count == 0)
+    if (c->o->own.suite && !named)
         drop_repeated(c);
     err = session_read_shard(&c->s, c->methods, c->count);
     if (err)
         return err;
-    c->s.o.message.scope = (int)c->suite.scopes[0];
-    for (size_t i = 1; i < c->suite.scope_count;
+    c->s.o.message.scope = (int)c->plan.scopes[0];
+    for (size_t i = 1; i < c->plan.scope_count;
          i++) /* --bucket-bytes is right if any scope is bucket */
-        if (c->suite.scopes[i] == GCB_SCOPE_BUCKET)
+        if (c->plan.scopes[i] == GCB_SCOPE_BUCKET)
             c->s.o.message.scope = GCB_SCOPE_BUCKET;
     return opt_message_check(&c->s.o.message, diag);
 }
@@ -191,7 +195,7 @@ static int open_inputs(struct bench *c, struct gcb_diag *diag)
 static int open_run(struct bench *c, struct gcb_diag *diag)
 {
     struct gcb_suite_config config = {
-        .suite = &c->suite,
+        .plan = &c->plan,
         .layout = opt_message_layout(&c->s.o.message),
         .shard = c->s.shard,
         .sources = c->sources,
@@ -204,7 +208,7 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
         .no_sums = c->o->own.no_sums,
     };
 
-    config.run.compare = bench_nearer_than(&c->suite, c->o);
+    config.run.compare = c->o->methods.nearer_than;
     if (config.run.compare)
         config.run.in_place = 0;
     if (!c->s.files->count && !c->suite_files.count)
@@ -215,7 +219,7 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
 /* Opens the report, measures memory and devices, and sends the `environment` row, which describes the first device. */
 static int open_report(struct bench *c, struct gcb_diag *diag)
 {
-    struct out_bandwidths all = {.count = c->o->own.no_bandwidth ? 0 : c->suite.thread_count};
+    struct out_bandwidths all = {.count = c->o->own.no_bandwidth ? 0 : c->plan.thread_count};
     struct opt_backend *backend = &c->s.backend;
     int err = session_open_report(&c->s, GCB_RESULT_RECORDS);
 
@@ -224,12 +228,12 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
     if (err)
         return err;
     backend->gpu.module = NULL;
-    for (size_t i = c->suite.device_count; i-- > 0;)
+    for (size_t i = c->plan.device_count; i-- > 0;)
         if (!c->devices[i].why.status && c->devices[i].gpu.module) {
             backend->gpu = c->devices[i].gpu;
             backend->gpu_copying = c->devices[i].copying;
         }
-    backend->queue.threads = c->suite.threads[0];
+    backend->queue.threads = c->plan.threads[0];
     return out_environment(&c->s.report, backend, c->s.files->count ? c->s.files : &c->suite_files,
                            &all, c->o->common.save.hash, c->s.ctx);
 }
@@ -291,7 +295,7 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     c->s.setting.suite = c->suite.name;
     c->s.setting.cache = gcb_cache_names[at->cache];
     c->s.setting.without_samples = !c->o->own.samples;
-    c->s.setting.nearer_than = bench_nearer_than(&c->suite, c->o) ? &c->methods[0] : NULL;
+    c->s.setting.nearer_than = c->o->methods.nearer_than ? &c->methods[0] : NULL;
     if (!at->device->why.status)
         session_start_progress(&c->s);
     progress_limit(&c->s.progress, c->deadline);
@@ -368,9 +372,9 @@ static void describe_case(char *out, size_t size, const struct bench *c)
     char more[80];
 
     snprintf(more, sizeof(more), ", %s cache, %s", c->s.setting.cache, c->s.setting.device);
-    if (c->suite.repeat)
-        gcb_append(more, sizeof(more), ", %u run%s each", c->suite.repeat,
-                   c->suite.repeat == 1 ? "" : "s");
+    if (c->plan.repeat)
+        gcb_append(more, sizeof(more), ", %u run%s each", c->plan.repeat,
+                   c->plan.repeat == 1 ? "" : "s");
     session_describe(out, size, &c->s, more);
 }
 
@@ -385,7 +389,7 @@ static int show_case(struct bench *c, const struct gcb_suite_case *at,
         .bandwidth = at->bandwidth,
         .in_cache =
             at->cache == GCB_CACHE_WARM && gcb_run_in_cache(at->layout, at->bandwidth->bytes),
-        .precision = c->suite.precision,
+        .precision = c->plan.precision,
         .marks = &c->marks,
     };
 
@@ -403,7 +407,7 @@ static int show_case(struct bench *c, const struct gcb_suite_case *at,
 static int answer_case(struct bench *c, const struct gcb_suite_case *at,
                        const struct gcb_run_result *result, struct gcb_diag *diag)
 {
-    const struct gcb_suite *s = &c->suite;
+    const struct gcb_suite_plan *s = &c->plan;
     const size_t number = 8 * at->input + (size_t)at->scope + 1;
     const bool several = c->input_count * s->scope_count > 1;
     char where[200] = "";
@@ -452,7 +456,7 @@ static int run_cases(struct bench *c, struct gcb_diag *diag)
     };
     int err;
 
-    c->deadline = c->suite.time_budget > 0.0 ? gcb_clock() + c->suite.time_budget : 0.0;
+    c->deadline = c->plan.time_budget > 0.0 ? gcb_clock() + c->plan.time_budget : 0.0;
     err = gcb_suite_run(c->run, &observer, diag);
     progress_end(&c->s.progress);
     return err;
@@ -494,14 +498,18 @@ static void release(struct bench *c)
     opt_list_fini(&c->suite_files);
     gcb_strings_fini(&c->paths);
     gcb_free(c->methods);
+    opt_fini(&(struct opt_result){.help = false}, &cmd_bench.spec, &c->filled);
     gcb_suite_fini(&c->suite);
 }
 
 static int run_suite(const struct bench_options *o, const struct opt_list *operands,
                      struct cmd_context *ctx)
 {
-    struct bench c = {.o = o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
-    int err = resolve(&c, ctx->diag);
+    struct bench c = {.options = *o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
+    int err;
+
+    c.o = &c.options;
+    err = resolve(&c, ctx->diag);
 
     if (!err)
         err = open_inputs(&c, ctx->diag);
@@ -531,16 +539,17 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
 }
 
 static const struct opt_group groups[] = {
-    OPT_GROUP("Methods", opt_methods_rows, struct bench_options, methods),
-    OPT_GROUP("Methods", opt_nearer_rows, struct bench_options, methods),
-    OPT_GROUP("Cases", bench_case_rows, struct bench_options, own),
+    OPT_SUITE_GROUP("Methods", opt_methods_rows, struct bench_options, methods),
+    OPT_SUITE_GROUP("Methods", opt_nearer_rows, struct bench_options, methods),
+    OPT_GROUP("Cases", bench_suite_rows, struct bench_options, own),
+    OPT_SUITE_GROUP("Cases", bench_case_rows, struct bench_options, own),
     OPT_GROUP("Input", bench_input_rows, struct bench_options, common.input),
     OPT_GROUP("Input", opt_input_rows, struct bench_options, common.input),
     OPT_GROUP("Messages", opt_message_rows, struct bench_options, common.message),
     OPT_GROUP("Running", opt_exec_rows, struct bench_options, common.exec),
     OPT_GROUP("Running", opt_shard_rows, struct bench_options, common.shard),
-    OPT_GROUP("Timing", bench_repeat_rows, struct bench_options, timing),
-    OPT_GROUP("Timing", bench_timing_rows, struct bench_options, own),
+    OPT_SUITE_GROUP("Timing", bench_repeat_rows, struct bench_options, timing),
+    OPT_SUITE_GROUP("Timing", bench_timing_rows, struct bench_options, own),
     OPT_GROUP("Kernels", bench_kernels_rows, struct bench_options, kernels),
     OPT_GROUP("Output", bench_show_rows, struct bench_options, own),
     OPT_GROUP("Output", opt_shapes_rows, struct bench_options, shapes),

@@ -319,6 +319,7 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Judging", regress_judge_rows, struct regress_options, own),
     OPT_GROUP("Two builds, alternating", regress_against_rows, struct regress_options, own),
     PASSED_ON(": methods", opt_methods_rows, methods),
+    PASSED_ON(": cases", bench_suite_rows, own),
     PASSED_ON(": cases", bench_case_rows, own),
     PASSED_ON(": input", bench_input_rows, common.input),
     PASSED_ON(": input", opt_input_rows, common.input),

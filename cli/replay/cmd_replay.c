@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/base/bench_options.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"
 #include "cli/replay/replay_options.h"
@@ -8,7 +9,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/replay/replay.h"
-#include "src/tool/suite/suite.h"
 
 #define MAX_STEPS_SHOWN 40 /* with more steps, only --per step shows them */
 
@@ -34,13 +34,17 @@ struct replay {
 /* Makes the list of methods: those of --method, otherwise those of the suite. */
 static int resolve_methods(struct replay *c, struct gcb_diag *diag)
 {
+    struct bench_options suite = {.own = {.suite = NULL}};
     struct opt_methods wanted = c->o->methods;
     int err = c->o->own.suite ? gcb_suite_load(&c->suite, c->o->own.suite, diag) : 0;
 
+    if (!err)
+        err = bench_fill(&suite, &c->suite, diag);
     if (!wanted.specs.count)
-        wanted.specs = (struct opt_list){.items = c->suite.methods, .count = c->suite.method_count};
+        wanted.specs = suite.methods.specs;
     if (!err)
         err = opt_methods_resolve(&c->methods, &c->count, &wanted, NULL, diag);
+    opt_fini(&(struct opt_result){.help = false}, &cmd_bench.spec, &suite);
     if (err || c->count)
         return err;
     return gcb_diag_set(diag, GCB_E_INVALID,

@@ -4,7 +4,9 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/trial/shapes.h"
 
-/* A case, as indices into the suite's lists. */
+const char *const gcb_cache_names[] = {"warm", "cold", NULL};
+
+/* A case, as indices into the plan's lists. */
 struct place {
     size_t input, scope, device, threads, cache;
 };
@@ -31,8 +33,8 @@ static int plan_layout(struct gcb_suite_run *r, size_t number, struct gcb_diag *
     struct gcb_suite_config *c = &r->config;
     int err;
 
-    c->run.source = c->sources[number / c->suite->scope_count];
-    c->layout.scope = c->suite->scopes[number % c->suite->scope_count];
+    c->run.source = c->sources[number / c->plan->scope_count];
+    c->layout.scope = c->plan->scopes[number % c->plan->scope_count];
     gcb_layout_fini(&r->layout);
     err = gcb_layout_init(&r->layout, c->run.source, &c->layout, diag);
     if (!err)
@@ -46,7 +48,7 @@ static int plan_layout(struct gcb_suite_run *r, size_t number, struct gcb_diag *
 /* Estimates the work of all cases, and chooses the buffer size for measuring memory bandwidth. */
 static int estimate_work(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
-    const struct gcb_suite *s = r->config.suite;
+    const struct gcb_suite_plan *s = r->config.plan;
     size_t times = 0;
     int err = 0;
 
@@ -95,7 +97,7 @@ static int measure_devices(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
     int err = 0;
 
-    for (size_t i = r->config.suite->device_count; !err && i-- > 0;) {
+    for (size_t i = r->config.plan->device_count; !err && i-- > 0;) {
         struct gcb_suite_device *d = &r->config.devices[i];
 
         if (d->why.status || !d->gpu.module)
@@ -110,7 +112,7 @@ static int measure_devices(struct gcb_suite_run *r, struct gcb_diag *diag)
 int gcb_suite_run_measure(struct gcb_suite_run *r, const struct gcb_bandwidth **bandwidths,
                           struct gcb_diag *diag)
 {
-    const struct gcb_suite *s = r->config.suite;
+    const struct gcb_suite_plan *s = r->config.plan;
     int err = 0;
 
     *bandwidths = r->bandwidths;
@@ -148,7 +150,7 @@ static bool on_stop(void *ctx)
 
 static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct place *at)
 {
-    const struct gcb_suite *s = r->config.suite;
+    const struct gcb_suite_plan *s = r->config.plan;
     const struct gcb_device *gpu = &r->config.devices[at->device].gpu;
     struct gcb_run_config config = r->config.run;
 
@@ -192,7 +194,7 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
 }
 
 /* The number of a case's layout. */
-static size_t layout_of(const struct gcb_suite *s, const struct place *at)
+static size_t layout_of(const struct gcb_suite_plan *s, const struct place *at)
 {
     return at->input * s->scope_count + at->scope;
 }
@@ -207,9 +209,9 @@ static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct 
         .queue = &r->queue,
     };
 
-    if (r->shaped > layout_of(r->config.suite, at) || !(config.histogram || config.spectrum))
+    if (r->shaped > layout_of(r->config.plan, at) || !(config.histogram || config.spectrum))
         return 0;
-    r->shaped = layout_of(r->config.suite, at) + 1;
+    r->shaped = layout_of(r->config.plan, at) + 1;
     return gcb_shapes_create(&r->shapes, &config, diag);
 }
 
@@ -228,7 +230,7 @@ static int end_shapes(struct gcb_suite_run *r, struct gcb_diag *diag)
 static int run_case(struct gcb_suite_run *r, const struct place *place, bool *interrupted,
                     struct gcb_diag *diag)
 {
-    const struct gcb_suite *s = r->config.suite;
+    const struct gcb_suite_plan *s = r->config.plan;
     const struct gcb_suite_observer *o = r->observer;
     const struct gcb_suite_case at = {
         .input = place->input,
@@ -261,7 +263,7 @@ static int run_case(struct gcb_suite_run *r, const struct place *place, bool *in
     return err;
 }
 
-static struct place place_of(const struct gcb_suite *s, size_t i)
+static struct place place_of(const struct gcb_suite_plan *s, size_t i)
 {
     return (struct place){
         .cache = i % s->cache_count,
@@ -275,7 +277,7 @@ static struct place place_of(const struct gcb_suite *s, size_t i)
 int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *observer,
                   struct gcb_diag *diag)
 {
-    const struct gcb_suite *s = r->config.suite;
+    const struct gcb_suite_plan *s = r->config.plan;
     const size_t cases = r->config.source_count * s->scope_count * s->device_count *
                          s->thread_count * s->cache_count;
     size_t planned = SIZE_MAX; /* number of the layout in r->layout */

@@ -2,17 +2,41 @@
 #define SRC_TOOL_SUITE_SUITE_RUN_H
 
 #include "src/tool/read/layout.h"
-#include "src/tool/suite/suite.h"
 #include "src/tool/timing/bandwidth.h"
 #include "src/tool/timing/device_copy.h"
 #include "src/tool/trial/run.h"
 
 /*
- * Runs the cases of a suite: all combinations of its inputs, scopes, devices, numbers of threads and states of the caches.
+ * Runs the cases of a plan: all combinations of its inputs, scopes, devices, numbers of threads and states of the caches.
  * A case runs all methods on all messages of an input. The order is by input, then scope, device, threads and cache.
  */
 
-/* A device of the suite. */
+#define GCB_SUITE_THREADS 16
+#define GCB_SUITE_DEVICES 8
+
+enum gcb_cache { GCB_CACHE_WARM, GCB_CACHE_COLD, GCB_CACHES };
+extern const char *const gcb_cache_names[]; /* ends with NULL */
+
+/* What is measured, and how precisely. */
+struct gcb_suite_plan {
+    enum gcb_scope scopes[3];
+    size_t scope_count;
+    char devices[GCB_SUITE_DEVICES][32];
+    size_t device_count;
+    int threads[GCB_SUITE_THREADS];
+    size_t thread_count;
+    enum gcb_cache caches[GCB_CACHES];
+    size_t cache_count;
+    unsigned warmup;      /* runs that are not timed */
+    unsigned repeat;      /* 0: until the precision is reached */
+    double min_time;      /* least seconds of a measurement; 0: no limit */
+    double max_time;      /* most seconds of a measurement; 0: no limit */
+    double precision;     /* 0: `repeat` is given */
+    double time_budget;   /* seconds for all cases; 0: no limit */
+    unsigned max_samples; /* 0: no limit */
+};
+
+/* A device of the plan. */
 struct gcb_suite_device {
     char name[16];                     /* as in rows: "cuda:0", also for "cuda" */
     struct gcb_diag why;               /* status 0: it can be used; otherwise the reason why not */
@@ -22,14 +46,14 @@ struct gcb_suite_device {
 
 /* All pointers are borrowed until the run is closed. */
 struct gcb_suite_config {
-    const struct gcb_suite *suite;     /* all its timings are set, none is 0 for a default */
+    const struct gcb_suite_plan *plan;
     struct gcb_layout_config layout;   /* the scope is set for each case */
     struct gcb_shard shard;            /* of each case's messages */
     struct gcb_source *const *sources; /* the inputs; source_count of them, at least 1 */
     size_t source_count;
     /* source, layout, timing, queue, device and budget are set for each case */
     struct gcb_run_config run;
-    struct gcb_suite_device *devices; /* suite->device_count devices */
+    struct gcb_suite_device *devices; /* plan->device_count devices */
     bool histogram, spectrum;         /* make these rows, once for each input and scope */
     bool no_bandwidth;                /* do not measure memory bandwidth */
     bool no_sums;                     /* do not time sums of messages */
@@ -67,7 +91,7 @@ int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config
 void gcb_suite_run_close(struct gcb_suite_run *r); /* NULL is fine */
 
 /* Measures memory bandwidth with each number of threads, and how fast each device copies. *bandwidths has
- * suite->thread_count entries, valid until the run is closed. */
+ * plan->thread_count entries, valid until the run is closed. */
 int gcb_suite_run_measure(struct gcb_suite_run *r, const struct gcb_bandwidth **bandwidths,
                           struct gcb_diag *diag);
 

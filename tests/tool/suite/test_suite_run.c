@@ -11,17 +11,12 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/suite/suite_run.h"
 
-#define SUITE \
-    "{\"schema\":1,\"name\":\"x\",\"scopes\":[\"model\",\"tensor\"],\"devices\":[\"cpu\"," \
-    "\"cuda\"]," \
-    "\"threads\":[1,2],\"caches\":[\"warm\",\"cold\"],\"warmup\":0,\"repeat\":1," \
-    "\"inputs\":[{\"dist\":\"normal\",\"elements\":[100,300,70]}]}"
 #define METHODS 2
 
 /* A suite and the record of its observer: "[scope device threads cache", a dot for each trial, an s for
  * shapes, "]", or "-]" if the device cannot be used. */
 struct seen {
-    struct gcb_suite suite;
+    struct gcb_suite_plan plan;
     struct gcb_source *source;
     struct gcb_method methods[METHODS];
     struct gcb_kernels kernels;
@@ -106,10 +101,23 @@ static bool on_stop(void *ctx)
 
 static void open_suite(struct seen *s)
 {
+    static const uint64_t sizes[] = {100, 300, 70};
+    struct gcb_source_synthetic tensors[3];
+
     memset(s, 0, sizeof(*s));
-    assert_int_equal(gcb_suite_parse(&s->suite, SUITE, strlen(SUITE), "f.json", NULL), 0);
-    assert_int_equal(
-        gcb_source_open_synthetic(&s->source, s->suite.tensors, s->suite.tensor_count, 1, NULL), 0);
+    s->plan = (struct gcb_suite_plan){.scopes = {GCB_SCOPE_MODEL, GCB_SCOPE_TENSOR},
+                                      .scope_count = 2,
+                                      .device_count = 2,
+                                      .threads = {1, 2},
+                                      .thread_count = 2,
+                                      .caches = {GCB_CACHE_WARM, GCB_CACHE_COLD},
+                                      .cache_count = 2,
+                                      .repeat = 1};
+    for (size_t i = 0; i < 3; i++) {
+        tensors[i] = (struct gcb_source_synthetic){.name = "normal", .elements = sizes[i]};
+        assert_int_equal(gcb_synthetic_parse(&tensors[i].dist, "normal", NULL), 0);
+    }
+    assert_int_equal(gcb_source_open_synthetic(&s->source, tensors, 3, 1, NULL), 0);
     assert_int_equal(gcb_method_parse(&s->methods[0], "identity", NULL), 0);
     assert_int_equal(gcb_method_parse(&s->methods[1], "fp16", NULL), 0);
     gcb_kernels_init(&s->kernels, gcb_cpu_detect());
@@ -118,7 +126,7 @@ static void open_suite(struct seen *s)
     strcpy(s->devices[1].name, "g");
     s->devices[1].why.status = GCB_E_BACKEND;
     s->config = (struct gcb_suite_config){
-        .suite = &s->suite,
+        .plan = &s->plan,
         .sources = &s->source,
         .source_count = 1,
         .run = {.methods = s->methods,
@@ -148,7 +156,6 @@ static void close_suite(struct seen *s)
 {
     gcb_suite_run_close(s->run);
     gcb_source_close(s->source);
-    gcb_suite_fini(&s->suite);
 }
 
 static void test_order(void **state)
@@ -173,7 +180,7 @@ static void test_shapes(void **state)
     (void)state;
     open_suite(&s);
     s.config.histogram = true;
-    s.suite.thread_count = s.suite.device_count = 1;
+    s.plan.thread_count = s.plan.device_count = 1;
     assert_int_equal(run(&s), 0);
     assert_string_equal(s.text, "[mc1w..]s[mc1c..][tc1w......]s[tc1c......]");
     close_suite(&s);
@@ -194,7 +201,7 @@ static void test_inputs(void **state)
     s.config.sources = sources;
     s.config.source_count = 2;
     s.config.histogram = true;
-    s.suite.thread_count = s.suite.device_count = 1;
+    s.plan.thread_count = s.plan.device_count = 1;
     assert_int_equal(run(&s), 0);
     assert_string_equal(s.text, "[amc1w..]s[amc1c..][atc1w......]s[atc1c......]"
                                 "[bmc1w..]s[bmc1c..][btc1w......]s[btc1c......]");
@@ -228,7 +235,7 @@ static void test_measure(void **state)
 
     (void)state;
     open_suite(&s);
-    s.suite.thread_count = 1;
+    s.plan.thread_count = 1;
     s.config.no_bandwidth = false;
     assert_int_equal(gcb_suite_run_open(&s.run, &s.config, NULL), 0);
     assert_int_equal(gcb_suite_run_measure(s.run, &b, NULL), 0);

@@ -1,0 +1,160 @@
+/* The options in a suite: the option table reads them, and errors name the suite. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/base/bench_options.h"
+#include "cli/base/cmd.h"
+#include "src/lib/base/alloc.h"
+
+#define HEAD "{\"schema\":1,\"name\":\"x\""
+
+/* A suite, the options it fills, and the plan. */
+struct made {
+    struct gcb_suite suite;
+    struct bench_options given, filled;
+    struct gcb_suite_plan plan;
+};
+
+static int make(struct made *m, const char *text, struct gcb_diag *diag)
+{
+    int err = gcb_suite_parse(&m->suite, text, strlen(text), "f.json", diag);
+
+    if (!err)
+        err = bench_fill(&m->filled, &m->suite, diag);
+    opt_begin(&cmd_bench.spec, &m->given);
+    opt_merge(&cmd_bench.spec, &m->given, &m->filled);
+    return err ? err : bench_plan(&m->plan, &m->given, diag);
+}
+
+static void release(struct made *m)
+{
+    opt_fini(&(struct opt_result){.help = false}, &cmd_bench.spec, &m->filled);
+    gcb_suite_fini(&m->suite);
+}
+
+static void test_defaults(void **state)
+{
+    struct made m = {.given = {.own = {.suite = NULL}}};
+    const struct gcb_suite_plan *p = &m.plan;
+
+    (void)state;
+    assert_int_equal(make(&m, HEAD ",\"methods\":\"all\"}", NULL), 0);
+    assert_true(m.given.methods.specs.count == 0 && p->repeat == 0 && p->warmup == 1);
+    assert_true(p->scope_count == 1 && p->scopes[0] == GCB_SCOPE_TENSOR);
+    assert_true(p->thread_count == 1 && p->threads[0] == 1);
+    assert_true(p->device_count == 1 && strcmp(p->devices[0], "cpu") == 0);
+    assert_true(p->cache_count == 1 && p->caches[0] == GCB_CACHE_WARM);
+    assert_true(p->precision == 0.02 && p->time_budget == 30.0 && p->max_samples == 10000);
+    release(&m);
+}
+
+static void test_everything(void **state)
+{
+    struct made m = {.given = {.own = {.suite = NULL}}};
+    const struct gcb_suite_plan *p = &m.plan;
+
+    (void)state;
+    assert_int_equal(make(&m,
+                          HEAD ",\"methods\":[\"fft:theta=0.9\",\"topk\"],\"nearer_than\":\"sbc\","
+                               "\"scopes\":[\"model\",\"tensor\"],\"devices\":[\"cpu\",\"cuda:1\"],"
+                               "\"threads\":[2,4],\"caches\":[\"cold\",\"warm\"],\"warmup\":0,"
+                               "\"min_time\":0.5,\"max_time\":2,\"precision\":0.1,"
+                               "\"time_budget\":\"7s\",\"max_samples\":99}",
+                          NULL),
+                     0);
+    assert_int_equal(m.given.methods.specs.count, 2);
+    assert_string_equal(m.given.methods.specs.items[0], "fft:theta=0.9");
+    assert_string_equal(m.given.methods.nearer_than, "sbc");
+    assert_true(p->scope_count == 2 && p->scopes[0] == GCB_SCOPE_MODEL);
+    assert_true(p->device_count == 2 && strcmp(p->devices[1], "cuda:1") == 0);
+    assert_true(p->thread_count == 2 && p->threads[0] == 2 && p->threads[1] == 4);
+    assert_true(p->cache_count == 2 && p->caches[0] == GCB_CACHE_COLD);
+    assert_true(p->warmup == 0 && p->min_time == 0.5 && p->max_time == 2.0);
+    assert_true(p->precision == 0.1 && p->time_budget == 7.0 && p->max_samples == 99);
+    release(&m);
+}
+
+/* Options of the command line stay. --repeat and what contradicts it replace each other. */
+static void test_options_come_first(void **state)
+{
+    struct bench_options filled = {.own = {.suite = NULL}};
+    struct bench_options o = {.own = {.suite = "ci", .precision = 0.1}, .timing = {.warmup = 7}};
+    struct gcb_suite suite = {.name = NULL};
+
+    (void)state;
+    assert_int_equal(bench_take_suite(&o, &filled, &suite, true, NULL), 0);
+    assert_true(o.timing.warmup == 7 && o.timing.repeat == 0 && o.own.precision == 0.1);
+    assert_int_equal(o.own.scopes.count, 1);
+    opt_fini(&(struct opt_result){.help = false}, &cmd_bench.spec, &filled);
+    gcb_suite_fini(&suite);
+}
+
+static void test_shipped(void **state)
+{
+    (void)state;
+    for (const struct gcb_suite_text *t = gcb_suite_texts; t->name; t++) {
+        struct made m = {.given = {.own = {.suite = NULL}}};
+        struct gcb_method *methods;
+        size_t count;
+
+        assert_int_equal(make(&m, t->text, NULL), 0);
+        assert_int_equal(bench_methods(&methods, &count, &m.given, NULL), 0);
+        gcb_free(methods);
+        if (strcmp(t->name, "ci") == 0) /* each process does the same work */
+            assert_true(m.plan.repeat > 0 && m.plan.time_budget == 0.0);
+        release(&m);
+    }
+}
+
+static void test_wrong(void **state)
+{
+    /* pairs: a suite with one error, and a part of the message */
+    static const char *const wrong[][2] = {
+        {HEAD ",\"metods\":[\"topk\"]}",
+         "suite f.json: unknown field 'metods'; did you mean 'method'"},
+        {HEAD ",\"zzzzzzzz\":1}", "unknown field 'zzzzzzzz'"},
+        {HEAD ",\"suite\":\"ci\"}", "unknown field 'suite'"},
+        {HEAD ",\"results\":\"/tmp/x\"}", "unknown field 'results'"},
+        {HEAD ",\"allow_external\":1}", "unknown field 'allow_external'"},
+        {HEAD ",\"scopes\":[\"modle\"]}", "--scope is one of tensor, bucket, model, not 'modle'"},
+        {HEAD ",\"scopes\":[\"model\",\"model\"]}", "--scope: model is given twice"},
+        {HEAD ",\"scopes\":[3]}", "--scope is one of"},
+        {HEAD ",\"caches\":[\"boht\"]}", "--cache is one of"},
+        {HEAD ",\"threads\":[0]}", "--threads: 0 is not between 1"},
+        {HEAD ",\"threads\":[1.5]}", "--threads: 1.5 is not between 1"},
+        {HEAD ",\"repeat\":0}", "suite f.json: --repeat takes a whole number"},
+        {HEAD ",\"repeat\":2.5}", "--repeat takes a whole number"},
+        {HEAD ",\"repeat\":[2,3]}", "repeat takes one value"},
+        {HEAD ",\"warmup\":-1}", "--warmup takes a whole number"},
+        {HEAD ",\"precision\":0}", "--precision takes a number in [1e-06, 1]"},
+        {HEAD ",\"precision\":\"2%\"}", "--precision takes a number"},
+        {HEAD ",\"time_budget\":0}", "--time-budget takes a time"},
+        {HEAD ",\"repeat\":3,\"precision\":0.1}", "--repeat fixes the number of runs"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct made m = {.given = {.own = {.suite = NULL}}};
+        struct gcb_diag diag = {0};
+
+        if (make(&m, wrong[i][0], &diag) != GCB_E_INVALID || !strstr(diag.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], diag.text);
+        release(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_wrong),    cmocka_unit_test(test_options_come_first),
+        cmocka_unit_test(test_shipped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
