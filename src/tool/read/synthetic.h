@@ -37,7 +37,8 @@ void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, u
 
 /* ---- shapes of networks (networks.c) ---- */
 
-/* The parameters of known networks, so that synthetic gradients have real shapes. */
+/* The parameters of known networks, so that synthetic gradients have real shapes. They are in
+ * datasets/networks.json. */
 
 #define GCB_LAYOUT_ROWS 161 /* number of rows in the longest layout */
 
@@ -51,6 +52,9 @@ struct gcb_shape_row {
 /* "resnet50" (26 M parameters), "gpt2" (124 M), "alexnet" (61 M), "vgg16" (138 M) and "lstm" (66
  * M); NULL ends them. */
 extern const char *const gcb_network_names[];
+
+/* Their parameters; a rank of 0 ends those of a network. */
+extern const struct gcb_shape_row gcb_network_rows[][GCB_LAYOUT_ROWS];
 
 /*
  * The parameters of a network, in the order in which its reference implementation registers them.
