@@ -12,7 +12,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
-#include "src/tool/regress/child.h"
+#include "src/tool/base/child.h"
 
 #define DEFAULT_BUDGET 300.0
 #define PROBE_SECONDS 5.0 /* most time for a program to print its help */

@@ -2,16 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/child.h"
 #include "src/tool/base/data.h"
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
@@ -74,102 +72,30 @@ static void read_complaint(char *out, size_t size, FILE *from)
     }
 }
 
-/* Starts gnuplot in `folder`. Its standard error goes to the descriptor `complaints`, and `mask` is the set of signals
- * that it blocks. Returns 0 or errno. */
-static int spawn(pid_t *child, const char *folder, const char *script, int complaints,
-                 const sigset_t *mask)
-{
-    char *const argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, (char *)(uintptr_t)script, NULL};
-    char **environment = plain_environment();
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
-    int err = environment ? posix_spawn_file_actions_init(&actions) : ENOMEM;
-
-    if (!err) {
-        err = posix_spawnattr_init(&attributes);
-        if (err)
-            posix_spawn_file_actions_destroy(&actions);
-    }
-    if (err) {
-        gcb_free(environment);
-        return err;
-    }
-    sigemptyset(&defaults);
-    /* This process ignores SIGPIPE; the child must not inherit that. */
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setsigmask(&attributes, mask);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    err = posix_spawn_file_actions_addchdir_np(&actions, folder);
-    if (!err)
-        err = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (!err)
-        err = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    if (!err)
-        err = posix_spawn_file_actions_adddup2(&actions, complaints, 2);
-    if (!err)
-        err = posix_spawnp(child, argv[0], &actions, &attributes, argv, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    gcb_free(environment);
-    return err;
-}
-
-/* Waits until gnuplot ends, and reports its failure. `place` is the result of gcb_tidy_enter_child. */
-static int wait_for(pid_t child, int place, FILE *complaints, struct gcb_diag *diag)
-{
-    char words[256];
-    int status, why;
-
-    do
-        why = waitpid(child, &status, 0) < 0 ? errno : 0;
-    while (why == EINTR);
-    gcb_tidy_leave_child(place);
-    if (why)
-        return gcb_diag_set(diag, GCB_E_IO, "gnuplot: %s", strerror(why));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 0;
-    if (WIFSIGNALED(status))
-        return gcb_diag_set(diag, GCB_E_IO, "gnuplot was ended by a signal (%s)",
-                            strsignal(WTERMSIG(status)));
-    /* some C libraries look for the program only in the child, which then exits with 127 as a shell does */
-    if (WEXITSTATUS(status) == 127)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "gnuplot cannot be started");
-    read_complaint(words, sizeof(words), complaints);
-    return gcb_diag_set(diag, GCB_E_IO, "gnuplot failed: %s",
-                        words[0] ? words : "it gave no reason");
-}
-
 /*
- * Runs `gnuplot -d SCRIPT` in a folder without a shell, and waits until it ends. gnuplot's input and output are
- * /dev/null, and it does not read the user's own settings. If gnuplot is not installed, returns GCB_E_UNSUPPORTED with
- * a message that says what to install. If gnuplot fails, returns GCB_E_IO with the first line of gnuplot's error
- * message.
+ * Runs `gnuplot -d SCRIPT` in a folder and waits until it ends. It does not read the user's own settings. If gnuplot is not
+ * installed, returns GCB_E_UNSUPPORTED with a message that says what to install. If gnuplot fails, returns GCB_E_IO with its
+ * error message.
  */
 static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *diag)
 {
-    FILE *complaints = gcb_temp_file();
-    sigset_t before;
-    pid_t child;
-    int err, place = -1;
+    char *const argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, (char *)(uintptr_t)script, NULL};
+    char **environment = plain_environment();
+    const struct gcb_child_limits limits = {
+        .search = true, .folder = folder, .environment = environment, .quote = read_complaint};
+    struct gcb_child child;
+    int err;
 
-    if (!complaints)
-        return gcb_diag_set(diag, GCB_E_IO, "cannot make a temporary file: %s", strerror(errno));
-    gcb_tidy_hold(&before);
-    err = spawn(&child, folder, script, fileno(complaints), &before);
-    if (!err)
-        place = gcb_tidy_enter_child(child);
-    gcb_tidy_let_go(&before);
-    if (err == ENOENT || err == EACCES)
-        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+    if (!environment)
+        return gcb_diag_nomem(diag, 0, "gnuplot's environment");
+    err = gcb_child_start(&child, argv, &limits, diag);
+    if (err == GCB_E_UNSUPPORTED)
+        err = gcb_diag_set(diag, err,
                            "gnuplot, which draws the plots, is not installed (Debian: apt install "
                            "gnuplot-nox)");
-    else if (err)
-        err = gcb_diag_set(diag, GCB_E_IO, "gnuplot: %s", strerror(err));
-    else
-        err = wait_for(child, place, complaints, diag);
-    fclose(complaints);
+    else if (!err)
+        err = gcb_child_finish(&child, NULL, diag);
+    gcb_free(environment);
     return err;
 }
 

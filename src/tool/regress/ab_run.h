@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_REGRESS_AB_RUN_H
 #define SRC_TOOL_REGRESS_AB_RUN_H
 
-#include "src/tool/regress/child.h"
+#include "src/tool/base/child.h"
 #include "src/tool/regress/compare.h"
 #include "src/tool/regress/layout.h"
 

@@ -2,7 +2,7 @@
 #define SRC_TOOL_REGRESS_COUNTS_H
 
 #include "src/lib/codec/method.h"
-#include "src/tool/regress/child.h"
+#include "src/tool/base/child.h"
 #include "src/tool/regress/verdict.h"
 
 /*

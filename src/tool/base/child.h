@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_REGRESS_CHILD_H
-#define SRC_TOOL_REGRESS_CHILD_H
+#ifndef SRC_TOOL_BASE_CHILD_H
+#define SRC_TOOL_BASE_CHILD_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,7 +16,11 @@ struct gcb_child_limits {
     bool (*stop)(
         void *ctx); /* asked several times a second whether to end the child; may be NULL */
     void *ctx;
-    bool search; /* look for argv[0] in $PATH */
+    bool search;              /* look for argv[0] in $PATH */
+    const char *folder;       /* run the child there; NULL: where this process runs */
+    char *const *environment; /* NULL: that of this process */
+    /* writes what to quote from the child's standard error; NULL: its last line, escaped */
+    void (*quote)(char *out, size_t size, FILE *errs);
 };
 
 struct gcb_child {
@@ -32,8 +36,8 @@ struct gcb_child {
     char name[160];     /* escaped */
 };
 
-/* Starts argv[0], which is a path unless limits->search. GCB_E_IO: it cannot be run. Call gcb_child_finish
- * afterwards, even after a failure. */
+/* Starts argv[0], which is a path unless limits->search. GCB_E_UNSUPPORTED: the search finds no such program. GCB_E_IO: it
+ * cannot be run. Call gcb_child_finish afterwards, even after a failure. */
 int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_child_limits *limits,
                     struct gcb_diag *diag);
 

@@ -1,4 +1,4 @@
-#include "src/tool/regress/child.h"
+#include "src/tool/base/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,13 +62,16 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t how;
     sigset_t signals, before;
-    int err;
+    char *const *environment = c->limits.environment ? c->limits.environment : environ;
+    int err = 0;
 
     sigemptyset(&signals);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
     posix_spawn_file_actions_adddup2(&actions, fileno(c->errs), 2);
+    if (c->limits.folder)
+        err = posix_spawn_file_actions_addchdir_np(&actions, c->limits.folder);
     posix_spawnattr_init(&how);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
                                        POSIX_SPAWN_SETSIGMASK);
@@ -77,8 +80,9 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     sigaddset(&signals, SIGPIPE);
     posix_spawnattr_setsigdefault(&how, &signals);
     gcb_tidy_hold(&before);
-    err = (c->limits.search ? posix_spawnp : posix_spawn)(&c->pid, argv[0], &actions, &how, argv,
-                                                          environ);
+    if (!err)
+        err = (c->limits.search ? posix_spawnp : posix_spawn)(&c->pid, argv[0], &actions, &how,
+                                                              argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&how);
     if (err)
@@ -93,7 +97,7 @@ int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_chi
                     struct gcb_diag *diag)
 {
     static const cookie_io_functions_t functions = {.read = read_child, .close = close_child};
-    int ends[2] = {-1, -1}, err = 0;
+    int ends[2] = {-1, -1}, err = 0, status;
 
     memset(c, 0, sizeof(*c));
     gcb_escape(c->name, sizeof(c->name), argv[0]);
@@ -116,7 +120,8 @@ int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_chi
     if (!err)
         return 0;
     gcb_child_finish(c, NULL, NULL);
-    return gcb_diag_set(diag, GCB_E_IO, "%s: cannot be run: %s", c->name, strerror(err));
+    status = limits->search && (err == ENOENT || err == EACCES) ? GCB_E_UNSUPPORTED : GCB_E_IO;
+    return gcb_diag_set(diag, status, "%s: cannot be run: %s", c->name, strerror(err));
 }
 
 static double to_seconds(struct timeval t)
@@ -176,7 +181,7 @@ static int check_exit(const struct gcb_child *c, int how, struct gcb_diag *diag)
     if (c->late)
         return gcb_diag_set(diag, GCB_E_IO, "%s: did not end within %.3g s", c->name,
                             c->limits.seconds);
-    read_last_line(words, sizeof(words), c->errs);
+    (c->limits.quote ? c->limits.quote : read_last_line)(words, sizeof(words), c->errs);
     if (WIFSIGNALED(how))
         return gcb_diag_set(diag, GCB_E_IO, "%s: ended by signal %d (%s)%s%s", c->name,
                             WTERMSIG(how), strsignal(WTERMSIG(how)), words[0] ? ": " : "", words);
