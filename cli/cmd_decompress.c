@@ -15,14 +15,11 @@ struct decompress_options {
 
 /* clang-format off */
 static const struct opt_row rows[] = {
-    {.name = "isa", .metavar = "ISA", .type = OPT_TEXT,
-     .offset = offsetof(struct decompress_options, exec.isa), .choices = opt_isas,
+    {OPT_ROW("isa", TEXT, decompress_options, exec.isa), .metavar = "ISA", .choices = opt_isas,
      .help = "instruction set of the kernels: auto (default), c, avx2, avx512 or neon"},
-    {.name = "max-bytes", .type = OPT_SIZE,
-     .offset = offsetof(struct decompress_options, max_bytes), .min = 1, .max = 0x1p63,
+    {OPT_ROW("max-bytes", SIZE, decompress_options, max_bytes), .min = 1, .max = 0x1p63,
      .help = "refuse a message that decodes to more than this (default: half of memory)"},
-    {.name = "in-process", .type = OPT_FLAG,
-     .offset = offsetof(struct decompress_options, in_process),
+    {OPT_ROW("in-process", FLAG, decompress_options, in_process),
      .help = "read HDF5 in this process, not in a restricted child; for debugging"},
     {.name = NULL},
 };

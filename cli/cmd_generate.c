@@ -24,31 +24,25 @@ static const char *const layouts[] = {"flat", "resnet50", "gpt2", "alexnet", "vg
 
 /* clang-format off */
 static const struct opt_row rows[] = {
-    {.name = "dist", .metavar = "DIST", .type = OPT_TEXT,
-     .offset = offsetof(struct generate_options, dist), .choices = dists,
+    {OPT_ROW("dist", TEXT, generate_options, dist), .metavar = "DIST", .choices = dists,
      .help = "distribution of the values: normal (default), laplace, student-t:df=3, "
              "sparse:zeros=0.9 or ar:rho=0.9"},
-    {.name = "layout", .metavar = "LAYOUT", .type = OPT_CHOICE,
-     .offset = offsetof(struct generate_options, layout), .choices = layouts,
-     .help = "tensors to write: flat (one tensor, default), or all tensors of a network: resnet50, "
-             "gpt2, alexnet, vgg16 or lstm"},
-    {.name = "elements", .metavar = "N", .type = OPT_SIZE,
-     .offset = offsetof(struct generate_options, config.elements), .min = 1, .max = 0x1p50,
+    {OPT_ROW("layout", CHOICE, generate_options, layout), .metavar = "LAYOUT", .choices = layouts,
+     .help = "tensors to write: flat (one tensor, default), or all tensors of a network: "
+             "resnet50, gpt2, alexnet, vgg16 or lstm"},
+    {OPT_ROW("elements", SIZE, generate_options, config.elements), .metavar = "N", .min = 1,
+     .max = 0x1p50,
      .help = "elements of the flat layout's tensor (default 1M)"},
-    {.name = "steps", .type = OPT_U64, .offset = offsetof(struct generate_options, config.steps),
-     .min = 1, .max = 1e6, .initial = 1,
+    {OPT_ROW("steps", U64, generate_options, config.steps), .min = 1, .max = 1e6, .initial = 1,
      .help = "training steps to write (default 1)"},
-    {.name = "workers", .type = OPT_U64, .offset = offsetof(struct generate_options, config.workers),
-     .min = 1, .max = 1e6, .initial = 1,
+    {OPT_ROW("workers", U64, generate_options, config.workers), .min = 1, .max = 1e6, .initial = 1,
      .help = "workers in each step (default 1)"},
-    {.name = "worker-correlation", .metavar = "RHO", .type = OPT_REAL,
-     .offset = offsetof(struct generate_options, config.correlation), .max = 1,
+    {OPT_ROW("worker-correlation", REAL, generate_options, config.correlation), .metavar = "RHO",
+     .max = 1,
      .help = "correlation of two workers' gradients in the same step, in [0, 1] (default 0)"},
-    {.name = "dtype", .metavar = "TYPE", .type = OPT_CHOICE,
-     .offset = offsetof(struct generate_options, dtype), .choices = dtypes,
+    {OPT_ROW("dtype", CHOICE, generate_options, dtype), .metavar = "TYPE", .choices = dtypes,
      .help = "element type: fp32 (default), fp16, bf16 or fp64"},
-    {.name = "seed", .type = OPT_U64, .offset = offsetof(struct generate_options, config.seed), .min = 1,
-     .max = 0x1p64, .initial = 1,
+    {OPT_ROW("seed", U64, generate_options, config.seed), .min = 1, .max = 0x1p64, .initial = 1,
      .help = "seed of the values (default 1)"},
     {.name = NULL},
 };

@@ -18,8 +18,7 @@ struct info_options {
 
 /* clang-format off */
 static const struct opt_row rows[] = {
-    {.name = "threads", .type = OPT_INT, .offset = offsetof(struct info_options, threads),
-     .min = 1, .max = GCB_THREADS_MOST,
+    {OPT_ROW("threads", INT, info_options, threads), .min = 1, .max = GCB_THREADS_MOST,
      .help = "threads that measure bandwidth (default 1)"},
     {.name = NULL},
 };

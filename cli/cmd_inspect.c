@@ -20,12 +20,11 @@ struct inspect_options {
 
 /* clang-format off */
 static const struct opt_row rows[] = {
-    {.name = "histogram", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, histogram),
+    {OPT_ROW("histogram", FLAG, inspect_options, histogram),
      .help = "count values by magnitude; rows have four bins for each power of two"},
-    {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, spectrum),
+    {OPT_ROW("spectrum", FLAG, inspect_options, spectrum),
      .help = "show the energy of the Fourier transform by frequency and by magnitude"},
-    {.name = "threads", .type = OPT_INT,
-     .offset = offsetof(struct inspect_options, exec.threads), .min = 1, .max = GCB_THREADS_MOST,
+    {OPT_ROW("threads", INT, inspect_options, exec.threads), .min = 1, .max = GCB_THREADS_MOST,
      .help = "threads that compute the transforms (default 1)"},
     {.name = NULL},
 };

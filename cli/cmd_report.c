@@ -22,15 +22,12 @@ struct report_options {
 
 /* clang-format off */
 static const struct opt_row rows[] = {
-    {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct report_options, output),
+    {OPT_ROW("output", TEXT, report_options, output), .letter = 'o', .metavar = "FILE",
      .help = "the HTML file to write"},
-    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct report_options, force),
-     .help = "replace an existing file"},
-    {.name = "title", .metavar = "TEXT", .type = OPT_TEXT,
-     .offset = offsetof(struct report_options, title),
+    {OPT_ROW("force", FLAG, report_options, force), .help = "replace an existing file"},
+    {OPT_ROW("title", TEXT, report_options, title), .metavar = "TEXT",
      .help = "title of the page (default: the names of the inputs)"},
-    {.name = "no-plots", .type = OPT_FLAG, .offset = offsetof(struct report_options, no_plots),
+    {OPT_ROW("no-plots", FLAG, report_options, no_plots),
      .help = "leave out the pictures that gnuplot draws"},
     {.name = NULL},
 };

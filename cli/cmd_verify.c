@@ -22,11 +22,10 @@ struct verify_options {
 
 /* clang-format off */
 static const struct opt_row own_rows[] = {
-    {.name = "all", .type = OPT_FLAG, .offset = offsetof(struct verify_own, all),
+    {OPT_ROW("all", FLAG, verify_own, all),
      .help = "check every message (default: the smallest, a medium and the largest of the first "
              "step and worker)"},
-    {.name = "budget", .type = OPT_TIME, .offset = offsetof(struct verify_own, budget),
-     .max = 604800, .initial = 60,
+    {OPT_ROW("budget", TIME, verify_own, budget), .max = 604800, .initial = 60,
      .help = "start no further check after this time (default 60s; 0: no limit)"},
     {.name = NULL},
 };

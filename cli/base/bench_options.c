@@ -16,89 +16,73 @@ static const char *const both[] = {"warm", "cold", "both", NULL};
 
 /* clang-format off */
 const struct opt_row bench_input_rows[] = {
-    {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_input, step), .choices = opt_steps,
+    {OPT_ROW("step", TEXT, opt_input, step), .metavar = "STEPS", .choices = opt_steps,
      .help = "steps to read: N, A-B, A-B/STRIDE, A,B, last (default) or all"},
-    {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
+    {OPT_ROW("worker", TEXT, opt_input, worker), .metavar = "WORKERS", .choices = opt_workers,
      .help = "workers to read: N, A-B, A,B or all (default: the first)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_suite_rows[] = {
-    {.name = "suite", .metavar = "NAME|FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct bench_own, suite),
-     .help = "suite of cases to measure: default, quick, ci, paper-fft, paper-redsync, paper-sbc or "
-             "FILE.json"},
+    {OPT_ROW("suite", TEXT, bench_own, suite), .metavar = "NAME|FILE",
+     .help = "suite of cases to measure: default, quick, ci, paper-fft, paper-redsync, paper-sbc "
+             "or FILE.json"},
     {.name = NULL},
 };
 
 const struct opt_row bench_case_rows[] = {
-    {.name = "scope", .metavar = "LIST", .type = OPT_LIST,
-     .offset = offsetof(struct bench_own, scopes), .choices = opt_scopes,
+    {OPT_ROW("scope", LIST, bench_own, scopes), .metavar = "LIST", .choices = opt_scopes,
      .help = "what one message covers: tensor (default), bucket, model"},
-    {.name = "device", .metavar = "LIST", .type = OPT_LIST,
-     .offset = offsetof(struct bench_own, devices), .choices = opt_devices,
+    {OPT_ROW("device", LIST, bench_own, devices), .metavar = "LIST", .choices = opt_devices,
      .help = "where to run: cpu (default), cuda[:N]"},
-    {.name = "threads", .metavar = "LIST", .type = OPT_LIST,
-     .offset = offsetof(struct bench_own, threads),
+    {OPT_ROW("threads", LIST, bench_own, threads), .metavar = "LIST",
      .help = "threads that work on one message, such as 1,2,4 (default 1)"},
-    {.name = "cache", .metavar = "WHAT", .type = OPT_LIST,
-     .offset = offsetof(struct bench_own, caches), .choices = both,
+    {OPT_ROW("cache", LIST, bench_own, caches), .metavar = "WHAT", .choices = both,
      .help = "caches before each timed run: warm (default), cold (emptied) or both"},
     {.name = NULL},
 };
 
 const struct opt_row bench_repeat_rows[] = {
-    {.name = "warmup", .type = OPT_INT, .offset = offsetof(struct opt_timing, warmup),
-     .max = 1000000, .initial = -1,
+    {OPT_ROW("warmup", INT, opt_timing, warmup), .max = 1000000, .initial = -1,
      .help = "untimed runs before the timed ones (default 1)"},
-    {.name = "repeat", .type = OPT_INT, .offset = offsetof(struct opt_timing, repeat), .min = 1,
-     .max = 1e6,
+    {OPT_ROW("repeat", INT, opt_timing, repeat), .min = 1, .max = 1e6,
      .help = "timed runs of each message (default: until --precision is reached)"},
-    {.name = "min-time", .type = OPT_TIME, .offset = offsetof(struct opt_timing, min_time),
-     .max = 86400,
+    {OPT_ROW("min-time", TIME, opt_timing, min_time), .max = 86400,
      .help = "repeat each message for at least this long (default without --repeat: 5ms, kernels "
              "20ms)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_timing_rows[] = {
-    {.name = "precision", .metavar = "SHARE", .type = OPT_REAL,
-     .offset = offsetof(struct bench_own, precision), .min = 1e-6, .max = 1,
+    {OPT_ROW("precision", REAL, bench_own, precision), .metavar = "SHARE", .min = 1e-6, .max = 1,
      .help = "measure until the 95 % confidence interval of the median is within +- this share "
              "of it (default 0.02), or time is up"},
-    {.name = "time-budget", .type = OPT_TIME, .offset = offsetof(struct bench_own, time_budget),
-     .min = 0.001, .max = 604800,
+    {OPT_ROW("time-budget", TIME, bench_own, time_budget), .min = 0.001, .max = 604800,
      .help = "time for all measurements together (default 30s)"},
-    {.name = "max-time", .type = OPT_TIME, .offset = offsetof(struct bench_own, max_time),
-     .min = 1e-6, .max = 86400,
+    {OPT_ROW("max-time", TIME, bench_own, max_time), .min = 1e-6, .max = 86400,
      .help = "longest time for one measurement"},
-    {.name = "max-samples", .type = OPT_INT, .offset = offsetof(struct bench_own, max_samples),
-     .min = 1, .max = 1e6,
+    {OPT_ROW("max-samples", INT, bench_own, max_samples), .min = 1, .max = 1e6,
      .help = "most timed runs in one measurement (default 10000)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_kernels_rows[] = {
-    {.name = "kernels", .type = OPT_FLAG,
-     .offset = offsetof(struct bench_kernels_options, kernels),
+    {OPT_ROW("kernels", FLAG, bench_kernels_options, kernels),
      .help = "time this build's kernels instead of methods; operands are globs on FAMILY/KERNEL, "
              "FAMILY or KERNEL"},
-    {.name = "size", .metavar = "l1|l2|memory", .type = OPT_LIST,
-     .offset = offsetof(struct bench_kernels_options, sizes),
+    {OPT_ROW("size", LIST, bench_kernels_options, sizes), .metavar = "l1|l2|memory",
      .help = "with --kernels: arrays that fit the L1 cache, the L2 cache or only memory; "
              "repeatable (default all)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_show_rows[] = {
-    {.name = "samples", .type = OPT_FLAG, .offset = offsetof(struct bench_own, samples),
+    {OPT_ROW("samples", FLAG, bench_own, samples),
      .help = "write the time of every single run, in json"},
-    {.name = "no-bandwidth", .type = OPT_FLAG, .offset = offsetof(struct bench_own, no_bandwidth),
-     .help = "do not measure memory bandwidth; results then do not say which share of it a method "
-             "reaches"},
-    {.name = "no-sums", .type = OPT_FLAG, .offset = offsetof(struct bench_own, no_sums),
+    {OPT_ROW("no-bandwidth", FLAG, bench_own, no_bandwidth),
+     .help = "do not measure memory bandwidth; results then do not say which share of it a "
+             "method reaches"},
+    {OPT_ROW("no-sums", FLAG, bench_own, no_sums),
      .help = "do not time sums of messages, only encoding and decoding"},
     {.name = NULL},
 };

@@ -9,26 +9,23 @@
 
 /* clang-format off */
 const struct opt_row opt_methods_rows[] = {
-    {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
-     .offset = offsetof(struct opt_methods, specs),
+    {OPT_ROW("method", LIST, opt_methods, specs), .metavar = "SPEC",
      .help = "method to run: NAME[:key=value,...]; repeatable. A key may also be an option: "
-             "--theta 0.8 sets theta in each of these methods that has a theta. `gcbench methods` "
-             "lists methods and keys"},
+             "--theta 0.8 sets theta in each of these methods that has a theta. `gcbench "
+             "methods` lists methods and keys"},
     {.name = NULL},
 };
 
 const struct opt_row opt_policy_rows[] = {
-    {.name = "method-for", .metavar = "GLOB=SPEC", .type = OPT_LIST,
-     .offset = offsetof(struct opt_methods, rules),
-     .help = "the method for tensors whose path matches, '*' also matches '/'; repeatable: the first "
-             "glob that matches counts, and --method is for the rest. The results are those of one "
-             "method, called policy"},
+    {OPT_ROW("method-for", LIST, opt_methods, rules), .metavar = "GLOB=SPEC",
+     .help = "the method for tensors whose path matches, '*' also matches '/'; repeatable: the "
+             "first glob that matches counts, and --method is for the rest. The results are "
+             "those of one method, called policy"},
     {.name = NULL},
 };
 
 const struct opt_row opt_nearer_rows[] = {
-    {.name = "nearer-than", .metavar = "SPEC", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_methods, nearer_than),
+    {OPT_ROW("nearer-than", TEXT, opt_methods, nearer_than), .metavar = "SPEC",
      .help = "also run this method, and count for how many elements each of the others is nearer "
              "to the input than this one"},
     {.name = NULL},

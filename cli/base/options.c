@@ -22,187 +22,154 @@ static const char *const cpu_only[] = {"cpu", NULL};
 
 /* clang-format off */
 const struct opt_row opt_part_rows[] = {
-    {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_input, step), .choices = opt_steps,
+    {OPT_ROW("step", TEXT, opt_input, step), .metavar = "STEPS", .choices = opt_steps,
      .help = "steps to read: N, A-B, A-B/STRIDE, A,B, last or all (default)"},
-    {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
+    {OPT_ROW("worker", TEXT, opt_input, worker), .metavar = "WORKERS", .choices = opt_workers,
      .help = "workers to read: N, A-B, A,B or all (default)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_input_rows[] = {
-    {.name = "dataset", .metavar = "GLOB", .type = OPT_LIST,
-     .offset = offsetof(struct opt_input, dataset),
-     .help = "read only tensors whose path inside the group of the worker matches; '*' also matches '/'; "
-             "repeatable"},
-    {.name = "exclude", .metavar = "GLOB", .type = OPT_LIST,
-     .offset = offsetof(struct opt_input, exclude),
+    {OPT_ROW("dataset", LIST, opt_input, dataset), .metavar = "GLOB",
+     .help = "read only tensors whose path inside the group of the worker matches; '*' also "
+             "matches '/'; repeatable"},
+    {OPT_ROW("exclude", LIST, opt_input, exclude), .metavar = "GLOB",
      .help = "do not read tensors whose path matches; repeatable"},
-    {.name = "order", .metavar = "ORDER", .type = OPT_CHOICE,
-     .offset = offsetof(struct opt_input, order), .choices = opt_orders,
+    {OPT_ROW("order", CHOICE, opt_input, order), .metavar = "ORDER", .choices = opt_orders,
      .help = "order of the tensors: name (default), or recorded: by their attribute `index`"},
-    {.name = "as", .metavar = "FORMAT", .type = OPT_LIST,
-     .offset = offsetof(struct opt_input, as), .choices = gcb_element_names,
+    {OPT_ROW("as", LIST, opt_input, as), .metavar = "FORMAT", .choices = gcb_element_names,
      .help = "read datasets of 2-byte integers or bytes as bf16 or fp16, and those of 1 byte as "
              "fp8_e4m3 or fp8_e5m2; repeatable"},
-    {.name = "max-bytes", .type = OPT_SIZE, .offset = offsetof(struct opt_input, max_bytes),
-     .min = 1, .max = 0x1p63,
+    {OPT_ROW("max-bytes", SIZE, opt_input, max_bytes), .min = 1, .max = 0x1p63,
      .help = "refuse a tensor larger than this (default: half of memory)"},
-    {.name = "allow-external", .type = OPT_FLAG,
-     .offset = offsetof(struct opt_input, allow_external),
+    {OPT_ROW("allow-external", FLAG, opt_input, allow_external),
      .help = "follow external links, external storage and virtual datasets"},
-    {.name = "in-process", .type = OPT_FLAG, .offset = offsetof(struct opt_input, in_process),
+    {OPT_ROW("in-process", FLAG, opt_input, in_process),
      .help = "read HDF5 in this process, not in a restricted child; for debugging"},
     {.name = NULL},
 };
 
 const struct opt_row opt_scope_rows[] = {
-    {.name = "scope", .metavar = "SCOPE", .type = OPT_CHOICE,
-     .offset = offsetof(struct opt_message, scope), .choices = opt_scopes,
+    {OPT_ROW("scope", CHOICE, opt_message, scope), .metavar = "SCOPE", .choices = opt_scopes,
      .help = "what one message covers: tensor (default), bucket or model"},
     {.name = NULL},
 };
 
 const struct opt_row opt_shard_rows[] = {
-    {.name = "shard", .metavar = "I/N", .type = OPT_TEXT, .offset = offsetof(struct opt_shard, text),
+    {OPT_ROW("shard", TEXT, opt_shard, text), .metavar = "I/N",
      .help = "run on one of N shards of the messages, I = 0 to N-1; `gcbench merge` joins their "
              "results"},
     {.name = NULL},
 };
 
 const struct opt_row opt_message_rows[] = {
-    {.name = "bucket-bytes", .type = OPT_SIZE,
-     .offset = offsetof(struct opt_message, bucket_bytes), .min = 1, .max = 0x1p63,
+    {OPT_ROW("bucket-bytes", SIZE, opt_message, bucket_bytes), .min = 1, .max = 0x1p63,
      .help = "size of a bucket (default 25M)"},
-    {.name = "min-elements", .metavar = "N", .type = OPT_SIZE,
-     .offset = offsetof(struct opt_message, min_elements),
+    {OPT_ROW("min-elements", SIZE, opt_message, min_elements), .metavar = "N",
      .help = "send tensors with fewer elements as fp32"},
-    {.name = "dense", .metavar = "GLOB", .type = OPT_LIST,
-     .offset = offsetof(struct opt_message, dense),
+    {OPT_ROW("dense", LIST, opt_message, dense), .metavar = "GLOB",
      .help = "send matching tensors as fp32; repeatable"},
-    {.name = "output-layer", .metavar = "GLOB", .type = OPT_LIST,
-     .offset = offsetof(struct opt_message, output_layer),
+    {OPT_ROW("output-layer", LIST, opt_message, output_layer), .metavar = "GLOB",
      .help = "treat matching tensors as the output layer; repeatable"},
-    {.name = "nonfinite", .metavar = "WHAT", .type = OPT_CHOICE,
-     .offset = offsetof(struct opt_message, nonfinite), .choices = opt_nonfinites,
+    {OPT_ROW("nonfinite", CHOICE, opt_message, nonfinite), .metavar = "WHAT",
+     .choices = opt_nonfinites,
      .help = "what to do about infinities and NaNs: fail (error, default), leave out the step "
              "(skip), set them to 0 (zero) or send the tensor raw (raw)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_cpu_rows[] = {
-    {.name = "device", .metavar = "DEVICE", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_exec, device), .choices = cpu_only,
+    {OPT_ROW("device", TEXT, opt_exec, device), .metavar = "DEVICE", .choices = cpu_only,
      .help = "cpu; this command runs on no other device"},
     {.name = NULL},
 };
 
 const struct opt_row opt_device_rows[] = {
-    {.name = "device", .metavar = "DEVICE", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_exec, device), .choices = opt_devices,
+    {OPT_ROW("device", TEXT, opt_exec, device), .metavar = "DEVICE", .choices = opt_devices,
      .help = "where to run: cpu (default) or cuda[:N]"},
     {.name = NULL},
 };
 
 const struct opt_row opt_threads_rows[] = {
-    {.name = "threads", .type = OPT_INT, .offset = offsetof(struct opt_exec, threads), .min = 1,
-     .max = GCB_THREADS_MOST,
+    {OPT_ROW("threads", INT, opt_exec, threads), .min = 1, .max = GCB_THREADS_MOST,
      .help = "threads that work on one message, on the cpu (default 1)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_exec_rows[] = {
-    {.name = "isa", .metavar = "ISA", .type = OPT_TEXT, .offset = offsetof(struct opt_exec, isa),
-     .choices = opt_isas,
+    {OPT_ROW("isa", TEXT, opt_exec, isa), .metavar = "ISA", .choices = opt_isas,
      .help = "instruction set of the kernels: auto (default), c, avx2, avx512 or neon"},
-    {.name = "fft-plan", .metavar = "PLAN", .type = OPT_CHOICE,
-     .offset = offsetof(struct opt_exec, fft_plan), .choices = fft_plans,
+    {OPT_ROW("fft-plan", CHOICE, opt_exec, fft_plan), .metavar = "PLAN", .choices = fft_plans,
      .help = "how FFTW makes its plans: estimate (default) or measure"},
-    {.name = "seed", .type = OPT_U64, .offset = offsetof(struct opt_exec, seed), .min = 1,
-     .max = 0x1p64,
+    {OPT_ROW("seed", U64, opt_exec, seed), .min = 1, .max = 0x1p64,
      .help = "seed of methods that draw at random (default 1)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_timing_rows[] = {
-    {.name = "warmup", .type = OPT_INT, .offset = offsetof(struct opt_timing, warmup),
-     .max = 1000000, .initial = -1,
+    {OPT_ROW("warmup", INT, opt_timing, warmup), .max = 1000000, .initial = -1,
      .help = "untimed runs before the timed ones (default 1)"},
-    {.name = "repeat", .type = OPT_INT, .offset = offsetof(struct opt_timing, repeat), .min = 1,
-     .max = 1e6,
-     .help = "timed runs of each message (default: until the median is known to 10 %, or the time is "
-             "up; at least 2)"},
-    {.name = "min-time", .type = OPT_TIME, .offset = offsetof(struct opt_timing, min_time),
-     .max = 86400,
+    {OPT_ROW("repeat", INT, opt_timing, repeat), .min = 1, .max = 1e6,
+     .help = "timed runs of each message (default: until the median is known to 10 %, or the "
+             "time is up; at least 2)"},
+    {OPT_ROW("min-time", TIME, opt_timing, min_time), .max = 86400,
      .help = "repeat each message for at least this long (default 0)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_show_rows[] = {
-    {.name = "format", .metavar = "FORMAT", .type = OPT_CHOICE,
-     .offset = offsetof(struct opt_show, format), .choices = formats,
+    {OPT_ROW("format", CHOICE, opt_show, format), .metavar = "FORMAT", .choices = formats,
      .help = "table (default), json (one object a line), csv or tsv"},
-    {.name = "color", .metavar = "WHEN", .type = OPT_CHOICE,
-     .offset = offsetof(struct opt_show, color), .choices = colors,
+    {OPT_ROW("color", CHOICE, opt_show, color), .metavar = "WHEN", .choices = colors,
      .help = "colour tables: auto (default), always or never"},
-    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = offsetof(struct opt_show, quiet),
+    {OPT_ROW("quiet", FLAG, opt_show, quiet), .letter = 'q',
      .help = "print no progress and no notes"},
-    {.name = "verbose", .letter = 'v', .type = OPT_COUNT,
-     .offset = offsetof(struct opt_show, verbose),
-     .help = "print more"},
+    {OPT_ROW("verbose", COUNT, opt_show, verbose), .letter = 'v', .help = "print more"},
     {.name = NULL},
 };
 
 const struct opt_row opt_talk_rows[] = {
-    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = offsetof(struct opt_show, quiet),
+    {OPT_ROW("quiet", FLAG, opt_show, quiet), .letter = 'q',
      .help = "print no progress and no notes"},
-    {.name = "verbose", .letter = 'v', .type = OPT_COUNT,
-     .offset = offsetof(struct opt_show, verbose),
-     .help = "print what was written"},
+    {OPT_ROW("verbose", COUNT, opt_show, verbose), .letter = 'v', .help = "print what was written"},
     {.name = NULL},
 };
 
 const struct opt_row opt_save_rows[] = {
-    {.name = "results", .metavar = "FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_save, results),
+    {OPT_ROW("results", TEXT, opt_save, results), .metavar = "FILE",
      .help = "also save every row in FILE, as JSON Lines"},
     {.name = NULL},
 };
 
 const struct opt_row opt_force_rows[] = {
-    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct opt_save, force),
-     .help = "replace output files that exist"},
+    {OPT_ROW("force", FLAG, opt_save, force), .help = "replace output files that exist"},
     {.name = NULL},
 };
 
 const struct opt_row opt_hash_rows[] = {
-    {.name = "hash", .type = OPT_FLAG, .offset = offsetof(struct opt_save, hash),
+    {OPT_ROW("hash", FLAG, opt_save, hash),
      .help = "also compute checksums of inputs over 1 GiB (field input_xxh3 of the rows)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_make_rows[] = {
-    {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_make, output),
+    {OPT_ROW("output", TEXT, opt_make, output), .letter = 'o', .metavar = "FILE",
      .help = "HDF5 file to write"},
-    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct opt_make, force),
-     .help = "replace an existing file"},
+    {OPT_ROW("force", FLAG, opt_make, force), .help = "replace an existing file"},
     {.name = NULL},
 };
 const struct opt_row opt_lines_rows[] = {
-    {.name = "sort", .metavar = "FIELD", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_lines, sort),
+    {OPT_ROW("sort", TEXT, opt_lines, sort), .metavar = "FIELD",
      .help = "sort lines by a field, largest first: rel_l2, ratio, encode_gbps, ..."},
-    {.name = "no-baselines", .type = OPT_FLAG, .offset = offsetof(struct opt_lines, no_baselines),
+    {OPT_ROW("no-baselines", FLAG, opt_lines, no_baselines),
      .help = "leave out the row of fp16, the baseline"},
     {.name = NULL},
 };
 
 const struct opt_row opt_shapes_rows[] = {
-    {.name = "histogram", .type = OPT_FLAG, .offset = offsetof(struct opt_shapes, histogram),
+    {OPT_ROW("histogram", FLAG, opt_shapes, histogram),
      .help = "also write rows that count values by magnitude, in the input and as decoded"},
-    {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct opt_shapes, spectrum),
+    {OPT_ROW("spectrum", FLAG, opt_shapes, spectrum),
      .help = "also write rows of energy by frequency and by magnitude, in the input and as "
              "decoded"},
     {.name = NULL},

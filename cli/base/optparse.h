@@ -53,6 +53,9 @@ struct opt_row {
     const char *const *
         choices; /* the values of a CHOICE; for TEXT and LIST, what completions offer. Ends with NULL */
 };
+/* Name, type and place of a row: {OPT_ROW("order", CHOICE, opt_input, order), .help = ...}. */
+#define OPT_ROW(name_, type_, struct_, member) \
+    .name = (name_), .type = OPT_##type_, .offset = offsetof(struct struct_, member)
 bool opt_takes_value(const struct opt_row *row);
 const char *
 opt_metavar(const struct opt_row *row); /* row->metavar, or the default of the row's type */

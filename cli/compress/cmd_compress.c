@@ -31,13 +31,11 @@ static const char *const pers[] = {"message", "tensor", "step", "worker", "none"
 
 /* clang-format off */
 static const struct opt_row own_rows[] = {
-    {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
-     .offset = offsetof(struct compress_own, per), .choices = pers,
+    {OPT_ROW("per", CHOICE, compress_own, per), .metavar = "WHAT", .choices = pers,
      .initial = COMPRESS_PER_DEFAULT,
      .help = "also print a line for each message, tensor, step or worker; none: only totals, in "
              "every format"},
-    {.name = "top", .type = OPT_INT, .offset = offsetof(struct compress_own, top), .min = 1,
-     .max = 1e6,
+    {OPT_ROW("top", INT, compress_own, top), .min = 1, .max = 1e6,
      .help = "print at most N lines of --per, or the N tensors that lose most (default 5)"},
     {.name = NULL},
 };

@@ -11,47 +11,40 @@ static const char *const dists[] = {"normal",           "laplace",    "student-t
 
 /* clang-format off */
 const struct opt_row exchange_work_rows[] = {
-    {.name = "algorithm", .metavar = "NAME", .type = OPT_LIST,
-     .offset = offsetof(struct exchange_own, algorithms), .choices = gcb_net_algorithm_names,
+    {OPT_ROW("algorithm", LIST, exchange_own, algorithms), .metavar = "NAME",
+     .choices = gcb_net_algorithm_names,
      .help = "what moves the bytes: library (functions of the MPI library, default), ring or "
              "doubling; repeatable: every method then runs with each"},
-    {.name = "no-baselines", .type = OPT_FLAG, .offset = offsetof(struct exchange_own, no_baselines),
+    {OPT_ROW("no-baselines", FLAG, exchange_own, no_baselines),
      .help = "do not add fp32, fp16 and bf16"},
-    {.name = "repeat", .type = OPT_U64, .offset = offsetof(struct exchange_own, repeats), .min = 1,
-     .max = 100000, .initial = 21,
+    {OPT_ROW("repeat", U64, exchange_own, repeats), .min = 1, .max = 100000, .initial = 21,
      .help = "exchange N times with each method (default 21)"},
-    {.name = "time-limit", .type = OPT_TIME, .offset = offsetof(struct exchange_own, seconds),
-     .initial = 60,
+    {OPT_ROW("time-limit", TIME, exchange_own, seconds), .initial = 60,
      .help = "begin no repeat after TIME, for each size (default 60s)"},
-    {.name = "no-serial", .type = OPT_FLAG, .offset = offsetof(struct exchange_own, no_serial),
+    {OPT_ROW("no-serial", FLAG, exchange_own, no_serial),
      .help = "do not compare with a serial exchange, for which rank 0 holds the gradients of all "
              "workers; ranks are still compared with each other"},
     {.name = NULL},
 };
 
 const struct opt_row exchange_input_rows[] = {
-    {.name = "elements", .metavar = "N", .type = OPT_SIZE,
-     .offset = offsetof(struct exchange_own, elements), .min = 1,
+    {OPT_ROW("elements", SIZE, exchange_own, elements), .metavar = "N", .min = 1,
      .max = EXCHANGE_MOST_BYTES / 4,
      .help = "instead of FILE: synthetic gradients of N elements"},
-    {.name = "sizes", .metavar = "A-B/xF", .type = OPT_TEXT,
-     .offset = offsetof(struct exchange_own, sizes),
+    {OPT_ROW("sizes", TEXT, exchange_own, sizes), .metavar = "A-B/xF",
      .help = "instead of FILE: synthetic gradients of A, A F, A F^2, ..., B bytes: 64K-64M/x4"},
-    {.name = "dist", .metavar = "DIST", .type = OPT_TEXT,
-     .offset = offsetof(struct exchange_own, dist), .choices = dists,
+    {OPT_ROW("dist", TEXT, exchange_own, dist), .metavar = "DIST", .choices = dists,
      .help = "their distribution, as in `gcbench generate` (default laplace)"},
     {.name = NULL},
 };
 
 const struct opt_row exchange_link_rows[] = {
-    {.name = "calibrate", .type = OPT_FLAG, .offset = offsetof(struct exchange_own, calibrate),
+    {OPT_ROW("calibrate", FLAG, exchange_own, calibrate),
      .help = "measure the network too: transfers of several sizes from each rank to the next, in "
              "turn with the exchanges"},
-    {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct exchange_own, link),
+    {OPT_ROW("output", TEXT, exchange_own, link), .letter = 'o', .metavar = "FILE",
      .help = "write the rows of --calibrate to FILE instead of the other results"},
-    {.name = "coding", .metavar = "RESULTS", .type = OPT_TEXT,
-     .offset = offsetof(struct exchange_own, coding),
+    {OPT_ROW("coding", TEXT, exchange_own, coding), .metavar = "RESULTS",
      .help = "in a simulated cluster: how long encoding, decoding and adding take (default: no "
              "time); rows of `gcbench bench`"},
     {.name = NULL},

@@ -8,51 +8,46 @@
 
 /* clang-format off */
 const struct opt_row regress_judge_rows[] = {
-    {.name = "accept", .metavar = "CASE", .type = OPT_LIST,
-     .offset = offsetof(struct regress_own, accept),
+    {OPT_ROW("accept", LIST, regress_own, accept), .metavar = "CASE",
      .help = "do not fail because of this change: a glob on the case as the table shows it, or "
-             "the glob and a quantity (`--accept 'topk* size'` has the quantity `size`); repeatable"},
-    {.name = "delta", .metavar = "PERCENT", .type = OPT_REAL,
-     .offset = offsetof(struct regress_own, delta), .min = 0.1, .max = 1000,
-     .help = "how much a time may change, in percent (default: 5 with --against, 10 between two files)"},
-    {.name = "advisory-times", .type = OPT_FLAG,
-     .offset = offsetof(struct regress_own, advisory_times),
+             "the glob and a quantity (`--accept 'topk* size'` has the quantity `size`); "
+             "repeatable"},
+    {OPT_ROW("delta", REAL, regress_own, delta), .metavar = "PERCENT", .min = 0.1, .max = 1000,
+     .help = "how much a time may change, in percent (default: 5 with --against, 10 between two "
+             "files)"},
+    {OPT_ROW("advisory-times", FLAG, regress_own, advisory_times),
      .help = "show what became slower, but fail only on sizes and errors"},
-    {.name = "strict", .type = OPT_FLAG, .offset = offsetof(struct regress_own, strict),
+    {OPT_ROW("strict", FLAG, regress_own, strict),
      .help = "exit with 6 if something is ambiguous or could not be compared"},
     {.name = NULL},
 };
 
 const struct opt_row regress_against_rows[] = {
-    {.name = "against", .metavar = "GCBENCH", .type = OPT_TEXT,
-     .offset = offsetof(struct regress_own, against),
+    {OPT_ROW("against", TEXT, regress_own, against), .metavar = "GCBENCH",
      .help = "the other build's program: the two builds run `bench` alternately"},
-    {.name = "budget", .type = OPT_TIME, .offset = offsetof(struct regress_own, budget),
-     .min = 0.001, .max = 604800,
+    {OPT_ROW("budget", TIME, regress_own, budget), .min = 0.001, .max = 604800,
      .help = "time for the whole comparison: 90s, 5m (default), 1h"},
-    {.name = "pairs", .type = OPT_INT, .offset = offsetof(struct regress_own, pairs), .min = 20,
-     .max = 10000,
+    {OPT_ROW("pairs", INT, regress_own, pairs), .min = 20, .max = 10000,
      .help = "most pairs of processes (default 200; at least 20 are run)"},
-    {.name = "calibrate", .type = OPT_FLAG, .offset = offsetof(struct regress_own, calibrate),
+    {OPT_ROW("calibrate", FLAG, regress_own, calibrate),
      .help = "first run this build against itself, for a third of the budget, and raise each "
              "case's threshold to the difference measured between the two equal builds"},
-    {.name = "floor", .metavar = "US", .type = OPT_REAL,
-     .offset = offsetof(struct regress_own, floor), .max = 1e9, .initial = -1,
-     .help = "times shorter than this, in microseconds, are not judged (default 20; 0 for kernels)"},
-    {.name = "timeout", .type = OPT_TIME, .offset = offsetof(struct regress_own, timeout),
-     .min = 0.1, .max = 86400,
-     .help = "time limit of one process (default: a minute, or more if the first processes are slow)"},
-    {.name = "counts", .type = OPT_FLAG, .offset = offsetof(struct regress_own, counts),
-     .help = "count instructions under valgrind instead of timing: one thread, --isa avx2, --delta 1"},
+    {OPT_ROW("floor", REAL, regress_own, floor), .metavar = "US", .max = 1e9, .initial = -1,
+     .help = "times shorter than this, in microseconds, are not judged (default 20; 0 for "
+             "kernels)"},
+    {OPT_ROW("timeout", TIME, regress_own, timeout), .min = 0.1, .max = 86400,
+     .help = "time limit of one process (default: a minute, or more if the first processes are "
+             "slow)"},
+    {OPT_ROW("counts", FLAG, regress_own, counts),
+     .help = "count instructions under valgrind instead of timing: one thread, --isa avx2, "
+             "--delta 1"},
     {.name = NULL},
 };
 
 const struct opt_row regress_show_rows[] = {
-    {.name = "markdown", .metavar = "FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct regress_options, own.markdown),
+    {OPT_ROW("markdown", TEXT, regress_options, own.markdown), .metavar = "FILE",
      .help = "also write the comparison as Markdown, for a comment"},
-    {.name = "force", .type = OPT_FLAG,
-     .offset = offsetof(struct regress_options, bench.common.save.force),
+    {OPT_ROW("force", FLAG, regress_options, bench.common.save.force),
      .help = "replace existing files"},
     {.name = NULL},
 };

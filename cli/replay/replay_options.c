@@ -6,38 +6,32 @@ static const char *const pers[] = {"step", "none", NULL};
 
 /* clang-format off */
 const struct opt_row replay_own_rows[] = {
-    {.name = "suite", .metavar = "NAME|FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct replay_own, suite),
-     .help = "replay the methods of a suite, such as paper-sbc or FILE.json; its other fields are "
-             "for `gcbench bench`"},
-    {.name = "loop", .type = OPT_U64, .offset = offsetof(struct replay_own, loops), .min = 1,
-     .max = 1e9,
+    {OPT_ROW("suite", TEXT, replay_own, suite), .metavar = "NAME|FILE",
+     .help = "replay the methods of a suite, such as paper-sbc or FILE.json; its other fields "
+             "are for `gcbench bench`"},
+    {OPT_ROW("loop", U64, replay_own, loops), .min = 1, .max = 1e9,
      .help = "replay the recorded steps N times over (default 1)"},
-    {.name = "allow-gaps", .type = OPT_FLAG, .offset = offsetof(struct replay_own, allow_gaps),
+    {OPT_ROW("allow-gaps", FLAG, replay_own, allow_gaps),
      .help = "replay even if steps are missing between the recorded ones"},
-    {.name = "workers", .type = OPT_U64, .offset = offsetof(struct replay_own, workers), .min = 1,
-     .max = GCB_REPLAY_WORKERS,
+    {OPT_ROW("workers", U64, replay_own, workers), .min = 1, .max = GCB_REPLAY_WORKERS,
      .help = "replay with N workers: the dump's first N, or all of them repeated"},
-    {.name = "split-steps", .type = OPT_FLAG, .offset = offsetof(struct replay_own, split_steps),
+    {OPT_ROW("split-steps", FLAG, replay_own, split_steps),
      .help = "with --workers: consecutive steps of the dump become workers of one step"},
-    {.name = "theta-schedule", .metavar = "SCHEDULE", .type = OPT_TEXT,
-     .offset = offsetof(struct replay_own, schedule),
+    {OPT_ROW("theta-schedule", TEXT, replay_own, schedule), .metavar = "SCHEDULE",
      .help = "theta by step: 0.9@0,0.5@8 (0.9 from step 0 on, 0.5 from step 8 on), sqrt-lr "
              "(theta^2 = L lr, L from --lipschitz) or dgc-warmup[:STEPS_PER_EPOCH]"},
-    {.name = "lr", .metavar = "RATE", .type = OPT_TEXT, .offset = offsetof(struct replay_own, lr),
+    {OPT_ROW("lr", TEXT, replay_own, lr), .metavar = "RATE",
      .help = "learning rate for sqrt-lr: V or V@STEP,... (default: the dump's lr)"},
-    {.name = "lipschitz", .metavar = "L", .type = OPT_REAL,
-     .offset = offsetof(struct replay_own, lipschitz), .min = 1e-300, .max = 1e300,
+    {OPT_ROW("lipschitz", REAL, replay_own, lipschitz), .metavar = "L", .min = 1e-300, .max = 1e300,
      .help = "for sqrt-lr: L, the Lipschitz constant of the gradient"},
-    {.name = "tune-steps", .type = OPT_U64, .offset = offsetof(struct replay_own, tune_steps),
-     .min = 1, .max = 1e9,
+    {OPT_ROW("tune-steps", U64, replay_own, tune_steps), .min = 1, .max = 1e9,
      .help = "after N steps, fix the max of each range float at the largest value so far"},
     {.name = NULL},
 };
 
 const struct opt_row replay_show_rows[] = {
-    {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
-     .offset = offsetof(struct replay_own, per), .choices = pers, .initial = REPLAY_PER_DEFAULT,
+    {OPT_ROW("per", CHOICE, replay_own, per), .metavar = "WHAT", .choices = pers,
+     .initial = REPLAY_PER_DEFAULT,
      .help = "step: a line for each step of each method; none: only totals, in every format "
              "(default: steps if there are at most 40, of one method)"},
     {.name = NULL},

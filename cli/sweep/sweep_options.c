@@ -11,38 +11,31 @@ static const char *const pers[] = {"none", "message", NULL};
 
 /* clang-format off */
 const struct opt_row sweep_own_rows[] = {
-    {.name = "vary", .metavar = "KEY=VALUES", .type = OPT_LIST,
-     .offset = offsetof(struct sweep_own, vary),
-     .help = "values of a parameter: KEY=v1,v2,... or KEY=LO..HI/COUNT, with `log` after COUNT for "
-             "equal steps of the logarithm (for theta: of the density); repeatable: all "
+    {OPT_ROW("vary", LIST, sweep_own, vary), .metavar = "KEY=VALUES",
+     .help = "values of a parameter: KEY=v1,v2,... or KEY=LO..HI/COUNT, with `log` after COUNT "
+             "for equal steps of the logarithm (for theta: of the density); repeatable: all "
              "combinations are run"},
-    {.name = "match", .metavar = "FIELD=TARGET", .type = OPT_LIST,
-     .offset = offsetof(struct sweep_own, match),
-     .help = "find the setting of each method that meets a target, such as rel_l2=0.4, cosine=0.9, "
-             "ratio=20, bits=2 or wire_bytes=1M, or the error of the mean that workers end up "
-             "with: error_of_mean=0.2,workers=16; repeatable"},
-    {.name = "budget", .metavar = "FIELD=LIMIT", .type = OPT_TEXT,
-     .offset = offsetof(struct sweep_own, budget),
-     .help = "like --match, for one target, and also find a policy that meets it: a method for each "
-             "tensor, as options --method-for of `gcbench compress`"},
-    {.name = "over", .metavar = "KEY", .type = OPT_TEXT,
-     .offset = offsetof(struct sweep_own, over),
-     .help = "with --match: search only along this parameter (levels, bits, ...), and leave the others "
-             "as they are; a method that lacks it is searched along its own"},
-    {.name = "published-only", .type = OPT_FLAG,
-     .offset = offsetof(struct sweep_own, published_only),
+    {OPT_ROW("match", LIST, sweep_own, match), .metavar = "FIELD=TARGET",
+     .help = "find the setting of each method that meets a target, such as rel_l2=0.4, "
+             "cosine=0.9, ratio=20, bits=2 or wire_bytes=1M, or the error of the mean that "
+             "workers end up with: error_of_mean=0.2,workers=16; repeatable"},
+    {OPT_ROW("budget", TEXT, sweep_own, budget), .metavar = "FIELD=LIMIT",
+     .help = "like --match, for one target, and also find a policy that meets it: a method for "
+             "each tensor, as options --method-for of `gcbench compress`"},
+    {OPT_ROW("over", TEXT, sweep_own, over), .metavar = "KEY",
+     .help = "with --match: search only along this parameter (levels, bits, ...), and leave the "
+             "others as they are; a method that lacks it is searched along its own"},
+    {OPT_ROW("published-only", FLAG, sweep_own, published_only),
      .help = "with --match: run the methods as they are published, and search no composition of "
              "the sparse codec's stages"},
     {.name = NULL},
 };
 
 const struct opt_row sweep_show_rows[] = {
-    {.name = "pareto", .metavar = "FIELDS", .type = OPT_TEXT,
-     .offset = offsetof(struct sweep_own, pareto),
+    {OPT_ROW("pareto", TEXT, sweep_own, pareto), .metavar = "FIELDS",
      .help = "mark the rows that no other row beats in these fields (default "
              "rel_l2,bits_per_element)"},
-    {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
-     .offset = offsetof(struct sweep_own, per), .choices = pers,
+    {OPT_ROW("per", CHOICE, sweep_own, per), .metavar = "WHAT", .choices = pers,
      .help = "message: also write a result row for each message (default: none)"},
     {.name = NULL},
 };
