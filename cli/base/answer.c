@@ -6,12 +6,6 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/rows/labels.h"
-#include "src/tool/trial/copy.h"
-
-bool answer_is_baseline(const struct gcb_method *m)
-{
-    return m->codec == gcb_copy_method.codec || m->codec->baseline;
-}
 
 struct gcb_answer_item answer_item(const struct gcb_method *m)
 {
@@ -26,7 +20,7 @@ struct gcb_answer_item answer_item(const struct gcb_method *m)
                                     .speed = NAN,
                                     .unbiased = gcb_method_caps(m) & GCB_CAP_UNBIASED,
                                     .memory = memory.kind != GCB_MEMORY_NONE,
-                                    .baseline = answer_is_baseline(m)};
+                                    .baseline = m->codec->baseline};
 }
 
 int answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,

@@ -5,9 +5,6 @@
 #include "src/tool/rows/answer.h"
 #include "src/tool/trial/run.h"
 
-/* Is the method one that answers never recommend: identity, memcpy, fp16 or bf16? */
-bool answer_is_baseline(const struct gcb_method *m);
-
 /* Makes the answer of `compress`, `bench` and `merge` (src/tool/rows/answer.h): "for WHERE, ..." unless `where` is "". With
  * `speeds` it says how fast the methods encode. These commands leave memories out, so they recommend none that needs one. */
 int answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,

@@ -15,14 +15,6 @@
 static const char *const both[] = {"warm", "cold", "both", NULL};
 
 /* clang-format off */
-const struct opt_row bench_input_rows[] = {
-    {OPT_ROW("step", TEXT, opt_input, step), .metavar = "STEPS", .choices = opt_steps,
-     .help = "steps to read: N, A-B, A-B/STRIDE, A,B, last (default) or all"},
-    {OPT_ROW("worker", TEXT, opt_input, worker), .metavar = "WORKERS", .choices = opt_workers,
-     .help = "workers to read: N, A-B, A,B or all (default: the first)"},
-    {.name = NULL},
-};
-
 const struct opt_row bench_suite_rows[] = {
     {OPT_ROW("suite", TEXT, bench_own, suite), .metavar = "NAME|FILE",
      .help = "suite of cases to measure: default, quick, ci, paper-fft, paper-redsync, paper-sbc "
@@ -39,17 +31,6 @@ const struct opt_row bench_case_rows[] = {
      .help = "threads that work on one message, such as 1,2,4 (default 1)"},
     {OPT_ROW("cache", LIST, bench_own, caches), .metavar = "WHAT", .choices = both,
      .help = "caches before each timed run: warm (default), cold (emptied) or both"},
-    {.name = NULL},
-};
-
-const struct opt_row bench_repeat_rows[] = {
-    {OPT_ROW("warmup", INT, opt_timing, warmup), .max = 1000000, .initial = -1,
-     .help = "untimed runs before the timed ones (default 1)"},
-    {OPT_ROW("repeat", INT, opt_timing, repeat), .min = 1, .max = 1e6,
-     .help = "timed runs of each message (default: until --precision is reached)"},
-    {OPT_ROW("min-time", TIME, opt_timing, min_time), .max = 86400,
-     .help = "repeat each message for at least this long (default without --repeat: 5ms, kernels "
-             "20ms)"},
     {.name = NULL},
 };
 
@@ -221,13 +202,14 @@ static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
 }
 
 /* Without files, refuses the options that choose tensors from files. */
-static int check_no_files(const struct gcb_suite *s, const struct opt_input *in,
+static int check_no_files(const struct gcb_suite *s, const struct bench_options *o,
                           struct gcb_diag *diag)
 {
-    if (in->dataset.count || in->exclude.count || in->step || in->worker || in->order)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--dataset, --exclude, --step, --worker and --order choose from a "
-                            "file: name a file");
+    static const char *const choosing[] = {"dataset", "exclude", "step", "worker", "order", NULL};
+    const char *name = opt_first_set(&cmd_bench.spec, o, choosing);
+
+    if (name)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--%s chooses from a file: name a file", name);
     if (s->input_count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "suite '%s' has no inputs: name a file", s->name);
     return 0;
@@ -264,7 +246,7 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
     if (is_open(&o->own))
         filled->timing.repeat = 0;
     opt_merge(&cmd_bench.spec, o, filled);
-    return err || files ? err : check_no_files(suite, &o->common.input, diag);
+    return err || files ? err : check_no_files(suite, o, diag);
 }
 
 int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct gcb_diag *diag)
@@ -325,37 +307,16 @@ int bench_methods(struct gcb_method **out, size_t *count, const struct bench_opt
 
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } unused[] = {
-        {"method", o->methods.specs.count},
-        {"suite", o->own.suite},
-        {"scope", o->own.scopes.count},
-        {"device", o->own.devices.count},
-        {"threads", o->own.threads.count},
-        {"cache", o->own.caches.count},
-        {"time-budget", o->own.time_budget},
-        {"step", o->common.input.step},
-        {"worker", o->common.input.worker},
-        {"dataset", o->common.input.dataset.count},
-        {"histogram", o->shapes.histogram},
-        {"spectrum", o->shapes.spectrum},
-        {"exclude", o->common.input.exclude.count},
-        {"order", o->common.input.order},
-        {"dense", o->common.message.dense.count},
-        {"output-layer", o->common.message.output_layer.count},
-        {"min-elements", o->common.message.min_elements},
-        {"bucket-bytes", o->common.message.bucket_bytes},
-        {"nonfinite", o->common.message.nonfinite},
-        {"shard", o->common.shard.text},
-    };
+    static const char *const unused[] = {
+        "method",       "suite",        "scope",  "device",    "threads",   "cache",
+        "time-budget",  "step",         "worker", "dataset",   "histogram", "spectrum",
+        "exclude",      "order",        "dense",  "nonfinite", "shard",     "output-layer",
+        "min-elements", "bucket-bytes", NULL};
+    const char *name = opt_first_set(&cmd_bench.spec, o, unused);
 
-    for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
-        if (unused[i].given)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--%s has no meaning with --kernels: kernels read no tensors and "
-                                "run on one thread of the cpu",
-                                unused[i].name);
-    return 0;
+    return name ? gcb_diag_set(diag, GCB_E_INVALID,
+                               "--%s has no meaning with --kernels: kernels read no tensors and "
+                               "run on one thread of the cpu",
+                               name)
+                : 0;
 }

@@ -30,10 +30,8 @@ struct bench_options {
     struct bench_kernels_options kernels;
 };
 
-extern const struct opt_row bench_input_rows[]; /* rows for struct opt_input: --step and --worker */
-extern const struct opt_row bench_suite_rows[]; /* row of --suite */
-extern const struct opt_row bench_case_rows[];  /* rows for struct bench_own */
-extern const struct opt_row bench_repeat_rows[];  /* rows for struct opt_timing */
+extern const struct opt_row bench_suite_rows[];   /* row of --suite */
+extern const struct opt_row bench_case_rows[];    /* rows for struct bench_own */
 extern const struct opt_row bench_timing_rows[];  /* rows for struct bench_own */
 extern const struct opt_row bench_kernels_rows[]; /* rows for struct bench_kernels_options */
 extern const struct opt_row bench_show_rows[];    /* rows for struct bench_own */

@@ -23,9 +23,9 @@ static const char *const cpu_only[] = {"cpu", NULL};
 /* clang-format off */
 const struct opt_row opt_part_rows[] = {
     {OPT_ROW("step", TEXT, opt_input, step), .metavar = "STEPS", .choices = opt_steps,
-     .help = "steps to read: N, A-B, A-B/STRIDE, A,B, last or all (default)"},
+     .help = "steps to read: N, A-B, A-B/STRIDE, A,B, last or all (default: all; in bench last)"},
     {OPT_ROW("worker", TEXT, opt_input, worker), .metavar = "WORKERS", .choices = opt_workers,
-     .help = "workers to read: N, A-B, A,B or all (default)"},
+     .help = "workers to read: N, A-B, A,B or all (default: all; in bench the first)"},
     {.name = NULL},
 };
 
@@ -110,10 +110,11 @@ const struct opt_row opt_timing_rows[] = {
     {OPT_ROW("warmup", INT, opt_timing, warmup), .max = 1000000, .initial = -1,
      .help = "untimed runs before the timed ones (default 1)"},
     {OPT_ROW("repeat", INT, opt_timing, repeat), .min = 1, .max = 1e6,
-     .help = "timed runs of each message (default: until the median is known to 10 %, or the "
-             "time is up; at least 2)"},
+     .help = "timed runs of each message (default: at least 2, until the median is known to 10 %, "
+             "in bench to --precision, or the time is up)"},
     {OPT_ROW("min-time", TIME, opt_timing, min_time), .max = 86400,
-     .help = "repeat each message for at least this long (default 0)"},
+     .help = "repeat each message for at least this long (default 0; in bench 5ms, for "
+             "kernels 20ms)"},
     {.name = NULL},
 };
 

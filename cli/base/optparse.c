@@ -363,6 +363,17 @@ static bool is_initial(const struct opt_row *row, const void *field)
     return memcmp(field, &first, value_size(row->type)) == 0;
 }
 
+const char *opt_first_set(const struct opt_spec *spec, const void *target, const char *const *names)
+{
+    struct found f;
+
+    for (; *names; names++)
+        if (find_row(&f, spec, *names, strlen(*names), 0) &&
+            !is_initial(f.row, (const char *)target + f.group->offset + f.row->offset))
+            return *names;
+    return NULL;
+}
+
 static bool is_field(const struct opt_row *row, const char *field)
 {
     size_t n = 0;

@@ -104,6 +104,10 @@ struct opt_result {
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag);
 
+/* Returns the first of the options `names`, which end with NULL, whose value in `target` is not the initial one, or NULL. */
+const char *opt_first_set(const struct opt_spec *spec, const void *target,
+                          const char *const *names);
+
 /* Finds the option that the word "--name", "--name=value" or "-n..." begins with. NULL: no row has it. *group becomes
  * the row's group or NULL. *words: how many words of the command line it takes, with its value. */
 const struct opt_row *opt_find(const struct opt_group **group, int *words,

@@ -7,7 +7,6 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
 #include "src/tool/print/number.h"
-#include "src/tool/trial/copy.h"
 
 static const struct gcb_table_column columns[] = {
     {.title = "method", .elastic = true},
@@ -22,11 +21,10 @@ static const struct gcb_table_column columns[] = {
 
 static void add_label(struct gcb_table *table, const struct gcb_method *m)
 {
-    const bool baseline = m->codec == gcb_copy_method.codec || strcmp(m->name, "identity") == 0;
     char text[256];
 
     gcb_method_spec(text, sizeof(text), m, GCB_SPEC_LABEL);
-    gcb_table_cell(table, gcb_append(text, sizeof(text), baseline ? " *" : ""));
+    gcb_table_cell(table, gcb_append(text, sizeof(text), m->codec->baseline ? " *" : ""));
 }
 
 /* Writes a share in percent, or "?" if it has more than three digits. */

@@ -25,20 +25,15 @@ struct regress {
 /* Without --against: refuses options that need it, and any number of files except two. */
 static int check_files(const struct regress *r, struct gcb_diag *diag)
 {
-    const struct regress_own *own = &r->o->own;
-    const char *unused = own->budget > 0    ? "--budget"
-                         : own->pairs       ? "--pairs"
-                         : own->calibrate   ? "--calibrate"
-                         : own->counts      ? "--counts"
-                         : own->floor >= 0. ? "--floor"
-                         : own->timeout > 0 ? "--timeout"
-                         : r->bench.count   ? r->bench.items[0]
-                                            : NULL;
+    static const char *const names[] = {"budget", "pairs",   "calibrate", "counts",
+                                        "floor",  "timeout", NULL};
+    const char *unused = opt_first_set(&cmd_regress.spec, r->o, names);
     char shown[64];
 
-    if (unused)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s has a meaning only with --against GCBENCH",
-                            gcb_escape(shown, sizeof(shown), unused));
+    if (unused || r->bench.count)
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s%s has a meaning only with --against GCBENCH",
+                            unused ? "--" : "",
+                            unused ? unused : gcb_escape(shown, sizeof(shown), r->bench.items[0]));
     if (r->operands->count != 2)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "regress compares two result files of `bench`, BASE.json NEW.json, or "
@@ -321,11 +316,11 @@ static const struct opt_group groups[] = {
     PASSED_ON(": methods", opt_methods_rows, methods),
     PASSED_ON(": cases", bench_suite_rows, own),
     PASSED_ON(": cases", bench_case_rows, own),
-    PASSED_ON(": input", bench_input_rows, common.input),
+    PASSED_ON(": input", opt_part_rows, common.input),
     PASSED_ON(": input", opt_input_rows, common.input),
     PASSED_ON(": messages", opt_message_rows, common.message),
     PASSED_ON(": running", opt_exec_rows, common.exec),
-    PASSED_ON(": timing", bench_repeat_rows, timing),
+    PASSED_ON(": timing", opt_timing_rows, timing),
     PASSED_ON(": timing", bench_timing_rows, own),
     PASSED_ON(": kernels", bench_kernels_rows, kernels),
     {.title = "Output", .rows = regress_show_rows},

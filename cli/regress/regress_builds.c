@@ -10,9 +10,9 @@
 #include "cli/base/progress.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/child.h"
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
-#include "src/tool/base/child.h"
 
 #define DEFAULT_BUDGET 300.0
 #define PROBE_SECONDS 5.0 /* most time for a program to print its help */
@@ -186,28 +186,21 @@ static int compare_times(struct regress_builds *b, struct gcb_verdicts *out, str
 
 static int check_counts(const struct regress_builds *b, const char *isa, struct gcb_diag *diag)
 {
-    const struct regress_options *o = b->o;
-    const struct bench_own *bench = &o->bench.own;
-    const struct {
-        bool wrong;
-        const char *words;
-    } rules[] = {
-        {bench->threads.count || o->bench.timing.repeat > 0 || o->bench.timing.warmup >= 0,
-         "--counts counts one call by one thread: leave out --threads, --repeat and --warmup"},
-        {strcmp(isa, "c") != 0 && strcmp(isa, "avx2") != 0,
-         "--counts: valgrind supports only --isa c and --isa avx2"},
-        {o->own.calibrate || o->own.budget > 0.0 || o->own.pairs || o->own.floor >= 0.0,
-         "--counts needs no statistics: leave out --budget, --pairs, --floor and --calibrate"},
-        {bench->suite || bench->caches.count || bench->devices.count || o->bench.kernels.kernels,
-         "--counts runs methods on files, on the cpu: leave out --suite, --cache, --device and "
-         "--kernels"},
-        {b->files->count == 0, "no input file given"},
-    };
+    static const char *const unused[] = {"threads", "repeat", "warmup",  "calibrate",
+                                         "budget",  "pairs",  "floor",   "suite",
+                                         "cache",   "device", "kernels", NULL};
+    const char *name = opt_first_set(&cmd_regress.spec, b->o, unused);
 
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-        if (rules[i].wrong)
-            return gcb_diag_set(diag, GCB_E_INVALID, "%s", rules[i].words);
-    return 0;
+    if (name)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "--counts counts one call of each method on files, by one thread of the "
+            "cpu: leave out --%s",
+            name);
+    if (strcmp(isa, "c") != 0 && strcmp(isa, "avx2") != 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--counts: valgrind supports only --isa c and --isa avx2");
+    return b->files->count ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
 }
 
 /* The instruction set to count with. valgrind does not support AVX-512. */

@@ -7,6 +7,7 @@
 static const struct gcb_codec_ops none = {.state_size = 0};
 static const struct gcb_codec codec = {
     .name = "memcpy",
+    .baseline = true,
     .summary = "copies float32: the lower bound for the time of any method",
     .source = "none",
     .guarantee = "lossless",
