@@ -274,27 +274,20 @@ int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct
 /* Adds the method identity, unless it is in the list, and memcpy after identity. */
 static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
 {
-    struct gcb_method *with = gcb_alloc_array(*count + 2, sizeof(*with));
-    size_t n = 0, identity = *count;
+    size_t at = 0;
     int err = 0;
 
-    if (!with)
-        return gcb_diag_nomem(diag, 0, "the methods");
-    for (size_t i = 0; i < *count; i++) {
-        with[n++] = (*methods)[i];
-        if (identity == *count && strcmp((*methods)[i].name, "identity") == 0) {
-            identity = i;
-            with[n++] = gcb_copy_method;
-        }
-    }
-    if (identity == *count) {
-        err = gcb_method_parse(&with[n++], "identity", diag);
-        with[n++] = gcb_copy_method;
-    }
-    gcb_free(*methods);
-    *methods = with;
-    *count = n;
-    return err;
+    while (at < *count && strcmp((*methods)[at].name, "identity") != 0)
+        at++;
+    if (at == *count)
+        err = opt_methods_append(methods, count, "identity", diag);
+    if (!err)
+        err = opt_methods_append(methods, count, "identity", diag);
+    if (err)
+        return err;
+    memmove(*methods + at + 2, *methods + at + 1, (*count - at - 2) * sizeof(**methods));
+    (*methods)[at + 1] = gcb_copy_method;
+    return 0;
 }
 
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,

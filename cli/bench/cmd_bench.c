@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/answer.h"
+#include "cli/base/output.h"
 #include "cli/base/bench_options.h"
-#include "cli/base/bench_outcome.h"
 #include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"

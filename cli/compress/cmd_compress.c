@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "cli/base/answer.h"
+#include "cli/base/output.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"
 #include "cli/compress/compress_table.h"

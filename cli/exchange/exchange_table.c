@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/answer.h"
+#include "cli/base/output.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"

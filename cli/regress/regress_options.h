@@ -25,7 +25,7 @@ struct regress_options {
 };
 extern const struct opt_row regress_show_rows[]; /* rows for struct regress_options */
 
-/* Checks --against: GCB_E_INVALID if it is a folder. The message then names the program in this folder. */
+/* Checks --against: GCB_E_INVALID if it is a folder. */
 int regress_check_program(const char *path, struct gcb_diag *diag);
 
 /*

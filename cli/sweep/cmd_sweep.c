@@ -1,4 +1,4 @@
-#include "cli/base/bench_outcome.h"
+#include "cli/base/output.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"
 #include "cli/sweep/sweep_options.h"

@@ -1,6 +1,6 @@
 #include "cli/sweep/sweep_table.h"
 
-#include "cli/base/answer.h"
+#include "cli/base/output.h"
 #include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"

@@ -220,7 +220,7 @@ prints "suite mine"
 look synthetic
 run bench --suite "$tmp/mine.json" --step 1
 exits 2
-says "choose from a file"
+says "chooses from a file"
 mkdir "$tmp/suites"
 ln -s "$(realpath "$sample")" "$tmp/real.h5"
 echo '{"schema": 1, "name": "mine", "methods": ["fp16"], "repeat": 1, "inputs": [

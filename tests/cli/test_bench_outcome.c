@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/base/bench_outcome.h"
+#include "cli/base/output.h"
 #include "src/lib/base/diag.h"
 
 #define MOST 4
