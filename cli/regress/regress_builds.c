@@ -10,12 +10,10 @@
 #include "cli/base/progress.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/child.h"
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
 #define DEFAULT_BUDGET 300.0
-#define PROBE_SECONDS 5.0 /* most time for a program to print its help */
 #define CALIBRATION_SHARE \
     (1.0 / 3.0) /* share of the budget; the comparison itself needs more pairs */
 
@@ -69,20 +67,6 @@ static int make_folder(struct regress_builds *b, struct gcb_diag *diag)
 
 /* ---- times ---- */
 
-/* Does this program's `bench` know --no-sums? Older builds time no sums and do not know the option. */
-static bool knows_no_sums(const char *program)
-{
-    char *argv[] = {(char *)(uintptr_t)program, (char[]){"bench"}, (char[]){"--no-sums"},
-                    (char[]){"--help"}, NULL};
-    const struct gcb_child_limits limits = {.seconds = PROBE_SECONDS, .stop = interrupt_stop};
-    struct gcb_child child;
-    int err = gcb_child_start(&child, argv, &limits, NULL);
-
-    if (!err)
-        err = gcb_child_finish(&child, NULL, NULL);
-    return !err;
-}
-
 static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
 {
     const struct regress_own *own = &b->o->own;
@@ -90,12 +74,11 @@ static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
     const bool repeat_given = bench->timing.repeat > 0 || bench->timing.min_time > 0.0 ||
                               bench->own.precision > 0.0 || bench->own.time_budget > 0.0 ||
                               bench->own.max_samples > 0;
-    const bool no_sums = !bench->kernels.kernels && knows_no_sums(own->against);
     const char *words[8] = {"", "bench", "--format", "json", "--no-bandwidth"};
     size_t count = 5;
     int err;
 
-    if (no_sums)
+    if (!bench->kernels.kernels)
         words[count++] = "--no-sums";
     if (!repeat_given) {
         words[count++] = "--repeat";
