@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/output.h"
 #include "cli/base/bench_options.h"
 #include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
+#include "cli/base/output.h"
 #include "cli/base/session.h"
 #include "cli/bench/bench_kernels.h"
 #include "cli/bench/bench_table.h"

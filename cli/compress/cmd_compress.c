@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "cli/base/output.h"
 #include "cli/base/interrupt.h"
+#include "cli/base/output.h"
 #include "cli/base/session.h"
 #include "cli/compress/compress_table.h"
 #include "src/lib/base/alloc.h"

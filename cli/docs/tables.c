@@ -38,8 +38,8 @@ static json_t *row_object(const struct opt_row *row)
 
     return json_pack("{ss ss ss? ss ss? sb sb so}", "name", row->name, "letter", letter, "metavar",
                      opt_takes_value(row) ? opt_metavar(row) : NULL, "help", row->help, "range",
-                     range_of(range, sizeof(range), row), "repeats", row->type == OPT_LIST, "checked",
-                     row->type == OPT_CHOICE, "choices", list_of(row->choices));
+                     range_of(range, sizeof(range), row), "repeats", row->type == OPT_LIST,
+                     "checked", row->type == OPT_CHOICE, "choices", list_of(row->choices));
 }
 
 static json_t *command_object(const struct cmd *cmd)
@@ -89,8 +89,8 @@ static json_t *method_object(const struct gcb_method *m)
     json_t *params = json_array();
 
     for (size_t i = 0; i < own; i++)
-        json_array_append_new(params, param_object(gcb_method_param(m, i), m->value[i],
-                                                   gcb_method_applies(m, i)));
+        json_array_append_new(
+            params, param_object(gcb_method_param(m, i), m->value[i], gcb_method_applies(m, i)));
     return json_pack("{ss ss ss ss sb so}", "name", m->name, "summary", gcb_method_summary(m),
                      "source", gcb_method_source(m), "promises", gcb_method_guarantee(m), "preset",
                      m->preset != NULL, "params", params);

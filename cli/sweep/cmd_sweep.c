@@ -1,5 +1,5 @@
-#include "cli/base/output.h"
 #include "cli/base/interrupt.h"
+#include "cli/base/output.h"
 #include "cli/base/session.h"
 #include "cli/sweep/sweep_options.h"
 #include "cli/sweep/sweep_table.h"

@@ -1,7 +1,7 @@
 #include "cli/sweep/sweep_table.h"
 
-#include "cli/base/output.h"
 #include "cli/base/heading.h"
+#include "cli/base/output.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"

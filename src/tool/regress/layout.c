@@ -10,8 +10,8 @@
 #include "kernels/philox/philox_elem.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/tidy.h"
 #include "src/tool/base/child.h"
+#include "src/tool/base/tidy.h"
 
 #define STREAM UINT64_C(0x6c61796f) /* Philox stream of the random layouts */
 #define PADS 8                      /* number of padding sizes: 16, 32, ..., 16 << 7 bytes */
