@@ -173,10 +173,10 @@ const struct cmd cmd_report = {
                 "  gcbench report --title \"Week 12\" bench.json replay.json -o report.html\n",
     .details =
         "RESULTS are files that were written with --results (`-` is standard input). The page "
-        "begins with the answers of the commands. It has a table for each kind of record, which "
-        "can be sorted and filtered, and charts of the methods that you choose. Results of "
-        "several dates give a history. It is one file that loads nothing; without scripts it "
-        "still has all tables. Other pictures need gnuplot. If one cannot be drawn, the page is "
+        "begins with one answer. It has a table for each kind of record, which can be sorted and "
+        "filtered, and charts of the methods that you choose. Results of several dates give a "
+        "history. It is one file that loads nothing; its own script draws it from the rows, which "
+        "it contains as JSON. Other pictures need gnuplot. If one cannot be drawn, the page is "
         "written without it, and the exit status is 1.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct report_options),

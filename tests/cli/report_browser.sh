@@ -18,6 +18,13 @@ exits 0
 run report "$tmp/bench.json" "$tmp/payoff.json" "$tmp/sweep.json" --no-plots -o "$tmp/page.html"
 exits 0
 
+run report "$tmp/sweep.json" --no-plots -o "$tmp/figures.html"
+exits 0
+run payoff "$sample" --coding h200 --params 25M --bandwidth 1Gb..100Gb --results "$tmp/links.json"
+exits 0
+run report "$tmp/links.json" --no-plots -o "$tmp/links.html"
+exits 0
+
 # the same cases at three dates; the ratio of topk grows and its speed falls
 python3 - "$tmp/bench.json" "$tmp" <<'END'
 import json, sys
@@ -67,7 +74,7 @@ END
 run report "$tmp/hostile.json" --title "</title></script><script>alert(5)</script>" --no-plots -o "$tmp/hostile.html"
 exits 0
 
-for part in clicks keys chart widths hostile history many print; do
+for part in structure figures clicks keys chart widths hostile history many print; do
     check "$part" timeout $((2 * hang)) python3 "$here/check_browser.py" "$part" "$tmp"
 done
 finish

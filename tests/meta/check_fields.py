@@ -5,6 +5,7 @@ Checks that the table of result fields is the only place that knows them.
     check_fields.py ROOT TABLES GCBENCH
 
 - docs/rows.md has the tables that cli/docs/generate.py makes of TABLES, which come from src/tool/rows/fields.def.
+- The tables of src/tool/page/page.js have no field that is not in the table, except those that the script computes.
 - No field's name is a string literal in src/ and cli/: not as an argument of a function that gets or sets JSON values or
   looks fields up, and, if the name has a '_', nowhere. (Names of options have a '-'.) The functions that write and read
   rows take enum gcb_field, which the compiler checks.
@@ -56,6 +57,15 @@ def check_page(root, tables):
                          text=True).stdout
     if new != page.read_text(encoding="utf-8"):
         yield f"docs/rows.md differs from src/tool/rows/fields.def; write it anew: {UPDATE}"
+
+
+def check_script(root, fields):
+    path = "src/tool/page/page.js"
+    named = re.findall(r"\['[^']+', '(\w+)'(?:, true)?\]", (root / path).read_text(encoding="utf-8"))
+    if len(named) < 100:
+        yield f"{path}: no columns are found"
+    for name in sorted(set(named) - fields - {"ratio_change", "speed_change"}):
+        yield f"{path}: '{name}' is no field of src/tool/rows/fields.def"
 
 
 def tables_of(page):
@@ -131,7 +141,8 @@ def main():
         return 2
     root, tables, gcbench = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     fields = names_of((root / "src/tool/rows/fields.def").read_text(encoding="utf-8"))
-    problems = [*check_page(root, tables), *check_literals(root, fields), *check_rows(root, gcbench)]
+    problems = [*check_page(root, tables), *check_literals(root, fields), *check_script(root, fields),
+                *check_rows(root, gcbench)]
     for problem in problems:
         print("not ok:", problem)
     print(f"{len(fields)} passed, {len(problems)} failed, 0 skipped")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the style and the script of the report page into a C file: embed_page.py OUT STYLE SCRIPT...
+"""Writes the report page without its data into a C file: embed_page.py OUT PAGE STYLE SCRIPT
 
 The page allows only the script with this hash (docs/report.md), so the hash is made from the same bytes.
 """
@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-out, style, *scripts = (pathlib.Path(name) for name in sys.argv[1:])
+out, page, style, script = (pathlib.Path(name) for name in sys.argv[1:])
 
 
 def shorten(path):
@@ -20,21 +20,22 @@ def shorten(path):
 
 
 def c_lines(text):
-    return "\n".join(f'    {json.dumps(line + chr(10))},' for line in text.splitlines())  # JSON's quoting is C's
+    return "\n".join(f"    {json.dumps(line)}," for line in text.splitlines(keepends=True))  # JSON's quoting is C's
 
 
-code = "".join(map(shorten, scripts))
+code = "\n" + shorten(script)
 digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-out.write_text(f"""/* Made by src/tool/page/embed_page.py from page.css, page_chart.js and page.js. */
+text = page.read_text().replace("HASH", f"sha256-{digest}").replace("STYLE", shorten(style)).replace("\nSCRIPT", code)
+before, after = text.split("DATA")
+out.write_text(f"""/* Made by src/tool/page/embed_page.py from page.html, page.css and page.js. */
 #include "src/tool/page/page_parts.h"
 
-const char *const page_style[] = {{
-{c_lines(shorten(style))}
+const char *const page_before[] = {{
+{c_lines(before)}
     NULL,
 }};
-const char *const page_script[] = {{
-{c_lines(code)}
+const char *const page_after[] = {{
+{c_lines(after)}
     NULL,
 }};
-const char page_script_hash[] = "sha256-{digest}";
 """)

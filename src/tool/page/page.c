@@ -1,85 +1,468 @@
 #include "src/tool/page/page.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/tool/page/html.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/lib/codec/method.h"
 #include "src/tool/page/page_parts.h"
+#include "src/tool/plot/plot_style.h"
+#include "src/tool/rows/answer.h"
+#include "src/tool/rows/labels.h"
+#include "src/tool/rows/results.h"
 
-static void print_link(FILE *out, const char *id, const char *title)
+/* Writes the rows of the files and what their fields mean as JSON. page.js makes everything that a reader sees. */
+
+#define MAX_ROWS 2000    /* most rows kept of a record; further rows are only counted */
+#define MAX_ERRORS 16000 /* most pairs of a tensor and a method */
+#define DIGITS 7         /* of numbers; the page shows at most 4 */
+
+struct page {
+    json_t *rows[GCB_RECORD_PARTS]; /* arrays, for the records of records_kept; otherwise NULL */
+    uint64_t left_out[GCB_RECORD_PARTS];
+    json_t *tensors; /* maps a tensor and a spec to their row among the rows of results */
+    json_t *labels;  /* maps the spec of each row to its label */
+    size_t run;      /* number of the file's last environment row; 0 before the first */
+    bool seen;       /* has a row a place on the page? */
+    bool failed;     /* memory ran out */
+    struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
+};
+
+/* Rows of results are too many to keep: their errors are averaged over the messages of a tensor. Rows of payoff that predict
+ * measured exchanges are kept apart, as the part `measured`. */
+static const enum gcb_record records_kept[] = {
+    GCB_RECORD_ENVIRONMENT, GCB_RECORD_RESULT,  GCB_RECORD_SUMMARY, GCB_RECORD_KERNEL,
+    GCB_RECORD_REPLAY,      GCB_RECORD_VERDICT, GCB_RECORD_PAYOFF,  GCB_RECORD_TRUTH,
+    GCB_RECORD_PROMISE,     GCB_RECORD_RACE,    GCB_RECORD_ANSWER,
+};
+#define RECORDS (sizeof(records_kept) / sizeof(records_kept[0]))
+
+/* Returns the records (as bits) whose fields rows of this record have. */
+static unsigned bits_of(enum gcb_record record)
 {
-    fprintf(out, "<li><a href=\"#%s\">%s</a></li>\n", id, title);
+    return GCB_RECORD_BIT(record) | GCB_RECORD_BIT(GCB_RECORD_PAGE) |
+           (record == GCB_RECORD_SUMMARY ? GCB_RECORD_BIT(GCB_RECORD_SWEEP) : 0);
 }
 
-static void print_contents(FILE *out, const struct page *page, bool plots)
+/* ---- JSON ---- */
+
+static void set(struct page *page, json_t *row, const char *key, json_t *value)
 {
-    fputs("<nav aria-label=\"Contents\"><ul>\n", out);
-    for (const struct page_table *t = page_tables; t->title; t++) {
-        if (page_table_shows(t, page))
-            print_link(out, t->id, t->title);
-        if (t->plots_follow && plots)
-            print_link(out, "plots", "Pictures");
-        if (t->plots_follow && page->tensors.count)
-            print_link(out, "tensors", "Error by tensor");
+    page->failed |= json_object_set_new(row, key, value) != 0;
+}
+
+static void set_field(struct page *page, json_t *row, enum gcb_field field, json_t *value)
+{
+    set(page, row, gcb_field_name(field), value);
+}
+
+/* Copies a value of a file. What is invisible in its texts is escaped, because a page shows them. */
+static json_t *copy_value(struct page *page, json_t *value)
+{
+    json_t *out, *item;
+    const char *key;
+    char shown[256];
+    size_t i;
+
+    if (json_is_string(value))
+        return gcb_row_make_text(json_string_value(value));
+    if (!json_is_array(value) && !json_is_object(value))
+        return json_deep_copy(value);
+    out = json_is_array(value) ? json_array() : json_object();
+    json_array_foreach(value, i, item) page->failed |=
+        json_array_append_new(out, copy_value(page, item)) != 0;
+    json_object_foreach(value, key, item)
+        set(page, out, gcb_escape(shown, sizeof(shown), key), copy_value(page, item));
+    return out;
+}
+
+/* ---- reading ---- */
+
+/* Sets the method of a row, with all its parameters, until label_rows knows all methods. */
+static void set_spec(struct page *page, json_t *row, const json_t *from)
+{
+    const char *spec = gcb_results_text(from, GCB_FIELD_SPEC),
+               *method = gcb_results_text(from, GCB_FIELD_METHOD);
+    char full[1024];
+
+    gcb_method_complete(full, sizeof(full), spec ? spec : method ? method : "");
+    if (!*full)
+        return;
+    set_field(page, row, GCB_FIELD_PAGE_LABEL, json_string_nocheck(full));
+    if (spec && !gcb_results_text(from, GCB_FIELD_POLICY)) /* runs of other builds are compared */
+        set_field(page, row, GCB_FIELD_SPEC, gcb_row_make_text(full));
+    page->failed |= json_object_set_new_nocheck(page->labels, full, json_null()) != 0;
+}
+
+/* Keeps the fields of the row that pages may show. After MAX_ROWS rows, only counts it. */
+static void keep_row(struct page *page, enum gcb_record record, const struct gcb_results_row *row)
+{
+    const struct gcb_field_row *field;
+    json_t *copy;
+
+    if (json_array_size(page->rows[record]) == MAX_ROWS) {
+        page->left_out[record]++;
+        return;
     }
-    print_link(out, "source", "Where this comes from");
-    fputs("</ul></nav>\n", out);
+    copy = json_object();
+    for (size_t i = 0; (field = gcb_field_row(i)); i++) {
+        json_t *value = gcb_results_json(row->json, field->field);
+        const bool large = json_is_array(value) || json_is_object(value);
+
+        if (field->records & bits_of(record) && value && !json_is_null(value) &&
+            (!large || record == GCB_RECORD_ENVIRONMENT))
+            set_field(page, copy, field->field, copy_value(page, value));
+    }
+    set_field(page, copy, GCB_FIELD_PAGE_RUN, json_integer((json_int_t)page->run));
+    set_field(page, copy, GCB_FIELD_PAGE_RESULTS, gcb_row_make_text(row->path));
+    set_spec(page, copy, row->json);
+    page->failed |= json_array_append_new(page->rows[record], copy) != 0;
 }
 
-static void print_page(FILE *out, const struct page *page, const char *title,
-                       const struct gcb_page_outcome *outcome, const char *figures)
+/* Adds the error of a result to the mean of its tensor and method. */
+static void add_error(struct page *page, const json_t *row)
 {
-    const struct page_table *unused;
-    const struct page_chart *first = page_first_chart(&unused, page);
+    const char *tensor = gcb_results_text(row, GCB_FIELD_TENSOR),
+               *method = gcb_results_text(row, GCB_FIELD_METHOD),
+               *spec = gcb_results_text(row, GCB_FIELD_SPEC);
+    const double error = gcb_results_real(row, GCB_FIELD_REL_L2);
+    json_t *of_tensor, *sum;
+    double mean, count;
 
-    page_head(out, page, title);
-    fputs("<main>\n", out);
-    page_answer(out, page);
-    page_methods(out, page);
-    page_remarks(out, page);
-    print_contents(out, page, page_has_plots(outcome));
-    for (const struct page_table *t = page_tables; t->title; t++) {
-        page_table(out, t, page, first);
-        if (t->plots_follow) {
-            page_plots(out, outcome, figures);
-            page_tensors_table(out, &page->tensors);
+    if (!tensor || !spec || !isfinite(error) || error < 0.0 ||
+        (method && gcb_plot_baseline(method)))
+        return;
+    of_tensor = json_object_get(page->tensors, tensor);
+    sum = json_object_get(of_tensor, spec);
+    if (!sum && json_array_size(page->rows[GCB_RECORD_RESULT]) == MAX_ERRORS) {
+        page->left_out[GCB_RECORD_RESULT]++;
+        return;
+    }
+    if (!of_tensor)
+        set(page, page->tensors, tensor, of_tensor = json_object());
+    if (!sum) {
+        sum = json_object();
+        set_field(page, sum, GCB_FIELD_TENSOR, gcb_row_make_text(tensor));
+        set_spec(page, sum, row);
+        page->failed |= json_array_append_new(page->rows[GCB_RECORD_RESULT], sum) != 0;
+        page->failed |= json_object_set(of_tensor, spec, sum) != 0;
+    }
+    count = gcb_results_real(sum, GCB_FIELD_MESSAGES);
+    count = isnan(count) ? 1.0 : count + 1.0;
+    mean = count > 1.0 ? gcb_results_real(sum, GCB_FIELD_REL_L2) : 0.0;
+    set_field(page, sum, GCB_FIELD_MESSAGES, json_real(count));
+    set_field(page, sum, GCB_FIELD_REL_L2, json_real(mean + (error - mean) / count));
+    set_field(
+        page, sum, GCB_FIELD_PAGE_WORST,
+        json_real(fmax(error, count > 1.0 ? gcb_results_real(sum, GCB_FIELD_PAGE_WORST) : 0.0)));
+}
+
+static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct page *page = ctx;
+    const char *model = gcb_results_text(row->json, GCB_FIELD_MODEL);
+    const bool measured = row->kind == GCB_RECORD_PAYOFF && model &&
+                          strcmp(model, gcb_record_name(GCB_RECORD_TRUTH)) == 0;
+    const enum gcb_record record = measured ? GCB_RECORD_TRUTH : row->kind;
+    const int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
+
+    page->seen |= page->plots && record == GCB_RECORD_TRAINING; /* only plots show these */
+    if (err || !page->rows[record])
+        return err;
+    if (record == GCB_RECORD_ENVIRONMENT)
+        page->run = json_array_size(page->rows[record]) + 1 + (size_t)page->left_out[record];
+    else
+        page->seen = true;
+    if (record == GCB_RECORD_RESULT)
+        add_error(page, row->json);
+    else
+        keep_row(page, record, row);
+    return page->failed ? gcb_diag_nomem(diag, 0, "rows") : 0;
+}
+
+static int read_files(struct page *page, const struct gcb_page_config *config,
+                      struct gcb_diag *diag)
+{
+    int err = 0;
+
+    page->tensors = json_object();
+    page->labels = json_object();
+    for (size_t r = 0; r < RECORDS; r++) {
+        page->rows[records_kept[r]] = json_array();
+        page->failed |= !page->rows[records_kept[r]];
+    }
+    if (config->plot_folder)
+        err = gcb_plot_data_create(&page->plots, diag);
+    for (size_t i = 0; !err && i < config->file_count; i++) {
+        page->run = 0;
+        if (page->plots)
+            gcb_plot_data_begin(page->plots);
+        err = gcb_results_read(config->files[i], GCB_RESULTS_ALL, visit, page, diag);
+    }
+    if (!err && !page->seen)
+        err = gcb_diag_set(diag, GCB_E_CORRUPT, "these files have no rows that a report shows");
+    return err;
+}
+
+/* ---- labels ---- */
+
+/* Gives each row the label of its method, which tells it from all others, in place of its spec. */
+static void label_rows(struct page *page)
+{
+    const size_t count = json_object_size(page->labels);
+    struct gcb_label *items = gcb_alloc_zero(count + 1, sizeof(*items));
+    const char *spec;
+    json_t *value;
+    size_t i = 0;
+
+    page->failed |= !items;
+    if (page->failed)
+        goto out;
+    json_object_foreach(page->labels, spec, value) items[i++].spec = spec;
+    gcb_label_all(items, count);
+    for (i = 0; i < count; i++)
+        page->failed |= json_object_set_new_nocheck(page->labels, items[i].spec,
+                                                    gcb_row_make_text(items[i].text)) != 0;
+    for (size_t r = 0; r < RECORDS; r++)
+        json_array_foreach(page->rows[records_kept[r]], i, value)
+        {
+            spec = gcb_results_text(value, GCB_FIELD_PAGE_LABEL);
+            if (spec)
+                set_field(page, value, GCB_FIELD_PAGE_LABEL,
+                          json_incref(json_object_get(page->labels, spec)));
         }
+out:
+    gcb_free(items);
+}
+
+/* ---- an answer for files that have none ---- */
+
+static struct gcb_answer_item item_of(const json_t *row)
+{
+    struct gcb_answer_item item = {
+        .name = gcb_results_text(row, GCB_FIELD_PAGE_LABEL),
+        .error = gcb_results_real(row, GCB_FIELD_REL_L2),
+        .gain = gcb_results_real(row, GCB_FIELD_RATIO_VS_FP32),
+        .lasting = NAN,
+        .low = NAN,
+        .high = NAN,
+        .step = NAN,
+        .speed = NAN,
+    };
+    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
+    struct gcb_diag unused;
+    struct gcb_method m;
+
+    item.baseline = !item.name || !spec || gcb_method_parse(&m, spec, &unused);
+    if (!item.baseline) {
+        item.baseline = m.codec->baseline;
+        item.unbiased = gcb_method_caps(&m) & GCB_CAP_UNBIASED;
     }
-    page_environments(out, page);
-    fputs("</main>\n", out);
-    gcb_html_end(out, page_script);
+    return item;
+}
+
+static bool same_place(const json_t *a, const json_t *b)
+{
+    static const enum gcb_field fields[] = {GCB_FIELD_PAGE_RUN, GCB_FIELD_FILE, GCB_FIELD_SCOPE,
+                                            GCB_FIELD_DEVICE};
+    bool same = true;
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        const json_t *x = gcb_results_json(a, fields[i]), *y = gcb_results_json(b, fields[i]);
+
+        same &= x == y || (x && y && json_equal(x, y));
+    }
+    return same;
+}
+
+/* Makes the answer that `compress` would give about the last row and those of the same run, file, scope and device. */
+static void add_answer(struct page *page)
+{
+    const json_t *rows = page->rows[GCB_RECORD_SUMMARY], *row;
+    const size_t count = json_array_size(rows);
+    const json_t *last = json_array_get(rows, count - 1);
+    struct gcb_answer_item *items = gcb_alloc_array(count + 1, sizeof(*items));
+    struct gcb_answer answer = {.items = items, .bar = "fp16"};
+    struct gcb_row out = {.json = NULL};
+    double fp16 = 2.0; /* its gain over fp32, without headers if it did not run */
+    char text[2000];
+    size_t i;
+
+    page->failed |= !items;
+    if (page->failed || !count || json_array_size(page->rows[GCB_RECORD_ANSWER]))
+        goto out;
+    json_array_foreach(rows, i, row) if (same_place(row, last))
+    {
+        const char *method = gcb_results_text(row, GCB_FIELD_METHOD);
+
+        items[answer.count] = item_of(row);
+        if (method && strcmp(method, answer.bar) == 0)
+            fp16 = items[answer.count].gain;
+        answer.count++;
+    }
+    for (i = 0; i < answer.count; i++)
+        items[i].gain /= fp16;
+    gcb_answer_choose(&answer);
+    gcb_answer_row(&out, gcb_answer_text(text, sizeof(text), &answer), &answer);
+    gcb_row_json(&out, GCB_FIELD_PAGE_RUN, json_incref(gcb_results_json(last, GCB_FIELD_PAGE_RUN)));
+    gcb_row_json(&out, GCB_FIELD_PAGE_RESULTS,
+                 json_incref(gcb_results_json(last, GCB_FIELD_PAGE_RESULTS)));
+    page->failed |= out.failed || json_array_append(page->rows[GCB_RECORD_ANSWER], out.json) != 0;
+out:
+    gcb_row_fini(&out);
+    gcb_free(items);
+}
+
+/* ---- writing ---- */
+
+/* Returns a column: how its field is shown, what it means, and its values: `all` if every row has the same. NULL: no row has
+ * a value. */
+static json_t *make_column(struct page *page, enum gcb_record record,
+                           const struct gcb_field_row *field)
+{
+    static const char *const shows[] = {
+        [GCB_SHOW_TEXT] = "text",       [GCB_SHOW_SENTENCE] = "sentence",
+        [GCB_SHOW_NAME] = "name",       [GCB_SHOW_WORD] = "word",
+        [GCB_SHOW_YES] = "yes",         [GCB_SHOW_COUNT] = "count",
+        [GCB_SHOW_NUMBER] = "number",   [GCB_SHOW_ERROR] = "error",
+        [GCB_SHOW_COSINE] = "cosine",   [GCB_SHOW_PERCENT] = "percent",
+        [GCB_SHOW_SIZE] = "size",       [GCB_SHOW_SECONDS] = "seconds",
+        [GCB_SHOW_BY_UNIT] = "by unit",
+    };
+    const struct gcb_field_info *info = gcb_field_info(field->field);
+    const json_t *rows = page->rows[record], *row;
+    json_t *values = json_array(), *column;
+    bool any = false, same = true;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        json_t *value = gcb_results_json(row, field->field);
+
+        any |= value != NULL;
+        value = value ? json_incref(value) : json_null();
+        same &= i == 0 || json_equal(value, json_array_get(values, 0));
+        page->failed |= json_array_append_new(values, value) != 0;
+    }
+    if (!any) {
+        json_decref(values);
+        return NULL;
+    }
+    column = json_object();
+    set(page, column, "show", json_string(shows[info->show]));
+    set(page, column, "meaning", json_string(field->meaning));
+    set(page, column, same ? "all" : "each",
+        same ? json_incref(json_array_get(values, 0)) : values);
+    if (same)
+        json_decref(values);
+    return column;
+}
+
+static json_t *make_record(struct page *page, enum gcb_record record)
+{
+    json_t *out = json_object(), *columns = json_object();
+    const struct gcb_field_row *field;
+
+    for (size_t i = 0; (field = gcb_field_row(i)); i++) {
+        const char *name = gcb_field_name(field->field);
+        json_t *column = NULL;
+
+        if (field->records & bits_of(record) && !json_object_get(columns, name))
+            column = make_column(page, record, field);
+        if (column)
+            set(page, columns, name, column);
+    }
+    set(page, out, "count", json_integer((json_int_t)json_array_size(page->rows[record])));
+    set(page, out, "more", json_integer((json_int_t)page->left_out[record]));
+    set(page, out, "columns", columns);
+    return out;
+}
+
+/* Returns the colours and marks of all methods, which are those of the plots. */
+static json_t *make_styles(struct page *page)
+{
+    json_t *out = json_object(), *row;
+    size_t i;
+
+    for (size_t r = 0; r < RECORDS; r++)
+        json_array_foreach(page->rows[records_kept[r]], i, row)
+        {
+            const char *method = gcb_results_text(row, GCB_FIELD_METHOD);
+            json_t *style;
+
+            if (!method || json_object_get(out, method))
+                continue;
+            style = json_object();
+            set(page, style, "colour", json_string(gcb_plot_style_of(method, 0).colour));
+            set(page, style, "mark", json_integer(gcb_plot_style_of(method, 0).point));
+            set(page, style, "base", json_boolean(gcb_plot_baseline(method) != 0));
+            set(page, out, method, style);
+        }
+    return out;
+}
+
+/* Writes JSON in which nothing can end the element around it: "<" is only ever in a text. */
+static int write_json(const char *text, size_t size, void *out)
+{
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '<')
+            fputs("\\u003c", out);
+        else
+            fputc(text[i], out);
+    return ferror(out) ? -1 : 0;
+}
+
+static void write_lines(FILE *out, const char *const *lines)
+{
+    for (; *lines; lines++)
+        fputs(*lines, out);
+}
+
+static int write_page(FILE *out, struct page *page, json_t *data, const char *title)
+{
+    json_t *records = json_object();
+    bool written;
+
+    for (size_t r = 0; r < RECORDS; r++)
+        set(page, records, gcb_record_name(records_kept[r]), make_record(page, records_kept[r]));
+    set(page, data, "title", gcb_row_make_text(title));
+    set(page, data, "records", records);
+    set(page, data, "styles", make_styles(page));
+    if (page->failed)
+        return GCB_E_NOMEM;
+    write_lines(out, page_before);
+    written =
+        json_dump_callback(data, write_json, out, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) == 0;
+    write_lines(out, page_after);
+    return written || ferror(out) ? 0 : GCB_E_NOMEM; /* the caller looks for write errors */
 }
 
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
                    const struct gcb_page_config *config, struct gcb_diag *diag)
 {
-    struct page page;
-    char *figures = NULL;
-    size_t size = 0;
-    FILE *drawn = NULL;
-    int err = 0;
+    struct page page = {.seen = false};
+    json_t *data = json_object(), *figures = json_array();
+    int err = read_files(&page, config, diag);
 
     memset(outcome, 0, sizeof(*outcome));
-    page_init(&page);
-    if (config->plot_folder)
-        err = gcb_plot_data_create(&page.plots, diag);
-    for (size_t i = 0; !err && i < config->file_count; i++)
-        err = page_read(&page, config->files[i], diag);
-    if (!err && !page.seen)
-        err = gcb_diag_set(diag, GCB_E_CORRUPT, "these files have no rows that a report shows");
-    if (!err && page_add_history(&page))
-        err = gcb_diag_nomem(diag, 0, "a history");
-    if (!err && !(drawn = open_memstream(&figures, &size)))
-        err = gcb_diag_nomem(diag, 0, "plots");
-    if (!err)
-        err = page_draw_figures(drawn, outcome, &page, config, diag);
-    if (drawn && fclose(drawn) && !err)
-        err = gcb_diag_nomem(diag, size, "plots");
-    if (!err)
-        err = page_sort(&page, diag);
-    if (!err)
-        print_page(out, &page, config->title, outcome, figures);
-    free(figures); /* open_memstream allocates with malloc */
-    page_fini(&page);
+    if (!err && page.plots)
+        err = page_draw_figures(figures, outcome, config, page.plots, diag);
+    if (!err) {
+        label_rows(&page);
+        add_answer(&page);
+        set(&page, data, "figures", json_incref(figures));
+        set(&page, data, "without", gcb_row_make_text(outcome->without));
+        if (write_page(out, &page, data, config->title))
+            err = gcb_diag_nomem(diag, 0, "a page");
+    }
+    for (size_t r = 0; r < GCB_RECORD_PARTS; r++)
+        json_decref(page.rows[r]);
+    json_decref(page.tensors);
+    json_decref(page.labels);
+    json_decref(data);
+    json_decref(figures);
+    gcb_plot_data_destroy(page.plots);
     return err;
 }

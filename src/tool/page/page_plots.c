@@ -1,12 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
-#include "src/tool/plot/plot.h"
 
 struct drawing {
-    FILE *out;
+    json_t *out;
     struct gcb_page_outcome *outcome;
     const struct gcb_page_config *config;
     const struct gcb_plot_data *data;
@@ -19,13 +17,16 @@ static int draw_page(struct drawing *d, const struct gcb_plot *plot, size_t page
     const struct gcb_plot_job job = {plot,         d->data, page, d->config->plot_folder,
                                      GCB_PLOT_SVG, false};
     char *svg;
-    const int err = gcb_plot_draw(&svg, &job, diag);
+    int err = gcb_plot_draw(&svg, &job, diag);
 
     if (!err) {
-        fputs("<figure>", d->out);
-        gcb_html_image(d->out, "image/svg+xml", svg, strlen(svg), plot->title);
-        gcb_html_element(d->out, "figcaption", NULL, plot->title);
-        fputs("</figure>\n", d->out);
+        json_t *figure = json_object();
+
+        if (json_object_set_new(figure, "svg", json_string(svg)) ||
+            json_object_set_new(figure, "title", json_string(plot->title)) ||
+            json_array_append(d->out, figure))
+            err = gcb_diag_nomem(diag, strlen(svg), "a picture");
+        json_decref(figure);
         d->outcome->plots++;
     }
     free(svg);
@@ -55,14 +56,13 @@ static bool is_stopped(struct drawing *d)
 }
 
 /* If a plot fails, the page goes without this plot. If gnuplot is not installed, no plot is tried after the first. */
-int page_draw_figures(FILE *out, struct gcb_page_outcome *outcome, const struct page *page,
-                      const struct gcb_page_config *config, struct gcb_diag *diag)
+int page_draw_figures(json_t *out, struct gcb_page_outcome *outcome,
+                      const struct gcb_page_config *config, const struct gcb_plot_data *data,
+                      struct gcb_diag *diag)
 {
-    struct drawing d = {.out = out, .outcome = outcome, .config = config, .data = page->plots};
+    struct drawing d = {.out = out, .outcome = outcome, .config = config, .data = data};
     const struct gcb_plot *plot;
 
-    if (!page->plots)
-        return 0;
     for (size_t i = 0; (plot = gcb_plot_at(i)); i++)
         d.total += is_on_page(plot) ? 0 : gcb_plot_pages(plot, d.data);
     for (size_t i = 0; (plot = gcb_plot_at(i)); i++) {
@@ -81,27 +81,4 @@ int page_draw_figures(FILE *out, struct gcb_page_outcome *outcome, const struct 
         }
     }
     return 0;
-}
-
-bool page_has_plots(const struct gcb_page_outcome *outcome)
-{
-    return outcome->plots || outcome->without[0];
-}
-
-void page_plots(FILE *out, const struct gcb_page_outcome *outcome, const char *figures)
-{
-    if (!page_has_plots(outcome))
-        return;
-    fputs("<section id=\"plots\">\n<h2>Pictures</h2>\n", out);
-    if (outcome->plots)
-        fprintf(out,
-                "<details>\n<summary>%zu pictures of <code>gcbench plot</code></summary>\n"
-                "<div class=\"plots\">\n%s</div>\n</details>\n",
-                outcome->plots, figures);
-    if (outcome->without[0]) {
-        fputs("<p class=\"note\">", out);
-        gcb_html_between(out, outcome->plots ? "Some plots are missing: " : "There are no plots: ",
-                         outcome->without, ".</p>\n");
-    }
-    fputs("</section>\n", out);
 }

@@ -47,7 +47,6 @@ enum gcb_field_show {
     GCB_SHOW_SIZE, /* bytes */
     GCB_SHOW_SECONDS,
     GCB_SHOW_BY_UNIT, /* in the unit of the row's field `unit` */
-    GCB_SHOW_BELOW,   /* a limit: null is "any", 0 is "no" */
 };
 
 /* How `regress` judges a field. */
