@@ -265,22 +265,6 @@ int out_nearer(const struct out_report *r, const struct gcb_method *methods, siz
 
 /* ---- the answer ---- */
 
-struct gcb_answer_item answer_item(const struct gcb_method *m)
-{
-    struct gcb_memory_params memory;
-
-    gcb_method_memory(&memory, m);
-    return (struct gcb_answer_item){.error = NAN,
-                                    .lasting = NAN,
-                                    .low = NAN,
-                                    .high = NAN,
-                                    .step = NAN,
-                                    .speed = NAN,
-                                    .unbiased = gcb_method_caps(m) & GCB_CAP_UNBIASED,
-                                    .memory = memory.kind != GCB_MEMORY_NONE,
-                                    .baseline = m->codec->baseline};
-}
-
 int answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
                 const struct gcb_run_result *result, bool speeds, struct gcb_diag *diag)
 {
@@ -296,7 +280,7 @@ int answer_make(struct gcb_row *out, const char *where, const struct gcb_method 
         const struct gcb_tally *t = &result->totals[i].tally;
         const bool ran = t->messages && !result->totals[i].failure.status;
 
-        items[i] = answer_item(&methods[i]);
+        items[i] = gcb_answer_item_of(&methods[i]);
         items[i].name = labels[i].text;
         items[i].memory = false;
         items[i].error = ran ? gcb_tally_figure(t, GCB_FIELD_REL_L2) : NAN;

@@ -86,9 +86,6 @@ void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_
 int answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
                 const struct gcb_run_result *result, bool speeds, struct gcb_diag *diag);
 
-/* What answers know of a method: whether it is a baseline, unbiased, and has a memory. Everything else is unknown. */
-struct gcb_answer_item answer_item(const struct gcb_method *m);
-
 /* The outcome of `bench` or `sweep`: how many methods failed, over all cases. Starts zeroed. */
 struct bench_outcome {
     const char *noun;  /* name of what is counted, for messages; NULL: "methods" */

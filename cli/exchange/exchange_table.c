@@ -124,7 +124,7 @@ bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_
     name_lane(rival, sizeof(rival), bar, bar->method.name, several);
     gcb_free(labels);
     answer.bar = rival;
-    item = answer_item(&method->method);
+    item = gcb_answer_item_of(&method->method);
     item.name = name;
     item.gain = b.median / a.median;
     item.low = b.low / a.high;

@@ -241,7 +241,7 @@ int replay_answer(struct out_report *report, const struct gcb_method *methods,
     for (size_t i = 0; !err && i < count; i++) {
         const struct gcb_replay_total *t = &totals[i];
 
-        items[i] = answer_item(&methods[i]);
+        items[i] = gcb_answer_item_of(&methods[i]);
         items[i].name = labels[i].text;
         if (!t->figures.tally.messages)
             continue;

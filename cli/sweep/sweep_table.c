@@ -233,7 +233,7 @@ static void say_fewer(char *out, size_t size, const struct sweep_view *v, size_t
 static void say_caveat(char *out, size_t size, const struct sweep_view *v, size_t i)
 {
     const struct gcb_answer answer = {.times = false};
-    struct gcb_answer_item item = answer_item(&v->plan->methods[i]);
+    struct gcb_answer_item item = gcb_answer_item_of(&v->plan->methods[i]);
 
     item.error = gcb_tally_figure(tally_of(v, i), GCB_FIELD_REL_L2);
     if (!item.baseline && !gcb_answer_usable(&answer, &item))

@@ -10,6 +10,24 @@
 
 const char *const gcb_error_kinds[GCB_ERROR_KINDS] = {"exact", "noise", "lasting", "loud"};
 
+struct gcb_answer_item gcb_answer_item_of(const struct gcb_method *m)
+{
+    struct gcb_memory_params memory;
+
+    gcb_method_memory(&memory, m);
+    return (struct gcb_answer_item){
+        .error = NAN,
+        .lasting = NAN,
+        .low = NAN,
+        .high = NAN,
+        .step = NAN,
+        .speed = NAN,
+        .unbiased = gcb_method_caps(m) & GCB_CAP_UNBIASED,
+        .memory = memory.kind != GCB_MEMORY_NONE,
+        .baseline = m->codec->baseline,
+    };
+}
+
 static double limit(double given, double usual)
 {
     return given > 0.0 ? given : usual;

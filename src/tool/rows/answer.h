@@ -34,6 +34,9 @@ struct gcb_answer_item {
     double speed; /* of encoding, GB/s; NAN: unknown */
 };
 
+/* What is known of a method: whether it is a baseline, unbiased, and has a memory. Everything else is unknown. */
+struct gcb_answer_item gcb_answer_item_of(const struct gcb_method *m);
+
 struct gcb_answer {
     const struct gcb_answer_item *items; /* borrowed */
     size_t count;
