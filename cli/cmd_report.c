@@ -8,7 +8,6 @@
 #include "cli/base/interrupt.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
-#include "cli/base/progress.h"
 #include "src/lib/base/text.h"
 #include "src/tool/page/page.h"
 #include "src/tool/plot/plot.h"
@@ -80,15 +79,9 @@ static int check_options(const struct report_options *o, const struct opt_list *
     return 0;
 }
 
-static void on_progress(void *ctx, double share)
-{
-    progress_update(ctx, share);
-}
-
 /* The first call, after the files were read, starts to catch signals. Before, a signal may end the command at once. */
-static bool on_stop(void *ctx)
+static bool on_stop(void)
 {
-    (void)ctx;
     if (!interrupt_seen())
         interrupt_catch();
     return interrupt_seen();
@@ -98,15 +91,12 @@ static int write_page(struct gcb_page_outcome *outcome, const char *path,
                       const struct report_options *o, const struct opt_list *files,
                       struct cmd_context *ctx)
 {
-    struct progress progress = {.visible = false};
     const struct gcb_page_config config = {
         .title = o->title,
         .files = files->items,
         .file_count = files->count,
         .plot_folder = o->no_plots ? NULL : out_temp_folder(),
-        .progress = on_progress,
         .stop = on_stop,
-        .ctx = &progress,
     };
     FILE *out = fopen(path, "we");
     char shown[256];
@@ -115,9 +105,7 @@ static int write_page(struct gcb_page_outcome *outcome, const char *path,
     gcb_escape(shown, sizeof(shown), o->output);
     if (!out)
         return gcb_diag_set(ctx->diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
-    progress_start(&progress, ctx->err, !o->show.quiet);
     err = gcb_page_write(out, outcome, &config, ctx->diag);
-    progress_end(&progress);
     failed = ferror(out);
     failed |= fclose(out);
     if (!err && failed)

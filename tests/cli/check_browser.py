@@ -131,8 +131,9 @@ def figures(b):
             errors.setdefault(row["tensor"], {}).setdefault(row["method"], []).append(row["rel_l2"])
     means = {name: {m: sum(v) / len(v) for m, v in of.items()} for name, of in errors.items()}
     order = sorted(means, key=lambda name: (-max(means[name].values()), name))[:20]
-    shown = b.run("[...document.querySelectorAll('#tensors tr')].map(r => [...r.cells].map(c => c.textContent))")
+    shown = b.run("[...document.querySelectorAll('#tensors-rows tr')].map(r => [...r.cells].map(c => c.textContent))")
     assert [line[0] for line in shown[1:]] == order, shown
+    assert b.run("document.querySelectorAll('#tensors-quiet tbody tr').length") == len(means) - 20
     for line in shown[1:]:
         for label, cell in zip(shown[0][1:], line[1:]):
             assert abs(float(cell) - means[line[0]][label.split(":")[0]]) <= 6e-4, (line, label)

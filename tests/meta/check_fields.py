@@ -61,7 +61,10 @@ def check_page(root, tables):
 
 def check_script(root, fields):
     path = "src/tool/page/page.js"
-    named = re.findall(r"\['[^']+', '(\w+)'(?:, true)?\]", (root / path).read_text(encoding="utf-8"))
+    text = (root / path).read_text(encoding="utf-8")
+    lists = " ".join(re.findall(r"(?:columns: |const (?:places|facts) = )\[(.*?)\][,;]\n(?= *(?:charts|\}|const|\n))", text, re.S))
+    titled = r"\['[^']+',\s+'(\w+)'(?:, true)?\]"  # a title and a field
+    named = re.findall(titled, lists) + re.findall(r"'(\w+)'", re.sub(titled, "", lists))
     if len(named) < 100:
         yield f"{path}: no columns are found"
     for name in sorted(set(named) - fields - {"ratio_change", "speed_change"}):

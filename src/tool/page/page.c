@@ -154,9 +154,6 @@ static void add_error(struct page *page, const json_t *row)
     mean = count > 1.0 ? gcb_results_real(sum, GCB_FIELD_REL_L2) : 0.0;
     set_field(page, sum, GCB_FIELD_MESSAGES, json_real(count));
     set_field(page, sum, GCB_FIELD_REL_L2, json_real(mean + (error - mean) / count));
-    set_field(
-        page, sum, GCB_FIELD_PAGE_WORST,
-        json_real(fmax(error, count > 1.0 ? gcb_results_real(sum, GCB_FIELD_PAGE_WORST) : 0.0)));
 }
 
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
@@ -239,27 +236,20 @@ out:
 
 /* ---- an answer for files that have none ---- */
 
+/* A method that this build does not know is left out: its error is unknown. */
 static struct gcb_answer_item item_of(const json_t *row)
 {
-    struct gcb_answer_item item = {
-        .name = gcb_results_text(row, GCB_FIELD_PAGE_LABEL),
-        .error = gcb_results_real(row, GCB_FIELD_REL_L2),
-        .gain = gcb_results_real(row, GCB_FIELD_RATIO_VS_FP32),
-        .lasting = NAN,
-        .low = NAN,
-        .high = NAN,
-        .step = NAN,
-        .speed = NAN,
-    };
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
+    struct gcb_answer_item item = {.error = NAN};
     struct gcb_diag unused;
     struct gcb_method m;
 
-    item.baseline = !item.name || !spec || gcb_method_parse(&m, spec, &unused);
-    if (!item.baseline) {
-        item.baseline = m.codec->baseline;
-        item.unbiased = gcb_method_caps(&m) & GCB_CAP_UNBIASED;
+    if (spec && gcb_method_parse(&m, spec, &unused) == 0) {
+        item = gcb_answer_item_of(&m);
+        item.error = gcb_results_real(row, GCB_FIELD_REL_L2);
     }
+    item.name = gcb_results_text(row, GCB_FIELD_PAGE_LABEL);
+    item.gain = gcb_results_real(row, GCB_FIELD_RATIO_VS_FP32);
     return item;
 }
 
@@ -322,15 +312,11 @@ out:
 static json_t *make_column(struct page *page, enum gcb_record record,
                            const struct gcb_field_row *field)
 {
-    static const char *const shows[] = {
-        [GCB_SHOW_TEXT] = "text",       [GCB_SHOW_SENTENCE] = "sentence",
-        [GCB_SHOW_NAME] = "name",       [GCB_SHOW_WORD] = "word",
-        [GCB_SHOW_YES] = "yes",         [GCB_SHOW_COUNT] = "count",
-        [GCB_SHOW_NUMBER] = "number",   [GCB_SHOW_ERROR] = "error",
-        [GCB_SHOW_COSINE] = "cosine",   [GCB_SHOW_PERCENT] = "percent",
-        [GCB_SHOW_SIZE] = "size",       [GCB_SHOW_SECONDS] = "seconds",
-        [GCB_SHOW_BY_UNIT] = "by unit",
-    };
+    /* in the order of enum gcb_field_show */
+    static const char *const shows[] = {"text",  "sentence", "name",   "word",   "yes",
+                                        "count", "number",   "error",  "cosine", "percent",
+                                        "size",  "seconds",  "by unit"};
+    _Static_assert(sizeof(shows) / sizeof(shows[0]) == GCB_SHOW_BY_UNIT + 1, "a name for each");
     const struct gcb_field_info *info = gcb_field_info(field->field);
     const json_t *rows = page->rows[record], *row;
     json_t *values = json_array(), *column;

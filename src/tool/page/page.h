@@ -8,7 +8,7 @@
 
 /*
  * Result files as one page of HTML (docs/report.md): an answer, charts, a table for each kind of record, and pictures.
- * The page loads nothing, runs only its own script (page.js), and shows texts of files as they are.
+ * The page loads nothing, and its own script (page.js) makes it from the rows, which it has as JSON.
  */
 struct gcb_page_config {
     const char *title; /* NULL: the title is made from the names of the inputs */
@@ -16,9 +16,7 @@ struct gcb_page_config {
     size_t file_count;
     /* An existing folder for temporary files of plots. NULL: no plots. */
     const char *plot_folder;
-    void (*progress)(void *ctx, double share); /* share of the plots drawn so far; may be NULL */
-    bool (*stop)(void *ctx);                   /* says whether to stop before a plot; may be NULL */
-    void *ctx;
+    bool (*stop)(void); /* says whether to stop before a plot; may be NULL */
 };
 
 struct gcb_page_outcome {

@@ -1,6 +1,6 @@
 /*
- * Makes the report page from its data: the rows of the files by column, what their fields mean, the looks of methods and
- * the pictures (page.c). Texts are only ever set as textContent, never as markup.
+ * Makes the report page from its data: the rows of the files by column, what their fields mean, the
+ * looks of methods and the pictures (page.c). Texts are only ever set as text, never as markup.
  */
 'use strict';
 
@@ -49,13 +49,13 @@ const runOf = row => rows.environment[row.page_run - 1];
 const dateOf = row => runOf(row)?.date || '';
 const timed = run => [...rows.summary, ...rows.kernel].some(row => runOf(row) === run);
 
-/* Rows of cases that ran at several dates, in their order. Marks all but the newest of each case. */
+/* Rows of cases that ran at several dates, by date. Marks all but the newest of each case. */
 function makeHistory() {
     const cases = new Map(), history = [];
     for (const row of rows.summary) {
-        const key = JSON.stringify([row.spec, baseName(row.file || ''), row.scope, row.device, row.isa, row.cache,
-            row.threads]);
-        if (row.spec && dateOf(row)) cases.set(key, [...(cases.get(key) || []), row]);
+        const {spec, file = '', scope, device, isa, cache, threads} = row;
+        const key = JSON.stringify([spec, baseName(file), scope, device, isa, cache, threads]);
+        if (spec && dateOf(row)) cases.set(key, [...(cases.get(key) || []), row]);
     }
     for (const list of cases.values()) {
         list.sort((a, b) => dateOf(a).localeCompare(dateOf(b), 'en'));
@@ -75,24 +75,23 @@ function makeHistory() {
 rows.history = makeHistory();
 data.records.history = {columns: {
     ...data.records.summary.columns, ...data.records.environment.columns,
-    ratio_change: {show: 'number', meaning: 'its ratio / that of the first run of the case'},
-    speed_change: {show: 'number', meaning: 'its speed of encoding / that of the first run of the case'},
+    ratio_change: {show: 'number', meaning: '`ratio` / that of the first run of the case'},
+    speed_change: {show: 'number', meaning: '`encode_gbps` / that of the first run of the case'},
 }};
 
 /* Of many ways, those that no answer names and that are never the bar are folded. */
-function foldWays() {
-    const named = new Set(rows.payoff.filter(row => row.advice || (row.baseline && row.speedup_bar >= 1))
-        .map(row => row.spec));
-    if (new Set(rows.payoff.map(row => row.spec)).size > 8)
-        for (const row of rows.payoff) row.unnamed = !named.has(row.spec);
-}
-foldWays();
+const isNamed = row => row.advice || (row.baseline && row.speedup_bar >= 1);
+const named = new Set(rows.payoff.filter(isNamed).map(row => row.spec));
+if (new Set(rows.payoff.map(row => row.spec)).size > 8)
+    for (const row of rows.payoff) row.unnamed = !named.has(row.spec);
 
 /* 0: a comparison or promise fails. 2: nothing to look at. */
 const quiet = ['SAME', 'AMBIGUOUS', 'NOT-COMPARED', 'kept'];
 const rank = row => row.fails || row.status === 'broken' ? 0
     : row.older || row.unnamed || quiet.includes(row.verdict) || quiet.includes(row.status) ? 2 : 1;
 for (const list of Object.values(rows)) list.sort((a, b) => rank(a) - rank(b));
+const newestRuns = () => [...rows.environment]
+    .sort((a, b) => (b.date || '').localeCompare(a.date || '', 'en'));
 const newestFirst = (a, b) => dateOf(b).localeCompare(dateOf(a), 'en') || b.page_run - a.page_run;
 
 /* ---- numbers ---- */
@@ -103,12 +102,11 @@ function digits(v, n) {
     if (v !== 0 && (size >= 1e7 || size < 1e-3)) return v.toExponential(n - 1);
     return v.toFixed(size >= 1 ? Math.max(0, n - 1 - Math.floor(Math.log10(size))) : n);
 }
-function scaled(v, base, units, write) {
+/* Writes a value in the first unit that is small enough, or in the last one. */
+function scaled(v, step, units, write) {
+    const most = step > 1 ? 1000 : Infinity, least = step > 1 ? 0 : 0.9995;
     let i = 0;
-    while (base > 1 ? v >= base && i < units.length - 1 : v > 0 && v < 0.9995 && i < units.length - 1) {
-        v = base > 1 ? v / base : v * 1000;
-        i++;
-    }
+    for (; i < units.length - 1 && (v >= most || v < least); i++) v /= step;
     return `${write(v, i)} ${units[i]}`;
 }
 const shows = {
@@ -117,16 +115,20 @@ const shows = {
     error: v => v === 0 ? '0' : digits(v, Math.abs(v) < 1e-3 ? 2 : 4),
     cosine: v => digits(v, 4),
     percent: v => v > 0 && v < 0.0005 ? '<0.1 %' : `${(100 * v).toFixed(1)} %`,
-    size: v => scaled(v, 1000, ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'], (x, i) => x.toFixed(i && x < 100 ? 1 : 0)),
+    size: v => scaled(v, 1000, ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'],
+        (x, i) => x.toFixed(i && x < 100 ? 1 : 0)),
     seconds: v => v === 0 ? '0 s' : scaled(v, 0.001, ['s', 'ms', 'us', 'ns'], x => digits(x, 3)),
     'by unit': (v, row) => shows[{seconds: 'seconds', bytes: 'size'}[row.unit] || 'number'](v),
 };
 
 /* A column of a table: its title, its field, and how and what the field is. */
-function makeColumn(record, [title, field, interval]) {
-    const {show, meaning} = data.records[record].columns[field] || {};
-    return {title, field, interval, show, meaning, numeric: show in shows || field === 'date'};
+function makeColumn(record, column) {
+    const [title, field, interval] = Array.isArray(column) ? column : [column, column];
+    const {show, meaning, heat} = data.records[record].columns[field] || {};
+    const numeric = show in shows || field === 'date';
+    return {title, field, interval, show, meaning, heat, numeric};
 }
+const makeColumns = (record, columns) => columns.map(column => makeColumn(record, column));
 const valueOf = (column, row) => !column.numeric ? NaN
     : column.field === 'date' ? Date.parse(row.date) / 1000 : row[column.field] ?? NaN;
 function say(column, row) {
@@ -138,22 +140,23 @@ function say(column, row) {
 
 /* The ends of a value's interval. A rate has those of its time. */
 function endsOf(field, row) {
-    const time = field.replace(/gbps$/, 'seconds'), low = row[`${time}_low`], high = row[`${time}_high`];
+    const time = field.replace(/gbps$/, 'seconds'), work = row[field] * row[time];
+    const low = row[`${time}_low`], high = row[`${time}_high`];
     if (field === 'ratio') return [row.low, row.high];
-    return time === field ? [low, high] : [row[field] * row[time] / high, row[field] * row[time] / low];
+    return time === field ? [low, high] : [work / high, work / low];
 }
 
 /* ---- the tables ---- */
 
 const name = ['method', 'page_label'];
-const places = [['run', 'page_run'], ['file', 'file'], ['scope', 'scope'], ['device', 'device'], ['threads', 'threads'],
-    ['isa', 'isa'], ['cache', 'cache'], ['status', 'status']];
-const where = places.map(([, field]) => field);
+const places = [['run', 'page_run'], 'file', 'scope', 'device', 'threads', 'isa', 'cache',
+    'status'];
+const where = ['page_run', ...places.slice(1)];
 const bar = 'A way is faster than the bar where its line is below those of fp32, fp16 and bf16.';
 
 /*
- * The tables in the order of the page. A column is its title and its field, and true if the cells have the ends of an
- * interval too; the first one names the row.
+ * The tables in the order of the page. A column is a field, or a title, a field and `true` if its
+ * cells have the ends of an interval too. The first column names the row.
  *   needs   only rows with this field are shown
  *   where   columns say where rows differ in run, file, scope and so on
  *   folds   text of the line under which more than 40 rows are folded
@@ -163,153 +166,183 @@ const bar = 'A way is faster than the bar where its line is below those of fp32,
 const sections = [
     {
         id: 'verdicts', title: 'Against the base', record: 'verdict',
-        intro: 'Failures come first, then changes. What did not change, or cannot be told, is folded.',
+        intro: 'Failures come first, then changes. All other comparisons are folded.',
         quiet: 'unchanged, inconclusive or not compared',
-        columns: [['case', 'label'], ['quantity', 'quantity'], ['verdict', 'verdict'], ['base', 'base'],
-            ['new', 'new'], ['new / base', 'ratio', true], ['delta', 'delta'], ['reason', 'reason'], ['next step', 'next']],
+        columns: [['case', 'label'], 'quantity', 'verdict', 'base', 'new',
+            ['new / base', 'ratio', true], 'delta', 'reason', ['next step', 'next']],
     },
     {
-        id: 'promises', title: 'What methods promise', record: 'promise',
-        intro: 'Checked on these gradients. Broken promises come first, then those that these gradients cannot test.',
-        quiet: 'kept',
-        columns: [name, ['promise', 'promise'], ['outcome', 'status'], ['tensor', 'tensor'], ['value', 'value'],
-            ['at most', 'limit'], ['claim', 'claim'], ['reason', 'reason']],
+        id: 'promises', title: 'What methods promise', record: 'promise', quiet: 'kept',
+        intro: 'Checked on these gradients. Broken promises come first, then those that these ' +
+            'gradients cannot test.',
+        columns: [name, 'promise', ['outcome', 'status'], 'tensor', 'value', ['at most', 'limit'],
+            'claim', 'reason'],
     },
     {
         id: 'payoff', title: 'Will compression pay?', record: 'payoff', where: true,
-        intro: 'The time of one exchange by each way: measured coding and adding, and a model of the network. First ' +
-            'the ways that an answer names, and the best of fp32, fp16 and bf16.',
+        intro: 'The time of one exchange by each way: measured coding and adding, and a model of ' +
+            'the network. First the ways that an answer names, and the bar.',
         folds: 'one for each way and network', quiet: 'of other ways',
-        columns: [['way', 'label'], ['kind', 'kind'], ['error', 'error_of_mean'], ['lasting', 'lasting'],
-            ['workers', 'workers'], ['link Gb/s', 'bandwidth_gbit'], ['sent', 'link_bytes'],
-            ['coding', 'coding_seconds'], ['network', 'network_seconds'], ['adding', 'adding_seconds'],
-            ['time', 'seconds'], ['bar', 'bar'], ['x', 'speedup_bar', true], ['limit', 'speedup_limit'],
-            ['x of a step', 'speedup_step'], ['advice', 'advice']],
+        columns: [['way', 'label'], 'kind', ['error', 'error_of_mean'], 'lasting', 'workers',
+            ['link Gb/s', 'bandwidth_gbit'], ['sent', 'link_bytes'], ['coding', 'coding_seconds'],
+            ['network', 'network_seconds'], ['adding', 'adding_seconds'], ['time', 'seconds'],
+            'bar', ['x', 'speedup_bar', true], ['limit', 'speedup_limit'],
+            ['x of a step', 'speedup_step'], 'advice'],
         charts: [
             {caption: `Time of one exchange at each bandwidth, with the error of each way. ${bar}`,
                 x: 'bandwidth_gbit', y: 'seconds', hold: [...where, 'workers'], lines: true},
-            {caption: `Time of one exchange with each number of workers, with the error of each way. ${bar}`,
+            {caption: 'Time of one exchange with each number of workers, with the error of each ' +
+                `way. ${bar}`,
                 x: 'workers', y: 'seconds', hold: [...where, 'bandwidth_gbit'], lines: true},
         ],
     },
     {
         id: 'exchanges', title: 'Measured exchanges', record: 'exchange', where: true,
         intro: 'Real messages between MPI ranks. Every result was compared between ranks.',
-        columns: [name, ['collective', 'collective'], ['algorithm', 'algorithm'], ['workers', 'workers'],
-            ['gradient', 'input_bytes'], ['messages', 'messages'], ['time', 'seconds', true], ['encode', 'encode_seconds'],
+        columns: [name, 'collective', 'algorithm', 'workers', ['gradient', 'input_bytes'],
+            'messages', ['time', 'seconds', true], ['encode', 'encode_seconds'],
             ['wire', 'wire_seconds'], ['lengths', 'sizes_seconds'], ['sum', 'sum_seconds'],
-            ['bus GB/s', 'busbw_gbps'], ['wrong', 'wrong']],
+            ['bus GB/s', 'busbw_gbps'], 'wrong'],
     },
     {
         id: 'truth', title: 'Measured exchanges and their predictions', record: 'measured',
-        intro: 'Times of coding and adding are those that the ranks measured, so only the network is predicted.',
-        columns: [['way', 'label'], ['algorithm', 'algorithm'], ['workers', 'workers'],
-            ['link Gb/s', 'bandwidth_gbit'], ['gradient', 'gradient_bytes'], ['measured', 'measured_seconds', true],
-            ['predicted', 'seconds'], ['ratio', 'measured_ratio'], ['bar', 'bar'],
+        intro: 'The times of coding and adding are measured; only the network is predicted.',
+        columns: [['way', 'label'], 'algorithm', 'workers', ['link Gb/s', 'bandwidth_gbit'],
+            ['gradient', 'gradient_bytes'], ['measured', 'measured_seconds', true],
+            ['predicted', 'seconds'], ['ratio', 'measured_ratio'], 'bar',
             ['x', 'measured_speedup_bar'], ['predicted x', 'speedup_bar']],
     },
     {
         id: 'methods', title: 'Methods', record: 'summary', where: true, quiet: 'of earlier runs',
-        intro: 'Each message was decoded from its own bytes; errors compare the result with the input.',
-        columns: [name, ['ratio', 'ratio'], ['bits/el', 'bits_per_element'], ['rel L2', 'rel_l2'],
-            ['cosine', 'cosine'], ['collective', 'collective'], ['enc GB/s', 'encode_gbps', true],
-            ['dec GB/s', 'decode_gbps', true], ['Pareto', 'pareto'], ['reason', 'reason']],
+        intro: 'Each message was decoded from its own bytes and then compared with the input.',
+        columns: [name, 'ratio', ['bits/el', 'bits_per_element'], ['rel L2', 'rel_l2'], 'cosine',
+            'collective', ['enc GB/s', 'encode_gbps', true], ['dec GB/s', 'decode_gbps', true],
+            ['Pareto', 'pareto'], 'reason'],
         charts: [
-            {caption: 'Ratio and error of each method. Further up is smaller, further left is more accurate.',
+            {caption: 'Ratio and error of each method. Smaller is up, more accurate is left.',
                 x: 'rel_l2', y: 'ratio', hold: where},
         ],
     },
     {
-        id: 'targets', title: 'At the same target', record: 'summary', where: true, needs: 'match_field',
-        quiet: 'of earlier runs',
-        columns: [name, ['target', 'match_field'], ['at', 'match_target'], ['reached', 'match_reached'],
-            ['bits/el', 'match_bits'], ['rel L2', 'match_error'], ['share', 'match_share'],
-            ['rest with', 'match_with'], ['remark', 'match_note']],
+        id: 'targets', title: 'At the same target', record: 'summary', where: true,
+        needs: 'match_field', quiet: 'of earlier runs',
+        columns: [name, ['target', 'match_field'], ['at', 'match_target'],
+            ['reached', 'match_reached'], ['bits/el', 'match_bits'], ['rel L2', 'match_error'],
+            ['share', 'match_share'], ['rest with', 'match_with'], ['remark', 'match_note']],
     },
     {
         id: 'times', title: 'Times', record: 'summary', where: true, needs: 'encode_seconds',
         quiet: 'of earlier runs',
         columns: [name, ['encode', 'encode_seconds', true], ['fastest', 'encode_seconds_min'],
             ['of reading', 'encode_bandwidth_share'], ['decode', 'decode_seconds', true],
-            ['fastest', 'decode_seconds_min'], ['of filling', 'decode_bandwidth_share'], ['sum', 'sum_seconds', true],
-            ['sum of 16', 'sum16_seconds'], ['stopped by', 'stop_reason']],
+            ['fastest', 'decode_seconds_min'], ['of filling', 'decode_bandwidth_share'],
+            ['sum', 'sum_seconds', true], ['sum of 16', 'sum16_seconds'],
+            ['stopped by', 'stop_reason']],
     },
     {
-        id: 'stages', title: 'Where encoding and decoding spend their time', record: 'summary', where: true,
-        intro: 'The columns after encode are its stages, and those after decode are the stages of decoding.',
-        needs: 'select_seconds', quiet: 'of earlier runs',
+        id: 'stages', title: 'Where encoding and decoding spend their time', record: 'summary',
+        intro: 'The columns after encode are its stages, and those after decode are its stages.',
+        where: true, needs: 'select_seconds', quiet: 'of earlier runs',
         columns: [name, ['encode', 'encode_seconds'], ['transform', 'transform_seconds'],
-            ['select', 'select_seconds'], ['quantise', 'quantise_seconds'], ['index', 'index_seconds'],
-            ['kernel', 'encode_kernel_seconds'], ['transfer', 'encode_transfer_seconds'],
-            ['decode', 'decode_seconds'], ['transform', 'decode_transform_seconds'],
-            ['select', 'decode_select_seconds'], ['dequantise', 'decode_quantise_seconds'],
-            ['index', 'decode_index_seconds'], ['kernel', 'decode_kernel_seconds'],
-            ['transfer', 'decode_transfer_seconds']],
+            ['select', 'select_seconds'], ['quantise', 'quantise_seconds'],
+            ['index', 'index_seconds'], ['kernel', 'encode_kernel_seconds'],
+            ['transfer', 'encode_transfer_seconds'], ['decode', 'decode_seconds'],
+            ['transform', 'decode_transform_seconds'], ['select', 'decode_select_seconds'],
+            ['dequantise', 'decode_quantise_seconds'], ['index', 'decode_index_seconds'],
+            ['kernel', 'decode_kernel_seconds'], ['transfer', 'decode_transfer_seconds']],
     },
     {
-        id: 'bytes', title: 'What the bytes are', record: 'summary', where: true, needs: 'wire_bytes',
-        quiet: 'of earlier runs',
-        columns: [name, ['messages', 'messages'], ['input', 'input_bytes'], ['sent', 'wire_bytes'],
+        id: 'bytes', title: 'What the bytes are', record: 'summary', where: true,
+        needs: 'wire_bytes', quiet: 'of earlier runs',
+        columns: [name, 'messages', ['input', 'input_bytes'], ['sent', 'wire_bytes'],
             ['headers', 'header_bytes'], ['scales', 'scale_bytes'], ['values', 'value_bytes'],
             ['indices', 'index_bytes'], ['raw', 'stored'], ['density asked', 'density_asked'],
-            ['density', 'density'], ['nominal bits/el', 'nominal_bits_per_element'],
+            'density', ['nominal bits/el', 'nominal_bits_per_element'],
             ['entropy bits/el', 'entropy0_bits_per_element']],
     },
     {
         id: 'replay', title: 'From step to step', record: 'replay', where: true,
         intro: 'Steps are replayed in order; each worker remembers what it did not send.',
-        columns: [name, ['collective', 'collective'], ['steps', 'steps'], ['ratio', 'ratio'], ['sent', 'wire_bytes'],
-            ['density', 'density'], ['union', 'union_density'], ['alpha', 'alpha'], ['cosine', 'cosine'],
-            ['cum error', 'cumulative_error'], ['residual', 'residual_norm'], ['stale p50', 'staleness_p50'],
-            ['p99', 'staleness_p99'], ['of bound', 'bound_ratio'], ['bound holds', 'bound_holds']],
+        columns: [name, 'collective', 'steps', 'ratio', ['sent', 'wire_bytes'], 'density',
+            ['union', 'union_density'], 'alpha', 'cosine', ['cum error', 'cumulative_error'],
+            ['residual', 'residual_norm'], ['stale p50', 'staleness_p50'], ['p99', 'staleness_p99'],
+            ['of bound', 'bound_ratio'], ['bound holds', 'bound_holds']],
         charts: [
-            {caption: 'Error after all steps, and ratio. Further up is smaller, further left is more accurate.',
+            {caption: 'Error after all steps, and ratio. Smaller is up, more accurate is left.',
                 x: 'cumulative_error', y: 'ratio', hold: where},
         ],
     },
     {
-        id: 'history', title: 'History', record: 'history', where: true, folds: 'one for each case and date',
-        intro: 'Cases that ran at several dates. Compare speeds only if the machine, its load and the threads were alike.',
-        columns: [name, ['date', 'date'], ['revision', 'git_revision'], ['ratio', 'ratio'],
-            ['ratio / first', 'ratio_change'], ['rel L2', 'rel_l2'], ['enc GB/s', 'encode_gbps', true],
-            ['enc / first', 'speed_change'], ['dec GB/s', 'decode_gbps', true]],
+        id: 'history', title: 'History', record: 'history', where: true,
+        intro: 'Cases that ran at several dates. Compare speeds only of machines that were alike.',
+        folds: 'one for each case and date',
+        columns: [name, 'date', ['revision', 'git_revision'], 'ratio',
+            ['ratio / first', 'ratio_change'], ['rel L2', 'rel_l2'],
+            ['enc GB/s', 'encode_gbps', true], ['enc / first', 'speed_change'],
+            ['dec GB/s', 'decode_gbps', true]],
         charts: [
             {caption: 'Speed of encoding in each run, in units of the first run of the case.',
                 x: 'date', y: 'speed_change', hold: where.slice(1, -1), lines: true},
-            {caption: 'Ratio in each run, in units of the first run of the case.',
-                x: 'date', y: 'ratio_change', hold: where.slice(1, -1), lines: true},
         ],
     },
     {
         id: 'kernels', title: 'Kernels', record: 'kernel',
-        columns: [['kernel', 'kernel'], ['family', 'family'], ['isa', 'isa'], ['cache', 'cache'],
-            ['elements', 'elements'], ['status', 'status'], ['time', 'seconds', true], ['GB/s', 'gbps'],
-            ['of bandwidth', 'bandwidth_share'], ['times C', 'speedup']],
+        columns: ['kernel', 'family', 'isa', 'cache', 'elements', 'status',
+            ['time', 'seconds', true], ['GB/s', 'gbps'], ['of bandwidth', 'bandwidth_share'],
+            ['times C', 'speedup']],
     },
     {
-        id: 'settings', title: 'Every setting', record: 'summary', needs: 'spec', quiet: 'of earlier runs',
+        id: 'settings', title: 'Every setting', record: 'summary', needs: 'spec',
+        quiet: 'of earlier runs',
         columns: [name, ['as given to --method', 'spec']],
     },
 ];
 
-const facts = [['results', 'page_results'], ['date', 'date'], ['command', 'command'], ['gcbench', 'version'],
-    ['revision', 'git_revision'], ['build', 'build_type'], ['build id', 'build_id'], ['compiler', 'compiler'],
-    ['flags', 'compile_flags'], ['processor', 'cpu_model'], ['processors', 'cpus'], ['instruction set', 'isa'],
-    ['threads', 'threads'], ['device', 'device'], ['GPU', 'gpu'], ['GPU driver', 'gpu_driver'],
-    ['GPU clock MHz', 'gpu_clock_mhz'], ['memory', 'memory_bytes'], ['kernel', 'kernel'], ['governor', 'governor'],
-    ['load', 'load1'], ['reads GB/s', 'read_gbps'], ['fills GB/s', 'fill_gbps'], ['copies GB/s', 'copy_gbps'],
-    ['memory by threads', 'bandwidths'], ['libraries', 'libraries'], ['OpenBLAS', 'openblas'],
-    ['OpenBLAS kernel', 'openblas_kernel'], ['inputs', 'input_xxh3']];
+const facts = [['results', 'page_results'], 'date', 'command', ['gcbench', 'version'],
+    ['revision', 'git_revision'], ['build', 'build_type'], ['build id', 'build_id'], 'compiler',
+    ['flags', 'compile_flags'], ['processor', 'cpu_model'], ['processors', 'cpus'],
+    ['instruction set', 'isa'], 'threads', 'device', ['GPU', 'gpu'], ['GPU driver', 'gpu_driver'],
+    ['GPU clock MHz', 'gpu_clock_mhz'], ['memory', 'memory_bytes'], 'kernel', 'governor',
+    ['load', 'load1'], ['reads GB/s', 'read_gbps'], ['fills GB/s', 'fill_gbps'],
+    ['copies GB/s', 'copy_gbps'], ['memory by threads', 'bandwidths'], 'libraries',
+    ['OpenBLAS', 'openblas'], ['OpenBLAS kernel', 'openblas_kernel'], ['inputs', 'input_xxh3']];
+
+/* A row for each tensor, with its mean error by each method. All but the worst are folded. */
+const SHOWN = 20, MOST = 8;
+function makeTensors() {
+    const labels = [...new Set(rows.result.map(row => row.page_label))], tensors = new Map();
+    const columns = {tensor: {show: 'name'}}, {rel_l2} = data.records.result.columns;
+    for (const row of rows.result) {
+        const field = `m${labels.indexOf(row.page_label)}`;
+        const of = tensors.get(row.tensor) || {worst: 0};
+        columns[field] = {...rel_l2, heat: true};
+        of.worst = Math.max(of.worst, row.rel_l2);
+        tensors.set(row.tensor, {...of, tensor: row.tensor, [field]: row.rel_l2});
+    }
+    rows.tensors = [...tensors.values()]
+        .sort((a, b) => b.worst - a.worst || (a.tensor < b.tensor ? -1 : 1))
+        .map((row, i) => ({...row, older: i >= SHOWN}));
+    data.records.tensors = {columns, more: data.records.result.more};
+    sections.splice(sections.findIndex(({id}) => id === 'times'), 0, {
+        id: 'tensors', title: 'Error by tensor', record: 'tensors',
+        intro: 'Relative L2 error of each tensor: the mean over messages. The largest come first.' +
+            (labels.length > MOST ? ` ${MOST} of ${labels.length} methods are shown.` : ''),
+        quiet: 'tensors with smaller errors',
+        columns: ['tensor', ...labels.slice(0, MOST).map((label, i) => [label, `m${i}`])],
+    });
+}
+makeTensors();
 
 /* ---- methods ---- */
 
-/* Of a method: its look, the labels that tables give it, and the box that shows or hides it. No two share a colour. */
+/* Of each method: its look, its labels, and the box that hides it. No two share a colour. */
 const methods = new Map(), taken = new Set();
 for (const [record, list] of Object.entries(rows)) for (const row of list) {
     if (!row.method) continue;
     if (!methods.has(row.method)) {
         const {colour, mark, base} = data.styles[row.method];
-        const own = base ? 'var(--text)' : taken.has(colour) ? `hsl(${methods.size * 137.5 % 360} 60% 45%)` : colour;
+        const other = `hsl(${methods.size * 137.5 % 360} 60% 45%)`;
+        const own = base ? 'var(--text)' : taken.has(colour) ? other : colour;
         taken.add(own);
         methods.set(row.method, {colour: own, mark, base, labels: new Set()});
     }
@@ -342,17 +375,19 @@ function showMethods(parent) {
 /* ---- the top of the page ---- */
 
 function showHead() {
-    const run = [...rows.environment].sort((a, b) => (b.date || '').localeCompare(a.date || '', 'en'));
-    const main = run.find(timed) || rows.environment[0];
-    const files = [...new Set(Object.values(rows).flat().map(row => row.file).filter(Boolean))].map(baseName);
+    const main = newestRuns().find(timed) || rows.environment[0];
+    const paths = new Set(Object.values(rows).flat().map(row => row.file).filter(Boolean));
+    const files = [...paths].map(baseName);
     const named = [...files.slice(0, 3), ...(files.length > 3 ? ['...'] : [])].join(', ');
     const header = add(document.body, 'header');
     document.title = data.title || 'Gradient compression' + (named && `: ${named}`);
     add(header, 'h1', {}, document.title);
     if (!main) return;
-    const revision = main.git_revision && ` (${main.git_revision.slice(0, 7)}${main.git_dirty ? ', changed' : ''})`;
-    add(header, 'p', {class: 'lede'}, [`gcbench ${main.version || ''}${revision || ''}`, main.cpu_model, main.gpu,
-        main.date].filter(Boolean).join(', '));
+    const {version = '', git_revision = '', git_dirty, cpu_model, gpu, date} = main;
+    const changed = git_dirty ? ', changed' : '';
+    const revision = git_revision && ` (${git_revision.slice(0, 7)}${changed})`;
+    add(header, 'p', {class: 'lede'},
+        [`gcbench ${version}${revision}`, cpu_model, gpu, date].filter(Boolean).join(', '));
 }
 
 function commandOf(row) {
@@ -360,31 +395,36 @@ function commandOf(row) {
     return first && !first.startsWith('-') ? first : baseName(program || 'results');
 }
 
-/* Counts that answer for rows without an answer of their own: comparisons and promises. */
+/* What the rows of comparisons and promises say, which have no answer of their own. */
 function countRows(list, bad, words) {
     if (!list.length) return [];
     const failed = count(list, bad), row = [...list].sort(newestFirst)[0];
-    return [{row, failed, text: `${failed} of ${list.length} ${words(list)}`}];
+    return [{row, failed, text: `${failed} of ${list.length} ${words}`}];
 }
-const verdicts = (list, word) => count(list, row => row.verdict === word);
+function readAnswers() {
+    const verdicts = word => count(rows.verdict, row => row.verdict === word);
+    const order = ({failed}) => failed ? 0 : failed === undefined ? 1 : 2; /* "0 fail" is last */
+    return [
+        ...rows.answer.map(row => ({row, text: row.answer})),
+        ...countRows(rows.verdict, row => row.fails, 'comparisons with the base fail; ' +
+            `${count(rows.verdict, row => rank(row) === 1)} more changed, ` +
+            `${verdicts('SAME')} are unchanged, ${verdicts('AMBIGUOUS')} are inconclusive and ` +
+            `${verdicts('NOT-COMPARED')} were not possible`),
+        ...countRows(rows.promise, row => row.status === 'broken', 'promises checked are broken'),
+    ].sort((a, b) => order(a) - order(b) || newestFirst(a.row, b.row));
+}
+function writeAnswer(parent, {text, row, failed}) {
+    const source = [commandOf(row), row.page_results, dateOf(row).slice(0, 10)];
+    addProse(parent, `${text}. `);
+    if (failed) parent.classList.add('bad');
+    add(parent, 'small', {}, source.filter(Boolean).join(', '));
+}
 
 function showAnswer(main) {
     const section = add(main, 'section', {id: 'answer'}), commands = new Map();
-    const order = ({failed}) => failed ? 0 : failed === undefined ? 1 : 2; /* failures first, "0 fail" last */
-    const answers = [
-        ...rows.answer.map(row => ({row, text: row.answer})),
-        ...countRows(rows.verdict, row => row.fails, list => 'comparisons with the base fail; ' +
-            `${count(list, row => rank(row) === 1)} more changed, ${verdicts(list, 'SAME')} are unchanged, ` +
-            `${verdicts(list, 'AMBIGUOUS')} are inconclusive and ${verdicts(list, 'NOT-COMPARED')} were not possible`),
-        ...countRows(rows.promise, row => row.status === 'broken', () => 'promises checked are broken'),
-    ].sort((a, b) => order(a) - order(b) || newestFirst(a.row, b.row));
-    const write = (parent, {text, row, failed}) => {
-        addProse(parent, `${text}. `);
-        if (failed) parent.classList.add('bad');
-        add(parent, 'small', {}, [commandOf(row), row.page_results, dateOf(row).slice(0, 10)].filter(Boolean).join(', '));
-    };
+    const answers = readAnswers();
     add(section, 'h2', {}, 'Answer');
-    if (answers.length) write(add(section, 'p', {class: 'answer'}), answers[0]);
+    if (answers.length) writeAnswer(add(section, 'p', {class: 'answer'}), answers[0]);
     for (const answer of answers.slice(1)) {
         const command = commandOf(answer.row);
         commands.set(command, [...(commands.get(command) || []), answer]);
@@ -392,7 +432,7 @@ function showAnswer(main) {
     for (const [command, list] of commands) {
         const kind = command === commandOf(answers[0].row) ? 'earlier answer' : 'answer';
         const items = add(fold(section, `${command}: ${plural(list.length, kind)}`), 'ul');
-        for (const answer of list) write(add(items, 'li'), answer);
+        for (const answer of list) writeAnswer(add(items, 'li'), answer);
     }
     return section;
 }
@@ -406,58 +446,60 @@ function showRemarks(main) {
     const remarkRuns = (test, words) => remark(count(runs, test), runs.length, words);
     remark(count(rows.summary, row => row.status === 'interrupted'), 0,
         'A run was interrupted: rows with the status interrupted cover only the work done before.');
-    remarkRuns(run => run.sanitize && run.sanitize !== 'none', 'Built with sanitizers: times mean nothing.');
-    remarkRuns(run => run.build_type && run.build_type !== 'release', 'Not a release build: times mean little.');
-    remarkRuns(run => run.load1 > run.cpus / 2, 'The machine was busy at the start (its load was more than half ' +
-        'its processors): times may be too long.');
-    remarkRuns(run => run.git_dirty, 'Built from changed files: the revision does not identify the code.');
-    remark(rows.summary.length && differs(rows.summary, 'page_run'), 0,
+    remarkRuns(run => (run.sanitize || 'none') !== 'none',
+        'Built with sanitizers: times mean nothing.');
+    remarkRuns(run => (run.build_type || 'release') !== 'release',
+        'Not a release build: times mean little.');
+    remarkRuns(run => run.load1 > run.cpus / 2, 'The machine was busy at the start (its load was ' +
+        'more than half its processors): times may be too long.');
+    remarkRuns(run => run.git_dirty,
+        'Built from changed files: the revision does not identify the code.');
+    remark(differs(rows.summary, 'page_run'), 0,
         'Compare times of different runs only if machine, threads and load are alike.');
     if (!list.children.length) list.remove();
 }
 
 /* ---- drawing tables ---- */
 
-const tables = []; /* {table, rows: [{row, line}], columns, words}: what is sorted, filtered and drawn */
+const tables = []; /* {table, rows: [{row, line}], columns, heads, words of the filter} */
 
 function wideTable(parent, label, attributes) {
-    const box = add(parent, 'div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': label});
-    const table = add(box, 'table', attributes);
+    const region = {class: 'wide', tabindex: 0, role: 'region', 'aria-label': label};
+    const table = add(add(parent, 'div', region), 'table', attributes);
     return [table, add(add(table, 'thead'), 'tr'), add(table, 'tbody')];
+}
+
+/* Long names may break after : and , */
+function addName(parent, text) {
+    const code = add(parent, 'code');
+    text.split(/(?<=[:,])(?=.)/).forEach((part, i) => {
+        if (i) add(code, 'wbr');
+        code.append(part);
+    });
 }
 
 function fillCell(cell, column, row) {
     const text = say(column, row), value = row[column.field];
     if (column.show === 'name' && value !== undefined) {
-        /* long names may break after : and , */
-        const code = add(cell, 'code');
-        text.split(/(?<=[:,])(?=.)/).forEach((part, i) => {
-            if (i) add(code, 'wbr');
-            code.append(part);
-        });
+        addName(cell, text);
     } else if (column.show === 'word' && value && !text.includes(' ')) {
         add(cell, 'span', {class: 'w ' + text.toLowerCase().replace(/[^a-z]/g, '')}, text);
     } else {
         addProse(cell, text);
     }
+    if (column.heat) cell.style.background = `rgba(213,94,0,${0.45 * Math.min(value || 0, 1)})`;
     const ends = column.interval ? endsOf(column.field, row) : [];
     if (!ends.length || !ends.every(Number.isFinite)) return;
-    const unit = text.split(' ')[1];
-    const shown = ends.map(v => shows[column.show](v, row)).map(t => t.split(' ')[1] === unit ? t.split(' ')[0] : t);
-    add(cell, 'i', {}, ` [${shown.join(', ')}]`);
-}
-
-/* Do at least three rows have a sentence, and all that have one the same? Then it stands once above the table. */
-function isRepeated(column, list) {
-    const said = list.map(row => row[column.field]).filter(Boolean);
-    return column.show === 'sentence' && said.length > 2 && said.every(text => text === said[0]);
+    const [, unit] = text.split(' ');
+    const cut = end => end.split(' ')[1] === unit ? end.split(' ')[0] : end;
+    add(cell, 'i', {}, ` [${ends.map(v => cut(shows[column.show](v, row))).join(', ')}]`);
 }
 
 /* The columns that a table shows: those with a value, and places in which its rows differ. */
-function chooseColumns(section, list) {
-    const [first, ...rest] = section.columns.map(c => makeColumn(section.record, c));
-    const at = places.map(c => makeColumn(section.record, c)).filter(c => section.where && differs(list, c.field));
-    return [first, ...at, ...rest.filter(c => has(list, c.field) && !isRepeated(c, list))];
+function chooseColumns({record, columns, where}, list) {
+    const [first, ...rest] = makeColumns(record, columns);
+    const at = makeColumns(record, where ? places : []).filter(c => differs(list, c.field));
+    return [first, ...at, ...rest.filter(c => has(list, c.field))];
 }
 
 function drawTable(parent, section, list, part) {
@@ -465,56 +507,64 @@ function drawTable(parent, section, list, part) {
     const [table, heads, body] = wideTable(parent, section.title, {id: `${section.id}-${part}`});
     const t = {table, columns, words: [], rows: [], heads: []};
     columns.forEach((column, i) => {
-        const head = add(heads, 'th', {scope: 'col', 'data-f': column.field, class: column.numeric ? 'n' : ''});
+        const head = add(heads, 'th', {scope: 'col', 'data-f': column.field});
+        if (column.numeric) head.className = 'n';
         if (column.meaning) head.title = column.meaning;
-        add(head, 'button', {type: 'button'}, column.title).addEventListener('click', () => sortBy(t, i));
+        const button = add(head, 'button', {type: 'button'}, column.title);
+        button.addEventListener('click', () => sortBy(t, i));
         t.heads.push(head);
     });
     for (const row of list) {
         const line = add(body, 'tr', {class: isBaseline(row) ? 'baseline' : ''});
         if (row.spec) line.title = row.spec;
         columns.forEach((column, i) => {
-            const wraps = !column.numeric && (column.show === 'sentence' || / /.test(row[column.field])) ? 'x' : 't';
-            fillCell(i ? add(line, 'td', {class: column.numeric ? '' : wraps}) : add(line, 'th', {scope: 'row'}), column, row);
+            const cell = i ? add(line, 'td') : add(line, 'th', {scope: 'row'});
+            const wraps = column.show === 'sentence' || / /.test(row[column.field]);
+            if (!column.numeric) cell.className = wraps ? 'x' : 't';
+            fillCell(cell, column, row);
         });
         t.rows.push({row, line});
     }
-    if (list.length > 5) addFilter(t);
+    if (list.length > 5) {
+        const bar = document.createElement('p');
+        const input = add(add(bar, 'label', {}, 'Filter '), 'input',
+            {type: 'search', size: 24, placeholder: 'topk ratio>10'});
+        bar.className = 'bar';
+        t.note = add(bar, 'span', {role: 'status'});
+        input.addEventListener('input', () => {
+            t.words = input.value.split(/\s+/).filter(Boolean);
+            apply();
+        });
+        table.parentNode.before(bar);
+    }
     tables.push(t);
     return t;
 }
 
-function addFilter(t) {
-    const bar = document.createElement('p');
-    bar.className = 'bar';
-    const input = add(add(bar, 'label', {}, 'Filter '), 'input', {type: 'search', size: 24, placeholder: 'topk ratio>10'});
-    t.note = add(bar, 'span', {role: 'status'});
-    input.addEventListener('input', () => {
-        t.words = input.value.split(/\s+/).filter(Boolean);
-        apply();
-    });
-    t.table.parentNode.before(bar);
-}
-
+/* Sorts by a column, numbers with the largest first. Sorting again turns the order. */
 function sortBy(t, i) {
-    const head = t.heads[i], column = t.columns[i], now = head.getAttribute('aria-sort');
-    const order = now ? (now === 'ascending' ? 'descending' : 'ascending') : column.numeric ? 'descending' : 'ascending';
+    const head = t.heads[i], column = t.columns[i], {numeric} = column;
+    const first = numeric ? 'descending' : 'ascending', then = numeric ? 'ascending' : 'descending';
+    const order = head.getAttribute('aria-sort') === first ? then : first;
     const sign = order === 'ascending' ? 1 : -1;
-    const compare = (a, b) => column.numeric ? a - b : a.localeCompare(b, 'en', {numeric: true});
-    const keyed = t.rows.map(({row, line}) => [column.numeric ? valueOf(column, row) : say(column, row), line]);
+    const compare = (a, b) => numeric ? a - b : a.localeCompare(b, 'en', {numeric: true});
+    const keyOf = row => numeric ? valueOf(column, row) : say(column, row);
     const isMissing = key => Number.isNaN(key) || key === '-';
-    keyed.sort(([a], [b]) => isMissing(a) - isMissing(b) || (isMissing(a) ? 0 : sign * compare(a, b)));
+    const keyed = t.rows.map(({row, line}) => [keyOf(row), line]);
+    keyed.sort(([a], [b]) => isMissing(a) - isMissing(b) ||
+        (isMissing(a) ? 0 : sign * compare(a, b)));
     t.heads.forEach(h => h.removeAttribute('aria-sort'));
     head.setAttribute('aria-sort', order);
     t.table.tBodies[0].append(...keyed.map(([, line]) => line));
 }
 
-/* A word of a filter: "topk" is a part of the row's text, "ratio>10" and "rell2<0.3" compare a column. */
+/* A word of a filter: "topk" is a part of the row's text, "ratio>10" compares a column. */
 function makeTest(t, word) {
     const [, title, sign, limit] = /^(.+?)([<>])([-+.\deE]+)$/.exec(word) || [];
-    const column = t.columns.find(c => title && c.title.replace(/\s/g, '').toLowerCase() === title.toLowerCase());
-    if (column)
-        return ({row}) => sign === '<' ? valueOf(column, row) < +limit : valueOf(column, row) > +limit;
+    const plain = text => text.replace(/\s/g, '').toLowerCase();
+    const column = title && t.columns.find(c => plain(c.title) === plain(title));
+    if (column && sign === '<') return ({row}) => valueOf(column, row) < +limit;
+    if (column) return ({row}) => valueOf(column, row) > +limit;
     return ({line}) => line.textContent.toLowerCase().includes(word.toLowerCase());
 }
 
@@ -522,25 +572,23 @@ function makeTest(t, word) {
 function apply() {
     for (const t of tables) {
         const tests = t.words.map(word => makeTest(t, word));
-        for (const item of t.rows)
-            item.line.hidden = methods.get(item.row.method)?.box?.checked === false || !tests.every(test => test(item));
-        const shown = count(t.rows, ({line}) => !line.hidden);
-        if (t.note) t.note.textContent = shown < t.rows.length ? `${shown} of ${t.rows.length} rows` : '';
+        for (const item of t.rows) {
+            const off = methods.get(item.row.method)?.box?.checked === false;
+            item.line.hidden = off || !tests.every(test => test(item));
+        }
+        const shown = count(t.rows, ({line}) => !line.hidden), all = t.rows.length;
+        if (t.note) t.note.textContent = shown < all ? `${shown} of ${all} rows` : '';
     }
     charts.forEach(draw);
 }
 
-/* What all rows share: where they ran, and sentences that are repeated. */
+/* Says once where all rows ran. */
 function showCommon(parent, section, list) {
-    const shared = places.map(c => makeColumn(section.record, c)).filter(c => section.where && c.show !== 'word' &&
+    const shared = makeColumns(section.record, places).filter(c => c.show !== 'word' &&
         c.field !== 'page_run' && list[0][c.field] !== undefined && !differs(list, c.field));
-    if (shared.length)
-        add(parent, 'p', {class: 'common'}, shared.map(c => `${c.title} ${say(c, list[0])}`).join(', '));
-    for (const c of section.columns.map(column => makeColumn(section.record, column)).filter(c => isRepeated(c, list))) {
-        const said = list.filter(row => row[c.field]);
-        add(parent, 'p', {class: 'common'}, `${c.title}, ${said.length === list.length ? 'all ' : ''}${said.length} ` +
-            `rows: ${said[0][c.field]}`);
-    }
+    if (section.where && shared.length)
+        add(parent, 'p', {class: 'common'},
+            shared.map(c => `${c.title} ${say(c, list[0])}`).join(', '));
 }
 
 /* The legend of a table: its columns and what they mean. */
@@ -552,89 +600,59 @@ function showMeanings(parent, columns) {
     }
 }
 
-const listOf = section => rows[section.record].filter(row => !section.needs || row[section.needs] !== undefined);
-const chartsOf = (section, list) => (section.charts || []).filter(c => has(list, c.y) && differs(list, c.x));
+const listOf = ({record, needs}) => rows[record].filter(row => !needs || row[needs] !== undefined);
+const chartsOf = ({charts = []}, list) => charts.filter(c => has(list, c.y) && differs(list, c.x));
 
+/* Draws a table and its charts. The first chart of the page stands below the answer. */
 function showSection(main, section, isFirst, answer) {
     const list = listOf(section), part = add(main, 'section', {id: section.id});
-    const loud = list.filter(row => !section.quiet || rank(row) < 2), rest = list.filter(row => !loud.includes(row));
-    const folded = section.folds && list.length > 40;
+    const isQuiet = row => section.quiet && rank(row) === 2;
+    const loud = list.filter(row => !isQuiet(row)), rest = list.filter(isQuiet);
     add(part, 'h2', {}, section.title);
     if (section.intro) add(part, 'p', {}, section.intro);
     showCommon(part, section, list);
-    const figures = chartsOf(section, list).map((chart, i) => [add(isFirst && !i ? answer : part, 'figure',
-        {class: 'chart'}), chart]);
+    const figures = chartsOf(section, list).map((chart, i) =>
+        [add(isFirst && !i ? answer : part, 'figure', {class: 'chart'}), chart]);
+    const folded = section.folds && list.length > 40;
     const box = folded ? fold(part, `${list.length} rows: ${section.folds}`) : part;
-    const drawn = [];
-    if (loud.length) drawn.push(drawTable(box, section, loud, 'rows'));
-    if (rest.length) drawn.push(drawTable(fold(box, `${rest.length} ${section.quiet}`), section, rest, 'quiet'));
-    showMeanings(box, [...new Map(drawn.flatMap(t => t.columns).map(c => [c.field, c])).values()]);
-    const more = data.records[section.record].more;
+    const drawn = loud.length ? [drawTable(box, section, loud, 'rows')] : [];
+    if (rest.length)
+        drawn.push(drawTable(fold(box, `${rest.length} ${section.quiet}`), section, rest, 'quiet'));
+    const columns = new Map(drawn.flatMap(t => t.columns).map(c => [c.field, c]));
+    showMeanings(box, [...columns.values()]);
+    const {more} = data.records[section.record];
     if (more) add(part, 'p', {class: 'note'}, `${more} more rows are in the files.`);
-    for (const [figure, chart] of loud.length ? figures : []) makeChart(figure, chart, drawn[0]);
+    for (const [figure, chart] of figures) makeChart(figure, chart, drawn[0]);
 }
 
-/* ---- errors of tensors, pictures, runs ---- */
-
-const SHOWN = 20, MOST = 8;
-
-/* The mean error of each tensor and method; the tensors with the largest errors come first. */
-function showTensors(main) {
-    const tensors = new Map(), more = data.records.result.more;
-    const labels = [...new Set(rows.result.map(row => row.page_label))], shown = labels.slice(0, MOST);
-    for (const row of rows.result) {
-        if (!tensors.has(row.tensor)) tensors.set(row.tensor, new Map());
-        tensors.get(row.tensor).set(row.page_label, row);
-    }
-    const worst = of => Math.max(...shown.map(label => of.get(label)?.rel_l2 ?? 0));
-    const order = [...tensors].sort(([a, x], [b, y]) => worst(y) - worst(x) || (a < b ? -1 : 1)).slice(0, SHOWN);
-    const part = add(main, 'section', {id: 'tensors'});
-    add(part, 'h2', {}, 'Error by tensor');
-    add(part, 'p', {class: 'help'}, 'Relative L2 error of each tensor, the mean over its messages (steps and workers). 0 is ' +
-        'exact; 1 is as wrong as sending nothing. The largest errors come first.' +
-        (tensors.size > SHOWN ? ` ${SHOWN} of ${tensors.size} tensors are shown.` : '') +
-        (labels.length > MOST ? ` ${MOST} of ${labels.length} methods are shown.` : '') +
-        (more ? ` ${more} rows of further methods or tensors are left out.` : ''));
-    const [, heads, body] = wideTable(part, 'Error by tensor');
-    add(heads, 'th', {scope: 'col'}, 'tensor');
-    for (const label of shown) fillCell(add(heads, 'th', {scope: 'col', class: 'n'}), {field: 0, show: 'name'}, [label]);
-    for (const [tensor, of] of order) {
-        const line = add(body, 'tr');
-        add(add(line, 'th', {scope: 'row'}), 'code', {}, tensor);
-        for (const row of shown.map(label => of.get(label))) {
-            const cell = add(line, 'td', {}, row ? shows.error(row.rel_l2) : '-');
-            if (!row) continue;
-            cell.style.background = `rgba(213,94,0,${0.45 * Math.min(row.rel_l2, 1)})`;
-            cell.title = `worst message ${shows.error(row.page_worst)}`;
-        }
-    }
-}
+/* ---- pictures and runs ---- */
 
 function showPictures(main) {
     const part = add(main, 'section', {id: 'plots'});
     add(part, 'h2', {}, 'Pictures');
     if (data.figures.length) {
-        const box = add(fold(part, `${data.figures.length} pictures of gcbench plot`), 'div', {class: 'plots'});
+        const many = `${plural(data.figures.length, 'picture')} of gcbench plot`;
+        const box = add(fold(part, many), 'div', {class: 'plots'});
         for (const {title, svg} of data.figures) {
             const figure = add(box, 'figure'); /* a browser runs no script of an image */
             add(figure, 'img', {alt: title, src: 'data:image/svg+xml,' + encodeURIComponent(svg)});
             add(figure, 'figcaption', {}, title);
         }
     }
-    if (data.without)
-        add(part, 'p', {class: 'note'},
-            (data.figures.length ? 'Some plots are missing: ' : 'There are no plots: ') + data.without + '.');
+    const missing = data.figures.length ? 'Some plots are missing' : 'There are no plots';
+    if (data.without) add(part, 'p', {class: 'note'}, `${missing}: ${data.without}.`);
 }
 
-/* The texts of a fact of a run, one for each line. */
+/* The lines of a fact of a run. */
 function factOf(column, run) {
     const value = run[column.field];
     if (value === undefined || typeof value !== 'object') return [say(column, run)];
-    if (!Array.isArray(value)) return [Object.entries(value).map(pair => pair.join(' ')).join(', ')];
+    if (!Array.isArray(value)) return Object.entries(value).map(pair => pair.join(' '));
     if (typeof value[0] === 'string') return [value.join(' ')];
-    return value.map(item => item.file ? `${item.file} xxh3 ${item.xxh3 || '-'}`
-        : `${plural(item.threads, 'thread')}: reads ${shows.number(item.read_gbps ?? 0)}, ` +
-            `fills ${shows.number(item.fill_gbps ?? 0)}, copies ${shows.number(item.copy_gbps ?? 0)} GB/s`);
+    return value.map(({file, xxh3, threads, read_gbps = 0, fill_gbps = 0, copy_gbps = 0}) =>
+        file ? `${file} xxh3 ${xxh3 || '-'}`
+            : `${plural(threads, 'thread')}: reads ${shows.number(read_gbps)}, ` +
+                `fills ${shows.number(fill_gbps)}, copies ${shows.number(copy_gbps)} GB/s`);
 }
 
 function showRuns(main) {
@@ -644,15 +662,15 @@ function showRuns(main) {
         add(part, 'p', {}, 'The files do not say: they have no environment row.');
         return;
     }
-    const shown = rows.environment.map((run, i) => [run, i + 1])
-        .sort(([a], [b]) => (b.date || '').localeCompare(a.date || '', 'en')).slice(0, MOST);
+    const shown = newestRuns().slice(0, MOST);
+    const columns = makeColumns('environment', facts).filter(c => has(rows.environment, c.field));
     const [, heads, body] = wideTable(part, 'Runs', {class: 'facts'});
     add(heads, 'td');
-    for (const [, number] of shown) add(heads, 'th', {scope: 'col'}, `run ${number}`);
-    for (const column of facts.map(c => makeColumn('environment', c)).filter(c => has(rows.environment, c.field))) {
+    for (const run of shown) add(heads, 'th', {scope: 'col'}, `run ${run.page_run}`);
+    for (const column of columns) {
         const line = add(body, 'tr');
         add(line, 'th', {scope: 'row'}, column.title);
-        for (const [run] of shown) {
+        for (const run of shown) {
             const cell = add(line, 'td');
             factOf(column, run).forEach((text, i) => {
                 if (i) add(cell, 'br');
@@ -694,13 +712,14 @@ function makeAxis(values, log, isDate) {
     return {at: v => (f(v) - a) / (b - a), ticks: ticks.filter(v => f(v) >= a && f(v) <= b)};
 }
 const trim = text => text.replace(/(\.\d*?)0+(?!\d)/, '$1').replace(/\.(?!\d)/, '');
-const sayTick = (column, v) => column.field === 'date' ? new Date(v * 1000).toISOString().slice(0, 16).replace('T', ' ')
-    : trim((shows[column.show] || String)(v, {}));
+const sayTick = ({field, show}, v) => field !== 'date' ? trim((shows[show] || String)(v, {}))
+    : new Date(v * 1000).toISOString().slice(0, 16).replace('T', ' ');
 
 /* gnuplot's numbers of marks as paths of about 4 pixels; odd numbers are filled. */
 const shapes = {1: 'M-4 0H4M0-4V4', 2: 'M-3-3L3 3M3-3L-3 3', 3: 'M-4 0H4M0-4V4M-3-3L3 3M3-3L-3 3',
     4: 'M-3.5-3.5h7v7h-7z', 6: 'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z', 8: 'M0-4.5L4.5 3.5h-9z',
-    10: 'M0 4.5L4.5-3.5h-9z', 12: 'M0-5L5 0L0 5L-5 0z', 14: 'M0-4.5L4.3-1.4L2.6 3.6h-5.2L-4.3-1.4z'};
+    10: 'M0 4.5L4.5-3.5h-9z', 12: 'M0-5L5 0L0 5L-5 0z',
+    14: 'M0-4.5L4.3-1.4L2.6 3.6h-5.2L-4.3-1.4z'};
 const shapeOf = mark => shapes[mark < 4 ? mark : mark - mark % 2] || shapes[6];
 
 function addChoice(chart, words, options, chosen, change) {
@@ -715,9 +734,13 @@ function addChoice(chart, words, options, chosen, change) {
 
 /* Makes the frame of a chart of a table: its caption and the choices of a reader. */
 function makeChart(figure, {caption, x, y, hold, lines}, t) {
-    const column = field => t.columns.find(c => c.field === field);
-    if (!column(x) || !column(y)) return;
-    const chart = {figure, t, lines, x: column(x), y: column(y), error: column('error_of_mean'), hold: [], points: [], at: -1};
+    const column = field => t?.columns.find(c => c.field === field);
+    if (!column(x) || !column(y)) {
+        figure.remove();
+        return;
+    }
+    const chart = {figure, t, lines, x: column(x), y: column(y), error: column('error_of_mean'),
+        hold: [], points: [], at: -1};
     add(figure, 'figcaption', {}, caption);
     chart.bar = add(figure, 'p', {class: 'bar'});
     const axes = t.columns.filter(c => c.numeric).map(c => [c.field, c.title]);
@@ -730,7 +753,8 @@ function makeChart(figure, {caption, x, y, hold, lines}, t) {
         if (values.size < 2) continue;
         const held = {column: c, value: [...values].sort((a, b) => b[1].size - a[1].size)[0][0]};
         chart.hold.push(held);
-        addChoice(chart, c.title, [...values.keys()].map(k => [k, short(k)]), held.value, v => { held.value = v; });
+        const options = [...values.keys()].map(k => [k, short(k)]);
+        addChoice(chart, c.title, options, held.value, v => { held.value = v; });
     }
     chart.box = add(figure, 'div', {class: 'box'});
     chart.note = add(figure, 'p', {class: 'note'});
@@ -744,8 +768,10 @@ function makeChart(figure, {caption, x, y, hold, lines}, t) {
 /* The rows that a chart shows, as series of points. */
 function collect(chart, width, height) {
     const {t, x, y} = chart, series = new Map();
-    const list = t.rows.filter(({row, line}) => !line.hidden && Number.isFinite(valueOf(x, row)) &&
-        Number.isFinite(valueOf(y, row)) && chart.hold.every(h => say(h.column, row) === h.value)).map(({row}) => row);
+    const isFinite = (column, row) => Number.isFinite(valueOf(column, row));
+    const isHeld = row => chart.hold.every(h => say(h.column, row) === h.value);
+    const list = t.rows.filter(({line}) => !line.hidden).map(({row}) => row)
+        .filter(row => isFinite(x, row) && isFinite(y, row) && isHeld(row));
     const axis = column => {
         const values = list.map(row => valueOf(column, row)), positive = values.filter(v => v > 0);
         const log = column.field !== 'date' && Math.min(...values) >= 0 &&
@@ -756,7 +782,9 @@ function collect(chart, width, height) {
     chart.note.textContent = '';
     if (!list.length) return series;
     [chart.across, chart.up] = [axis(x), axis(y)];
-    const isOn = row => Number.isFinite(chart.across.at(valueOf(x, row))) && Number.isFinite(chart.up.at(valueOf(y, row)));
+    const acrossOf = row => chart.across.at(valueOf(x, row));
+    const upOf = row => chart.up.at(valueOf(y, row));
+    const isOn = row => Number.isFinite(acrossOf(row) + upOf(row));
     const labelOf = row => say(t.columns[0], row), off = list.filter(row => !isOn(row));
     if (off.length)
         chart.note.textContent = 'Not on a logarithmic axis, because a value is 0: ' +
@@ -764,8 +792,8 @@ function collect(chart, width, height) {
     for (const row of list.filter(isOn)) {
         const label = labelOf(row), key = chart.lines ? label : row.method || label;
         const point = {row, label, look: look(row),
-            x: left + chart.across.at(valueOf(x, row)) * (width - left - chart.side),
-            y: 10 + (1 - chart.up.at(valueOf(y, row))) * (height - 56)};
+            x: left + acrossOf(row) * (width - left - chart.side),
+            y: 10 + (1 - upOf(row)) * (height - 56)};
         if (!series.has(key)) series.set(key, []);
         series.get(key).push(point);
         chart.points.push(point);
@@ -775,16 +803,21 @@ function collect(chart, width, height) {
     return series;
 }
 
+const write = (parent, x, y, text, attributes) =>
+    add(parent, 'text', {x, y, 'text-anchor': 'middle', ...attributes}, text);
+
 function drawAxes(chart, svg, width, height) {
     const {x, y, across, up, side} = chart, foot = height - 46, g = add(svg, 'g', {class: 'axes'});
-    const revisions = new Map(x.field === 'date' ? chart.points.map(({row}) => [valueOf(x, row), row.git_revision]) : []);
+    const revisions = new Map(x.field === 'date'
+        ? chart.points.map(({row}) => [valueOf(x, row), row.git_revision || '']) : []);
     let end = -Infinity;
     for (const v of across.ticks) {
-        const at = left + across.at(v) * (width - left - side), text = sayTick(x, v), half = text.length * 3.3;
+        const at = left + across.at(v) * (width - left - side), text = sayTick(x, v);
+        const half = text.length * 3.3;
         add(g, 'path', {d: `M${at} 10V${foot}`});
         if (at - half < end + 8 || at + half > width) continue;
-        add(g, 'text', {x: at, y: foot + 16, 'text-anchor': 'middle'}, text);
-        if (revisions.get(v)) add(g, 'text', {x: at, y: foot + 30, 'text-anchor': 'middle'}, revisions.get(v));
+        write(g, at, foot + 16, text);
+        write(g, at, foot + 30, revisions.get(v) || '');
         end = at + half;
     }
     end = Infinity;
@@ -792,20 +825,22 @@ function drawAxes(chart, svg, width, height) {
         const at = 10 + (1 - up.at(v)) * (height - 56);
         add(g, 'path', {d: `M${left} ${at}H${width - side}`});
         if (at > end - 14) continue;
-        add(g, 'text', {x: left - 6, y: at + 4, 'text-anchor': 'end'}, sayTick(y, v));
+        write(g, left - 6, at + 4, sayTick(y, v), {'text-anchor': 'end'});
         end = at;
     }
-    add(g, 'text', {x: (width + left - side) / 2, y: height - (revisions.size ? 2 : 8), 'text-anchor': 'middle',
-        class: 'name'}, x.title + (revisions.size ? ' and revision' : ''));
-    add(g, 'text', {x: -(foot + 10) / 2, y: 12, transform: 'rotate(-90)', 'text-anchor': 'middle', class: 'name'}, y.title);
+    write(g, (width + left - side) / 2, height - (revisions.size ? 2 : 8),
+        x.title + (revisions.size ? ' and revision' : ''), {class: 'name'});
+    write(g, -(foot + 10) / 2, 12, y.title, {transform: 'rotate(-90)', class: 'name'});
 }
 
-/* Names the lowest lines in a column beside their ends, in the order of the ends; or below, if there is no room. */
+/* Names the lowest lines beside their ends, or below the chart if it is narrow. */
 function nameEnds(chart, svg, series, width, height) {
-    const last = [...series.values()].map(points => points[points.length - 1]).sort((a, b) => a.y - b.y);
-    const names = last.slice(-NAMES), beside = chart.side > 16, step = beside ? 13 : 16;
+    const last = [...series.values()].map(points => points[points.length - 1]);
+    const names = last.sort((a, b) => a.y - b.y).slice(-NAMES);
+    const beside = chart.side > 16, step = beside ? 13 : 16;
     names.forEach((p, i) => {
-        p.end = beside ? Math.max(p.y, 10 + i * step, i ? names[i - 1].end + step : 0) : height + 14 + i * step;
+        const above = i ? names[i - 1].end + step : 0;
+        p.end = beside ? Math.max(p.y, 10 + i * step, above) : height + 14 + i * step;
     });
     for (let i = names.length - 1, most = height - 8; beside && i >= 0; i--)
         most = (names[i].end = Math.min(names[i].end, most)) - step;
@@ -813,11 +848,13 @@ function nameEnds(chart, svg, series, width, height) {
         const x = beside ? width - chart.side + 14 : 60, style = `--c:${p.look.colour}`;
         const error = chart.error ? `, error ${say(chart.error, p.row)}` : '';
         if (beside) add(svg, 'path', {d: `M${p.x} ${p.y}L${x - 8} ${p.end}`, class: 'lead', style});
-        add(svg, 'path', {d: shapeOf(p.look.mark), class: 'mark key', style, transform: `translate(${x} ${p.end}) scale(.7)`});
-        add(svg, 'text', {x: x + 7, y: p.end + 4, class: 'label'}, (beside ? short(p.label) : p.label) + error);
+        add(svg, 'path', {d: shapeOf(p.look.mark), class: 'mark key', style,
+            transform: `translate(${x} ${p.end}) scale(.7)`});
+        add(svg, 'text', {x: x + 7, y: p.end + 4, class: 'label'},
+            (beside ? short(p.label) : p.label) + error);
     }
     if (last.length > names.length)
-        chart.note.textContent += ` The lowest ${names.length} of ${last.length} lines are named; point at another to read its name.`;
+        chart.note.append(` The lowest ${names.length} of ${last.length} lines are named.`);
     if (!beside) svg.setAttribute('viewBox', `0 0 ${width} ${height + 12 + names.length * step}`);
 }
 
@@ -825,29 +862,32 @@ function nameEnds(chart, svg, series, width, height) {
 function nameSeries(svg, points, taken, width, height) {
     const p = points[points.length - 1], text = short(points.length === 1 ? p.label : p.row.method);
     const w = text.length * 7;
+    const isFree = box => !taken.some(({x, y, w = 10, h = 10}) =>
+        box.x < x + w && x < box.x + box.w && box.y < y + h && y < box.y + box.h);
     for (const [dx, dy] of [[8, 4], [-9 - w, 4], [-w / 2, -9], [-w / 2, 18], [6, -8], [6, 16]]) {
         const box = {x: p.x + dx, y: p.y + dy - 10, w, h: 13};
         if (box.x < left + 2 || box.x + w > width - 2 || box.y < 4 || box.y > height - 60) continue;
-        if (taken.some(o => o !== p && box.x < o.x + (o.w || 5) && o.x - (o.w ? 0 : 5) < box.x + w &&
-                box.y < o.y + (o.h || 5) && o.y - (o.h ? 0 : 5) < box.y + 13)) continue;
+        if (!isFree(box)) continue;
         taken.push(box);
-        add(svg, 'text', {x: box.x, y: box.y + 10, class: 'label', style: `--c:${p.look.colour}`}, text);
+        add(svg, 'text', {x: box.x, y: box.y + 10, class: 'label'}, text);
         return;
     }
 }
 
 function draw(chart) {
-    const width = chart.width = chart.box.clientWidth, height = Math.max(260, Math.min(440, width * 0.5));
+    const width = chart.width = chart.box.clientWidth, names = chart.error ? 300 : 210;
+    const height = Math.max(260, Math.min(440, width * 0.5));
     hide(chart);
     chart.svg?.remove();
     chart.svg = null;
     if (!width) return;
-    chart.side = chart.lines && width > 600 ? (chart.error ? 300 : 210) : 16; /* room on the right, for names of lines */
-    const series = collect(chart, width, height);
-    const svg = chart.svg = add(chart.box, 'svg', {viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: 'img',
-        'aria-label': `${chart.y.title} over ${chart.x.title}, ${chart.points.length} points; arrow keys read them`});
+    chart.side = chart.lines && width > 600 ? names : 16; /* room on the right */
+    const series = collect(chart, width, height), {x, y, points} = chart;
+    const svg = chart.svg = add(chart.box, 'svg', {viewBox: `0 0 ${width} ${height}`, tabindex: 0,
+        role: 'img',
+        'aria-label': `${y.title} over ${x.title}, ${points.length} points; arrow keys read them`});
     if (!series.size) {
-        add(svg, 'text', {x: width / 2, y: height / 2, 'text-anchor': 'middle'}, 'Every row is hidden.');
+        write(svg, width / 2, height / 2, 'Every row is hidden.');
         return;
     }
     drawAxes(chart, svg, width, height);
@@ -858,10 +898,13 @@ function draw(chart) {
                 class: isBaseline(points[0].row) ? 'line base' : 'line'});
     }
     const size = chart.points.length < 150 ? '' : ' scale(.6)';
-    for (const p of chart.points)
-        p.mark = add(svg, 'path', {d: shapeOf(p.look.mark), style: `--c:${p.look.colour}`,
-            class: p.look.mark % 2 && p.look.mark > 3 ? 'mark' : 'mark open', transform: `translate(${p.x} ${p.y})${size}`});
-    const taken = chart.points.slice(0, 2000);
+    for (const p of chart.points) {
+        const {mark, colour} = p.look;
+        p.mark = add(svg, 'path', {d: shapeOf(mark), style: `--c:${colour}`,
+            class: mark % 2 && mark > 3 ? 'mark' : 'mark open',
+            transform: `translate(${p.x} ${p.y})${size}`});
+    }
+    const taken = chart.points.slice(0, 2000).map(p => ({x: p.x - 5, y: p.y - 5}));
     if (chart.lines) nameEnds(chart, svg, series, width, height);
     else for (const points of series.values()) nameSeries(svg, points, taken, width, height);
     svg.addEventListener('pointermove', e => showNearest(chart, e));
@@ -903,8 +946,9 @@ function show(chart, i) {
     tip.replaceChildren();
     add(tip, 'b', {}, p.label);
     if (p.row.spec && p.row.spec !== p.label) add(tip, 'p', {}, p.row.spec);
-    const same = chart.points.filter(o => o !== p && Math.hypot(o.x - p.x, o.y - p.y) < 3).map(o => o.label);
-    if (same.length) add(tip, 'p', {}, 'also here: ' + same.slice(0, 5).join(', '));
+    const same = chart.points.filter(o => o !== p && Math.hypot(o.x - p.x, o.y - p.y) < 3);
+    if (same.length)
+        add(tip, 'p', {}, 'also here: ' + same.slice(0, 5).map(o => o.label).join(', '));
     const list = add(tip, 'dl');
     for (const column of chart.t.columns.slice(1)) {
         const text = say(column, p.row);
@@ -920,28 +964,21 @@ function show(chart, i) {
 
 /* ---- the whole page ---- */
 
-function showContents(nav, main) {
-    const list = add(nav, 'ul');
-    for (const section of all('section', main).slice(1))
-        add(add(list, 'li'), 'a', {href: `#${section.id}`}, section.querySelector('h2').textContent);
-}
-
 function showPage() {
     showHead();
     const main = add(document.body, 'main'), answer = showAnswer(main);
     showMethods(main);
     showRemarks(main);
-    const nav = add(main, 'nav', {'aria-label': 'Contents'});
+    const nav = add(add(main, 'nav', {'aria-label': 'Contents'}), 'ul');
     const shown = sections.filter(section => listOf(section).length);
     const first = shown.find(section => chartsOf(section, listOf(section)).length);
     for (const section of sections) {
         if (shown.includes(section)) showSection(main, section, section === first, answer);
-        if (section.id !== 'targets') continue; /* the last table of what methods do */
-        if (data.figures.length || data.without) showPictures(main);
-        if (rows.result.length) showTensors(main);
+        if (section.id === 'targets' && (data.figures.length || data.without)) showPictures(main);
     }
     showRuns(main);
-    showContents(nav, main);
+    for (const section of all('section', main).slice(1))
+        add(add(nav, 'li'), 'a', {href: `#${section.id}`}, section.firstChild.textContent);
 }
 
 showPage();
