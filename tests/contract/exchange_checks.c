@@ -30,9 +30,9 @@ static float *floats(uint64_t n)
 }
 
 /* Runs one step of a new team. The caller closes it, also after a failure. */
-static bool run(struct team *t, const struct exchange_fns *f, const struct team_case *c)
+static bool run(struct team *t, const struct team_case *c)
 {
-    return team_open(t, f, c) && team_step(t, STEP, c->x);
+    return team_open(t, c) && team_step(t, STEP, c->x);
 }
 
 static bool same_bits(const float *a, const float *b, uint64_t n)
@@ -113,26 +113,26 @@ static bool with_feedback(struct gcb_method *out, const struct gcb_method *m)
 /* ---- one step ---- */
 
 /* With feedback, if the method can have it, for several steps. */
-static bool all_workers_agree(const struct exchange_fns *f, const struct team_case *c)
+static bool all_workers_agree(const struct team_case *c)
 {
     struct team_case fed = *c;
     struct gcb_method m;
     struct team t;
-    bool holds = run(&t, f, c) && agree(&t);
+    bool holds = run(&t, c) && agree(&t);
 
     team_close(&t);
     fed.method = &m;
     fed.nonfinite = GCB_NONFINITE_RAW; /* the memory may overflow */
     if (!holds || !with_feedback(&m, c->method))
         return holds;
-    holds = team_open(&t, f, &fed);
+    holds = team_open(&t, &fed);
     for (unsigned s = 0; s < STEPS && holds; s++)
         holds = team_step(&t, s, c->x) && agree(&t);
     team_close(&t);
     return holds;
 }
 
-static bool threads_change_nothing(const struct exchange_fns *f, const struct team_case *c)
+static bool threads_change_nothing(const struct team_case *c)
 {
     struct team_case threaded = *c;
     double transform = 0.0, chunk = 1.0;
@@ -144,8 +144,8 @@ static bool threads_change_nothing(const struct exchange_fns *f, const struct te
     gcb_method_value(c->method, "chunk", &chunk);
     if (transform > 0.0 && (chunk == 0.0 || chunk >= (double)c->n))
         return true; /* a whole FFT may have other bits */
-    holds = run(&one, f, c);
-    holds &= run(&many, f, &threaded);
+    holds = run(&one, c);
+    holds &= run(&many, &threaded);
     holds = holds && same_bits(one.update[0], many.update[0], c->n);
     team_close(&one);
     team_close(&many);
@@ -207,7 +207,7 @@ static bool add_decoded(void *ctx, uint32_t w, const struct gcb_wbuf *message)
     return !err;
 }
 
-static bool is_sum_of_decoded(const struct exchange_fns *f, const struct team_case *c)
+static bool is_sum_of_decoded(const struct team_case *c)
 {
     const struct gcb_coder_config config = {.env = {.count = c->n,
                                                     .shape = c->shape,
@@ -222,7 +222,7 @@ static bool is_sum_of_decoded(const struct exchange_fns *f, const struct team_ca
 
     holds = holds && each_message(c, &d, add_decoded);
     for (int backwards = 0; backwards < 2 && holds && !d.stored; backwards++) {
-        holds = team_open(&t, f, c);
+        holds = team_open(&t, c);
         t.backwards = backwards;
         holds = holds && team_step(&t, STEP, c->x) &&
                 is_near(t.update[0], d.sum, c->n, rounding(&t, 1));
@@ -234,10 +234,10 @@ static bool is_sum_of_decoded(const struct exchange_fns *f, const struct team_ca
     return holds;
 }
 
-static bool linear_methods_are_linear(const struct exchange_fns *f, const struct team_case *c)
+static bool linear_methods_are_linear(const struct team_case *c)
 {
     return !(gcb_method_caps(c->method) & GCB_CAP_LINEAR) ||
-           collective_of(c->method) != GCB_COLLECTIVE_ALLREDUCE || is_sum_of_decoded(f, c);
+           collective_of(c->method) != GCB_COLLECTIVE_ALLREDUCE || is_sum_of_decoded(c);
 }
 
 struct summed {
@@ -252,8 +252,7 @@ static bool add_message(void *ctx, uint32_t w, const struct gcb_wbuf *message)
     return !gcb_sum_add(s->sum, message->data, message->len, s->c->weights[w], NULL);
 }
 
-static bool allgather_is_the_sum_of_messages(const struct exchange_fns *f,
-                                             const struct team_case *c)
+static bool allgather_is_the_sum_of_messages(const struct team_case *c)
 {
     const struct gcb_coder_config config = {.env = {.count = c->n}};
     struct summed s = {.c = c};
@@ -262,7 +261,7 @@ static bool allgather_is_the_sum_of_messages(const struct exchange_fns *f,
     bool holds;
 
     if (collective_of(c->method) == GCB_COLLECTIVE_ALLGATHER) {
-        holds = run(&t, f, c) && !gcb_sum_create(&s.sum, c->method, NULL, &config, NULL) &&
+        holds = run(&t, c) && !gcb_sum_create(&s.sum, c->method, NULL, &config, NULL) &&
                 each_message(c, &s, add_message) && !gcb_sum_finish(s.sum, want, NULL) &&
                 sums_first_difference(t.update[0], want, c->n) == c->n;
         team_close(&t);
@@ -274,11 +273,11 @@ static bool allgather_is_the_sum_of_messages(const struct exchange_fns *f,
     return holds;
 }
 
-static bool what_arrived_adds_up(const struct exchange_fns *f, const struct team_case *c)
+static bool what_arrived_adds_up(const struct team_case *c)
 {
     double *sum = calloc(c->n + 1, sizeof(*sum));
     struct team t;
-    bool holds = run(&t, f, c);
+    bool holds = run(&t, c);
 
     for (unsigned w = 0; w < c->workers && holds; w++)
         add(sum, t.own[w], c->n, (double)c->weights[w]);
@@ -290,11 +289,10 @@ static bool what_arrived_adds_up(const struct exchange_fns *f, const struct team
 }
 
 /* The update of the case. */
-static bool update_of(float *update, double *distance, const struct exchange_fns *f,
-                      const struct team_case *c)
+static bool update_of(float *update, double *distance, const struct team_case *c)
 {
     struct team t;
-    const bool well = run(&t, f, c);
+    const bool well = run(&t, c);
 
     if (well && c->n)
         memcpy(update, t.update[0], c->n * sizeof(*update));
@@ -304,7 +302,7 @@ static bool update_of(float *update, double *distance, const struct exchange_fns
     return well;
 }
 
-static bool doubles(const struct exchange_fns *f, const struct team_case *c, const float *update)
+static bool doubles(const struct team_case *c, const float *update)
 {
     struct team_case doubled = *c;
     double *sum = calloc(c->n + 1, sizeof(*sum)), distance = 0.0;
@@ -314,14 +312,14 @@ static bool doubles(const struct exchange_fns *f, const struct team_case *c, con
     for (unsigned w = 0; w < c->workers; w++)
         doubled.weights[w] *= 2.0f;
     add(sum, update, c->n, 2.0);
-    holds = update_of(twice, &distance, f, &doubled) && is_near(twice, sum, c->n, distance);
+    holds = update_of(twice, &distance, &doubled) && is_near(twice, sum, c->n, distance);
     free(sum);
     free(twice);
     return holds;
 }
 
 /* A worker of weight 0 may give any tensor. */
-static bool ignores_weight_0(const struct exchange_fns *f, const struct team_case *c)
+static bool ignores_weight_0(const struct team_case *c)
 {
     struct team_case one = *c, other = *c;
     float *a = floats(c->n), *b = floats(c->n), *x = floats(c->n);
@@ -333,7 +331,7 @@ static bool ignores_weight_0(const struct exchange_fns *f, const struct team_cas
         x[i] = (float)((i * 7) % 11) - 5.0f;
     one.weights[last] = other.weights[last] = 0.0f;
     other.x[last] = x;
-    holds = update_of(a, &distance, f, &one) && update_of(b, NULL, f, &other);
+    holds = update_of(a, &distance, &one) && update_of(b, NULL, &other);
     add(sum, a, c->n, 1.0);
     holds = holds && is_near(b, sum, c->n, distance);
     free(a);
@@ -343,14 +341,14 @@ static bool ignores_weight_0(const struct exchange_fns *f, const struct team_cas
     return holds;
 }
 
-static bool weights_count(const struct exchange_fns *f, const struct team_case *c)
+static bool weights_count(const struct team_case *c)
 {
     float *update = floats(c->n);
     double max = 0.0;
     /* a code with a fixed largest value does not double with a sum that is sent on */
     const bool fixed = gcb_method_value(c->method, "max", &max) && max > 0.0;
-    const bool holds = update_of(update, NULL, f, c) && (fixed || doubles(f, c, update)) &&
-                       (c->workers == 1 || ignores_weight_0(f, c));
+    const bool holds = update_of(update, NULL, c) && (fixed || doubles(c, update)) &&
+                       (c->workers == 1 || ignores_weight_0(c));
 
     free(update);
     return holds;
@@ -361,7 +359,7 @@ static bool weights_count(const struct exchange_fns *f, const struct team_case *
  * that make messages of sums, if the sums are rounded; with equal weights the tensors have sums that are not rounded.
  * SparDL drops elements of partial sums, so the order always matters.
  */
-static bool numbers_do_not_matter(const struct exchange_fns *f, const struct team_case *c)
+static bool numbers_do_not_matter(const struct team_case *c)
 {
     const enum gcb_collective collective = collective_of(c->method);
     float *update = floats(c->n), *other = floats(c->n);
@@ -377,7 +375,7 @@ static bool numbers_do_not_matter(const struct exchange_fns *f, const struct tea
     if (!(gcb_method_caps(c->method) & GCB_CAP_RANDOMISED) &&
         ((exact && collective != GCB_COLLECTIVE_SPARDL) || collective == GCB_COLLECTIVE_ALLGATHER ||
          collective == GCB_COLLECTIVE_ALLREDUCE)) {
-        holds = update_of(update, &distance, f, c) && update_of(other, NULL, f, &turned);
+        holds = update_of(update, &distance, c) && update_of(other, NULL, &turned);
         add(sum, update, c->n, 1.0);
         holds = holds && is_near(other, sum, c->n, distance);
     }
@@ -387,7 +385,7 @@ static bool numbers_do_not_matter(const struct exchange_fns *f, const struct tea
     return holds;
 }
 
-static bool rounds_depend_on_parameters(const struct exchange_fns *f, const struct team_case *c)
+static bool rounds_depend_on_parameters(const struct team_case *c)
 {
     struct team_case other = *c;
     float *zero = floats(c->n);
@@ -396,8 +394,8 @@ static bool rounds_depend_on_parameters(const struct exchange_fns *f, const stru
 
     for (unsigned w = 0; w < c->workers; w++)
         other.x[w] = zero;
-    holds = run(&a, f, c);
-    holds &= run(&b, f, &other);
+    holds = run(&a, c);
+    holds &= run(&b, &other);
     holds = holds && (a.rounds == b.rounds || collective_of(c->method) != GCB_COLLECTIVE_ALLREDUCE);
     for (unsigned r = 0; holds && r < a.rounds && r < b.rounds; r++)
         holds = a.round[r].kind == b.round[r].kind &&
@@ -416,7 +414,7 @@ static const float *residual(const struct team *t, unsigned w)
 }
 
 /* Sum of updates + weighted residuals = weighted sum of inputs. Step s takes the tensors of worker w + s as worker w's. */
-static bool memory_keeps_the_rest(const struct exchange_fns *f, const struct team_case *c)
+static bool memory_keeps_the_rest(const struct team_case *c)
 {
     double *sum = calloc(c->n + 1, sizeof(*sum));
     struct team_case fed = *c;
@@ -431,7 +429,7 @@ static bool memory_keeps_the_rest(const struct exchange_fns *f, const struct tea
         free(sum);
         return true;
     }
-    holds = team_open(&t, f, &fed);
+    holds = team_open(&t, &fed);
     conserves = holds && gcb_exchange_conserves(t.e[0]);
     for (unsigned s = 0; s < STEPS && holds; s++) {
         const float *x[TEAM_MOST];
@@ -454,7 +452,7 @@ static bool memory_keeps_the_rest(const struct exchange_fns *f, const struct tea
 }
 
 /* In step 1 of three the last worker's tensor has a NaN. */
-static bool a_nan_reaches_all_but_no_memory(const struct exchange_fns *f, const struct team_case *c)
+static bool a_nan_reaches_all_but_no_memory(const struct team_case *c)
 {
     struct team_case fed = *c;
     struct gcb_method m;
@@ -468,7 +466,7 @@ static bool a_nan_reaches_all_but_no_memory(const struct exchange_fns *f, const 
         memcpy(spoilt, c->x[c->workers - 1], c->n * sizeof(*spoilt));
         spoilt[c->n / 2] = NAN;
     }
-    holds = team_open(&t, f, &fed);
+    holds = team_open(&t, &fed);
     for (unsigned s = 0; s < STEPS && holds; s++) {
         const float *x[TEAM_MOST];
 
@@ -497,18 +495,18 @@ static bool goes_on(struct team *t, const struct team_case *c, const float *upda
     return team_step(t, STEP, c->x) && (stateful || same_bits(t->update[0], update, c->n));
 }
 
-static bool a_step_can_be_left(const struct exchange_fns *f, const struct team_case *c)
+static bool a_step_can_be_left(const struct team_case *c)
 {
     float *update = floats(c->n);
     struct team t;
-    bool holds = run(&t, f, c);
+    bool holds = run(&t, c);
     const unsigned rounds = holds ? t.rounds : 0;
 
     if (holds && c->n)
         memcpy(update, t.update[0], c->n * sizeof(*update));
     team_close(&t);
     for (unsigned leave = 1; leave <= rounds && holds; leave++) {
-        holds = team_open(&t, f, c);
+        holds = team_open(&t, c);
         t.leave = leave;
         holds = holds && team_step(&t, STEP, c->x) && goes_on(&t, c, update);
         team_close(&t);
@@ -551,11 +549,11 @@ static void spoil(void *ctx, unsigned round, uint32_t from, struct parcel *p)
 }
 
 /* Whatever arrives, a step ends or fails, and the next step is as ever. */
-static bool hostile_bytes_do_no_harm(const struct exchange_fns *f, const struct team_case *c)
+static bool hostile_bytes_do_no_harm(const struct team_case *c)
 {
     float *update = floats(c->n);
     struct team t;
-    bool holds = run(&t, f, c);
+    bool holds = run(&t, c);
     const struct team first = t;
     const unsigned rounds = holds ? t.rounds : 0;
 
@@ -565,7 +563,7 @@ static bool hostile_bytes_do_no_harm(const struct exchange_fns *f, const struct 
     for (unsigned i = 0; i < rounds * WAYS && holds; i++) {
         struct damage d = {.round = i / WAYS, .way = i % WAYS};
 
-        holds = team_open(&t, f, c);
+        holds = team_open(&t, c);
         d.from = first.round[d.round].kind != GCB_ROUND_REDUCE && c->workers > 1 && i % 2;
         t.damage = spoil;
         t.ctx = &d;

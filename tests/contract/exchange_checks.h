@@ -13,7 +13,7 @@ enum exchange_cost {
 
 struct exchange_check {
     const char *name;
-    bool (*holds)(const struct exchange_fns *f, const struct team_case *c);
+    bool (*holds)(const struct team_case *c);
     enum exchange_cost cost;
 };
 

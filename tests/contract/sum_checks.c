@@ -79,35 +79,33 @@ void sum_case_close(struct sum_case *c)
 
 /* ---- sums ---- */
 
-static struct gcb_sum *open_sum(const struct sum_fns *f, const struct sum_case *c, float *into,
-                                int threads)
+static struct gcb_sum *open_sum(const struct sum_case *c, float *into, int threads)
 {
     const struct gcb_queue queue = {.threads = threads};
     const struct gcb_coder_config config = {.env = {.count = c->n, .queue = &queue}};
     struct gcb_sum *s = NULL;
 
-    return f->create(&s, c->method, into, &config, NULL) ? NULL : s;
+    return gcb_sum_create(&s, c->method, into, &config, NULL) ? NULL : s;
 }
 
-static bool add(const struct sum_fns *f, const struct sum_case *c, struct gcb_sum *s,
-                const float *weight, unsigned mask)
+static bool add(const struct sum_case *c, struct gcb_sum *s, const float *weight, unsigned mask)
 {
     bool added = true;
 
     for (unsigned w = 0; w < SUM_MESSAGES; w++)
         if (mask >> w & 1)
-            added &= !f->add(s, c->message[w].bytes, c->message[w].length, weight[w], NULL);
+            added &= !gcb_sum_add(s, c->message[w].bytes, c->message[w].length, weight[w], NULL);
     return added;
 }
 
 /* Writes the sum of the messages whose bit of `mask` is set to x. */
-static bool sum_up(float *x, const struct sum_fns *f, const struct sum_case *c, const float *weight,
-                   unsigned mask, int threads)
+static bool sum_up(float *x, const struct sum_case *c, const float *weight, unsigned mask,
+                   int threads)
 {
-    struct gcb_sum *s = open_sum(f, c, NULL, threads);
-    const bool summed = s && add(f, c, s, weight, mask) && !f->finish(s, x, NULL);
+    struct gcb_sum *s = open_sum(c, NULL, threads);
+    const bool summed = s && add(c, s, weight, mask) && !gcb_sum_finish(s, x, NULL);
 
-    f->close(s);
+    gcb_sum_close(s);
     return summed;
 }
 
@@ -139,7 +137,7 @@ static bool near_exact(const struct sum_case *c, const float *weight, const floa
 /* ---- checks ---- */
 
 /* docs/method.md: the rebuilt canvas plus the elements. The canvas itself is compared with the exact sum. */
-static bool is_defined(const struct sum_fns *f, const struct sum_case *c, const float *weight)
+static bool is_defined(const struct sum_case *c, const float *weight)
 {
     float *got = calloc(c->n + 1, sizeof(float)), *want = calloc(c->n + 1, sizeof(float));
     float *elements = calloc(c->n + 1, sizeof(float));
@@ -151,9 +149,9 @@ static bool is_defined(const struct sum_fns *f, const struct sum_case *c, const 
             fits |= 1u << w;
         else
             sums_add(elements, c->message[w].decoded, c->n, weight[w]);
-    holds = sum_up(got, f, c, weight, ALL, 1);
+    holds = sum_up(got, c, weight, ALL, 1);
     if (fits) {
-        holds &= near_exact(c, weight, got) && sum_up(want, f, c, weight, fits, 1);
+        holds &= near_exact(c, weight, got) && sum_up(want, c, weight, fits, 1);
         if (fits != ALL)
             sums_add(want, elements, c->n, 1.0f);
     }
@@ -164,23 +162,23 @@ static bool is_defined(const struct sum_fns *f, const struct sum_case *c, const 
     return holds;
 }
 
-static bool adds_each(const struct sum_fns *f, const struct sum_case *c)
+static bool adds_each(const struct sum_case *c)
 {
-    return is_defined(f, c, ones);
+    return is_defined(c, ones);
 }
 
-static bool weighs_each(const struct sum_fns *f, const struct sum_case *c)
+static bool weighs_each(const struct sum_case *c)
 {
-    return is_defined(f, c, weights);
+    return is_defined(c, weights);
 }
 
-static bool threads_change_nothing(const struct sum_fns *f, const struct sum_case *c)
+static bool threads_change_nothing(const struct sum_case *c)
 {
     float *one = calloc(c->n + 1, sizeof(float)), *many = calloc(c->n + 1, sizeof(float));
-    bool holds = sum_up(one, f, c, weights, ALL, 1);
+    bool holds = sum_up(one, c, weights, ALL, 1);
 
     for (int threads = 2; threads <= 5; threads += 3) {
-        holds = holds && sum_up(many, f, c, weights, ALL, threads);
+        holds = holds && sum_up(many, c, weights, ALL, threads);
         holds = holds && (c->whole_fft ? near_exact(c, weights, many) : same(c, one, many));
     }
     free(one);
@@ -188,35 +186,35 @@ static bool threads_change_nothing(const struct sum_fns *f, const struct sum_cas
     return holds;
 }
 
-static bool begins_at_zero(const struct sum_fns *f, const struct sum_case *c)
+static bool begins_at_zero(const struct sum_case *c)
 {
     float *want = calloc(c->n + 1, sizeof(float)), *got = calloc(c->n + 1, sizeof(float));
     float *zero = calloc(c->n + 1, sizeof(float));
-    struct gcb_sum *s = open_sum(f, c, NULL, 1);
-    bool holds = s && sum_up(want, f, c, weights, ALL, 1);
+    struct gcb_sum *s = open_sum(c, NULL, 1);
+    bool holds = s && sum_up(want, c, weights, ALL, 1);
 
     for (int round = 0; round < 2 && holds; round++)
-        holds = add(f, c, s, weights, ALL) && !f->finish(s, got, NULL) && same(c, got, want) &&
-                !f->finish(s, got, NULL) && same(c, got, zero);
-    f->close(s);
+        holds = add(c, s, weights, ALL) && !gcb_sum_finish(s, got, NULL) && same(c, got, want) &&
+                !gcb_sum_finish(s, got, NULL) && same(c, got, zero);
+    gcb_sum_close(s);
     free(zero);
     free(want);
     free(got);
     return holds;
 }
 
-static bool uses_the_callers_tensor(const struct sum_fns *f, const struct sum_case *c)
+static bool uses_the_callers_tensor(const struct sum_case *c)
 {
     float *want = calloc(c->n + 1, sizeof(float)), *into = calloc(c->n + 1, sizeof(float));
-    struct gcb_sum *s = open_sum(f, c, into, 1);
-    bool holds = s && sum_up(want, f, c, weights, ALL, 1);
+    struct gcb_sum *s = open_sum(c, into, 1);
+    bool holds = s && sum_up(want, c, weights, ALL, 1);
 
     for (uint64_t i = 0; i <= c->n; i++)
         into[i] = 7.0f; /* what is there before does not count */
     for (int round = 0; round < 2 && holds; round++)
-        holds = add(f, c, s, weights, ALL) && !f->finish(s, NULL, NULL) && same(c, into, want);
+        holds = add(c, s, weights, ALL) && !gcb_sum_finish(s, NULL, NULL) && same(c, into, want);
     holds = holds && into[c->n] >= 7.0f && into[c->n] <= 7.0f;
-    f->close(s);
+    gcb_sum_close(s);
     free(want);
     free(into);
     return holds;
@@ -224,17 +222,17 @@ static bool uses_the_callers_tensor(const struct sum_fns *f, const struct sum_ca
 
 /* The sum of message 0, a damaged message, and message 3, all with weight 1. It must be the sum without the damaged
  * message, or with what that decodes to. `x`, `without`, `decoded` have room for n floats. */
-static bool survives(const struct sum_fns *f, const struct sum_case *c, struct gcb_sum *s,
-                     const uint8_t *bytes, size_t length, float *x, const float *without)
+static bool survives(const struct sum_case *c, struct gcb_sum *s, const uint8_t *bytes,
+                     size_t length, float *x, const float *without)
 {
     uint8_t *copy = malloc(length ? length : 1); /* exact size: sanitizers see every overrun */
     float *want = calloc(c->n + 1, sizeof(float));
-    bool holds = add(f, c, s, ones, 1);
+    bool holds = add(c, s, ones, 1);
     int added;
 
     memcpy(copy, bytes, length);
-    added = f->add(s, copy, length, 1.0f, NULL);
-    holds = holds && add(f, c, s, ones, 8) && !f->finish(s, x, NULL);
+    added = gcb_sum_add(s, copy, length, 1.0f, NULL);
+    holds = holds && add(c, s, ones, 8) && !gcb_sum_finish(s, x, NULL);
     if (!has_transform(c->method)) /* else a decoder for each message takes too long */
         holds = holds && !sums_decode(want, copy, length, c->n, 0) == !added;
     if (holds && added) {
@@ -255,23 +253,23 @@ static bool survives(const struct sum_fns *f, const struct sum_case *c, struct g
     return holds;
 }
 
-static bool damage_adds_nothing(const struct sum_fns *f, const struct sum_case *c)
+static bool damage_adds_nothing(const struct sum_case *c)
 {
     float *x = calloc(c->n + 1, sizeof(float)), *without = calloc(c->n + 1, sizeof(float));
-    struct gcb_sum *s = open_sum(f, c, NULL, 1);
+    struct gcb_sum *s = open_sum(c, NULL, 1);
     const size_t length = c->message[1].length, stride = length / 100 + 1;
     uint8_t *bytes = c->message[1].bytes;
-    bool holds = s && sum_up(without, f, c, ones, 9, 1);
+    bool holds = s && sum_up(without, c, ones, 9, 1);
 
     for (size_t i = 0; i < length && holds; i += i < 40 || length - i < 40 ? 1 : stride) {
         const uint8_t old = bytes[i];
 
-        holds = survives(f, c, s, bytes, i, x, without);
+        holds = survives(c, s, bytes, i, x, without);
         bytes[i] = i % 2 ? old ^ 1 : (uint8_t)~old;
-        holds = holds && survives(f, c, s, bytes, length, x, without);
+        holds = holds && survives(c, s, bytes, length, x, without);
         bytes[i] = old;
     }
-    f->close(s);
+    gcb_sum_close(s);
     free(x);
     free(without);
     return holds;

@@ -12,7 +12,7 @@ static bool failed(const struct team *t, const char *what, unsigned worker)
     return false;
 }
 
-bool team_open(struct team *t, const struct exchange_fns *f, const struct team_case *c)
+bool team_open(struct team *t, const struct team_case *c)
 {
     struct gcb_queue queue = {.threads = c->threads ? c->threads : 1};
     struct gcb_exchange_config config = {
@@ -28,12 +28,12 @@ bool team_open(struct team *t, const struct exchange_fns *f, const struct team_c
         .weights = c->weights,
     };
 
-    *t = (struct team){.f = f, .c = c};
+    *t = (struct team){.c = c};
     for (unsigned w = 0; w < c->workers; w++) {
         t->update[w] = calloc(c->n ? c->n : 1, sizeof(float));
         t->own[w] = calloc(c->n ? c->n : 1, sizeof(float));
         config.worker = w;
-        if (f->create(&t->e[w], c->method, &config, &t->diag))
+        if (gcb_exchange_create(&t->e[w], c->method, &config, &t->diag))
             return failed(t, "open", w);
     }
     return true;
@@ -50,7 +50,7 @@ static void throw_away(struct team *t)
 void team_close(struct team *t)
 {
     for (unsigned w = 0; w < t->c->workers; w++) {
-        t->f->close(t->e[w]);
+        gcb_exchange_close(t->e[w]);
         free(t->update[w]);
         free(t->own[w]);
     }
@@ -100,7 +100,7 @@ static bool ask(struct team *t, bool *more)
     throw_away(t);
     for (unsigned w = 0; w < t->c->workers; w++) {
         struct gcb_round r = {.size = sizeof(r)};
-        const int got = t->f->next(t->e[w], &r, &t->diag);
+        const int got = gcb_exchange_next(t->e[w], &r, &t->diag);
 
         if (w == 0) {
             *more = got;
@@ -127,7 +127,7 @@ static bool hand_over(struct team *t, uint32_t from, const struct parcel *p, uns
 
     if (t->damage && to == 0)
         t->damage(t->ctx, t->rounds, from, &copy);
-    err = t->f->receive(t->e[to], from, copy.bytes, copy.length, &t->diag);
+    err = gcb_exchange_receive(t->e[to], from, copy.bytes, copy.length, &t->diag);
     free(copy.bytes);
     return err ? failed(t, "receive", to) : true;
 }
@@ -168,7 +168,7 @@ bool team_step(struct team *t, uint64_t step, const float *const *x)
     t->rounds = 0;
     t->diag = (struct gcb_diag){.status = 0};
     for (unsigned w = 0; w < t->c->workers; w++)
-        if (t->f->begin(t->e[w], step, x[w], &t->diag))
+        if (gcb_exchange_begin(t->e[w], step, x[w], &t->diag))
             return failed(t, "begin", w);
     for (;; t->rounds++) {
         if (!ask(t, &more))
@@ -181,8 +181,8 @@ bool team_step(struct team *t, uint64_t step, const float *const *x)
             return false;
     }
     for (unsigned w = 0; w < t->c->workers; w++)
-        if (t->f->conclude(t->e[w], t->update[w], t->own[w], &t->diag) ||
-            t->f->learn(t->e[w], t->own[w], &t->diag))
+        if (gcb_exchange_conclude(t->e[w], t->update[w], t->own[w], &t->diag) ||
+            gcb_exchange_learn(t->e[w], t->own[w], &t->diag))
             return failed(t, "conclude", w);
     return true;
 }

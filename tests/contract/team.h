@@ -8,20 +8,6 @@
 #define TEAM_MOST 9 /* workers */
 #define TEAM_ROUNDS 64
 
-/* The functions under test: src/gcbench.h and src/lib/exchange/exchange.h say what they do. A test of the checks puts
- * functions with a defect here. */
-struct exchange_fns {
-    int (*create)(struct gcb_exchange **out, const struct gcb_method *method,
-                  const struct gcb_exchange_config *config, struct gcb_diag *diag);
-    int (*begin)(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag);
-    int (*next)(struct gcb_exchange *e, struct gcb_round *round, struct gcb_diag *diag);
-    int (*receive)(struct gcb_exchange *e, uint32_t from, const void *data, size_t length,
-                   struct gcb_diag *diag);
-    int (*conclude)(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag);
-    int (*learn)(struct gcb_exchange *e, const float *own, struct gcb_diag *diag);
-    void (*close)(struct gcb_exchange *e);
-};
-
 /* What the workers give. Worker w's tensor has n elements. */
 struct team_case {
     const struct gcb_method *method;
@@ -42,7 +28,6 @@ struct parcel {
 };
 
 struct team {
-    const struct exchange_fns *f;
     const struct team_case *c;
     struct gcb_exchange *e[TEAM_MOST];
     float *update[TEAM_MOST], *own[TEAM_MOST]; /* of the last step */
@@ -62,7 +47,7 @@ struct team {
 extern char team_why[GCB_DIAG_TEXT + 80];
 
 /* Opens all workers' exchanges. Close the team also after a failure. */
-bool team_open(struct team *t, const struct exchange_fns *f, const struct team_case *c);
+bool team_open(struct team *t, const struct team_case *c);
 /* Runs a step, and returns whether all calls succeeded and all workers had the same rounds. */
 bool team_step(struct team *t, uint64_t step, const float *const *x);
 void team_close(struct team *t);

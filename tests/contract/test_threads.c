@@ -46,12 +46,9 @@ struct caller {
 
 static void *run(void *ctx)
 {
-    static const struct exchange_fns fns = {
-        gcb_exchange_create,   gcb_exchange_begin, gcb_exchange_next, gcb_exchange_receive,
-        gcb_exchange_conclude, gcb_exchange_learn, gcb_exchange_close};
     struct caller *c = ctx;
 
-    c->well = team_open(&c->team, &fns, &c->what) && team_step(&c->team, 0, c->what.x) &&
+    c->well = team_open(&c->team, &c->what) && team_step(&c->team, 0, c->what.x) &&
               team_step(&c->team, 1, c->what.x);
     return NULL;
 }

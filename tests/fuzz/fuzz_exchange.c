@@ -15,11 +15,6 @@ enum { SAME, REPLACE, CHANGE, CUT, WAYS };
 #define LONGEST 600
 #define STEPS 3
 
-static const struct exchange_fns library = {
-    gcb_exchange_create,   gcb_exchange_begin, gcb_exchange_next,  gcb_exchange_receive,
-    gcb_exchange_conclude, gcb_exchange_learn, gcb_exchange_close,
-};
-
 struct input {
     const uint8_t *data;
     size_t left;
@@ -146,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         c.x[w] = x[w];
         c.weights[w] = 0.5f * (float)(w + 1);
     }
-    fuzz_require(team_open(&t, &library, &c), "an exchange opens", &t.diag);
+    fuzz_require(team_open(&t, &c), "an exchange opens", &t.diag);
     t.damage = damage;
     t.ctx = &in;
     for (unsigned step = 0; step < STEPS; step++)
