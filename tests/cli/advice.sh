@@ -295,9 +295,7 @@ refused 1 "No such file or directory; a file in several parts is named by its fi
 
 run compress --method topk --repeat 1 "$in/plain.h5" -o "$tmp/m.h5"
 exits 0
-run inspect "$tmp/m.h5"
-exits 2
-says "a file of messages; restore its tensors with \`gcbench decompress\`"
+refused 2 "a file of messages; restore its tensors with \`gcbench decompress\`" inspect "$tmp/m.h5"
 run decompress "$tmp/m.h5" -o "$tmp/restored.h5"
 exits 0
 run inspect "$tmp/restored.h5"
@@ -308,9 +306,7 @@ run plot "$in/plain.h5" -o "$tmp/plots"
 says "an HDF5 file, not results; \`gcbench bench FILE --results r.json\` makes results"
 (cd "$tmp/work" && "$GCBENCH" bench --method topk --repeat 1 --no-bandwidth "$in/plain.h5" --results r.json >"$out" 2>"$err")
 verdict $? "bench makes results"
-run inspect "$tmp/work/r.json"
-exits 1
-says "r.json: looks like a result file, not HDF5; plot, report, payoff and regress read result files"
+refused 1 "r.json: looks like a result file, not HDF5; plot, report, payoff and regress read result files" inspect "$tmp/work/r.json"
 
 # ---- names of packages ----
 

@@ -18,7 +18,5 @@ check "is the example of README" diff a b
 check "each line fits 80 columns, except the path" test "$(grep -v '/sample.h5$' "$out" | LC_ALL=C.UTF-8 wc -L)" -le 80
 prints "fp16 (baseline)"
 
-run demo grads.h5
-exits 2
-says "help choose"
+refused 2 "help choose" demo grads.h5
 finish

@@ -49,9 +49,7 @@ check "another policy has another spec" sh -c "
     ! grep -q \"\$(grep -o 'policy:rules=3,id=[0-9]*' '$tmp/policy.json' | head -1)\" '$tmp/other.json'"
 
 # ---- other commands say which policy it is ----
-run payoff --bandwidth 1Gb "$tmp/policy.json"
-exits 2
-says "left out: policy (\`replay\` judges policies)"
+refused 2 "left out: policy (\`replay\` judges policies)" payoff --bandwidth 1Gb "$tmp/policy.json"
 run report -o "$tmp/policy.html" "$tmp/policy.json" "$tmp/other.json"
 exits 0
 check "the page has the rules" grep -q "method-for &#39;\*bias=bf16&#39;" "$tmp/policy.html"
@@ -118,57 +116,27 @@ odd --budget ratio=5 --method topk --method range
 run sweep --budget ratio=3 --method topk --method range "$tmp/zero.h5"
 exits 0
 prints "does not pay: it has 1 times"
-run sweep --budget rel_l2=0.0001 --method topk --method terngrad --theta 0.9 $part "$sample"
-exits 2
-says "'theta' is searched for"
+refused 2 "'theta' is searched for" sweep --budget rel_l2=0.0001 --method topk --method terngrad --theta 0.9 $part "$sample"
 run sweep --budget rel_l2=1e-9 --method terngrad $part "$sample"
 exits 0
 prints "answer: at rel_l2 1e-09, no policy was found that meets the target;"
-run sweep --budget rel_l2=0.4 --match ratio=3 "$sample"
-exits 2
-says "leave out --match"
-run sweep --budget rel_l2=0.4 --scope bucket "$sample"
-exits 2
-says "leave out --scope bucket"
-run sweep --budget cosine=0.9 "$sample"
-exits 2
-says "--budget takes rel_l2="
-run sweep --budget 0.4 "$sample"
-exits 2
-says "--budget takes"
+refused 2 "leave out --match" sweep --budget rel_l2=0.4 --match ratio=3 "$sample"
+refused 2 "leave out --scope bucket" sweep --budget rel_l2=0.4 --scope bucket "$sample"
+refused 2 "--budget takes rel_l2=" sweep --budget cosine=0.9 "$sample"
+refused 2 "--budget takes" sweep --budget 0.4 "$sample"
 
 # ---- called wrongly ----
-run compress --method-for '*bias=fp16' --method-for 'convv*=topk' --method fft "$sample"
-exits 2
-says "--method-for convv*: no tensor matches"
-run compress --method-for '*bias=fp16' "$sample"
-exits 2
-says "no --method-for matches the tensor bn.weight: add --method"
+refused 2 "--method-for convv*: no tensor matches" compress --method-for '*bias=fp16' --method-for 'convv*=topk' --method fft "$sample"
+refused 2 "no --method-for matches the tensor bn.weight: add --method" compress --method-for '*bias=fp16' "$sample"
 for bad in '*bias' '=fp16' ''; do
-    run compress --method-for "$bad" --method fft "$sample"
-    exits 2
-    says "--method-for takes GLOB=SPEC"
+    refused 2 "--method-for takes GLOB=SPEC" compress --method-for "$bad" --method fft "$sample"
 done
-run compress --method-for "$(printf '%1024s' '*')=fp16" "$sample"
-exits 2
-says "a glob has at most 1023 bytes"
-run compress --method-for '*bias=fp17' "$sample"
-exits 2
-says "did you mean 'fp16'?"
-run compress --method-for '*=fp16' --scope model "$sample"
-exits 2
-says "leave out --scope model"
-run compress --method-for '*=fp16' --shard 0/2 "$sample"
-exits 2
-says "--shard"
-run compress --method-for '*=fp16' --method topk --method fft "$sample"
-exits 2
-says "name one method, not 2"
-run compress --method-for '*=fp16' --nearer-than topk "$sample"
-exits 2
-says "--nearer-than"
-run compress --method-for '*=fp16' --theta 0.5 "$sample"
-exits 2
-says "--theta: no method given has this parameter"
+refused 2 "a glob has at most 1023 bytes" compress --method-for "$(printf '%1024s' '*')=fp16" "$sample"
+refused 2 "did you mean 'fp16'?" compress --method-for '*bias=fp17' "$sample"
+refused 2 "leave out --scope model" compress --method-for '*=fp16' --scope model "$sample"
+refused 2 "--shard" compress --method-for '*=fp16' --shard 0/2 "$sample"
+refused 2 "name one method, not 2" compress --method-for '*=fp16' --method topk --method fft "$sample"
+refused 2 "--nearer-than" compress --method-for '*=fp16' --nearer-than topk "$sample"
+refused 2 "--theta: no method given has this parameter" compress --method-for '*=fp16' --theta 0.5 "$sample"
 
 finish

@@ -69,9 +69,7 @@ run regress lossless.json lossless.json --results verdicts.json
 prints "not shown: 6 sizes and errors that are SAME"
 run plot -q --only forest -o drawn verdicts.json
 check "the plot says the same" grep -qx 'rows_same = 6' drawn/forest.gp
-run regress - base.rows
-exits 1
-says "standard input: no results"
+refused 1 "standard input: no results" regress - base.rows
 
 # ---- slower, faster, ambiguous ----
 write slow "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\", \"decode_seconds\": 6e-4}]"
@@ -223,13 +221,9 @@ compare base unsupported
 exits 0
 judged "fp16 case NOT-COMPARED"
 write twice "[$topk, $topk]"
-run regress base.rows twice.rows
-exits 1
-says "twice.rows: lines 2 and 3 are the same case"
+refused 1 "twice.rows: lines 2 and 3 are the same case" regress base.rows twice.rows
 cat base.rows base.rows >two.rows
-run regress base.rows two.rows
-exits 1
-says "line 4: a second environment row"
+refused 1 "line 4: a second environment row" regress base.rows two.rows
 
 # ---- names of files, instruction sets ----
 write moved "[{\"spec\": \"topk:theta=0.9\", \"file\": \"/else/where/g.h5\"}, {\"spec\": \"fp16\", \"file\": \"/else/where/g.h5\"}]"
@@ -260,24 +254,15 @@ for other in '"file": "x/h.h5"|different files (h.h5, was g.h5)' '"threads": 2|d
     '"scope": "model"|different scopes (model, was tensor)' '"device": "cuda:0"|different devices (cuda:0, was cpu)' \
     '"cache": "cold"|different caches (cold, was warm)'; do
     write apart "[{\"spec\": \"topk:theta=0.9\", ${other%%|*}}, {\"spec\": \"fp16\", \"method\": \"fp16\", ${other%%|*}}]"
-    run regress base.rows apart.rows
-    exits 2
-    says "base.rows and apart.rows have no case in common: ${other#*|}; run \`bench\` with the same files"
-    check "nothing on stdout" test ! -s "$out"
+    refused 2 "base.rows and apart.rows have no case in common: ${other#*|}; run \`bench\` with the same files" regress base.rows apart.rows
 done
 write apart '[{"spec": "topk:theta=0.8"}]'
-run regress one.rows apart.rows
-exits 2
-says "different settings (topk:theta=0.8, was topk:theta=0.9)"
+refused 2 "different settings (topk:theta=0.8, was topk:theta=0.9)" regress one.rows apart.rows
 write apart '[{"spec": "qsgd", "method": "qsgd"}]'
-run regress one.rows apart.rows --format json
-exits 2
-says "different methods (qsgd, was topk); run"
+refused 2 "different methods (qsgd, was topk); run" regress one.rows apart.rows --format json
 write apart "[{\"spec\": \"topk:theta=0.9\", \"threads\": 2}, {\"spec\": \"fp16\"}]"
 write apart2 "[{\"spec\": \"topk:theta=0.9\"}, {\"spec\": \"fp16\", \"threads\": 2}]"
-run regress apart.rows apart2.rows
-exits 2
-says "never in the same combination"
+refused 2 "never in the same combination" regress apart.rows apart2.rows
 
 # A file of an older build lacks a parameter that the method has got since.
 write older '[{"spec": "qsgd:bits=4,levels=0,bucket=512,norm=max,coding=fixed", "method": "qsgd"}]'
@@ -321,9 +306,7 @@ exits 4
 judged "select/topk n=64 kernel SLOW"
 judged "select/topk n=4096 kernel SAME"
 
-run regress base.rows kernels.rows
-exits 2
-says "different kinds of cases (kernels, was methods)"
+refused 2 "different kinds of cases (kernels, was methods)" regress base.rows kernels.rows
 
 # ---- outputs ----
 write odd "[{\"spec\": \"x|y\\\\u001b[31m<b>*\"}, $topk]"
@@ -333,13 +316,9 @@ check "no escape on the terminal" sh -c "! grep -q '$(printf '\033')' '$out'"
 check "names are plain text in Markdown" sh -c "! grep -q '<b>' out.md && ! grep -q 'x|y' out.md"
 check "Markdown has the total" grep -q "8 comparisons: 8 SAME" out.md
 check "rows saved" test "$(grep -c '"record": "verdict"' saved.json)" -eq 8
-run regress odd.rows base.rows --markdown out.md
-exits 2
-says "out.md"
+refused 2 "out.md" regress odd.rows base.rows --markdown out.md
 check "before anything else" test ! -s "$out"
-run regress odd.rows base.rows --markdown same --results ./same
-exits 2
-says "--markdown and --results name the same file"
+refused 2 "--markdown and --results name the same file" regress odd.rows base.rows --markdown same --results ./same
 check "and no file is made" test ! -e same
 run regress base.rows slow.rows --markdown out.md --force
 exits 4
@@ -351,42 +330,24 @@ exits 4
 check "a line each" test "$(wc -l <"$out")" -eq 9
 
 # ---- called wrongly ----
-run regress base.rows
-exits 2
-says "1 file was given"
+refused 2 "1 file was given" regress base.rows
 run regress base.rows base.rows base.rows
 exits 2
-run regress
-exits 2
-says "BASE.json NEW.json"
+refused 2 "BASE.json NEW.json" regress
 run regress - -
 exits 2
-run regress base.rows base.rows --method topk
-exits 2
-says "--method has a meaning only with --against"
-run regress base.rows base.rows --budget 5m
-exits 2
-says "--budget has a meaning only"
-run regress base.rows base.rows --theta 0.5
-exits 2
-says "--theta has a meaning only"
-run regress base.rows missing.rows
-exits 1
-says "missing.rows: No such file"
+refused 2 "--method has a meaning only with --against" regress base.rows base.rows --method topk
+refused 2 "--budget has a meaning only" regress base.rows base.rows --budget 5m
+refused 2 "--theta has a meaning only" regress base.rows base.rows --theta 0.5
+refused 1 "missing.rows: No such file" regress base.rows missing.rows
 run regress base.rows base.json
 exits 1
 printf 'record,file\nresult,x\n' >rows.csv
-run regress rows.csv base.rows
-exits 1
-says "rows.csv: line 1: not JSON but csv or tsv"
+refused 1 "rows.csv: line 1: not JSON but csv or tsv" regress rows.csv base.rows
 head -c 300 base.rows >cut.rows
-run regress base.rows cut.rows
-exits 1
-says "incomplete"
+refused 1 "incomplete" regress base.rows cut.rows
 head -n 1 base.rows >none.rows
-run regress base.rows none.rows
-exits 1
-says "there are no \`summary\`, \`kernel\` or \`exchange\` rows"
+refused 1 "there are no \`summary\`, \`kernel\` or \`exchange\` rows" regress base.rows none.rows
 
 # ---- measured exchanges: sizes are exact, and times are compared if the machine is the same ----
 net=$(realpath "$(dirname "$0")/../data/net/exchanges.json")
@@ -410,8 +371,6 @@ run regress exchanges.rows slower.rows
 exits 4
 prints "1 SLOW"
 check "advice for exchanges" sh -c "tr -s '\n ' '  ' <'$out' | grep -qF 'measure both again on the same network'"
-run regress base.rows exchanges.rows
-exits 2
-says "exchanges"
+refused 2 "exchanges" regress base.rows exchanges.rows
 
 finish

@@ -73,50 +73,27 @@ for what in exit garbage empty hang no-bench abort flood child; do
     printf '{"cases": [{"spec": "a"}], "do": "%s"}' $what >other.json
     run regress --against ./other $small --timeout 50 --timeout 2 "$sample"
     exits 2 # --timeout twice
-    run regress --against ./other --method topk --budget 60s --timeout 2 "$sample"
-    exits 1
-    says "./other: "
-    check "nothing on stdout" test ! -s "$out"
+    refused 1 "./other: " regress --against ./other --method topk --budget 60s --timeout 2 "$sample"
 done
 # until it has been waited for
 check "none of its processes is left" timeout "$hang" sh -c 'while kill -0 $0; do sleep 0.1; done' "$(cat other.pid)"
-run regress --against ./missing "$sample"
-exits 1
-says "./missing: cannot be run: No such file"
-run regress --against "$tmp" "$sample"
-exits 2
-says "'$tmp' is not a program"
-run regress --against '' "$sample"
-exits 2
-says "'' is not a program"
+refused 1 "./missing: cannot be run: No such file" regress --against ./missing "$sample"
+refused 2 "'$tmp' is not a program" regress --against "$tmp" "$sample"
+refused 2 "'' is not a program" regress --against '' "$sample"
 printf '{"cases": [{"spec": "a"}], "log": "never"}' >other.json
 run regress --against ./other --markdown . "$sample"
 exits 2
 check "said before any process is run" test ! -e never
-run regress --against "$GCBENCH" --method tokp "$sample"
-exits 2
-says "did you mean 'topk'?"
+refused 2 "did you mean 'topk'?" regress --against "$GCBENCH" --method tokp "$sample"
 for wrong in "--suite nope" "--theta 0.5 --method qsgd" "--step 77" "--device gpu"; do
-    run regress --against "$GCBENCH" $wrong "$sample"
-    exits 2
-    says "exit status 2: gcbench: "
+    refused 2 "exit status 2: gcbench: " regress --against "$GCBENCH" $wrong "$sample"
 done
-run regress --against "$GCBENCH" --kernels 'no/such'
-exits 2
-says "no kernel is called"
-run regress --against "$GCBENCH" --device cuda:99 "$sample"
-exits 3
-says "exit status 3: gcbench: "
-run regress --against "$GCBENCH" nowhere.h5
-exits 1
-says "nowhere.h5"
-run regress --against "$GCBENCH" --budget 0.1 "$sample"
-exits 2
-says "give more time (--budget), or choose fewer cases (--method, "
+refused 2 "no kernel is called" regress --against "$GCBENCH" --kernels 'no/such'
+refused 3 "exit status 3: gcbench: " regress --against "$GCBENCH" --device cuda:99 "$sample"
+refused 1 "nowhere.h5" regress --against "$GCBENCH" nowhere.h5
+refused 2 "give more time (--budget), or choose fewer cases (--method, " regress --against "$GCBENCH" --budget 0.1 "$sample"
 for budget in 0 -1 x 5x 1d s ''; do
-    run regress --against "$GCBENCH" --budget="$budget" "$sample"
-    exits 2
-    says "--budget takes a time such as 90s or 5m"
+    refused 2 "--budget takes a time such as 90s or 5m" regress --against "$GCBENCH" --budget="$budget" "$sample"
 done
 
 # ---- interrupted ----
@@ -164,16 +141,12 @@ check "what a build lacks" python3 -c "
 import json
 rows = {r['method']: r for r in map(json.loads, open('$out')) if r['record'] == 'verdict' and r['quantity'] == 'case'}
 assert rows['fft']['verdict'] == 'GONE' and rows['fp16']['verdict'] == 'NEW', rows"
-run regress --against ./base --counts --method sbc "$sample"
-exits 1
-says "unknown method 'sbc'"
+refused 1 "unknown method 'sbc'" regress --against ./base --counts --method sbc "$sample"
 for odd in '--threads 2' '--repeat 3' '--isa avx512' '--calibrate' '--suite ci' '--budget 3s'; do
     run regress --against ./base --counts --method topk $odd "$sample"
     exits 2
 done
-run regress --against ./base --counts
-exits 2
-says "no input file"
+refused 2 "no input file" regress --against ./base --counts
 mkdir empty
 PATH=$tmp/empty
 "$GCBENCH" regress --against ./base --counts --method topk "$sample" >"$out" 2>"$err"

@@ -32,47 +32,21 @@ assert rows[1]['ratio'] > 99 and rows[4]['params']['delay'] == 100 and rows[4]['
 run replay --suite quick --method topk --allow-gaps "$sample"
 exits 0
 check "only --method" sh -c "! grep -q qsgd '$out'"
-run replay --suite nothing "$sample"
-exits 2
-says "no suite 'nothing'"
+refused 2 "no suite 'nothing'" replay --suite nothing "$sample"
 
 # ---- called wrongly ----
-run replay "$sample"
-exits 2
-says "no method given"
-run replay --method topk
-exits 2
-says "no input file"
-run replay --method topk "$sample"
-exits 2
-says "--allow-gaps replays without them"
-run replay --method topk --theta-schedule 0.9@x --allow-gaps "$sample"
-exits 2
-says "is not VALUE@STEP"
-run replay --method qsgd --theta-schedule 0.9@0 --allow-gaps "$sample"
-exits 2
-says "no method given has a theta"
-run replay --method topk --theta-schedule sqrt-lr --allow-gaps "$sample"
-exits 2
-says "--lipschitz"
-run replay --method topk --lr 0.1 --allow-gaps "$sample"
-exits 2
-says "only with --theta-schedule sqrt-lr"
-run replay --method topk --theta-schedule sqrt-lr --lipschitz 1 --lr 0.1@3 --allow-gaps "$sample"
-exits 2
-says "give the learning rate: --lr"
-run replay --method topk --theta-schedule dgc-warmup --allow-gaps "$sample"
-exits 2
-says "dgc-warmup:STEPS"
-run replay --method topk --tune-steps 2 --allow-gaps "$sample"
-exits 2
-says "--tune-steps: no method given has a range"
-run replay --method topk:delay=4 --allow-gaps "$sample"
-exits 2
-says "'delay' has a meaning only with memory=delay"
-run replay --method topk --nonfinite raw --allow-gaps "$sample"
-exits 2
-says "--nonfinite raw"
+refused 2 "no method given" replay "$sample"
+refused 2 "no input file" replay --method topk
+refused 2 "--allow-gaps replays without them" replay --method topk "$sample"
+refused 2 "is not VALUE@STEP" replay --method topk --theta-schedule 0.9@x --allow-gaps "$sample"
+refused 2 "no method given has a theta" replay --method qsgd --theta-schedule 0.9@0 --allow-gaps "$sample"
+refused 2 "--lipschitz" replay --method topk --theta-schedule sqrt-lr --allow-gaps "$sample"
+refused 2 "only with --theta-schedule sqrt-lr" replay --method topk --lr 0.1 --allow-gaps "$sample"
+refused 2 "give the learning rate: --lr" replay --method topk --theta-schedule sqrt-lr --lipschitz 1 --lr 0.1@3 --allow-gaps "$sample"
+refused 2 "dgc-warmup:STEPS" replay --method topk --theta-schedule dgc-warmup --allow-gaps "$sample"
+refused 2 "--tune-steps: no method given has a range" replay --method topk --tune-steps 2 --allow-gaps "$sample"
+refused 2 "'delay' has a meaning only with memory=delay" replay --method topk:delay=4 --allow-gaps "$sample"
+refused 2 "--nonfinite raw" replay --method topk --nonfinite raw --allow-gaps "$sample"
 run replay --method topk --loop 0 "$sample"
 exits 2
 
@@ -123,9 +97,7 @@ run replay --method fft --allow-gaps --format csv --results "$tmp/rows.json" "$s
 exits 0
 check "a header, steps, a total" test "$(wc -l <"$out")" -eq 4
 check "the rows are saved too" test "$(grep -c '"record": "replay' "$tmp/rows.json")" -eq 3
-run replay --method topk --allow-gaps --results "$tmp/rows.json" "$sample"
-exits 2
-says "--force"
+refused 2 "--force" replay --method topk --allow-gaps --results "$tmp/rows.json" "$sample"
 run replay --method topk --allow-gaps --results "$tmp/rows.json" --force "$sample"
 exits 0
 check "replaced" grep -q '"method": "topk"' "$tmp/rows.json"
@@ -170,12 +142,8 @@ run replay --workers 4 --split-steps --method topk --allow-gaps --format json "$
 has workers 4
 has workers_from "'steps'"
 has steps 1
-run replay --split-steps --method topk --allow-gaps "$sample"
-exits 2
-says "--split-steps needs a number of --workers"
-run replay --workers 3 --split-steps --method topk --allow-gaps "$sample"
-exits 2
-says "must be a multiple of 2"
+refused 2 "--split-steps needs a number of --workers" replay --split-steps --method topk --allow-gaps "$sample"
+refused 2 "must be a multiple of 2" replay --workers 3 --split-steps --method topk --allow-gaps "$sample"
 
 # ---- one message knows no memory ----
 run compress --method sbc --format json --no-baselines --per none "$sample"
