@@ -311,7 +311,7 @@ def test_other_threads_run_during_a_call():
 
 
 def test_a_bucket_takes_few_calls_of_python():
-    """An exchange of a bucket takes three calls: encode_into, add, finish. tests/trials/call_cost.py has their time."""
+    """An exchange of a bucket takes three calls: encode_into, add, finish."""
     x, room = gradient(n=8), np.empty(1024, np.uint8)
     encoder, total, out = gcbench.Encoder("identity", 8), gcbench.Sum("identity", 8), np.empty(8, np.float32)
     events = []

@@ -281,7 +281,7 @@ def left_out(folder):
 
 
 def compiled(folder):
-    """Also with what torch.compile makes of the module. tests/trials/compiled.py has the whole DDP module, and inductor."""
+    """Also with what torch.compile makes of the module."""
     torch._dynamo.config.optimize_ddp = False  # else it refuses such small buckets
     check_twin(Run("topk:memory=gmc,momentum=0.5", compiled="module", backend="aot_eager"))
     print("ok: compiled", flush=True)

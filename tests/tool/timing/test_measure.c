@@ -283,7 +283,7 @@ static void measure_cold(struct gcb_evict *evict, int (*see)(void *, struct gcb_
     gcb_evict_fini(evict);
 }
 
-/* Before each timed call all caches are emptied: all lines of this process are flushed. tests/trials/cold_copy.c times it. */
+/* Before each timed call all caches are emptied: all lines of this process are flushed. */
 static void test_cold_flush(void **state)
 {
     char stack[100], *heap = malloc(100);
