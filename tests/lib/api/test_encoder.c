@@ -306,36 +306,6 @@ static void raw_16_bit_tensors(void **state)
     }
 }
 
-static void threads_change_nothing(void **state)
-{
-    static const char *const specs[] = {"topk:memory=ef", "dgc:clip-norm=1", "qsgd:memory=ef"};
-    const uint64_t n = 700001;
-    float *g = trip_tensor(n, TRIP_LAPLACE, 3);
-
-    (void)state;
-    for (size_t i = 0; i < 3; i++) {
-        const struct gcb_options three = {.size = sizeof(three), .threads = 3};
-        struct gcb_encoder *e[2] = {NULL, NULL};
-        uint8_t *message[2];
-        size_t length[2];
-
-        for (int k = 0; k < 2; k++) {
-            assert_int_equal(gcb_encoder_open(&e[k], specs[i], n, k ? &three : NULL, NULL), 0);
-            message[k] = malloc(gcb_encoder_bound(e[k]));
-            for (uint64_t step = 0; step < 2; step++)
-                assert_int_equal(gcb_encode(e[k], step, 0, g, message[k], gcb_encoder_bound(e[k]),
-                                            &length[k], NULL),
-                                 0);
-            gcb_encoder_close(e[k]);
-        }
-        assert_int_equal(length[0], length[1]);
-        assert_memory_equal(message[0], message[1], length[0]);
-        free(message[0]);
-        free(message[1]);
-    }
-    free(g);
-}
-
 /* A shape is copied; no method uses it yet. */
 static void copies_the_shape(void **state)
 {
@@ -401,7 +371,6 @@ int main(void)
         cmocka_unit_test(raw_messages_leave_nothing),
         cmocka_unit_test(takes_16_bit_tensors),
         cmocka_unit_test(raw_16_bit_tensors),
-        cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(copies_the_shape),
         cmocka_unit_test(empty_tensors),
         cmocka_unit_test(refuses_what_needs_the_sum),

@@ -37,89 +37,12 @@ struct expected {
     double mean, variance, bound;
 };
 
-/*
- * With u = norm / s and p the part of |x| / u above a level, the error is (1 - p) u with probability p, else
- * p u: squared, its mean is u^2 p (1 - p) and its variance u^4 p (1 - p) (1 - 2 p)^2.
- */
-static struct expected expect(const float *x, uint64_t n, const struct setting *q)
-{
-    struct expected e = {0};
-
-    for (uint64_t b = 0; b < n; b += q->bucket) {
-        const uint64_t d = n - b < q->bucket ? n - b : q->bucket;
-        const double norm = norm_of(x + b, d, q->l2), u = norm / q->s, s = q->s, w = (double)d;
-
-        e.bound += norm * norm * (q->l2 ? fmin(w / (s * s), sqrt(w) / s) : w / (4 * s * s));
-        for (uint64_t i = b; i < b + d && norm > 0.0; i++) {
-            const double t = fabs((double)x[i]) / u, p = t - floor(t);
-
-            e.mean += u * u * p * (1.0 - p);
-            e.variance += u * u * u * u * p * (1.0 - p) * (1.0 - 2.0 * p) * (1.0 - 2.0 * p);
-        }
-    }
-    return e;
-}
-
 static const struct setting settings[] = {
     {512, 7, false}, {512, 7, true},     {512, 1, true},   {128, 1, false},
     {100, 3, true},  {1, 1, false},      {7, 127, true},   {5000, 7, false},
     {64, 5, false},  {4096, 255, false}, {512, 100, true}, {513, 32767, false},
 };
 #define SETTINGS (sizeof(settings) / sizeof(*settings))
-
-/*
- * Mean over 30 seeds against the exact expectation: 5 deviations, a false alarm in 10^6 a setting if the
- * seeds were not fixed. 1e-5 covers the rounding of inv and of the levels (2^-23 of a value each).
- */
-static void error_has_the_exact_mean(void **state)
-{
-    enum { N = 5000, SEEDS = 30 };
-    float *x = trip_tensor(N, TRIP_STUDENT3, 1);
-    char spec[96];
-
-    (void)state;
-    for (size_t i = 0; i < SETTINGS; i++) {
-        const struct expected e = expect(x, N, &settings[i]);
-        double mean = 0.0;
-
-        spec_of(spec, &settings[i], "fixed");
-        for (uint64_t seed = 0; seed < SEEDS; seed++)
-            mean += trip_error(spec, x, N, &(struct trip_options){.seed = seed}) * trip_norm(x, N) /
-                    SEEDS;
-        if (fabs(mean - e.mean) > 5.0 * sqrt(e.variance / SEEDS) + 1e-5 * e.mean + 1e-9)
-            fail_msg("%s: mean error %g, not %g", spec, mean, e.mean);
-        assert_true(e.mean <= e.bound && mean <= e.bound * 1.1);
-    }
-    free(x);
-}
-
-/* The mean of R decoded tensors misses x by 1/R of the expected error: no bias, and steps draw apart. */
-static void mean_of_many_is_the_tensor(void **state)
-{
-    enum { N = 4000, R = 200 };
-    const struct setting q = {512, 7, true};
-    float *x = trip_tensor(N, TRIP_GAUSS, 2);
-    double *sum = calloc(N, sizeof(*sum));
-    double miss = 0.0;
-    char spec[96];
-
-    (void)state;
-    for (int r = 0; r < R; r++) {
-        struct trip t = {0};
-
-        trip_run(&t, spec_of(spec, &q, "fixed"), x, N,
-                 &(struct trip_options){.worker = (uint32_t)r});
-        for (size_t i = 0; i < N; i++)
-            sum[i] += (double)t.back[i] / R;
-        trip_free(&t);
-    }
-    for (size_t i = 0; i < N; i++)
-        miss += (sum[i] - x[i]) * (sum[i] - x[i]);
-    /* a chi-square-like sum of 4000 terms spreads by 2.3 %: 12 % is 5 deviations */
-    assert_true(fabs(miss / (expect(x, N, &q).mean / R) - 1.0) < 0.12);
-    free(sum);
-    free(x);
-}
 
 /* ---- codes ---- */
 
@@ -368,14 +291,9 @@ static void zero_buckets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_has_the_exact_mean),
-        cmocka_unit_test(mean_of_many_is_the_tensor),
-        cmocka_unit_test(levels_stay_below_s),
-        cmocka_unit_test(codings_hold_the_same),
-        cmocka_unit_test(elias_lengths),
-        cmocka_unit_test(gaussian_reference),
-        cmocka_unit_test(extreme_norms),
-        cmocka_unit_test(zero_buckets),
+        cmocka_unit_test(levels_stay_below_s), cmocka_unit_test(codings_hold_the_same),
+        cmocka_unit_test(elias_lengths),       cmocka_unit_test(gaussian_reference),
+        cmocka_unit_test(extreme_norms),       cmocka_unit_test(zero_buckets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

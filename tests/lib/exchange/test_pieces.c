@@ -64,52 +64,6 @@ static void run(const char *spec, uint64_t n, unsigned workers, const float *wei
     party_close(&p);
 }
 
-static void nothing_is_lost(void **state)
-{
-    static const uint64_t sizes[] = {0, 1, 5, 100, N};
-    char spec[256];
-
-    (void)state;
-    for (size_t c = 0; c < COLLECTIVES; c++)
-        for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
-            for (unsigned workers = 1; workers <= PARTY_MOST; workers++) {
-                with(spec, "topk:theta=0.95,memory=ef", collectives[c]);
-                run(spec, sizes[s], workers, NULL);
-                run(spec, sizes[s], workers, uneven);
-            }
-}
-
-static void nothing_is_lost_with_any_coder(void **state)
-{
-    static const char *const methods[] = {
-        "sparse:theta=0.9,memory=ef,values=fp16",
-        "sparse:theta=0.9,memory=ef,values=range,bits=6",
-        "sparse:theta=0.9,memory=ef,values=uniform,bits=3,max=1.5",
-        "sparse:theta=0.9,memory=ef,values=sign-mean",
-        "sparse:theta=0.9,memory=ef,values=means",
-        "sparse:theta=0.9,memory=ef,values=range,index=bitmap",
-        "sparse:theta=0.9,memory=ef,index=varint",
-        "sparse:theta=0.9,memory=ef,index=golomb",
-        "sparse:theta=0.9,memory=ef,index=adaptive",
-        "sparse:theta=0.9,memory=ef,index=elias-fano",
-        "sparse:theta=0.9,memory=ef,index=block",
-        "sparse:select=threshold,threshold=3,memory=ef",
-        "sparse:select=threshold,threshold=1e9,memory=ef",
-        "sparse:select=sampled,theta=0.9,sample=0.1,memory=ef",
-        "sparse:select=one-sided,theta=0.9,memory=ef",
-        "sparse:select=chunk,chunk=64,theta=0.9,memory=ef",
-        "redsync:dense-below=0,trimmed-below=0,memory=ef",
-        "redsync:memory=ef", /* sends this tensor whole */
-        "topk:theta=0,memory=ef",
-    };
-    char spec[256];
-
-    (void)state;
-    for (size_t c = 0; c < COLLECTIVES; c++)
-        for (size_t m = 0; m < sizeof(methods) / sizeof(methods[0]); m++)
-            run(with(spec, methods[m], collectives[c]), N, 5, uneven);
-}
-
 /* A weight of 0 takes part, and loses nothing of the others. */
 static void a_worker_without_weight_loses_nothing(void **state)
 {
@@ -173,40 +127,6 @@ static void finish_and_conclude_agree(void **state)
         party_close(&q);
     }
     free(update);
-}
-
-/* A worker with a NaN: all updates are NaNs, and no memory learns them. The next step is as if this one was not. */
-static void a_nan_spoils_the_update_but_no_memory(void **state)
-{
-    const struct party_options o = {.workers = 5, .nonfinite = GCB_NONFINITE_RAW};
-    char spec[256];
-
-    (void)state;
-    for (size_t c = 0; c < COLLECTIVES; c++)
-        for (unsigned worker = 0; worker < 5; worker++) {
-            struct party p, q;
-
-            with(spec, "topk:theta=0.97,memory=ef", collectives[c]);
-            party_open(&p, spec, N, &o);
-            party_open(&q, spec, N, &o);
-            for (uint64_t step = 0; step < 4; step++) {
-                party_fill(&p, step + 1, 0.0f);
-                party_fill(&q, step + 1, 0.0f);
-                if (step == 0 || step == 2) {
-                    p.x[worker][17] = NAN;
-                    party_step(&p, step);
-                    for (uint64_t i = 0; i < N; i++)
-                        assert_true(isnan(p.update[0][i]));
-                    assert_true(trip_norm(p.own[1], N) == 0.0);
-                    continue;
-                }
-                party_step(&p, step);
-                party_step(&q, step);
-                assert_true(party_distance(p.update[0], q.update[0], N) < 1e-5);
-            }
-            party_close(&p);
-            party_close(&q);
-        }
 }
 
 /* gcb_exchange_add_selection: the sum of the selections, which are those of all-gather. */
@@ -335,12 +255,9 @@ static void some_methods_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost),
-        cmocka_unit_test(nothing_is_lost_with_any_coder),
         cmocka_unit_test(a_worker_without_weight_loses_nothing),
         cmocka_unit_test(without_selection_it_is_an_all_reduce),
         cmocka_unit_test(finish_and_conclude_agree),
-        cmocka_unit_test(a_nan_spoils_the_update_but_no_memory),
         cmocka_unit_test(the_selection_is_known),
         cmocka_unit_test(segments_change_nothing),
         cmocka_unit_test(the_parts_are_the_bytes),

@@ -157,42 +157,6 @@ static void other_lengths_are_refused(void **state)
         }
 }
 
-/* After each damage the same exchanges go on; the threshold and the boundaries may be wild. */
-static void changed_bytes_do_no_harm(void **state)
-{
-    uint32_t random = 1;
-    unsigned refused = 0, accepted = 0;
-
-    (void)state;
-    for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++)
-        for (unsigned trial = 0; trial < 400; trial++) {
-            const struct party_options o = {.workers = WORKERS};
-            struct damage d = {.length = SIZE_MAX};
-            size_t length[PARTY_ROUNDS];
-            struct party p;
-            int rounds;
-
-            random = random * 1664525u + 1013904223u;
-            d.from = (random >> 20) % WORKERS;
-            d.to = 2;
-            party_open(&p, specs[s], N, &o);
-            party_fill(&p, 1, 1.0f);
-            rounds = run(&p, 0, NULL, d.from, d.to, length);
-            d.round = (random >> 8) % (unsigned)rounds;
-            d.flip = trial % 3 ? (uint8_t)(1u << (random >> 28) % 8) : 0xff;
-            if (length[d.round])
-                d.byte = (random >> 12) % length[d.round];
-            party_close(&p);
-            party_open(&p, specs[s], N, &o);
-            party_fill(&p, 1, 1.0f);
-            rounds = length[d.round] ? run(&p, 0, &d, d.from, d.to, NULL) : 0;
-            refused += rounds < 0;
-            accepted += rounds > 0;
-            party_close(&p);
-        }
-    assert_true(refused > 100 && accepted > 100);
-}
-
 /* A step that failed leaves no estimate: the next step is as if the failed step was not. */
 static void a_failed_step_leaves_no_trace(void **state)
 {
@@ -229,7 +193,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_lengths_are_refused),
-        cmocka_unit_test(changed_bytes_do_no_harm),
         cmocka_unit_test(a_failed_step_leaves_no_trace),
     };
 

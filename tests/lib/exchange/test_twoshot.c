@@ -51,39 +51,6 @@ static void gives_the_weighted_sum(void **state)
         }
 }
 
-/* sum of weight * own == update, and the second error is the distance between the sum of what arrived and the update. */
-static void every_method_accounts_for_what_it_loses(void **state)
-{
-    enum { N = 3000, WORKERS = 5 };
-    const struct party_options o = {.workers = WORKERS, .weights = weights};
-
-    (void)state;
-    for (size_t d = 0; d < sizeof(dense) / sizeof(dense[0]); d++)
-        for (int drop = 0; drop < 2; drop++) {
-            double lost = 0.0, sum = 0.0;
-            struct party p;
-            float *arrived;
-
-            open_party(&p, dense[d], drop ? ",memory=ef,second-error=drop" : "", N, &o);
-            party_fill(&p, d + 1, 1.0f);
-            party_step(&p, 7);
-            assert_int_equal(gcb_exchange_conserves(p.e[0]), !drop);
-            arrived = party_sum(p.own, WORKERS, N, weights);
-            for (unsigned w = 0; w < WORKERS; w++)
-                assert_true(gcb_exchange_second_error(p.e[w], &lost, &sum));
-            if (drop) {
-                assert_true(fabs(trip_distance(arrived, p.update[0], N) - lost) <=
-                            1e-4 * lost + 1e-10 * sum);
-                assert_true(fabs(trip_norm(arrived, N) - sum) <= 1e-5 * sum);
-                assert_true(d == 0 || lost > 0.0);
-            } else {
-                assert_true(party_distance(arrived, p.update[0], N) < 1e-6);
-            }
-            free(arrived);
-            party_close(&p);
-        }
-}
-
 /* With a memory that also keeps the second error, nothing is lost: updates + residuals = tensors. */
 static void a_memory_keeps_the_second_error(void **state)
 {
@@ -471,7 +438,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_the_weighted_sum),
-        cmocka_unit_test(every_method_accounts_for_what_it_loses),
         cmocka_unit_test(a_memory_keeps_the_second_error),
         cmocka_unit_test(finish_and_conclude_agree),
         cmocka_unit_test(a_weight_of_zero_is_no_division),

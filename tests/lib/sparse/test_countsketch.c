@@ -154,33 +154,6 @@ static void an_allreduce_decodes_the_sum_of_tables(void **state)
     }
 }
 
-static void a_memory_keeps_what_did_not_arrive(void **state)
-{
-    static const float weights[] = {0.5f, 0.25f, 0.7f};
-    const struct party_options o = {.workers = 3, .weights = weights};
-    float *owed = calloc(N, sizeof(*owed)), *got = calloc(N, sizeof(*got));
-    struct party p;
-
-    (void)state;
-    party_open(&p, "countsketch:memory=ef", N, &o);
-    for (uint64_t step = 0; step < 5; step++) {
-        party_fill(&p, step + 1, 1.0f);
-        party_step(&p, step);
-        for (size_t i = 0; i < N; i++) {
-            got[i] += p.update[0][i];
-            for (unsigned w = 0; w < 3; w++)
-                owed[i] += weights[w] * p.x[w][i];
-        }
-    }
-    for (unsigned w = 0; w < 3; w++)
-        for (size_t i = 0; i < N; i++)
-            got[i] += weights[w] * gcb_memory_residual(gcb_exchange_memory(p.e[w]))[i];
-    assert_true(party_distance(got, owed, N) < 1e-5);
-    party_close(&p);
-    free(owed);
-    free(got);
-}
-
 /* In an all-reduce, all workers then add up whole tensors. */
 static void an_overflow_is_sent_raw(void **state)
 {
@@ -241,7 +214,6 @@ int main(void)
         cmocka_unit_test(ties_go_to_the_lower_index),
         cmocka_unit_test(hashes_stay),
         cmocka_unit_test(an_allreduce_decodes_the_sum_of_tables),
-        cmocka_unit_test(a_memory_keeps_what_did_not_arrive),
         cmocka_unit_test(an_overflow_is_sent_raw),
         cmocka_unit_test(refuses_bad_payloads),
     };

@@ -308,36 +308,6 @@ static void decoding_needs_the_message_alone(void **state)
     free(x);
 }
 
-/* Hadamard only adds, so threads and kernels give the same bytes. Threads do not change chunked DCTs either. */
-static void threads_change_nothing(void **state)
-{
-    static const char *const specs[] = {
-        "sparse:transform=hadamard,theta=0.9",
-        "sparse:transform=hadamard,chunk=1,theta=0.9",
-        "sparse:transform=hadamard,chunk=512,theta=0.9",
-        "sparse:transform=hadamard,chunk=16384,theta=0.9",
-        "sparse:transform=dct,chunk=512,theta=0.9",
-        "demo",
-    };
-    enum { N = 150001 };
-    float *x = trip_tensor(N, TRIP_STUDENT3, 1);
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
-        const struct trip_options many = {.threads = 5, .flags = gcb_cpu_detect()};
-        struct trip a = {0}, b = {0};
-
-        trip_run(&a, specs[i], x, N, NULL);
-        trip_run(&b, specs[i], x, N, &many);
-        assert_int_equal(a.length, b.length);
-        assert_memory_equal(a.message, b.message, a.length);
-        assert_memory_equal(a.back, b.back, N * sizeof(float));
-        trip_free(&a);
-        trip_free(&b);
-    }
-    free(x);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,7 +318,6 @@ int main(void)
         cmocka_unit_test(signs_are_shared_between_workers_only),
         cmocka_unit_test(signs_are_balanced),
         cmocka_unit_test(decoding_needs_the_message_alone),
-        cmocka_unit_test(threads_change_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

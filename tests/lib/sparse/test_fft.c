@@ -267,29 +267,6 @@ static void tiny_values(void **state)
     }
 }
 
-static void chunks_spread_over_threads(void **state)
-{
-    enum { N = 300001 };
-    static const char *const specs[] = {"fft:chunk=4096", "fft:chunk=1000,index=golomb",
-                                        "fft:chunk=100000,values=fp16"};
-    float *x = trip_tensor(N, TRIP_AR9, 9);
-
-    (void)state;
-    for (size_t i = 0; i < 3; i++) {
-        struct trip a = {0}, b = {0};
-        const struct trip_options many = {.threads = 3, .flags = gcb_cpu_detect()};
-
-        trip_run(&a, specs[i], x, N, NULL);
-        trip_run(&b, specs[i], x, N, &many);
-        assert_int_equal(a.length, b.length);
-        assert_memory_equal(a.message, b.message, a.length);
-        assert_memory_equal(a.back, b.back, N * sizeof(float));
-        trip_free(&a);
-        trip_free(&b);
-    }
-    free(x);
-}
-
 /* input=fp16 sends the message of the rounded tensor. Nothing else changes, so a decoder need not know. */
 static void input_is_rounded_first(void **state)
 {
@@ -453,7 +430,6 @@ int main(void)
         cmocka_unit_test(error_as_simulated),
         cmocka_unit_test(overflow_is_sent_raw),
         cmocka_unit_test(tiny_values),
-        cmocka_unit_test(chunks_spread_over_threads),
         cmocka_unit_test(input_is_rounded_first),
         cmocka_unit_test(padding_is_zeros_after_the_tensor),
         cmocka_unit_test(padded_tensors_come_back),

@@ -140,38 +140,6 @@ static void errors_are_the_exact_ones(void **state)
     free(x);
 }
 
-/* All-reduce moves k values for each worker, and gives the sum of the decoded messages. */
-static void an_allreduce_gives_the_sum_of_messages(void **state)
-{
-    static const float weights[PARTY_MOST] = {0.5f, 0.25f, -1.0f, 0.3f, 2.0f,
-                                              0.1f, 0.2f,  1.5f,  0.7f};
-    static const char *const specs[][2] = {
-        {"randomk:p=0.01", "randomk:p=0.01,collective=allgather"},
-        {"randomk:p=0.3,scaling=unbiased", "randomk:p=0.3,scaling=unbiased,collective=allgather"},
-    };
-
-    (void)state;
-    for (unsigned workers = 2; workers <= PARTY_MOST; workers++)
-        for (size_t s = 0; s < 2; s++) {
-            const struct party_options o = {.workers = workers, .weights = weights, .threads = 2};
-            struct party p, q;
-
-            party_open(&p, specs[s][0], N, &o);
-            party_open(&q, specs[s][1], N, &o);
-            party_fill(&p, workers, 1.0f);
-            party_fill(&q, workers, 1.0f);
-            party_step(&p, 9);
-            party_step(&q, 9);
-            assert_true(party_distance(p.update[0], q.update[0], N) < 1e-6);
-            for (unsigned w = 0; w < workers; w++)
-                assert_memory_equal(p.own[w], q.own[w], N * sizeof(float));
-            assert_int_equal(p.rounds, 1);
-            assert_int_equal(p.link_bytes[0], 2 * (workers - 1) * 4 * (s ? 1500 : 50));
-            party_close(&p);
-            party_close(&q);
-        }
-}
-
 /* n / k times the largest float is none. */
 static void an_overflow_is_sent_raw(void **state)
 {
@@ -228,7 +196,6 @@ int main(void)
         cmocka_unit_test(workers_share_places),
         cmocka_unit_test(every_element_is_equally_likely),
         cmocka_unit_test(errors_are_the_exact_ones),
-        cmocka_unit_test(an_allreduce_gives_the_sum_of_messages),
         cmocka_unit_test(an_overflow_is_sent_raw),
         cmocka_unit_test(refuses_bad_payloads),
     };

@@ -229,55 +229,12 @@ static void sampled_keeps_near_k(void **state)
 
 /* ---- all ---- */
 
-static const char *const selections[] = {
-    "sparse:select=topk,density=0.01",
-    "sparse:select=chunk,chunk=4096,density=0.01",
-    "sparse:select=chunk,chunk=100000,density=0.01",
-    "sparse:select=threshold,threshold=2.5",
-    "sparse:select=one-sided,density=0.01",
-    "sparse:select=alternate,density=0.01",
-    "sparse:select=trimmed,density=0.01",
-    "sparse:select=search,density=0.01",
-    "sparse:select=redsync,density=0.01,dense-below=0,trimmed-below=0",
-    "sparse:select=sampled,density=0.01",
-};
-
-/* Threads and kernels change no byte; small segments change no selection. */
-static void nothing_else_matters(void **state)
-{
-    enum { N = 140007 };
-
-    (void)state;
-    for (size_t j = 0; j < sizeof(selections) / sizeof(*selections); j++) {
-        for (int in = 0; in < CHOICE_INPUTS; in++) {
-            float *x = choice_tensor(N, (enum choice_input)in, j);
-            struct trip a = {0}, b = {0};
-            char *flags;
-
-            trip_run(&a, selections[j], x, N, NULL);
-            trip_encode(&b, selections[j], x, N,
-                        &(struct trip_options){.threads = 7, .flags = gcb_cpu_detect()});
-            assert_int_equal(a.length, b.length);
-            assert_memory_equal(a.message, b.message, a.length);
-            flags = choice_flags(&a, 0);
-            if (!a.parts.stored)
-                choice_assert(selections[j], x, N, flags,
-                              &(struct trip_options){.threads = 2, .segment = 4999});
-            free(flags);
-            trip_free(&a);
-            trip_free(&b);
-            free(x);
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kth_is_that_of_a_sort),       cmocka_unit_test(chunk_is_topk_of_each),
         cmocka_unit_test(threshold_keeps_all_from_it), cmocka_unit_test(one_sign_is_that_of_a_sort),
         cmocka_unit_test(one_sided_by_hand),           cmocka_unit_test(sampled_keeps_near_k),
-        cmocka_unit_test(nothing_else_matters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,65 +198,6 @@ static void k_of_density(void **state)
 
 /* ---- the codec ---- */
 
-/* Kept values come back bit for bit, the others as +0, so the squared error is the dropped energy. */
-static void keeps_bits_and_drops_energy(void **state)
-{
-    enum { N = 70001 };
-    static const char *const specs[] = {
-        "topk:theta=0.85,index=u32",     "topk:theta=0.85,index=bitmap",
-        "topk:theta=0.85,index=varint",  "topk:theta=0.85,index=golomb",
-        "topk:theta=0.999,index=golomb", "topk:theta=0.3,index=bitmap",
-    };
-    float *x = malloc(N * sizeof(float));
-
-    (void)state;
-    for (int in = 0; in < INPUTS; in++) {
-        uint32_t *rank;
-
-        fill(x, N, (enum input)in);
-        rank = ranks_of(x, N);
-        for (size_t k = 0; k < sizeof(specs) / sizeof(*specs); k++) {
-            struct trip t = {0};
-
-            trip_run(&t, specs[k], x, N, &plans[k % 4]);
-            assert_false(t.parts.stored);
-            assert_int_equal(t.parts.payload.positions, N);
-            for (uint64_t i = 0; i < N; i++)
-                assert_true(gcb_bits_of(t.back[i]) ==
-                            (rank[i] < t.parts.payload.kept ? gcb_bits_of(x[i]) : 0));
-            trip_free(&t);
-        }
-        free(rank);
-    }
-    free(x);
-}
-
-/* One thread, three threads and other kernels give the same bytes. */
-static void threads_change_nothing(void **state)
-{
-    enum { N = 700001 };
-    float *x = malloc(N * sizeof(float));
-
-    (void)state;
-    for (int in = 0; in < INPUTS; in++) {
-        struct trip a = {0};
-
-        fill(x, N, (enum input)in);
-        trip_encode(&a, "topk:theta=0.97,values=range,index=golomb", x, N, NULL);
-        for (int threads = 2; threads <= 7; threads += 5) {
-            struct trip b = {0};
-
-            trip_encode(&b, "topk:theta=0.97,values=range,index=golomb", x, N,
-                        &(struct trip_options){.threads = threads, .flags = gcb_cpu_detect()});
-            assert_int_equal(a.length, b.length);
-            assert_memory_equal(a.message, b.message, a.length);
-            trip_free(&b);
-        }
-        trip_free(&a);
-    }
-    free(x);
-}
-
 /* Relative error of top-k on i.i.d. data with f = 0.15; the published figures have three digits. */
 static void error_as_simulated(void **state)
 {
@@ -310,8 +251,6 @@ int main(void)
         cmocka_unit_test(misled_samples),
         cmocka_unit_test(every_k),
         cmocka_unit_test(k_of_density),
-        cmocka_unit_test(keeps_bits_and_drops_energy),
-        cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(error_as_simulated),
         cmocka_unit_test(segments_change_nothing),
     };

@@ -196,40 +196,6 @@ static void damage_each(const struct cast *c)
     close_scene(&s);
 }
 
-static void each_method(void **state)
-{
-    struct gcb_method m;
-    char spec[256];
-
-    (void)state;
-    for (size_t i = 0; gcb_method_at(&m, i); i++) {
-        gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL);
-        damage_each(&(struct cast){spec, spec, spec});
-    }
-}
-
-static void each_coding(void **state)
-{
-    static const char *const specs[] = {
-        "topk:index=bitmap",
-        "topk:index=varint",
-        "topk:index=golomb",
-        "topk:index=adaptive",
-        "topk:index=elias-fano",
-        "topk:index=block",
-        "fft:chunk=64,values=fp16,index=golomb",
-        "sparse:transform=dct,chunk=64,values=uniform",
-        "sparse:transform=hadamard,chunk=64,values=range",
-        "qsgd:coding=elias",
-        "qsgd:coding=elias-sparse",
-        "topk:theta=0", /* raw */
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
-        damage_each(&(struct cast){specs[i], specs[i], specs[i]});
-}
-
 /* The damaged message, or the others, are of another method than the sum. */
 static void among_others(void **state)
 {
@@ -268,8 +234,6 @@ static void the_method_is_not_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_method),
-        cmocka_unit_test(each_coding),
         cmocka_unit_test(among_others),
         cmocka_unit_test(the_method_is_not_known),
     };
