@@ -14,12 +14,6 @@ lacks() { # TOOL PACKAGE: is the tool absent? Says so.
     command -v "$1" >/dev/null && return 1
     echo "skipped: $1 is not installed (Debian: $2); the advice that names it is not tried"
 }
-has() { # MODULE PACKAGE: has python3 the module? Says if not.
-    python3 -c "import $1" 2>/dev/null && return
-    echo "skipped: $PYTHON lacks $1 (Debian: $2); the advice that needs it is not tried"
-    return 1
-}
-
 # inspect FILE fails and says WORDS; the command after the colon then makes a file, or changes FILE, and inspect reads it.
 # What it reads begins with EXTENT if that is given.
 follow() { # FILE WORDS [EXTENT]
@@ -47,7 +41,7 @@ follow() { # FILE WORDS [EXTENT]
 }
 
 cat >"$tmp/make.py" <<'PY'
-import json, os, pickle, struct, sys
+import os, sys
 import h5py, numpy as np
 os.chdir(sys.argv[1])
 x = np.arange(1, 901, dtype="f4").reshape(30, 30)
@@ -59,30 +53,12 @@ with h5py.File("it's $(a) name.h5", "w") as f:
     f.create_dataset("w", data=x, compression="lzf")
 with h5py.File("-dash.h5", "w") as f:
     f.create_dataset("w", data=x, compression="lzf")
-with h5py.File("scale.h5", "w") as f:
-    f.create_dataset("w", data=x, scaleoffset=3)
-with h5py.File("chunk.h5", "w") as f:
-    f.create_dataset("w", shape=(16,), maxshape=(None,), chunks=(1 << 27,), dtype="f4", compression="gzip")
-    f["x"] = x
-with h5py.File("order.h5", "w") as f:
-    created = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    created.set_chunk((30, 30))
-    created.set_deflate(1)
-    created.set_shuffle()
-    d = h5py.h5d.create(f.id, b"w", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple((30, 30)), created)
-    d.write(h5py.h5s.ALL, h5py.h5s.ALL, x)
 with h5py.File("long.h5", "w") as f:
     f["w"] = x
     f["long"] = x.astype(np.longdouble)
 with h5py.File("part_%03d.h5", "w", driver="family", memb_size=2048) as f:
     f["w"] = x
-with h5py.File("s.h5", "w", driver="split") as f:
-    f["w"] = x
-np.save("big.npy", x.astype(">f4"))
 np.savez("a.npz", **{"step_1/worker_0/w": x, "step_2/worker_0/w": x})
-pickle.dump({"w": x}, open("a.pkl", "wb"))
-header = json.dumps({"w": {"dtype": "F32", "shape": [900], "data_offsets": [0, 3600]}}).encode()
-open("a.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + x.tobytes())
 with h5py.File("plain.h5", "w") as f:
     f["w"] = x
 PY
@@ -90,7 +66,7 @@ check "the files" python3 "$tmp/make.py" "$tmp/in"
 [ "$failed" -eq 0 ] || finish
 in=$tmp/in
 
-# ---- the converter ----
+# ---- the converter: tests/datasets/test_convert.py has every kind of file ----
 
 one="1 step x 1 worker x 1 tensor, fp32, 3.6 kB"
 follow "$in/lzf.h5" "/step_0/worker_0/w: it is compressed with lzf, which gcbench does not read; rewrite the file: python3 " \
@@ -100,15 +76,8 @@ cd "$in" || exit 99
 run inspect -- -dash.h5
 check "a name that looks like an option" grep -q 'convert.py ./-dash.h5 ./-dash-2.h5$' "$err"
 cd "$here" || exit 99
-follow "$in/scale.h5" "it is compressed with scale-offset"
-follow "$in/chunk.h5" "its chunks are larger than 256 MiB"
-follow "$in/order.h5" "it is shuffled after deflating" "$one"
 follow "$in/part_000.h5" "one part of a file that HDF5 divided into several; join them: " "$one"
-follow "$in/s.h5-m.h5" "one part of a file" "$one"
-follow "$in/big.npy" "big.npy: a NumPy file, not HDF5; convert it: python3 " "$one"
 follow "$in/a.npz" "a.npz: a NumPy file, not HDF5" "2 steps x 1 worker x 1 tensor"
-follow "$in/a.safetensors" "a.safetensors: a safetensors file, not HDF5" "$one"
-follow "$in/a.pkl" "a.pkl: a Python pickle, not HDF5; it runs code when it is read; if you trust it: python3 " "$one"
 run inspect "$in/long.h5"
 exits 0
 says "1 dataset of a float format that gcbench does not read skipped, such as /long; python3 "
@@ -122,24 +91,6 @@ run inspect long.h5
 quiet
 prints "2 tensors"
 cd "$here" || exit 99
-if has torch python3-torch; then
-    for zipped in True False; do
-        python3 -c "import torch; torch.save({'w': torch.arange(900.)}, '$in/a.pt', _use_new_zipfile_serialization=$zipped)"
-        follow "$in/a.pt" "a.pt: a PyTorch file, not HDF5" "$one"
-    done
-fi
-if has scipy.io python3-scipy; then
-    python3 -c "import numpy, scipy.io; scipy.io.savemat('$in/a.mat', {'w': numpy.arange(900, dtype='f4')})"
-    follow "$in/a.mat" "a.mat: a MATLAB file of version 5, not HDF5" "$one"
-fi
-# A filter of a plug-in: with hdf5plugin the converter reads it, and without says what to install.
-python3 - "$in/blosc.h5" <<'PY' 2>"$err" || echo "skipped: no blosc filter (Debian: python3-hdf5plugin, hdf5-filter-plugin-blosc-serial)"
-import sys
-import h5py, hdf5plugin, numpy
-with h5py.File(sys.argv[1], "w") as f:
-    f.create_dataset("w", data=numpy.arange(900, dtype="f4"), **hdf5plugin.Blosc())
-PY
-[ -s "$err" ] || follow "$in/blosc.h5" "it is compressed with blosc" "$one"
 run inspect "$in/lzf.h5" # a path that is too long for a command: the command has words in its place
 long=$in/$(printf '%0200d' 1).h5
 cp "$in/lzf.h5" "$long"
@@ -282,75 +233,4 @@ with h5py.File('$in/new.h5', 'w', libver='latest') as f: f.create_dataset('w', d
     printf '#!/bin/sh\nexec "%s" "$@"\n' "$PYTHON" >"$tmp/bin/python3"
 done
 
-# ---- what has no command ----
-
-printf '\n <!DOCTYPE HTML><html><body>Sign in</body></html>' >"$in/page.h5"
-printf '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>' >"$in/error.h5"
-for page in page error; do
-    refused 1 "$page.h5: a web page (HTML) or XML, not HDF5; the server sent a page, such as an error, instead of the file" inspect "$in/$page.h5"
-done
-refused 1 "No such file or directory; a file in several parts is named by its first part" inspect "$in/part_%03d.h5"
-
-# ---- gcbench's own commands ----
-
-run compress --method topk --repeat 1 "$in/plain.h5" -o "$tmp/m.h5"
-exits 0
-refused 2 "a file of messages; restore its tensors with \`gcbench decompress\`" inspect "$tmp/m.h5"
-run decompress "$tmp/m.h5" -o "$tmp/restored.h5"
-exits 0
-run inspect "$tmp/restored.h5"
-exits 0
-run decompress "$in/plain.h5" -o "$tmp/x.h5"
-says "not a file of messages; \`gcbench compress -o\` makes one"
-run plot "$in/plain.h5" -o "$tmp/plots"
-says "an HDF5 file, not results; \`gcbench bench FILE --results r.json\` makes results"
-(cd "$tmp/work" && "$GCBENCH" bench --method topk --repeat 1 --no-bandwidth "$in/plain.h5" --results r.json >"$out" 2>"$err")
-verdict $? "bench makes results"
-refused 1 "r.json: looks like a result file, not HDF5; plot, report, payoff and regress read result files" inspect "$tmp/work/r.json"
-
-# ---- names of packages ----
-
-# The package that a message names for a tool is the one that has the tool, where dpkg knows it.
-owns() { # PACKAGE TOOL
-    path=$(realpath "$(command -v "$2")" 2>/dev/null) && command -v dpkg-query >/dev/null || return
-    dpkg-query -S "$path" 2>/dev/null | grep -q "^$1[:,]" || dpkg-query -S "$(command -v "$2")" 2>/dev/null | grep -q "^$1[:,]"
-    verdict $? "$2 is in the package $1"
-}
-mkdir "$tmp/empty"
-last="gcbench regress --counts without valgrind"
-PATH=$tmp/empty "$GCBENCH" regress --against "$GCBENCH" --counts --method topk "$in/plain.h5" >"$out" 2>"$err"
-says "--counts needs valgrind, which cannot be run: install it (Debian: apt-get install valgrind)"
-owns valgrind valgrind
-last="gcbench plot without gnuplot"
-PATH=$tmp/empty "$GCBENCH" plot --only rate-distortion "$tmp/work/r.json" -o "$tmp/plots" >"$out" 2>"$err"
-says "gnuplot, which draws the plots, is not installed (Debian: apt install gnuplot-nox); scripts and data are in $tmp/plots: run \`gnuplot NAME.gp\` there"
-owns gnuplot-nox gnuplot
-if ! lacks gnuplot gnuplot-nox; then
-    last="gnuplot rate-distortion.gp"
-    (cd "$tmp/plots" && gnuplot rate-distortion.gp) >"$out" 2>"$err"
-    verdict $? "runs"
-    check "an image" test -s "$tmp/plots/rate-distortion.png"
-fi
-has_file() { # PACKAGE FILE
-    [ -e "$2" ] && command -v dpkg-query >/dev/null || return 0
-    dpkg-query -S "$2" 2>/dev/null | grep -q "^$1:"
-    verdict $? "$2 is in the package $1"
-}
-last="datasets/recipes"
-has_file fortunes /usr/share/games/fortunes/art
-has_file dataset-fashion-mnist /usr/share/datasets/fashion-mnist
-# Each package that a message names is tried above, in tests/datasets/test_convert.py (hdf5plugin, PyTorch, SciPy, h5py) or in
-# tests/python/test_wheel.py (./python); Debian's libopenblas0 only depends on the package that has the library.
-last="messages that name packages"
-(cd "$here" && grep -rhoE '(apt|apt-get|pip) install (--upgrade )?[./a-z0-9-]+|\(Debian package [a-z0-9-]+|"gnuplot-nox' \
-    src cli python/gcbench datasets --include='*.c' --include='*.py') | sed 's/.*[ "]//' | sort -u | tr '\n' ' ' >"$out"
-check "they are known: $(cat "$out")" test "$(cat "$out")" = "./python dataset-fashion-mnist fortunes gnuplot-nox h5py \
-hdf5-tools hdf5plugin libopenblas0 netcdf-bin scipy torch valgrind "
-check "no h5repack" sh -c "! grep -rqE 'h5repack|h5dump' '$here/src' '$here/cli' '$here/datasets' --include='*.c' --include='*.py'"
-owns hdf5-tools h5clear
-owns netcdf-bin nccopy
-run plot --only accuracy-steps "$tmp/work/r.json" -o "$tmp/plots"
-says "it needs training rows: \`./dev study\` or datasets/recipes/train_workers.py in gcbench's source tree"
-check "train_workers.py exists" test -f "$here/datasets/recipes/train_workers.py"
-check "./dev study exists" grep -q '^./dev study' "$here/dev"
 finish

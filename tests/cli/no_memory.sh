@@ -25,7 +25,7 @@ scan() { # FILE ARGS...: runs with rising limits, from too little to load the pr
     begin=$((40 + (begin - 39) % step)) # other limits in each scan
     mb=$begin
     enough=0
-    while [ $mb -le 600 ] && [ $enough -lt 4 ]; do
+    while [ $mb -le 600 ] && [ $enough -lt 2 ]; do
         limited $mb "$@" $file
         [ $rc -eq 127 ] || check "done, or in words: $rc" sh -c \
             "[ $rc -eq 0 ] || { [ $rc -eq 1 ] && grep -qE 'out of memory|Thread creation failed' '$err'; }"
