@@ -126,7 +126,7 @@ check "memory, and how much of it" grep -qE "^memory: reads [0-9.]+, fills [0-9.
 check "80 columns" python3 -c 'import sys
 assert max(len(l.rstrip("\n")) for l in open(sys.argv[1], encoding="utf-8")) <= 80' "$out"
 look everything
-refused 2 "--force replaces it" bench --method fp16 --repeat 1 --results "$json" "$sample"
+fails 2 "--force replaces it" bench --method fp16 --repeat 1 --results "$json" "$sample"
 run bench --method fp16 --repeat 7 --samples --force --results "$json" "$sample"
 exits 0
 look repeat
@@ -143,8 +143,8 @@ else
 fi
 check "shares of memory where caches are cold" grep -qE '[0-9?]+/[0-9?]+' "$out"
 look cases
-refused 2 "--repeat fixes the number of runs" bench --method fp16 --scope tensor --scope model --threads 1,2 --repeat 2 --time-budget 1 "$sample"
-refused 2 "both already means warm and cold" bench --method fp16 --scope tensor,model --threads 1,2 --device cpu --cache warm,both "$sample"
+fails 2 "--repeat fixes the number of runs" bench --method fp16 --scope tensor --scope model --threads 1,2 --repeat 2 --time-budget 1 "$sample"
+fails 2 "both already means warm and cold" bench --method fp16 --scope tensor,model --threads 1,2 --device cpu --cache warm,both "$sample"
 
 # histograms and spectra: those of compress, once for each scope
 run bench --method topk --scope tensor,model --threads 1,2 --repeat 1 --dataset 'fc.*' --histogram --spectrum \
@@ -168,7 +168,7 @@ assert len(ours) > 50 and sorted(ours) == sorted(theirs), (len(ours), len(theirs
 assert len(set(ours)) == len(ours)
 assert shapes(sys.argv[1], {"messages/0000"})
 END
-refused 2 "--histogram and --spectrum write rows" bench --method topk --histogram "$sample"
+fails 2 "--histogram and --spectrum write rows" bench --method topk --histogram "$sample"
 
 # times with a unit, or in seconds
 for time in 1s 1000ms 0.02m 1; do
@@ -176,7 +176,7 @@ for time in 1s 1000ms 0.02m 1; do
     exits 0
 done
 for time in 0 0s 1x s -1 1e3m 9999999; do
-    refused 2 "--time-budget takes a time such as 90s or 5m (without a unit: seconds) in [0.001, 604800], not '$time'" bench --time-budget=$time "$sample"
+    fails 2 "--time-budget takes a time such as 90s or 5m (without a unit: seconds) in [0.001, 604800], not '$time'" bench --time-budget=$time "$sample"
 done
 
 # a device that is not there: rows that say so, unless there is no other
@@ -184,7 +184,7 @@ run bench --method fp16 --device cpu,cuda --repeat 1 --force --results "$json" "
 if grep -q '"status": *"unsupported"' "$json"; then
     exits 0
     look missing
-    refused 3 "cuda" bench --method fp16 --device cuda "$sample"
+    fails 3 "cuda" bench --method fp16 --device cuda "$sample"
 fi
 
 # csv has every column of the rows but `params`
@@ -206,21 +206,21 @@ run bench --suite "$tmp/mine.json" --force --results "$json"
 exits 0
 prints "suite mine"
 look synthetic
-refused 2 "chooses from a file" bench --suite "$tmp/mine.json" --step 1
+fails 2 "chooses from a file" bench --suite "$tmp/mine.json" --step 1
 mkdir "$tmp/suites"
 ln -s "$(realpath "$sample")" "$tmp/real.h5"
 echo '{"schema": 1, "name": "mine", "methods": ["fp16"], "repeat": 1, "inputs": [
   {"dist": "normal", "elements": ["4K", 1000]},
   {"name": "correlated", "dist": "ar:rho=0.9", "elements": ["1K"]},
   {"file": "../real.h5"}]}' >"$tmp/suites/inputs.json"
-refused 2 "--histogram and --spectrum would mix the inputs of suite mine: name a file" bench --suite "$tmp/suites/inputs.json" --histogram --results "$tmp/h.json"
+fails 2 "--histogram and --spectrum would mix the inputs of suite mine: name a file" bench --suite "$tmp/suites/inputs.json" --histogram --results "$tmp/h.json"
 run bench --suite "$tmp/suites/inputs.json" --force --results "$json"
 exits 0
 prints "suite mine, step 400, worker 0"
 check "a heading for each input" sh -c "grep -c 'suite mine' '$out' | grep -qx 3"
 look inputs
 sed 's/real.h5/absent.h5/' "$tmp/suites/inputs.json" >"$tmp/suites/absent.json"
-refused 1 "suite mine: its input ../absent.h5 is neither beside it nor in gcbench's datasets" bench --suite "$tmp/suites/absent.json"
+fails 1 "suite mine: its input ../absent.h5 is neither beside it nor in gcbench's datasets" bench --suite "$tmp/suites/absent.json"
 sed 's|../real.h5|sample.h5|' "$tmp/suites/inputs.json" >"$tmp/suites/shipped.json"
 run bench --suite "$tmp/suites/shipped.json" --no-bandwidth
 exits 0
@@ -234,13 +234,13 @@ done
 run bench --suite paper-sbc --repeat 1 --no-bandwidth --format json "$sample"
 exits 0
 check "each method once" sh -c "[ \$(grep -c '\"record\": \"summary\".*\"method\": \"sbc\"' '$out') = 2 ]"
-refused 2 "did you mean 'quick'?" bench --suite qiuck
+fails 2 "did you mean 'quick'?" bench --suite qiuck
 echo '{"schema": 1, "name": "mine", "thread": [1]}' >"$tmp/bad.json"
-refused 2 "did you mean 'threads'?" bench --suite "$tmp/bad.json" "$sample"
+fails 2 "did you mean 'threads'?" bench --suite "$tmp/bad.json" "$sample"
 echo '{"schema": 1, "name": "mine"}' >"$tmp/bare.json"
-refused 2 "has no inputs" bench --suite "$tmp/bare.json"
-refused 2 "--scope is one of tensor, bucket, model" bench --scope modle "$sample"
-refused 2 "between 1 and 256" bench --threads 0 "$sample"
+fails 2 "has no inputs" bench --suite "$tmp/bare.json"
+fails 2 "--scope is one of tensor, bucket, model" bench --scope modle "$sample"
+fails 2 "between 1 and 256" bench --threads 0 "$sample"
 run bench --method topk --levels 3 "$sample"
 exits 2
 run bench --method topk "$tmp/absent.h5"

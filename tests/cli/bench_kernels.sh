@@ -52,14 +52,14 @@ for r in rows[1:]:
     assert r["elements"] in (1 << n for n in range(24, 40)) and r["bytes"] == 4 * r["elements"] and r["calls"] == 1
     assert math.isclose(r["bandwidth_share"], r["bytes"] / rows[0]["read_gbps"] / 1e9 / r["seconds"])
 PY
-refused 2 "exists" bench --kernels --results "$tmp/m.json" max_bits
+fails 2 "exists" bench --kernels --results "$tmp/m.json" max_bits
 
-refused 2 "no kernel is called 'max_bist'; did you mean 'max_bits'?" bench --kernels --size l1 --repeat 1 max_bist
-refused 2 "--size is one of l1, l2, memory" bench --kernels --size l3
+fails 2 "no kernel is called 'max_bist'; did you mean 'max_bits'?" bench --kernels --size l1 --repeat 1 max_bist
+fails 2 "--size is one of l1, l2, memory" bench --kernels --size l3
 for given in "--threads 2" "--method fft" "--scope model" "--cache cold" "--suite quick" "--step 1" \
     "--exclude x" "--dense x" "--min-elements 9" "--nonfinite zero" "--order recorded"; do
     # shellcheck disable=SC2086 # an option and its value
-    refused 2 "${given% *} has no meaning with --kernels" bench --kernels $given
+    fails 2 "${given% *} has no meaning with --kernels" bench --kernels $given
 done
 [ "$(uname -m)" = aarch64 ] && other=avx2 || other=neon
 run bench --kernels --isa $other

@@ -215,7 +215,7 @@ with h5py.File(sys.argv[1], "w") as f:
             g["weight"], g["bias\n2"] = x, x[100:110]
 PY
 check "input" python3 "$tmp/bad.py" "$tmp/bad.h5"
-refused 1 "1 tensor holds infinities or NaNs: step 1 worker 0 weight (2 of 4000)" compress --method topk "$tmp/bad.h5"
+fails 1 "1 tensor holds infinities or NaNs: step 1 worker 0 weight (2 of 4000)" compress --method topk "$tmp/bad.h5"
 check "no table is printed" test ! -s "$out"
 run compress --method topk --results "$tmp/dir/bad.json" --format json "$tmp/bad.h5"
 exits 1
@@ -224,7 +224,7 @@ check "no summary is printed" sh -c "! grep -q '\"record\": *\"summary\"' '$out'
 run compress --method topk --nonfinite skip "$tmp/bad.h5"
 exits 0
 prints "1 step with infinities or NaNs left out"
-refused 1 "every step" compress --method topk --nonfinite skip --step 1 "$tmp/bad.h5"
+fails 1 "every step" compress --method topk --nonfinite skip --step 1 "$tmp/bad.h5"
 run compress --method topk --nonfinite zero "$tmp/bad.h5"
 exits 0
 prints "2 infinities and NaNs were set to 0"

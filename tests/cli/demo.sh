@@ -18,5 +18,5 @@ check "is the example of README" diff a b
 check "each line fits 80 columns, except the path" test "$(grep -v '/sample.h5$' "$out" | LC_ALL=C.UTF-8 wc -L)" -le 80
 prints "fp16 (baseline)"
 
-refused 2 "help choose" demo grads.h5
+fails 2 "help choose" demo grads.h5
 finish

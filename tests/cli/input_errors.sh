@@ -26,9 +26,9 @@ for command in inspect decompress; do
 done
 
 for command in bench compress; do
-    refused 1 "not an HDF5 file" $command --method topk "$tmp/text.h5"
+    fails 1 "not an HDF5 file" $command --method topk "$tmp/text.h5"
     check "no word of results" sh -c "! grep -q results '$err'"
-    refused 1 "looks like a result file, not HDF5; plot, report" $command --method topk "$tmp/results.h5"
+    fails 1 "looks like a result file, not HDF5; plot, report" $command --method topk "$tmp/results.h5"
 done
 
 # files of other kinds that hold tensors: the message has the command that converts them (tests/cli/advice.sh runs them)
@@ -38,23 +38,23 @@ printf 'PK\003\004%22s\020\000\000\000archive/data.pkl' '' >"$tmp/a.pt"
 printf '\200\002\212\012l' >"$tmp/old.pt"
 printf '\010\000\000\000\000\000\000\000{"a":{}}' >"$tmp/a.safetensors"
 for kind in NumPy:a.npy NumPy:a.npz PyTorch:a.pt PyTorch:old.pt safetensors:a.safetensors; do
-    refused 1 "${kind#*:}: a ${kind%%:*} file, not HDF5; convert it: python3 " compress --method topk "$tmp/${kind#*:}"
+    fails 1 "${kind#*:}: a ${kind%%:*} file, not HDF5; convert it: python3 " compress --method topk "$tmp/${kind#*:}"
     check "the converter exists" test -f "$(sed 's/.*python3 \([^ ]*\) .*/\1/' "$err")"
 done
 
-refused 1 "missing.h5" inspect "$tmp/good.h5" "$tmp/missing.h5"
+fails 1 "missing.h5" inspect "$tmp/good.h5" "$tmp/missing.h5"
 
 cp "$tmp/good.h5" "$tmp/copy.h5"
-refused 2 "copy.h5" inspect "$tmp/good.h5" "$tmp/copy.h5"
+fails 2 "copy.h5" inspect "$tmp/good.h5" "$tmp/copy.h5"
 
-refused 1 "good.h5" decompress -o "$tmp/out.h5" "$tmp/good.h5"
+fails 1 "good.h5" decompress -o "$tmp/out.h5" "$tmp/good.h5"
 
-refused 2 "good.h5" inspect --dataset nothing-like-it "$tmp/good.h5"
+fails 2 "good.h5" inspect --dataset nothing-like-it "$tmp/good.h5"
 
 for command in inspect verify bench; do
-    refused 1 "the file name is empty" $command ''
+    fails 1 "the file name is empty" $command ''
 done
-refused 2 "the name of the file to write is empty" compress --method topk --results '' "$tmp/good.h5"
+fails 2 "the name of the file to write is empty" compress --method topk --results '' "$tmp/good.h5"
 
 # A pattern that matches no tensor is named, and only that; the command does its work.
 h5=$(dirname "$0")/../../datasets/sample.h5
@@ -93,7 +93,7 @@ set +f
 run inspect --step 7 "$tmp/good.h5"
 exits 2
 
-refused 1 "good.h5" inspect --max-bytes 1K "$tmp/good.h5"
+fails 1 "good.h5" inspect --max-bytes 1K "$tmp/good.h5"
 
 # root may read every file, so then this runs as nobody
 chmod 000 "$tmp/copy.h5"
@@ -109,7 +109,7 @@ if [ "$(id -u)" -eq 0 ]; then
         says "Permission denied"
     fi
 else
-    refused 1 "Permission denied" inspect "$tmp/copy.h5"
+    fails 1 "Permission denied" inspect "$tmp/copy.h5"
 fi
 
 finish

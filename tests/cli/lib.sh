@@ -6,7 +6,8 @@
 #   says TEXT              checks that its stderr is one line that contains TEXT
 #   quiet                  checks that its stderr is empty
 #   prints TEXT            checks that its stdout contains TEXT
-#   refused EXIT TEXT ARGS...  runs gcbench; checks its exit status, its one line on stderr, and that it prints nothing
+#   fails EXIT TEXT ARGS...    runs gcbench; checks its exit status and its one line on stderr
+#   refused EXIT TEXT ARGS...  the same, and that it prints nothing
 #   check NAME COMMAND...  checks that the command succeeds
 #   has_sanitizers         succeeds if the build has them
 #   counts_instructions    succeeds if valgrind is installed and the build has no sanitizers
@@ -102,13 +103,17 @@ check() {
     verdict $? "$name" "$tmp/.check"
 }
 
-refused() {
+fails() {
     status=$1
     text=$2
     shift 2
     run "$@"
     exits "$status"
     says "$text"
+}
+
+refused() {
+    fails "$@"
     check "nothing on stdout" test ! -s "$out"
 }
 

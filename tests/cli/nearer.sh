@@ -46,12 +46,12 @@ run bench --suite "$tmp/mine.json" --nearer-than topk:theta=0.6 "$tmp/ar.h5"
 exits 0
 prints 'elements that are nearer to the input than with topk:theta=0.6:'
 echo '{"schema": 1, "name": "mine", "nearer_than": 3}' >"$tmp/mine.json"
-refused 2 "mine.json: nearer_than must be a method" bench --suite "$tmp/mine.json" "$tmp/ar.h5"
+fails 2 "mine.json: nearer_than must be a method" bench --suite "$tmp/mine.json" "$tmp/ar.h5"
 
 # ---- mistakes ----
 
-refused 2 "no method given" compress --repeat 1 --nearer-than topk "$tmp/ar.h5"
-refused 2 "unknown method 'tokp'; did you mean 'topk'?" compress --repeat 1 --method fft --nearer-than tokp "$tmp/ar.h5"
-refused 2 "-o keeps the messages of one method, and --nearer-than runs another: leave one out" compress --repeat 1 --method fft --nearer-than topk -o "$tmp/m.h5" "$tmp/ar.h5"
+fails 2 "no method given" compress --repeat 1 --nearer-than topk "$tmp/ar.h5"
+fails 2 "unknown method 'tokp'; did you mean 'topk'?" compress --repeat 1 --method fft --nearer-than tokp "$tmp/ar.h5"
+fails 2 "-o keeps the messages of one method, and --nearer-than runs another: leave one out" compress --repeat 1 --method fft --nearer-than topk -o "$tmp/m.h5" "$tmp/ar.h5"
 
 finish

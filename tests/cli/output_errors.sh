@@ -43,7 +43,7 @@ rm link.h5
 run inspect --results rows.json in.h5
 exits 0
 only in.h5 rows.json
-refused 2 "rows.json" inspect --results rows.json in.h5
+fails 2 "rows.json" inspect --results rows.json in.h5
 run inspect --force --results rows.json in.h5
 exits 0
 rm rows.json
@@ -76,7 +76,7 @@ only
 # a disk that fills up (needs the right to mount one)
 mkdir "$tmp/small"
 if mount -t tmpfs -o size=64k none "$tmp/small" 2>/dev/null; then
-    refused 1 "out.h5" generate --elements 1M -o "$tmp/small/out.h5"
+    fails 1 "out.h5" generate --elements 1M -o "$tmp/small/out.h5"
     check "nothing is left" test -z "$(ls -A "$tmp/small")"
     umount "$tmp/small"
 fi

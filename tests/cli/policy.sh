@@ -49,7 +49,7 @@ check "another policy has another spec" sh -c "
     ! grep -q \"\$(grep -o 'policy:rules=3,id=[0-9]*' '$tmp/policy.json' | head -1)\" '$tmp/other.json'"
 
 # ---- other commands say which policy it is ----
-refused 2 "left out: policy (\`replay\` judges policies)" payoff --bandwidth 1Gb "$tmp/policy.json"
+fails 2 "left out: policy (\`replay\` judges policies)" payoff --bandwidth 1Gb "$tmp/policy.json"
 run report -o "$tmp/policy.html" "$tmp/policy.json" "$tmp/other.json"
 exits 0
 check "the page has the rules" grep -q "method-for &#39;\*bias=bf16&#39;" "$tmp/policy.html"
@@ -116,27 +116,27 @@ odd --budget ratio=5 --method topk --method range
 run sweep --budget ratio=3 --method topk --method range "$tmp/zero.h5"
 exits 0
 prints "does not pay: it has 1 times"
-refused 2 "'theta' is searched for" sweep --budget rel_l2=0.0001 --method topk --method terngrad --theta 0.9 $part "$sample"
+fails 2 "'theta' is searched for" sweep --budget rel_l2=0.0001 --method topk --method terngrad --theta 0.9 $part "$sample"
 run sweep --budget rel_l2=1e-9 --method terngrad $part "$sample"
 exits 0
 prints "answer: at rel_l2 1e-09, no policy was found that meets the target;"
-refused 2 "leave out --match" sweep --budget rel_l2=0.4 --match ratio=3 "$sample"
-refused 2 "leave out --scope bucket" sweep --budget rel_l2=0.4 --scope bucket "$sample"
-refused 2 "--budget takes rel_l2=" sweep --budget cosine=0.9 "$sample"
-refused 2 "--budget takes" sweep --budget 0.4 "$sample"
+fails 2 "leave out --match" sweep --budget rel_l2=0.4 --match ratio=3 "$sample"
+fails 2 "leave out --scope bucket" sweep --budget rel_l2=0.4 --scope bucket "$sample"
+fails 2 "--budget takes rel_l2=" sweep --budget cosine=0.9 "$sample"
+fails 2 "--budget takes" sweep --budget 0.4 "$sample"
 
 # ---- called wrongly ----
-refused 2 "--method-for convv*: no tensor matches" compress --method-for '*bias=fp16' --method-for 'convv*=topk' --method fft "$sample"
-refused 2 "no --method-for matches the tensor bn.weight: add --method" compress --method-for '*bias=fp16' "$sample"
+fails 2 "--method-for convv*: no tensor matches" compress --method-for '*bias=fp16' --method-for 'convv*=topk' --method fft "$sample"
+fails 2 "no --method-for matches the tensor bn.weight: add --method" compress --method-for '*bias=fp16' "$sample"
 for bad in '*bias' '=fp16' ''; do
-    refused 2 "--method-for takes GLOB=SPEC" compress --method-for "$bad" --method fft "$sample"
+    fails 2 "--method-for takes GLOB=SPEC" compress --method-for "$bad" --method fft "$sample"
 done
-refused 2 "a glob has at most 1023 bytes" compress --method-for "$(printf '%1024s' '*')=fp16" "$sample"
-refused 2 "did you mean 'fp16'?" compress --method-for '*bias=fp17' "$sample"
-refused 2 "leave out --scope model" compress --method-for '*=fp16' --scope model "$sample"
-refused 2 "--shard" compress --method-for '*=fp16' --shard 0/2 "$sample"
-refused 2 "name one method, not 2" compress --method-for '*=fp16' --method topk --method fft "$sample"
-refused 2 "--nearer-than" compress --method-for '*=fp16' --nearer-than topk "$sample"
-refused 2 "--theta: no method given has this parameter" compress --method-for '*=fp16' --theta 0.5 "$sample"
+fails 2 "a glob has at most 1023 bytes" compress --method-for "$(printf '%1024s' '*')=fp16" "$sample"
+fails 2 "did you mean 'fp16'?" compress --method-for '*bias=fp17' "$sample"
+fails 2 "leave out --scope model" compress --method-for '*=fp16' --scope model "$sample"
+fails 2 "--shard" compress --method-for '*=fp16' --shard 0/2 "$sample"
+fails 2 "name one method, not 2" compress --method-for '*=fp16' --method topk --method fft "$sample"
+fails 2 "--nearer-than" compress --method-for '*=fp16' --nearer-than topk "$sample"
+fails 2 "--theta: no method given has this parameter" compress --method-for '*=fp16' --theta 0.5 "$sample"
 
 finish

@@ -69,7 +69,7 @@ run regress lossless.json lossless.json --results verdicts.json
 prints "not shown: 6 sizes and errors that are SAME"
 run plot -q --only forest -o drawn verdicts.json
 check "the plot says the same" grep -qx 'rows_same = 6' drawn/forest.gp
-refused 1 "standard input: no results" regress - base.rows
+fails 1 "standard input: no results" regress - base.rows
 
 # ---- slower, faster, ambiguous ----
 write slow "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\", \"decode_seconds\": 6e-4}]"
@@ -221,9 +221,9 @@ compare base unsupported
 exits 0
 judged "fp16 case NOT-COMPARED"
 write twice "[$topk, $topk]"
-refused 1 "twice.rows: lines 2 and 3 are the same case" regress base.rows twice.rows
+fails 1 "twice.rows: lines 2 and 3 are the same case" regress base.rows twice.rows
 cat base.rows base.rows >two.rows
-refused 1 "line 4: a second environment row" regress base.rows two.rows
+fails 1 "line 4: a second environment row" regress base.rows two.rows
 
 # ---- names of files, instruction sets ----
 write moved "[{\"spec\": \"topk:theta=0.9\", \"file\": \"/else/where/g.h5\"}, {\"spec\": \"fp16\", \"file\": \"/else/where/g.h5\"}]"
@@ -254,15 +254,15 @@ for other in '"file": "x/h.h5"|different files (h.h5, was g.h5)' '"threads": 2|d
     '"scope": "model"|different scopes (model, was tensor)' '"device": "cuda:0"|different devices (cuda:0, was cpu)' \
     '"cache": "cold"|different caches (cold, was warm)'; do
     write apart "[{\"spec\": \"topk:theta=0.9\", ${other%%|*}}, {\"spec\": \"fp16\", \"method\": \"fp16\", ${other%%|*}}]"
-    refused 2 "base.rows and apart.rows have no case in common: ${other#*|}; run \`bench\` with the same files" regress base.rows apart.rows
+    fails 2 "base.rows and apart.rows have no case in common: ${other#*|}; run \`bench\` with the same files" regress base.rows apart.rows
 done
 write apart '[{"spec": "topk:theta=0.8"}]'
-refused 2 "different settings (topk:theta=0.8, was topk:theta=0.9)" regress one.rows apart.rows
+fails 2 "different settings (topk:theta=0.8, was topk:theta=0.9)" regress one.rows apart.rows
 write apart '[{"spec": "qsgd", "method": "qsgd"}]'
-refused 2 "different methods (qsgd, was topk); run" regress one.rows apart.rows --format json
+fails 2 "different methods (qsgd, was topk); run" regress one.rows apart.rows --format json
 write apart "[{\"spec\": \"topk:theta=0.9\", \"threads\": 2}, {\"spec\": \"fp16\"}]"
 write apart2 "[{\"spec\": \"topk:theta=0.9\"}, {\"spec\": \"fp16\", \"threads\": 2}]"
-refused 2 "never in the same combination" regress apart.rows apart2.rows
+fails 2 "never in the same combination" regress apart.rows apart2.rows
 
 # A file of an older build lacks a parameter that the method has got since.
 write older '[{"spec": "qsgd:bits=4,levels=0,bucket=512,norm=max,coding=fixed", "method": "qsgd"}]'
@@ -306,7 +306,7 @@ exits 4
 judged "select/topk n=64 kernel SLOW"
 judged "select/topk n=4096 kernel SAME"
 
-refused 2 "different kinds of cases (kernels, was methods)" regress base.rows kernels.rows
+fails 2 "different kinds of cases (kernels, was methods)" regress base.rows kernels.rows
 
 # ---- outputs ----
 write odd "[{\"spec\": \"x|y\\\\u001b[31m<b>*\"}, $topk]"
@@ -316,9 +316,9 @@ check "no escape on the terminal" sh -c "! grep -q '$(printf '\033')' '$out'"
 check "names are plain text in Markdown" sh -c "! grep -q '<b>' out.md && ! grep -q 'x|y' out.md"
 check "Markdown has the total" grep -q "8 comparisons: 8 SAME" out.md
 check "rows saved" test "$(grep -c '"record": "verdict"' saved.json)" -eq 8
-refused 2 "out.md" regress odd.rows base.rows --markdown out.md
+fails 2 "out.md" regress odd.rows base.rows --markdown out.md
 check "before anything else" test ! -s "$out"
-refused 2 "--markdown and --results name the same file" regress odd.rows base.rows --markdown same --results ./same
+fails 2 "--markdown and --results name the same file" regress odd.rows base.rows --markdown same --results ./same
 check "and no file is made" test ! -e same
 run regress base.rows slow.rows --markdown out.md --force
 exits 4
@@ -330,24 +330,24 @@ exits 4
 check "a line each" test "$(wc -l <"$out")" -eq 9
 
 # ---- called wrongly ----
-refused 2 "1 file was given" regress base.rows
+fails 2 "1 file was given" regress base.rows
 run regress base.rows base.rows base.rows
 exits 2
-refused 2 "BASE.json NEW.json" regress
+fails 2 "BASE.json NEW.json" regress
 run regress - -
 exits 2
-refused 2 "--method has a meaning only with --against" regress base.rows base.rows --method topk
-refused 2 "--budget has a meaning only" regress base.rows base.rows --budget 5m
-refused 2 "--theta has a meaning only" regress base.rows base.rows --theta 0.5
-refused 1 "missing.rows: No such file" regress base.rows missing.rows
+fails 2 "--method has a meaning only with --against" regress base.rows base.rows --method topk
+fails 2 "--budget has a meaning only" regress base.rows base.rows --budget 5m
+fails 2 "--theta has a meaning only" regress base.rows base.rows --theta 0.5
+fails 1 "missing.rows: No such file" regress base.rows missing.rows
 run regress base.rows base.json
 exits 1
 printf 'record,file\nresult,x\n' >rows.csv
-refused 1 "rows.csv: line 1: not JSON but csv or tsv" regress rows.csv base.rows
+fails 1 "rows.csv: line 1: not JSON but csv or tsv" regress rows.csv base.rows
 head -c 300 base.rows >cut.rows
-refused 1 "incomplete" regress base.rows cut.rows
+fails 1 "incomplete" regress base.rows cut.rows
 head -n 1 base.rows >none.rows
-refused 1 "there are no \`summary\`, \`kernel\` or \`exchange\` rows" regress base.rows none.rows
+fails 1 "there are no \`summary\`, \`kernel\` or \`exchange\` rows" regress base.rows none.rows
 
 # ---- measured exchanges: sizes are exact, and times are compared if the machine is the same ----
 net=$(realpath "$(dirname "$0")/../data/net/exchanges.json")
@@ -371,6 +371,6 @@ run regress exchanges.rows slower.rows
 exits 4
 prints "1 SLOW"
 check "advice for exchanges" sh -c "tr -s '\n ' '  ' <'$out' | grep -qF 'measure both again on the same network'"
-refused 2 "exchanges" regress base.rows exchanges.rows
+fails 2 "exchanges" regress base.rows exchanges.rows
 
 finish

@@ -75,27 +75,27 @@ for what in exit garbage empty hang no-bench abort flood child; do
     printf '{"cases": [{"spec": "a"}], "do": "%s"}' $what >other.json
     run regress --against ./other $small --timeout 50 --timeout 2 "$sample"
     exits 2 # --timeout twice
-    refused 1 "./other: " regress --against ./other --method topk --budget 60s --timeout 2 "$sample"
+    fails 1 "./other: " regress --against ./other --method topk --budget 60s --timeout 2 "$sample"
 done
 # until it has been waited for
 check "none of its processes is left" timeout "$hang" sh -c 'while kill -0 $0; do sleep 0.1; done' "$(cat other.pid)"
-refused 1 "./missing: cannot be run: No such file" regress --against ./missing "$sample"
-refused 2 "'$tmp' is not a program" regress --against "$tmp" "$sample"
-refused 2 "'' is not a program" regress --against '' "$sample"
+fails 1 "./missing: cannot be run: No such file" regress --against ./missing "$sample"
+fails 2 "'$tmp' is not a program" regress --against "$tmp" "$sample"
+fails 2 "'' is not a program" regress --against '' "$sample"
 printf '{"cases": [{"spec": "a"}], "log": "never"}' >other.json
 run regress --against ./other --markdown . "$sample"
 exits 2
 check "said before any process is run" test ! -e never
-refused 2 "did you mean 'topk'?" regress --against "$GCBENCH" --method tokp "$sample"
+fails 2 "did you mean 'topk'?" regress --against "$GCBENCH" --method tokp "$sample"
 for wrong in "--suite nope" "--theta 0.5 --method qsgd" "--step 77" "--device gpu"; do
-    refused 2 "exit status 2: gcbench: " regress --against "$GCBENCH" $wrong "$sample"
+    fails 2 "exit status 2: gcbench: " regress --against "$GCBENCH" $wrong "$sample"
 done
-refused 2 "no kernel is called" regress --against "$GCBENCH" --kernels 'no/such'
-refused 3 "exit status 3: gcbench: " regress --against "$GCBENCH" --device cuda:99 "$sample"
-refused 1 "nowhere.h5" regress --against "$GCBENCH" nowhere.h5
-refused 2 "give more time (--budget), or choose fewer cases (--method, " regress --against "$GCBENCH" --budget 0.1 "$sample"
+fails 2 "no kernel is called" regress --against "$GCBENCH" --kernels 'no/such'
+fails 3 "exit status 3: gcbench: " regress --against "$GCBENCH" --device cuda:99 "$sample"
+fails 1 "nowhere.h5" regress --against "$GCBENCH" nowhere.h5
+fails 2 "give more time (--budget), or choose fewer cases (--method, " regress --against "$GCBENCH" --budget 0.1 "$sample"
 for budget in 0 -1 x 5x 1d s ''; do
-    refused 2 "--budget takes a time such as 90s or 5m" regress --against "$GCBENCH" --budget="$budget" "$sample"
+    fails 2 "--budget takes a time such as 90s or 5m" regress --against "$GCBENCH" --budget="$budget" "$sample"
 done
 
 # ---- interrupted ----
@@ -143,12 +143,12 @@ check "what a build lacks" python3 -c "
 import json
 rows = {r['method']: r for r in map(json.loads, open('$out')) if r['record'] == 'verdict' and r['quantity'] == 'case'}
 assert rows['fft']['verdict'] == 'GONE' and rows['fp16']['verdict'] == 'NEW', rows"
-refused 1 "unknown method 'sbc'" regress --against ./base --counts --method sbc "$sample"
+fails 1 "unknown method 'sbc'" regress --against ./base --counts --method sbc "$sample"
 for odd in '--threads 2' '--repeat 3' '--isa avx512' '--calibrate' '--suite ci' '--budget 3s'; do
     run regress --against ./base --counts --method topk $odd "$sample"
     exits 2
 done
-refused 2 "no input file" regress --against ./base --counts
+fails 2 "no input file" regress --against ./base --counts
 mkdir empty
 PATH=$tmp/empty
 "$GCBENCH" regress --against ./base --counts --method topk "$sample" >"$out" 2>"$err"

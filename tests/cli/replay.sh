@@ -32,21 +32,21 @@ assert rows[1]['ratio'] > 99 and rows[4]['params']['delay'] == 100 and rows[4]['
 run replay --suite quick --method topk --allow-gaps "$sample"
 exits 0
 check "only --method" sh -c "! grep -q qsgd '$out'"
-refused 2 "no suite 'nothing'" replay --suite nothing "$sample"
+fails 2 "no suite 'nothing'" replay --suite nothing "$sample"
 
 # ---- called wrongly ----
-refused 2 "no method given" replay "$sample"
-refused 2 "no input file" replay --method topk
-refused 2 "--allow-gaps replays without them" replay --method topk "$sample"
-refused 2 "is not VALUE@STEP" replay --method topk --theta-schedule 0.9@x --allow-gaps "$sample"
-refused 2 "no method given has a theta" replay --method qsgd --theta-schedule 0.9@0 --allow-gaps "$sample"
-refused 2 "--lipschitz" replay --method topk --theta-schedule sqrt-lr --allow-gaps "$sample"
-refused 2 "only with --theta-schedule sqrt-lr" replay --method topk --lr 0.1 --allow-gaps "$sample"
-refused 2 "give the learning rate: --lr" replay --method topk --theta-schedule sqrt-lr --lipschitz 1 --lr 0.1@3 --allow-gaps "$sample"
-refused 2 "dgc-warmup:STEPS" replay --method topk --theta-schedule dgc-warmup --allow-gaps "$sample"
-refused 2 "--tune-steps: no method given has a range" replay --method topk --tune-steps 2 --allow-gaps "$sample"
-refused 2 "'delay' has a meaning only with memory=delay" replay --method topk:delay=4 --allow-gaps "$sample"
-refused 2 "--nonfinite raw" replay --method topk --nonfinite raw --allow-gaps "$sample"
+fails 2 "no method given" replay "$sample"
+fails 2 "no input file" replay --method topk
+fails 2 "--allow-gaps replays without them" replay --method topk "$sample"
+fails 2 "is not VALUE@STEP" replay --method topk --theta-schedule 0.9@x --allow-gaps "$sample"
+fails 2 "no method given has a theta" replay --method qsgd --theta-schedule 0.9@0 --allow-gaps "$sample"
+fails 2 "--lipschitz" replay --method topk --theta-schedule sqrt-lr --allow-gaps "$sample"
+fails 2 "only with --theta-schedule sqrt-lr" replay --method topk --lr 0.1 --allow-gaps "$sample"
+fails 2 "give the learning rate: --lr" replay --method topk --theta-schedule sqrt-lr --lipschitz 1 --lr 0.1@3 --allow-gaps "$sample"
+fails 2 "dgc-warmup:STEPS" replay --method topk --theta-schedule dgc-warmup --allow-gaps "$sample"
+fails 2 "--tune-steps: no method given has a range" replay --method topk --tune-steps 2 --allow-gaps "$sample"
+fails 2 "'delay' has a meaning only with memory=delay" replay --method topk:delay=4 --allow-gaps "$sample"
+fails 2 "--nonfinite raw" replay --method topk --nonfinite raw --allow-gaps "$sample"
 run replay --method topk --loop 0 "$sample"
 exits 2
 
@@ -97,7 +97,7 @@ run replay --method fft --allow-gaps --format csv --results "$tmp/rows.json" "$s
 exits 0
 check "a header, steps, a total" test "$(wc -l <"$out")" -eq 4
 check "the rows are saved too" test "$(grep -c '"record": "replay' "$tmp/rows.json")" -eq 3
-refused 2 "--force" replay --method topk --allow-gaps --results "$tmp/rows.json" "$sample"
+fails 2 "--force" replay --method topk --allow-gaps --results "$tmp/rows.json" "$sample"
 run replay --method topk --allow-gaps --results "$tmp/rows.json" --force "$sample"
 exits 0
 check "replaced" grep -q '"method": "topk"' "$tmp/rows.json"
@@ -142,8 +142,8 @@ run replay --workers 4 --split-steps --method topk --allow-gaps --format json "$
 has workers 4
 has workers_from "'steps'"
 has steps 1
-refused 2 "--split-steps needs a number of --workers" replay --split-steps --method topk --allow-gaps "$sample"
-refused 2 "must be a multiple of 2" replay --workers 3 --split-steps --method topk --allow-gaps "$sample"
+fails 2 "--split-steps needs a number of --workers" replay --split-steps --method topk --allow-gaps "$sample"
+fails 2 "must be a multiple of 2" replay --workers 3 --split-steps --method topk --allow-gaps "$sample"
 
 # ---- one message knows no memory ----
 run compress --method sbc --format json --no-baselines --per none "$sample"

@@ -234,7 +234,7 @@ exits 0
 quiet
 run inspect --as fp8_e4m3 "$tmp/fp8.h5"
 says "3 tensors of fp8 read as fp16, so that an element counts 2 bytes"
-refused 1 "no float data: 3 datasets of 1-byte integers or bytes skipped, such as /step_1/worker_0/all; --as fp8_e4m3 or --as fp8_e5m2 reads them" inspect "$tmp/fp8.h5"
+fails 1 "no float data: 3 datasets of 1-byte integers or bytes skipped, such as /step_1/worker_0/all; --as fp8_e4m3 or --as fp8_e5m2 reads them" inspect "$tmp/fp8.h5"
 run inspect "$tmp/named.h5"
 exits 0
 check "the wrong one is skipped" grep -q "1 dataset of 1-byte integers or bytes skipped, such as .*/wrong" "$err"

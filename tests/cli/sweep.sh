@@ -12,29 +12,29 @@ narrow() {
 }
 
 # ---- called wrongly ----
-refused 2 "nothing to sweep" sweep "$sample"
-refused 2 "no input file" sweep --match rel_l2=0.3
+fails 2 "nothing to sweep" sweep "$sample"
+fails 2 "no input file" sweep --match rel_l2=0.3
 for bad in theta=inf..0.5/3 theta=0..1/3 theta=-1..0.5/3 theta=1e999..0.5/3 theta=nan,0.5; do
-    refused 2 "theta must be a number in [0, 1)" sweep --vary "$bad" "$sample"
+    fails 2 "theta must be a number in [0, 1)" sweep --vary "$bad" "$sample"
 done
 for bad in theta theta= =0.5 theta=.. theta=0.1..0.5 theta=0.1..0.5/0 theta=0.1..0.5/-3 \
     theta=0.1..0.5/1000000000 theta=0.1..0.5/99999999999999999999 theta=0.1..0.5/3x theta=0.1..0.5/1; do
-    refused 2 "--vary" sweep --vary "$bad" "$sample"
+    fails 2 "--vary" sweep --vary "$bad" "$sample"
 done
-refused 2 "more than 4096 settings" sweep --vary theta=0..0.9/2000 --vary bits=2,3,4 "$sample"
-refused 2 "did you mean 'theta'?" sweep --vary thata=0.5 "$sample"
-refused 2 "no method given has this parameter" sweep --method topk --vary bucket=64 "$sample"
-refused 2 "given twice" sweep --method topk --vary theta=0.1 --vary theta=0.2 "$sample"
+fails 2 "more than 4096 settings" sweep --vary theta=0..0.9/2000 --vary bits=2,3,4 "$sample"
+fails 2 "did you mean 'theta'?" sweep --vary thata=0.5 "$sample"
+fails 2 "no method given has this parameter" sweep --method topk --vary bucket=64 "$sample"
+fails 2 "given twice" sweep --method topk --vary theta=0.1 --vary theta=0.2 "$sample"
 for bad in rel_l2 rel_l2=0 rel_l2=-1 rel_l2=nan rel_l2=inf ratio=x cosine=1.5 theta=0.5 =; do
-    refused 2 "--match" sweep --match "$bad" "$sample"
+    fails 2 "--match" sweep --match "$bad" "$sample"
 done
-refused 2 "--match rel_l2 lacks its target: --match rel_l2=0.4, for example" sweep --match rel_l2 "$sample"
-refused 2 "'theta' is searched for; do not give its value" sweep --match rel_l2=0.4 --theta 0.5 "$sample"
-refused 2 "--over chunk" sweep --match rel_l2=0.4 --over chunk "$sample"
-refused 2 "only with --match" sweep --vary theta=0.5 --over bits "$sample"
-refused 2 "did you mean 'ratio'?" sweep --vary theta=0.5 --pareto rel_l2,rtio "$sample"
-refused 2 "--sort" sweep --vary theta=0.5 --sort nothing "$sample"
-refused 1 "none.h5" sweep --match rel_l2=0.4 "$tmp/none.h5"
+fails 2 "--match rel_l2 lacks its target: --match rel_l2=0.4, for example" sweep --match rel_l2 "$sample"
+fails 2 "'theta' is searched for; do not give its value" sweep --match rel_l2=0.4 --theta 0.5 "$sample"
+fails 2 "--over chunk" sweep --match rel_l2=0.4 --over chunk "$sample"
+fails 2 "only with --match" sweep --vary theta=0.5 --over bits "$sample"
+fails 2 "did you mean 'ratio'?" sweep --vary theta=0.5 --pareto rel_l2,rtio "$sample"
+fails 2 "--sort" sweep --vary theta=0.5 --sort nothing "$sample"
+fails 1 "none.h5" sweep --match rel_l2=0.4 "$tmp/none.h5"
 
 # ---- settings ----
 run sweep --method topk --method qsgd --vary density=0.1..0.001/3log --vary bits=3,4 $one "$sample"
@@ -86,10 +86,10 @@ check "which is named" grep -q '"match_by": *"levels"' "$out"
 run sweep --match error_of_mean=0.2,workers=2 --method qsgd --step 400 --format json "$sample"
 exits 0
 check "the error of the mean is that of replay" python3 "$here/check_sweep_mean.py" "$GCBENCH" "$out" --step 400 "$sample"
-refused 2 "say of how many workers: error_of_mean=0.2,workers=16" sweep --match error_of_mean=0.2 --method qsgd "$sample"
+fails 2 "say of how many workers: error_of_mean=0.2,workers=16" sweep --match error_of_mean=0.2 --method qsgd "$sample"
 run sweep --match error_of_mean=0.2,workers=0 --method qsgd "$sample"
 exits 2
-refused 2 "--budget takes" sweep --budget error_of_mean=0.2,workers=2 "$sample"
+fails 2 "--budget takes" sweep --budget error_of_mean=0.2,workers=2 "$sample"
 
 run sweep --match rel_l2=0.3 --match ratio=10 --method fft --vary index=bitmap,golomb $one "$sample"
 exits 0
@@ -162,11 +162,11 @@ assert len(rows) == 5 and len(bad) == 1 and bad[0]['status'] == 'unsupported', r
 assert 'does not fit' in bad[0]['reason'] and bad[0]['ratio'] is None and bad[0]['pareto'] is False, bad"
 run sweep --method range --match ratio=6 --vary mantissa=2,7 --over bits --format json $one "$sample"
 exits 0
-refused 2 "does not fit" sweep --method range:bits=4 --vary mantissa=6,7 $one "$sample"
+fails 2 "does not fit" sweep --method range:bits=4 --vary mantissa=6,7 $one "$sample"
 
 # ---- a file of results that exists ----
 echo old >"$tmp/old.json"
-refused 2 "--force" sweep --match rel_l2=0.05 --method terngrad --results "$tmp/old.json" $one "$sample"
+fails 2 "--force" sweep --match rel_l2=0.05 --method terngrad --results "$tmp/old.json" $one "$sample"
 run sweep --match rel_l2=0.05 --method terngrad --results "$tmp/old.json" --force $one "$sample"
 exits 0
 check "replaced" grep -q '"record": "summary"' "$tmp/old.json"

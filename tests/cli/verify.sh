@@ -9,11 +9,11 @@ pairs=$((3 * $(echo "$methods" | wc -w))) # three messages and every method
 broken=$2
 
 # ---- wrong usage ----
-refused 2 "no input file" verify
-refused 2 "--budget takes a time" verify --budget 5d "$sample"
+fails 2 "no input file" verify
+fails 2 "--budget takes a time" verify --budget 5d "$sample"
 run verify --method tokp "$sample"
 exits 2
-refused 2 "no message to verify" verify --min-elements 100M "$sample"
+fails 2 "no message to verify" verify --min-elements 100M "$sample"
 
 # ---- kept ----
 run verify "$sample"
@@ -72,11 +72,11 @@ exits 0
 prints "on 232 messages"
 
 # ---- the budget ----
-refused 1 "nothing was verified: the time ended" verify --budget 1ns "$sample"
+fails 1 "nothing was verified: the time ended" verify --budget 1ns "$sample"
 prints "$pairs pairs of a method and a message not"
 prints "identity on step 100 worker 0 fc.bias"
 prints "0 promises kept"
-refused 1 "nothing was verified: the time ended" verify --budget 0.000001ms "$sample"
+fails 1 "nothing was verified: the time ended" verify --budget 0.000001ms "$sample"
 run verify --budget 0.000000001 "$sample" # seconds
 exits 1
 says "nothing was verified: the time ended"
@@ -90,7 +90,7 @@ import h5py, numpy as np
 with h5py.File('$tmp/inf.h5', 'w') as f:
     f['a'] = np.array([1, np.inf, 2, 3], np.float32)
     f['b'] = np.arange(1000, dtype=np.float32)"
-refused 1 "infinities or NaNs" verify --method topk "$tmp/inf.h5"
+fails 1 "infinities or NaNs" verify --method topk "$tmp/inf.h5"
 run verify --method topk --nonfinite skip "$tmp/inf.h5"
 exits 0
 prints "on 1 message"
@@ -98,7 +98,7 @@ prints "1 message with infinities or NaNs left out: step 0 worker 0 a"
 run verify --method topk --nonfinite skip --format csv "$tmp/inf.h5"
 exits 0
 says "left out: step 0 worker 0 a"
-refused 1 "nothing was verified: every message holds infinities or NaNs" verify --method topk --nonfinite skip --dataset a "$tmp/inf.h5"
+fails 1 "nothing was verified: every message holds infinities or NaNs" verify --method topk --nonfinite skip --dataset a "$tmp/inf.h5"
 run verify --method topk --nonfinite zero "$tmp/inf.h5"
 exits 0
 prints "on 2 messages"

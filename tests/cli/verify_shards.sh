@@ -109,7 +109,7 @@ sed 's/"status": "broken"/"status": "kept"/' part2.json >kept2of3.json
 run merge lacks0.json kept1of3.json kept2of3.json
 exits 3
 prints "unsupported: topk was not checked on all messages: it does not run on cpu"
-refused 2 "shard 0/3 is there twice" merge part0.json part1.json lacks0.json
+fails 2 "shard 0/3 is there twice" merge part0.json part1.json lacks0.json
 
 # --- shards that do not fit together
 part() { # OUTPUT SHARD ARGS...: a shard of two

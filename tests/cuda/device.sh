@@ -8,10 +8,10 @@ few="--dataset stem.weight"
 run compress -q --method topk $few -o "$tmp/messages.h5" "$sample"
 
 refuses() { # WORDS: info prints them and continues; commands with --device print them and fail
-    refused 3 "$1" compress --device cuda --method topk $few -o "$tmp/made/x.h5" --results "$tmp/made/x.json" "$sample"
-    refused 3 "$1" decompress --device cuda:0 -o "$tmp/made/x.h5" "$tmp/messages.h5"
-    refused 3 "$1" sweep --device cuda --vary theta=0.9 --method topk $few --results "$tmp/made/x.json" "$sample"
-    refused 3 "$1" verify --device cuda --method topk --results "$tmp/made/x.json" "$sample"
+    fails 3 "$1" compress --device cuda --method topk $few -o "$tmp/made/x.h5" --results "$tmp/made/x.json" "$sample"
+    fails 3 "$1" decompress --device cuda:0 -o "$tmp/made/x.h5" "$tmp/messages.h5"
+    fails 3 "$1" sweep --device cuda --vary theta=0.9 --method topk $few --results "$tmp/made/x.json" "$sample"
+    fails 3 "$1" verify --device cuda --method topk --results "$tmp/made/x.json" "$sample"
     check "no output is written" made_nothing
     run info
     exits 0
@@ -59,12 +59,12 @@ for m in map(json.loads, open('$out')):
     want = ['cpu'] if m['cpu_only'] else ['cpu', 'cuda']
     assert m['backends'] == want, (m['method'] + ': write its device version (docs/cuda.md), or set .cpu_only in the '
                                    'descriptor of its codec')"
-refused 3 "device cuda:1 does not exist; this machine has 1, numbered from cuda:0" compress --device cuda:1 --method topk "$sample"
+fails 3 "device cuda:1 does not exist; this machine has 1, numbered from cuda:0" compress --device cuda:1 --method topk "$sample"
 
 # Options that have no effect on a device are refused.
-refused 2 "device cuda:0: --fft-plan measure is for FFTW, which runs on the cpu only" compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"
-refused 2 "device cuda:0: --threads has a meaning on the cpu only" decompress --device cuda --threads 2 -o "$tmp/made/x.h5" "$tmp/messages.h5"
-refused 2 "device cuda:0: --isa has a meaning on the cpu only" decompress --device cuda --isa c -o "$tmp/made/x.h5" "$tmp/messages.h5"
+fails 2 "device cuda:0: --fft-plan measure is for FFTW, which runs on the cpu only" compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"
+fails 2 "device cuda:0: --threads has a meaning on the cpu only" decompress --device cuda --threads 2 -o "$tmp/made/x.h5" "$tmp/messages.h5"
+fails 2 "device cuda:0: --isa has a meaning on the cpu only" decompress --device cuda --isa c -o "$tmp/made/x.h5" "$tmp/messages.h5"
 check "no output is written" made_nothing
 
 finish

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # Without a module, the command is refused, or only the device's rows are.
-refused 3 "no CUDA module" bench --device cuda --method qsgd --repeat 1 "$sample"
+fails 3 "no CUDA module" bench --device cuda --method qsgd --repeat 1 "$sample"
 
 cp "$standin" "$module"
 run bench --device cpu,cuda --method qsgd --method fp16 --method range:max=1 \
@@ -238,7 +238,7 @@ for n in 3 7 21 42; do # the failing kernel: of an encode or of a decode
     says "device cuda: unspecified launch failure"
 done
 
-refused 3 "this machine has 1" bench --device cuda:1 --method qsgd --repeat 1 "$sample"
+fails 3 "this machine has 1" bench --device cuda:1 --method qsgd --repeat 1 "$sample"
 run bench --device cuda:1,cuda:0 --method qsgd --repeat 1 --dataset stem.weight --format json "$sample"
 exits 0
 prints '"status": "unsupported", "reason": "device cuda:1 does not exist; this machine has 1'

@@ -82,12 +82,12 @@ done
 # A failed command leaves no file.
 GCB_HOST_FFT=missing
 export GCB_HOST_FFT
-refused 3 "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor libcufft.so.11 was found" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 --results made/x.json "$sample"
-refused 3 "cuFFT" decompress --device cuda cuda.h5 -o made/x.h5
+fails 3 "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor libcufft.so.11 was found" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 --results made/x.json "$sample"
+fails 3 "cuFFT" decompress --device cuda cuda.h5 -o made/x.h5
 GCB_HOST_FFT=no-plan
-refused 3 "cuFFT has no plan" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 "$sample"
+fails 3 "cuFFT has no plan" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 "$sample"
 GCB_HOST_FFT=far # the device is wrong; no file of it is kept
-refused 5 "the device and the CPU decode the message to different values" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 "$sample"
+fails 5 "the device and the CPU decode the message to different values" compress --repeat 1 -q --method fft $few --device cuda -o made/x.h5 "$sample"
 unset GCB_HOST_FFT
 check "no output is written" made_nothing
 

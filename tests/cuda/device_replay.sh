@@ -7,7 +7,7 @@ cd "$tmp" || exit 99
 
 few="--dataset stem.weight --dataset layers.0.b1.* --worker 0 --allow-gaps"
 
-refused 3 "no CUDA module" replay --device cuda --method topk:memory=ef $few --results made/x.json "$sample"
+fails 3 "no CUDA module" replay --device cuda --method topk:memory=ef $few --results made/x.json "$sample"
 check "no file is left" made_nothing
 cp "$standin" "$module" || exit 99
 
@@ -75,8 +75,8 @@ pair --method qsgd:bits=8,memory=dgc,clip-norm=0.01,collective=allreduce --scope
 pair --method fp16 --dense 'layers.0.b1.weight' $few "$sample"
 
 # Other collectives and methods stay on the CPU.
-refused 3 "method 'qsgd': collective=twoshot runs on the CPU only; use --device cpu or collective=allgather" replay --device cuda --method qsgd:collective=twoshot $few --results made/x.json "$sample"
-refused 3 "method 'powersgd' runs on the CPU only; use --device cpu" replay --device cuda --method powersgd $few --results made/x.json "$sample"
+fails 3 "method 'qsgd': collective=twoshot runs on the CPU only; use --device cpu or collective=allgather" replay --device cuda --method qsgd:collective=twoshot $few --results made/x.json "$sample"
+fails 3 "method 'powersgd' runs on the CPU only; use --device cpu" replay --device cuda --method powersgd $few --results made/x.json "$sample"
 check "no file is left" made_nothing
 
 # The table and its heading.
@@ -117,7 +117,7 @@ check "no file is left" made_nothing
 # A device that is wrong or fails.
 GCB_HOST_COPY=damaged
 export GCB_HOST_COPY
-refused 5 "stem.weight: the device's memory gives other values than the CPU's" replay --device cuda --method topk:memory=ef $few "$sample"
+fails 5 "stem.weight: the device's memory gives other values than the CPU's" replay --device cuda --method topk:memory=ef $few "$sample"
 unset GCB_HOST_COPY
 GCB_HOST_BREAK=30
 export GCB_HOST_BREAK
@@ -128,5 +128,5 @@ says "launch failure"
 check "no file is left" made_nothing
 
 # Options that have no effect on a device.
-refused 2 "--fft-plan" replay --device cuda --method fft --fft-plan measure $few "$sample"
+fails 2 "--fft-plan" replay --device cuda --method fft --fft-plan measure $few "$sample"
 finish
