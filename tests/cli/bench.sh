@@ -123,8 +123,6 @@ prints "58 tensors"
 prints "identity *"
 prints "memcpy *"
 check "memory, and how much of it" grep -qE "^memory: reads [0-9.]+, fills [0-9.]+, copies [0-9.]+ GB/s over [0-9.]+ MB" "$out"
-check "80 columns" python3 -c 'import sys
-assert max(len(l.rstrip("\n")) for l in open(sys.argv[1], encoding="utf-8")) <= 80' "$out"
 look everything
 fails 2 "--force replaces it" bench --method fp16 --repeat 1 --results "$json" "$sample"
 run bench --method fp16 --repeat 7 --samples --force --results "$json" "$sample"
