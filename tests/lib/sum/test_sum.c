@@ -295,67 +295,7 @@ static void each_method(void **state)
         check_spec(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), 5000, NULL);
 }
 
-/* Checks `base` with each choice, if the combination is valid. Returns the number of valid ones. */
-static unsigned each_choice(const char *base, const char *key, const char *const *names)
-{
-    struct gcb_method m;
-    unsigned checked = 0;
-    char spec[256];
-
-    for (; *names; names++) {
-        snprintf(spec, sizeof(spec), "%s,%s=%s", base, key, *names);
-        if (gcb_method_parse(&m, spec, NULL))
-            continue;
-        check_spec(spec, 5000, NULL);
-        checked++;
-    }
-    return checked;
-}
-
 extern const char *const gcb_index_names[], *const gcb_values_names[], *const gcb_transform_names[];
-
-static void each_stage(void **state)
-{
-    static const char *const codings[] = {"fixed", "elias", "elias-sparse", NULL};
-
-    (void)state;
-    assert_true(each_choice("topk:theta=0.9", "index", gcb_index_names) >= 7);
-    assert_true(each_choice("fft:theta=0.9,chunk=512", "index", gcb_index_names) >= 7);
-    assert_true(each_choice("topk:theta=0.9", "values", gcb_values_names) >= 5);
-    assert_true(each_choice("sparse:theta=0.9,transform=hadamard", "values", gcb_values_names) >=
-                5);
-    assert_true(each_choice("sparse:select=one-sided", "values", gcb_values_names) >= 5);
-    assert_true(each_choice("sparse:theta=0.9", "transform", gcb_transform_names) == 4);
-    assert_true(each_choice("sparse:theta=0.9,chunk=64", "transform", gcb_transform_names) >= 3);
-    assert_true(each_choice("qsgd:bits=3", "coding", codings) == 3);
-}
-
-static void sizes(void **state)
-{
-    static const char *const specs[] = {
-        "topk:theta=0.99",
-        "fft:theta=0.9,chunk=4096",
-        "fft:theta=0.9",
-        "sparse:transform=dct,chunk=4096",
-        "sparse:transform=hadamard",
-        "sbc",
-        "qsgd",
-        "qsgd:coding=elias",
-        "range",
-        "natural",
-        "terngrad",
-        "fp16",
-        "bf16",
-        "identity",
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
-        check_spec(specs[i], 0, NULL);
-        check_spec(specs[i], 1, NULL);
-        check_spec(specs[i], (1u << 18) + 3, NULL);
-    }
-}
 
 /* Messages that are sent raw, in each type. */
 static void stored_messages(void **state)
@@ -443,8 +383,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_method),
-        cmocka_unit_test(each_stage),
-        cmocka_unit_test(sizes),
         cmocka_unit_test(stored_messages),
         cmocka_unit_test(nonfinite_tensors),
         cmocka_unit_test(one_message),
