@@ -11,7 +11,6 @@ PYTHONPATH=$here/../api${PYTHONPATH:+:$PYTHONPATH} python3 -c 'import h5py, draw
     exit 77
 }
 check "NumPy finds the same" python3 "$here/check_replay_rounds.py" "$GCBENCH" "$sample" --allow-gaps
-check "NumPy finds the same with two threads" python3 "$here/check_replay_rounds.py" "$GCBENCH" "$sample" --allow-gaps --threads 2
 if [ -e "$traj" ]; then
     check "NumPy finds the same" python3 "$here/check_replay_rounds.py" "$GCBENCH" "$traj"
 else
