@@ -22,7 +22,7 @@ enum {
     PATIENCE = 3, /* the child may wait this many times as long as it may work */
 };
 
-struct gcb_child {
+struct gcb_file_child {
     struct gcb_infile file;
     void *state; /* of the reader, if there is no child */
     pid_t pid;   /* 0: no child; this process reads the file */
@@ -38,14 +38,14 @@ struct gcb_child {
 
 /* ---- the parent: starting and ending the child ---- */
 
-static int fail_to_start(const struct gcb_child *c, struct gcb_diag *diag)
+static int fail_to_start(const struct gcb_file_child *c, struct gcb_diag *diag)
 {
     return gcb_infile_fail(&c->file, NULL, errno == ENOMEM ? GCB_E_NOMEM : GCB_E_IO, diag,
                            "cannot start a process that reads the file: %s; try --in-process",
                            errno == ENOMEM ? "out of memory" : strerror(errno));
 }
 
-static int start_child(struct gcb_child *c, const char *path, const struct gcb_lister *lister,
+static int start_child(struct gcb_file_child *c, const char *path, const struct gcb_lister *lister,
                        struct gcb_diag *diag)
 {
     const struct timeval look = {.tv_sec = 1};
@@ -79,7 +79,7 @@ static int start_child(struct gcb_child *c, const char *path, const struct gcb_l
 
 /* True if the child closes its socket within a second. If it waits for a dead file system, it
  * cannot end. */
-static bool is_ending(const struct gcb_child *c)
+static bool is_ending(const struct gcb_file_child *c)
 {
     uint8_t byte;
     ssize_t n;
@@ -91,7 +91,7 @@ static bool is_ending(const struct gcb_child *c)
 }
 
 /* Ends the child. Returns its exit status as waitpid gives it, or -1. */
-static int end_child(struct gcb_child *c)
+static int end_child(struct gcb_file_child *c)
 {
     int status = -1;
 
@@ -108,7 +108,7 @@ static int end_child(struct gcb_child *c)
 /* Ends the child, and sets the message for it: file and object, then how it ended. Returns
  * `status`. */
 __attribute__((format(printf, 4, 5))) static int
-fail_ended(struct gcb_child *c, int status, struct gcb_diag *diag, const char *how, ...)
+fail_ended(struct gcb_file_child *c, int status, struct gcb_diag *diag, const char *how, ...)
 {
     char path[GCB_READ_PATH + 1], text[160];
     va_list args;
@@ -124,7 +124,7 @@ fail_ended(struct gcb_child *c, int status, struct gcb_diag *diag, const char *h
 }
 
 /* The child has closed its socket, so it is ending, and its exit status is final. */
-static int fail_crashed(struct gcb_child *c, struct gcb_diag *diag)
+static int fail_crashed(struct gcb_file_child *c, struct gcb_diag *diag)
 {
     const int status = end_child(c);
     char signal[24] = "";
@@ -135,7 +135,7 @@ static int fail_crashed(struct gcb_child *c, struct gcb_diag *diag)
                       c->file.reader->library, signal);
 }
 
-static int fail_protocol(struct gcb_child *c, struct gcb_diag *diag)
+static int fail_protocol(struct gcb_file_child *c, struct gcb_diag *diag)
 {
     return fail_ended(c, GCB_E_CORRUPT, diag,
                       "damaged: the process that reads it sent an invalid reply");
@@ -145,7 +145,7 @@ static int fail_protocol(struct gcb_child *c, struct gcb_diag *diag)
 
 /* Returns the processor time in seconds that the child has used since it last made progress. *all:
  * since its start. */
-static double stuck_for(struct gcb_child *c, double *all)
+static double stuck_for(struct gcb_file_child *c, double *all)
 {
     const uint64_t steps = __atomic_load_n(&c->trace->steps, __ATOMIC_RELAXED);
     struct timespec now = {0};
@@ -162,7 +162,8 @@ static double stuck_for(struct gcb_child *c, double *all)
 }
 
 /* Receives one packet of at most GCB_PORT_PACKET bytes into `bytes`. */
-static int receive(struct gcb_child *c, uint8_t *bytes, struct gcb_rbuf *out, struct gcb_diag *diag)
+static int receive(struct gcb_file_child *c, uint8_t *bytes, struct gcb_rbuf *out,
+                   struct gcb_diag *diag)
 {
     double worked = 0.0; /* the child's processor time */
     unsigned waited = 0; /* seconds since it last grew */
@@ -236,7 +237,7 @@ static void escape_text(char out[GCB_DIAG_TEXT], const char *text)
     out[used] = '\0';
 }
 
-static int parse_done(struct gcb_child *c, struct gcb_rbuf *in, struct done *out,
+static int parse_done(struct gcb_file_child *c, struct gcb_rbuf *in, struct done *out,
                       struct gcb_diag *diag)
 {
     char text[GCB_DIAG_TEXT];
@@ -260,8 +261,8 @@ struct room {
     uint64_t records, bytes;
 };
 
-static int take_records(struct gcb_child *c, const struct gcb_lister *lister, struct gcb_rbuf *in,
-                        struct room *left, struct gcb_diag *diag)
+static int take_records(struct gcb_file_child *c, const struct gcb_lister *lister,
+                        struct gcb_rbuf *in, struct room *left, struct gcb_diag *diag)
 {
     int err = 0;
 
@@ -281,7 +282,8 @@ static int take_records(struct gcb_child *c, const struct gcb_lister *lister, st
 }
 
 /* Waits until the child has opened and listed the file. */
-static int await_list(struct gcb_child *c, const struct gcb_lister *lister, struct gcb_diag *diag)
+static int await_list(struct gcb_file_child *c, const struct gcb_lister *lister,
+                      struct gcb_diag *diag)
 {
     struct room left = {2 * (uint64_t)GCB_READ_OBJECTS, gcb_port_most(&c->file)};
     uint8_t bytes[GCB_PORT_PACKET];
@@ -315,7 +317,7 @@ static bool under_valgrind(void)
 
 /* Opens the file in this process, too, to read what lies there in one piece. *real is its path
  * without links, because the child may not follow links. The caller frees it. */
-static int open_file(struct gcb_child *c, char **real, struct gcb_diag *diag)
+static int open_file(struct gcb_file_child *c, char **real, struct gcb_diag *diag)
 {
     const char *path = c->file.path;
 
@@ -325,11 +327,11 @@ static int open_file(struct gcb_child *c, char **real, struct gcb_diag *diag)
     return *real ? 0 : gcb_infile_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
 }
 
-int gcb_child_open(struct gcb_child **out, const struct gcb_infile *file,
-                   const struct gcb_lister *lister, struct gcb_diag *diag)
+int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *file,
+                        const struct gcb_lister *lister, struct gcb_diag *diag)
 {
     const struct gcb_reader *reader = file->reader;
-    struct gcb_child *c = gcb_alloc_zero(1, sizeof(*c));
+    struct gcb_file_child *c = gcb_alloc_zero(1, sizeof(*c));
     char *real = NULL;
     int err = 0;
 
@@ -358,11 +360,11 @@ int gcb_child_open(struct gcb_child **out, const struct gcb_infile *file,
     c = NULL;
 out:
     free(real);
-    gcb_child_close(c);
+    gcb_file_child_close(c);
     return err;
 }
 
-void gcb_child_close(struct gcb_child *child)
+void gcb_file_child_close(struct gcb_file_child *child)
 {
     if (!child)
         return;
@@ -381,7 +383,7 @@ void gcb_child_close(struct gcb_child *child)
 /* ---- the parent: reading tensors ---- */
 
 /* Asks the child for a tensor, in pieces of at most `room` bytes. Returns false with errno. */
-static bool ask(struct gcb_child *c, const struct gcb_tensor *t, uint64_t room, int flags)
+static bool ask(struct gcb_file_child *c, const struct gcb_tensor *t, uint64_t room, int flags)
 {
     uint8_t bytes[GCB_PORT_PACKET];
     struct gcb_wbuf request = {.data = bytes, .cap = sizeof(bytes)};
@@ -396,7 +398,7 @@ static bool ask(struct gcb_child *c, const struct gcb_tensor *t, uint64_t room, 
 
 /* Asks for the tensors that follow those that the child was asked for, so that it reads them while
  * the caller works. */
-static void ask_ahead(struct gcb_child *c, const struct gcb_tensors *tensors)
+static void ask_ahead(struct gcb_file_child *c, const struct gcb_tensors *tensors)
 {
     while (c->asked < AHEAD) {
         const struct gcb_tensor *t = tensors->get(tensors->ctx, c->first + c->asked);
@@ -408,7 +410,7 @@ static void ask_ahead(struct gcb_child *c, const struct gcb_tensors *tensors)
 
 /* Receives the tensor that the child was asked for first. `out` may be NULL. If the child could not
  * read it, done->status or done->needed says why. */
-static int receive_tensor(struct gcb_child *c, const struct gcb_tensor *t, uint8_t *out,
+static int receive_tensor(struct gcb_file_child *c, const struct gcb_tensor *t, uint8_t *out,
                           struct done *done, struct gcb_diag *diag)
 {
     const size_t size = gcb_element_size(t->element);
@@ -444,7 +446,7 @@ static int receive_tensor(struct gcb_child *c, const struct gcb_tensor *t, uint8
 }
 
 /* Receives and drops what the child was asked for. */
-static int drain(struct gcb_child *c, const struct gcb_tensors *tensors, struct gcb_diag *diag)
+static int drain(struct gcb_file_child *c, const struct gcb_tensors *tensors, struct gcb_diag *diag)
 {
     struct done done;
     int err = 0;
@@ -455,7 +457,7 @@ static int drain(struct gcb_child *c, const struct gcb_tensors *tensors, struct 
 }
 
 /* Asks for a tensor that the child was not asked for. */
-static int ask_now(struct gcb_child *c, const struct gcb_tensors *tensors, size_t number,
+static int ask_now(struct gcb_file_child *c, const struct gcb_tensors *tensors, size_t number,
                    uint64_t room, struct gcb_diag *diag)
 {
     const int err = drain(c, tensors, diag);
@@ -469,7 +471,7 @@ static int ask_now(struct gcb_child *c, const struct gcb_tensors *tensors, size_
 }
 
 /* Lets the child take `more` bytes of memory than before. */
-static void raise_limit(const struct gcb_child *c, uint64_t more)
+static void raise_limit(const struct gcb_file_child *c, uint64_t more)
 {
     struct rlimit limit;
 
@@ -480,7 +482,7 @@ static void raise_limit(const struct gcb_child *c, uint64_t more)
     prlimit(c->pid, RLIMIT_AS, &limit, NULL);
 }
 
-static int read_by_child(struct gcb_child *c, const struct gcb_tensors *tensors, size_t number,
+static int read_by_child(struct gcb_file_child *c, const struct gcb_tensors *tensors, size_t number,
                          uint8_t *out, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = tensors->get(tensors->ctx, number);
@@ -507,7 +509,7 @@ static int read_by_child(struct gcb_child *c, const struct gcb_tensors *tensors,
 
 /* Reads a tensor in this process. Its stored elements stand at the end of `out` or, if they are
  * larger, apart. */
-static int read_here(struct gcb_child *c, const struct gcb_tensor *t, uint8_t *out,
+static int read_here(struct gcb_file_child *c, const struct gcb_tensor *t, uint8_t *out,
                      struct gcb_diag *diag)
 {
     const size_t size = gcb_element_size(t->element), wide = gcb_tensor_wide(t);
@@ -523,8 +525,8 @@ static int read_here(struct gcb_child *c, const struct gcb_tensor *t, uint8_t *o
     return err;
 }
 
-int gcb_child_read(struct gcb_child *child, const struct gcb_tensors *tensors, size_t number,
-                   void *out, struct gcb_diag *diag)
+int gcb_file_child_read(struct gcb_file_child *child, const struct gcb_tensors *tensors,
+                        size_t number, void *out, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = tensors->get(tensors->ctx, number);
 
@@ -538,8 +540,8 @@ int gcb_child_read(struct gcb_child *child, const struct gcb_tensors *tensors, s
     return t->count ? read_by_child(child, tensors, number, out, diag) : 0;
 }
 
-int gcb_child_read_part(const struct gcb_child *child, const struct gcb_tensor *t, uint64_t from,
-                        uint64_t count, void *out, struct gcb_diag *diag)
+int gcb_file_child_read_part(const struct gcb_file_child *child, const struct gcb_tensor *t,
+                             uint64_t from, uint64_t count, void *out, struct gcb_diag *diag)
 {
     if (!t->offset || from > t->count || count > t->count - from)
         return gcb_infile_fail(

@@ -20,7 +20,7 @@
  * With limits.in_process, under valgrind, and for tensors that are in no file, all of this happens
  * in the calling process.
  */
-struct gcb_child;
+struct gcb_file_child;
 
 /* Takes the records that the child writes while it lists the file. */
 struct gcb_port {
@@ -38,7 +38,7 @@ enum {
 };
 
 struct gcb_lister {
-    void *ctx; /* the child has its own copy of *ctx, made when gcb_child_open was called */
+    void *ctx; /* the child has its own copy of *ctx, made when gcb_file_child_open was called */
     /* Lists the file, which the reader has opened as `state`. Runs in the child. */
     int (*list)(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag);
     /* Takes one record. Runs in the parent. A result other than 0 ends the listing with that
@@ -67,9 +67,9 @@ bool gcb_tensor_take(struct gcb_tensor *t, struct gcb_rbuf *record, const struct
  * Opens a file and lists it, unless `lister` is NULL. The caller owns *out. `file` was found by
  * gcb_infile_find; it is copied.
  */
-int gcb_child_open(struct gcb_child **out, const struct gcb_infile *file,
-                   const struct gcb_lister *lister, struct gcb_diag *diag);
-void gcb_child_close(struct gcb_child *child); /* the argument may be NULL */
+int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *file,
+                        const struct gcb_lister *lister, struct gcb_diag *diag);
+void gcb_file_child_close(struct gcb_file_child *child); /* the argument may be NULL */
 
 /*
  * The tensors of a file in the order in which they will most likely be read. `get` finds the tensor
@@ -86,12 +86,12 @@ struct gcb_tensors {
  * process reads their bytes. The child reads all others. If the caller reads tensors in order, the
  * child reads up to 4 MiB of the next tensors while the caller works on the current one.
  */
-int gcb_child_read(struct gcb_child *child, const struct gcb_tensors *tensors, size_t number,
-                   void *out, struct gcb_diag *diag);
+int gcb_file_child_read(struct gcb_file_child *child, const struct gcb_tensors *tensors,
+                        size_t number, void *out, struct gcb_diag *diag);
 
 /* Reads `count` elements of a tensor whose `offset` is not 0, from element `from` on. */
-int gcb_child_read_part(const struct gcb_child *child, const struct gcb_tensor *t, uint64_t from,
-                        uint64_t count, void *out, struct gcb_diag *diag);
+int gcb_file_child_read_part(const struct gcb_file_child *child, const struct gcb_tensor *t,
+                             uint64_t from, uint64_t count, void *out, struct gcb_diag *diag);
 
 /* ---- the parts of it ---- */
 

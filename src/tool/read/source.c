@@ -11,7 +11,7 @@ void gcb_source_close(struct gcb_source *source)
     if (!source)
         return;
     for (size_t i = 0; i < source->file_count; i++)
-        gcb_child_close(source->files[i].child);
+        gcb_file_child_close(source->files[i].child);
     gcb_free(source->files);
     gcb_free(source->tensors);
     gcb_free(source->met);
@@ -83,7 +83,7 @@ static void make_room(struct gcb_source *source)
     }
     if (open < GCB_SOURCE_OPEN)
         return;
-    gcb_child_close(oldest->child);
+    gcb_file_child_close(oldest->child);
     oldest->child = NULL;
 }
 
@@ -94,7 +94,7 @@ int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
     if (file->child)
         return 0;
     make_room(source);
-    return gcb_child_open(&file->child, &file->found, lister, diag);
+    return gcb_file_child_open(&file->child, &file->found, lister, diag);
 }
 
 static struct gcb_source_file *find_file(struct gcb_source *source, const char *name)
@@ -129,7 +129,7 @@ int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_
     struct gcb_source_file *file = find_file(source, in.name);
     const int err = gcb_source_use(source, file, NULL, diag);
 
-    return err ? err : gcb_child_read(file->child, &tensors, i, out, diag);
+    return err ? err : gcb_file_child_read(file->child, &tensors, i, out, diag);
 }
 
 bool gcb_source_has_parts(const struct gcb_source *source, size_t i)
@@ -144,5 +144,5 @@ int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uin
     struct gcb_source_file *file = find_file(source, t->file);
     const int err = gcb_source_use(source, file, NULL, diag);
 
-    return err ? err : gcb_child_read_part(file->child, t, from, count, out, diag);
+    return err ? err : gcb_file_child_read_part(file->child, t, from, count, out, diag);
 }

@@ -136,8 +136,8 @@ struct gcb_source {
     struct gcb_source_file {
         const char *name; /* the same pointer as `file` of its tensors */
         struct gcb_infile found;
-        struct gcb_child *child; /* NULL if the file is not open */
-        uint64_t used;           /* time of the last use */
+        struct gcb_file_child *child; /* NULL if the file is not open */
+        uint64_t used;                /* time of the last use */
     } * files;
     size_t file_count, file_cap;
     size_t last_file; /* number of the file that was read last */

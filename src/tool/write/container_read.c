@@ -27,7 +27,7 @@ struct message {
 
 struct gcb_container {
     struct gcb_infile file; /* found, but never opened: the child has its own copy */
-    struct gcb_child *child;
+    struct gcb_file_child *child;
     struct message *messages;
     size_t count, cap;
     /* Layout rows that may still come. A file of this size has room for no more rows. */
@@ -441,7 +441,7 @@ int gcb_container_open(struct gcb_container **out, const char *path, uint64_t ma
     err = gcb_infile_find(&c->file, path, readers, &limits, diag);
     c->rows_left = c->file.size / MIN_ROW;
     if (!err)
-        err = gcb_child_open(&c->child, &c->file, &lister, diag);
+        err = gcb_file_child_open(&c->child, &c->file, &lister, diag);
     if (!err)
         err = check_list(c, diag);
     if (!err)
@@ -462,7 +462,7 @@ void gcb_container_close(struct gcb_container *c)
     for (size_t i = 0; i < c->count; i++)
         free_message(&c->messages[i]);
     gcb_free(c->messages);
-    gcb_child_close(c->child);
+    gcb_file_child_close(c->child);
     gcb_free(c);
 }
 
@@ -490,7 +490,7 @@ int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct g
     struct gcb_frame frame;
     struct gcb_rbuf payload;
     struct gcb_diag cause;
-    int err = gcb_child_read(c->child, &messages, i, out, diag);
+    int err = gcb_file_child_read(c->child, &messages, i, out, diag);
 
     if (err)
         return err;

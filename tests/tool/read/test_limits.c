@@ -97,13 +97,13 @@ static int write_to_full_disk(struct gcb_diag *diag)
 static int read_file(bool in_process, struct gcb_diag *diag)
 {
     const struct gcb_read_limits limits = {.in_process = in_process};
-    struct gcb_child *c = NULL;
+    struct gcb_file_child *c = NULL;
     struct gcb_infile found;
     int err = gcb_infile_find(&found, path, gcb_readers, &limits, diag);
 
     if (!err)
-        err = gcb_child_open(&c, &found, NULL, diag);
-    gcb_child_close(c);
+        err = gcb_file_child_open(&c, &found, NULL, diag);
+    gcb_file_child_close(c);
     return err;
 }
 
