@@ -1,9 +1,9 @@
-# Right answers on the test data: the median of the seeds at each test.
-set xlabel 'bytes that a worker has put on its link'
-set logscale x
-set format x '%.0s %cB'
-set xrange [log_low(place_low, place_high):log_high(place_low, place_high)]
-set ylabel 'right answers on test data, per cent'
+# Right answers on the test data: the median of the seeds at each test, by bytes on a worker's link, or by seconds.
+eval extent('place', 'column("place")', 'v > 0')
+eval extent('quality', 'column("quality")', '1')
+eval open(590 + legend_width, 520)
+eval log_axis('x', log_low(place_low, place_high), log_high(place_low, place_high), by_time ? 's' : 'B')
 set yrange [low(quality_low, quality_high):high(quality_low, quality_high)]
-plot for [k in curves] plot_data index at(k) - 1 using "place":"quality" with linespoints linestyle at(k) title label[at(k)], \
-    for [k in singles] plot_data index at(k) - 1 using "place":"quality" with points linestyle at(k) title label[at(k)]
+set xlabel (by_time ? 'time of training' : 'bytes that a worker has put on its link')
+set ylabel 'right answers on test data, per cent'
+eval 'plot '.curves('column("place")', 'column("quality")', 'linespoints').', '.legend

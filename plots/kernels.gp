@@ -1,18 +1,18 @@
-# One row for each kernel, a point for each variant; whiskers are 95 % intervals of the median.
-set logscale x
-set xrange [log_low(speed_low, speed_high):log_high(speed_low, speed_high)]
-set xtics (@speed_tics)
+# One row for each kernel, a point for each instruction set; whiskers are 95 % intervals of the median.
+eval extent('speed', 'column("gbps")', '1')
+eval extent('row', 'column("row")', '1')
+rows = row_high > 90 ? 90 : row_high
+eval open(900, is_text ? 200 + 22 * rows : 185 + 20 * rows)
+eval log_axis('x', log_low(speed_low, speed_high), log_high(speed_low, speed_high), '')
 set yrange [rows + 0.7:0.3]
-set format x '%g'
-set xlabel 'float32 input per second, GB/s (1e9 bytes)'.(rows_left_out > 0 ? sprintf('; %d kernels are left out', rows_left_out) : '')
+set xlabel 'float32 input per second, GB/s (1e9 bytes)'.(row_high > rows ? sprintf('; %d kernels are left out', row_high - rows) : '')
 set ytics scale 0 font small
-set grid ytics
-set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrows 1
-set bmargin at screen 98.0 / plot_height
-if (is_text) {
-    unset bmargin
-    set key below
+if (!is_text) { set grid ytics }
+if (is_text) { set key bottom outside center horizontal maxcols 3 } else {
+    set key at screen 0.5, screen 8 / plot_height center bottom horizontal maxrows 1
+    set bmargin at screen 82 / plot_height
 }
-plot plot_data using (column("gbps")):(column("row")):yticlabels(kernel[int(column("row"))]) with dots linecolor rgb '#ffffff', \
-    for [k = 1:series] '' using (int(column("isa")) == k ? column("gbps") : NaN):(column("row")):(or_else("low", column("gbps"))):(or_else("high", column("gbps"))) with xerrorbars linestyle k dashtype 1 title (is_text ? '' : label[k]), \
-    for [k = 1:series] keyentry with points linestyle k title (is_text ? label[k] : '')
+shown(x) = column("row") <= rows ? x : NaN
+plot plot_data using (shown(column("gbps"))):"row":yticlabels(strcol("kernel")) with dots linecolor rgb '#ffffff', \
+    for [k = 1:series] '' using (row_of(k) && !is_text ? shown(column("gbps")) : NaN):"row":(or_else("low", column("gbps"))):(or_else("high", column("gbps"))) with xerrorbars linestyle k dashtype 1, \
+    for [k = 1:series] '' using (row_of(k) ? shown(column("gbps")) : NaN):"row" with points linestyle k title label[k]

@@ -1,30 +1,30 @@
 # The cheapest method first: bits per element at equal error, or the error at equal bytes. Grey: the method cannot meet
 # the target; the point shows its nearest setting. Only a linear axis, which begins at 0, has bars.
+rows = series > 40 ? 40 : series
+# at the target; of the setting itself in older results, or if the target was missed
+error_at(x) = or_else("match_error", column("rel_l2"))
+cost(x) = of_error ? or_else("match_bits", column("bits_per_element")) : error_at(0)
+eval extent('cost', 'cost(0)', 'v > 0 && column("series") <= rows')
 is_wide = cost_high > 8 * cost_low
-floor = is_wide ? log_low(cost_low, cost_high) / 1.6 : 0
-if (is_wide) set logscale x
-set xrange [floor:(is_wide ? cost_high * (cost_high / floor) ** 0.3 : cost_high * 1.25)]
+floor_of = is_wide ? log_low(cost_low, cost_high) / 1.6 : 0
+top_of = is_wide ? cost_high * (cost_high / floor_of) ** (is_text ? 1.3 : 0.4) : cost_high * (is_text ? 1.8 : 1.4)
+left = 25 + letter * widest
+eval open(left + 560, is_text ? 200 + 22 * rows : 196 + 25 * rows)
+eval box(left, 20, 88, 108)
+if (is_wide) { eval log_axis('x', floor_of, top_of, '') } else { set xrange [floor_of:top_of] }
 set yrange [rows + 0.6:0.4]
-set format x '%g'
-if (is_wide) set xtics (@cost_tics)
-set xlabel (of_error ? 'bits per element, all bytes counted' : 'relative L2 error').(is_wide ? ', logarithmic axis' : '').(rows_left_out > 0 ? sprintf('; %d dearer methods are left out', rows_left_out) : '')
-set ytics scale 0
+set xlabel (of_error ? 'bits per element, all bytes counted' : 'relative L2 error').(is_wide ? ', logarithmic axis' : '').(series > rows ? sprintf('; %d dearer methods are left out', series - rows) : '')
+set ytics scale 0 font small
 unset grid
 set grid xtics linecolor rgb '#d0d0d0' linewidth 0.7
-set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrows 1
-set bmargin at screen 100.0 / plot_height
 set style fill solid 1 noborder
-if (is_text) {
-    unset bmargin
-    set key below
+if (is_text) { set key bottom outside center horizontal maxcols 3 } else {
+    set key at screen 0.5, screen 8 / plot_height center bottom horizontal maxrows 1
 }
-half = 0.36
-bar(v) = is_wide ? NaN : v
-met(v) = column("reached") == 1 ? v : NaN
-missed(v) = column("reached") == 1 ? NaN : v
-shown(error) = of_error && field eq 'cosine' ? sprintf('cosine %.3f', column("cosine")) : sprintf('error %.3f', column("rel_l2"))
-plot plot_data using (bar(met(column("cost")))):(column("row")):(floor):(column("cost")):(column("row") - half):(column("row") + half) with boxxyerror linecolor rgb '#0072B2' title 'meets the target', \
-    '' using (bar(missed(column("cost")))):(column("row")):(floor):(column("cost")):(column("row") - half):(column("row") + half) with boxxyerror linecolor rgb '#c9c9c9' title 'cannot meet it: nearest setting', \
-    '' using (is_wide ? met(column("cost")) : NaN):(column("row")) with points pointtype 7 pointsize 1.3*mark linecolor rgb '#0072B2', \
-    '' using (is_wide ? missed(column("cost")) : NaN):(column("row")) with points pointtype 7 pointsize 1.3*mark linecolor rgb '#a9a9a9', \
-    '' using (column("cost")):(column("row")):(sprintf('%.3gx, %s', column("ratio"), shown(0))):yticlabels(label[int(column("row"))]) with labels left offset 1.2, 0 font small textcolor rgb '#404040'
+met(v) = column("match_reached") == 1 && column("series") <= rows ? v : NaN
+missed(v) = column("match_reached") == 1 || column("series") > rows ? NaN : v
+bar = 'plot_data using (%s(cost(0))):"series":(floor_of):(cost(0)):(column("series") - 0.36):(column("series") + 0.36) with boxxyerror linecolor rgb "%s" title "%s"'
+dot = 'plot_data using (%s(cost(0))):"series" with points pointtype 7 pointsize 1.3*mark linecolor rgb "%s" title "%s"'
+remark(x) = sprintf('%.3gx, ', or_else("match_ratio", column("ratio"))).(of_cosine ? sprintf('cosine %.3f', column("cosine")) : sprintf('error %.3f', error_at(0)))
+eval 'plot '.sprintf(is_wide ? dot : bar, 'met', '#0072B2', 'meets the target').', '.sprintf(is_wide ? dot : bar, 'missed', '#c9c9c9', 'cannot meet it: nearest setting') \
+    .', plot_data using (column("series") <= rows ? cost(0) : NaN):"series":(remark(0)):yticlabels(row_name("")) with labels left offset 1.2, 0 font small textcolor rgb soft'

@@ -1,40 +1,52 @@
-# Left: magnitudes of the real Fourier transform by frequency. Grey: before; lines: after; dashed lines: the threshold of
-# methods that keep Fourier bins. Right: the share of energy in the largest bins; points: what those methods keep.
-# The array `show` has the series that are drawn; the data has all of them.
-of_cut(k) = int(cut_series[k])
-if (!is_text) set multiplot
-set samples 2
-set logscale y
-set yrange [log_low(magnitude_low, magnitude_high):log_high(magnitude_low, magnitude_high)]
-set format y '%.0e'
+# Left: the energy in bands of the real Fourier transform, as shares of the input's energy. Grey: before; lines: after. Right: the
+# share of energy in the largest bins of the input; points: what the methods keep that choose bins.
+band(s, name) = strcol("by") eq 'frequency' && column("series") == s ? column(name) : NaN
+eval extent('energy', 'column("energy")', 'strcol("by") eq "frequency" && column("series") == 0 && v > 0')
+if (energy_low > energy_high) { energy_low = 0.1; energy_high = 1 }
+eval open(780 + 60 + legend_width, 520)
+if (!is_text) { set multiplot }
+set key off
+eval box(95, plot_width - 405, 88, 60)
+eval log_axis('y', log_low(energy_low, energy_high), log_high(energy_low, energy_high), '')
 set xrange [0:0.5]
 set xlabel 'frequency, cycles per element'
-set ylabel 'magnitude of a bin'
+set ylabel 'share of the energy in a band'
 set style fill solid 1 noborder
-if (!is_text) eval panel(1)
-if (shown > 0) {
-    plot plot_data index 0 using "frequency":(has_rms ? column("rms") : column("largest")) with filledcurves y1=magnitude_low / 10 linecolor rgb '#d0d0d0', \
-        for [k = 1:shown] '' index int(show[k]) using "frequency":(has_rms ? column("rms") : column("largest")) with lines linestyle int(show[k]), \
-        '' index 0 using "frequency":"largest" with points pointtype 7 pointsize 0.3 linecolor rgb '#404040', \
-        for [k = 1:cuts] '+' using (0):(cut_threshold[k]):(0.5):(0) every ::0::0 with vectors nohead linestyle of_cut(k) dashtype 2
-} else {
-    plot plot_data index 0 using "frequency":(has_rms ? column("rms") : column("largest")) with filledcurves y1=magnitude_low / 10 linecolor rgb '#d0d0d0', \
-        '' index 0 using "frequency":"largest" with points pointtype 7 pointsize 0.3 linecolor rgb '#404040'
-}
+plot plot_data using (band(0, "frequency")):"energy" with filledcurves y1=energy_low / 10 linecolor rgb '#d0d0d0', \
+    for [g = 1:greys] '' using (strcol("by") eq 'frequency' && is_grey(0) ? column("frequency") : NaN):"energy" with lines linestyle 1000, \
+    for [k = 1:named] '' using (band(named + 1 - k, "frequency")):"energy" with lines linestyle named + 1 - k
 if (!is_text) {
-    eval panel(2)
+    eval close_heading
     unset logscale y
+    set ytics auto
     set logscale x
     set format x '%g'
-    set format y '%g'
+    eval box(475, plot_width - 780, 88, 60)
     set xrange [0.0005:1]
     set yrange [0:1.02]
     set xlabel 'share of bins, the largest first'
     set ylabel 'share of energy in them'
-    plot keyentry with boxes linecolor rgb '#d0d0d0' title (has_rms ? 'before, RMS' : 'before, largest'), \
-        keyentry with points pointtype 7 pointsize 0.4 linecolor rgb '#404040' title 'before, largest bin', \
-        for [k = 1:shown] keyentry with lines linestyle int(show[k]) title 'after '.label[int(show[k])], \
-        plot_data index series + 1 using "density":"energy_share" with lines linecolor rgb '#404040' linewidth 2 title 'cumulative energy', \
-        for [k = 1:cuts] '+' using (cut_density[k]):(cut_energy[k]) every ::0::0 with points linestyle of_cut(k) pointsize 1.4*mark title label[int(cut_series[k])].', kept'
+    set key on at screen 795 / plot_width, graph 1 left top vertical Left reverse samplen 2 spacing 1.15
+    # where the curve of the input is at the share of bins that series k keeps; 2: it keeps no bins
+    array share[series > 0 ? series : 1]
+    array energy[series > 0 ? series : 1]
+    do for [k = 1:series] { share[k] = 2; energy[k] = -1 }
+    stats plot_data using (k = strcol("by") eq 'kept' ? int(column("series")) : 1, share[k] = strcol("by") eq 'kept' ? column("density") : share[k], 1) nooutput
+    kept = ''
+    do for [k = 1:named] {
+        if (share[k] <= 1) {
+            kept = kept.sprintf(' %d', k)
+            d = 0; e = 0; found = 0
+            stats plot_data using (w = strcol("by") eq 'magnitude' && column("series") == 0 && !found, hit = w && column("density") >= share[k], found = found || hit, \
+                energy[k] = hit ? e + (column("energy_share") - e) * (share[k] - d) / (column("density") - d) : energy[k], \
+                d = w ? column("density") : d, e = w ? column("energy_share") : e, 1) nooutput
+        }
+    }
+    plot keyentry with boxes linecolor rgb '#d0d0d0' title 'before', \
+        for [k = 1:named] keyentry with lines linestyle k title 'after '.label[k], \
+        for [k = 1:greys] keyentry with lines linestyle 1000 title grey, \
+        plot_data using (strcol("by") eq 'magnitude' && column("series") == 0 ? column("density") : NaN):"energy_share" with lines linecolor rgb '#404040' linewidth 2 title 'cumulative energy', \
+        for [k in kept] '+' using (share[at(k)]):(energy[at(k)]) every ::0::0 with points linestyle at(k) pointsize 1.4*mark, \
+        for [k = 1:words(kept) > 0] keyentry with points pointtype 5 linecolor rgb '#404040' pointsize 1.4*mark title 'kept by a method'
     unset multiplot
 }

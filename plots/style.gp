@@ -1,117 +1,127 @@
-# Shared by all plots. The variables of the picture are set before this script: plot_type, plot_output, plot_data,
-# plot_title, plot_file, plot_machine, and the plot's own.
+# Shared by all plots. The values of the picture are set before this script: plot_type, plot_output, plot_data, plot_title,
+# plot_input, plot_machine, the arrays of its series, and the plot's own.
 set encoding utf8
-if (!exists('plot_width')) plot_width = 900
-if (!exists('plot_height')) plot_height = 560
+set datafile separator comma
 is_text = plot_type eq 'txt'
-if (plot_type eq 'png') set terminal pngcairo noenhanced size 2*plot_width,2*plot_height font 'sans,11' fontscale 2 linewidth 2 pointscale 2 background rgb 'white'
-if (plot_type eq 'svg') set terminal svg noenhanced size plot_width,plot_height dynamic font 'sans,13' linewidth 1.3 background rgb 'white'
-if (plot_type eq 'pdf') set terminal pdfcairo noenhanced size plot_width/130.0,plot_height/130.0 font 'sans,8' linewidth 1.2 pointscale 0.6 background rgb 'white'
-if (is_text) set terminal dumb noenhanced size 79,(plot_height > 800 && !exists("rows") ? 30 : plot_height/20) mono
-set output plot_output
-# Sizes of letters and points. SVG measures letters in pixels, and draws points larger.
 is_svg = plot_type eq 'svg'
+# Sizes of letters and points. SVG measures letters in pixels, and draws points larger.
 large = is_svg ? ',16' : ',13'
 small = is_svg ? ',11' : ',9'
 tiny = is_svg ? ',10' : ',8'
-least = is_svg ? ',9' : ',7'
 mark = is_svg ? 0.72 : 1.0
+letter = 6.6 # width of a small letter in pixels
+soft = '#404040'
 
-# The look of series i: linestyle i. A terminal has letters.
-if (exists('colour')) do for [i = 1:series] {
+# Opens a picture of w times h pixels: `eval open(w, h)`. A terminal has 79 columns, and a line for 22 pixels; its legend is below.
+open(w, h) = sprintf('plot_width = %d.0; plot_height = %d.0; ', w, h) \
+    .(plot_type eq 'png' ? sprintf("set terminal pngcairo noenhanced size %d,%d font 'sans,11' fontscale 2 linewidth 2 pointscale 2 background rgb 'white'", 2 * w, 2 * h) \
+    : plot_type eq 'svg' ? sprintf("set terminal svg noenhanced size %d,%d dynamic font 'sans,13' linewidth 1.3 background rgb 'white'", w, h) \
+    : plot_type eq 'pdf' ? sprintf("set terminal pdfcairo noenhanced size %f,%f font 'sans,8' linewidth 1.2 pointscale 0.6 background rgb 'white'", w / 130.0, h / 130.0) \
+    : sprintf('set terminal dumb noenhanced size 79,%d mono', h / 22 + text_key)).'; set output plot_output; '.(is_text ? text_heading : heading)
+# Three lines above the picture: the title, what was read, the machine. A terminal has room for one line.
+heading = "set label 1001 plot_title at screen 15 / plot_width, screen 1 - 22 / plot_height left front font large;" \
+    ."set label 1002 plot_input at screen 15 / plot_width, screen 1 - 44 / plot_height left front textcolor rgb soft;" \
+    ."set label 1003 plot_machine at screen 15 / plot_width, screen 1 - 63 / plot_height left front textcolor rgb soft;" \
+    ."set tmargin at screen 1 - 88 / plot_height"
+# A terminal has a picture for each group of errors, and the heading names the group.
+group = ''
+text_heading = "title_line = plot_title.': '.(group eq '' ? plot_input : group); set label 1001 title_line[1:77] at character 1, screen 1 left front offset 0, -1; set tmargin 2"
+close_heading = 'unset label 1001; unset label 1002; unset label 1003;'
+# Puts the picture between these distances from the edges, in pixels: `eval box(left, right, top, bottom)`.
+box(l, r, t, b) = is_text ? '' : sprintf('set lmargin at screen %f; set rmargin at screen %f; set tmargin at screen %f; set bmargin at screen %f', \
+    l / plot_width, 1 - r / plot_width, 1 - t / plot_height, b / plot_height)
+# A line below the picture, at the right.
+note(text) = is_text ? '' : sprintf("set label 1004 '%s' at screen 1 - 12 / plot_width, screen 12 / plot_height right font small textcolor rgb soft", text)
+
+# The look of series i: linestyle i. A terminal has letters. Series without a name are grey: linestyle 1000.
+do for [i = 1:named] {
     set style line i linecolor rgb colour[i] pointtype (is_text ? (i - 1) % 26 + 1 : int(point[i])) \
         linewidth 1.5 pointsize mark dashtype int(dash[i])
 }
-# The numbers of the series with several points, which a line connects, and of those with one point, which have no line
-# in the legend either.
-curves = ''
-singles = ''
-if (exists('members')) do for [i = 1:series] {
-    if (members[i] > 1) { curves = curves.sprintf(' %d', i) } else { singles = singles.sprintf(' %d', i) }
+set style line 1000 linecolor rgb '#d8d8d8' linewidth 1 pointtype (is_text ? 27 : 7) pointsize 0.5*mark
+greys = series > named # how often grey series are drawn, because gnuplot warns of a curve without points
+widest = 0
+do for [i = 1:(named > 0 ? named : series)] { if (strlen(label[i]) > widest) { widest = strlen(label[i]) } }
+grey = series > named ? sprintf('grey: %d more', series - named) : ''
+legend_width = 60 + (is_svg ? 7.4 : 7.9) * (widest > 14 ? widest : 14)
+text_key = is_text && named > 0 ? (widest > 34 ? named + 1 : (named + 2) / 2) : 0
+set key outside right top vertical Left reverse samplen 1 spacing 1.15 noautotitle
+if (is_text) {
+    if (widest > 34) { set key bottom center outside horizontal maxcols 1 } else { set key bottom center outside horizontal maxcols 2 }
 }
-# A word of these lists as a number; 1 for an empty word, because gnuplot evaluates a loop's expressions once even if its
-# list is empty.
+# Entries of the legend, to end a plot command: `@legend`.
+legend = 'for [k = 1:named] keyentry with points linestyle k title label[k], for [k = 1:greys] keyentry with points linestyle 1000 title grey'
+# The curves of all series, the grey ones below, with expressions of columns: `eval 'plot '.curves(x, y, 'lines').', '.legend`.
+row_of(k) = column("series") == k
+is_grey(x) = column("series") > named
+curves(x, y, how) = sprintf('for [g = 1:greys] plot_data using (is_grey(0) ? %s : NaN):(%s) with %s linestyle 1000, for [k = 1:named] plot_data using (row_of(named + 1 - k) ? %s : NaN):(%s) with %s linestyle named + 1 - k', x, y, how, x, y, how)
+
+# A word of a list as a number; 1 for an empty word, because gnuplot evaluates a loop's expressions once even if its list is empty.
 at(k) = k eq '' ? 1 : int(k)
 # True if this cell of the data is a number. column() of another cell would drop the whole row.
 has(name) = strcol(name) ne 'NaN'
 or_else(name, x) = has(name) ? column(name) : x
+# Finds the least and the largest value in the rows that are wanted: `eval extent('x', 'column("bits")', '1')` sets x_low, x_high.
+extent(name, value, wanted) = sprintf('%s_low = 1e300; %s_high = -1e300; stats plot_data using (v = %s, w = (%s) && v == v, ', name, name, value, wanted) \
+    .sprintf('%s_low = w && v < %s_low ? v : %s_low, %s_high = w && v > %s_high ? v : %s_high, 1) nooutput', name, name, name, name, name, name)
+
+# The name of a row of a chart of rows, with more words after it, and the space that these names take.
+short(text, n) = strlen(text) > n ? text[1:n / 2 - 1].'..'.text[strlen(text) - n / 2 + 2:*] : text
+row_name(more) = short(label[int(column("series"))], is_text ? 32 : 60).more
+# Numbers as people write them.
+seconds_text(x) = x >= 0.9999 ? sprintf('%g s', x) : x >= 0.9999e-3 ? sprintf('%g ms', 1e3 * x) : x >= 0.9999e-6 ? sprintf('%g us', 1e6 * x) : sprintf('%g ns', 1e9 * x)
+bytes_text(x) = x >= 0.9999e12 ? sprintf('%g TB', x / 1e12) : x >= 0.9999e9 ? sprintf('%g GB', x / 1e9) : x >= 0.9999e6 ? sprintf('%g MB', x / 1e6) : sprintf('%g kB', x / 1e3)
+link_text(x) = x >= 0.9999e3 ? sprintf('%g Tb/s', x / 1e3) : x >= 0.9999 ? sprintf('%g Gb/s', x) : sprintf('%g Mb/s', 1e3 * x)
+error_text(x) = x != x ? '?' : x < 0.0005 ? '0' : x < 0.1 ? sprintf('%.3f', x) : x < 99 ? sprintf('%.2f', x) : sprintf('%.2g', x)
+digits(x) = x >= 99.95 ? sprintf('%.0f', x) : x < 0.001 ? sprintf('%.1e', x) : sprintf('%#.3g', x)
+tic_text(x, unit) = unit eq 's' ? seconds_text(x) : unit eq 'B' ? bytes_text(x) : unit eq 'b/s' ? link_text(x) : sprintf('%g', x)
 
 # The ends of an axis with room around the data: logarithmic, and linear.
 log_low(a, b) = a / (b / a) ** 0.06 / 1.05
 log_high(a, b) = b * (b / a) ** 0.06 * 1.05
-low(a, b) = a - 0.06 * (b - a) - (a == b ? abs(a) * 0.1 : 0)
-high(a, b) = b + 0.06 * (b - a) + (a == b ? abs(a) * 0.1 : 0)
+low(a, b) = a - 0.06 * (b - a) - (a == b ? abs(a) * 0.1 + 1e-30 : 0)
+high(a, b) = b + 0.06 * (b - a) + (a == b ? abs(a) * 0.1 + 1e-30 : 0)
+# A logarithmic axis with tics at round values: `eval log_axis('x', low, high, unit)`.
+tic(x, a, b, unit) = x < a * 0.9999 || x > b * 1.0001 ? '' : sprintf(", '%s' %.8g", tic_text(x, unit), x)
+decade(e, which, i, a, b, unit) = i > words(which) ? '' : tic(word(which, i) * 10.0 ** e, a, b, unit).decade(e, which, i + 1, a, b, unit)
+tics(e, step, which, a, b, unit) = e > log10(b) ? '' : decade(e, which, 1, a, b, unit).tics(e + step, step, which, a, b, unit)
+which_digits(d) = d < 0.35 ? '1 1.1 1.2 1.3 1.4 1.5 1.6 1.8 2 2.2 2.5 2.8 3 3.3 3.6 4 4.5 5 5.5 6 6.5 7 8 9' : d < 0.8 ? '1 1.5 2 3 4 5 7' : d < 1.3 ? '1 2 3 5' : d < 2.4 ? '1 2 5' : d < 4 ? '1 3' : '1'
+tic_step(d) = d > 8 ? ceil(d / 7) : 1
+tic_list(a, b, unit) = tics(floor(floor(log10(a)) / tic_step(log10(b / a))) * tic_step(log10(b / a)), tic_step(log10(b / a)), which_digits(log10(b / a)), a, b, unit)
+tic_places(list) = list eq '' ? 'auto' : '('.list[3:*].')'
+log_axis(axis, a, b, unit) = sprintf('set logscale %s; set %srange [%.9g:%.9g]; set %stics %s', axis, axis, a, b, axis, tic_places(tic_list(a, b, unit)))
+# Workers are powers of two.
+two_axis(axis, a, b) = sprintf('set logscale %s 2; set %srange [%.9g:%.9g]; set %stics (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)', axis, axis, a, b, axis)
+
+# Spreads n labels at the heights h[1] to h[n], shares of a panel's height, so that they are `gap` apart: `eval spread`.
+spread = 'array o[n]; do for [i = 1:n] { o[i] = i };' \
+    .'do for [i = 1:n - 1] { do for [j = i + 1:n] { if (h[o[j]] > h[o[i]]) { t = o[i]; o[i] = o[j]; o[j] = t } } };' \
+    .'do for [i = 2:n] { if (h[o[i]] > h[o[i - 1]] - gap) { h[o[i]] = h[o[i - 1]] - gap } };' \
+    .'if (n > 0) { if (h[o[n]] < 0) { h[o[n]] = 0 } };' \
+    .'do for [j = 1:n - 1] { i = n - j; if (h[o[i]] < h[o[i + 1]] + gap) { h[o[i]] = h[o[i + 1]] + gap } }'
+
+# Errors on a logarithmic axis. Exact methods, baselines far below the other methods, and very large errors are in strips at the
+# ends of the axis, and no line leads there: `eval find_strips` sets error_low, error_high, and place(error) on the axis.
+find_strips = "eval extent('inner', 'column(\"rel_l2\")', 'v > 0 && v <= 2 && column(\"baseline\") == 0');" \
+    ."if (inner_low > inner_high) { eval extent('inner', 'column(\"rel_l2\")', 'v > 0') };" \
+    ."if (inner_low > inner_high) { inner_low = 0.1; inner_high = 1 };" \
+    ."eval extent('wider', 'column(\"rel_l2\")', 'v >= inner_low / 30 && v <= 2');" \
+    ."if (wider_low <= wider_high) { inner_low = wider_low < inner_low ? wider_low : inner_low; inner_high = wider_high > inner_high ? wider_high : inner_high };" \
+    ."eval extent('all', 'column(\"rel_l2\")', '1');" \
+    ."strip_low = log_low(inner_low, inner_high); strip_high = log_high(inner_low, inner_high); strip = (strip_high / strip_low) ** 0.09;" \
+    ."error_low = all_low < strip_low ? strip_low / strip : strip_low; error_high = all_high > strip_high ? strip_high * strip : strip_high"
+inside(e) = e >= strip_low && e <= strip_high
+place(e) = e < strip_low ? strip_low / sqrt(strip) : e > strip_high ? strip_high * sqrt(strip) : e
+strip_edge(axis, e) = axis eq 'y' ? sprintf('set arrow from graph 0, first %g to graph 1, first %g nohead back linecolor rgb "#909090" dashtype 3;', e, e) \
+    : sprintf('set arrow from first %g, graph 0 to first %g, graph 1 nohead back linecolor rgb "#909090" dashtype 3;', e, e)
+strips(axis) = (all_low < strip_low ? strip_edge(axis, strip_low).sprintf("set %stics add ('< %.1g' %g);", axis, strip_low, strip_low / sqrt(strip)) : '') \
+    .(all_high > strip_high ? strip_edge(axis, strip_high).sprintf("set %stics add ('> %.1g' %g);", axis, strip_high, strip_high * sqrt(strip)) : '')
+# Adds their errors to the labels of series that lie in a strip.
+name_strips = "array least[series > 0 ? series : 1]; do for [i = 1:series] { least[i] = 1e300 };" \
+    ."stats plot_data using (i = int(column(\"series\")), least[i] = column(\"rel_l2\") < least[i] ? column(\"rel_l2\") : least[i], 1) nooutput;" \
+    ."do for [i = 1:named] { if (members[i] == 1 && !inside(least[i])) { label[i] = label[i].(least[i] == 0 ? ', exact' : sprintf(', error %.2g', least[i])) } }"
 
 set border 3 linecolor rgb '#404040' linewidth 0.8
 set tics nomirror out scale 0.6
 set grid linecolor rgb '#d0d0d0' linewidth 0.7 dashtype solid
-set key outside right top vertical Left reverse samplen 2.2 spacing 1.15 noautotitle
-if (is_text) set key outside right top vertical Left reverse samplen 1
-# Two panels side by side, with the legend on the right, in pixels: `eval panel(1)`, `eval panel(2)`.
-panel(k) = sprintf('set lmargin at screen %f; set rmargin at screen %f; ', (k * 390.0 - 300) / plot_width, (k * 390.0 - 5) / plot_width).(k == 1 ? 'set key off' : sprintf('unset label 1001; unset label 1002; unset label 1003; set key on at screen %f, graph 1 left top', 790.0 / plot_width))
 if (is_text) unset grid
-# A grid of panels of histograms: `eval cell(p)` in a multiplot, p from 1. The first panel draws the legend.
-row_of(p) = floor((p - 1) / panel_columns + 1)
-column_of(p) = p - (row_of(p) - 1) * panel_columns
-is_lowest(p) = p > panels - panel_columns
-x_of(c) = (75.0 + c * (plot_width - 90.0) / panel_columns) / plot_width
-y_of(r) = 1 - (104.0 + r * (plot_height - 155.0) / panel_rows) / plot_height
-short(s) = strlen(s) > 33 ? s[1:15].'..'.s[strlen(s) - 15:strlen(s)] : s
-share_text(x) = x == 0 ? 'no zeros' : x < 0.0005 ? 'zeros below 0.1 %' : sprintf('zeros %.1f %%', 100 * x)
-cell(p) = sprintf('set lmargin at screen %f; set rmargin at screen %f; set tmargin at screen %f; set bmargin at screen %f; ', \
-    x_of(column_of(p) - 1), x_of(column_of(p)) - 18.0 / plot_width, y_of(row_of(p) - 1), y_of(row_of(p)) + 36.0 / plot_height) \
-    .(p == 1 ? 'set key at screen 1 - 12.0 / plot_width, screen 1 - 12.0 / plot_height right top; ' : 'unset key; unset label 1001; unset label 1002; unset label 1003; ') \
-    .(column_of(p) == 1 ? "set format y '%g'; set ylabel 'share of values' font small; " : "set format y ''; unset ylabel; ") \
-    ."set label 1 (methods > 0 ? short(label[p]) : 'gradient') at graph 0, graph 1.07 left front font small; " \
-    ."set label 2 share_text(methods > 0 ? zeros[p] : input_zeros) at graph 0.99, graph 0.94 right front font tiny textcolor rgb '#404040'"
-# Three lines above the picture: the title, the input, the machine. A terminal has room for one line.
-if (is_text) {
-    title_line = plot_title.': '.plot_file
-    set label 1001 title_line[1:77] at character 1, screen 1 left front offset 0, -1
-    set tmargin 2
-}
-if (!is_text) {
-    set label 1001 plot_title at screen 0.015, screen 1 - 22.0 / plot_height left front font large
-    set label 1002 plot_file at screen 0.015, screen 1 - 44.0 / plot_height left front textcolor rgb '#404040'
-    set label 1003 plot_machine at screen 0.015, screen 1 - 63.0 / plot_height left front textcolor rgb '#404040'
-    set tmargin at screen 1 - 88.0 / plot_height
-}
-# A picture of a fixed size, whose curves have their labels beside them if there is room. `curves` draws the blocks of all
-# series: their columns x and y, and lines where line_x is known.
-if (exists('picture_width') && !is_text) {
-    set lmargin at screen 90.0 / plot_width
-    set rmargin at screen (90.0 + picture_width) / plot_width
-    set bmargin at screen 1 - (88.0 + picture_height) / plot_height
-}
-if (exists('tag') && !is_text) {
-    set key off
-    do for [i = 1:series] {
-        if (tag[i] ne '') {
-            set label i tag[i] at first tag_x[i], first tag_y[i] center front font small textcolor rgb ink[i]
-            set arrow i from first anchor_x[i], first anchor_y[i] to first tag_x[i], first tag_y[i] nohead back linecolor rgb '#dddddd' linewidth 0.7
-        }
-    }
-}
-draw_curves = 'plot for [i = 1:series] plot_data index i - 1 using (column("line_x")):(members[i] > 1 ? column("y") : NaN) with lines linestyle i,' \
-    .' for [i = 1:series] plot_data index i - 1 using "x":"y" with points linestyle i pointsize size[i]*mark,' \
-    .' for [i = 1:series] keyentry with linespoints linestyle i title label[i]'
-# Two panels of exchanges: `eval exchange_panels`, with exchange_x under them. Left: the time; right: speed-up over the best baseline,
-# with the labels of the first `named` series at the ends of their curves, and their errors. Other series are grey.
-exchange_curves = 'plot for [k = (is_text ? series - named + 1 : 1):series] plot_data index series - k using "place":"%s" with lines linestyle series + 1 - k,' \
-    .' for [k = 1:named] plot_data index k - 1 using (column("mark") == 1 ? column("place") : NaN):"%s" with points linestyle k title (is_text ? label[k].": error ".error[k] : "")'
-exchange_left = 180.0 + (exists('panel_width') ? 2 * panel_width : 0) + 34 # of the labels
-exchange_panels = 'set xlabel exchange_x; set logscale y; set format "%g"; set xrange [place_low / 1.06:place_high * 1.03]; set xtics (@place_tics) font small;' \
-    .'if (is_text) { set xlabel exchange_x."; upwards: times as fast as the best of fp32, fp16, bf16"; unset rmargin; set key bottom outside center horizontal maxcols 1 };' \
-    .'if (!is_text) { set multiplot; set key off; set bmargin at screen 1 - (88.0 + panel_height) / plot_height; set lmargin at screen 100.0 / plot_width; set rmargin at screen (100.0 + panel_width) / plot_width;' \
-    .'    set ylabel "time of an exchange"; set yrange [time_low:time_high]; set ytics (@time_tics) font small;' \
-    .'    eval sprintf(exchange_curves, "seconds", "seconds");' \
-    .'    unset label 1001; unset label 1002; unset label 1003;' \
-    .'    set lmargin at screen (180.0 + panel_width) / plot_width; set rmargin at screen (180.0 + 2 * panel_width) / plot_width;' \
-    .'    set label 99 error_of at screen (exchange_left + label_width + 8) / plot_width, graph 1.05 left font small textcolor rgb "#404040";' \
-    .'    if (grey ne "") { set label 98 grey at screen exchange_left / plot_width, graph 1.05 left font small textcolor rgb "#707070" };' \
-    .'    do for [i = 1:named] { set label i label[i] at screen exchange_left / plot_width, graph end_to[i] left font small textcolor rgb ink[i];' \
-    .'        set label 100 + i error[i] at screen (exchange_left + label_width + 8) / plot_width, graph end_to[i] left font small textcolor rgb ink[i];' \
-    .'        set arrow i + 1 from graph 1, graph end_from[i] to screen (exchange_left - 4) / plot_width, graph end_to[i] nohead linecolor rgb colour[i] linewidth 0.8 } };' \
-    .'set ylabel "times as fast as the best of fp32, fp16, bf16"; set yrange [speedup_low:speedup_high]; set ytics (@speedup_tics) font small;' \
-    .'set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead linecolor rgb "#000000" linewidth 1 back;' \
-    .'eval sprintf(exchange_curves, "speedup_bar", "speedup_bar")'

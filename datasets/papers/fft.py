@@ -3,6 +3,8 @@
 Numbers of figures are those of the authors' own PDF.
 """
 
+import math
+from collections import Counter
 from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
@@ -24,11 +26,29 @@ def percent(share: Optional[float]) -> Optional[float]:
     return None if share is None else 100 * share
 
 
+def histogram(work: Work, name: str, what: str, results: Path) -> str:
+    """Draw the share of values in each bin: of the input, and of what each method decodes."""
+    found: Dict[str, Dict[float, float]] = {}
+    for row in rows_of(results, "histogram"):
+        if row.get("of") in (None, "input", "decoded") and row["low"] < row["high"]:
+            bins = found.setdefault(row.get("method") or "gradient", {})
+            middle = (row["low"] + row["high"]) / 2
+            bins[middle] = bins.get(middle, 0) + row["count"]
+    curves = [Curve(label, [(x, count / sum(bins.values())) for x, count in sorted(bins.items())]) for label, bins in found.items()]
+    middles = sorted((abs(x), count) for x, count in found["gradient"].items())
+    half, limit = sum(count for _, count in middles) * 0.99, 0.0
+    while half > 0:
+        limit, count = middles.pop(0)
+        half -= count
+    return work.lines(name, f"Values of {what}, without exact zeros", "value", "share of the values in a bin", curves,
+                      f"set xrange [-{limit:g}:{limit:g}]\nset format x '%.0e'")
+
+
 def histograms(work: Work) -> Item:
     files: List[str] = []
     for name, words in work.gradients():
         results = work.results(f"values-{name}", "inspect", "--histogram", *words)
-        files += work.plot(f"fft-figure-4-{name}", "histogram", results)
+        files.append(histogram(work, f"fft-figure-4-{name}", name, results))
     return Item("Figure 4", "Histograms of gradients during a training: most values are near 0.",
                 "The same for our gradients.", tuple(files))
 
@@ -83,10 +103,16 @@ def bitmap(work: Work) -> Item:
 
 
 def quantisers(work: Work) -> Item:
-    results = work.results("ranges", "compress", "--scope", "model", "--no-baselines", "--method", "range:bits=8", work.sample)
+    curves = []
+    for mantissa in range(1, 6):
+        # 127 codes of each sign: the floats with this mantissa, from the largest value, 1, downwards
+        octaves = Counter(math.ceil(code / 2 ** mantissa) for code in range(127))
+        curves.append(Curve(f"8 bits, mantissa {mantissa}", sorted((-octave, n) for octave, n in octaves.items() if octave <= 20)))
+    picture = work.lines("fft-figure-9", "Codes of range floats", "octaves below the largest value", "codes in an octave", curves,
+                         "set logscale y 2")
     return Item("Figures 7 and 9", "Range floats are dense near 0, and their range can be set: [-0.5, 0.5] and [-5, 5].",
                 "Codes in each octave below the largest value, for each width of the mantissa. They are relative to that value, "
-                "so any range has the same.", work.plot("fft-figure-9", "range-codes", results))
+                "so any range has the same.", (picture,))
 
 
 def least_ratio(work: Work) -> Item:
@@ -120,9 +146,15 @@ def alpha(work: Work) -> Item:
                        [[row["method"] + (", chunks of 64" if row["params"].get("chunk") else ""), row["alpha"],
                          row["alpha_max"]] for row in rows_of(results, "replay")] +
                        [["paper: FFT, AlexNet", 0.225, 0.37], ["paper: FFT, ResNet-32", 0.4, None]])
+    steps: Dict[str, List[Tuple[float, float]]] = {}
+    for row in rows_of(results, "replay_step"):
+        if row.get("tensor") is None:
+            steps.setdefault(row["method"] + (", chunks of 64" if "chunk=64" in row["spec"] else ""), []).append((row["index"], row["alpha"]))
+    picture = work.lines("fft-figure-12", f"Error of the update, {file.name}", "replayed step, from 0", "alpha",
+                         [Curve(label, points) for label, points in steps.items()], "set yrange [0:*]")
     return Item("Figure 12", "Alpha of assumption 3.2 in training: 0.2 to 0.25 for AlexNet, at most 0.37; about 0.4 for "
                 "ResNet-32.", f"Alpha in each step of {file.name}.",
-                (*work.plot("fft-figure-12", "alpha", results), table))
+                (picture, table))
 
 
 def errors(work: Work) -> Item:
@@ -132,7 +164,7 @@ def errors(work: Work) -> Item:
     for name, words in inputs:
         results = work.results(f"errors-{name}", "compress", "--scope", "model", "--histogram", "--no-baselines",
                                "--nearer-than", METHODS[1], *SETTING, *words)
-        files += work.plot(f"fft-figure-15-{name}", "histogram", results)
+        files.append(histogram(work, f"fft-figure-15-{name}", name, results))
         files += work.plot(f"fft-figure-15e-{name}", "error-cdf", results)
         table += [[name, row["method"], row["ratio"], row["rel_l2"], percent(row["farther_share"])]
                   for row in rows_of(results, "summary")]

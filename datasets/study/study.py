@@ -204,13 +204,14 @@ class Study:
         write(timed, path.read_text().splitlines()[0] + "\n",
               [{**row, "bandwidth_gbit": link, "latency_seconds": LATENCY, "seconds": seconds(row, link)}
                for link in LINKS for of in runs.values() for rows in of.values() for row in rows])
-        for only, results in (("accuracy-steps,accuracy-bytes", path), ("accuracy-time", timed)):
-            subprocess.run([self.gcbench, "plot", "-q", "--force", "--type", "svg", "--only", only, str(results), "-o",
-                            str(self.folder / f"plots-{network}")], check=True, stdout=subprocess.DEVNULL)
         pictures = []
-        for page, name, words in (("accuracy-bytes", "bytes", "by bytes"),
-                                  (f"accuracy-time-{LINKS.index(1) + 1}", "time", "by seconds, with links of 1 Gb/s")):
-            shutil.copy(self.folder / f"plots-{network}" / f"{page}.svg", self.rows_at / f"{network}-{name}.svg")
+        for results, page, name, words in ((path, "accuracy-bytes", "bytes", "by bytes"),
+                                           (timed, f"accuracy-bytes-{LINKS.index(1) + 1}", "time",
+                                            "by seconds, with links of 1 Gb/s")):
+            folder = self.folder / f"plots-{network}-{name}"
+            subprocess.run([self.gcbench, "plot", "-q", "--force", "--type", "svg", "--only", "accuracy-bytes", str(results), "-o",
+                            str(folder)], check=True, stdout=subprocess.DEVNULL)
+            shutil.copy(folder / f"{page}.svg", self.rows_at / f"{network}-{name}.svg")
             pictures.append(f"![quality of {network} {words}]({network}-{name}.svg)\n")
         return [main_table(runs), *pictures,
                 "Other comparisons, in pairs of seeds:\n\n" + pair_table(runs),

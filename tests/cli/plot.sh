@@ -56,8 +56,8 @@ rc=$?
 PATH=$PATH_BEFORE
 exits 1
 says "apt install gnuplot-nox"
-check "script and data are left" test -s "$tmp/dir/rate-distortion.gp" -a -s "$tmp/dir/rate-distortion.dat"
-check "nothing else is" test -z "$(ls -A "$tmp/dir" | grep -vE '\.(gp|dat)$')"
+check "script and data are left" test -s "$tmp/dir/rate-distortion.gp" -a -s "$tmp/dir/rate-distortion.csv"
+check "nothing else is" test -z "$(ls -A "$tmp/dir" | grep -vE '\.(gp|csv)$')"
 rm -r "$tmp/dir"
 
 # On a full disk gnuplot ends well with a part of the image.
@@ -73,7 +73,7 @@ check "no cut image is left" test ! -e "$tmp/cut/o/rate-distortion.svg"
 
 command -v gnuplot >/dev/null || skip "the rest needs gnuplot (Debian: gnuplot-nox)"
 
-run plot --only rate-distortion,heatmap -o "$tmp/dir" "$tmp/c.json"
+run plot --only rate-distortion,pareto -o "$tmp/dir" "$tmp/c.json"
 exits 0
 quiet
 # The user's settings of gnuplot change nothing.
@@ -81,7 +81,7 @@ printf 'set terminal x11\nexit status 3\n' >"$tmp/.gnuplot"
 cat >"$tmp/expected" <"$tmp/dir/rate-distortion.png"
 last="plot with settings of gnuplot"
 HOME=$tmp GNUTERM=x11 GNUPLOT_LIB=/nowhere GNUPLOT_DEFAULT_GDFONT=nothing GDFONTPATH=/nowhere GNUHELP=/nowhere FIT_SCRIPT=exit \
-    "$GCBENCH" plot --only rate-distortion,heatmap --force -o "$tmp/dir" "$tmp/c.json" >"$out" 2>"$err"
+    "$GCBENCH" plot --only rate-distortion,pareto --force -o "$tmp/dir" "$tmp/c.json" >"$out" 2>"$err"
 rc=$?
 exits 0
 quiet
@@ -90,14 +90,13 @@ check "the same picture" cmp "$tmp/expected" "$tmp/dir/rate-distortion.png"
 run plot -o "$tmp/some" "$tmp/c.json"
 exits 0
 cat >"$tmp/note" <<'END'
-note: more plots need rows of sweep --match, replay, payoff, payoff --workers,
-  gcbench-mpi, bench --kernels, regress, ./dev study, bench at several times
-  (see --list)
+note: more plots need rows of sweep --match, payoff, payoff --workers, bench
+  --kernels, bench at several times, ./dev study (see --list)
 END
 check "names each command once, on lines that fit" diff "$tmp/note" "$err"
-run plot --only rate-distortion,forest -o "$tmp/asked" "$tmp/c.json"
+run plot --only rate-distortion,kernels -o "$tmp/asked" "$tmp/c.json"
 exits 2
-says "no data for forest"
+says "no data for kernels"
 check "nothing was drawn" test ! -e "$tmp/asked"
 # Rows of inspect have the input only.
 run inspect --histogram --spectrum --results "$tmp/i.json" --dataset '*c1*' "$sample"
@@ -105,7 +104,7 @@ exits 0
 run plot -q -o "$tmp/inspect" "$tmp/i.json"
 exits 0
 quiet
-check "only the input" test "$(sed 's,.*/,,' "$out" | tr '\n' ' ')" = "histogram.png histogram-log.png spectrum.png "
+check "only the input" test "$(sed 's,.*/,,' "$out" | tr '\n' ' ')" = "spectrum.png "
 
 run plot -o "$tmp/dir" "$tmp/c.json"
 exits 2
@@ -131,16 +130,6 @@ run plot --terminal --only rate-distortion "$tmp/c.json"
 exits 0
 quiet
 prints "topk, theta 0.9 to 0.99"
-# Steps of a method without memory have no residual, and are still drawn.
-run replay --allow-gaps --method qsgd --step 100,400 --worker 0 --results "$tmp/q.json" "$sample"
-run plot --only alpha,staleness --type svg -o "$tmp/q" "$tmp/q.json"
-exits 0
-quiet
-check "says why a panel is empty" grep -q 'no method keeps a residual' "$tmp/q/alpha.svg"
-printf '{"record":"replay_step","schema":1,"spec":"a","method":"b","index":0,"alpha":1}\n' >"$tmp/a.json"
-run plot --only alpha,staleness --type svg --force -o "$tmp/q" "$tmp/a.json"
-exits 0
-quiet
 # Rows that do not fit one picture make pages.
 sed 's/"scope": "tensor"/"scope": "bucket"/' "$tmp/c.json" >"$tmp/bucket.json"
 run plot --only rate-distortion -o "$tmp/pages" "$tmp/c.json" "$tmp/bucket.json"
@@ -151,9 +140,9 @@ check "each says what it is" grep -q "scope bucket" "$tmp/pages/rate-distortion-
 
 # Many rows.
 awk 'BEGIN { for (i = 0; i < 30000; i++)
-    printf "{\"record\": \"%s\", \"schema\": 1, \"file\": \"g.h5\", \"scope\": \"tensor\", \"tensor\": \"layer%d.weight\", \"method\": \"m%d\", \"spec\": \"m%d:theta=0.%d\", \"status\": \"ok\", \"elements\": %d, \"bits_per_element\": %.3f, \"ratio\": 4, \"rel_l2\": %.4f, \"cosine\": 0.5}\n",
+    printf "{\"record\": \"%s\", \"schema\": 1, \"file\": \"g.h5\", \"scope\": \"tensor\", \"tensor\": \"layer%d.weight\", \"method\": \"m%d\", \"spec\": \"m%d:theta=0.%d\", \"status\": \"ok\", \"elements\": %d, \"bits_per_element\": %.3f, \"ratio\": 4, \"encode_gbps\": 2, \"decode_gbps\": 3, \"rel_l2\": %.4f, \"cosine\": 0.5}\n",
         i % 5 ? "result" : "summary", i % 500, i % 20, i % 20, i % 13, i % 5000 + 1, 0.1 + i % 97 / 10, (1 + i % 89) / 90 }' >"$tmp/many.json"
-run plot --only rate-distortion,heatmap -o "$tmp/many" "$tmp/many.json"
+run plot --only rate-distortion,pareto -o "$tmp/many" "$tmp/many.json"
 exits 0
 quiet
 

@@ -44,11 +44,6 @@ check "eight verdicts" test "$(wc -l <verdicts)" -eq 8
 run regress base.rows base.rows
 exits 0
 quiet
-# The plot leaves out as many. The error of a lossless method has no ratio.
-run compress --method identity --method topk --step 100 --worker 0 --results lossless.json "$here/../../datasets/sample.h5"
-run regress lossless.json lossless.json --results verdicts.json
-run plot -q --only forest -o drawn verdicts.json
-check "the plot says the same" grep -qx 'rows_same = 6' drawn/forest.gp
 fails 1 "standard input: no results" regress - base.rows
 
 # ---- slower, faster, ambiguous ----

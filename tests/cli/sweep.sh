@@ -171,16 +171,16 @@ if command -v gnuplot >/dev/null; then
     exits 0
     prints match.svg
     check "bars: methods that meet the target first, the smallest first; then the others" python3 -c "
-import json
+import csv, json, math
 rows = [json.loads(line) for line in open('$tmp/found.json')]
 rows = [row for row in rows if row['record'] == 'summary' and row['match_field']]
 rows.sort(key=lambda row: (not row['match_reached'], row['match_bits'] or row['bits_per_element']))
-lines = open('$tmp/plots/match.dat').read().split('\n')
-cells = [line.split()[:4] for line in lines if line[:1].isdigit()]
-assert len(cells) == len(rows) > 5, cells
-for row, (number, cost, reached, error) in zip(rows, cells):
-    assert abs(float(cost) / (row['match_bits'] or row['bits_per_element']) - 1) < 1e-9, (row['spec'], cost)
-    assert int(reached) == row['match_reached'] and abs(float(error) - (row['match_error'] or row['rel_l2'])) < 1e-9, row['spec']"
+drawn = list(csv.DictReader(open('$tmp/plots/match.csv')))
+assert len(drawn) == len(rows) > 5, drawn
+for i, (row, bar) in enumerate(zip(rows, drawn)):
+    assert int(bar['series']) == i + 1 and bar['spec'] == row['spec'] and int(bar['match_reached']) == row['match_reached'], bar
+    for field in ('match_bits', 'match_error', 'match_ratio', 'bits_per_element', 'rel_l2', 'ratio'):
+        assert math.isclose(float(bar[field]), row[field]) if row[field] is not None else bar[field] == 'NaN', (field, bar)"
 else
     leave_out "no gnuplot (Debian package gnuplot-nox)"
 fi

@@ -5,19 +5,20 @@
 #include <stddef.h>
 
 #include "src/lib/base/diag.h"
+#include "src/tool/rows/fields.h"
 
 /*
  * Plots of result files (docs/plots.md). gnuplot draws the plots; it is started only when a plot is drawn.
  *
  * Rows are collected once into a gcb_plot_data. Rows that cannot share a picture, such as rows of different files or
  * scopes, go to different pages of a plot. A plot whose rows are missing has no page. A page is an image NAME.png, its
- * script NAME.gp and its data NAME.dat; several pages are called NAME-1, NAME-2 and so on. Scripts read data by the
+ * script NAME.gp and its data NAME.csv; several pages are called NAME-1, NAME-2 and so on. Scripts read data by the
  * names of the data's columns. Texts from files are always in single quotes, so nothing in a name is ever run.
  */
 struct gcb_plot_data;
 struct gcb_results_row; /* src/tool/rows/results.h */
 
-/* Is this the folder of gcbench's own plot scripts? Nothing may be written there. */
+/* True if this is the folder of gcbench's own plot scripts. Nothing may be written there. */
 bool gcb_plot_is_source(const char *folder);
 
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
@@ -31,32 +32,45 @@ int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *
                       struct gcb_diag *diag);
 
 struct gcb_plot_page;   /* variables and data of a page (src/tool/plot/plot_page.h) */
-struct gcb_plot_split;  /* how rows are split into pages (src/tool/plot/plot_rows.h) */
 struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/plot_rows.h) */
 
 /*
- * How the rows of a page become series (src/tool/plot/plot_series.h). NO_SERIES: there are no series; the plot reads
- * the rows itself. CURVES: settings of one method that differ in one parameter are one series. APART: each setting is
- * a series of its own.
+ * How the cases of a page, its rows with different settings, become series (src/tool/plot/plot_series.h). NO_SERIES: `add`
+ * makes them. CURVES: settings of a method that differ in one parameter are one series. APART: each case is one.
  */
 enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
 
+/* From which files the rows of a page come: any; one run, and so one result file; or runs at several dates, whose inputs have
+ * the same name in any folder. */
+enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
+
+/*
+ * A plot: a row of the table in plots.c, and a script in plots/. Lists of fields end with GCB_FIELD_NONE.
+ */
+#define GCB_PLOT_FIELDS 16
 struct gcb_plot {
-    const char *name;                   /* name for --only, the files and the script in plots/ */
-    const char *title;                  /* what the plot shows, for lists */
-    const char *needs;                  /* rows that the plot needs, and the command for them */
-    const char *from;                   /* the same command in short, for notes */
-    const char *heading;                /* heading above the picture; NULL: `fill` writes it */
-    const struct gcb_plot_split *split; /* rows that the plot needs, and how they become pages */
-    enum gcb_plot_series_kind series;   /* how the series in out->set are made before `fill` */
-    /* Fills the page that begins with the row `first`. */
-    int (*fill)(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
-                struct gcb_plot_page *out, struct gcb_diag *diag);
+    const char *name;       /* name for --only and the files */
+    const char *script;     /* its script, plots/SCRIPT.gp; NULL: it is called like the plot */
+    const char *title;      /* what the plot shows, for lists */
+    const char *needs;      /* rows that the plot needs, and the command for them */
+    const char *from;       /* the same command in short, for notes */
+    const char *heading;    /* heading above the picture; NULL: `add` writes it */
+    enum gcb_record record; /* the plot needs rows of this kind for which is_wanted returns true */
+    bool (*is_wanted)(const struct gcb_plot_record *row);
+    enum gcb_plot_runs runs;
+    enum gcb_field page[GCB_PLOT_FIELDS]; /* rows of one page have the same values here */
+    enum gcb_field axis; /* a page needs rows with two values of this field; NONE: it does not */
+    enum gcb_plot_series_kind series;
+    /* Compares two cases of APART, by pointers to pointers to records; NULL: they stay in the order of the files. */
+    int (*compare)(const void *a, const void *b);
+    enum gcb_field columns[GCB_PLOT_FIELDS]; /* columns of the data; none: `add` writes the data */
+    /* Writes more values for the script, or all data; may be NULL. */
+    int (*add)(struct gcb_plot_page *page, struct gcb_diag *diag);
 };
 
 /* Returns plot i, in the order of lists; NULL after the last plot. */
 const struct gcb_plot *gcb_plot_at(size_t i);
-#define GCB_PLOT_MAX 32 /* upper limit on the number of plots */
+#define GCB_PLOT_MAX 16 /* upper limit on the number of plots */
 /* Finds a plot by name. The name need not end with NUL. If no plot has this name, returns NULL and sets diag to
  * GCB_E_INVALID with a suggestion. */
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag);

@@ -16,6 +16,8 @@
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/write/outfile.h"
 
+const char *const gcb_plot_type_names[] = {"png", "svg", "pdf", "txt", NULL};
+
 static int fail(struct gcb_diag *diag, const char *path)
 {
     char shown[256];
@@ -145,7 +147,7 @@ static int copy_script(FILE *out, const char *name, struct gcb_diag *diag)
 
 /*
  * Writes a whole gnuplot script for a page: the page's variables, the settings that all plots share (plots/style.gp),
- * and the plot's own script (plots/NAME.gp). When gnuplot runs it in some folder, it reads STEM.dat and writes
+ * and the plot's own script (plots/NAME.gp). When gnuplot runs it in some folder, it reads STEM.csv and writes
  * STEM.<type> there. Returns GCB_E_IO if the scripts in plots/ cannot be read.
  */
 static int write_script(FILE *out, const char *plot, const char *stem, const char *type,
@@ -157,7 +159,7 @@ static int write_script(FILE *out, const char *plot, const char *stem, const cha
             "# To draw this plot again: gnuplot %s.gp\n"
             "# This script has three parts: the values of this page, the settings that all plots "
             "share, and the plot itself. Change what you like.\n"
-            "plot_type = '%s'\nplot_output = '%s.%s'\nplot_data = '%s.dat'\n%s\n",
+            "plot_type = '%s'\nplot_output = '%s.%s'\nplot_data = '%s.csv'\n%s\n",
             stem, type, stem, type, stem, page->vars_text);
     err = copy_script(out, "style", diag);
     fputc('\n', out);
@@ -236,7 +238,7 @@ static int work_init(struct work *w, const char *folder, const char *type, struc
     w->places[GCB_PLOT_FILES] = gcb_tidy_enter(made);
     w->paths[GCB_PLOT_IMAGE] = join_path(made, w->stem, type);
     w->paths[GCB_PLOT_SCRIPT] = join_path(made, w->stem, "gp");
-    w->paths[GCB_PLOT_DATA] = join_path(made, w->stem, "dat");
+    w->paths[GCB_PLOT_DATA] = join_path(made, w->stem, "csv");
     for (int i = 0; i < GCB_PLOT_FILES; i++) {
         if (!w->paths[i])
             return gcb_diag_nomem(diag, 0, "a file name");
@@ -256,9 +258,10 @@ static int write_file(const struct work *w, int which, const struct gcb_plot_job
     if (!f)
         return fail_page(diag, w, which);
     if (which == GCB_PLOT_DATA)
-        fwrite(page->data_text, 1, page->data_size, f);
+        fwrite(page->csv_text, 1, page->csv_size, f);
     else
-        err = write_script(f, job->plot->name, w->stem, gcb_plot_type_names[job->type], page, diag);
+        err = write_script(f, job->plot->script ? job->plot->script : job->plot->name, w->stem,
+                           gcb_plot_type_names[job->type], page, diag);
     failed = ferror(f) != 0;
     failed |= fclose(f) != 0;
     return failed && !err ? fail_page(diag, w, which) : err;
@@ -267,20 +270,18 @@ static int write_file(const struct work *w, int which, const struct gcb_plot_job
 /* Fills the page and writes its data and its script. */
 static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
-    const struct gcb_plot_record *first =
-        gcb_plot_split_first(job->plot->split, job->data, job->page, diag);
-    struct gcb_plot_page page;
+    struct gcb_plot_page page = {
+        .plot = job->plot,
+        .data = job->data,
+        .first = gcb_plot_first(job->plot, job->data, job->page),
+    };
     int err;
 
-    if (!first)
-        return GCB_E_INVALID;
+    if (!page.first)
+        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
     err = gcb_plot_page_open(&page, diag);
-    page.heading = job->plot->heading;
-    if (!err && job->plot->series)
-        err = gcb_plot_set_collect(&page.set, job->data, job->plot->split, first,
-                                   job->plot->series == GCB_PLOT_APART, diag);
     if (!err)
-        err = job->plot->fill(job->data, first, &page, diag);
+        err = gcb_plot_page_fill(&page, diag);
     if (!err)
         err = gcb_plot_page_close(&page, diag);
     if (!err)
@@ -293,7 +294,7 @@ static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_di
     return err;
 }
 
-/* Does the file end as an image of this type does? On a full disk gnuplot writes a part of the image and succeeds. */
+/* True if the file ends as an image of this type does. On a full disk gnuplot writes a part of the image and succeeds. */
 static bool is_complete(const char *path, enum gcb_plot_type type)
 {
     static const char *const ends[GCB_PLOT_TYPES] = {
@@ -336,7 +337,7 @@ static int deliver(char **out, struct gcb_outfile *file, const struct work *w, i
 static int reserve(struct gcb_outfile files[GCB_PLOT_FILES], const struct gcb_plot_job *job,
                    const char *stem, struct gcb_diag *diag)
 {
-    const char *const ends[GCB_PLOT_FILES] = {gcb_plot_type_names[job->type], "gp", "dat"};
+    const char *const ends[GCB_PLOT_FILES] = {gcb_plot_type_names[job->type], "gp", "csv"};
     int err = 0;
 
     for (int i = 0; !err && i < GCB_PLOT_FILES; i++) {

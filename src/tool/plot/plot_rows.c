@@ -10,30 +10,8 @@
 
 #define BIT(kind) GCB_RECORD_BIT(GCB_RECORD_##kind)
 #define KEPT \
-    (BIT(ENVIRONMENT) | BIT(RESULT) | BIT(SUMMARY) | BIT(HISTOGRAM) | BIT(SPECTRUM) | \
-     BIT(REPLAY_STEP) | BIT(VERDICT) | BIT(KERNEL) | BIT(TENSOR) | BIT(PAYOFF) | BIT(RACE) | \
-     BIT(TRAINING))
-
-int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag)
-{
-    struct gcb_plot_data *d = gcb_alloc_zero(1, sizeof(*d));
-
-    *out = d;
-    if (!d)
-        return gcb_diag_nomem(diag, sizeof(*d), "plots");
-    d->texts = json_object();
-    return d->texts ? 0 : gcb_diag_nomem(diag, 0, "plots");
-}
-
-void gcb_plot_data_destroy(struct gcb_plot_data *data)
-{
-    if (!data)
-        return;
-    for (size_t i = 0; i < GCB_RECORDS; i++)
-        gcb_free(data->kinds[i].items);
-    json_decref(data->texts);
-    gcb_free(data);
-}
+    (BIT(ENVIRONMENT) | BIT(SUMMARY) | BIT(HISTOGRAM) | BIT(SPECTRUM) | BIT(KERNEL) | \
+     BIT(PAYOFF) | BIT(TRAINING))
 
 /* Escapes a text again, because a hostile file may contain texts that are not escaped. Escapes that are already in the
  * text stay as they are. */
@@ -72,18 +50,41 @@ const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text)
     return at ? json_object_iter_key(at) : NULL;
 }
 
-const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env)
-{
-    static const struct gcb_plot_record unknown = {
-#define TEXT(member, field) .member = gcb_plot_no_text,
-#define REAL(member, field) .member = NAN,
+/* The members of a record, and where they are in it. */
+static const struct {
+    enum gcb_field field;
+    bool is_text;
+    size_t at;
+} members[] = {
+#define TEXT(member, field) {GCB_FIELD_##field, true, offsetof(struct gcb_plot_record, member)},
+#define REAL(member, field) {GCB_FIELD_##field, false, offsetof(struct gcb_plot_record, member)},
 #include "src/tool/plot/plot_fields.def"
 #undef TEXT
 #undef REAL
-    };
+};
+#define MEMBERS (sizeof(members) / sizeof(members[0]))
+
+const char *gcb_plot_text(const struct gcb_plot_record *row, enum gcb_field field)
+{
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (members[i].field == field && members[i].is_text)
+            return *(const char *const *)(const void *)((const char *)row + members[i].at);
+    return NULL;
+}
+
+double gcb_plot_real(const struct gcb_plot_record *row, enum gcb_field field)
+{
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (members[i].field == field && !members[i].is_text)
+            return *(const double *)(const void *)((const char *)row + members[i].at);
+    return NAN;
+}
+
+const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env)
+{
     const struct gcb_plot_records *envs = &data->kinds[GCB_RECORD_ENVIRONMENT];
 
-    return env && env <= envs->count ? &envs->items[env - 1] : &unknown;
+    return env && env <= envs->count ? &envs->items[env - 1] : &data->unknown;
 }
 
 static double real_of(const json_t *row, enum gcb_field field)
@@ -104,27 +105,63 @@ static bool complete_spec(struct gcb_plot_record *out, struct gcb_plot_data *dat
     return out->setting != NULL;
 }
 
-/* Fills a record with the fields of a row. Returns false if memory runs out. */
+/* Fills a record with the fields of a row; NULL: with nothing known. Returns false if memory runs out. */
 static bool fill_record(struct gcb_plot_record *out, const json_t *row, struct gcb_plot_data *data)
 {
-    bool complete = true;
+    for (size_t i = 0; i < MEMBERS; i++) {
+        char *to = (char *)out + members[i].at;
 
-#define TEXT(member, field) \
-    out->member = gcb_plot_intern(data, gcb_results_text(row, GCB_FIELD_##field)); \
-    complete &= out->member != NULL;
-#define REAL(member, field) out->member = real_of(row, GCB_FIELD_##field);
-#include "src/tool/plot/plot_fields.def"
-#undef TEXT
-#undef REAL
-    return complete && complete_spec(out, data);
+        if (members[i].is_text) {
+            const char *text = gcb_plot_intern(data, gcb_results_text(row, members[i].field));
+
+            if (!text)
+                return false;
+            memcpy(to, &text, sizeof(text));
+        } else {
+            const double value = real_of(row, members[i].field);
+
+            memcpy(to, &value, sizeof(value));
+        }
+    }
+    return complete_spec(out, data);
 }
 
-/* Sets env->file to the first input file of an `environment` row. Returns false if memory runs out. */
+int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag)
+{
+    struct gcb_plot_data *d = gcb_alloc_zero(1, sizeof(*d));
+
+    *out = d;
+    if (!d)
+        return gcb_diag_nomem(diag, sizeof(*d), "plots");
+    d->texts = json_object();
+    return d->texts && fill_record(&d->unknown, NULL, d) ? 0 : gcb_diag_nomem(diag, 0, "plots");
+}
+
+void gcb_plot_data_destroy(struct gcb_plot_data *data)
+{
+    if (!data)
+        return;
+    for (size_t i = 0; i < GCB_RECORDS; i++)
+        gcb_free(data->kinds[i].items);
+    json_decref(data->texts);
+    gcb_free(data);
+}
+
+/* Sets env->file to the first input file of an `environment` row, and says how many more there are. Returns false if memory
+ * runs out. */
 static bool name_file(struct gcb_plot_record *env, const json_t *row, struct gcb_plot_data *data)
 {
     const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);
+    const char *first = gcb_results_text(json_array_get(files, 0), GCB_FIELD_FILE);
+    const size_t count = json_array_size(files);
+    char text[512];
 
-    env->file = gcb_plot_intern(data, gcb_results_text(json_array_get(files, 0), GCB_FIELD_FILE));
+    if (!first)
+        return true;
+    snprintf(text, sizeof(text), "%.400s", first);
+    if (count > 1)
+        gcb_append(text, sizeof(text), " and %zu more", count - 1);
+    env->file = gcb_plot_intern(data, text);
     return env->file != NULL;
 }
 
@@ -167,32 +204,60 @@ int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_
     return gcb_results_read(path, KEPT, visit, data, diag);
 }
 
-bool gcb_plot_same_env(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
+const char *gcb_plot_base_name(const char *path)
 {
-    return a->env == b->env;
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool same_page(const struct gcb_plot *plot, const struct gcb_plot_record *a,
+                      const struct gcb_plot_record *b)
+{
+    if (plot->runs == GCB_PLOT_ONE_RUN && a->env != b->env)
+        return false;
+    for (const enum gcb_field *f = plot->page; *f; f++) {
+        const char *x = gcb_plot_text(a, *f), *y = gcb_plot_text(b, *f);
+
+        if (plot->runs == GCB_PLOT_DATES && *f == GCB_FIELD_FILE) {
+            if (strcmp(gcb_plot_base_name(x), gcb_plot_base_name(y)) != 0)
+                return false;
+        } else if (x != y || !gcb_plot_equal(gcb_plot_real(a, *f), gcb_plot_real(b, *f))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* True if two rows are at one place of the plot's axis. */
+static bool same_place(const struct gcb_plot *plot, const struct gcb_plot_record *a,
+                       const struct gcb_plot_record *b)
+{
+    return gcb_plot_text(a, plot->axis) == gcb_plot_text(b, plot->axis) &&
+           gcb_plot_equal(gcb_plot_real(a, plot->axis), gcb_plot_real(b, plot->axis));
 }
 
 /* Finds the first row of each page. Returns the number of pages. */
 static size_t find_pages(const struct gcb_plot_record *out[GCB_PLOT_PAGES],
-                         const struct gcb_plot_split *split, const struct gcb_plot_data *data)
+                         const struct gcb_plot *plot, const struct gcb_plot_data *data)
 {
-    const struct gcb_plot_records *rows = &data->kinds[split->kind];
-    bool several[GCB_PLOT_PAGES] = {false}; /* does the page have two values on its axis? */
+    const struct gcb_plot_records *rows = &data->kinds[plot->record];
+    bool several[GCB_PLOT_PAGES] = {false}; /* the page has two values on its axis */
     size_t n = 0, kept = 0;
 
     for (size_t i = 0; i < rows->count; i++) {
         const struct gcb_plot_record *row = &rows->items[i];
         size_t at = 0;
 
-        if (!split->is_wanted(row))
+        if (!plot->is_wanted(row))
             continue;
-        while (at < n && !split->same_page(out[at], row))
+        while (at < n && !same_page(plot, out[at], row))
             at++;
         if (at == GCB_PLOT_PAGES)
             continue;
         if (at == n)
             out[n++] = row;
-        several[at] |= !split->axis || split->axis(row) != split->axis(out[at]);
+        several[at] |= !plot->axis || !same_place(plot, out[at], row);
     }
     for (size_t i = 0; i < n; i++)
         if (several[i])
@@ -204,30 +269,26 @@ size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *d
 {
     const struct gcb_plot_record *first[GCB_PLOT_PAGES];
 
-    return find_pages(first, plot->split, data);
+    return find_pages(first, plot, data);
 }
 
-const struct gcb_plot_record *gcb_plot_split_first(const struct gcb_plot_split *split,
-                                                   const struct gcb_plot_data *data, size_t page,
-                                                   struct gcb_diag *diag)
+const struct gcb_plot_record *gcb_plot_first(const struct gcb_plot *plot,
+                                             const struct gcb_plot_data *data, size_t page)
 {
     const struct gcb_plot_record *first[GCB_PLOT_PAGES];
 
-    if (page < find_pages(first, split, data))
-        return first[page];
-    gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
-    return NULL;
+    return page < find_pages(first, plot, data) ? first[page] : NULL;
 }
 
-const struct gcb_plot_record *gcb_plot_split_next(const struct gcb_plot_split *split,
-                                                  const struct gcb_plot_data *data,
-                                                  const struct gcb_plot_record *first,
-                                                  const struct gcb_plot_record *at)
+const struct gcb_plot_record *gcb_plot_next(const struct gcb_plot *plot,
+                                            const struct gcb_plot_data *data,
+                                            const struct gcb_plot_record *first,
+                                            const struct gcb_plot_record *at)
 {
-    const struct gcb_plot_records *rows = &data->kinds[split->kind];
+    const struct gcb_plot_records *rows = &data->kinds[plot->record];
 
     for (size_t i = at ? (size_t)(at - rows->items) + 1 : 0; i < rows->count; i++)
-        if (split->is_wanted(&rows->items[i]) && split->same_page(first, &rows->items[i]))
+        if (plot->is_wanted(&rows->items[i]) && same_page(plot, first, &rows->items[i]))
             return &rows->items[i];
     return NULL;
 }

@@ -4,7 +4,6 @@
 #include <jansson.h>
 
 #include "src/tool/plot/plot.h"
-#include "src/tool/rows/fields.h"
 
 /*
  * The fields of a result row that plots need. Texts are interned: equal texts have equal pointers. Texts have no
@@ -29,8 +28,9 @@ struct gcb_plot_records {
 
 struct gcb_plot_data {
     struct gcb_plot_records kinds[GCB_RECORDS]; /* kinds that no plot needs stay empty */
-    size_t env;    /* number of the last environment row in the file being read; 0: none so far */
-    json_t *texts; /* an object whose keys are the interned texts */
+    size_t env; /* number of the last environment row in the file being read; 0: none so far */
+    struct gcb_plot_record unknown; /* a row of which nothing is known */
+    json_t *texts;                  /* an object whose keys are the interned texts */
 };
 
 /* Returns the interned text that equals `text`; gcb_plot_no_text for NULL and "". Returns NULL if memory runs out. */
@@ -39,38 +39,29 @@ const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 /* The empty text. Texts are compared by address, so another "" would differ from it. */
 extern const char gcb_plot_no_text[];
 
-/* Are the numbers equal? For this function NAN equals NAN. */
+/* True if the numbers are equal, or both are NAN. */
 bool gcb_plot_equal(double a, double b);
 
 /* Returns the environment row with the number `env`. Its `file` is the first input file. For 0 returns a row in which
  * everything is unknown. */
 const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
 
-/*
- * How rows are split into pages. A plot shows the rows of one kind for which `is_wanted` returns true. `same_page` says
- * whether two of these rows are on one page; it must be an equivalence relation. A page needs rows with two values of
- * `axis`, unless `axis` is NULL. Pages are in the order of their first rows, at most GCB_PLOT_PAGES.
- */
-struct gcb_plot_split {
-    enum gcb_record kind;
-    bool (*is_wanted)(const struct gcb_plot_record *row);
-    bool (*same_page)(const struct gcb_plot_record *a, const struct gcb_plot_record *b);
-    double (*axis)(const struct gcb_plot_record *row);
-};
+/* Returns a field of a record: the text, NULL if plots know no text of this name; the number, NAN if they know none. */
+const char *gcb_plot_text(const struct gcb_plot_record *row, enum gcb_field field);
+double gcb_plot_real(const struct gcb_plot_record *row, enum gcb_field field);
 
-/* A function for `same_page` that makes a page for each result file. */
-bool gcb_plot_same_env(const struct gcb_plot_record *a, const struct gcb_plot_record *b);
+/* Returns the part of a path after the last '/'. */
+const char *gcb_plot_base_name(const char *path);
 
-/* Returns the first row of a page, which identifies the page. If the page does not exist, returns NULL and sets diag to
- * GCB_E_INVALID. */
-const struct gcb_plot_record *gcb_plot_split_first(const struct gcb_plot_split *split,
-                                                   const struct gcb_plot_data *data, size_t page,
-                                                   struct gcb_diag *diag);
+/* Returns the first row of a page, which identifies the page; NULL if there is no such page. Pages are in the order of their
+ * first rows. */
+const struct gcb_plot_record *gcb_plot_first(const struct gcb_plot *plot,
+                                             const struct gcb_plot_data *data, size_t page);
 /* Returns the row after `at` on the page of `first`. If `at` is NULL, returns the page's first row. Returns NULL after
  * the last row. */
-const struct gcb_plot_record *gcb_plot_split_next(const struct gcb_plot_split *split,
-                                                  const struct gcb_plot_data *data,
-                                                  const struct gcb_plot_record *first,
-                                                  const struct gcb_plot_record *at);
+const struct gcb_plot_record *gcb_plot_next(const struct gcb_plot *plot,
+                                            const struct gcb_plot_data *data,
+                                            const struct gcb_plot_record *first,
+                                            const struct gcb_plot_record *at);
 
 #endif

@@ -1,7 +1,6 @@
 #include "src/tool/plot/plot_series.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,87 +10,39 @@
 #include "src/tool/base/columns.h"
 #include "src/tool/rows/labels.h"
 
-static bool is_memcpy(const struct gcb_plot_record *c)
+int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row)
 {
-    return strcmp(c->method, "memcpy") == 0;
+    const int err = gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items));
+
+    if (!err)
+        cases->items[cases->count++] = row;
+    return err;
 }
 
-/* A hostile file may contain any number, and gnuplot fails for very large and very small numbers. */
-#define LARGEST 1e30
-
-static bool is_sane(double value)
+int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row)
 {
-    return value > 1.0 / LARGEST && value < LARGEST;
-}
-
-static bool has_error(const struct gcb_plot_record *c)
-{
-    return strcmp(c->status, "ok") == 0 && c->rel_l2 >= 0.0 && c->rel_l2 < LARGEST;
-}
-
-static bool is_by_error(const struct gcb_plot_record *c)
-{
-    return has_error(c) && is_sane(c->bits) && !is_memcpy(c);
-}
-
-static bool is_by_time(const struct gcb_plot_record *c)
-{
-    return strcmp(c->status, "ok") == 0 && is_sane(c->encode_gbps) && is_sane(c->decode_gbps);
-}
-
-static bool is_by_both(const struct gcb_plot_record *c)
-{
-    return is_by_time(c) && has_error(c) && is_sane(c->ratio);
-}
-
-/* Texts are interned, so it is enough to compare their addresses. */
-static bool same_input(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
-{
-    return a->file == b->file && a->scope == b->scope;
-}
-
-static bool same_run(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
-{
-    return same_input(a, b) && a->env == b->env && a->device == b->device && a->isa == b->isa &&
-           a->cache == b->cache && gcb_plot_equal(a->threads, b->threads);
-}
-
-const struct gcb_plot_split gcb_plot_cases_by_error = {GCB_RECORD_SUMMARY, is_by_error, same_input,
-                                                       NULL},
-                            gcb_plot_cases_by_time = {GCB_RECORD_SUMMARY, is_by_time, same_run,
-                                                      NULL},
-                            gcb_plot_cases_by_both = {GCB_RECORD_SUMMARY, is_by_both, same_run,
-                                                      NULL};
-
-int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row,
-                     struct gcb_diag *diag)
-{
-    struct gcb_plot_cases *cases = &set->cases;
-
-    for (size_t i = 0; i < cases->count; i++)
-        if (cases->items[i]->setting == row->setting)
+    for (size_t i = 0; i < set->cases.count; i++)
+        if (set->cases.items[i]->setting == row->setting)
             return 0;
-    if (gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items)))
-        return gcb_diag_nomem(diag, 0, "a plot");
-    cases->items[cases->count++] = row;
-    return 0;
+    return gcb_plot_cases_add(&set->cases, row);
 }
 
 int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
-                         const struct gcb_plot_split *split, const struct gcb_plot_record *first,
-                         bool apart, struct gcb_diag *diag)
+                         const struct gcb_plot *plot, const struct gcb_plot_record *first)
 {
     const struct gcb_plot_record *row = NULL;
     int err = 0;
 
     set->memcpy_gbps = NAN;
-    while (!err && (row = gcb_plot_split_next(split, data, first, row)) != NULL) {
-        if (is_memcpy(row))
+    while (!err && (row = gcb_plot_next(plot, data, first, row)) != NULL) {
+        if (strcmp(row->method, "memcpy") == 0)
             set->memcpy_gbps = row->encode_gbps;
         else
-            err = gcb_plot_set_add(set, row, diag);
+            err = gcb_plot_set_add(set, row);
     }
-    return err ? err : gcb_plot_set_divide(set, apart, diag);
+    if (!err && plot->compare)
+        qsort(set->cases.items, set->cases.count, sizeof(*set->cases.items), plot->compare);
+    return err ? err : gcb_plot_set_divide(set, plot->series == GCB_PLOT_APART);
 }
 
 void gcb_plot_set_fini(struct gcb_plot_set *set)
@@ -101,203 +52,167 @@ void gcb_plot_set_fini(struct gcb_plot_set *set)
     *set = (struct gcb_plot_set){.items = NULL};
 }
 
-/* A key or a value in a spec "method:key=value,key=value". The text is borrowed. */
-struct piece {
-    const char *at;
-    size_t length;
-};
+/* ---- the parameter along a curve ---- */
 
-static bool equal(struct piece a, struct piece b)
+char *gcb_plot_spec_text(char out[32], const char *spec, const char *key)
 {
-    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+    const size_t length = strlen(key);
+    const char *at = spec + strcspn(spec, ":");
+
+    out[0] = '\0';
+    while (*at) {
+        const size_t n = strcspn(++at, ",");
+
+        if (n > length && at[length] == '=' && strncmp(at, key, length) == 0)
+            snprintf(out, 32, "%.*s", (int)(n - length - 1), at + length + 1);
+        at += n;
+    }
+    return out;
 }
 
-static const char *keys_in(const char *spec)
+/* Returns how many different values a method's cases have for a key. */
+static size_t count_values(const struct gcb_plot_cases *cases, const char *method, const char *key)
 {
-    const char *colon = strchr(spec, ':');
+    char value[32], other[32];
+    size_t count = 0;
 
-    return colon ? colon + 1 : "";
+    for (size_t i = 0; i < cases->count; i++) {
+        size_t k = 0;
+
+        if (cases->items[i]->method != method)
+            continue;
+        gcb_plot_spec_text(value, cases->items[i]->setting, key);
+        while (k < i &&
+               (cases->items[k]->method != method ||
+                strcmp(value, gcb_plot_spec_text(other, cases->items[k]->setting, key)) != 0))
+            k++;
+        count += k == i && *value;
+    }
+    return count;
 }
 
-/* Takes the next "name=value" at *at in a spec and advances *at. Returns false at the end. */
-static bool next_key(struct piece *name, struct piece *value, const char **at)
+/* Finds the key that varies along the curves of a method: the one with most values. "" if no key has two values, or if the
+ * method is a policy, which no parameter orders. */
+static void find_key(char key[32], const struct gcb_plot_cases *cases,
+                     const struct gcb_plot_record *first)
 {
-    const size_t n = strcspn(*at, ","), e = strcspn(*at, "=");
+    const char *at = first->setting + strcspn(first->setting, ":");
+    size_t most = 1;
 
-    if (n == 0 || e >= n)
-        return false;
-    *name = (struct piece){*at, e};
-    *value = (struct piece){*at + e + 1, n - e - 1};
-    *at += n + ((*at)[n] == ',');
-    return true;
+    key[0] = '\0';
+    while (*at && strcmp(first->method, "policy") != 0) {
+        char name[32];
+        size_t count;
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 1, "=,"), at + 1);
+        count = count_values(cases, first->method, name);
+        if (count > most) {
+            most = count;
+            memcpy(key, name, sizeof(name));
+        }
+        at += 1 + strcspn(at + 1, ",");
+    }
 }
 
-static bool find_value(struct piece *out, const char *spec, struct piece wanted)
-{
-    const char *at = keys_in(spec);
-    struct piece name;
+/* ---- series ---- */
 
-    while (next_key(&name, out, &at))
-        if (equal(name, wanted))
+/* True if a series of another method has the colour. */
+static bool is_taken(const struct gcb_plot_set *set, const char *method, const char *colour)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i].style.colour && strcmp(set->items[i].method, method) != 0 &&
+            strcmp(set->items[i].style.colour, colour) == 0)
             return true;
     return false;
 }
 
-char *gcb_plot_spec_text(char out[32], const char *spec, const char *key)
+/* Gives a series the style of its method's next variant, in a colour that no earlier series of another method has. */
+static void choose_style(const struct gcb_plot_set *set, struct gcb_plot_series *s)
 {
-    struct piece value = {"", 0};
+    const struct gcb_plot_series *first = NULL;
+    unsigned variant = 0;
 
-    if (find_value(&value, spec, (struct piece){key, strlen(key)}))
-        snprintf(out, 32, "%.*s", (int)value.length, value.at);
-    else
-        out[0] = '\0';
-    return out;
-}
-
-double gcb_plot_spec_real(const char *spec, const char *key)
-{
-    char text[32];
-    double value;
-
-    return gcb_parse_real(gcb_plot_spec_text(text, spec, key), &value) ? value : NAN;
-}
-
-/* The keys in the specs of a method's cases on a page, with their values. */
-#define MAX_KEYS 24
-#define MAX_VALUES 64
-struct key {
-    struct piece name;
-    struct piece values[MAX_VALUES];
-    size_t distinct;
-    size_t cases; /* how many cases have the key */
-};
-struct keys {
-    struct key items[MAX_KEYS];
-    size_t count, cases;
-    const struct key *curve; /* the key with most values, which varies along a curve; or NULL */
-};
-
-static bool is_policy(const char *method)
-{
-    return strcmp(method, "policy") == 0;
-}
-
-static void note_value(struct keys *keys, struct piece name, struct piece value)
-{
-    struct key *k = keys->items;
-    size_t i = 0;
-
-    while (k < keys->items + keys->count && !equal(k->name, name))
-        k++;
-    if (k == keys->items + MAX_KEYS)
-        return;
-    if (k == keys->items + keys->count) {
-        keys->count++;
-        k->name = name;
-        k->distinct = k->cases = 0;
-    }
-    k->cases++;
-    while (i < k->distinct && !equal(k->values[i], value))
-        i++;
-    if (i == k->distinct && k->distinct < MAX_VALUES)
-        k->values[k->distinct++] = value;
-}
-
-/*
- * Collects the keys and values of a method's specs. Chooses the key that varies along a curve, unless `apart` is true
- * or the cases are policies, which no parameter orders.
- */
-static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, const char *method,
-                         bool apart)
-{
-    size_t most = 1;
-
-    keys->count = keys->cases = 0;
-    keys->curve = NULL;
-    for (size_t i = 0; i < cases->count; i++) {
-        const char *at = keys_in(cases->items[i]->spec);
-        struct piece name, value;
-
-        if (cases->items[i]->method != method)
-            continue;
-        keys->cases++;
-        while (next_key(&name, &value, &at))
-            note_value(keys, name, value);
-    }
-    for (size_t k = 0; !apart && !is_policy(method) && k < keys->count; k++)
-        if (keys->items[k].distinct > most) {
-            most = keys->items[k].distinct;
-            keys->curve = &keys->items[k];
+    for (size_t i = 0; i < set->count && &set->items[i] != s; i++)
+        if (strcmp(set->items[i].method, s->method) == 0) {
+            first = first ? first : &set->items[i];
+            variant++;
         }
-}
+    s->style = gcb_plot_style_of(s->method, variant);
+    if (first) {
+        s->style.colour = first->style.colour;
+        s->style.ink = first->style.ink;
+    } else if (!gcb_plot_baseline(s->method)) {
+        const struct gcb_plot_style own = s->style;
 
-/* Do the method's cases differ in this key? Specs without a memory lack the key `memory`. Other keys are missing only
- * where the value of another key says so. */
-static bool differs(const struct keys *keys, const struct key *key)
-{
-    static const struct piece memory = {"memory", 6}, id = {"id", 2}; /* of a policy: a hash */
-
-    if (equal(key->name, id) && key->distinct == keys->items[0].distinct)
-        return false; /* the number of rules tells them apart */
-    return key->distinct > 1 || (key->cases < keys->cases && equal(key->name, memory));
-}
-
-static void append(char *label, const char *before, struct piece a, const char *between,
-                   struct piece b)
-{
-    gcb_append(label, GCB_PLOT_LABEL, "%s%.*s%s%.*s", before, (int)a.length, a.at, between,
-               (int)b.length, b.at);
-}
-
-/* Makes a label of the method and of the keys that differ between its cases. Leaves out the key that varies along the
- * curve. */
-static void make_label(char label[GCB_PLOT_LABEL], const struct gcb_plot_record *c,
-                       const struct keys *keys)
-{
-    const char *at = keys_in(c->spec);
-    struct piece name, value;
-
-    snprintf(label, GCB_PLOT_LABEL, "%s%s", c->method,
-             gcb_plot_baseline(c->method) ? " (baseline)" : "");
-    while (next_key(&name, &value, &at))
-        for (size_t k = 0; k < keys->count; k++)
-            if (&keys->items[k] != keys->curve && differs(keys, &keys->items[k]) &&
-                equal(keys->items[k].name, name))
-                append(label, " ", name, "=", value);
-}
-
-/* Appends the range of the curve's parameter, ", theta 0.5 to 0.99", if its values are numbers. Appends nothing if the
- * label would become too long for a legend, because a legend would cut the parts that distinguish the curve. */
-static void append_range(struct gcb_plot_series *s, const struct gcb_plot_cases *cases,
-                         const struct key *key)
-{
-    struct piece least = {NULL, 0}, most = {NULL, 0}, value;
-    double low = INFINITY, high = -INFINITY, x;
-    char number[32];
-    const size_t used = strlen(s->label);
-
-    for (size_t i = 0; i < s->count; i++) {
-        if (!find_value(&value, cases->items[s->first + i]->spec, key->name))
-            return;
-        snprintf(number, sizeof(number), "%.*s", (int)value.length, value.at);
-        if (!gcb_parse_real(number, &x))
-            return;
-        least = x < low ? value : least;
-        most = x > high ? value : most;
-        low = fmin(low, x);
-        high = fmax(high, x);
+        for (unsigned i = 0; is_taken(set, s->method, s->style.colour); i++)
+            if (!gcb_plot_style_recolour(&s->style, i)) {
+                s->style = own;
+                break;
+            }
     }
-    if (low == high || !least.at || !most.at)
-        return;
-    append(s->label, ", ", key->name, " ", least);
-    append(s->label, " to ", most, "", (struct piece){"", 0});
-    if (gcb_text_columns(s->label) > GCB_PLOT_LABEL_WIDTH)
-        s->label[used] = '\0';
 }
 
-/* A case, the number of its series, and its position in the file. */
+struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
+                                          const char *method)
+{
+    struct gcb_plot_series *s;
+
+    if (gcb_grow(&set->items, &set->cap, set->count, sizeof(*set->items)))
+        return NULL;
+    s = &set->items[set->count++];
+    *s = (struct gcb_plot_series){.method = method, .rank = (double)set->count, .named = true};
+    gcb_text_shorten(s->label, sizeof(s->label), label, sizeof(s->label) - 1);
+    choose_style(set, s);
+    return s;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct gcb_plot_series *x = a, *y = b;
+    const bool p = gcb_plot_baseline(x->method) != 0, q = gcb_plot_baseline(y->method) != 0;
+
+    if (x->named != y->named)
+        return x->named ? -1 : 1;
+    if (p != q)
+        return p ? 1 : -1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most)
+{
+    size_t room = most;
+
+    set->named = 0;
+    for (size_t i = 0; i < set->count; i++)
+        room -= gcb_plot_baseline(set->items[i].method) && room > most / 2;
+    if (set->count)
+        qsort(set->items, set->count, sizeof(*set->items), by_name);
+    for (size_t i = 0; i < set->count; i++) {
+        struct gcb_plot_series *s = &set->items[i];
+
+        s->style = (struct gcb_plot_style){NULL, NULL, 0, 0};
+        s->named = (i < room && isfinite(s->rank)) || gcb_plot_baseline(s->method);
+        s->named = s->named && set->named < most;
+        set->named += s->named;
+    }
+    if (set->count)
+        qsort(set->items, set->count, sizeof(*set->items), by_name);
+    for (size_t i = 0; i < set->count; i++) {
+        if (i < set->named)
+            choose_style(set, &set->items[i]);
+        else
+            set->items[i].style = GCB_PLOT_NO_STYLE;
+    }
+}
+
+/* ---- cases to series ---- */
+
+/* A case: its setting without the key that varies along its curve, which all cases of the curve share, and the curve. */
 struct placed {
     const struct gcb_plot_record *item;
+    char key[32], base[1024];
     size_t series, place;
 };
 
@@ -312,152 +227,85 @@ static int by_curve(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Does a series of another method have the colour? */
-static bool is_taken(const struct gcb_plot_set *set, const char *method, const char *colour)
+/* Appends the range of the curve's parameter, ", theta 0.5 to 0.99", if its values are numbers. */
+static void append_range(struct gcb_plot_series *s, const struct placed *placed)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (strcmp(set->items[i].method, method) != 0 &&
-            strcmp(set->items[i].style.colour, colour) == 0)
-            return true;
-    return false;
-}
+    char value[32], least[32] = "", most[32] = "";
+    double low = INFINITY, high = -INFINITY, x;
 
-/* Returns the style of a method's next series. No two methods of a set have the same colour, unless there are more methods
- * than colours. Baselines are all black. */
-static struct gcb_plot_style choose_style(const struct gcb_plot_set *set, const char *method)
-{
-    const struct gcb_plot_series *first = NULL;
-    struct gcb_plot_style style;
-    unsigned variant = 0;
-
-    for (size_t i = 0; i < set->count; i++)
-        if (strcmp(set->items[i].method, method) == 0) {
-            first = first ? first : &set->items[i];
-            variant++;
-        }
-    style = gcb_plot_style_of(method, variant);
-    if (first) {
-        style.colour = first->style.colour;
-        style.ink = first->style.ink;
-    } else if (!gcb_plot_baseline(method)) {
-        const struct gcb_plot_style own = style;
-
-        for (unsigned i = 0; is_taken(set, method, style.colour); i++)
-            if (!gcb_plot_style_recolour(&style, i))
-                return own;
+    for (size_t i = s->first; i < s->first + s->count; i++) {
+        gcb_plot_spec_text(value, placed[i].item->setting, placed[s->first].key);
+        if (!gcb_parse_real(value, &x))
+            return;
+        if (x < low)
+            memcpy(least, value, sizeof(value));
+        if (x > high)
+            memcpy(most, value, sizeof(value));
+        low = fmin(low, x);
+        high = fmax(high, x);
     }
-    return style;
+    if (low < high)
+        gcb_append(s->label, GCB_PLOT_LABEL, ", %s %s to %s", placed[s->first].key, least, most);
 }
 
-struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *label,
-                                          const char *method)
+/* Finds the curve of each case, and labels the cases so that those of different curves differ. */
+static void place_cases(struct placed *placed, struct gcb_label *labels,
+                        const struct gcb_plot_cases *cases, bool apart)
 {
-    const struct gcb_plot_style style = choose_style(set, method);
-    struct gcb_plot_series *s;
+    for (size_t i = 0; i < cases->count; i++) {
+        struct placed *p = &placed[i];
 
-    if (gcb_grow(&set->items, &set->cap, set->count, sizeof(*set->items)))
-        return NULL;
-    s = &set->items[set->count++];
-    *s = (struct gcb_plot_series){.method = method, .style = style};
-    gcb_text_shorten(s->label, sizeof(s->label), label, sizeof(s->label) - 1);
-    s->name_length = strlen(s->label);
-    return s;
-}
-
-/* Returns the number of the series with this label. A new label gets a new series; with `apart`, so does every call.
- * Returns SIZE_MAX if memory runs out. */
-static size_t find_series(struct gcb_plot_set *set, const char *label, const char *method,
-                          bool apart)
-{
-    for (size_t i = 0; !apart && i < set->count; i++)
-        if (strcmp(set->items[i].label, label) == 0)
-            return i;
-    return gcb_plot_set_name(set, label, method) ? set->count - 1 : SIZE_MAX;
-}
-
-/* Puts the cases of one method into series. `labels` of the cases; NULL: of the curves that the keys make. */
-static int place_method(struct gcb_plot_set *set, struct placed *placed, const char *method,
-                        const struct keys *keys, const struct gcb_label *labels)
-{
-    char label[GCB_PLOT_LABEL];
-
-    for (size_t i = 0; i < set->cases.count; i++) {
-        if (placed[i].item->method != method)
-            continue;
-        if (labels)
-            snprintf(label, sizeof(label), "%.100s%s", labels[i].text,
-                     gcb_plot_baseline(method) ? " (baseline)" : "");
-        else
-            make_label(label, placed[i].item, keys);
-        placed[i].series = find_series(set, label, method, !keys->curve);
-        if (placed[i].series == SIZE_MAX)
-            return GCB_E_NOMEM;
-        set->items[placed[i].series].count++;
+        p->item = cases->items[i];
+        p->place = i;
+        snprintf(p->base, sizeof(p->base), "%s", p->item->setting);
+        for (size_t k = 0; !apart && k <= i; k++)
+            if (cases->items[k]->method == p->item->method) {
+                if (k < i)
+                    memcpy(p->key, placed[k].key, sizeof(p->key));
+                else
+                    find_key(p->key, cases, p->item);
+                break;
+            }
+        if (*p->key)
+            gcb_spec_drop(p->base, p->key);
+        labels[i].spec = p->base;
     }
-    return 0;
+    gcb_label_all(labels, cases->count);
 }
 
-static bool is_first_of_method(const struct gcb_plot_cases *cases, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (cases->items[j]->method == cases->items[i]->method)
-            return false;
-    return true;
-}
-
-/* Puts all cases into series: methods in the order of their first cases, baselines last. */
-static int place_all(struct gcb_plot_set *set, struct placed *placed, struct keys *keys, bool apart)
+int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart)
 {
     const size_t count = set->cases.count;
-    struct gcb_label *labels = apart ? gcb_alloc_zero(count + 1, sizeof(*labels)) : NULL;
-    int err = apart && !labels ? GCB_E_NOMEM : 0;
-
-    for (size_t i = 0; labels && i < count; i++)
-        labels[i].spec = set->cases.items[i]->setting;
-    if (labels)
-        gcb_label_all(labels, count);
-    for (size_t i = 0; i < count; i++)
-        placed[i] = (struct placed){.item = set->cases.items[i], .place = i};
-    for (size_t i = 0; !err && i < 2 * count; i++) {
-        const char *method = placed[i % count].item->method;
-
-        if ((gcb_plot_baseline(method) != 0) != (i >= count) ||
-            !is_first_of_method(&set->cases, i % count))
-            continue;
-        collect_keys(keys, &set->cases, method, apart);
-        err = place_method(set, placed, method, keys, labels);
-    }
-    gcb_free(labels);
-    return err;
-}
-
-static void order_cases(struct gcb_plot_set *set, struct placed *placed)
-{
-    size_t at = 0;
-
-    qsort(placed, set->cases.count, sizeof(*placed), by_curve);
-    for (size_t i = 0; i < set->cases.count; i++)
-        set->cases.items[i] = placed[i].item;
-    for (size_t s = 0; s < set->count; s++) {
-        set->items[s].first = at;
-        at += set->items[s].count;
-    }
-}
-
-int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart, struct gcb_diag *diag)
-{
-    struct placed *placed = gcb_alloc_zero(set->cases.count, sizeof(*placed));
-    struct keys *keys = gcb_alloc(sizeof(*keys));
-    const int err = placed && keys ? place_all(set, placed, keys, apart) : GCB_E_NOMEM;
+    struct placed *placed = gcb_alloc_zero(count + 1, sizeof(*placed));
+    struct gcb_label *labels = gcb_alloc_zero(count + 1, sizeof(*labels));
+    int err = placed && labels ? 0 : GCB_E_NOMEM;
 
     if (!err)
-        order_cases(set, placed);
-    for (size_t s = 0; !err && !apart && s < set->count; s++) {
-        collect_keys(keys, &set->cases, set->cases.items[set->items[s].first]->method, false);
-        if (keys->curve)
-            append_range(&set->items[s], &set->cases, keys->curve);
+        place_cases(placed, labels, &set->cases, apart);
+    for (size_t i = 0; !err && i < count; i++) {
+        char text[GCB_PLOT_LABEL];
+        size_t k = 0;
+
+        while (k < i && (apart || strcmp(placed[k].base, placed[i].base) != 0))
+            k++;
+        placed[i].series = k < i ? placed[k].series : set->count;
+        snprintf(text, sizeof(text), "%s%s", gcb_spec_drop(labels[i].text, placed[i].key),
+                 gcb_plot_baseline(placed[i].item->method) ? " (baseline)" : "");
+        if (k == i && !gcb_plot_set_name(set, text, placed[i].item->method))
+            err = GCB_E_NOMEM;
+        else
+            set->items[placed[i].series].count++;
+    }
+    if (!err && count)
+        qsort(placed, count, sizeof(*placed), by_curve);
+    for (size_t i = 0; !err && i < count; i++)
+        set->cases.items[i] = placed[i].item;
+    for (size_t s = 0, at = 0; !err && s < set->count; at += set->items[s++].count) {
+        set->items[s].first = at;
+        if (!apart)
+            append_range(&set->items[s], placed);
     }
     gcb_free(placed);
-    gcb_free(keys);
-    return err ? gcb_diag_nomem(diag, 0, "a plot") : 0;
+    gcb_free(labels);
+    return err;
 }

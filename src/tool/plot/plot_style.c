@@ -21,6 +21,9 @@ static const struct {
     {"#882255", "#882255"},
     {"#999933", "#6F6F1E"},
     {"#332288", "#332288"},
+    {"#661100", "#661100"},
+    {"#AA4499", "#8E3880"},
+    {"#117733", "#117733"},
 };
 static const struct {
     unsigned filled, open;
@@ -78,10 +81,11 @@ unsigned gcb_plot_baseline(const char *method)
 
 struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant)
 {
+    static const char *const greys[] = {"#a0a0a0", "#4d4d4d", "#7a7a7a", "#000000"};
     const unsigned baseline = gcb_plot_baseline(method); /* its marks: +, x, * and a square */
 
     if (baseline)
-        return (struct gcb_plot_style){"#000000", "#000000",
+        return (struct gcb_plot_style){greys[baseline % 4], greys[baseline % 4],
                                        variant ? marks[(variant - 1) % MARKS].open : baseline,
                                        1 + (baseline + variant) % 5};
     return style_of_look(look_of(method), variant);

@@ -7,7 +7,7 @@
  * The look of a series. Colour and mark come from the method's name, so a method looks the same in every plot. Only if two
  * methods of one picture would have the same colour, the later one gets another (gcb_plot_set_name).
  * Further settings of the method on one page, which are variants 1, 2 and so on, have open marks and dashed lines.
- * fp32 (identity), fp16, bf16 and memcpy are black.
+ * fp32 (identity) is black, fp16, bf16 and memcpy are dark greys. A method without a name in the legend is light grey.
  */
 struct gcb_plot_style {
     const char *colour; /* of marks and lines, such as "#0072B2" */
@@ -15,6 +15,8 @@ struct gcb_plot_style {
     unsigned point;     /* gnuplot's number of the mark */
     unsigned dash;      /* gnuplot's number of the dash type; 1 is a solid line */
 };
+
+#define GCB_PLOT_NO_STYLE ((struct gcb_plot_style){"#d8d8d8", "#909090", 7, 1})
 
 struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant);
 /* Returns the style of series `i`, from 0, in a plot whose series are not methods. */

@@ -3,21 +3,20 @@
 
 #include "src/tool/plot/plot_page.h"
 
-/* All plots, grouped by the file that defines them. plot.c lists them in order. */
-extern const struct gcb_plot gcb_plot_rate_distortion, gcb_plot_rate_cosine,
-    gcb_plot_ratio_error; /* plot_rate.c */
-extern const struct gcb_plot gcb_plot_histogram, gcb_plot_histogram_log,
-    gcb_plot_error_cdf;                                          /* plot_histogram.c */
-extern const struct gcb_plot gcb_plot_alpha, gcb_plot_staleness; /* plot_replay.c */
-/* each of these is in its own plot_NAME.c */
-extern const struct gcb_plot gcb_plot_throughput, gcb_plot_pareto, gcb_plot_match, gcb_plot_heatmap,
-    gcb_plot_kernels, gcb_plot_forest, gcb_plot_spectrum, gcb_plot_range_codes, gcb_plot_history;
-extern const struct gcb_plot gcb_plot_break_even, gcb_plot_scaling; /* plot_exchange.c */
-extern const struct gcb_plot gcb_plot_exchange;                     /* plot_measured.c */
+/*
+ * The functions that struct gcb_plot calls `add`, of plots whose data are not simply columns of rows. They return
+ * GCB_E_NOMEM if memory runs out.
+ */
+int gcb_plot_add_errors(struct gcb_plot_page *page, struct gcb_diag *diag);   /* plot_values.c */
+int gcb_plot_add_spectrum(struct gcb_plot_page *page, struct gcb_diag *diag); /* plot_values.c */
+int gcb_plot_add_ways(struct gcb_plot_page *page, struct gcb_diag *diag);     /* plot_ways.c */
+int gcb_plot_add_history(struct gcb_plot_page *page, struct gcb_diag *diag);  /* plot_runs.c */
+int gcb_plot_add_training(struct gcb_plot_page *page, struct gcb_diag *diag); /* plot_runs.c */
 
-extern const struct gcb_plot gcb_plot_accuracy_steps, gcb_plot_accuracy_bytes,
-    gcb_plot_accuracy_time; /* plot_training.c */
+/* Returns the date of a run as a number, which grows with time; NAN: no date. */
+double gcb_plot_date(const struct gcb_plot_record *row);
 
-#define GCB_PLOT_NEEDS_SUMMARY "summary rows: `bench`, `sweep` or `compress`, with --results FILE"
+/* True if the number is positive and neither so large nor so small that gnuplot fails. */
+bool gcb_plot_is_sane(double value);
 
 #endif

@@ -1,0 +1,192 @@
+/* The data of plots of values: the distribution of errors, and spectra. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/columns.h"
+#include "src/tool/plot/plots.h"
+
+/* Collects the settings of the run's rows of this kind, of one tensor unless that is NULL, as series. */
+static int collect(struct gcb_plot_page *page, enum gcb_record kind, const char *tensor)
+{
+    const struct gcb_plot_records *rows = &page->data->kinds[kind];
+    int err = 0;
+
+    for (size_t i = 0; !err && i < rows->count; i++)
+        if (rows->items[i].env == page->first->env && *rows->items[i].spec &&
+            (!tensor || rows->items[i].tensor == tensor))
+            err = gcb_plot_set_add(&page->set, &rows->items[i]);
+    if (!err)
+        err = gcb_plot_set_divide(&page->set, true);
+    return err;
+}
+
+/* ---- errors ---- */
+
+/* `count` values have a magnitude of at most `at`. */
+struct magnitude {
+    double at, count;
+};
+
+static int by_magnitude(const void *a, const void *b)
+{
+    const struct magnitude *x = a, *y = b;
+
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/*
+ * Writes, for each magnitude in ascending order, the share of values up to it: of the errors of a setting, or of the input if
+ * `spec` is empty. Histograms of all tensors have the same bins (docs/rows.md). The curve begins at the share of exact
+ * zeros, which is also its first row; if all values are 0, the curve is a line from there.
+ */
+static int put_cumulative(struct gcb_plot_page *page, size_t series, const char *spec)
+{
+    const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_HISTOGRAM];
+    const char *of = *spec ? "error" : "input";
+    struct magnitude *m = NULL;
+    size_t count = 0, cap = 0;
+    double total = 0.0, sum = 0.0;
+    int err = 0;
+
+    gcb_plot_break(page);
+    for (size_t i = 0; !err && i < rows->count; i++) {
+        const struct gcb_plot_record *row = &rows->items[i];
+
+        if (row->env != page->first->env || row->spec != spec ||
+            strcmp(*row->of ? row->of : "input", of) != 0 || !(row->low <= row->high) ||
+            !(row->count > 0.0))
+            continue;
+        err = gcb_grow(&m, &cap, count, sizeof(*m));
+        if (!err)
+            m[count++] = (struct magnitude){
+                row->low == row->high ? 0.0 : fmax(fabs(row->low), fabs(row->high)), row->count};
+        total += row->count;
+    }
+    if (count)
+        qsort(m, count, sizeof(*m), by_magnitude);
+    for (size_t i = 0; !err && i < count; i++) {
+        sum += m[i].count;
+        if (i + 1 == count || m[i + 1].at != m[i].at)
+            GCB_PLOT_ROW(page, NULL, (double)series, m[i].at, sum / total);
+    }
+    if (!err && count) /* to the right end of any axis */
+        GCB_PLOT_ROW(page, NULL, (double)series, 1e30, 1.0);
+    gcb_free(m);
+    return err;
+}
+
+int gcb_plot_add_errors(struct gcb_plot_page *page, struct gcb_diag *diag)
+{
+    int err = collect(page, GCB_RECORD_HISTOGRAM, NULL);
+
+    (void)diag;
+    gcb_plot_set_choose(&page->set, GCB_PLOT_NAMED - 1); /* and the gradient */
+    GCB_PLOT_COLUMNS(page, "series", "magnitude", "share");
+    for (size_t i = 0; !err && i <= page->set.count; i++)
+        err = put_cumulative(page, i,
+                             i ? page->set.cases.items[page->set.items[i - 1].first]->spec
+                               : gcb_plot_no_text);
+    return err;
+}
+
+/* ---- spectra ---- */
+
+/* Returns the tensor with most bins. The rows of a tensor follow each other. */
+static const char *largest_tensor(const struct gcb_plot_page *page)
+{
+    const struct gcb_plot_record *b = NULL;
+    const char *at = NULL, *largest = gcb_plot_no_text;
+    double bins = 0.0, most = -1.0;
+
+    while ((b = gcb_plot_next(page->plot, page->data, page->first, b)) != NULL) {
+        bins = b->tensor == at ? bins + b->bins : b->bins;
+        at = b->tensor;
+        if (bins > most) {
+            most = bins;
+            largest = at;
+        }
+    }
+    return largest;
+}
+
+/* Only methods that transform have names, if there are any, because the picture is about them. */
+static void rank_transforms(struct gcb_plot_set *set)
+{
+    bool any = false;
+    char text[32];
+
+    for (size_t s = 0; s < set->count; s++) {
+        gcb_plot_spec_text(text, set->cases.items[set->items[s].first]->setting, "transform");
+        set->items[s].rank = *text && strcmp(text, "none") != 0 ? 0.0 : 1.0;
+        any |= set->items[s].rank == 0.0;
+    }
+    for (size_t s = 0; any && s < set->count; s++)
+        set->items[s].rank = set->items[s].rank == 0.0 ? 0.0 : INFINITY;
+}
+
+/* Writes how much of the bins a method keeps of the Fourier transform of a whole message. Only these bins are comparable with
+ * the picture. Others keep NaN. */
+static void put_kept(struct gcb_plot_page *page)
+{
+    const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SUMMARY];
+
+    for (size_t s = 0; s < page->set.count; s++) {
+        const struct gcb_plot_record *c = page->set.cases.items[page->set.items[s].first];
+        char transform[32], chunk[32];
+
+        gcb_plot_spec_text(transform, c->setting, "transform");
+        gcb_plot_spec_text(chunk, c->setting, "chunk");
+        for (size_t i = 0;
+             strcmp(transform, "fft") == 0 && strcmp(chunk, "0") == 0 && i < rows->count; i++)
+            if (rows->items[i].env == c->env && rows->items[i].spec == c->spec) {
+                GCB_PLOT_ROW(page, "kept", (double)s + 1, NAN, NAN, rows->items[i].density, NAN);
+                break;
+            }
+    }
+}
+
+int gcb_plot_add_spectrum(struct gcb_plot_page *page, struct gcb_diag *diag)
+{
+    const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SPECTRUM];
+    const char *tensor = largest_tensor(page);
+    const struct gcb_plot_record *last = NULL;
+    struct gcb_plot_set *set = &page->set;
+    double total = 0.0;
+    char title[160], cut[96];
+    const int err = collect(page, GCB_RECORD_SPECTRUM, tensor);
+
+    (void)diag;
+    if (err)
+        return err;
+    snprintf(title, sizeof(title), "Spectrum of %s",
+             gcb_text_shorten(cut, sizeof(cut), tensor, 60));
+    gcb_plot_heading(page, title, NULL);
+    rank_transforms(set);
+    gcb_plot_set_choose(set, GCB_PLOT_NAMED - 3); /* and the input, its energy and what is kept */
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->items[i].env == page->first->env && rows->items[i].tensor == tensor &&
+            !*rows->items[i].spec && strcmp(rows->items[i].by, "frequency") == 0)
+            total += rows->items[i].energy;
+    GCB_PLOT_COLUMNS(page, "by", "series", "frequency", "energy", "density", "energy_share");
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct gcb_plot_record *b = &rows->items[i];
+        size_t s = 0;
+
+        if (b->env != page->first->env || b->tensor != tensor)
+            continue;
+        if (last && (last->spec != b->spec || last->by != b->by))
+            gcb_plot_break(page);
+        last = b;
+        while (s < set->count && set->cases.items[set->items[s].first]->spec != b->spec)
+            s++;
+        if (*b->spec && s == set->count)
+            continue;
+        GCB_PLOT_ROW(page, b->by, *b->spec ? (double)s + 1 : 0.0, (b->low + b->high) / 2.0,
+                     b->energy / total, b->density, b->energy_share);
+    }
+    put_kept(page);
+    return 0;
+}

@@ -1,0 +1,246 @@
+/* The data of plots of exchanges: the time of each way (a method, its setting and a collective) by bandwidth, or by workers. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
+#include "src/tool/plot/plots.h"
+#include "src/tool/print/number.h"
+
+#define FEW 8      /* so many ways, besides the baselines, have names if all of them are worth it */
+#define ALIKE 1.05 /* errors, and times, that differ by less are as good as equal */
+
+/* Which ways get names, from the first to the last. */
+enum worth {
+    ADVISED,  /* the answer names the way at some place */
+    FASTEST,  /* of its kind of error */
+    UNBEATEN, /* no way of its kind has at most its error and is as fast everywhere */
+    OTHER,    /* named if there are few ways */
+    NEVER,    /* slower than the best baseline everywhere */
+};
+
+/* The rows of one way, in the order of places. */
+struct way {
+    struct gcb_plot_cases rows;
+    double
+        nearest; /* the most that best time / its time reaches: 1 if it is the best one somewhere */
+    double sum;  /* of best time / its time over its rows */
+    double top;  /* the most that it is as fast as the best baseline */
+    bool advised;
+    enum worth worth;
+};
+
+struct ways {
+    const struct gcb_plot *plot;
+    struct way *items;
+    size_t count, cap;
+};
+
+static double place_of(const struct gcb_plot *plot, const struct gcb_plot_record *x)
+{
+    return plot->axis == GCB_FIELD_WORKERS ? x->workers : x->bandwidth;
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+    const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
+                                 *y = *(const struct gcb_plot_record *const *)b;
+
+    /* one of both is the same in all rows of a page */
+    if (x->workers != y->workers || x->bandwidth != y->bandwidth)
+        return x->workers > y->workers || x->bandwidth > y->bandwidth ? 1 : -1;
+    return (x->seconds > y->seconds) - (x->seconds < y->seconds);
+}
+
+static int add_row(struct ways *ways, const struct gcb_plot_record *x, double best)
+{
+    struct way *w = NULL;
+
+    for (size_t i = 0; i < ways->count && !w; i++)
+        if (ways->items[i].rows.items[0]->label == x->label &&
+            ways->items[i].rows.items[0]->spec == x->spec)
+            w = &ways->items[i];
+    if (!w) {
+        if (gcb_grow(&ways->items, &ways->cap, ways->count, sizeof(*ways->items)))
+            return GCB_E_NOMEM;
+        w = &ways->items[ways->count++];
+        *w = (struct way){.nearest = 0.0};
+    }
+    w->nearest = fmax(w->nearest, best / x->seconds);
+    w->sum += best / x->seconds;
+    w->top = fmax(w->top, x->speedup);
+    w->advised |= *x->advice != '\0';
+    return gcb_plot_cases_add(&w->rows, x);
+}
+
+/* Collects the page's rows by way. Rows at one place of the axis follow each other, the fastest first. */
+static int collect(struct ways *ways, const struct gcb_plot_page *page)
+{
+    const struct gcb_plot_record *x = NULL;
+    struct gcb_plot_cases all = {.items = NULL};
+    double best = 0.0;
+    int err = 0;
+
+    while (!err && (x = gcb_plot_next(page->plot, page->data, page->first, x)) != NULL)
+        err = gcb_plot_cases_add(&all, x);
+    if (all.count)
+        qsort(all.items, all.count, sizeof(*all.items), by_seconds);
+    for (size_t i = 0; !err && i < all.count; i++) {
+        if (i == 0 || place_of(ways->plot, all.items[i]) != place_of(ways->plot, all.items[i - 1]))
+            best = all.items[i]->seconds;
+        err = add_row(ways, all.items[i], best);
+    }
+    gcb_free(all.items);
+    return err;
+}
+
+static int nearer(const void *a, const void *b)
+{
+    const struct way *x = a, *y = b;
+
+    if (x->nearest != y->nearest)
+        return x->nearest < y->nearest ? 1 : -1;
+    return (x->sum < y->sum) - (x->sum > y->sum);
+}
+
+static const char *kind_of(const struct way *w)
+{
+    return w->rows.items[0]->kind;
+}
+
+/* True if `x` is as good as `y` everywhere. */
+static bool covers(const struct way *x, const struct way *y)
+{
+    if (kind_of(x) != kind_of(y) || x->rows.count != y->rows.count)
+        return false;
+    for (size_t i = 0; i < x->rows.count; i++) {
+        const struct gcb_plot_record *a = x->rows.items[i], *b = y->rows.items[i];
+
+        if (!(a->seconds <= ALIKE * b->seconds) || a->error_of_mean > ALIKE * b->error_of_mean)
+            return false;
+    }
+    return true;
+}
+
+static enum worth worth_of(const struct ways *ways, size_t i)
+{
+    const struct way *x = &ways->items[i];
+    bool first = true, beaten = false;
+
+    if (!(x->top > 1.0))
+        return NEVER;
+    if (x->advised)
+        return ADVISED;
+    if (strcmp(kind_of(x), "loud") == 0)
+        return OTHER;
+    for (size_t k = 0; k < ways->count; k++) {
+        const struct way *y = &ways->items[k];
+
+        if (gcb_plot_baseline(y->rows.items[0]->method))
+            continue;
+        first &= k >= i || kind_of(y) != kind_of(x);
+        /* of two that cover each other, the first one stays */
+        beaten |= k != i && covers(y, x) && (k < i || !covers(x, y));
+    }
+    return first ? FASTEST : beaten ? OTHER : UNBEATEN;
+}
+
+/* Makes a series of each way. Of equal worth, kinds of errors take turns. */
+static int name_ways(struct gcb_plot_set *set, struct ways *ways)
+{
+    size_t count = 0;
+
+    qsort(ways->items, ways->count, sizeof(*ways->items), nearer);
+    for (size_t i = 0; i < ways->count; i++)
+        count += gcb_plot_baseline(ways->items[i].rows.items[0]->method) == 0;
+    for (size_t i = 0; i < ways->count; i++) {
+        struct way *w = &ways->items[i];
+        struct gcb_plot_series *s =
+            gcb_plot_set_name(set, w->rows.items[0]->label, w->rows.items[0]->method);
+        double turn = 0.0;
+
+        if (!s)
+            return GCB_E_NOMEM;
+        w->worth = worth_of(ways, i);
+        for (size_t k = 0; k < i; k++)
+            turn += ways->items[k].worth == w->worth && kind_of(&ways->items[k]) == kind_of(w);
+        s->first = i;
+        s->count = w->rows.count;
+        s->rank = w->worth == NEVER || (w->worth == OTHER && count > FEW)
+                      ? INFINITY
+                      : 1e6 * w->worth + 1e3 * turn + (double)i;
+    }
+    gcb_plot_set_choose(set, GCB_PLOT_NAMED);
+    return 0;
+}
+
+static void put_heading(struct gcb_plot_page *page)
+{
+    const struct gcb_plot_record *x = page->first, *env = gcb_plot_env_of(page->data, x->env);
+    const bool here = strcmp(x->coding, "cpu") == 0 && *env->cpu_model;
+    char text[256], number[32], file[200];
+
+    snprintf(text, sizeof(text), "Exchange of a %s",
+             x->sharded == 1.0 ? "sharded model" : "gradient");
+    if (isfinite(x->gradient_bytes))
+        gcb_append(text, sizeof(text), " of %s", gcb_bytes(number, x->gradient_bytes));
+    if (page->plot->axis == GCB_FIELD_BANDWIDTH_GBIT)
+        gcb_append(text, sizeof(text), ", %.0f workers", x->workers);
+    else
+        gcb_append(text, sizeof(text), ", links of %.4g Gb/s", x->bandwidth);
+    if (x->per_node > 1.0)
+        gcb_append(text, sizeof(text), ", %.0f workers in a node", x->per_node);
+    if (isfinite(x->latency))
+        gcb_append(text, sizeof(text), ", latency %s", gcb_seconds(number, x->latency));
+    gcb_plot_var_text(page, "plot_title", text);
+    snprintf(text, sizeof(text), "errors measured on %s",
+             gcb_text_shorten(file, sizeof(file), gcb_plot_base_name(x->results), 48));
+    if (x->mean_workers > 1.0)
+        gcb_append(text, sizeof(text), ", mean of %.0f workers", x->mean_workers);
+    gcb_plot_var_text(page, "plot_input", text);
+    snprintf(text, sizeof(text), "times of coding: %s%s%s",
+             gcb_text_shorten(file, sizeof(file), x->coding, 60), here ? ", " : "",
+             here ? env->cpu_model : "");
+    gcb_plot_var_text(page, "plot_machine", *x->coding ? text : "");
+    gcb_plot_var_real(page, "by_workers", page->plot->axis == GCB_FIELD_WORKERS);
+    gcb_plot_var_text(page, "error_of",
+                      x->mean_workers == 1.0 ? "error of one message" : "error of the mean");
+}
+
+/* Returns the word of a kind of error. An empty cell would not be one: "-" stands for no kind. */
+static const char *name_kind(const char *kind)
+{
+    return !*kind ? "-" : strcmp(kind, "loud") == 0 ? "noise" : kind;
+}
+
+int gcb_plot_add_ways(struct gcb_plot_page *page, struct gcb_diag *diag)
+{
+    struct ways ways = {.plot = page->plot};
+    int err = collect(&ways, page);
+
+    (void)diag;
+    if (!err)
+        err = name_ways(&page->set, &ways);
+    put_heading(page);
+    GCB_PLOT_COLUMNS(page, "kind", "series", "baseline", "place", "seconds", "coding_seconds",
+                     "network_seconds", "adding_seconds", "speedup_bar", "error_of_mean");
+    for (size_t s = 0; !err && s < page->set.count; s++) {
+        const struct way *w = &ways.items[page->set.items[s].first];
+
+        gcb_plot_break(page);
+        for (size_t i = 0; i < w->rows.count; i++) {
+            const struct gcb_plot_record *x = w->rows.items[i];
+
+            GCB_PLOT_ROW(page, name_kind(x->kind), (double)s + 1, gcb_plot_baseline(x->method) != 0,
+                         place_of(page->plot, x), x->seconds, x->coding_seconds, x->network_seconds,
+                         x->adding_seconds, x->speedup, x->error_of_mean);
+        }
+    }
+    for (size_t i = 0; i < ways.count; i++)
+        gcb_free(ways.items[i].rows.items);
+    gcb_free(ways.items);
+    return err;
+}
