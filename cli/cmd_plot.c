@@ -36,7 +36,7 @@ static const struct opt_row rows[] = {
      .help = "replace existing files"},
     {.name = "quiet", .letter = 'q', .type = OPT_FLAG,
      .offset = offsetof(struct plot_options, quiet),
-     .help = "do not print which plots lack rows"},
+     .help = "do not say that more plots need other rows"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -212,37 +212,6 @@ static int check_data(const struct plotter *p, struct gcb_diag *diag)
     return 0;
 }
 
-/* Returns the command that writes the rows that a plot lacks. NULL: the plot has its rows, or an earlier plot lacks the
- * same rows. */
-static const char *missing_command(const struct plotter *p, size_t at)
-{
-    const char *from = p->chosen[at]->from;
-
-    if (gcb_plot_pages(p->chosen[at], p->data) > 0)
-        return NULL;
-    for (size_t i = 0; i < at; i++)
-        if (strcmp(p->chosen[i]->from, from) == 0 && gcb_plot_pages(p->chosen[i], p->data) == 0)
-            return NULL;
-    return from;
-}
-
-/* Names the commands that write rows for more plots. */
-static void note_missing(const struct plotter *p)
-{
-    char text[512] = "more plots need rows of ";
-    const char *from, *comma = "";
-
-    for (size_t i = 0; i < p->count; i++)
-        if ((from = missing_command(p, i)) != NULL) {
-            gcb_append(text, sizeof(text), "%s%s", comma, from);
-            comma = ", ";
-        }
-    if (*comma) {
-        gcb_append(text, sizeof(text), " (see --list)");
-        opt_note(p->ctx->err, "%s", text);
-    }
-}
-
 static int finish(struct plotter *p)
 {
     char shown[256];
@@ -264,8 +233,11 @@ static int finish(struct plotter *p)
         return gcb_diag_set(p->ctx->diag, p->why.status,
                             "%s; scripts and data are in %s: run `gnuplot NAME.gp` there",
                             p->why.text, gcb_escape(shown, sizeof(shown), p->o->output));
-    if (!p->o->quiet)
-        note_missing(p);
+    for (size_t i = 0; !p->o->quiet && i < p->count; i++)
+        if (gcb_plot_pages(p->chosen[i], p->data) == 0) {
+            opt_note(p->ctx->err, "more plots need other rows (`gcbench plot --list` says which)");
+            break;
+        }
     return 0;
 }
 

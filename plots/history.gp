@@ -21,7 +21,7 @@ scale(a, b) = b > 3 * a ? log_axis('y', log_low(a, b), log_high(a, b), '') : spr
 changes(name) = 'plot '.curves('column("run")', 'column("'.name.'")', 'linespoints').', '.legend
 if (!is_text) {
     set key off
-    eval box(75, plot_width - 390, 88, 150)
+    eval box(95, plot_width - 395, 88, 150)
     set ylabel 'ratio / first ratio'
     eval scale(ratio_low, ratio_high)
     eval changes('ratio_change')

@@ -72,7 +72,7 @@ row_name(more) = short(label[int(column("series"))], is_text ? 32 : 60).more
 seconds_text(x) = x >= 0.9999 ? sprintf('%g s', x) : x >= 0.9999e-3 ? sprintf('%g ms', 1e3 * x) : x >= 0.9999e-6 ? sprintf('%g us', 1e6 * x) : sprintf('%g ns', 1e9 * x)
 bytes_text(x) = x >= 0.9999e12 ? sprintf('%g TB', x / 1e12) : x >= 0.9999e9 ? sprintf('%g GB', x / 1e9) : x >= 0.9999e6 ? sprintf('%g MB', x / 1e6) : sprintf('%g kB', x / 1e3)
 link_text(x) = x >= 0.9999e3 ? sprintf('%g Tb/s', x / 1e3) : x >= 0.9999 ? sprintf('%g Gb/s', x) : sprintf('%g Mb/s', 1e3 * x)
-error_text(x) = x != x ? '?' : x < 0.0005 ? '0' : x < 0.1 ? sprintf('%.3f', x) : x < 99 ? sprintf('%.2f', x) : sprintf('%.2g', x)
+error_text(x) = x != x ? '?' : x < 0.0005 ? '0' : x < 0.1 ? sprintf('%.3f', x) : x < 99 ? sprintf('%.2f', x) : sprintf('%.0f', x)
 digits(x) = x >= 99.95 ? sprintf('%.0f', x) : x < 0.001 ? sprintf('%.1e', x) : sprintf('%#.3g', x)
 tic_text(x, unit) = unit eq 's' ? seconds_text(x) : unit eq 'B' ? bytes_text(x) : unit eq 'b/s' ? link_text(x) : sprintf('%g', x)
 

@@ -26,8 +26,8 @@ do for [k = 1:3] {
 }
 if (is_text) { known = '' }
 left = 25 + letter * (widest + 12)
-eval open(left + 680, (is_text ? 220 : 190) + 22 * rows)
-eval box(left, 20, 88, 100)
+eval open(left + 680, (is_text ? 220 : 224) + 22 * rows)
+eval box(left, 20, 88, 132)
 floor_of = is_wide ? log_low(speed_low, ceiling) : 0
 top_of = is_wide ? ceiling * (ceiling / floor_of) ** (is_text ? 0.5 : 0.25) : ceiling * (is_text ? 1.5 : 1.28)
 if (is_wide) { eval log_axis('x', floor_of, top_of, '') } else { set xrange [floor_of:top_of] }

@@ -44,7 +44,7 @@ END
     exits 0 # 124: it left its child running
     [ "$rc" -eq 0 ] || kill -KILL "$(cat "$tmp/child")"
     check "ends at the signal, and so does its child" test "$(cat "$out")" = "$expected"
-    rm -f "$tmp"/dir/rate-distortion.gp "$tmp"/dir/rate-distortion.dat # complete, so they stay whatever gnuplot does
+    rm -f "$tmp"/dir/rate-distortion.gp "$tmp"/dir/rate-distortion.csv # complete, so they stay whatever gnuplot does
     only
 }
 

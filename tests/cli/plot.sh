@@ -86,14 +86,10 @@ rc=$?
 exits 0
 quiet
 check "the same picture" cmp "$tmp/expected" "$tmp/dir/rate-distortion.png"
-# A note names the commands whose rows are missing. A plot of --only that lacks its rows is an error, before any work.
+# A note says that other rows would make more plots. A plot of --only that lacks its rows is an error, before any work.
 run plot -o "$tmp/some" "$tmp/c.json"
 exits 0
-cat >"$tmp/note" <<'END'
-note: more plots need rows of sweep --match, payoff, payoff --workers, bench
-  --kernels, bench at several times, ./dev study (see --list)
-END
-check "names each command once, on lines that fit" diff "$tmp/note" "$err"
+says "more plots need other rows (\`gcbench plot --list\` says which)"
 run plot --only rate-distortion,kernels -o "$tmp/asked" "$tmp/c.json"
 exits 2
 says "no data for kernels"

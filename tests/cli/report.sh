@@ -178,7 +178,7 @@ check "the old page stays" grep -qx old "$tmp/dir/r.html"
 run report --no-plots "$tmp/r.json" -o /dev/full
 exits 2
 # Rows of a training have plots only.
-printf '{"record":"training","schema":1,"network":"n","label":"a","method":"qsgd","workers":2,"step":%s,"quality":%s}\n' 1 50 2 60 >"$tmp/training.json"
+printf '{"record":"training","schema":1,"network":"n","label":"a","method":"qsgd","workers":2,"step":%s,"link_bytes":%s,"quality":%s}\n' 1 100 50 2 200 60 >"$tmp/training.json"
 if command -v gnuplot >/dev/null; then
     run report "$tmp/training.json" -o "$tmp/training.html"
     exits 0

@@ -50,6 +50,9 @@ int page_draw_figures(json_t *out, struct gcb_page_outcome *outcome,
                 return 0;
             err = draw_page(out, &job, &why);
             outcome->plots += !err;
+            outcome->stopped = err && config->stop && config->stop();
+            if (outcome->stopped) /* the signal ended gnuplot too */
+                return 0;
             if (err == GCB_E_NOMEM)
                 return gcb_diag_set(diag, err, "%s", why.text);
             if (err && !outcome->without[0]) /* the page tells only the first reason */

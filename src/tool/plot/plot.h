@@ -53,7 +53,6 @@ struct gcb_plot {
     const char *script;     /* its script, plots/SCRIPT.gp; NULL: it is called like the plot */
     const char *title;      /* what the plot shows, for lists */
     const char *needs;      /* rows that the plot needs, and the command for them */
-    const char *from;       /* the same command in short, for notes */
     const char *heading;    /* heading above the picture; NULL: `add` writes it */
     enum gcb_record record; /* the plot needs rows of this kind for which is_wanted returns true */
     bool (*is_wanted)(const struct gcb_plot_record *row);

@@ -152,63 +152,42 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title, const char 
 
 /* ---- series and rows ---- */
 
-static void put_array(struct gcb_plot_page *page, const char *name, size_t count,
-                      void (*put)(FILE *out, const struct gcb_plot_series *s))
+/* Writes one figure of each series as an array. */
+static void put_array(struct gcb_plot_page *page, const char *name)
 {
-    fprintf(page->vars, "array %s[%zu] = [", name, count ? count : 1);
-    for (size_t i = 0; i < count; i++) {
-        fputs(i ? ", \\\n    " : "\\\n    ", page->vars);
-        put(page->vars, &page->set.items[i]);
-    }
-    fputs(count ? "]\n" : "'']\n", page->vars); /* gnuplot has no empty arrays */
-}
-
-static void put_label(FILE *out, const struct gcb_plot_series *s)
-{
+    const size_t count = page->set.count;
     char cut[GCB_PLOT_LABEL];
 
-    put_quoted(out, gcb_text_shorten(cut, sizeof(cut), s->label, 60));
-}
+    fprintf(page->vars, "array %s[%zu] = [", name, count ? count : 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_plot_series *s = &page->set.items[i];
 
-static void put_colour(FILE *out, const struct gcb_plot_series *s)
-{
-    put_quoted(out, s->style.colour);
-}
-
-static void put_ink(FILE *out, const struct gcb_plot_series *s)
-{
-    put_quoted(out, s->style.ink);
-}
-
-static void put_point(FILE *out, const struct gcb_plot_series *s)
-{
-    fprintf(out, "%u", s->style.point);
-}
-
-static void put_dash(FILE *out, const struct gcb_plot_series *s)
-{
-    fprintf(out, "%u", s->style.dash);
-}
-
-static void put_members(FILE *out, const struct gcb_plot_series *s)
-{
-    fprintf(out, "%zu", s->count);
+        fputs(i ? ", \\\n    " : "\\\n    ", page->vars);
+        if (strcmp(name, "label") == 0)
+            put_quoted(page->vars, gcb_text_shorten(cut, sizeof(cut), s->label, 60));
+        else if (strcmp(name, "colour") == 0)
+            put_quoted(page->vars, s->style.colour);
+        else if (strcmp(name, "ink") == 0)
+            put_quoted(page->vars, s->style.ink);
+        else
+            fprintf(page->vars, "%zu",
+                    strcmp(name, "point") == 0  ? (size_t)s->style.point
+                    : strcmp(name, "dash") == 0 ? (size_t)s->style.dash
+                                                : s->count);
+    }
+    fputs(count ? "]\n" : "'']\n", page->vars); /* gnuplot has no empty arrays */
 }
 
 /* Writes the series: how many there are, how many of them have names, and arrays with their looks, labels and numbers of
  * cases. */
 static void put_series(struct gcb_plot_page *page)
 {
-    const size_t count = page->set.count;
+    static const char *const arrays[] = {"label", "colour", "ink", "point", "dash", "members"};
 
-    gcb_plot_var_real(page, "series", (double)count);
+    gcb_plot_var_real(page, "series", (double)page->set.count);
     gcb_plot_var_real(page, "named", (double)page->set.named);
-    put_array(page, "label", count, put_label);
-    put_array(page, "colour", count, put_colour);
-    put_array(page, "ink", count, put_ink);
-    put_array(page, "point", count, put_point);
-    put_array(page, "dash", count, put_dash);
-    put_array(page, "members", count, put_members);
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+        put_array(page, arrays[i]);
 }
 
 /* Writes the plot's columns of each case. */

@@ -6,7 +6,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/plot/plots.h"
+#include "src/tool/plot/plot_page.h"
 
 /* ---- history ---- */
 
@@ -73,7 +73,8 @@ static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases 
         if (last->encode_gbps > 0.0)
             gcb_append(one->label, GCB_PLOT_LABEL, ", %.3g GB/s", last->encode_gbps);
         if (last->rel_l2 >= 0.0)
-            gcb_append(one->label, GCB_PLOT_LABEL, ", error %.2g", last->rel_l2);
+            gcb_append(one->label, GCB_PLOT_LABEL,
+                       last->rel_l2 < 99.0 ? ", error %.2g" : ", error %.0f", last->rel_l2);
     }
     for (size_t s = 0; s < set->count; s++)
         if (!several || set->items[s].count > 1)

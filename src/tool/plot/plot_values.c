@@ -6,7 +6,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
-#include "src/tool/plot/plots.h"
+#include "src/tool/plot/plot_page.h"
 
 /* Collects the settings of the run's rows of this kind, of one tensor unless that is NULL, as series. */
 static int collect(struct gcb_plot_page *page, enum gcb_record kind, const char *tensor)

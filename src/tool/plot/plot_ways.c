@@ -7,7 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
-#include "src/tool/plot/plots.h"
+#include "src/tool/plot/plot_page.h"
 #include "src/tool/print/number.h"
 
 #define FEW 8      /* so many ways, besides the baselines, have names if all of them are worth it */

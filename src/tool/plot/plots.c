@@ -1,5 +1,5 @@
 /* The table of plots, and the plots whose data are simply columns of rows. */
-#include "src/tool/plot/plots.h"
+#include "src/tool/plot/plot_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,7 +292,6 @@ static const struct gcb_plot plots[] = {
         .name = "rate-distortion",
         .title = "relative L2 error against bits per element",
         .needs = NEEDS_SUMMARY,
-        .from = "bench",
         .heading = "Rate-distortion",
         .record = GCB_RECORD_SUMMARY,
         .is_wanted = has_error,
@@ -305,7 +304,6 @@ static const struct gcb_plot plots[] = {
         .name = "ratio-error",
         .title = "compression ratio against relative L2 error",
         .needs = NEEDS_SUMMARY,
-        .from = "bench",
         .heading = "Compression ratio against error",
         .record = GCB_RECORD_SUMMARY,
         .is_wanted = has_error,
@@ -318,7 +316,6 @@ static const struct gcb_plot plots[] = {
         .name = "throughput",
         .title = "encoding and decoding speed, compared with the bandwidth of memory",
         .needs = NEEDS_SUMMARY,
-        .from = "bench",
         .heading = "Throughput",
         .record = GCB_RECORD_SUMMARY,
         .is_wanted = has_times,
@@ -336,7 +333,6 @@ static const struct gcb_plot plots[] = {
         .title = "ratio and encoding speed, in a facet for each range of errors; a line joins "
                  "methods that no other beats",
         .needs = NEEDS_SUMMARY,
-        .from = "bench",
         .heading = "Ratio and speed at similar errors",
         .record = GCB_RECORD_SUMMARY,
         .is_wanted = has_both,
@@ -350,7 +346,6 @@ static const struct gcb_plot plots[] = {
         .name = "match",
         .title = "what methods cost if all of them meet one target",
         .needs = "summary rows of a search: `sweep --match FIELD=TARGET --results FILE`",
-        .from = "sweep --match",
         .record = GCB_RECORD_SUMMARY,
         .is_wanted = has_match,
         .page = {F(FILE), F(SCOPE), F(MATCH_FIELD), F(MATCH_TARGET)},
@@ -364,7 +359,6 @@ static const struct gcb_plot plots[] = {
         .name = "error-cdf",
         .title = "share of elements with at most a given error",
         .needs = "histograms of the errors, which `compress --histogram --results FILE` writes",
-        .from = "compress --histogram",
         .heading = "Distribution of |error|",
         .record = GCB_RECORD_HISTOGRAM,
         .is_wanted = is_error_bin,
@@ -377,7 +371,6 @@ static const struct gcb_plot plots[] = {
                  "its bins",
         .needs = "spectrum rows: `compress --spectrum --results FILE`, or `inspect` for the input "
                  "only",
-        .from = "compress --spectrum",
         .record = GCB_RECORD_SPECTRUM,
         .is_wanted = is_input_band,
         .runs = GCB_PLOT_ONE_RUN,
@@ -390,7 +383,6 @@ static const struct gcb_plot plots[] = {
                  "of fp32, fp16 and bf16",
         .needs = "payoff rows of several bandwidths: `payoff DUMP --bandwidth 1Gb..100Gb "
                  "--results FILE`",
-        .from = "payoff",
         .record = GCB_RECORD_PAYOFF,
         .is_wanted = is_exchange,
         .runs = GCB_PLOT_ONE_RUN,
@@ -405,7 +397,6 @@ static const struct gcb_plot plots[] = {
                  "adding",
         .needs = "payoff rows of several numbers of workers: `payoff DUMP --bandwidth 10Gb "
                  "--workers 2..128 --results FILE`",
-        .from = "payoff --workers",
         .record = GCB_RECORD_PAYOFF,
         .is_wanted = is_exchange,
         .runs = GCB_PLOT_ONE_RUN,
@@ -417,7 +408,6 @@ static const struct gcb_plot plots[] = {
         .name = "kernels",
         .title = "speed of each kernel in each instruction set",
         .needs = "kernel rows: `bench --kernels --results FILE`",
-        .from = "bench --kernels",
         .record = GCB_RECORD_KERNEL,
         .is_wanted = is_kernel,
         .runs = GCB_PLOT_ONE_RUN,
@@ -428,7 +418,6 @@ static const struct gcb_plot plots[] = {
         .name = "history",
         .title = "how ratio and speed of each method changed from run to run",
         .needs = "summary rows of runs at several dates: `bench --results FILE` now and then",
-        .from = "bench at several times",
         .heading = "History: each method in units of its first run",
         .record = GCB_RECORD_SUMMARY,
         .is_wanted = is_dated,
@@ -443,7 +432,6 @@ static const struct gcb_plot plots[] = {
         .name = "accuracy-bytes",
         .title = "quality on test data against bytes on a worker's link, or against seconds",
         .needs = NEEDS_TRAINING,
-        .from = "./dev study",
         .record = GCB_RECORD_TRAINING,
         .is_wanted = is_training,
         .runs = GCB_PLOT_ONE_RUN,

@@ -15,7 +15,6 @@
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/plot/plot_rows.h"
 #include "src/tool/plot/plot_series.h"
-#include "src/tool/plot/plots.h"
 
 static struct gcb_plot_data *read_rows(const char *text)
 {
