@@ -25,7 +25,7 @@ heading = "set label 1001 plot_title at screen 15 / plot_width, screen 1 - 22 / 
     ."set tmargin at screen 1 - 88 / plot_height"
 # A terminal has a picture for each group of errors, and the heading names the group.
 group = ''
-text_heading = "title_line = plot_title.': '.(group eq '' ? plot_input : group); set label 1001 title_line[1:77] at character 1, screen 1 left front offset 0, -1; set tmargin 2"
+text_heading = "title_line = group eq '' ? plot_title.': '.plot_input : group.': '.plot_title; set label 1001 title_line[1:77] at character 1, screen 1 left front offset 0, -1; set tmargin 2"
 close_heading = 'unset label 1001; unset label 1002; unset label 1003;'
 # Puts the picture between these distances from the edges, in pixels: `eval box(left, right, top, bottom)`.
 box(l, r, t, b) = is_text ? '' : sprintf('set lmargin at screen %f; set rmargin at screen %f; set tmargin at screen %f; set bmargin at screen %f', \

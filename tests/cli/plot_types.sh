@@ -109,6 +109,9 @@ export TMPDIR
 run plot --terminal "$tmp/all.json"
 exits 0
 quiet
+for panel in 'error up to 0.03: Ratio' 'error above 0.7: Ratio' 'errors that are nearly exact: Exchange' 'errors that are noise: Exchange'; do
+    prints "$panel"
+done
 check "79 columns" sh -c "! grep -qE '.{80}' '$out'"
 check "no control characters" sh -c "! LC_ALL=C grep -q '[[:cntrl:]]' '$out'"
 check "no temporary files are left" sh -c "! ls -a '$tmp/dir' '$tmp/work' | grep -q '^[.]gcbench'"
