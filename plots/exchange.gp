@@ -21,6 +21,7 @@ width = 400
 height = 380
 label_width = letter * widest + 10
 panels = by_workers ? (named < 6 ? named : 6) : 0
+eval extent('split', '1 / column("speedup_bar")', 'column("series") <= panels')
 eval open(215 + 2 * width + label_width + 190, 88 + height + (panels > 0 ? 315 : 70))
 x_axis = by_workers ? two_axis('x', place_low / 1.06, place_high * 1.03) : log_axis('x', place_low / 1.06, place_high * 1.03, 'b/s')
 axis_of(a, b, unit) = log_axis('y', log_low(a, b), log_high(a, b), unit)
@@ -80,7 +81,6 @@ if (panels > 0 && !is_text) {
     part(name) = column(name) / column("seconds") / column("speedup_bar") # in units of the best baseline's time
     part_colours = '#303030 #c0c0c0 #808080' # no method's own
     part_names = 'coding network adding'
-    eval extent('split', '1 / column("speedup_bar")', 'column("series") <= panels')
     unset xlabel
     set xrange [place_low / 1.4:place_high * 1.4]
     set style fill solid 1 noborder

@@ -16,8 +16,6 @@ width = 330
 gutter = 36 + 7.2 * (widest > 40 ? 40 : widest)
 height = 290
 eval open(75 + across * (width + gutter + 40), 130 + ((words(facets) + across - 1) / across) * (height + 55))
-eval log_axis('x', log_low(ratio_low, ratio_high), log_high(ratio_low, ratio_high), '')
-eval log_axis('y', log_low(speed_low, speed_high), log_high(speed_low, speed_high), '')
 height_of(y) = (log(y) - log(log_low(speed_low, speed_high))) / (log(log_high(speed_low, speed_high)) - log(log_low(speed_low, speed_high)))
 unset key
 in_facet(x) = column("facet") == f ? x : NaN
@@ -29,10 +27,13 @@ if (!is_text) { set multiplot }
 do for [p = 1:words(facets)] {
     f = int(word(facets, p))
     n = 0
+    set yrange [*:*] # stats leaves out what is not in the range
     do for [front = 1:0:-1] {
         stats plot_data using (w = n < names && column("facet") == f && column("front") == front, n = n + w, i = n > 0 ? n : 1, \
             nx[i] = w ? column("ratio") : nx[i], ny[i] = w ? column("encode_gbps") : ny[i], who[i] = w ? int(column("series")) : who[i], 1) nooutput
     }
+    eval log_axis('x', log_low(ratio_low, ratio_high), log_high(ratio_low, ratio_high), '')
+    eval log_axis('y', log_low(speed_low, speed_high), log_high(speed_low, speed_high), '')
     do for [i = 1:n] { h[i] = height_of(ny[i]) }
     gap = (is_svg ? 15.0 : 14.0) / height
     eval spread

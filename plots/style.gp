@@ -62,6 +62,7 @@ at(k) = k eq '' ? 1 : int(k)
 has(name) = strcol(name) ne 'NaN'
 or_else(name, x) = has(name) ? column(name) : x
 # Finds the least and the largest value in the rows that are wanted: `eval extent('x', 'column("bits")', '1')` sets x_low, x_high.
+# Only before the ranges of axes are set, because stats leaves out what is not in them.
 extent(name, value, wanted) = sprintf('%s_low = 1e300; %s_high = -1e300; stats plot_data using (v = %s, w = (%s) && v == v, ', name, name, value, wanted) \
     .sprintf('%s_low = w && v < %s_low ? v : %s_low, %s_high = w && v > %s_high ? v : %s_high, 1) nooutput', name, name, name, name, name, name)
 
