@@ -27,21 +27,23 @@ def percent(share: Optional[float]) -> Optional[float]:
 
 
 def histogram(work: Work, name: str, what: str, results: Path) -> str:
-    """Draw the share of values in each bin: of the input, and of what each method decodes."""
+    """Draw the density of values, because bins differ in width: of the input, and of what each method decodes."""
     found: Dict[str, Dict[float, float]] = {}
+    width: Dict[float, float] = {}
     for row in rows_of(results, "histogram"):
         if row.get("of") in (None, "input", "decoded") and row["low"] < row["high"]:
             bins = found.setdefault(row.get("method") or "gradient", {})
             middle = (row["low"] + row["high"]) / 2
             bins[middle] = bins.get(middle, 0) + row["count"]
-    curves = [Curve(label, [(x, count / sum(bins.values())) for x, count in sorted(bins.items())]) for label, bins in found.items()]
+            width[middle] = row["high"] - row["low"]
+    curves = [Curve(label, [(x, count / sum(bins.values()) / width[x]) for x, count in sorted(bins.items())]) for label, bins in found.items()]
     middles = sorted((abs(x), count) for x, count in found["gradient"].items())
     half, limit = sum(count for _, count in middles) * 0.99, 0.0
     while half > 0:
         limit, count = middles.pop(0)
         half -= count
-    return work.lines(name, f"Values of {what}, without exact zeros", "value", "share of the values in a bin", curves,
-                      f"set xrange [-{limit:g}:{limit:g}]\nset format x '%.0e'")
+    return work.lines(name, f"Values of {what}, without exact zeros", "value", "density of the values", curves,
+                      f"set xrange [-{limit:g}:{limit:g}]\nset format x '%.0e'\nset logscale y\nset yrange [0.01:*]")
 
 
 def histograms(work: Work) -> Item:
