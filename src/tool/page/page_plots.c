@@ -21,9 +21,8 @@ static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_dia
 /* The charts and tables of the page show these rows, and can be worked with. */
 static bool is_on_page(const struct gcb_plot *plot)
 {
-    static const char *const names[] = {"rate-distortion", "rate-cosine", "ratio-error", "pareto",
-                                        "throughput",      "match",       "break-even",  "scaling",
-                                        "heatmap",         "history"};
+    static const char *const names[] = {"rate-distortion", "ratio-error", "pareto",  "throughput",
+                                        "match",           "break-even",  "scaling", "history"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(plot->name, names[i]) == 0)
