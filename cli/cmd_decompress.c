@@ -3,7 +3,7 @@
 #include "cli/base/cmd.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
-#include "src/tool/trial/restore.h"
+#include "src/tool/run/restore.h"
 
 struct decompress_options {
     struct opt_make make;

@@ -6,10 +6,10 @@
 #include "src/lib/device/load.h"
 #include "src/lib/lowrank/blas.h"
 #include "src/tool/base/host.h"
-#include "src/tool/print/number.h"
+#include "src/tool/measure/bandwidth.h"
 #include "src/tool/read/child.h"
 #include "src/tool/rows/environment.h"
-#include "src/tool/timing/bandwidth.h"
+#include "src/tool/rows/number.h"
 
 struct info_options {
     struct opt_show show;

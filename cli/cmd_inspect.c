@@ -6,9 +6,9 @@
 #include "cli/base/output.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/metric/shape_rows.h"
-#include "src/tool/print/number.h"
-#include "src/tool/trial/extent.h"
+#include "src/tool/measure/shape_rows.h"
+#include "src/tool/rows/number.h"
+#include "src/tool/run/extent.h"
 
 struct inspect_options {
     struct opt_input input;

@@ -6,10 +6,10 @@
 #include "cli/base/promise_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/merge/merge.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 #include "src/tool/rows/results.h"
-#include "src/tool/verify/verify.h"
+#include "src/tool/run/merge.h"
+#include "src/tool/run/verify.h"
 
 struct merge_options {
     struct opt_save save;

@@ -6,9 +6,9 @@
 #include "cli/base/session.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/print/number.h"
 #include "src/tool/read/layout.h"
-#include "src/tool/verify/verify.h"
+#include "src/tool/rows/number.h"
+#include "src/tool/run/verify.h"
 
 struct verify_own {
     bool all;

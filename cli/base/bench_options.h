@@ -2,8 +2,8 @@
 #define CLI_BASE_BENCH_OPTIONS_H
 
 #include "cli/base/session.h"
-#include "src/tool/suite/suite.h"
-#include "src/tool/suite/suite_run.h"
+#include "src/tool/run/suite.h"
+#include "src/tool/run/suite_run.h"
 
 /* The options of `bench`, and the plan that follows from them before any file is read. */
 struct bench_own {
@@ -55,7 +55,7 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*
  * Makes the list of methods: the named ones or all, with the overrides applied. identity is always in the list, and memcpy
- * (src/tool/trial/copy.h) follows it. Release *out with gcb_free.
+ * (src/tool/run/copy.h) follows it. Release *out with gcb_free.
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag);

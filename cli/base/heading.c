@@ -7,7 +7,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/base/host.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 
 #define WIDTH 80
 #define STEADY 9 /* number of timed runs whose median a few slow runs do not move */

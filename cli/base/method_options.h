@@ -3,7 +3,7 @@
 
 #include "cli/base/optparse.h"
 #include "src/lib/codec/method.h"
-#include "src/tool/trial/policy.h"
+#include "src/tool/run/policy.h"
 
 /* Options that name methods or set their parameters. */
 struct opt_methods {

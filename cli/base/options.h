@@ -5,10 +5,10 @@
 #include "src/lib/base/queue.h"
 #include "src/lib/codec/method.h"
 #include "src/lib/device/load.h"
+#include "src/tool/measure/device_copy.h"
 #include "src/tool/read/layout.h"
 #include "src/tool/rows/sink.h"
-#include "src/tool/timing/device_copy.h"
-#include "src/tool/trial/groups.h"
+#include "src/tool/run/groups.h"
 
 /*
  * Options that several commands share: for each subject a struct, its rows, its defaults, and functions that turn

@@ -9,9 +9,9 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/print/number.h"
 #include "src/tool/rows/environment.h"
 #include "src/tool/rows/labels.h"
+#include "src/tool/rows/number.h"
 #include "src/tool/rows/results.h"
 
 static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)

@@ -3,10 +3,10 @@
 
 #include "cli/base/cmd.h"
 #include "cli/base/options.h"
-#include "src/tool/print/table.h"
+#include "src/tool/measure/bandwidth.h"
 #include "src/tool/rows/answer.h"
-#include "src/tool/timing/bandwidth.h"
-#include "src/tool/trial/run.h"
+#include "src/tool/rows/table.h"
+#include "src/tool/run/run.h"
 #include "src/tool/write/outfile.h"
 
 /*

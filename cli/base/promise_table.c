@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
-#include "src/tool/print/number.h"
-#include "src/tool/verify/verify.h"
+#include "src/tool/rows/number.h"
+#include "src/tool/run/verify.h"
 
 void promise_show(const struct out_report *report, const struct promise_check *c)
 {

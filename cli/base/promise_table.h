@@ -2,7 +2,7 @@
 #define CLI_BASE_PROMISE_TABLE_H
 
 #include "cli/base/output.h"
-#include "src/tool/verify/promises.h"
+#include "src/tool/run/promises.h"
 
 /* What `verify` prints of its checks, and `merge` of the checks of all shards. */
 

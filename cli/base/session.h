@@ -3,7 +3,7 @@
 
 #include "cli/base/output.h"
 #include "cli/base/progress.h"
-#include "src/tool/trial/rows.h"
+#include "src/tool/run/rows.h"
 
 /*
  * The state that commands share if they read a dump and run methods on it: the backend, the dump, where rows go, and

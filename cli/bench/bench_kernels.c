@@ -7,7 +7,7 @@
 #include "cli/base/progress.h"
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/base/host.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 
 /* Default number of samples: the fewest that give an interval. Sampling goes on until the interval is narrow. */
 #define DEFAULT_REPEAT 6

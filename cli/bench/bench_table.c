@@ -6,7 +6,7 @@
 #include "cli/base/heading.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 
 static const struct gcb_table_column columns[] = {
     {.title = "method", .elastic = true},

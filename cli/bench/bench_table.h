@@ -2,7 +2,7 @@
 #define CLI_BENCH_BENCH_TABLE_H
 
 #include "cli/base/output.h"
-#include "src/tool/trial/run.h"
+#include "src/tool/run/run.h"
 
 /* Marks that occurred in the tables, so that notes below the tables explain them. Starts zeroed. */
 struct bench_marks {

@@ -13,8 +13,8 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/base/strings.h"
-#include "src/tool/suite/suite_run.h"
-#include "src/tool/trial/extent.h"
+#include "src/tool/run/extent.h"
+#include "src/tool/run/suite_run.h"
 
 /* The state of the command. Starts zeroed. */
 struct bench {

@@ -5,7 +5,7 @@
 #include "cli/base/session.h"
 #include "cli/compress/compress_table.h"
 #include "src/lib/base/alloc.h"
-#include "src/tool/trial/shapes.h"
+#include "src/tool/run/shapes.h"
 #include "src/tool/write/outfile.h"
 
 #define SECONDS 0.5 /* most seconds of timing for a method, unless a single pass takes longer */

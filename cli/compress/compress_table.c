@@ -8,8 +8,8 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
-#include "src/tool/print/number.h"
 #include "src/tool/rows/labels.h"
+#include "src/tool/rows/number.h"
 
 #define WIDTH 80
 #define DEFAULT_TOP 5

@@ -2,9 +2,9 @@
 #define CLI_COMPRESS_COMPRESS_TABLE_H
 
 #include "cli/base/output.h"
-#include "src/tool/trial/groups.h"
-#include "src/tool/trial/losses.h"
-#include "src/tool/trial/policy.h"
+#include "src/tool/run/groups.h"
+#include "src/tool/run/losses.h"
+#include "src/tool/run/policy.h"
 
 /* The results of a run that `compress` prints as tables and notes, below the heading. */
 struct compress_view {

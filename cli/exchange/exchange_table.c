@@ -7,8 +7,8 @@
 #include "cli/base/output.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/print/number.h"
 #include "src/tool/rows/labels.h"
+#include "src/tool/rows/number.h"
 
 static const struct gcb_table_column columns[] = {
     {.title = "method", .elastic = true},

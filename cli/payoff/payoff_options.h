@@ -2,7 +2,7 @@
 #define CLI_PAYOFF_PAYOFF_OPTIONS_H
 
 #include "cli/base/options.h"
-#include "src/tool/link/curve.h"
+#include "src/tool/payoff/curve.h"
 #include "src/tool/payoff/judge.h"
 #include "src/tool/payoff/payoff_grid.h"
 

@@ -6,7 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 
 /* ---- figures ---- */
 

@@ -7,7 +7,7 @@
 #include "cli/base/output.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 
 #define FIGURES 9
 

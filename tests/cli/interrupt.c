@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "src/tool/base/clock.h"
-#include "src/tool/trial/run.h"
+#include "src/tool/run/run.h"
 
 double __real_gcb_clock(void);
 double __wrap_gcb_clock(void);

@@ -17,7 +17,7 @@
 #include "cli/sweep/sweep_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 #include "tests/cli/printed.h"
 
 static const double seconds[] = {1e-300, 1e-12, 1e-6, 1.0, 12345.6, 1e12, 1e300, NAN};

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "src/lib/coder/coder.h"
-#include "src/tool/verify/error_rules.h"
+#include "src/tool/run/error_rules.h"
 #include "tests/contract/cases.h"
 #include "tests/kernels/check.h"
 
@@ -204,7 +204,7 @@ static void element_is_near(void *ctx, uint64_t i, const struct gcb_element_erro
 
     if (error > e->most + slack)
         fail_msg("%s: element %llu, %.9g, comes back as %.9g; its error rule, \"%s\" in "
-                 "src/tool/verify/error_rules.c, allows an error of %.9g",
+                 "src/tool/run/error_rules.c, allows an error of %.9g",
                  gcb_method_spec(spec, sizeof(spec), c->m, GCB_SPEC_FULL), (unsigned long long)i,
                  (double)c->x[i], (double)c->y[i], gcb_error_rule_of(c->m)->name, e->most);
 }
@@ -236,7 +236,7 @@ static void promises_hold(const struct gcb_method *m, const float *x, size_t n)
     assert_int_equal(gcb_promise_case_init(&c, m, &config, &at, x, NULL, NULL), 0);
     for (size_t i = 0; (p = gcb_promise_at(i, false)); i++) {
         if (gcb_promise_binds(p, m) && p->check(&c) == GCB_PROMISE_BROKEN)
-            fail_msg("%zu elements: the promise %s (src/tool/verify) is broken: %s", n, p->name,
+            fail_msg("%zu elements: the promise %s (src/tool/run) is broken: %s", n, p->name,
                      c.outcome.words);
         assert_int_equal(c.failure.status, 0);
     }

@@ -1,7 +1,7 @@
 /* Methods on the stand-in give the CPU's messages, byte for byte. */
 #include <math.h>
 
-#include "src/tool/metric/fidelity.h"
+#include "src/tool/measure/fidelity.h"
 #include "tests/cuda/device_test.h"
 #include "tests/support/device_coder.h"
 

@@ -1,5 +1,5 @@
 /* Trials on the device, one after the other, reuse the device memory of earlier ones. */
-#include "src/tool/trial/trial.h"
+#include "src/tool/run/trial.h"
 #include "tests/cuda/device_test.h"
 #include "tests/support/one_trial.h"
 

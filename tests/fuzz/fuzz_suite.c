@@ -1,5 +1,5 @@
 /* Suites of `bench --suite FILE`. */
-#include "src/tool/suite/suite.h"
+#include "src/tool/run/suite.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,7 +11,7 @@
 #include "cli/base/optparse.h"
 #include "src/gcbench.h"
 #include "src/lib/codec/method.h"
-#include "src/tool/suite/suite.h"
+#include "src/tool/run/suite.h"
 
 #define SPEC 256
 #define MESSAGES 6 /* of a stream */

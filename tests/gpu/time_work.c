@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/tool/measure/stats.h"
 #include "src/tool/rows/row.h"
-#include "src/tool/timing/stats.h"
 #include "tests/support/device_coder.h"
 
 static void release(struct work *w)

@@ -13,8 +13,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-TOOL = ("base", "print", "rows", "read", "write", "metric", "timing", "link", "trial", "merge", "suite", "kernel_bench", "search",
-        "replay", "verify", "payoff", "exchange", "regress", "plot", "page")
+TOOL = ("base", "rows", "read", "write", "measure", "run", "search", "replay", "payoff", "exchange", "regress", "plot", "page")
 
 
 def is_below(target, source):
@@ -49,7 +48,7 @@ FOREIGN = (  # the headers of another library, and the files that may include th
     (re.compile(r"hdf5|H5\w+public"), re.compile(r"src/tool/(read/hdf5|write/)")),
     (re.compile(r"fftw"), re.compile(r"kernels/fft/")),
     (re.compile(r"cblas|openblas|lapack"), re.compile(r"src/lib/lowrank/")),
-    (re.compile(r"jansson"), re.compile(r"src/tool/(rows|suite|payoff|regress|plot|page)/|cli/docs/")),
+    (re.compile(r"jansson"), re.compile(r"src/tool/(rows|payoff|regress|plot|page)/|src/tool/run/suite|cli/docs/")),
     (re.compile(r"cuda_runtime|cufft|cub/|cuda/"), re.compile(r"src/lib/device/module/.*\.cu$|kernels/.*\.cuh?$")),
     (re.compile(r"mpi\.h"), re.compile(r"src/tool/exchange/")),
 )
@@ -112,13 +111,13 @@ def self_check():
     """A check that finds nothing would never fail: each kind of mistake is found here."""
     def problems(name, text):
         return list(check_file(name, text, defaultdict(lambda: defaultdict(set))))
-    assert problems("src/lib/codec/a.h", '#include "src/tool/metric/b.h"\n')
-    assert problems("src/tool/rows/a.h", '#include "src/tool/timing/b.h"\n')
+    assert problems("src/lib/codec/a.h", '#include "src/tool/measure/b.h"\n')
+    assert problems("src/tool/rows/a.h", '#include "src/tool/measure/b.h"\n')
     assert problems("kernels/select/a.h", '#include "src/lib/codec/b.h"\n')
     assert problems("cli/sweep/a.c", '#include "cli/bench/b.h"\n')
     assert problems("cli/base/a.c", '#include "cli/bench/b.h"\n')
     assert problems("cli/a.c", "#include <hdf5.h>\n")
-    assert not problems("src/tool/timing/a.h", '#include "src/tool/rows/b.h"\n#include "src/lib/codec/c.h"\n')
+    assert not problems("src/tool/measure/a.h", '#include "src/tool/rows/b.h"\n#include "src/lib/codec/c.h"\n')
     assert not problems("cli/sweep/a.c", '#include "cli/base/b.h"\n')
     circle = defaultdict(lambda: defaultdict(set))
     circle["a"]["b"].add(("a/x.h", "b/y.h"))

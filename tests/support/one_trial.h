@@ -1,7 +1,7 @@
 #ifndef TESTS_SUPPORT_ONE_TRIAL_H
 #define TESTS_SUPPORT_ONE_TRIAL_H
 
-#include "src/tool/trial/trial.h"
+#include "src/tool/run/trial.h"
 
 static int take_tally(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
 {

@@ -236,7 +236,7 @@ struct gcb_codec {
     /* Used instead of `caps` if the capabilities depend on parameters; value[i] belongs to row i. NULL: always
      * `caps`. */
     unsigned (*caps_of)(const double *value);
-    /* The row of src/tool/verify/error_rules.c that says how far each decoded element may be from the original; NULL:
+    /* The row of src/tool/run/error_rules.c that says how far each decoded element may be from the original; NULL:
      * elements are not rounded one by one. `error_rule_of` is used instead if the rule depends on parameters; value[i]
      * belongs to row i. */
     const char *error_rule;

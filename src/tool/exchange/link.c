@@ -5,7 +5,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 #include "src/tool/base/clock.h"
-#include "src/tool/timing/stats.h"
+#include "src/tool/measure/stats.h"
 
 #define LEAST_BYTES 4
 #define MOST_BYTES (1 << 28)

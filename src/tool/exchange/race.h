@@ -6,9 +6,9 @@
 #include "src/tool/exchange/coding.h"
 #include "src/tool/exchange/load.h"
 #include "src/tool/exchange/net.h"
+#include "src/tool/measure/stats.h"
 #include "src/tool/rows/sink.h"
-#include "src/tool/timing/stats.h"
-#include "src/tool/trial/rows.h"
+#include "src/tool/run/rows.h"
 
 /*
  * Measures real exchanges. Several methods exchange the same gradients, in turn, so that a busy machine slows all of them

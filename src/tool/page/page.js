@@ -96,7 +96,7 @@ const newestFirst = (a, b) => dateOf(b).localeCompare(dateOf(a), 'en') || b.page
 
 /* ---- numbers ---- */
 
-/* As src/tool/print/number.c writes them. */
+/* As src/tool/rows/number.c writes them. */
 function digits(v, n) {
     const size = Math.abs(v);
     if (v !== 0 && (size >= 1e7 || size < 1e-3)) return v.toExponential(n - 1);

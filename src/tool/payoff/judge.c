@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/timing/stats.h"
+#include "src/tool/measure/stats.h"
 
 /* ---- times ---- */
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "src/lib/codec/codec.h"
-#include "src/tool/link/curve.h"
+#include "src/tool/payoff/curve.h"
 #include "src/tool/replay/mean.h"
 
 /*

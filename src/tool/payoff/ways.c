@@ -7,7 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
-#include "src/tool/timing/stats.h"
+#include "src/tool/measure/stats.h"
 
 #define DRAWS 4                       /* of each step, for what lasts */
 #define STEPS 3                       /* whose errors are measured */

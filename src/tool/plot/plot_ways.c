@@ -8,7 +8,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/plot/plot_page.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 
 #define FEW 8      /* so many ways, besides the baselines, have names if all of them are worth it */
 #define ALIKE 1.05 /* errors, and times, that differ by less are as good as equal */

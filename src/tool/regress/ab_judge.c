@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/tool/measure/resample.h"
+#include "src/tool/measure/stats.h"
 #include "src/tool/regress/ab_run.h"
 #include "src/tool/rows/results.h"
-#include "src/tool/timing/resample.h"
-#include "src/tool/timing/stats.h"
 
 #define DRAWS 10000 /* samples that the bootstrap draws */
 

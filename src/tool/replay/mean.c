@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/metric/fidelity.h"
+#include "src/tool/measure/fidelity.h"
 
 #define BUCKET ((uint64_t)25 << 18) /* elements of a message: 25 MiB, as in frameworks */
 #define ROUNDS 64                   /* that are timed */

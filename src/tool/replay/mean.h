@@ -2,8 +2,8 @@
 #define SRC_TOOL_REPLAY_MEAN_H
 
 #include "src/lib/exchange/local.h"
+#include "src/tool/measure/evict.h"
 #include "src/tool/replay/gradients.h"
-#include "src/tool/timing/evict.h"
 
 /*
  * Measures the update that workers get from an exchange, and what it costs them, with real exchanges between workers in this

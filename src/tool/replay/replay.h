@@ -5,9 +5,9 @@
 #include "src/tool/read/layout.h"
 #include "src/tool/replay/schedule.h"
 #include "src/tool/rows/sink.h"
-#include "src/tool/trial/nonfinite.h"
-#include "src/tool/trial/plan.h"
-#include "src/tool/trial/rows.h"
+#include "src/tool/run/nonfinite.h"
+#include "src/tool/run/plan.h"
+#include "src/tool/run/rows.h"
 
 /*
  * Replays the steps of a dump in order, as training would have sent them: each worker adds its memory to its gradient,

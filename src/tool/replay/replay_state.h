@@ -5,7 +5,7 @@
 #include "src/lib/exchange/local.h"
 #include "src/lib/memory/device_memory.h"
 #include "src/tool/replay/replay.h"
-#include "src/tool/trial/device_check.h"
+#include "src/tool/run/device_check.h"
 
 /* What a replay of one method keeps from step to step, for every message of a step and every worker. */
 

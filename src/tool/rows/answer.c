@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "src/lib/base/text.h"
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 
 #define NAMED 3 /* methods without their memory that are named; more are counted */
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/tool/print/number.h"
+#include "src/tool/rows/number.h"
 
 /* The sets of records that fields.def uses: one for each record, and unions of several records. */
 enum {

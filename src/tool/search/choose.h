@@ -1,8 +1,8 @@
 #ifndef SRC_TOOL_SEARCH_CHOOSE_H
 #define SRC_TOOL_SEARCH_CHOOSE_H
 
+#include "src/tool/run/policy.h"
 #include "src/tool/search/compose.h"
-#include "src/tool/trial/policy.h"
 
 /*
  * What `sweep --match` does: finds a setting of each method for each goal, or two that share the messages, and, if asked to, the

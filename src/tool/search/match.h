@@ -3,10 +3,10 @@
 
 #include "src/tool/rows/row.h"
 #include "src/tool/rows/sink.h"
+#include "src/tool/run/run.h"
 #include "src/tool/search/line_search.h"
 #include "src/tool/search/mix.h"
 #include "src/tool/search/rate.h"
-#include "src/tool/trial/run.h"
 
 /* What a search has found: its own setting by itself, or two settings that share the messages (src/tool/search/mix.h). */
 struct gcb_match_mix {

@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_SEARCH_POLICY_RULES_H
 #define SRC_TOOL_SEARCH_POLICY_RULES_H
 
-#include "src/tool/trial/policy.h"
+#include "src/tool/run/policy.h"
 
 /* Writes the rules of a policy that gives methods[chosen[i]] to the tensor paths[i]. Paths with the same method share globs
  * where the globs match no other tensor; the method of most tensors is the last rule, for the rest. Leaves `out` empty if

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/tool/measure/stats.h"
 #include "src/tool/payoff/judge.h"
-#include "src/tool/timing/stats.h"
 
 /* A gradient of one element on a network that takes no time for ways of no bytes: the time of a way is the time of its
  * coding. */

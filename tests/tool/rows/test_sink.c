@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "src/tool/print/table.h"
 #include "src/tool/rows/sink.h"
+#include "src/tool/rows/table.h"
 
 enum { records = GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) | GCB_RECORD_BIT(GCB_RECORD_SPECTRUM) };
 

@@ -4,7 +4,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/search/choose.h"
-#include "tests/tool/trial/run_source.h"
+#include "tests/tool/run/run_source.h"
 
 static const struct gcb_match_goal goal = {
     .field = GCB_FIELD_REL_L2, .target = 0.4, .at_most = true, .power = 2};

@@ -4,7 +4,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/search/descent.h"
-#include "tests/tool/trial/run_source.h"
+#include "tests/tool/run/run_source.h"
 
 #define MOST 400
 

@@ -1,0 +1,107 @@
+#include "src/tool/measure/bandwidth.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/clock.h"
+#include "src/tool/base/host.h"
+
+#define PIECE (UINT64_C(1) << 20) /* bytes of a task */
+#define LANES 8                   /* accumulators: enough to hide the latency of an addition */
+#define MIN_PASSES 5
+#define CALM_PASSES 4 /* so many in a row without a gain of 1 % end the measurement */
+#define MAX_PASSES 31
+#define BUDGET 0.1 /* seconds for each of reading, filling and copying */
+
+struct area {
+    uint64_t *data;
+    uint64_t *sums; /* one for each piece, so that the compiler cannot drop the reads */
+    uint64_t half;  /* bytes: copies go from the first half to the second */
+    int value;      /* byte to fill with; changes with each pass */
+};
+
+static void read_piece(void *ctx, uint64_t piece)
+{
+    struct area *a = ctx;
+    const uint64_t *p = a->data + piece * (PIECE / sizeof(*p));
+    uint64_t sum[LANES] = {0};
+
+    for (size_t i = 0; i < PIECE / sizeof(*p); i += LANES)
+        for (size_t j = 0; j < LANES; j++)
+            sum[j] += p[i + j];
+    for (size_t j = 1; j < LANES; j++)
+        sum[0] += sum[j];
+    a->sums[piece] = sum[0];
+}
+
+static void fill_piece(void *ctx, uint64_t piece)
+{
+    struct area *a = ctx;
+
+    memset(a->data + piece * (PIECE / sizeof(*a->data)), a->value, PIECE);
+}
+
+static void copy_piece(void *ctx, uint64_t piece)
+{
+    struct area *a = ctx;
+    uint64_t *from = a->data + piece * (PIECE / sizeof(*from));
+
+    memcpy(from + a->half / sizeof(*from), from, PIECE);
+}
+
+/* Returns the GB/s of the fastest of several passes over `pieces` pieces, because other processes can only slow a pass
+ * down. */
+static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pieces,
+                      void (*task)(void *ctx, uint64_t i))
+{
+    double best = INFINITY, spent = 0.0;
+    size_t calm = 0;
+
+    gcb_parallel(queue, pieces, task, a); /* starts the threads and maps the pages */
+    for (size_t n = 0; n < MIN_PASSES || (n < MAX_PASSES && spent < BUDGET && calm < CALM_PASSES);
+         n++) {
+        const double start = gcb_clock();
+        double seconds;
+
+        a->value++;
+        gcb_parallel(queue, pieces, task, a);
+        seconds = gcb_clock() - start;
+        spent += seconds;
+        calm = seconds < 0.99 * best ? 0 : calm + 1;
+        best = fmin(best, seconds);
+    }
+    return (double)(pieces * PIECE) / best / 1e9;
+}
+
+uint64_t gcb_bandwidth_default_bytes(void)
+{
+    const uint64_t four = 4 * gcb_host_cache(), least = UINT64_C(256) << 20;
+
+    return four > least ? four : least;
+}
+
+int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *queue, uint64_t bytes,
+                          struct gcb_diag *diag)
+{
+    const uint64_t wanted = bytes ? bytes : gcb_bandwidth_default_bytes();
+    const uint64_t pieces = wanted < 2 * PIECE ? 2 : wanted / PIECE / 2 * 2;
+    struct area a = {.half = pieces / 2 * PIECE};
+    int err = 0;
+
+    a.data = gcb_alloc_array(pieces, PIECE);
+    a.sums = gcb_alloc_array(pieces, sizeof(*a.sums));
+    if (!a.data || !a.sums) {
+        err = gcb_diag_nomem(diag, pieces * PIECE, "measuring bandwidth");
+        goto out;
+    }
+    out->bytes = pieces * PIECE;
+    out->threads = queue->threads;
+    out->fill_gbps = measure(&a, queue, pieces, fill_piece);
+    out->read_gbps = measure(&a, queue, pieces, read_piece);
+    out->copy_gbps = measure(&a, queue, pieces / 2, copy_piece);
+out:
+    gcb_free(a.data);
+    gcb_free(a.sums);
+    return err;
+}

@@ -1,0 +1,239 @@
+#include "src/tool/measure/measure.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/clock.h"
+
+static size_t at_least(const struct gcb_timing *timing)
+{
+    return timing->repeat ? timing->repeat : 1;
+}
+
+/* Does the number of samples depend on the measured times? */
+static bool is_open(const struct gcb_timing *timing)
+{
+    return timing->precision > 0.0 || timing->min_time > 0.0;
+}
+
+const char *gcb_stop_name(enum gcb_stop stop)
+{
+    static const char *const names[] = {
+        [GCB_STOP_PRECISION] = "precision",     [GCB_STOP_REPEAT] = "repeat",
+        [GCB_STOP_SAMPLES] = "samples",         [GCB_STOP_TIME] = "time",
+        [GCB_STOP_INTERRUPTED] = "interrupted",
+    };
+
+    return names[stop];
+}
+
+int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, struct gcb_diag *diag)
+{
+    const size_t most = timing->max_samples ? timing->max_samples : GCB_MAX_SAMPLES;
+    size_t cap = at_least(timing);
+
+    memset(s, 0, sizeof(*s));
+    if (is_open(timing) && cap < most)
+        cap = most;
+    s->seconds = gcb_alloc_array(cap, 2 * sizeof(*s->seconds));
+    if (!s->seconds)
+        return gcb_diag_nomem(diag, 2 * cap * sizeof(*s->seconds), "timings");
+    s->scratch = s->seconds + cap;
+    s->cap = cap;
+    return 0;
+}
+
+void gcb_samples_fini(struct gcb_samples *s)
+{
+    gcb_free(s->seconds);
+    memset(s, 0, sizeof(*s));
+}
+
+static bool stopped(const struct gcb_timing *timing)
+{
+    return timing->stop && timing->stop(timing->stop_ctx);
+}
+
+/* Operations measured in turn. */
+struct round {
+    struct gcb_samples *const *samples;
+    const struct gcb_operation *ops;
+    size_t count;
+    const struct gcb_timing *timing;
+    double started; /* by gcb_clock, if there is a max_time */
+    double total;   /* seconds of all timed calls of the first operation */
+    struct gcb_steady steady;
+};
+
+static int warm_up(const struct round *r, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (unsigned i = 0; !err && i < r->timing->warmup && !stopped(r->timing); i++)
+        for (size_t k = 0; !err && k < r->count; k++)
+            err = r->ops[k].run(r->ops[k].job, diag);
+    return err;
+}
+
+static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
+{
+    struct gcb_samples *s = r->samples[k];
+    double start;
+    int err = r->timing->evict ? gcb_evict_run(r->timing->evict, diag) : 0;
+
+    if (err)
+        return err;
+    if (r->ops[k].prepare)
+        r->ops[k].prepare(r->ops[k].job);
+    start = gcb_clock();
+    err = r->ops[k].run(r->ops[k].job, diag);
+    s->seconds[s->count] = gcb_clock() - start;
+    if (k == 0)
+        r->total += s->seconds[s->count];
+    s->count++;
+    return err;
+}
+
+/* Times each operation once. Which operation comes first changes, because it may leave warm caches to the next. */
+static int time_all(struct round *r, struct gcb_diag *diag)
+{
+    const size_t first = r->samples[0]->count % r->count;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->count; i++)
+        err = time_one(r, (first + i) % r->count, diag);
+    return err;
+}
+
+static bool is_narrow(const struct round *r)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        struct gcb_samples *s = r->samples[k];
+
+        gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+        if (!gcb_steady_narrow(&s->stats, r->timing->precision))
+            return false;
+    }
+    return true;
+}
+
+static bool is_known(struct round *r)
+{
+    const size_t count = r->samples[0]->count;
+
+    return gcb_steady_due(&r->steady, count) && gcb_steady_look(&r->steady, count, is_narrow(r));
+}
+
+static bool out_of_time(const struct round *r)
+{
+    const double most = r->timing->max_time;
+    const size_t count = r->samples[0]->count;
+    const bool few = count < GCB_STATS_LEAST && !r->timing->strict;
+
+    if (!(most > 0.0) || count < 2)
+        return false;
+    return gcb_clock() - r->started >= (few && most < GCB_MEASURE_GRACE ? GCB_MEASURE_GRACE : most);
+}
+
+/* Returns why to stop if there is no room for more samples: the samples are precise enough, or not. */
+static enum gcb_stop when_full(const struct round *r)
+{
+    const bool enough = r->samples[0]->count >= GCB_STEADY_LEAST && r->timing->precision > 0.0;
+
+    return enough && is_narrow(r) ? GCB_STOP_PRECISION : GCB_STOP_SAMPLES;
+}
+
+static enum gcb_stop why_stop(struct round *r)
+{
+    const struct gcb_timing *t = r->timing;
+    const size_t count = r->samples[0]->count;
+    const bool asked = count >= at_least(t) && r->total >= t->min_time;
+
+    if (stopped(t))
+        return GCB_STOP_INTERRUPTED;
+    if (asked && !(t->precision > 0.0))
+        return GCB_STOP_REPEAT;
+    if (asked && is_known(r))
+        return GCB_STOP_PRECISION;
+    if (count >= r->samples[0]->cap)
+        return when_full(r);
+    return out_of_time(r) ? GCB_STOP_TIME : GCB_STOP_NONE;
+}
+
+int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *timing,
+                        const struct gcb_operation ops[], size_t count, struct gcb_diag *diag)
+{
+    struct round r = {.samples = s, .ops = ops, .count = count, .timing = timing};
+    enum gcb_stop stop = GCB_STOP_NONE;
+    int err;
+
+    for (size_t k = 0; k < count; k++)
+        s[k]->count = 0;
+    gcb_steady_init(&r.steady);
+    r.started = timing->max_time > 0.0 ? gcb_clock() : 0.0;
+    err = warm_up(&r, diag);
+    while (!err && stop == GCB_STOP_NONE) {
+        err = time_all(&r, diag);
+        stop = why_stop(&r);
+    }
+    for (size_t k = 0; k < count; k++) {
+        s[k]->stop = stop;
+        gcb_stats_of(&s[k]->stats, s[k]->seconds, s[k]->count, s[k]->scratch);
+    }
+    return err;
+}
+
+int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
+                const struct gcb_operation *op, struct gcb_diag *diag)
+{
+    return gcb_measure_in_turn(&s, timing, op, 1, diag);
+}
+
+static int encode_once(void *call, struct gcb_diag *diag)
+{
+    const struct gcb_encode_call *c = call;
+    const struct gcb_encode_job *j = c->job;
+
+    c->message->len = 0;
+    if (j->raw)
+        return gcb_coder_encode_raw(j->coder, &j->in, c->message, diag);
+    return gcb_coder_encode(j->coder, &j->at, &j->in, c->message, diag);
+}
+
+struct gcb_operation gcb_encode_operation(struct gcb_encode_call *call)
+{
+    call->message->failed = false;
+    return (struct gcb_operation){.run = encode_once, .job = call};
+}
+
+static int decode_once(void *call, struct gcb_diag *diag)
+{
+    const struct gcb_decode_call *c = call;
+
+    return gcb_coder_decode(c->coder, c->message->data, c->message->len, c->out, diag);
+}
+
+struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call)
+{
+    if (call->out->count) /* fill with NaNs */
+        memset(call->out->data, 0xff, call->out->count * sizeof(*call->out->data));
+    return (struct gcb_operation){.run = decode_once, .job = call};
+}
+
+void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor)
+{
+    const struct gcb_stats *s = &in->stats;
+
+    out->count = in->count;
+    out->stop = in->stop;
+    for (size_t i = 0; i < in->count; i++)
+        out->seconds[i] = in->seconds[i] * factor;
+    out->stats = (struct gcb_stats){
+        .median = s->median * factor,
+        .min = s->min * factor,
+        .max = s->max * factor,
+        .mad = s->mad * factor,
+        .low = s->low * factor,
+        .high = s->high * factor,
+    };
+}

@@ -1,0 +1,280 @@
+#include "src/tool/payoff/curve.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/measure/fit.h"
+#include "src/tool/rows/results.h"
+
+const char *const gcb_pattern_names[] = {"shift", "pair", NULL};
+
+/* ---- reading times off ---- */
+
+static const struct gcb_curve_line *line_of(const struct gcb_curve *curve, enum gcb_pattern pattern)
+{
+    return &curve->lines[curve->lines[pattern].count ? pattern : GCB_PATTERNS - 1 - pattern];
+}
+
+bool gcb_curve_reduces(const struct gcb_curve *curve, enum gcb_pattern pattern)
+{
+    return line_of(curve, pattern)->reduces;
+}
+
+bool gcb_curve_extrapolates(const struct gcb_curve *curve, enum gcb_pattern pattern, double bytes)
+{
+    const double least = line_of(curve, pattern)->least;
+
+    return bytes < least && gcb_curve_at(curve, pattern, false, bytes) <
+                                0.9 * gcb_curve_at(curve, pattern, false, least);
+}
+
+double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, bool first,
+                    double bytes)
+{
+    const struct gcb_curve_line *line = line_of(curve, pattern);
+    const struct gcb_curve_point *a, *b = line->points, *const end = b + line->count;
+    double s, t;
+
+    while (b < end && b->bytes < bytes)
+        b++;
+    a = b > line->points ? b - 1 : b;
+    s = first ? a->first : a->seconds;
+    if (a == b)
+        return s;
+    if (b == end)
+        return s * bytes / a->bytes;
+    t = first ? b->first : b->seconds;
+    return t - (t - s) * (b->bytes - bytes) / (b->bytes - a->bytes); /* never above t if s is not */
+}
+
+/* ---- making a curve ---- */
+
+/* Is it a size or a time whose products and ratios are finite? */
+static bool is_usable(double value)
+{
+    return value >= 1e-30 && value <= 1e30;
+}
+
+int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
+                  const struct gcb_curve_point *point, struct gcb_diag *diag)
+{
+    struct gcb_curve_line *line = &curve->lines[pattern];
+    size_t i = line->count;
+
+    if (!is_usable(point->bytes) || !is_usable(point->first) || !is_usable(point->seconds))
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "expected sizes and times above 0, from 1e-30 to 1e30");
+    while (i > 0 && line->points[i - 1].bytes > point->bytes)
+        i--;
+    if (line->count == GCB_CURVE_POINTS || (i > 0 && !(line->points[i - 1].bytes < point->bytes)))
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "a size twice, or more than %d sizes: give one network's powers of 2",
+                            GCB_CURVE_POINTS);
+    memmove(&line->points[i + 1], &line->points[i], (line->count - i) * sizeof(*point));
+    line->points[i] = *point;
+    line->count++;
+    return 0;
+}
+
+void gcb_curve_finish(struct gcb_curve *curve)
+{
+    const struct gcb_curve_line *line = line_of(curve, GCB_PATTERN_SHIFT);
+    const struct gcb_curve_point *last = &line->points[line->count - 1];
+
+    curve->bandwidth = last->bytes / last->first;
+}
+
+/* ---- link rows ---- */
+
+static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct gcb_curve *curve = ctx;
+    const char *name = gcb_results_text(row->json, GCB_FIELD_PATTERN);
+    const uint64_t workers = gcb_results_u64(row->json, GCB_FIELD_WORKERS);
+    const json_t *first = gcb_results_json(row->json, GCB_FIELD_FIRST_SECONDS);
+    struct gcb_curve_point point = {
+        .bytes = gcb_results_real(row->json, GCB_FIELD_BYTES),
+        .first = gcb_results_real(row->json, GCB_FIELD_FIRST_SECONDS),
+        .seconds = gcb_results_real(row->json, GCB_FIELD_SECONDS),
+    };
+    int pattern = 0, err;
+
+    if (row->kind != GCB_RECORD_LINK) /* a record that this version does not know */
+        return 0;
+    if (!first || json_is_null(first)) /* unknown: as long as the others */
+        point.first = point.seconds;
+    while (pattern < GCB_PATTERNS && (!name || strcmp(gcb_pattern_names[pattern], name) != 0))
+        pattern++;
+    if (pattern == GCB_PATTERNS || workers < 2 || workers > GCB_NETWORK_WORKERS ||
+        (curve->workers && curve->workers != workers))
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "expected a link with the pattern `shift` or `pair`, of 2 or more "
+                           "workers, as many as in the rows before");
+    else
+        err = gcb_curve_add(curve, (enum gcb_pattern)pattern, &point, diag);
+    curve->workers = (unsigned)workers;
+    return err ? gcb_diag_locate(diag, err, row->path, "line", row->line) : 0;
+}
+
+int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag)
+{
+    int err;
+
+    *out = (struct gcb_curve){.path = path};
+    err = gcb_results_read(path, GCB_RECORD_BIT(GCB_RECORD_LINK), read_row, out, diag);
+    if (!err && out->workers == 0) {
+        err =
+            gcb_diag_set(diag, GCB_E_CORRUPT,
+                         "no `link` rows, which `gcbench-mpi --calibrate -o FILE` writes; --import "
+                         "reads logs of other tools");
+        gcb_diag_locate(diag, err, path, "line", 0);
+    }
+    if (!err)
+        gcb_curve_finish(out);
+    return err;
+}
+
+/* ---- logs of other tools ---- */
+
+/* Tables of up to three tests have one pattern, and each has one more point below its sizes. */
+_Static_assert(GCB_CURVE_POINTS >= 3 * (GCB_NET_SIZES + 1), "all sizes of one log fit");
+
+/*
+ * The latency of a table is where a line through its smallest sizes meets size 0. From it 20 errors
+ * of the line are taken off (95 % if the line has three points), because noise of large sizes would
+ * make latencies of milliseconds. It is not above the time of the smallest size, and not so small
+ * that the bytes of this size would have less than an eighth of the bandwidth of the largest.
+ */
+static double find_latency(const struct gcb_net_table *t)
+{
+    const struct gcb_net_size *first = &t->sizes[0], *last = &t->sizes[t->count - 1];
+    const double slow = 8.0 * last->seconds * first->bytes / last->bytes;
+    struct gcb_fit_sums sums = {.points = 0};
+    struct gcb_fit fit;
+
+    for (size_t i = 0; i < t->count && (i < 3 || t->sizes[i].bytes <= 16.0 * first->bytes); i++)
+        gcb_fit_add(&sums, t->sizes[i].bytes, t->sizes[i].seconds);
+    gcb_fit_line(&fit, &sums);
+    if (fit.points < 3 || !fit.good)
+        fit.fixed = 0.0;
+    return fmax(fmin(fit.fixed - 20.0 * fit.error * first->seconds, first->seconds),
+                fmax(first->seconds - slow, 0.0));
+}
+
+/* How the model does what a test measures: steps of so many bytes, which take equal parts of its
+ * time. */
+struct steps {
+    enum gcb_pattern pattern;
+    double count, bytes;
+};
+
+/*
+ * All-reduces: the algorithm that the model takes for this size (docs/payoff.md): doubling for small sizes, halving or a ring for
+ * large ones. The latency and the bandwidth of the largest size say where it changes. A reduce-scatter is half of one.
+ */
+static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_table *t,
+                               double latency, double bytes)
+{
+    const struct gcb_net_size *last = &t->sizes[t->count - 1];
+    const double n = fmax(t->ranks, 2.0), lg = ceil(log2(n)), part = (n - 1.0) / n;
+    const double doubled = floor(log2(n)), power = exp2(doubled), beyond = power < n ? 1.0 : 0.0;
+    const struct {
+        double steps, moved; /* in units of the size */
+    } all[] = {
+        {doubled + 2.0 * beyond, doubled + 2.0 * beyond},
+        {2.0 * doubled + 2.0 * beyond, 2.0 * (power - 1.0) / power + 2.0 * beyond},
+        {2.0 * (n - 1.0), 2.0 * part},
+    };
+    const bool half = test == GCB_NET_REDUCESCATTER;
+    const double rate = 2.0 * part * last->bytes / last->seconds, step = latency / all[half].steps;
+    size_t best = half;
+
+    if (test <= GCB_NET_BANDWIDTH)
+        return (struct steps){GCB_PATTERN_SHIFT, 1.0, bytes};
+    if (test == GCB_NET_ALLGATHER)
+        return (struct steps){GCB_PATTERN_SHIFT, lg, part * bytes / lg};
+    for (size_t i = best + 1; i < 3; i++)
+        if (all[i].steps * step + all[i].moved * bytes / rate <
+            all[best].steps * step + all[best].moved * bytes / rate)
+            best = i;
+    return (struct steps){GCB_PATTERN_PAIR, all[best].steps / (half ? 2.0 : 1.0),
+                          all[best].moved / all[best].steps * bytes};
+}
+
+/*
+ * Adds a table. The bytes of a step must rise with the size; of osu_bw only large sizes count. If the
+ * table is the first of its pattern, the times of smaller sizes fall to the latency: its first point
+ * is for a size of almost 0.
+ */
+static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct gcb_net_table *t,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_net_size *first = &t->sizes[0];
+    const double latency = find_latency(t), tiny = 1e-3;
+    const struct gcb_net_size below = {tiny,
+                                       latency + (first->seconds - latency) * tiny / first->bytes};
+    struct gcb_curve_line *line = &out->lines[find_steps(test, t, latency, tiny).pattern];
+    const bool extends = line->count > 0;
+    double most = test == GCB_NET_BANDWIDTH && extends ? line->points[line->count - 1].bytes : 0.0;
+    int err = 0;
+
+    if (t->ranks && out->workers && out->workers != t->ranks)
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "another number of ranks than in the table before");
+    out->workers = t->ranks ? t->ranks : out->workers;
+    for (size_t i = extends; !err && i <= t->count; i++) {
+        const struct gcb_net_size size = i ? t->sizes[i - 1] : below;
+        const struct steps steps = find_steps(test, t, latency, size.bytes);
+        const double s = size.seconds / steps.count;
+        const struct gcb_curve_point point = {steps.bytes, s, s};
+
+        if (!(steps.bytes > most))
+            continue;
+        most = steps.bytes;
+        err = gcb_curve_add(out, steps.pattern, &point, diag);
+        if (i == 1)
+            line->least = extends ? fmin(line->least, most) : most;
+    }
+    line->reduces |= t->reduces;
+    return err;
+}
+
+static void add_unused(struct gcb_curve *out, const char *names)
+{
+    if (*names && !gcb_lists(out->unused, names))
+        gcb_append(out->unused, sizeof(out->unused), "%s%s", *out->unused ? ", " : "", names);
+}
+
+int gcb_curve_import(struct gcb_curve *out, const char *const *paths, size_t count,
+                     unsigned workers, struct gcb_diag *diag)
+{
+    struct gcb_net_log *logs = gcb_alloc_zero(count, sizeof(*logs));
+    int err = logs ? 0 : gcb_diag_nomem(diag, count * sizeof(*logs), "logs");
+
+    *out = (struct gcb_curve){.path = paths[0]};
+    for (size_t i = 0; !err && i < count; i++) {
+        err = gcb_net_log_read(&logs[i], paths[i], workers, diag);
+        add_unused(out, logs[i].unused);
+    }
+    for (enum gcb_net_test test = 0; test < GCB_NET_TESTS; test++) {
+        const bool reduced = test == GCB_NET_REDUCESCATTER && out->lines[GCB_PATTERN_PAIR].count;
+
+        for (size_t i = 0; !err && i < count; i++) {
+            const struct gcb_net_table *t = &logs[i].tables[test];
+
+            if (t->count && reduced) /* by an all-reduce */
+                add_unused(out, "reduce_scatter_perf");
+            else if (t->count)
+                err = add_table(out, test, t, diag);
+            if (err)
+                gcb_diag_locate(diag, err, logs[i].path, "line", t->line);
+        }
+    }
+    if (!err)
+        gcb_curve_finish(out);
+    gcb_free(logs);
+    return err;
+}

@@ -1,0 +1,229 @@
+#include "src/tool/rows/table.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/columns.h"
+#include "src/tool/base/strings.h"
+
+#define GAP 2
+#define LEAST 8      /* smallest width of an elastic column */
+#define LONGEST 1200 /* bytes of a part of a name; of a longer part, the end is missing */
+#define LEAST_CUT 4  /* smallest width of another column: "a..b" */
+
+struct gcb_table {
+    const struct gcb_table_column *columns;
+    size_t count;
+    const char **cells; /* rows * count, in `strings` */
+    struct gcb_strings strings;
+    size_t used, cap;
+    bool failed; /* memory ran out */
+};
+
+/* A table that is being printed. */
+struct print {
+    const struct gcb_table *table;
+    FILE *out;
+    size_t widths[GCB_TABLE_COLUMNS];
+    size_t limit;  /* columns of a line; 0: no limit */
+    bool left_out; /* a number did not fit */
+};
+
+struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_t count)
+{
+    struct gcb_table *t = gcb_alloc_zero(1, sizeof(*t));
+
+    if (t)
+        *t = (struct gcb_table){.columns = columns, .count = count};
+    return t;
+}
+
+void gcb_table_destroy(struct gcb_table *t)
+{
+    if (!t)
+        return;
+    gcb_strings_fini(&t->strings);
+    gcb_free(t->cells);
+    gcb_free(t);
+}
+
+void gcb_table_cell(struct gcb_table *t, const char *text)
+{
+    const char *copy = t && !t->failed ? gcb_strings_keep(&t->strings, text ? text : "-") : NULL;
+
+    if (copy && !gcb_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells)))
+        t->cells[t->used++] = copy;
+    else if (t)
+        t->failed = true;
+}
+
+void gcb_table_title(struct gcb_table *t, const char *text)
+{
+    gcb_table_cell(t, text);
+    for (size_t i = 1; t && i < t->count; i++)
+        gcb_table_cell(t, "");
+}
+
+/* Is the row only a text? */
+static bool is_title(const struct gcb_table *t, size_t row)
+{
+    for (size_t i = 1; i < t->count; i++)
+        if (*t->cells[row + i])
+            return false;
+    return t->count > 1;
+}
+
+size_t gcb_table_rows(const struct gcb_table *t)
+{
+    return t ? t->used / t->count : 0;
+}
+
+bool gcb_table_failed(const struct gcb_table *t)
+{
+    return !t || t->failed;
+}
+
+static size_t natural_width(const struct gcb_table *t, size_t column)
+{
+    size_t width = gcb_text_columns(t->columns[column].title);
+
+    for (size_t i = column; i < t->used; i += t->count) {
+        const size_t w = is_title(t, i - column) ? 0 : gcb_text_columns(t->cells[i]);
+
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
+static void print_spaces(FILE *out, size_t n)
+{
+    fprintf(out, "%*s", (int)n, "");
+}
+
+static bool is_text(const struct gcb_table_column *column)
+{
+    return column->text || column->elastic;
+}
+
+/* A number that does not fit is shown as "?", because some of its digits would mislead. */
+static void print_cell(struct print *p, const char *text, size_t i, bool last)
+{
+    const size_t own = gcb_text_columns(text), width = p->widths[i];
+    const struct gcb_table_column *column = &p->table->columns[i];
+    const char *head, *tail;
+
+    if (own > width && !is_text(column)) {
+        p->left_out = true;
+        print_cell(p, "?", i, last);
+        return;
+    }
+    if (own > width) {
+        gcb_text_cut(text, width - 2, (width - 2) / 2, &head, &tail);
+        fprintf(p->out, "%.*s..%s", (int)(head - text), text, tail);
+        if (!last)
+            print_spaces(p->out,
+                         width - 2 - gcb_text_columns(tail) - (own - gcb_text_columns(head)));
+        return;
+    }
+    if (!is_text(column))
+        print_spaces(p->out, width - own);
+    fputs(text, p->out);
+    if (is_text(column) && !last)
+        print_spaces(p->out, width - own);
+}
+
+/* The smallest width of a column: enough for its title, and for ".." between two characters. */
+static size_t least_width(const struct gcb_table_column *column)
+{
+    const size_t title = gcb_text_columns(column->title);
+
+    return title > LEAST_CUT ? title : LEAST_CUT;
+}
+
+/* Returns the widest column that is not elastic and can still shrink, or GCB_TABLE_COLUMNS if no column can. */
+static size_t find_widest(const struct print *p)
+{
+    size_t found = GCB_TABLE_COLUMNS;
+
+    for (size_t i = 0; i < p->table->count; i++) {
+        const struct gcb_table_column *c = &p->table->columns[i];
+
+        if (!c->elastic && p->widths[i] > least_width(c) &&
+            (found == GCB_TABLE_COLUMNS || p->widths[i] > p->widths[found]))
+            found = i;
+    }
+    return found;
+}
+
+/* Chooses the widths. To fit the limit, elastic columns shrink first, from left to right; then the widest other
+ * column. */
+static void find_widths(struct print *p, unsigned limit)
+{
+    const struct gcb_table *t = p->table;
+    size_t total = t->count ? GAP * (t->count - 1) : 0;
+
+    for (size_t i = 0; i < t->count; i++) {
+        p->widths[i] = natural_width(t, i);
+        total += p->widths[i];
+    }
+    for (size_t i = 0; limit && i < t->count; i++)
+        for (; t->columns[i].elastic && total > limit && p->widths[i] > LEAST; total--)
+            p->widths[i]--;
+    for (size_t i; limit && total > limit && (i = find_widest(p)) < GCB_TABLE_COLUMNS; total--)
+        p->widths[i]--;
+}
+
+/* Prints the name of a row on lines of its own, broken after commas. A part that is longer than a line loses its middle. */
+static void print_name(const struct print *p, const char *text)
+{
+    size_t left = strlen(text), indent = 0;
+
+    while (left) {
+        const size_t room = p->limit - indent, n = gcb_text_break(text, left, room);
+        char part[LONGEST], cut[LONGEST];
+
+        snprintf(part, sizeof(part), "%.*s", (int)n, text);
+        print_spaces(p->out, indent);
+        fprintf(p->out, "%s\n", gcb_text_shorten(cut, sizeof(cut), part, room));
+        text += n;
+        left -= n;
+        indent = 4;
+    }
+}
+
+static void print_line(struct print *p, const char *const *cells)
+{
+    const struct gcb_table *t = p->table;
+
+    for (size_t i = 0; i < t->count; i++) {
+        const char *text = cells ? cells[i] : t->columns[i].title;
+
+        if (i == 0 && t->count > 1 && t->columns[0].elastic &&
+            gcb_text_columns(text) > p->widths[0]) {
+            print_name(p, text);
+            text = "";
+        }
+        if (i)
+            print_spaces(p->out, GAP);
+        print_cell(p, text, i, i + 1 == t->count);
+    }
+}
+
+void gcb_table_print(const struct gcb_table *t, FILE *out, unsigned width, bool color)
+{
+    struct print p = {.table = t, .out = out, .limit = width};
+
+    find_widths(&p, width);
+    fputs(color ? "\033[1m" : "", out);
+    print_line(&p, NULL);
+    fputs(color ? "\033[0m\n" : "\n", out);
+    for (size_t i = 0; i < t->used; i += t->count) {
+        if (is_title(t, i))
+            fputs(t->cells[i], out);
+        else
+            print_line(&p, t->cells + i);
+        fputc('\n', out);
+    }
+    if (p.left_out)
+        fputs("?: too long for the table; --format json shows it\n", out);
+}

@@ -1,0 +1,201 @@
+#include "src/tool/run/coders.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+#define SLOTS 1024 /* most coders; limits memory that does not depend on elements (plans) */
+
+struct slot {
+    struct gcb_coder *coder;         /* NULL: a sum */
+    struct gcb_sum *sum;             /* NULL: a coder */
+    const struct gcb_method *method; /* NULL: a decoder */
+    char *path;
+    struct gcb_codec_env env; /* of an encoder; for others only env.count is set */
+    enum gcb_dtype source;
+};
+
+struct gcb_coders {
+    uint64_t budget, held; /* in elements: the limit, and the sum over all coders */
+    size_t count;
+    struct slot slot[SLOTS];
+};
+
+int gcb_coders_create(struct gcb_coders **out, uint64_t budget, struct gcb_diag *diag)
+{
+    struct gcb_coders *c = gcb_alloc_zero(1, sizeof(*c));
+
+    if (!c)
+        return gcb_diag_nomem(diag, sizeof(*c), "coders");
+    c->budget = budget;
+    *out = c;
+    return 0;
+}
+
+static void release(struct slot *s)
+{
+    gcb_coder_destroy(s->coder);
+    gcb_sum_close(s->sum);
+    gcb_free(s->path);
+}
+
+void gcb_coders_destroy(struct gcb_coders *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        release(&c->slot[i]);
+    gcb_free(c);
+}
+
+static void drop(struct gcb_coders *c, size_t i)
+{
+    c->held -= c->slot[i].env.count;
+    release(&c->slot[i]);
+    c->slot[i] = c->slot[--c->count];
+}
+
+static void drop_largest(struct gcb_coders *c)
+{
+    size_t largest = 0;
+
+    for (size_t i = 1; i < c->count; i++)
+        if (c->slot[i].env.count > c->slot[largest].env.count)
+            largest = i;
+    drop(c, largest);
+}
+
+/* Drops coders until a new coder for `count` elements fits. Called before that coder is created, so that old and new
+ * coders are not in memory together. */
+static void make_room(struct gcb_coders *c, uint64_t count)
+{
+    while (c->count && (c->count == SLOTS || c->held > c->budget || count > c->budget - c->held))
+        drop_largest(c);
+}
+
+static bool same_shape(const struct gcb_codec_env *a, const struct gcb_codec_env *b)
+{
+    if (!a->shape || !b->shape)
+        return a->shape == b->shape;
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape)) == 0;
+}
+
+static bool is_encoder_for(const struct slot *s, const struct gcb_method *method,
+                           const struct gcb_coder_config *config)
+{
+    return s->coder && s->method == method && s->env.count == config->env.count &&
+           s->source == config->source && s->env.role == config->env.role &&
+           strcmp(s->path, config->env.path) == 0 && same_shape(&s->env, &config->env);
+}
+
+static void keep(struct gcb_coders *c, const struct slot *s)
+{
+    c->slot[c->count++] = *s;
+    c->held += s->env.count;
+}
+
+int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
+                       const struct gcb_method *method, const struct gcb_coder_config *config,
+                       struct gcb_diag *diag)
+{
+    struct slot s = {.method = method, .env = config->env, .source = config->source};
+    int err;
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (!is_encoder_for(&c->slot[i], method, config))
+            continue;
+        if (gcb_method_caps(method) & GCB_CAP_STATEFUL) {
+            drop(c, i);
+            break;
+        }
+        *out = c->slot[i].coder;
+        return 0;
+    }
+    make_room(c, config->env.count);
+    s.path = gcb_strdup(config->env.path);
+    if (!s.path)
+        return gcb_diag_nomem(diag, strlen(config->env.path) + 1, "a name");
+    err = gcb_coder_create(&s.coder, method, config, diag);
+    if (err) {
+        release(&s);
+        return err;
+    }
+    keep(c, &s);
+    *out = s.coder;
+    return 0;
+}
+
+int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void *message,
+                       size_t length, const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct slot s = {0};
+    int err = gcb_frame_parse(&frame, &payload, message, length, diag);
+
+    if (err)
+        return err;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->slot[i].coder && !c->slot[i].method && gcb_coder_accepts(c->slot[i].coder, &frame)) {
+            *out = c->slot[i].coder;
+            return 0;
+        }
+    make_room(c, frame.count);
+    err = gcb_coder_create_decoder(&s.coder, message, length, config, diag);
+    if (err)
+        return err;
+    s.env.count = frame.count;
+    keep(c, &s);
+    *out = s.coder;
+    return 0;
+}
+
+int gcb_coders_sum(struct gcb_coders *c, struct gcb_sum **out, const struct gcb_method *method,
+                   const struct gcb_wbuf *message, float *into,
+                   const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct slot s = {.method = method};
+    int err = gcb_frame_parse(&frame, &payload, message->data, message->len, diag);
+
+    if (err)
+        return err;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->slot[i].sum && c->slot[i].method == method && c->slot[i].env.count == frame.count) {
+            *out = c->slot[i].sum;
+            return 0;
+        }
+    make_room(c, frame.count);
+    err = gcb_sum_create_like(&s.sum, message->data, message->len, into, config, diag);
+    if (err)
+        return err;
+    s.env.count = frame.count;
+    keep(c, &s);
+    *out = s.sum;
+    return 0;
+}
+
+void gcb_room_fini(struct gcb_room *room)
+{
+    gcb_free(room->block);
+    *room = (struct gcb_room){0};
+}
+
+int gcb_coders_room(struct gcb_room *room, struct gcb_wbuf *message, const struct gcb_coder *coder,
+                    bool raw, struct gcb_diag *diag)
+{
+    const size_t bound = gcb_coder_bound(coder), least = raw ? gcb_coder_raw_bytes(coder) : 0;
+    const size_t bytes = bound > least ? bound : least;
+    const size_t shift = (GCB_ALIGN - gcb_coder_head(coder) % GCB_ALIGN) % GCB_ALIGN;
+
+    if (room->size < bytes + shift) {
+        gcb_room_fini(room);
+        room->block = gcb_alloc(bytes + GCB_ALIGN);
+        if (!room->block)
+            return gcb_diag_nomem(diag, bytes, "a message");
+        room->size = bytes + GCB_ALIGN;
+    }
+    *message = (struct gcb_wbuf){.data = room->block + shift, .cap = room->size - shift};
+    return 0;
+}

@@ -1,0 +1,600 @@
+#include "src/tool/run/kernel_cases.h"
+
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+
+/* ---- arrays: these functions set job->failed if memory runs out ---- */
+
+/* Allocates zeroed memory and writes each page of it; the job owns the memory. Returns NULL if memory runs out. */
+static void *take(struct gcb_kernel_job *job, size_t bytes)
+{
+    void **p = job->array;
+
+    while (*p) /* no case takes more than GCB_KERNEL_ARRAYS */
+        p++;
+    *p = gcb_alloc(bytes);
+    if (*p)
+        memset(*p, 0, bytes);
+    else
+        job->failed = true;
+    return *p;
+}
+
+static uint8_t *take_random(struct gcb_kernel_job *job, size_t bytes, unsigned seed)
+{
+    uint8_t *p = take(job, bytes);
+
+    if (p)
+        job->kernels.philox.bytes(p, bytes, seed, 0, 0);
+    return p;
+}
+
+/* Allocates n random floats between -1 and 1. Small values are more frequent, as in gradients. Give each array of a job
+ * another seed. */
+static float *take_floats(struct gcb_kernel_job *job, unsigned seed)
+{
+    float *x = (float *)(void *)take_random(job, job->n * sizeof(*x), seed);
+
+    for (size_t i = 0; x && i < job->n; i++) {
+        const uint32_t u = gcb_bits_of(x[i]);
+
+        x[i] = ((float)(u & 0xffff) - (float)(u >> 16)) * 0x1p-16f;
+    }
+    return x;
+}
+
+static void take_input(struct gcb_kernel_job *job)
+{
+    job->x = take_floats(job, 1);
+    job->read = job->n * sizeof(float);
+}
+
+/* Declares `out` as the output. Each call of the kernel must write all of `out`. */
+static void set_output(struct gcb_kernel_job *job, void *out, size_t bytes)
+{
+    job->out = out;
+    job->out_bytes = job->written = bytes;
+}
+
+static void set_codes_output(struct gcb_kernel_job *job)
+{
+    set_output(job, job->code, job->n * sizeof(*job->code));
+}
+
+static void take_floats_output(struct gcb_kernel_job *job, uint64_t count)
+{
+    job->y = take(job, count * sizeof(float));
+    set_output(job, job->y, count * sizeof(float));
+}
+
+void gcb_kernel_release(struct gcb_kernel_job *job)
+{
+    gcb_fft_destroy(job->fft);
+    for (size_t i = 0; i < GCB_KERNEL_ARRAYS; i++)
+        gcb_free(job->array[i]);
+}
+
+/* ---- philox ---- */
+
+static void prepare_bytes(struct gcb_kernel_job *job)
+{
+    job->bytes = take(job, job->n);
+    set_output(job, job->bytes, job->n);
+}
+
+/* Draws one random byte for each element, as stochastic rounding does. */
+static void run_bytes(struct gcb_kernel_job *job)
+{
+    job->kernels.philox.bytes(job->bytes, job->n, 1, 0, 2);
+}
+
+/* ---- reduce ---- */
+
+static void prepare_exponents(struct gcb_kernel_job *job)
+{
+    take_input(job);
+    job->out = job->count;
+    job->out_bytes = sizeof(job->count);
+}
+
+static void run_max_bits(struct gcb_kernel_job *job)
+{
+    job->number = job->kernels.reduce.max_bits(job->x, job->n);
+}
+
+static void sum(struct gcb_kernel_job *job, gcb_reduce_sum_fn *block_sum)
+{
+    const double total = gcb_reduce_blocks(block_sum, job->x, job->n);
+
+    memcpy(&job->number, &total, sizeof(job->number));
+}
+
+static void run_sum(struct gcb_kernel_job *job)
+{
+    sum(job, job->kernels.reduce.sum);
+}
+
+static void run_sum_abs(struct gcb_kernel_job *job)
+{
+    sum(job, job->kernels.reduce.sum_abs);
+}
+
+static void run_sum_sq(struct gcb_kernel_job *job)
+{
+    sum(job, job->kernels.reduce.sum_sq);
+}
+
+static void run_exponents(struct gcb_kernel_job *job)
+{
+    memset(job->count, 0, sizeof(job->count));
+    job->number = job->kernels.reduce.exponents(job->count, job->x, job->n);
+}
+
+/* ---- compare ---- */
+
+static void prepare_compare(struct gcb_kernel_job *job)
+{
+    take_input(job);
+    job->y = take_floats(job, 2);
+    job->read *= 2;
+    job->out = &job->compare; /* only the result of the last block is compared */
+    job->out_bytes = sizeof(job->compare);
+}
+
+static void run_compare(struct gcb_kernel_job *job)
+{
+    for (size_t i = 0; i < job->n; i += GCB_SUM_BLOCK)
+        job->kernels.compare.block(&job->compare, job->x + i, job->y + i, GCB_SUM_BLOCK);
+}
+
+/* ---- select ---- */
+
+/* 15 % of the values have a larger magnitude, because their probability density at x is 1 - |x|. Sparsifiers keep 15 %
+ * by default. */
+static const float threshold = 0.6127f;
+
+/* Collects the positions of the elements above the threshold, among the first `count` floats. */
+static void collect_positions(struct gcb_kernel_job *job, size_t count)
+{
+    job->kept = job->kernels.select.collect(job->pos, job->x, count, 0, gcb_magnitude(threshold));
+}
+
+/* Collects positions among the first n / width floats, so that elements of `width` floats at these positions exist. */
+static void prepare_positions(struct gcb_kernel_job *job, unsigned width)
+{
+    take_input(job);
+    job->pos = take(job, job->n * sizeof(*job->pos));
+    if (!job->failed)
+        collect_positions(job, job->n / width);
+}
+
+static void prepare_collect(struct gcb_kernel_job *job)
+{
+    prepare_positions(job, 1);
+    set_output(job, job->pos, job->kept * sizeof(*job->pos));
+}
+
+/* The throughput counts the gathered floats. The bytes read are the positions and the whole array, because the gathered
+ * elements lie in nearly all of its cache lines. */
+static void prepare_gather(struct gcb_kernel_job *job)
+{
+    prepare_positions(job, job->param);
+    job->elements = job->param * job->kept;
+    job->read += job->kept * sizeof(*job->pos);
+    take_floats_output(job, job->elements);
+}
+
+static void prepare_power(struct gcb_kernel_job *job)
+{
+    take_input(job);
+    take_floats_output(job, job->n / 2);
+}
+
+static void run_collect(struct gcb_kernel_job *job)
+{
+    collect_positions(job, job->n);
+}
+
+static void run_count(struct gcb_kernel_job *job)
+{
+    job->number = job->kernels.select.count(job->x, job->n, gcb_magnitude(threshold));
+}
+
+static void run_gather(struct gcb_kernel_job *job)
+{
+    job->kernels.select.gather(job->y, job->x, job->pos, job->kept);
+}
+
+static void run_gather2(struct gcb_kernel_job *job)
+{
+    job->kernels.select.gather2(job->y, job->x, job->pos, job->kept);
+}
+
+static void run_power(struct gcb_kernel_job *job)
+{
+    job->kernels.select.power(job->y, job->x, job->n / 2, 1.0f, 1.0f);
+}
+
+/* ---- bitpack: codes of `param` bits, or trits if param is 0 ---- */
+
+static size_t packed_bytes(const struct gcb_kernel_job *job)
+{
+    return job->param ? job->n * job->param / 8 : (job->n + 4) / 5;
+}
+
+static void run_pack(struct gcb_kernel_job *job)
+{
+    if (job->param)
+        job->kernels.bitpack.pack(job->bytes, job->code, job->n, job->param);
+    else
+        job->kernels.bitpack.trits(job->bytes, job->code, job->n);
+}
+
+static void run_unpack(struct gcb_kernel_job *job)
+{
+    if (job->param)
+        job->kernels.bitpack.unpack(job->code, job->bytes, job->n, job->param);
+    else
+        job->kernels.bitpack.untrits(job->code, job->bytes, job->n);
+}
+
+static void prepare_pack(struct gcb_kernel_job *job)
+{
+    const unsigned mask = (1u << job->param) - 1;
+
+    job->code = (uint16_t *)(void *)take_random(job, job->n * sizeof(*job->code), 1);
+    job->bytes = take(job, packed_bytes(job));
+    for (size_t i = 0; job->code && i < job->n; i++)
+        job->code[i] = (uint16_t)(job->param ? job->code[i] & mask : job->code[i] % 3u);
+    job->read = job->n * sizeof(*job->code);
+    set_output(job, job->bytes, packed_bytes(job));
+}
+
+static void prepare_unpack(struct gcb_kernel_job *job)
+{
+    prepare_pack(job);
+    if (!job->failed)
+        run_pack(job);
+    job->read = packed_bytes(job);
+    set_codes_output(job);
+}
+
+/* ---- convert ---- */
+
+static void prepare_narrow(struct gcb_kernel_job *job)
+{
+    take_input(job);
+    job->bytes = take(job, 2 * job->n);
+    set_output(job, job->bytes, 2 * job->n);
+}
+
+static void run_to_fp16(struct gcb_kernel_job *job)
+{
+    job->number = job->kernels.convert.to_fp16(job->bytes, job->x, job->n);
+}
+
+static void run_to_bf16(struct gcb_kernel_job *job)
+{
+    job->number = job->kernels.convert.to_bf16(job->bytes, job->x, job->n);
+}
+
+/* From bfloat16 if param is not 0, else from float16. */
+static void prepare_widen(struct gcb_kernel_job *job)
+{
+    prepare_narrow(job);
+    if (!job->failed)
+        (job->param ? run_to_bf16 : run_to_fp16)(job);
+    job->read = 2 * job->n;
+    take_floats_output(job, job->n);
+}
+
+static void run_from_fp16(struct gcb_kernel_job *job)
+{
+    job->kernels.convert.from_fp16(job->y, job->bytes, job->n);
+}
+
+static void run_from_bf16(struct gcb_kernel_job *job)
+{
+    job->kernels.convert.from_bf16(job->y, job->bytes, job->n);
+}
+
+/* ---- range: 8 bits, a mantissa of 4 bits; other formats take the same arithmetic. Sums add to 0 with a weight of 0. ---- */
+
+static void prepare_range(struct gcb_kernel_job *job)
+{
+    gcb_range_format(&job->format, 8, 4, 1.0f, GCB_ROUND_NEAREST);
+    take_input(job);
+    job->code = take(job, job->n * sizeof(*job->code));
+    set_codes_output(job);
+}
+
+static void run_encode(struct gcb_kernel_job *job)
+{
+    job->number = job->kernels.range.encode(job->code, job->x, job->n, &job->format);
+}
+
+static void prepare_decode(struct gcb_kernel_job *job)
+{
+    prepare_range(job);
+    if (!job->failed)
+        run_encode(job);
+    job->read = job->n * sizeof(*job->code);
+    take_floats_output(job, job->n);
+}
+
+static void run_decode(struct gcb_kernel_job *job)
+{
+    job->kernels.range.decode(job->y, job->code, job->n, &job->format);
+}
+
+static void prepare_add_codes(struct gcb_kernel_job *job)
+{
+    prepare_decode(job);
+    job->read += job->n * sizeof(*job->y);
+}
+
+static void run_range_add(struct gcb_kernel_job *job)
+{
+    job->kernels.range.add(job->y, job->code, job->n, &job->format, 0.0f);
+}
+
+/* ---- dither: 2^param - 1 levels, or trits (one level) if param is 0; the norm is 2. Sums as in range. ---- */
+
+/* Draws the random bytes before the timed calls. */
+static void prepare_dither(struct gcb_kernel_job *job)
+{
+    job->dither = (struct gcb_dither){
+        .seed = 1, .coarse = 2, .fine = 3, .levels = job->param ? (1u << job->param) - 1 : 1};
+    gcb_dither_scale(&job->dither, 2.0f);
+    take_input(job);
+    job->random = take_random(job, job->n, 2);
+    job->code = take(job, job->n * sizeof(*job->code));
+    job->read += job->n;
+    set_codes_output(job);
+}
+
+static void run_dither(struct gcb_kernel_job *job)
+{
+    const struct gcb_dither_fns *f = &job->kernels.dither;
+
+    if (job->param)
+        f->signed_levels(job->code, job->x, job->n, job->random, 0, &job->dither, job->param);
+    else
+        f->trits(job->code, job->x, job->n, job->random, 0, &job->dither);
+}
+
+static void prepare_nearest(struct gcb_kernel_job *job)
+{
+    prepare_dither(job);
+    job->read -= job->n; /* no random bytes */
+}
+
+static void run_nearest(struct gcb_kernel_job *job)
+{
+    job->kernels.dither.nearest_levels(job->code, job->x, job->n, &job->dither, job->param);
+}
+
+static void prepare_from_levels(struct gcb_kernel_job *job)
+{
+    prepare_dither(job);
+    if (!job->failed)
+        run_dither(job);
+    for (uint32_t i = 0; i <= job->dither.levels; i++)
+        job->step[i] = (float)i / (float)job->dither.levels;
+    job->read = job->n * sizeof(*job->code);
+    take_floats_output(job, job->n);
+}
+
+static void run_from_levels(struct gcb_kernel_job *job)
+{
+    const struct gcb_dither_fns *f = &job->kernels.dither;
+
+    if (job->param)
+        f->from_levels(job->y, job->code, job->n, job->step, 2.0f, job->param);
+    else
+        f->from_trits(job->y, job->code, job->n, 2.0f);
+}
+
+static void prepare_add_levels(struct gcb_kernel_job *job)
+{
+    prepare_from_levels(job);
+    job->read += job->n * sizeof(*job->y);
+}
+
+static void run_add_levels(struct gcb_kernel_job *job)
+{
+    const struct gcb_dither_fns *f = &job->kernels.dither;
+
+    if (job->param)
+        f->add_levels(job->y, job->code, job->n, job->step, 2.0f, job->param, 0.0f);
+    else
+        f->add_trits(job->y, job->code, job->n, 2.0f, 0.0f);
+}
+
+/* ---- fft: chunks of `param` floats, or the whole array if param is 0 ---- */
+
+/* An inverse transform overwrites its input, so repeated calls run on zeros, which stay zeros. */
+static void prepare_fft(struct gcb_kernel_job *job, enum gcb_fft_kind kind, int inverse)
+{
+    const struct gcb_fft_config config = {
+        .kind = kind, .n = job->n, .chunk = job->param, .threads = 1, .inverse = inverse};
+    const uint64_t floats = kind == GCB_FFT_DCT ? job->n : 2 * gcb_fft_bins(job->n, job->param);
+
+    job->x = inverse ? take(job, job->n * sizeof(float)) : take_floats(job, 1);
+    job->y = take(job, floats * sizeof(float));
+    if (!job->failed)
+        job->failed = gcb_fft_create(&job->fft, &config) != 0;
+    job->read = (inverse ? floats : job->n) * sizeof(float);
+    job->written = (inverse ? job->n : floats) * sizeof(float);
+}
+
+static void prepare_forward(struct gcb_kernel_job *job)
+{
+    prepare_fft(job, GCB_FFT_REAL, 0);
+}
+
+static void prepare_inverse(struct gcb_kernel_job *job)
+{
+    prepare_fft(job, GCB_FFT_REAL, 1);
+}
+
+static void prepare_dct(struct gcb_kernel_job *job)
+{
+    prepare_fft(job, GCB_FFT_DCT, 0);
+}
+
+static void prepare_idct(struct gcb_kernel_job *job)
+{
+    prepare_fft(job, GCB_FFT_DCT, 1);
+}
+
+static void run_forward(struct gcb_kernel_job *job)
+{
+    gcb_fft_forward(job->fft, job->x, job->y);
+}
+
+static void run_inverse(struct gcb_kernel_job *job)
+{
+    gcb_fft_inverse(job->fft, job->y, job->array[0]);
+}
+
+/* ---- hadamard ---- */
+
+/* Transforms zeros in place, because other values would overflow after many transforms. */
+static void prepare_transform(struct gcb_kernel_job *job)
+{
+    job->y = take(job, job->n * sizeof(float));
+    job->read = job->written = job->n * sizeof(float);
+}
+
+static void prepare_flip(struct gcb_kernel_job *job)
+{
+    job->y = take_floats(job, 1);
+    job->random = take_random(job, job->n / 8, 2);
+    job->read = job->n * sizeof(float) + job->n / 8;
+    job->written = job->n * sizeof(float);
+}
+
+static void run_transform(struct gcb_kernel_job *job)
+{
+    const size_t length = job->param ? job->param : job->n;
+
+    for (size_t i = 0; i < job->n; i += length)
+        job->kernels.hadamard.transform(job->y + i, length);
+}
+
+static void run_flip(struct gcb_kernel_job *job)
+{
+    job->kernels.hadamard.flip(job->y, job->random, job->n);
+}
+
+/* ---- accumulate: in place, with a weight of 0, because sums would grow out of range ---- */
+
+static void prepare_add(struct gcb_kernel_job *job)
+{
+    take_input(job);
+    job->y = take_floats(job, 2);
+    job->read += job->n * sizeof(float);
+    job->written = job->n * sizeof(float);
+}
+
+/* `param` floats per position. */
+static void prepare_scatter(struct gcb_kernel_job *job)
+{
+    prepare_positions(job, job->param);
+    job->y = take_floats(job, 2);
+    job->elements = job->param * job->kept;
+    job->read = job->kept * sizeof(*job->pos) + 2 * job->elements * sizeof(float);
+    job->written = job->elements * sizeof(float);
+}
+
+static void run_add(struct gcb_kernel_job *job)
+{
+    job->kernels.accumulate.add(job->y, job->x, job->n, 0.0f);
+}
+
+static void run_add_exponents(struct gcb_kernel_job *job)
+{
+    job->kernels.accumulate.add_exponents(job->y, job->code, job->n, 0.0f);
+}
+
+static void run_scatter(struct gcb_kernel_job *job)
+{
+    job->kernels.accumulate.scatter(job->y, job->pos, job->x, job->kept, 0.0f);
+}
+
+static void run_scatter2(struct gcb_kernel_job *job)
+{
+    job->kernels.accumulate.scatter2(job->y, job->pos, job->x, job->kept, 0.0f);
+}
+
+/* ---- the table ---- */
+
+#define FN(member) offsetof(struct gcb_kernels, member)
+
+/* clang-format off */
+const struct gcb_kernel_case gcb_kernel_cases[] = {
+    {"philox", "bytes", FN(philox.bytes), 0, prepare_bytes, run_bytes},
+    {"reduce", "max_bits", FN(reduce.max_bits), 0, take_input, run_max_bits},
+    {"reduce", "sum", FN(reduce.sum), 0, take_input, run_sum},
+    {"reduce", "sum_abs", FN(reduce.sum_abs), 0, take_input, run_sum_abs},
+    {"reduce", "sum_sq", FN(reduce.sum_sq), 0, take_input, run_sum_sq},
+    {"reduce", "exponents", FN(reduce.exponents), 0, prepare_exponents, run_exponents},
+    {"compare", "block", FN(compare.block), 0, prepare_compare, run_compare},
+    {"select", "collect", FN(select.collect), 0, prepare_collect, run_collect},
+    {"select", "count", FN(select.count), 0, take_input, run_count},
+    {"select", "gather", FN(select.gather), 1, prepare_gather, run_gather},
+    {"select", "gather2", FN(select.gather2), 2, prepare_gather, run_gather2},
+    {"select", "power", FN(select.power), 0, prepare_power, run_power},
+    {"bitpack", "pack:1", FN(bitpack.pack), 1, prepare_pack, run_pack},
+    {"bitpack", "pack:2", FN(bitpack.pack), 2, prepare_pack, run_pack},
+    {"bitpack", "pack:4", FN(bitpack.pack), 4, prepare_pack, run_pack},
+    {"bitpack", "pack:8", FN(bitpack.pack), 8, prepare_pack, run_pack},
+    {"bitpack", "pack:10", FN(bitpack.pack), 10, prepare_pack, run_pack},
+    {"bitpack", "pack:13", FN(bitpack.pack), 13, prepare_pack, run_pack},
+    {"bitpack", "pack:16", FN(bitpack.pack), 16, prepare_pack, run_pack},
+    {"bitpack", "unpack:1", FN(bitpack.unpack), 1, prepare_unpack, run_unpack},
+    {"bitpack", "unpack:2", FN(bitpack.unpack), 2, prepare_unpack, run_unpack},
+    {"bitpack", "unpack:4", FN(bitpack.unpack), 4, prepare_unpack, run_unpack},
+    {"bitpack", "unpack:8", FN(bitpack.unpack), 8, prepare_unpack, run_unpack},
+    {"bitpack", "unpack:10", FN(bitpack.unpack), 10, prepare_unpack, run_unpack},
+    {"bitpack", "unpack:13", FN(bitpack.unpack), 13, prepare_unpack, run_unpack},
+    {"bitpack", "unpack:16", FN(bitpack.unpack), 16, prepare_unpack, run_unpack},
+    {"bitpack", "trits", FN(bitpack.trits), 0, prepare_pack, run_pack},
+    {"bitpack", "untrits", FN(bitpack.untrits), 0, prepare_unpack, run_unpack},
+    {"convert", "to_fp16", FN(convert.to_fp16), 0, prepare_narrow, run_to_fp16},
+    {"convert", "to_bf16", FN(convert.to_bf16), 0, prepare_narrow, run_to_bf16},
+    {"convert", "from_fp16", FN(convert.from_fp16), 0, prepare_widen, run_from_fp16},
+    {"convert", "from_bf16", FN(convert.from_bf16), 1, prepare_widen, run_from_bf16},
+    {"range", "encode", FN(range.encode), 0, prepare_range, run_encode},
+    {"range", "decode", FN(range.decode), 0, prepare_decode, run_decode},
+    {"range", "add", FN(range.add), 0, prepare_add_codes, run_range_add},
+    {"dither", "signed_levels", FN(dither.signed_levels), 7, prepare_dither, run_dither},
+    {"dither", "nearest_levels", FN(dither.nearest_levels), 3, prepare_nearest, run_nearest},
+    {"dither", "trits", FN(dither.trits), 0, prepare_dither, run_dither},
+    {"dither", "from_levels:2", FN(dither.from_levels), 2, prepare_from_levels, run_from_levels},
+    {"dither", "from_levels:4", FN(dither.from_levels), 4, prepare_from_levels, run_from_levels},
+    {"dither", "from_levels:7", FN(dither.from_levels), 7, prepare_from_levels, run_from_levels},
+    {"dither", "from_trits", FN(dither.from_trits), 0, prepare_from_levels, run_from_levels},
+    {"dither", "add_levels:4", FN(dither.add_levels), 4, prepare_add_levels, run_add_levels},
+    {"dither", "add_trits", FN(dither.add_trits), 0, prepare_add_levels, run_add_levels},
+    {"fft", "forward:4096", GCB_KERNEL_LIBRARY, 4096, prepare_forward, run_forward},
+    {"fft", "inverse:4096", GCB_KERNEL_LIBRARY, 4096, prepare_inverse, run_inverse},
+    {"fft", "forward", GCB_KERNEL_LIBRARY, 0, prepare_forward, run_forward},
+    {"fft", "inverse", GCB_KERNEL_LIBRARY, 0, prepare_inverse, run_inverse},
+    {"fft", "dct:64", GCB_KERNEL_LIBRARY, 64, prepare_dct, run_forward},
+    {"fft", "idct:64", GCB_KERNEL_LIBRARY, 64, prepare_idct, run_inverse},
+    {"fft", "dct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_dct, run_forward},
+    {"fft", "idct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_idct, run_inverse},
+    {"hadamard", "transform:4096", FN(hadamard.transform), 4096, prepare_transform, run_transform},
+    {"hadamard", "transform", FN(hadamard.transform), 0, prepare_transform, run_transform},
+    {"hadamard", "flip", FN(hadamard.flip), 0, prepare_flip, run_flip},
+    {"accumulate", "add", FN(accumulate.add), 0, prepare_add, run_add},
+    {"accumulate", "add_exponents", FN(accumulate.add_exponents), 0, prepare_add_codes, run_add_exponents},
+    {"accumulate", "scatter", FN(accumulate.scatter), 1, prepare_scatter, run_scatter},
+    {"accumulate", "scatter2", FN(accumulate.scatter2), 2, prepare_scatter, run_scatter2},
+    {.name = NULL},
+};
+/* clang-format on */

@@ -1,0 +1,331 @@
+#include "src/tool/run/kernels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/base/host.h"
+#include "src/tool/run/kernel_cases.h"
+
+const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
+
+/* Returns the number of floats of an array that is larger than the last-level cache. The array is smaller if four such
+ * arrays would take more than a quarter of memory. */
+static size_t memory_floats(void)
+{
+    const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
+    size_t n = (size_t)1 << 24;
+
+    while (4 * n <= cache && 8 * n <= most)
+        n *= 2;
+    return n;
+}
+
+uint64_t gcb_kernels_floats(enum gcb_kernel_size size)
+{
+    return size == GCB_KERNEL_L1 ? 4096 : size == GCB_KERNEL_L2 ? 65536 : memory_floats();
+}
+
+/* A sample covers this many floats, in several calls if a call has fewer. So a sample takes long compared to reading
+ * the clock, but is short enough that a busy system rarely interrupts it. It is the same in every run. */
+#define SAMPLE_FLOATS ((size_t)1 << 18)
+
+/* Instruction sets, from the narrowest vectors to the widest. */
+static const struct {
+    const char *name;
+    unsigned flags;
+} isas[] = {
+    {"c", 0},
+    {"neon", GCB_CPU_NEON},
+    {"avx2", GCB_CPU_AVX2},
+    {"avx512", GCB_CPU_AVX2 | GCB_CPU_AVX512},
+};
+#define ISAS (sizeof(isas) / sizeof(isas[0]))
+
+static bool matches(const char *glob, const struct gcb_kernel_case *c)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s/%s", c->family, c->name);
+    return gcb_glob(glob, name) || gcb_glob(glob, c->family) || gcb_glob(glob, c->name);
+}
+
+/* Does one of the globs match the case? */
+static bool is_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_case *c)
+{
+    for (size_t i = 0; i < config->glob_count; i++)
+        if (matches(config->globs[i], c))
+            return true;
+    return config->glob_count == 0;
+}
+
+/* Checks that the glob matches a case. */
+static int check_glob(const char *glob, struct gcb_diag *diag)
+{
+    const char *names[160], *near;
+    char text[64];
+    size_t count = 0;
+
+    for (const struct gcb_kernel_case *c = gcb_kernel_cases; c->name; c++) {
+        if (matches(glob, c))
+            return 0;
+        if (count + 2 <= sizeof(names) / sizeof(names[0])) {
+            names[count++] = c->family;
+            names[count++] = c->name;
+        }
+    }
+    near = gcb_suggest(glob, names, count);
+    return gcb_diag_set(diag, GCB_E_INVALID, "no kernel is called '%s'%s%s%s",
+                        gcb_escape(text, sizeof(text), glob), near ? "; did you mean '" : "",
+                        near ? near : "", near ? "'?" : "");
+}
+
+int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    *count = 0;
+    for (size_t i = 0; !err && i < config->glob_count; i++)
+        err = check_glob(config->globs[i], diag);
+    for (const struct gcb_kernel_case *c = gcb_kernel_cases; !err && c->name; c++)
+        *count += is_chosen(config, c);
+    return err;
+}
+
+struct bench {
+    const struct gcb_kernels_config *config;
+    const struct gcb_kernels_observer *observer;
+    struct gcb_samples samples;
+    struct gcb_kernels best;
+    size_t done, total; /* a case counts once for each size */
+    bool stopped;
+};
+
+/* The calls of one sample. */
+struct calls {
+    const struct gcb_kernel_case *c;
+    struct gcb_kernel_job *job;
+    size_t count;
+};
+
+static int run_calls(void *ctx, struct gcb_diag *diag)
+{
+    const struct calls *c = ctx;
+
+    (void)diag;
+    for (size_t i = 0; i < c->count; i++)
+        c->c->run(c->job);
+    return 0;
+}
+
+/* Converts the seconds of each sample to seconds of one call. */
+static void divide_by_calls(struct gcb_samples *s, size_t calls)
+{
+    for (size_t i = 0; i < s->count; i++)
+        s->seconds[i] /= (double)calls;
+    gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+}
+
+/* Overwrites the output, so that a variant that writes nothing cannot pass with the output of the previous variant. */
+static void spoil(struct gcb_kernel_job *job)
+{
+    job->number = 0;
+    if (job->out)
+        memset(job->out, 0xa5, job->out_bytes);
+}
+
+static uint64_t digest(const struct gcb_kernel_job *job)
+{
+    return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);
+}
+
+/* Returns the least time in which memory could move the bytes of a call, divided by the call's time `seconds`. */
+static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job *job,
+                              double seconds)
+{
+    const struct gcb_bandwidth *w = b->config->bandwidth;
+
+    return w ? ((double)job->read / w->read_gbps + (double)job->written / w->fill_gbps) / 1e9 /
+                   seconds
+             : NAN;
+}
+
+/* The result of the C variant, with which the other variants are compared. */
+struct reference {
+    double seconds; /* NAN: not yet known */
+    uint64_t digest;
+};
+
+static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_kernel_job *job,
+                       const struct gcb_kernel_case *c, struct reference *first,
+                       struct gcb_diag *diag)
+{
+    struct calls calls = {.c = c, .job = job, .count = (size_t)r->calls};
+    const struct gcb_operation op = {.run = run_calls, .job = &calls};
+    double seconds;
+    int err;
+
+    spoil(job);
+    err = gcb_measure(&b->samples, &b->config->timing, &op, diag);
+    if (err)
+        return err;
+    divide_by_calls(&b->samples, calls.count);
+    seconds = b->samples.stats.median;
+    if (isnan(first->seconds))
+        *first = (struct reference){.seconds = seconds, .digest = digest(job)};
+    else
+        r->speedup = first->seconds / seconds;
+    r->agrees = digest(job) == first->digest;
+    r->spread = (b->samples.stats.high - b->samples.stats.low) / (2.0 * seconds);
+    r->gbps = 4e-9 * (double)job->elements / seconds;
+    r->bandwidth_share = r->size == GCB_KERNEL_MEMORY ? bandwidth_share(b, job, seconds) : NAN;
+    return b->observer->result(b->observer->ctx, r, diag);
+}
+
+static bool stop_now(struct bench *b)
+{
+    if (b->observer->stop && b->observer->stop(b->observer->ctx))
+        b->stopped = true;
+    return b->stopped;
+}
+
+static bool same_function(const struct gcb_kernels *a, const struct gcb_kernels *b, size_t offset)
+{
+    return memcmp((const char *)a + offset, (const char *)b + offset,
+                  sizeof(gcb_philox_bytes_fn *)) == 0;
+}
+
+/* Does this instruction set have a function that narrower ones do not have? */
+static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned allowed)
+{
+    struct gcb_kernels own, other;
+
+    if ((isas[isa].flags & allowed) != isas[isa].flags)
+        return false;
+    gcb_kernels_init(&own, isas[isa].flags);
+    for (size_t i = 0; i < isa; i++) {
+        if ((isas[i].flags & isas[isa].flags) != isas[i].flags)
+            continue;
+        gcb_kernels_init(&other, isas[i].flags);
+        if (same_function(&own, &other, c->offset))
+            return false;
+    }
+    return true;
+}
+
+static int run_variants(struct bench *b, struct gcb_kernel_result *r, struct gcb_kernel_job *job,
+                        const struct gcb_kernel_case *c, struct gcb_diag *diag)
+{
+    struct reference first = {.seconds = NAN};
+    int err = 0;
+
+    if (c->offset == GCB_KERNEL_LIBRARY) {
+        r->isa = "fftw";
+        return run_variant(b, r, job, c, &first, diag);
+    }
+    for (size_t i = 0; !err && i < ISAS && !stop_now(b); i++) {
+        if (!is_variant(c, i, b->config->flags))
+            continue;
+        r->isa = isas[i].name;
+        r->speedup = NAN;
+        gcb_kernels_init(&job->kernels, isas[i].flags);
+        err = run_variant(b, r, job, c, &first, diag);
+    }
+    return err;
+}
+
+static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_kernel_size size,
+                    struct gcb_diag *diag)
+{
+    const size_t n = gcb_kernels_floats(size);
+    struct gcb_kernel_job job = {.kernels = b->best, .n = n, .param = c->param, .elements = n};
+    struct gcb_kernel_result r = {.family = c->family,
+                                  .kernel = c->name,
+                                  .size = size,
+                                  .calls = n < SAMPLE_FLOATS ? SAMPLE_FLOATS / n : 1,
+                                  .samples = &b->samples,
+                                  .speedup = NAN};
+    int err;
+
+    c->prepare(&job);
+    if (job.failed) {
+        err = gcb_diag_set(diag, GCB_E_NOMEM, "out of memory for the arrays of kernel %s/%s",
+                           c->family, c->name);
+    } else {
+        r.elements = job.elements;
+        r.bytes = job.read + job.written;
+        err = run_variants(b, &r, &job, c, diag);
+    }
+    gcb_kernel_release(&job);
+    b->done++;
+    if (b->observer->progress)
+        b->observer->progress(b->observer->ctx, (double)b->done / (double)b->total);
+    return err;
+}
+
+static int run_all(struct bench *b, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (const struct gcb_kernel_case *c = gcb_kernel_cases; !err && c->name; c++)
+        for (int size = 0; !err && is_chosen(b->config, c) && size < GCB_KERNEL_SIZES; size++)
+            if (b->config->sizes >> size & 1 && !stop_now(b))
+                err = run_case(b, c, (enum gcb_kernel_size)size, diag);
+    return err;
+}
+
+int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
+                    const struct gcb_kernels_observer *observer, struct gcb_diag *diag)
+{
+    struct bench b = {.config = config, .observer = observer};
+    int err = gcb_kernels_match(&b.total, config, diag);
+
+    *interrupted = false;
+    if (err)
+        return err;
+    b.total *= (size_t)__builtin_popcount(config->sizes);
+    gcb_kernels_init(&b.best, config->flags);
+    err = gcb_samples_init(&b.samples, &config->timing, diag);
+    if (!err)
+        err = run_all(&b, diag);
+    gcb_samples_fini(&b.samples);
+    *interrupted = b.stopped;
+    return err;
+}
+
+uint64_t gcb_kernels_bandwidth_bytes(void)
+{
+    const uint64_t array = 4 * memory_floats(), least = UINT64_C(128) << 20;
+
+    return array > least ? array : least;
+}
+
+void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *r, bool samples)
+{
+    const struct gcb_stats *stats = &r->samples->stats;
+
+    gcb_row_init(row, GCB_RECORD_KERNEL);
+    gcb_row_text(row, GCB_FIELD_FAMILY, r->family);
+    gcb_row_text(row, GCB_FIELD_KERNEL, r->kernel);
+    gcb_row_text(row, GCB_FIELD_ISA, r->isa);
+    gcb_row_u64(row, GCB_FIELD_THREADS, 1);
+    gcb_row_text(row, GCB_FIELD_CACHE, gcb_kernel_size_names[r->size]);
+    gcb_row_text(row, GCB_FIELD_STATUS, r->agrees ? "ok" : "failed");
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, r->elements);
+    gcb_row_u64(row, GCB_FIELD_BYTES, r->bytes);
+    gcb_row_u64(row, GCB_FIELD_CALLS, r->calls);
+    gcb_row_real(row, GCB_FIELD_SECONDS, stats->median);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MIN, stats->min);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MAD, stats->mad);
+    gcb_row_real(row, GCB_FIELD_SECONDS_LOW, stats->low);
+    gcb_row_real(row, GCB_FIELD_SECONDS_HIGH, stats->high);
+    gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, samples ? r->samples->seconds : NULL,
+                  r->samples->count);
+    gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(r->samples->stop));
+    gcb_row_real(row, GCB_FIELD_GBPS, r->gbps);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_SHARE, r->bandwidth_share);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP, r->speedup);
+}

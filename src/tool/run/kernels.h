@@ -1,0 +1,76 @@
+#ifndef SRC_TOOL_KERNEL_BENCH_KERNELS_H
+#define SRC_TOOL_KERNEL_BENCH_KERNELS_H
+
+#include "src/tool/measure/bandwidth.h"
+#include "src/tool/measure/measure.h"
+#include "src/tool/rows/row.h"
+
+/*
+ * Measures the throughput of the kernels of kernels/, each variant separately, on one thread. The cases cover every
+ * function in struct gcb_kernels, and the transforms. docs/method.md says what is counted.
+ */
+enum gcb_kernel_size {
+    GCB_KERNEL_L1, /* 4096 floats: the size of the blocks that codecs work on */
+    GCB_KERNEL_L2, /* 64 Ki floats, 256 KiB for each array */
+    /* 16 Mi floats, or the first power of two whose array does not fit into the last-level cache, as long as four
+     * arrays take at most a quarter of memory */
+    GCB_KERNEL_MEMORY,
+    GCB_KERNEL_SIZES
+};
+uint64_t gcb_kernels_floats(enum gcb_kernel_size size); /* number of floats on this machine */
+extern const char *const gcb_kernel_size_names[];       /* "l1", "l2", "memory", NULL */
+
+struct gcb_kernels_config {
+    const char *const *globs; /* for "family/kernel", "family" or "kernel"; no globs: all kernels */
+    size_t glob_count;
+    unsigned sizes; /* set of sizes: bit 1 << size for each enum gcb_kernel_size */
+    unsigned flags; /* instruction sets that may be used (src/lib/base/cpu_flags.h) */
+    struct gcb_timing timing;
+    const struct gcb_bandwidth *bandwidth; /* memory bandwidth of one thread; NULL: not measured */
+};
+
+/* One variant of one kernel at one size. */
+struct gcb_kernel_result {
+    const char *family, *kernel;
+    const char *isa; /* "c", "avx2", ...; "fftw" for transforms of the library FFTW */
+    enum gcb_kernel_size size;
+    uint64_t elements;                 /* floats that the throughput counts for one call */
+    uint64_t bytes;                    /* bytes that one call reads and writes */
+    uint64_t calls;                    /* number of calls in each sample */
+    const struct gcb_samples *samples; /* seconds of one call; valid during `result` */
+    double gbps;                       /* 4 * elements / median / 1e9 */
+    double spread;  /* half the width of the median's interval, divided by the median; may be NAN */
+    double speedup; /* the C variant's median divided by this median; NAN for C itself */
+    /* least time that memory allows, divided by the median; NAN except for GCB_KERNEL_MEMORY */
+    double bandwidth_share;
+    bool agrees; /* the output equals the output of the C variant in every byte */
+};
+
+struct gcb_kernels_observer {
+    int (*result)(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag);
+    void (*progress)(void *ctx, double done); /* `done` is a share of the work; may be NULL */
+    bool (*stop)(void *ctx);                  /* says whether to stop; called often; may be NULL */
+    void *ctx;
+};
+
+/* Counts the cases that the globs match. Returns GCB_E_INVALID if a glob matches no case. */
+int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
+                      struct gcb_diag *diag);
+
+/*
+ * Runs the cases in the order of the table: kernel by kernel, size by size, with the C variant first. With
+ * timing.min_time = 0 the number of calls does not depend on the clock. Sets *interrupted if the observer stopped the
+ * run. Returns the observer's errors, GCB_E_NOMEM, or GCB_E_INVALID if a glob matches no case.
+ */
+int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
+                    const struct gcb_kernels_observer *observer, struct gcb_diag *diag);
+
+/*
+ * Returns the size of the arrays with which to measure `bandwidth`: that of a case's largest array, at least 128 MiB.
+ */
+uint64_t gcb_kernels_bandwidth_bytes(void);
+
+/* Starts a `kernel` row (docs/rows.md); release it with gcb_row_fini. */
+void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result, bool samples);
+
+#endif

@@ -1,0 +1,215 @@
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/sparse/stages.h"
+#include "src/tool/run/promises.h"
+
+/* Promises of sparsifiers. The stages of a method decide which promises bind (apply to) it. */
+
+static bool has_choice(const struct gcb_method *m, const char *key, const char *value)
+{
+    return strcmp(gcb_promise_choice(m, key), value) == 0;
+}
+
+/* Are kept values sent in this form? RedSync's quantisation (quant=asq) sends their mean, whatever `values` says. */
+static bool sends(const struct gcb_method *m, const char *values)
+{
+    if (has_choice(m, "quant", "asq"))
+        return strcmp(values, "mean") == 0;
+    return has_choice(m, "values", values);
+}
+
+static bool is_sparse(const struct gcb_method *m)
+{
+    return gcb_promise_choice(m, "select")[0] && gcb_promise_choice(m, "values")[0];
+}
+
+/* Sends the tensor, into c->other and c->z, with input and kept values as fp32, so that only the transform and the
+ * selection change the tensor. *m becomes the method with that setting. */
+static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
+{
+    struct gcb_promise_job job = c->job;
+    const struct gcb_param *p;
+
+    *m = *c->job.method;
+    job.method = m;
+    for (size_t row = 0; (p = gcb_method_param(m, row)); row++)
+        if (strcmp(p->name, "values") == 0 || strcmp(p->name, "input") == 0)
+            m->given[row] = false; /* otherwise the setting below would be refused */
+    if (has_choice(m, "input", "fp16") && gcb_method_set(m, "input", "fp32", &c->failure))
+        return false;
+    return !gcb_method_set(m, "values", "fp32", &c->failure) && gcb_promise_send_other(c, &job);
+}
+
+/* ---- verbatim: an element is dropped or decoded without a change ---- */
+
+static bool keeps_verbatim(const struct gcb_method *m)
+{
+    return is_sparse(m) && sends(m, "fp32") && has_choice(m, "transform", "none");
+}
+
+static enum gcb_promise_status check_verbatim(struct gcb_promise_case *c)
+{
+    const uint64_t n = c->job.config.env.count;
+
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
+    for (uint64_t i = 0; i < n; i++)
+        if (c->y[i] != 0.0f && memcmp(&c->job.x[i], &c->y[i], sizeof(float)) != 0)
+            return gcb_promise_broken(
+                c, (double)i, NAN,
+                "element %llu is %g, decoded as %g: neither dropped nor unchanged",
+                (unsigned long long)i, (double)c->job.x[i], (double)c->y[i]);
+    return gcb_promise_kept(c, NAN, NAN);
+}
+
+/* ---- projection, kept-energy: identities of energies ---- */
+
+#define ROUNDING 4e-6 /* share of the energy that float32 means and transforms may change */
+
+/* ||x - x'||^2 = ||x||^2 - ||x'||^2 holds for every projection: kept values as they are, or replaced by their mean. If
+ * rounding moves x' by r of the norm, the two sides differ by at most 2 r sqrt(2) + 2 r^2 of the energy. After zeros,
+ * which pad=smooth adds, x' is a part of the projection, so both its distance and its energy are at most the
+ * projection's: the left side is at most the right. */
+static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, const float *y)
+{
+    const uint64_t n = c->job.config.env.count;
+    const double lost = gcb_promise_distance(c->job.x, y, n);
+    const double kept = gcb_promise_energy(y, n);
+    const double more = lost - (c->energy - kept);
+    const bool pads = has_choice(c->job.method, "pad", "smooth");
+    double r;
+
+    if (c->energy == 0.0)
+        return gcb_promise_idle(c, "all elements are zero");
+    r = gcb_promise_rounding(c, c->job.method);
+    if (r >= 1.0)
+        return gcb_promise_idle(c, GCB_PROMISE_TINY);
+    return gcb_promise_at_most(c, (pads ? fmax(more, 0.0) : fabs(more)) / c->energy,
+                               ROUNDING + 2.0 * r * (sqrt(2.0) + r),
+                               "error and lost energy differ by this share of the energy");
+}
+
+/* Means of complex bins do not project, because the bins weigh differently in the energy. RedSync sends small tensors
+ * in the form of `values` also with quant=asq. */
+static bool projects(const struct gcb_method *m)
+{
+    const char *values = gcb_promise_choice(m, "values");
+    const bool means = strcmp(values, "mean") == 0 || strcmp(values, "sign-mean") == 0 ||
+                       strcmp(values, "means") == 0;
+
+    return is_sparse(m) && !has_choice(m, "input", "fp16") &&
+           (strcmp(values, "fp32") == 0 || (means && !has_choice(m, "transform", "fft")));
+}
+
+static enum gcb_promise_status check_projection(struct gcb_promise_case *c)
+{
+    return gcb_promise_send(c) ? check_pythagoras(c, c->y) : GCB_PROMISE_BROKEN;
+}
+
+static bool quantises_coefficients(const struct gcb_method *m)
+{
+    return is_sparse(m) && !has_choice(m, "transform", "none") && !projects(m);
+}
+
+static enum gcb_promise_status check_kept_energy(struct gcb_promise_case *c)
+{
+    struct gcb_method m;
+
+    return send_verbatim(c, &m) ? check_pythagoras(c, c->z) : GCB_PROMISE_BROKEN;
+}
+
+/* ---- largest: the k largest elements are kept ---- */
+
+static bool takes_largest(const struct gcb_method *m)
+{
+    return is_sparse(m) && has_choice(m, "transform", "none") &&
+           (has_choice(m, "select", "topk") || has_choice(m, "select", "trimmed"));
+}
+
+/* Checks that k of the n elements are kept, and that no dropped element is larger than a kept element. Then the squared
+ * error is at most (1 - k/n) ||x||^2, which is checked too. */
+static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
+{
+    const uint64_t n = c->job.config.env.count;
+    double theta = 0.0, least = INFINITY, most = 0.0, lost;
+    struct gcb_method m;
+    uint64_t k;
+
+    if (!send_verbatim(c, &m))
+        return GCB_PROMISE_BROKEN;
+    if (c->stored || c->energy == 0.0)
+        return gcb_promise_idle(c,
+                                c->stored ? "the message was sent raw" : "all elements are zero");
+    gcb_method_value(&m, "theta", &theta);
+    k = gcb_kept_of(1.0 - theta, n);
+    if (c->parts.payload.kept != k)
+        return gcb_promise_broken(c, (double)c->parts.payload.kept, (double)k,
+                                  "keeps %llu elements, not %llu",
+                                  (unsigned long long)c->parts.payload.kept, (unsigned long long)k);
+    for (uint64_t i = 0; i < n; i++) {
+        const double x = fabs((double)c->job.x[i]);
+
+        if (c->z[i] != 0.0f)
+            least = fmin(least, x);
+        else
+            most = fmax(most, x);
+    }
+    if (most > least)
+        return gcb_promise_broken(c, most, least,
+                                  "drops an element of size %g, but keeps an element of size %g",
+                                  most, least);
+    lost = gcb_promise_distance(c->job.x, c->z, n) / c->energy;
+    return gcb_promise_at_most(c, lost, 1.0 - (double)k / (double)n + 1e-12,
+                               "squared error over squared norm");
+}
+
+/* ---- largest-bins: the k largest coefficients are kept ---- */
+
+static bool takes_largest_bins(const struct gcb_method *m)
+{
+    return is_sparse(m) && !has_choice(m, "transform", "none") && has_choice(m, "select", "topk");
+}
+
+/* The k largest of P coefficients hold at least k/P of the energy. Some complex bins stand for two coefficients and
+ * count twice, so with complex bins only half of that share is certain. */
+static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
+{
+    const uint64_t n = c->job.config.env.count;
+    struct gcb_method m;
+    double share, factor, r, lost;
+
+    if (!send_verbatim(c, &m))
+        return GCB_PROMISE_BROKEN;
+    if (c->stored || c->energy == 0.0)
+        return gcb_promise_idle(c,
+                                c->stored ? "the message was sent raw" : "all elements are zero");
+    factor = has_choice(&m, "transform", "fft") ? 0.5 : 1.0;
+    share = factor * (double)c->parts.payload.kept / (double)c->parts.payload.positions;
+    r = gcb_promise_rounding(c, &m);
+    if (r >= 1.0 - sqrt(1.0 - share))
+        return gcb_promise_idle(c, GCB_PROMISE_TINY);
+    lost = sqrt(1.0 - share + ROUNDING) + r;
+    return gcb_promise_at_most(c, gcb_promise_distance(c->job.x, c->z, n) / c->energy, lost * lost,
+                               "squared error over squared norm");
+}
+
+const struct gcb_promise gcb_promises_sparse[] = {
+    {"verbatim", "an element is dropped or decoded without a change", "Aji and Heafield 2017",
+     keeps_verbatim, check_verbatim},
+    {"projection",
+     "||x - x'||^2 = ||x||^2 - ||x'||^2 (pad=smooth: <=); ||x'||^2 = sum of k mu^2 if groups of k "
+     "elements become their mean mu",
+     "SBC, STC, RedSync; Parseval", projects, check_projection},
+    {"kept-energy",
+     "with kept values as fp32, the squared error is the energy of the dropped coefficients "
+     "(pad=smooth: at most)",
+     "Parseval", quantises_coefficients, check_kept_energy},
+    {"largest",
+     "the k largest of n elements are kept, k as asked, and ||x - x'||^2 <= (1 - k/n) ||x||^2",
+     "Stich et al. 2018, for top-k", takes_largest, check_largest},
+    {"largest-bins",
+     "the k largest of P bins hold at least k/P of the energy (complex bins: half of that)",
+     "FFT paper, section 3", takes_largest_bins, check_largest_bins},
+    {.name = NULL},
+};

@@ -1,0 +1,344 @@
+#include "src/tool/run/rows.h"
+
+#include <math.h>
+
+#include "src/lib/exchange/exchange.h"
+#include "src/tool/rows/results.h"
+#include "src/tool/rows/sink.h"
+
+/* The samples of one operation in a row. */
+struct samples {
+    double mad;
+    const double *seconds; /* NULL: left out */
+    size_t count;
+};
+
+void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *s,
+                          const struct gcb_method *method)
+{
+    gcb_row_text(row, GCB_FIELD_SCOPE, s->scope);
+    gcb_row_text(row, GCB_FIELD_ORDER, s->order);
+    gcb_row_method(row, method);
+    gcb_row_text(row, GCB_FIELD_DEVICE, s->device);
+    gcb_row_u64(row, GCB_FIELD_THREADS, (uint64_t)s->threads);
+    gcb_row_text(row, GCB_FIELD_ISA, s->isa);
+}
+
+void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *t)
+{
+    gcb_row_u64(row, GCB_FIELD_WIRE_BYTES, t->wire_bytes);
+    gcb_row_u64(row, GCB_FIELD_HEADER_BYTES, t->header_bytes);
+    gcb_row_u64(row, GCB_FIELD_SCALE_BYTES, t->scale_bytes);
+    gcb_row_u64(row, GCB_FIELD_VALUE_BYTES, t->value_bytes);
+    gcb_row_u64(row, GCB_FIELD_INDEX_BYTES, t->index_bytes);
+    gcb_row_u64(row, GCB_FIELD_STORED, t->stored);
+    gcb_row_u64(row, GCB_FIELD_DENSE, t->dense);
+}
+
+static void put_sizes(struct gcb_row *row, const struct gcb_tally *t)
+{
+    gcb_row_u64(row, GCB_FIELD_MESSAGES, t->messages);
+    gcb_row_u64(row, GCB_FIELD_EXCHANGES, t->exchanges ? t->exchanges : 1);
+    gcb_row_bool(row, GCB_FIELD_FIXED_LENGTH, t->varying == 0);
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, t->elements);
+    gcb_row_text(row, GCB_FIELD_INPUT_DTYPE, t->mixed_dtypes ? "mixed" : gcb_dtype_name(t->dtype));
+    gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, t->input_bytes);
+    gcb_rows_put_bytes(row, t);
+    gcb_row_u64(row, GCB_FIELD_NONFINITE, t->nonfinite);
+}
+
+static double per_element(double bits, const struct gcb_tally *t)
+{
+    return t->elements ? bits / (double)t->elements : NAN;
+}
+
+static void put_rates(struct gcb_row *row, const struct gcb_method *method,
+                      const struct gcb_tally *t)
+{
+    const double fp32_bytes = 4.0 * (double)t->elements;
+
+    gcb_row_real(row, GCB_FIELD_RATIO, gcb_tally_ratio(t));
+    gcb_row_real(row, GCB_FIELD_RATIO_VS_FP32,
+                 t->wire_bytes ? fp32_bytes / (double)t->wire_bytes : NAN);
+    gcb_row_real(row, GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits(t));
+    gcb_row_real(row, GCB_FIELD_NOMINAL_BITS_PER_ELEMENT, per_element(t->nominal_bits, t));
+    gcb_row_real(row, GCB_FIELD_ENTROPY0_BITS_PER_ELEMENT, per_element(t->entropy0_bits, t));
+    gcb_row_real(row, GCB_FIELD_DENSITY_ASKED, gcb_tally_density_asked(t));
+    gcb_row_real(row, GCB_FIELD_DENSITY, gcb_tally_density(t));
+    gcb_row_known_u64(row, GCB_FIELD_KEPT, t->asked_of, t->kept);
+    gcb_row_known_u64(row, GCB_FIELD_CLAMPED, method->codec->ops->clamped, t->clamped);
+}
+
+static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
+                         const struct gcb_tally *t)
+{
+    const struct gcb_fidelity_figures f = gcb_tally_figures(t);
+    char spec[512] = "";
+
+    gcb_row_real(row, GCB_FIELD_REL_L2, f.rel_l2);
+    gcb_row_real(row, GCB_FIELD_COSINE, f.cosine);
+    gcb_row_real(row, GCB_FIELD_MAX_ABS_ERROR, f.max_abs_error);
+    gcb_row_real(row, GCB_FIELD_MEAN_ERROR, f.mean_error);
+    gcb_row_real(row, GCB_FIELD_SIGN_AGREEMENT, f.sign_agreement);
+    gcb_row_real(row, GCB_FIELD_ZEROS_PRESERVED, f.zeros_preserved);
+    gcb_row_real(row, GCB_FIELD_SNR_DB, f.snr_db);
+    gcb_row_real(row, GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits);
+    if (s->nearer_than && t->fidelity.compared)
+        gcb_method_spec(spec, sizeof(spec), s->nearer_than, GCB_SPEC_FULL);
+    gcb_row_text(row, GCB_FIELD_NEARER_THAN, spec[0] ? spec : NULL);
+    gcb_row_real(row, GCB_FIELD_NEARER_SHARE, f.nearer_share);
+    gcb_row_real(row, GCB_FIELD_FARTHER_SHARE, f.farther_share);
+}
+
+static void put_seconds(struct gcb_row *row, const struct gcb_times_fields *fields,
+                        const struct gcb_times *t, const struct samples *samples)
+{
+    gcb_row_real(row, fields->seconds, t->seconds);
+    gcb_row_real(row, fields->min, t->min);
+    gcb_row_real(row, fields->mad, samples->mad);
+    gcb_row_real(row, fields->low, t->low);
+    gcb_row_real(row, fields->high, t->high);
+    gcb_row_reals(row, fields->samples, samples->seconds, samples->count);
+}
+
+static void put_stages(struct gcb_row *row, const struct gcb_times *t,
+                       const enum gcb_field fields[GCB_STAGES])
+{
+    for (int i = 0; i < GCB_STAGES; i++)
+        gcb_row_real(row, fields[i], t->staged ? t->stage[i] : NAN);
+}
+
+const enum gcb_field gcb_rows_encode_stages[GCB_STAGES] = {
+    [GCB_STAGE_TRANSFORM] = GCB_FIELD_TRANSFORM_SECONDS,
+    [GCB_STAGE_SELECT] = GCB_FIELD_SELECT_SECONDS,
+    [GCB_STAGE_QUANTISE] = GCB_FIELD_QUANTISE_SECONDS,
+    [GCB_STAGE_INDEX] = GCB_FIELD_INDEX_SECONDS,
+};
+const enum gcb_field gcb_rows_decode_stages[GCB_STAGES] = {
+    [GCB_STAGE_TRANSFORM] = GCB_FIELD_DECODE_TRANSFORM_SECONDS,
+    [GCB_STAGE_SELECT] = GCB_FIELD_DECODE_SELECT_SECONDS,
+    [GCB_STAGE_QUANTISE] = GCB_FIELD_DECODE_QUANTISE_SECONDS,
+    [GCB_STAGE_INDEX] = GCB_FIELD_DECODE_INDEX_SECONDS,
+};
+
+/* The least that encoding or decoding moves in memory: each element once, and the message once. */
+static uint64_t device_bytes(const struct gcb_tally *t)
+{
+    return sizeof(float) * t->elements + t->wire_bytes;
+}
+
+static void put_device(struct gcb_row *row, const struct gcb_times_fields *fields,
+                       const struct gcb_times *t, bool on_device)
+{
+    gcb_row_real(row, fields->kernel, on_device ? t->kernel : NAN);
+    gcb_row_real(row, fields->kernel_low, on_device ? t->kernel_low : NAN);
+    gcb_row_real(row, fields->kernel_high, on_device ? t->kernel_high : NAN);
+    gcb_row_real(row, fields->transfer, on_device ? t->transfer : NAN);
+}
+
+/* Throughput as a share of the CPU's bandwidth `gbps`, or of the device's copy bandwidth. */
+static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb_tally *t,
+                              const struct gcb_times *times, double gbps)
+{
+    if (t->on_device)
+        return (double)device_bytes(t) / times->kernel / 1e9 / s->device_copy_gbps;
+    return gcb_tally_gbps(t, times) / gbps;
+}
+
+/* All samples of a row. */
+struct all_samples {
+    struct samples encode, decode, sum, sum16;
+};
+
+static void put_sum_times(struct gcb_row *row, const struct gcb_tally *t,
+                          const struct all_samples *samples)
+{
+    const struct gcb_times sum = gcb_tally_sum(t), sum16 = gcb_tally_sum16(t);
+
+    put_seconds(row, &gcb_sum_fields, &sum, &samples->sum);
+    put_seconds(row, &gcb_sum16_fields, &sum16, &samples->sum16);
+    gcb_row_text(row, GCB_FIELD_SUM_STOP_REASON, gcb_stop_name(t->sum_stop));
+    gcb_row_known_u64(row, GCB_FIELD_SUM_MESSAGES, t->sum_messages, t->sum_messages);
+    gcb_row_real(row, gcb_sum_fields.gbps, gcb_tally_gbps(t, &sum));
+    gcb_row_real(row, gcb_sum16_fields.gbps, gcb_tally_sum16_gbps(t));
+}
+
+static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
+                      const struct gcb_tally *t, const struct all_samples *samples)
+{
+    const struct gcb_times_fields *e = &gcb_encode_fields, *d = &gcb_decode_fields;
+    const bool on_device = t->on_device > 0;
+
+    put_seconds(row, e, &t->encode, &samples->encode);
+    put_seconds(row, d, &t->decode, &samples->decode);
+    put_sum_times(row, t, samples);
+    gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
+    gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
+    put_stages(row, &t->encode, gcb_rows_encode_stages);
+    put_stages(row, &t->decode, gcb_rows_decode_stages);
+    put_device(row, e, &t->encode, on_device);
+    put_device(row, d, &t->decode, on_device);
+    gcb_row_known_u64(row, e->launches, on_device, t->encode.launches);
+    gcb_row_known_u64(row, d->launches, on_device, t->decode.launches);
+    gcb_row_known_u64(row, GCB_FIELD_GROUP_MESSAGES, on_device, t->group);
+    gcb_row_known_u64(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));
+    gcb_row_known_u64(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
+    gcb_row_real(row, e->gbps, gcb_tally_gbps(t, &t->encode));
+    gcb_row_real(row, d->gbps, gcb_tally_gbps(t, &t->decode));
+    gcb_row_real(row, e->bandwidth_share, bandwidth_share(s, t, &t->encode, s->read_gbps));
+    gcb_row_real(row, d->bandwidth_share, bandwidth_share(s, t, &t->decode, s->fill_gbps));
+}
+
+/* Sets how messages may travel: as the user said, or in any way that the method can; and how they do by default. */
+static void put_collectives(struct gcb_row *row, const struct gcb_method *method)
+{
+    const unsigned can = gcb_method_collectives(method), rounds = gcb_exchange_rounds(method);
+    json_t *names = json_array();
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, method);
+    for (int i = 0; gcb_collective_names[i]; i++)
+        if ((gcb_method_gives_collective(method) ? i == params.collective
+                                                 : (can & GCB_COLLECTIVE_BIT(i)) != 0) &&
+            json_array_append_new(names, json_string(gcb_collective_names[i])))
+            row->failed = true;
+    gcb_row_json(row, GCB_FIELD_COLLECTIVES, names);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+    gcb_row_known_u64(row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
+}
+
+static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
+                     const struct gcb_method *method, const char *status, const char *reason)
+{
+    gcb_row_text(row, GCB_FIELD_SUITE, s->suite);
+    gcb_rows_put_setting(row, s, method);
+    put_collectives(row, method);
+    gcb_row_text(row, GCB_FIELD_STATUS, status);
+    gcb_row_text(row, GCB_FIELD_REASON, reason);
+}
+
+static void put_tally(struct gcb_row *row, const struct gcb_rows_setting *s,
+                      const struct gcb_method *method, const struct gcb_tally *t)
+{
+    put_sizes(row, t);
+    put_rates(row, method, t);
+    put_fidelity(row, s, t);
+}
+
+static struct samples samples_of(const struct gcb_samples *s,
+                                 const struct gcb_rows_setting *setting)
+{
+    if (!s || !s->count)
+        return (struct samples){.mad = NAN};
+    return (struct samples){s->stats.mad, setting->without_samples ? NULL : s->seconds, s->count};
+}
+
+static struct samples summed_samples(const struct gcb_sample_sums *s,
+                                     const struct gcb_rows_setting *setting)
+{
+    if (!s->count)
+        return (struct samples){.mad = NAN};
+    return (struct samples){gcb_sample_sums_mad(s), setting->without_samples ? NULL : s->seconds,
+                            s->count};
+}
+
+/* Writes the options that give the policy; of a result only the rule for its tensor. */
+static void put_policy(struct gcb_row *row, const struct gcb_rows_setting *s,
+                       const struct gcb_method *method, const struct gcb_run_trial *trial)
+{
+    const bool applies = s->policy && gcb_policy_is(method);
+    char rule[2048];
+
+    if (!applies || (trial && trial->plan->dense))
+        gcb_row_null(row, GCB_FIELD_POLICY);
+    else if (!trial)
+        gcb_row_text(row, GCB_FIELD_POLICY, s->policy->text);
+    else
+        gcb_row_text(row, GCB_FIELD_POLICY,
+                     gcb_policy_rule_text(rule, sizeof(rule),
+                                          gcb_policy_rule(s->policy, trial->first->path)));
+}
+
+void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                     const struct gcb_method *method, const struct gcb_run_trial *trial)
+{
+    const struct all_samples samples = {
+        .encode = samples_of(trial->encode, setting),
+        .decode = samples_of(trial->decode, setting),
+        .sum = samples_of(trial->sum, setting),
+        .sum16 = samples_of(trial->sum16, setting),
+    };
+    const bool cut = trial->tally.stop == GCB_STOP_INTERRUPTED;
+
+    gcb_row_init(row, GCB_RECORD_RESULT);
+    gcb_row_text(row, GCB_FIELD_FILE, trial->first->file);
+    gcb_row_u64(row, GCB_FIELD_STEP, trial->plan->step);
+    gcb_row_u64(row, GCB_FIELD_WORKER, trial->plan->worker);
+    gcb_row_text(row, GCB_FIELD_TENSOR, trial->name);
+    put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
+    put_tally(row, setting, method, &trial->tally);
+    put_times(row, setting, &trial->tally, &samples);
+    put_policy(row, setting, method, trial);
+    gcb_row_u64(row, GCB_FIELD_MESSAGE, trial->plan->number);
+    gcb_rows_put_sums(row, &trial->tally);
+}
+
+/* Starts a row for messages of several steps and workers. */
+static void begin_summary(struct gcb_row *row, const char *file)
+{
+    gcb_row_init(row, GCB_RECORD_SUMMARY);
+    gcb_row_text(row, GCB_FIELD_FILE, file);
+    gcb_row_null(row, GCB_FIELD_STEP);
+    gcb_row_null(row, GCB_FIELD_WORKER);
+}
+
+/* Sets all fields of a result that the row does not have yet to null: without messages there are no figures. */
+static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
+{
+    enum gcb_field columns[GCB_FIELDS];
+    size_t count;
+
+    gcb_row_text(row, GCB_FIELD_CACHE, setting->cache);
+    count = gcb_field_columns(columns, GCB_RESULT_RECORDS);
+    for (size_t i = 0; i < count; i++)
+        if (columns[i] != GCB_FIELD_TENSOR && !gcb_results_json(row->json, columns[i]))
+            gcb_row_null(row, columns[i]);
+    gcb_row_null(row, GCB_FIELD_SUMS);
+}
+
+void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                      const struct gcb_method *method, const struct gcb_run_total *total,
+                      const char *file, bool interrupted)
+{
+    const struct all_samples samples = {
+        .encode = summed_samples(&total->encode, setting),
+        .decode = summed_samples(&total->decode, setting),
+        .sum = summed_samples(&total->sum, setting),
+        .sum16 = summed_samples(&total->sum16, setting),
+    };
+    const bool failed = total->failure.status != 0;
+
+    begin_summary(row, file);
+    put_case(row, setting, method,
+             gcb_run_unsupported(total) ? "unsupported"
+             : failed                   ? "failed"
+             : interrupted              ? "interrupted"
+                                        : "ok",
+             failed ? total->failure.text : NULL);
+    if (total->tally.messages == 0) {
+        put_nothing(row, setting);
+        return;
+    }
+    put_tally(row, setting, method, &total->tally);
+    put_times(row, setting, &total->tally, &samples);
+    put_policy(row, setting, method, NULL);
+    gcb_rows_put_sums(row, &total->tally);
+}
+
+void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                          const struct gcb_method *method, const char *file, const char *reason)
+{
+    begin_summary(row, file);
+    put_case(row, setting, method, "unsupported", reason);
+    put_nothing(row, setting);
+}

@@ -1,0 +1,521 @@
+#include "src/tool/run/run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/host.h"
+#include "src/tool/measure/bandwidth.h"
+
+/* The overhead of a message, in elements. Most tensors of a network are small, so the overhead matters. */
+#define SMALL_WORK 32768.0
+
+/* Most elements of a window on an input that is read again: 4 MiB. */
+#define WINDOW (UINT64_C(256) * GCB_SUM_BLOCK)
+
+/* Elements, rounded up so that the next message begins on a cache line. */
+#define ALIGNED(elements) (((elements) + 15) / 16 * 16)
+
+/* Messages that are in memory together: small ones of one step and worker, or a single one of any size. */
+struct span {
+    size_t count;
+    struct gcb_trial_input in[GCB_TRIAL_GROUP];
+    char name[GCB_TRIAL_GROUP][40];
+};
+
+struct run {
+    const struct gcb_run_config *config;
+    const struct gcb_run_observer *observer;
+    struct gcb_run_result *result;
+    struct gcb_trial_bench bench;
+    struct gcb_nonfinite_scan scan;
+    bool *to_scan; /* of a shard: the tensors to scan; NULL: all */
+    float *input;  /* elements of the current messages */
+    float *
+        reference; /* what methods[0] decoded from them, in the same places; NULL without config->compare */
+    struct gcb_original original; /* for messages that are decoded in place */
+    bool spent; /* the current message was decoded in place, so `input` is not its input any more */
+    double work, done;     /* elements to scan and to try, and those done, for the progress bar */
+    struct gcb_budget own; /* of config->seconds */
+    struct gcb_budget *budget; /* config->budget or `own`; NULL: none */
+    struct span *span;
+    size_t method, from; /* the current method, and the first message of its group in the span */
+    int observed;        /* an error of the observer, not of the method */
+};
+
+static bool stopped(const struct run *r)
+{
+    return r->observer->stop && r->observer->stop(r->observer->ctx);
+}
+
+static void advance(struct run *r, double weight)
+{
+    r->done += weight;
+    if (r->observer->progress && r->work > 0.0)
+        r->observer->progress(r->observer->ctx, r->done / r->work);
+}
+
+static bool scanned(void *ctx, uint64_t elements)
+{
+    struct run *r = ctx;
+
+    advance(r, (double)elements);
+    r->result->interrupted = stopped(r);
+    return !r->result->interrupted;
+}
+
+/* Must the run know all infinities and NaNs before the first trial? */
+static bool needs_scan(const struct run *r)
+{
+    return r->config->nonfinite == GCB_POLICY_SKIP;
+}
+
+double gcb_run_weight(const struct gcb_message_plan *plan)
+{
+    return (double)plan->count + SMALL_WORK;
+}
+
+/* Sums the work of all trials and of the scan, which counts only elements. */
+static void plan_work(struct run *r)
+{
+    const struct gcb_layout *layout = r->config->layout;
+    const double methods = (double)r->config->method_count;
+
+    r->budget = r->config->budget;
+    for (size_t i = 0; i < layout->count; i++)
+        r->work += methods * gcb_run_weight(&layout->messages[i]);
+    for (size_t i = 0; needs_scan(r) && i < gcb_source_count(r->config->source); i++)
+        if (!r->to_scan || r->to_scan[i])
+            r->work += (double)gcb_source_tensor(r->config->source, i)->count;
+}
+
+/* Chooses the tensors that a shard scans: its own, or with GCB_POLICY_SKIP those of its steps, because an infinity in any of
+ * them skips the step. Raises *largest to the elements of the largest of them. */
+static int choose_tensors_to_scan(struct run *r, uint64_t *largest, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const size_t count = gcb_source_count(c->source);
+    size_t next = 0; /* the first tensor whose step no message has had yet */
+
+    if (!c->sharded)
+        return 0;
+    r->to_scan = gcb_alloc_zero(count, sizeof(*r->to_scan));
+    if (!r->to_scan)
+        return gcb_diag_nomem(diag, count, "a list of tensors");
+    for (size_t i = 0; i < c->layout->count; i++) {
+        const struct gcb_message_plan *m = &c->layout->messages[i];
+
+        for (size_t k = 0; k < m->piece_count; k++)
+            r->to_scan[m->pieces[k].tensor] = true;
+        for (; c->nonfinite == GCB_POLICY_SKIP && next < count &&
+               gcb_source_tensor(c->source, next)->step <= m->step;
+             next++)
+            r->to_scan[next] = gcb_source_tensor(c->source, next)->step == m->step;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (r->to_scan[i] && gcb_source_tensor(c->source, i)->count > *largest)
+            *largest = gcb_source_tensor(c->source, i)->count;
+    return 0;
+}
+
+static int scan(struct run *r, struct gcb_diag *diag)
+{
+    const struct gcb_nonfinite_watch watch = {.progress = scanned, .ctx = r};
+    int err;
+
+    if (!needs_scan(r))
+        return 0;
+    err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
+                             r->config->trial.kernels, &watch, diag);
+    r->result->skipped_steps = r->scan.step_count;
+    return err;
+}
+
+/* A message has infinities or NaNs: ends the run with an error that counts and names all tensors that have them. */
+static int refuse(struct run *r, struct gcb_diag *diag)
+{
+    int err = gcb_nonfinite_scan(&r->scan, r->config->source, r->to_scan, r->input,
+                                 r->config->trial.kernels, NULL, diag);
+
+    if (!err)
+        err = gcb_nonfinite_refuse(&r->scan, diag);
+    return err ? err : gcb_diag_set(diag, GCB_E_IO, "the file changed while it was read");
+}
+
+uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout)
+{
+    const uint64_t least = UINT64_C(32) << 20, most = gcb_bandwidth_default_bytes();
+    const uint64_t wanted = layout->largest > most / 16 ? most : layout->largest * 16;
+
+    return wanted < least ? least : wanted;
+}
+
+bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes)
+{
+    const uint64_t cache = gcb_host_cache();
+
+    return layout->largest <= cache / 12 && layout->largest <= bandwidth_bytes / 24;
+}
+
+/* Is this message decoded into the memory of its input? */
+static bool in_place(const struct gcb_run_config *c, const struct gcb_message_plan *plan)
+{
+    return c->in_place && plan->count >= c->in_place && !c->trial.device && !c->trial.copy &&
+           gcb_original_possible(c->source, plan);
+}
+
+/* Reads a message to in->data and applies the policy for infinities and NaNs. */
+static int take_input(struct run *r, float *data, struct gcb_trial_input *in, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const struct gcb_message_plan *plan = in->plan;
+    int err = gcb_layout_read(c->source, plan, data, diag);
+
+    if (err)
+        return err;
+    in->data = data;
+    if (in_place(r->config, plan)) {
+        r->original.plan = plan;
+        in->original = &r->original;
+    }
+    r->spent = false;
+    in->nonfinite = gcb_nonfinite_count(data, plan->count, c->trial.kernels);
+    in->raw = in->nonfinite && c->nonfinite == GCB_POLICY_RAW;
+    if (in->nonfinite && c->nonfinite == GCB_POLICY_ERROR)
+        return refuse(r, diag);
+    if (in->nonfinite && needs_scan(r))
+        return gcb_diag_set(diag, GCB_E_IO, "the file changed while it was read");
+    if (in->nonfinite && c->nonfinite == GCB_POLICY_ZERO) {
+        gcb_nonfinite_zero(data, plan->count);
+        r->result->zeroed += in->nonfinite;
+    }
+    return 0;
+}
+
+int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t,
+                      struct gcb_diag *diag)
+{
+    const bool same = total->tally.messages && total->last_step == t->plan->step &&
+                      total->last_worker == t->plan->worker;
+
+    gcb_tally_merge(&total->tally, &t->tally);
+    total->tally.exchanges += !same;
+    total->last_step = t->plan->step;
+    total->last_worker = t->plan->worker;
+    if (gcb_sample_sums_add(&total->encode, t->encode) ||
+        gcb_sample_sums_add(&total->decode, t->decode) ||
+        (t->sum && gcb_sample_sums_add(&total->sum, t->sum)) ||
+        (t->sum16 && gcb_sample_sums_add(&total->sum16, t->sum16)))
+        return gcb_diag_nomem(diag, 0, "timings");
+    return 0;
+}
+
+/* The method that encodes a message for methods[r->method]. */
+static const struct gcb_method *method_for(const struct run *r, const struct gcb_message_plan *plan)
+{
+    const struct gcb_run_config *c = r->config;
+
+    if (!c->by_tensor || !c->by_tensor[r->method])
+        return &c->methods[r->method];
+    return c->by_tensor[r->method][plan->pieces[0].tensor];
+}
+
+/* Adds the names of method and message to an error. The error ends the run, or with carry_on only the method. */
+static int fail(struct run *r, int err, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    struct gcb_diag *failure = &r->result->totals[r->method].failure;
+    const struct gcb_message_plan *plan = r->span->in[r->from + r->bench.at].plan;
+
+    gcb_plan_explain(err, method_for(r, plan)->name, plan, c->source, diag);
+    if (!c->carry_on)
+        return err;
+    *failure = diag ? *diag : (struct gcb_diag){0};
+    failure->status = err;
+    r->result->totals[r->method].failed_at = plan->number;
+    return 0;
+}
+
+/* Keeps what methods[0] decoded; compares what the other methods decoded with it. */
+static void compare(struct run *r, struct gcb_run_trial *t)
+{
+    const struct gcb_run_total *first = &r->result->totals[0];
+    float *reference = r->reference + (t->input - r->input);
+
+    if (t->method == 0)
+        memcpy(reference, t->decoded, t->plan->count * sizeof(*reference));
+    else if (!first->failure.status)
+        gcb_fidelity_compare(&t->tally.fidelity, t->input, t->decoded, reference, t->plan->count);
+}
+
+/* Adds a trial to the totals and passes it to the observer. */
+static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
+{
+    struct run *r = ctx;
+    const struct gcb_run_config *c = r->config;
+    const struct gcb_trial_input *in = &r->span->in[r->from + i];
+    const bool copy = c->methods[r->method].codec == gcb_copy_method.codec;
+    struct gcb_run_trial t = {
+        .plan = in->plan,
+        .first = gcb_source_tensor(c->source, in->plan->pieces[0].tensor),
+        .name = in->env.path,
+        .method = r->method,
+        .tally = *tally,
+        .encode = copy ? &r->bench.copy.encode : &r->bench.encode,
+        .decode = copy ? &r->bench.copy.decode : &r->bench.decode,
+        .sum = copy || !c->trial.sums ? NULL : &r->bench.sum,
+        .sum16 = copy || !c->trial.sums ? NULL : &r->bench.sum16,
+        .input = in->original ? NULL : in->data,
+        .decoded = copy           ? r->bench.copy.back
+                   : in->original ? in->original->data
+                                  : r->bench.decoded,
+        .original = in->original,
+    };
+    int err;
+
+    if (r->reference)
+        compare(r, &t);
+    err = gcb_run_total_add(&r->result->totals[t.method], &t, diag);
+    if (!err)
+        err = r->observer->trial ? r->observer->trial(r->observer->ctx, &t, diag) : 0;
+    if (!err && c->keep && t.method == 0)
+        err = gcb_container_put(c->keep, c->source, t.plan, r->bench.message.data,
+                                r->bench.message.len, diag);
+    r->observed = err;
+    return err;
+}
+
+/* Runs the current method on the group that begins at message r->from; *count is its number of messages. */
+static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const struct gcb_trial_input *in = &r->span->in[r->from];
+    const struct gcb_method *method = method_for(r, in->plan);
+    const struct gcb_trial_taker taker = {on_trial, r};
+    double weight = 0.0;
+    int err;
+
+    for (*count = 1; *count < r->span->count - r->from && method_for(r, in[*count].plan) == method;)
+        ++*count;
+    *count = gcb_trial_group(&r->bench, method, in, *count);
+    for (size_t i = 0; i < *count; i++)
+        weight += gcb_run_weight(in[i].plan);
+    if (r->budget) /* encode and decode each get half, except what sums get */
+        r->bench.config.timing.max_time =
+            gcb_budget_take(r->budget, weight) / 2.0 * (c->trial.sums ? GCB_SUMS_OTHERS : 1.0);
+    advance(r, weight);
+    if (r->result->totals[r->method].failure.status)
+        return 0;
+    r->observed = 0;
+    if (r->spent) {
+        err = gcb_original_load(in->original, diag);
+        if (err)
+            return err;
+    }
+    r->spent = in->original != NULL;
+    err = gcb_trial_run_group(&r->bench, method, in, *count, &taker, diag);
+    return err && !r->observed ? fail(r, err, diag) : err;
+}
+
+/* Reads the messages of the span, which begins at message `first`, and runs all methods on them. */
+static int run_span(struct run *r, size_t first, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    float *data = r->input;
+    size_t count = 0;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->span->count; i++) {
+        struct gcb_trial_input *in = &r->span->in[i];
+
+        *in = (struct gcb_trial_input){.plan = &c->layout->messages[first + i]};
+        err = take_input(r, data, in, diag);
+        gcb_plan_env(&in->env, r->span->name[i], c->source, in->plan, &c->output_layers);
+        data += ALIGNED(in->plan->count);
+    }
+    for (r->method = 0; !err && r->method < c->method_count; r->method++)
+        for (r->from = 0; !err && r->from < r->span->count && !stopped(r); r->from += count)
+            err = run_group(r, &count, diag);
+    return err;
+}
+
+/* Returns how many messages are in the span that begins at message `first`. */
+static size_t span_length(const struct run *r, size_t first)
+{
+    const struct gcb_run_config *c = r->config;
+    const struct gcb_message_plan *m = &c->layout->messages[first];
+    const size_t left = c->layout->count - first;
+    uint64_t elements = 0;
+    size_t n = 0;
+
+    if (!c->groups || !c->trial.device)
+        return 1;
+    while (n < left && n < GCB_TRIAL_GROUP && m[n].step == m->step && m[n].worker == m->worker &&
+           m[n].count <= GCB_RUN_SMALL && elements + m[n].count <= GCB_RUN_GROUP_ELEMENTS)
+        elements += m[n++].count;
+    return n ? n : 1;
+}
+
+static int run_messages(struct run *r, struct gcb_diag *diag)
+{
+    const struct gcb_layout *layout = r->config->layout;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < layout->count && !r->result->interrupted; i += r->span->count) {
+        r->span->count = span_length(r, i);
+        if (gcb_nonfinite_has_step(&r->scan, layout->messages[i].step)) {
+            r->result->skipped_messages += r->span->count;
+            continue;
+        }
+        err = run_span(r, i, diag);
+        r->result->interrupted = stopped(r);
+    }
+    if (!err && r->result->skipped_messages == layout->count && !r->config->sharded)
+        err = gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs: %s",
+                           r->scan.text);
+    return err;
+}
+
+/* With carry_on, methods whose parameters contradict each other fail before anything is read. */
+static void check_methods(struct run *r)
+{
+    const struct gcb_run_config *c = r->config;
+
+    for (size_t i = 0; c->carry_on && i < c->method_count; i++) {
+        struct gcb_diag *failure = &r->result->totals[i].failure;
+
+        if (gcb_method_check(&c->methods[i], failure))
+            failure->status = GCB_E_UNSUPPORTED;
+    }
+}
+
+static int take_totals(struct gcb_run_result *out, size_t count, struct gcb_diag *diag)
+{
+    out->method_count = count;
+    out->totals = gcb_alloc_zero(count, sizeof(*out->totals));
+    return out->totals ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->totals), "totals");
+}
+
+/* Returns the elements of the largest message, or of a span of small messages if that is more. */
+static uint64_t input_elements(const struct gcb_run_config *c)
+{
+    const uint64_t span = c->groups ? GCB_RUN_GROUP_ELEMENTS + GCB_TRIAL_GROUP * ALIGNED(1) : 1;
+
+    return c->layout->largest > span ? c->layout->largest : span;
+}
+
+/* Prepares messages that are decoded in place. Returns the elements of the largest other message. */
+static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const uint64_t blocks = c->in_place / GCB_SUM_BLOCK + 1;
+    const uint64_t window = blocks * GCB_SUM_BLOCK < WINDOW ? blocks * GCB_SUM_BLOCK : WINDOW;
+    struct gcb_original *o = &r->original;
+    bool any = false;
+
+    *largest_other = 0;
+    for (size_t i = 0; i < c->layout->count; i++) {
+        const struct gcb_message_plan *plan = &c->layout->messages[i];
+
+        if (in_place(c, plan))
+            any = true;
+        else if (plan->count > *largest_other)
+            *largest_other = plan->count;
+    }
+    if (!any)
+        return 0;
+    *o = (struct gcb_original){
+        .source = c->source,
+        .data = r->input,
+        .zero = c->nonfinite == GCB_POLICY_ZERO,
+        .window = gcb_alloc_array(window, sizeof(*o->window)),
+        .window_elements = window,
+        .kernels = c->trial.kernels,
+        .queue = c->trial.queue,
+    };
+    return o->window ? 0 : gcb_diag_nomem(diag, window * sizeof(*o->window), "a window");
+}
+
+static int start(struct run *r, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    uint64_t largest = input_elements(c), largest_other;
+    struct gcb_trial_config trial = c->trial;
+    int err = take_totals(r->result, c->method_count, diag);
+
+    if (!err)
+        err = choose_tensors_to_scan(r, &largest, diag);
+    if (err)
+        return err;
+    trial.timing.stop = r->observer->stop;
+    trial.timing.stop_ctx = r->observer->ctx;
+    plan_work(r);
+    check_methods(r);
+    r->input = gcb_alloc_array(largest, sizeof(*r->input));
+    r->span = gcb_alloc_zero(1, sizeof(*r->span));
+    if (c->compare)
+        r->reference = gcb_alloc_array(largest, sizeof(*r->reference));
+    if (!r->input || !r->span || (c->compare && !r->reference))
+        return gcb_diag_nomem(diag, largest * sizeof(*r->input), "the largest message");
+    err = prepare_in_place(r, &largest_other, diag);
+    return err ? err : gcb_trial_bench_init(&r->bench, &trial, largest_other, diag);
+}
+
+int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
+            const struct gcb_run_observer *observer, struct gcb_diag *diag)
+{
+    struct run r = {.config = config, .observer = observer, .result = out};
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    err = start(&r, diag);
+    if (err)
+        goto out;
+    err = scan(&r, diag);
+    if (err || out->interrupted)
+        goto out;
+    if (config->seconds > 0.0) {
+        gcb_budget_start(&r.own, config->seconds, r.work - r.done);
+        r.budget = &r.own;
+    }
+    err = run_messages(&r, diag);
+out:
+    gcb_trial_bench_fini(&r.bench);
+    gcb_nonfinite_scan_fini(&r.scan);
+    gcb_free(r.original.window);
+    gcb_free(r.input);
+    gcb_free(r.reference);
+    gcb_free(r.span);
+    gcb_free(r.to_scan);
+    return err;
+}
+
+int gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
+                 const struct gcb_diag *why, struct gcb_diag *diag)
+{
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    err = take_totals(out, config->method_count, diag);
+    for (size_t i = 0; !err && i < config->method_count; i++)
+        if (config->methods[i].codec != gcb_copy_method.codec || config->trial.copy)
+            out->totals[i].failure = *why;
+    return err;
+}
+
+bool gcb_run_unsupported(const struct gcb_run_total *total)
+{
+    return total->failure.status == GCB_E_UNSUPPORTED || total->failure.status == GCB_E_BACKEND;
+}
+
+void gcb_run_result_fini(struct gcb_run_result *r)
+{
+    for (size_t i = 0; r->totals && i < r->method_count; i++) {
+        gcb_sample_sums_fini(&r->totals[i].encode);
+        gcb_sample_sums_fini(&r->totals[i].decode);
+        gcb_sample_sums_fini(&r->totals[i].sum);
+        gcb_sample_sums_fini(&r->totals[i].sum16);
+    }
+    gcb_free(r->totals);
+    memset(r, 0, sizeof(*r));
+}

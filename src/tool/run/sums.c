@@ -1,0 +1,212 @@
+#include "src/tool/run/sums.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/clock.h"
+#include "src/tool/run/device_check.h"
+
+/* The weight of a mean of 16 messages. */
+#define WEIGHT 0x1p-4f
+
+/* ---- messages ---- */
+
+/* Copies the tensor so that its element `from` comes first. */
+static void turn(float *to, const struct gcb_view *in, uint64_t from)
+{
+    memcpy(to, in->data + from, (in->count - from) * sizeof(*to));
+    memcpy(to + in->count - from, in->data, from * sizeof(*to));
+}
+
+/* Encodes message number i of as many workers, into `out`. */
+static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turned,
+                         struct gcb_wbuf *out, struct gcb_diag *diag)
+{
+    const uint64_t n = job->in.count;
+    struct gcb_encode_job other = *job;
+    struct gcb_encode_call call = {.job = &other, .message = out};
+    const struct gcb_operation op = gcb_encode_operation(&call);
+
+    if (n) /* + i: rows of the tensor should not lie on each other */
+        turn(turned, &job->in, (n / GCB_SUMS_DIFFERENT * i + i) % n);
+    other.in.data = turned;
+    other.at.worker += (uint32_t)i;
+    return op.run(op.job, diag);
+}
+
+/* Takes room for GCB_SUMS_BYTES, or for all messages if they need less, and `longest` bytes more. */
+static int take_room(struct gcb_room *room, size_t longest, struct gcb_diag *diag)
+{
+    const size_t all = (GCB_SUMS_DIFFERENT - 1) * longest;
+    const size_t bytes = longest + (all < GCB_SUMS_BYTES ? all : GCB_SUMS_BYTES);
+
+    if (room->size >= bytes)
+        return 0;
+    gcb_room_fini(room);
+    room->block = gcb_alloc(bytes); /* pages that stay unused cost nothing */
+    if (!room->block)
+        return gcb_diag_nomem(diag, bytes, "messages to add");
+    room->size = bytes;
+    return 0;
+}
+
+int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
+                    const struct gcb_encode_job *job, float *turned, double seconds,
+                    const struct gcb_timing *timing, struct gcb_diag *diag)
+{
+    const double end = seconds > 0.0 ? gcb_clock() + seconds : INFINITY;
+    const size_t most = seconds > 0.0 ? GCB_SUMS_DIFFERENT : GCB_SUMS_MESSAGES;
+    const size_t longest = job->raw ? gcb_coder_raw_bytes(job->coder) : gcb_coder_bound(job->coder);
+    /* payloads begin on a cache line, as in gcb_coders_room */
+    size_t at = (GCB_ALIGN - gcb_coder_head(job->coder) % GCB_ALIGN) % GCB_ALIGN;
+    int err = take_room(&m->room, longest + 2 * GCB_ALIGN, diag);
+
+    m->message[0] = *first;
+    for (m->count = 1; !err && m->count < most; m->count++) {
+        struct gcb_wbuf *w = &m->message[m->count];
+
+        if (at + first->len > GCB_SUMS_BYTES || gcb_clock() >= end ||
+            (timing->stop && timing->stop(timing->stop_ctx)))
+            break;
+        *w = (struct gcb_wbuf){.data = m->room.block + at, .cap = longest};
+        err = encode_turned(job, m->count, turned, w, diag);
+        at += (w->len + GCB_ALIGN - 1) / GCB_ALIGN * GCB_ALIGN;
+    }
+    return err;
+}
+
+void gcb_sums_messages_fini(struct gcb_sums_messages *m)
+{
+    gcb_room_fini(&m->room);
+}
+
+static int add(struct gcb_sums_job *job, float weight, struct gcb_diag *diag)
+{
+    const struct gcb_wbuf *message = &job->from->message[job->next];
+
+    job->next = (job->next + 1) % job->from->count;
+    return gcb_sum_add_checked(job->sum, message->data, message->len, weight, diag);
+}
+
+/* ---- checking ---- */
+
+uint64_t gcb_sums_differing(const float *a, const float *b, uint64_t n)
+{
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        count += (a[i] != b[i]) & ((a[i] == a[i]) | (b[i] == b[i]));
+    return count;
+}
+
+/* Returns the L2 distance as a share of the norm of `b`, without what rounding near the smallest float causes. */
+static double distance(const float *a, const float *b, uint64_t n)
+{
+    double apart = 0.0, norm = 0.0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const double d = (double)a[i] - (double)b[i];
+
+        apart += d * d;
+        norm += (double)b[i] * (double)b[i];
+    }
+    apart = sqrt(apart) - gcb_device_rounding(n);
+    return apart <= 0.0 ? 0.0 : apart / sqrt(norm);
+}
+
+static int compare(const struct gcb_sums_job *job, double tolerance, struct gcb_diag *diag)
+{
+    const uint64_t differing = gcb_sums_differing(job->into, job->decoded, job->count);
+    double apart;
+
+    if (differing == 0)
+        return 0;
+    apart = distance(job->into, job->decoded, job->count);
+    if (tolerance > 0.0 && apart <= tolerance)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_UNVERIFIED,
+                        "the sum of the message differs from its decoding in %" PRIu64
+                        " elements, by %.3g of the norm",
+                        differing, apart);
+}
+
+int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *diag)
+{
+    int err = add(job, 1.0f, diag);
+
+    if (!err)
+        err = gcb_sum_finish(job->sum, NULL, diag);
+    return err ? err : compare(job, tolerance, diag);
+}
+
+/* ---- timing ---- */
+
+/* With cold caches: begins a new sum before every 15 additions. */
+static void begin_cold(void *ctx)
+{
+    struct gcb_sums_job *job = ctx;
+
+    if (job->added++ % (GCB_SUMS_MESSAGES - 1))
+        return;
+    job->err = gcb_sum_finish(job->sum, NULL, NULL);
+    if (!job->err)
+        job->err = gcb_evict_run(job->evict, NULL);
+    if (!job->err)
+        job->err = add(job, WEIGHT, NULL);
+}
+
+static int add_one(void *ctx, struct gcb_diag *diag)
+{
+    struct gcb_sums_job *job = ctx;
+
+    return job->err ? job->err : add(job, WEIGHT, diag);
+}
+
+static int add_many(void *ctx, struct gcb_diag *diag)
+{
+    struct gcb_sums_job *job = ctx;
+    int err = 0;
+
+    for (unsigned i = 0; !err && i < GCB_SUMS_MESSAGES; i++)
+        err = add(job, WEIGHT, diag);
+    return err ? err : gcb_sum_finish(job->sum, NULL, diag);
+}
+
+/* Times additions to a sum that has begun. Leaves the sum without messages, as it was before. */
+static int measure_one(struct gcb_samples *out, const struct gcb_timing *timing,
+                       struct gcb_sums_job *job, struct gcb_diag *diag)
+{
+    const struct gcb_operation op = {
+        .run = add_one, .prepare = timing->evict ? begin_cold : NULL, .job = job};
+    struct gcb_timing t = *timing;
+    int err = add(job, WEIGHT, diag), end;
+
+    job->evict = t.evict;
+    job->added = 0;
+    job->err = 0;
+    t.evict = NULL;
+    if (!err)
+        err = gcb_measure(out, &t, &op, diag);
+    end = gcb_sum_finish(job->sum, NULL, err ? NULL : diag);
+    return err ? err : end;
+}
+
+int gcb_sums_measure(struct gcb_samples *one, struct gcb_samples *many,
+                     const struct gcb_timing *timing, double left, struct gcb_sums_job *job,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_operation op = {.run = add_many, .job = job};
+    struct gcb_timing t = *timing;
+    int err;
+
+    t.max_time /= 3.0;
+    err = measure_one(one, &t, job, diag);
+    if (err || one->stop == GCB_STOP_INTERRUPTED ||
+        GCB_SUMS_MESSAGES * one->stats.median > fmax(left, GCB_MEASURE_GRACE))
+        return err;
+    t.warmup = 0;
+    t.repeat = (t.repeat + GCB_SUMS_MESSAGES - 1) / GCB_SUMS_MESSAGES;
+    return gcb_measure(many, &t, &op, diag);
+}

@@ -1,0 +1,310 @@
+#include "src/tool/run/tally.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/run/sums.h"
+
+static void merge_bytes(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    t->input_bytes += other->input_bytes;
+    t->wire_bytes += other->wire_bytes;
+    t->header_bytes += other->header_bytes;
+    t->scale_bytes += other->scale_bytes;
+    t->value_bytes += other->value_bytes;
+    t->index_bytes += other->index_bytes;
+}
+
+static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool follows)
+{
+    t->seconds += other->seconds;
+    t->min += other->min;
+    t->low += other->low;
+    t->high += other->high;
+    t->kernel += other->kernel;
+    t->kernel_low += other->kernel_low;
+    t->kernel_high += other->kernel_high;
+    t->transfer += other->transfer;
+    t->single += other->single;
+    t->launches += follows ? 0 : other->launches;
+    t->staged += other->staged;
+    for (int i = 0; i < GCB_STAGES; i++)
+        t->stage[i] += other->stage[i];
+}
+
+static void merge_measurements(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    merge_times(&t->encode, &other->encode, other->follows);
+    merge_times(&t->decode, &other->decode, other->follows);
+    merge_times(&t->sum, &other->sum, other->follows);
+    merge_times(&t->sum16, &other->sum16, other->follows);
+    t->stop = other->stop > t->stop ? other->stop : t->stop;
+    t->sum_stop = other->sum_stop > t->sum_stop ? other->sum_stop : t->sum_stop;
+    if (!t->sum_messages || (other->sum_messages && other->sum_messages < t->sum_messages))
+        t->sum_messages = other->sum_messages;
+    t->summed += other->summed;
+    t->summed16 += other->summed16;
+    t->on_device += other->on_device;
+    t->group = other->group > t->group ? other->group : t->group;
+    if (!t->clock_mhz || (other->clock_mhz && other->clock_mhz < t->clock_mhz))
+        t->clock_mhz = other->clock_mhz;
+}
+
+void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    if (t->messages == 0)
+        t->dtype = other->dtype;
+    t->mixed_dtypes |= other->mixed_dtypes || t->dtype != other->dtype;
+    t->messages += other->messages;
+    t->elements += other->elements;
+    merge_bytes(t, other);
+    t->stored += other->stored;
+    t->varying += other->varying;
+    t->dense += other->dense;
+    t->nonfinite += other->nonfinite;
+    t->kept += other->kept;
+    t->positions += other->positions;
+    t->clamped += other->clamped;
+    t->nominal_bits += other->nominal_bits;
+    t->entropy0_bits += other->entropy0_bits;
+    t->asked += other->asked;
+    t->asked_of += other->asked_of;
+    merge_measurements(t, other);
+    gcb_fidelity_merge(&t->fidelity, &other->fidelity);
+}
+
+static void take_times(struct gcb_times *t, const struct gcb_samples *samples)
+{
+    const struct gcb_stats *stats = &samples->stats;
+
+    t->single = samples->count == 1;
+    t->seconds = stats->median;
+    t->min = stats->min;
+    t->low = stats->low;
+    t->high = stats->high;
+}
+
+void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, double share,
+                          uint64_t launches)
+{
+    t->kernel = kernel->median * share;
+    t->kernel_low = kernel->low * share;
+    t->kernel_high = kernel->high * share;
+    t->launches = launches;
+}
+
+void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
+                     const struct gcb_samples *decode)
+{
+    take_times(&t->encode, encode);
+    take_times(&t->decode, decode);
+    t->stop = encode->stop > decode->stop ? encode->stop : decode->stop;
+}
+
+/* Sets the times if they were measured. Returns whether they were. */
+static bool take_sum(struct gcb_tally *t, struct gcb_times *times, const struct gcb_samples *s)
+{
+    if (!s->count)
+        return false;
+    take_times(times, s);
+    t->sum_stop = s->stop > t->sum_stop ? s->stop : t->sum_stop;
+    return true;
+}
+
+void gcb_tally_sums(struct gcb_tally *t, const struct gcb_samples *sum,
+                    const struct gcb_samples *sum16, uint64_t messages)
+{
+    t->sum_messages = messages;
+    t->summed = take_sum(t, &t->sum, sum);
+    t->summed16 = take_sum(t, &t->sum16, sum16);
+    if (t->sum_stop == GCB_STOP_INTERRUPTED)
+        t->stop = GCB_STOP_INTERRUPTED;
+}
+
+int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_parts *p = &parts->payload;
+
+    t->wire_bytes = parts->wire_bytes;
+    t->header_bytes = parts->header_bytes;
+    t->scale_bytes = p->scale_bytes;
+    t->value_bytes = p->value_bytes;
+    t->index_bytes = p->index_bytes;
+    t->stored = parts->stored;
+    t->kept = t->dense ? 0 : p->kept;
+    t->positions = t->dense ? 0 : p->positions;
+    t->entropy0_bits = p->entropy0_bits;
+    if (p->scale_bytes + p->value_bytes + p->index_bytes + parts->header_bytes != parts->wire_bytes)
+        return gcb_diag_set(diag, GCB_E_INTERNAL,
+                            "the parts of a message do not add up to its size");
+    return 0;
+}
+
+/* Returns a rate times the number of elements; 0 for an empty tensor, whose rate is not a number. */
+static double total(double per_element, uint64_t count)
+{
+    return count ? per_element * (double)count : 0.0;
+}
+
+void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
+                     const struct gcb_codec *codec)
+{
+    t->nominal_bits = total(gcb_coder_nominal_bits(coder), t->elements);
+    t->varying = gcb_coder_length(coder) == 0;
+    if (!codec->ops->density)
+        return;
+    t->asked_of = t->elements;
+    t->asked = total(gcb_coder_density(coder), t->elements);
+}
+
+static double over(double part, double whole)
+{
+    return whole > 0.0 ? part / whole : NAN;
+}
+
+double gcb_tally_ratio(const struct gcb_tally *t)
+{
+    return over((double)t->input_bytes, (double)t->wire_bytes);
+}
+
+double gcb_tally_bits(const struct gcb_tally *t)
+{
+    return over(8.0 * (double)t->wire_bytes, (double)t->elements);
+}
+
+double gcb_tally_header_share(const struct gcb_tally *t)
+{
+    return over((double)t->header_bytes, (double)t->wire_bytes);
+}
+
+double gcb_tally_density(const struct gcb_tally *t)
+{
+    return t->asked_of ? over((double)t->kept, (double)t->positions) : NAN;
+}
+
+double gcb_tally_density_asked(const struct gcb_tally *t)
+{
+    char text[32];
+
+    /* 12 digits: the sum over elements has rounding errors */
+    snprintf(text, sizeof(text), "%.12g", over(t->asked, (double)t->asked_of));
+    return strtod(text, NULL);
+}
+
+double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times)
+{
+    return times->single ? NAN : over((double)t->input_bytes / 1e9, times->seconds);
+}
+
+static struct gcb_times known_times(const struct gcb_times *times, bool known)
+{
+    return known ? *times : (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
+}
+
+struct gcb_times gcb_tally_sum(const struct gcb_tally *t)
+{
+    return known_times(&t->sum, t->summed && t->summed == t->messages);
+}
+
+struct gcb_times gcb_tally_sum16(const struct gcb_tally *t)
+{
+    return known_times(&t->sum16, t->summed16 && t->summed16 == t->messages);
+}
+
+double gcb_tally_sum16_gbps(const struct gcb_tally *t)
+{
+    const struct gcb_times times = gcb_tally_sum16(t);
+
+    return GCB_SUMS_MESSAGES * gcb_tally_gbps(t, &times);
+}
+
+struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t)
+{
+    struct gcb_fidelity_figures figures;
+
+    gcb_fidelity_figures(&figures, &t->fidelity, gcb_tally_bits(t));
+    return figures;
+}
+
+/* Sets *out to a figure; false if tallies do not have it. */
+static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field field)
+{
+    const struct gcb_fidelity_figures f = gcb_tally_figures(t);
+    const struct {
+        enum gcb_field field;
+        double value;
+    } figures[] = {
+        {GCB_FIELD_ELEMENTS, (double)t->elements},
+        {GCB_FIELD_INPUT_BYTES, (double)t->input_bytes},
+        {GCB_FIELD_WIRE_BYTES, (double)t->wire_bytes},
+        {GCB_FIELD_RATIO, gcb_tally_ratio(t)},
+        {GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits(t)},
+        {GCB_FIELD_DENSITY, gcb_tally_density(t)},
+        {GCB_FIELD_REL_L2, f.rel_l2},
+        {GCB_FIELD_COSINE, f.cosine},
+        {GCB_FIELD_ERROR_OF_MEAN, t->error_of_mean > 0.0 ? t->error_of_mean : (double)NAN},
+        {GCB_FIELD_MAX_ABS_ERROR, f.max_abs_error},
+        {GCB_FIELD_SNR_DB, f.snr_db},
+        {GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits},
+        {GCB_FIELD_NEARER_SHARE, f.nearer_share},
+        {GCB_FIELD_FARTHER_SHARE, f.farther_share},
+        {GCB_FIELD_ENCODE_SECONDS, t->encode.seconds},
+        {GCB_FIELD_DECODE_SECONDS, t->decode.seconds},
+        {GCB_FIELD_ENCODE_GBPS, gcb_tally_gbps(t, &t->encode)},
+        {GCB_FIELD_DECODE_GBPS, gcb_tally_gbps(t, &t->decode)},
+    };
+
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+        if (figures[i].field == field) {
+            *out = figures[i].value;
+            return true;
+        }
+    return false;
+}
+
+bool gcb_tally_has_figure(enum gcb_field field)
+{
+    const struct gcb_tally none = {0};
+    double value;
+
+    return find_figure(&value, &none, field);
+}
+
+double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field)
+{
+    double value = NAN;
+
+    find_figure(&value, t, field);
+    return value;
+}
+
+int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples)
+{
+    if (!sums->started) {
+        sums->seconds = gcb_alloc_zero(samples->count ? samples->count : 1, sizeof(double));
+        if (!sums->seconds)
+            return GCB_E_NOMEM;
+        sums->started = true;
+        sums->count = samples->count;
+    }
+    if (samples->count < sums->count)
+        sums->count = samples->count;
+    for (size_t i = 0; i < sums->count; i++)
+        sums->seconds[i] += samples->seconds[i];
+    return 0;
+}
+
+double gcb_sample_sums_mad(const struct gcb_sample_sums *sums)
+{
+    return gcb_stats_make(sums->seconds, sums->count).mad;
+}
+
+void gcb_sample_sums_fini(struct gcb_sample_sums *sums)
+{
+    gcb_free(sums->seconds);
+    memset(sums, 0, sizeof(*sums));
+}

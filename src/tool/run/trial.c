@@ -1,0 +1,868 @@
+#include "src/tool/run/trial.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cuda/align.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/codec.h"
+#include "src/lib/coder/device_coder.h"
+#include "src/tool/base/clock.h"
+#include "src/tool/run/device_check.h"
+
+/* The cache of coders holds coders for at least this many elements in total: about 32 MiB for the method with the largest state. */
+#define KEEP_ELEMENTS (UINT64_C(1) << 21)
+
+static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
+
+/* One message of the current group. */
+struct item {
+    const struct gcb_trial_input *in;
+    const struct gcb_method *method; /* identity for a dense message */
+    struct gcb_coder_config config;  /* of a coder on the host */
+    struct gcb_room room;
+    struct gcb_wbuf wire; /* the message, in `room` */
+    struct gcb_tally tally;
+    double share; /* share of the group's times that this message gets */
+};
+
+/* The times of a group. */
+struct timed {
+    struct gcb_samples samples; /* by the host's clock */
+    struct gcb_stats kernel;    /* by the device's events */
+    uint64_t launches;
+};
+
+struct gcb_trial_batch {
+    const struct gcb_trial_taker *taker;
+    size_t count;
+    struct gcb_step at;
+    struct item items[GCB_TRIAL_GROUP];
+    struct gcb_coder
+        *coders[GCB_TRIAL_GROUP]; /* on a device owned, otherwise of the bench's cache */
+    struct timed encode, decode;
+    /* on a device */
+    struct gcb_device_message messages[GCB_TRIAL_GROUP];
+    struct gcb_device_received received[GCB_TRIAL_GROUP];
+    struct gcb_frame frames[GCB_TRIAL_GROUP];
+    struct gcb_device_buffer flush; /* larger than its caches; empty: the caches stay warm */
+    struct gcb_device_clock *clock; /* NULL: the clock cannot be read */
+    uint64_t clock_mhz;             /* lowest clock that was read; 0: not known */
+    struct gcb_samples kernel;      /* times of the current measurement, by the device's events */
+    bool timed; /* the current call is timed, and its time by the events is not collected yet */
+};
+
+static int init_sums(struct gcb_trial_bench *b, uint64_t largest, struct gcb_diag *diag)
+{
+    const struct gcb_trial_config *c = &b->config;
+    int err = gcb_samples_init(&b->sum, &c->timing, diag);
+
+    if (!err)
+        err = gcb_samples_init(&b->sum16, &c->timing, diag);
+    if (err || c->device || !(c->sums || c->check_sums))
+        return err;
+    b->most_summed = c->sums || largest < GCB_TRIAL_SUM_MOST ? largest : GCB_TRIAL_SUM_MOST;
+    b->summed = gcb_alloc_array(b->most_summed ? b->most_summed : 1, sizeof(*b->summed));
+    return b->summed ? 0 : gcb_diag_nomem(diag, b->most_summed * sizeof(*b->summed), "a sum");
+}
+
+/* What trials on a device keep. */
+static int init_device(struct gcb_trial_bench *b, struct gcb_diag *diag)
+{
+    const struct gcb_device *device = b->config.device;
+    const uint64_t least = UINT64_C(1) << 20, twice = 2 * device->facts.l2_bytes;
+    struct gcb_trial_batch *g = b->batch;
+    int err = gcb_samples_init(&g->kernel, &b->config.timing, diag);
+
+    g->clock = device->module->clock.open(device->index);
+    if (err || !b->config.timing.evict)
+        return err;
+    g->flush.bytes = twice > least ? twice : least; /* filling so much evicts everything */
+    return device->module->memory.alloc(&g->flush.dev, g->flush.bytes, diag);
+}
+
+static int init_batch(struct gcb_trial_bench *b, struct gcb_diag *diag)
+{
+    int err;
+
+    b->batch = gcb_alloc_zero(1, sizeof(*b->batch));
+    if (!b->batch)
+        return gcb_diag_nomem(diag, sizeof(*b->batch), "trials");
+    err = gcb_samples_init(&b->batch->encode.samples, &b->config.timing, diag);
+    if (!err)
+        err = gcb_samples_init(&b->batch->decode.samples, &b->config.timing, diag);
+    return err || !b->config.device ? err : init_device(b, diag);
+}
+
+int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
+                         uint64_t largest, struct gcb_diag *diag)
+{
+    int err;
+
+    memset(b, 0, sizeof(*b));
+    b->config = *config;
+    b->place.device = config->device;
+    gcb_stages_init(&b->stages);
+    err = gcb_coders_create(&b->coders, largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS, diag);
+    if (err)
+        return err;
+    b->decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->decoded));
+    if (config->device)
+        b->check_decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->check_decoded));
+    if (!b->decoded || (config->device && !b->check_decoded))
+        return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
+    err = init_batch(b, diag);
+    if (!err)
+        err = gcb_samples_init(&b->encode, &config->timing, diag);
+    if (!err)
+        err = gcb_samples_init(&b->decode, &config->timing, diag);
+    if (!err)
+        err = init_sums(b, largest, diag);
+    if (err || !config->copy)
+        return err;
+    return gcb_copy_init(&b->copy, &config->timing, largest, diag);
+}
+
+static void release_coders(struct gcb_trial_bench *b)
+{
+    for (size_t i = 0; b->config.device && i < GCB_TRIAL_GROUP; i++) {
+        gcb_coder_destroy(b->batch->coders[i]);
+        b->batch->coders[i] = NULL;
+    }
+}
+
+static void fini_batch(struct gcb_trial_bench *b)
+{
+    struct gcb_trial_batch *g = b->batch;
+
+    if (!g)
+        return;
+    gcb_place_fini(&b->place); /* first, because it waits for work with the rest */
+    release_coders(b);
+    if (b->config.device) {
+        b->config.device->module->memory.free(g->flush.dev);
+        b->config.device->module->clock.close(g->clock);
+    }
+    for (size_t i = 0; i < GCB_TRIAL_GROUP; i++)
+        gcb_room_fini(&g->items[i].room);
+    gcb_samples_fini(&g->encode.samples);
+    gcb_samples_fini(&g->decode.samples);
+    gcb_samples_fini(&g->kernel);
+    gcb_free(g);
+}
+
+void gcb_trial_bench_fini(struct gcb_trial_bench *b)
+{
+    fini_batch(b);
+    gcb_coders_destroy(b->coders);
+    gcb_room_fini(&b->check_room);
+    gcb_free(b->decoded);
+    gcb_free(b->check_decoded);
+    gcb_free(b->summed);
+    gcb_sums_messages_fini(&b->messages);
+    gcb_samples_fini(&b->encode);
+    gcb_samples_fini(&b->decode);
+    gcb_samples_fini(&b->sum);
+    gcb_samples_fini(&b->sum16);
+    gcb_copy_fini(&b->copy);
+    memset(b, 0, sizeof(*b));
+}
+
+/* ---- the messages of a group ---- */
+
+static const struct gcb_method *method_of(const struct gcb_method *method,
+                                          const struct gcb_message_plan *plan)
+{
+    return plan->dense && method->codec != &gcb_codec_identity ? &dense_method : method;
+}
+
+static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
+                                         const struct gcb_method *method,
+                                         const struct gcb_trial_input *in)
+{
+    const bool trusted = b->config.device || method->codec == &gcb_codec_identity;
+
+    return (struct gcb_coder_config){
+        .env = {.count = in->plan->count,
+                .shape = in->env.shape,
+                .rank = in->env.rank,
+                .role = in->env.role,
+                .path = in->env.path,
+                .seed = b->config.seed,
+                .fft_rigor = b->config.fft_rigor,
+                .kernels = b->config.kernels,
+                .queue = b->config.queue,
+                .probe = &b->stages.probe},
+        /* The run has dealt with infinities and NaNs, but gcb_encode looks for them, and so its time counts. A device
+         * cannot look without another launch; identity is compared with memcpy. */
+        .nonfinite = trusted ? GCB_NONFINITE_TRUSTED : GCB_NONFINITE_ERROR,
+        .source = in->plan->dtype,
+        .checksum = true,
+        .max_elements = in->plan->count,
+    };
+}
+
+static void begin_group(struct gcb_trial_bench *b, const struct gcb_method *method,
+                        const struct gcb_trial_input in[], size_t count)
+{
+    struct gcb_trial_batch *g = b->batch;
+    double bytes = 0.0;
+
+    g->count = count;
+    g->at = (struct gcb_step){.step = in[0].plan->step, .worker = in[0].plan->worker};
+    g->clock_mhz = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += (double)in[i].plan->input_bytes;
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_message_plan *plan = in[i].plan;
+        const struct gcb_method *own = method_of(method, plan);
+
+        g->items[i] = (struct item){
+            .in = &in[i],
+            .method = own,
+            .config = config_of(b, own, &in[i]),
+            .room = g->items[i].room,
+            .tally = {.messages = 1,
+                      .elements = plan->count,
+                      .input_bytes = plan->input_bytes,
+                      .dense = plan->dense,
+                      .nonfinite = in[i].nonfinite,
+                      .dtype = plan->dtype},
+            .share = bytes > 0.0 ? (double)plan->input_bytes / bytes : 1.0 / (double)count,
+        };
+    }
+}
+
+/* Calls `step` for each message, with the index of the message in b->at. */
+static int for_each(struct gcb_trial_bench *b,
+                    int (*step)(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag),
+                    struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < b->batch->count; i++) {
+        b->at = i;
+        err = step(b, i, diag);
+    }
+    return err;
+}
+
+static struct gcb_encode_job job_of(const struct gcb_trial_bench *b, size_t i)
+{
+    const struct item *item = &b->batch->items[i];
+
+    return (struct gcb_encode_job){
+        .coder = b->batch->coders[i],
+        .at = b->batch->at,
+        .in = {.data = item->in->data, .count = item->in->plan->count},
+        .raw = item->in->raw,
+    };
+}
+
+/* ---- coding on the host: one message ---- */
+
+/* Times the stages of an operation, as often as it was timed itself. */
+static int time_stages(struct gcb_trial_bench *b, struct gcb_times *out,
+                       const struct gcb_operation *op, size_t runs, struct gcb_diag *diag)
+{
+    int err;
+
+    if (!b->config.stages)
+        return 0;
+    err = gcb_stages_measure(&b->stages, &b->config.timing, runs, op, diag);
+    if (err || !b->stages.staged)
+        return err;
+    out->staged = 1;
+    memcpy(out->stage, b->stages.seconds, sizeof(out->stage));
+    return 0;
+}
+
+/* Is memcpy timed together with this trial? */
+static bool copies(const struct gcb_trial_bench *b, const struct gcb_method *method)
+{
+    return b->config.copy && method->codec == &gcb_codec_identity;
+}
+
+/* Times encoding and its stages; if the method is identity, in turn with memcpy. */
+static int time_encode(struct gcb_trial_bench *b, struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[0];
+    const struct gcb_encode_job job = job_of(b, 0);
+    struct gcb_encode_call call = {.job = &job, .message = &item->wire};
+    struct gcb_samples *const samples[2] = {&b->batch->encode.samples, &b->copy.encode};
+    struct gcb_operation ops[2] = {gcb_encode_operation(&call)};
+    const bool copy = copies(b, item->method);
+    int err;
+
+    if (copy) {
+        gcb_copy_begin(&b->copy, job.in.data, job.in.count);
+        ops[1] = gcb_copy_there(&b->copy);
+    }
+    err = gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
+    return err ? err : time_stages(b, &item->tally.encode, &ops[0], samples[0]->count, diag);
+}
+
+static int time_decode(struct gcb_trial_bench *b, struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[0];
+    const struct gcb_mview y = {.data = item->in->original ? item->in->original->data : b->decoded,
+                                .count = item->in->plan->count};
+    struct gcb_decode_call call = {.coder = b->batch->coders[0], .message = &item->wire, .out = &y};
+    struct gcb_samples *const samples[2] = {&b->batch->decode.samples, &b->copy.decode};
+    struct gcb_operation ops[2] = {gcb_decode_operation(&call)};
+    const bool copy = copies(b, item->method);
+    int err;
+
+    if (copy) {
+        ops[1] = gcb_copy_back(&b->copy);
+        b->copy.measured = true;
+    }
+    err = gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
+    return err ? err : time_stages(b, &item->tally.decode, &ops[0], samples[0]->count, diag);
+}
+
+/* ---- coding on a device: a group ---- */
+
+static int make_encoder(struct gcb_coder **out, struct gcb_trial_bench *b,
+                        const struct gcb_method *method, const struct gcb_trial_input *in,
+                        struct gcb_diag *diag)
+{
+    struct gcb_coder_config config = config_of(b, method, in);
+
+    config.place = &b->place;
+    if (in->raw) /* the encoder finds infinities and NaNs, and then sends the message raw */
+        config.nonfinite = GCB_NONFINITE_RAW;
+    return gcb_coder_create(out, method_of(method, in->plan), &config, diag);
+}
+
+static uint64_t tensor_bytes(const struct item *item)
+{
+    return gcb_cuda_align256(item->config.env.count * sizeof(float));
+}
+
+/* Room for the payload, and later for the input tensor, with which the decoded tensor is compared. */
+static uint64_t payload_bytes(const struct item *item, const struct gcb_coder *coder)
+{
+    const uint64_t payload = gcb_cuda_align256(gcb_device_coder_max_payload(coder));
+    const uint64_t tensor = tensor_bytes(item);
+
+    return payload > tensor ? payload : tensor;
+}
+
+/* Takes memory at the place for the current coders, and sets where each message is in it. */
+static int take_space(struct gcb_trial_bench *b, struct gcb_diag *diag)
+{
+    struct gcb_trial_batch *g = b->batch;
+    struct gcb_place_size size = {.scratch = gcb_device_group_scratch(g->coders, g->count),
+                                  .messages = (unsigned)g->count};
+    uint8_t *tensor, *payload;
+    int err;
+
+    for (size_t i = 0; i < g->count; i++) {
+        const uint64_t measuring =
+            gcb_fidelity_scratch(b->place.device, g->items[i].config.env.count);
+
+        size.tensor += tensor_bytes(&g->items[i]);
+        size.payload += payload_bytes(&g->items[i], g->coders[i]);
+        size.scratch = size.scratch > measuring ? size.scratch : measuring;
+    }
+    err = gcb_place_reserve(&b->place, &size, diag);
+    tensor = b->place.tensor.dev;
+    payload = b->place.payload.dev;
+    for (size_t i = 0; !err && i < g->count; i++) {
+        g->messages[i] = (struct gcb_device_message){.batch = b->place.batch,
+                                                     .i = (unsigned)i,
+                                                     .in_dev = (float *)(void *)tensor,
+                                                     .payload_dev = payload};
+        g->received[i] = (struct gcb_device_received){
+            .frame = &g->frames[i], .payload_dev = payload, .out_dev = (float *)(void *)tensor};
+        tensor += tensor_bytes(&g->items[i]);
+        payload += payload_bytes(&g->items[i], g->coders[i]);
+    }
+    return err;
+}
+
+/* Stores the time of the last call by the device's events. The work of that call has ended. Returns its launches. */
+static uint64_t collect(struct gcb_trial_bench *b)
+{
+    struct gcb_samples *kernel = &b->batch->kernel;
+    struct gcb_device_work work = {.launches = 0};
+
+    if (b->batch->timed && !gcb_device_batch_work(b->place.batch, &work, NULL) &&
+        kernel->count < kernel->cap) /* the stream reports errors */
+        kernel->seconds[kernel->count++] = work.seconds;
+    b->batch->timed = false;
+    return work.launches;
+}
+
+static void prepare_call(void *job)
+{
+    struct gcb_trial_bench *b = job;
+    const struct gcb_device_module *module = b->place.device->module;
+    struct gcb_device_stream *stream = gcb_device_batch_stream(b->place.batch);
+
+    collect(b);
+    b->batch->timed = true;
+    if (!b->batch->flush.bytes)
+        return;
+    module->stream.zero(stream, b->batch->flush.dev, b->batch->flush.bytes);
+    module->stream.wait(stream, NULL); /* the stream keeps an error for the next wait */
+}
+
+/* Waits for the queued work. If the device failed, the stream's message says more than the message of `err`. */
+static int end_call(struct gcb_trial_bench *b, int err, struct gcb_diag *diag)
+{
+    const int ended =
+        err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(b->place.batch, diag);
+
+    return ended ? ended : err;
+}
+
+static int encode_once(void *job, struct gcb_diag *diag)
+{
+    struct gcb_trial_bench *b = job;
+    struct gcb_trial_batch *g = b->batch;
+    bool stored = false;
+    int err;
+
+    gcb_device_batch_begin(b->place.batch); /* gcb_device_batch_finish reports its errors */
+    err = gcb_device_group_encode_async(g->coders, &g->at, g->messages, g->count, diag);
+    err = end_call(b, err, diag);
+    for (size_t i = 0; !err && i < g->count; i++) {
+        b->at = i;
+        err = gcb_device_coder_encode_finish(g->coders[i], &g->messages[i], &g->frames[i], diag);
+        stored |= g->frames[i].flags & GCB_WIRE_STORED;
+    }
+    /* finishing has queued the tensors that are sent raw */
+    return err || !stored ? err : gcb_device_batch_wait(b->place.batch, diag);
+}
+
+static int decode_once(void *job, struct gcb_diag *diag)
+{
+    struct gcb_trial_bench *b = job;
+    struct gcb_trial_batch *g = b->batch;
+    int err;
+
+    gcb_device_batch_begin(b->place.batch); /* gcb_device_batch_finish reports its errors */
+    err = gcb_device_group_decode_async(g->coders, g->received, g->messages, g->count, diag);
+    err = end_call(b, err, diag);
+    for (size_t i = 0; !err && i < g->count; i++) {
+        b->at = i;
+        err = gcb_device_coder_decode_finish(g->coders[i], &g->messages[i], diag);
+    }
+    return err;
+}
+
+/* Measures a group's encoding or decoding, after `upload` of each message. */
+static int measure(struct gcb_trial_bench *b, struct timed *t,
+                   int (*run)(void *job, struct gcb_diag *diag),
+                   int (*upload)(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag),
+                   struct gcb_diag *diag)
+{
+    struct gcb_trial_batch *g = b->batch;
+    const struct gcb_operation op = {.run = run, .prepare = prepare_call, .job = b};
+    struct gcb_timing timing = b->config.timing;
+    uint64_t mhz;
+    int err = take_space(b, diag);
+
+    if (!err)
+        err = for_each(b, upload, diag);
+    timing.evict = NULL; /* prepare_call flushes the device's caches instead of the host's */
+    g->kernel.count = 0;
+    if (!err)
+        err = gcb_measure(&t->samples, &timing, &op, diag);
+    if (err)
+        return err;
+    t->launches = collect(b);
+    gcb_stats_of(&t->kernel, g->kernel.seconds, g->kernel.count, g->kernel.scratch);
+    mhz = b->place.device->module->clock.mhz(g->clock); /* right after the last timed call */
+    if (mhz && (!g->clock_mhz || mhz < g->clock_mhz))
+        g->clock_mhz = mhz;
+    return 0;
+}
+
+static int upload_tensor(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[i];
+    const double start = gcb_clock();
+    const int err =
+        gcb_device_batch_upload(b->place.batch, b->batch->messages[i].in_dev, item->in->data,
+                                item->in->plan->count * sizeof(float), diag);
+
+    item->tally.encode.transfer = gcb_clock() - start;
+    return err;
+}
+
+/* Fills the output with NaNs, so that a missing element is noticed, and uploads the payload. */
+static int upload_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[i];
+    const struct gcb_device_message *m = &b->batch->messages[i];
+    const uint64_t bytes = item->in->plan->count * sizeof(float);
+    struct gcb_rbuf payload;
+    double start;
+    int err =
+        gcb_frame_parse(&b->batch->frames[i], &payload, item->wire.data, item->wire.len, diag);
+
+    if (err)
+        return err;
+    if (bytes)
+        memset(b->decoded, 0xff, bytes);
+    err = gcb_device_batch_upload(m->batch, m->in_dev, b->decoded, bytes, diag);
+    start = gcb_clock();
+    if (!err)
+        err = gcb_device_batch_upload(m->batch, m->payload_dev, payload.data,
+                                      b->batch->frames[i].payload_bytes, diag);
+    item->tally.decode.transfer = gcb_clock() - start;
+    return err;
+}
+
+static struct gcb_device_check check_of(const struct gcb_trial_bench *b, const struct item *item)
+{
+    return (struct gcb_device_check){
+        .method = item->method,
+        .in = {.data = item->in->data, .count = item->in->plan->count},
+        .message = &item->wire,
+        .expected = &b->check,
+        .decoded = b->decoded,
+        .scratch = b->check_decoded,
+        .coders = b->coders,
+        .kernels = b->config.kernels,
+        .queue = b->config.queue,
+    };
+}
+
+/* Encodes on the CPU, into b->check, and compares the messages. Sets *cpu to the encoder, which knows some figures. */
+static int check_message(struct gcb_trial_bench *b, size_t i, struct gcb_coder **cpu,
+                         struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[i];
+    const struct gcb_device_check check = check_of(b, item);
+    struct gcb_encode_job job = job_of(b, i);
+    struct gcb_encode_call call = {.job = &job, .message = &b->check};
+    int err = gcb_coders_encoder(b->coders, &job.coder, item->method, &item->config, diag);
+
+    *cpu = job.coder;
+    if (!err)
+        err = gcb_coders_room(&b->check_room, &b->check, job.coder, job.raw, diag);
+    if (!err)
+        err = gcb_encode_operation(&call).run(&call, diag);
+    if (err)
+        return err;
+    gcb_message_seal(b->check.data, b->check.len, 0);
+    return gcb_device_check_message(&check, diag);
+}
+
+/* Downloads the decoded tensor to b->decoded, and measures its error on the device. Checks tensor and error, and finds the
+ * message's parts. */
+static int check_tensor(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts *parts,
+                        struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[i];
+    const struct gcb_device_check check = check_of(b, item);
+    const uint64_t n = item->in->plan->count;
+    struct gcb_device_batch *batch = b->place.batch;
+    float *y = b->batch->messages[i].in_dev;
+    float *x = (float *)(void *)b->batch->messages[i].payload_dev; /* replaces the payload */
+    const double start = gcb_clock();
+    int err = gcb_device_batch_download(batch, b->decoded, y, n * sizeof(float), diag);
+
+    item->tally.decode.transfer += gcb_clock() - start;
+    if (!err)
+        err = gcb_device_batch_upload(batch, x, item->in->data, n * sizeof(float), diag);
+    if (!err)
+        err = gcb_fidelity_add_there(&item->tally.fidelity, batch, x, y, n, diag);
+    if (!err)
+        err = gcb_device_check_values(&check, &item->tally.fidelity, parts, diag);
+    return err ? err : gcb_device_check_fidelity(&check, &item->tally.fidelity, diag);
+}
+
+size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *method,
+                       const struct gcb_trial_input in[], size_t count)
+{
+    struct gcb_coder *first = NULL, *next = NULL;
+    size_t n = 1;
+
+    if (!b->config.device || method->codec == gcb_copy_method.codec || count < 2 ||
+        (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH) ||
+        make_encoder(&first, b, method, &in[0], NULL))
+        return 1;
+    for (; gcb_device_group_takes(first, first) && n < count && n < GCB_TRIAL_GROUP; n++) {
+        const bool takes =
+            !make_encoder(&next, b, method, &in[n], NULL) && gcb_device_group_takes(first, next);
+
+        gcb_coder_destroy(next);
+        next = NULL;
+        if (!takes)
+            break;
+    }
+    gcb_coder_destroy(first);
+    return n;
+}
+
+/* ---- sums, on the host ---- */
+
+/* Are messages of this trial added, to check sums or to time them? */
+static bool adds_up(const struct gcb_trial_bench *b, const struct gcb_trial_input *in)
+{
+    return b->summed && !in->original && in->plan->count <= b->most_summed;
+}
+
+/* Encodes messages to add, which also get the time that the timed encodings have left. */
+static int take_messages(struct gcb_trial_bench *b, const struct gcb_encode_job *job,
+                         struct gcb_diag *diag)
+{
+    const struct gcb_timing *t = &b->config.timing;
+    const double left = fmax(0.0, b->began + t->max_time - gcb_clock());
+    const double seconds = t->max_time > 0.0 ? left + t->max_time / 3.0 : 0.0;
+
+    if (b->config.sums)
+        return gcb_sums_encode(&b->messages, &b->message, job, b->summed, seconds, t, diag);
+    b->messages.message[0] = b->message;
+    b->messages.count = 1;
+    return 0;
+}
+
+/*
+ * How far the sum of one message may be from its decoding, as a share of the norm. 0: not at all. Two transforms of a
+ * whole message differ if several threads work on them, or if FFTW chose their plans by measuring.
+ */
+static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_method *method,
+                            uint64_t count)
+{
+    const struct gcb_trial_config *c = &b->config;
+    double chunk = 0.0;
+    bool whole;
+
+    if (!(gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH))
+        return 0.0;
+    whole = !gcb_method_value(method, "chunk", &chunk) || chunk == 0.0 || chunk >= (double)count;
+    return c->fft_rigor != GCB_FFT_ESTIMATE || (whole && c->queue->threads > 1) ? GCB_DECODERS_APART
+                                                                                : 0.0;
+}
+
+/* Checks the sum of the message, and times sums, as the configuration asks for. */
+static int add_up(struct gcb_trial_bench *b, const struct gcb_coder_config *config,
+                  struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[0];
+    const struct gcb_trial_input *in = item->in;
+    const struct gcb_timing *t = &b->config.timing;
+    struct gcb_sums_job job = {
+        .from = &b->messages, .into = b->summed, .decoded = b->decoded, .count = in->plan->count};
+    double left = INFINITY;
+    int err;
+
+    b->sum.count = b->sum16.count = 0;
+    if (!adds_up(b, in) || item->tally.stop == GCB_STOP_INTERRUPTED)
+        return 0;
+    err = gcb_coders_sum(b->coders, &job.sum, item->method, &b->message, b->summed, config, diag);
+    if (!err)
+        err = gcb_sums_check(&job, sum_tolerance(b, item->method, job.count), diag);
+    if (err || !b->config.sums)
+        return err;
+    if (t->max_time > 0.0)
+        left = b->began + 2.0 / GCB_SUMS_OTHERS * t->max_time - gcb_clock();
+    err = gcb_sums_measure(&b->sum, &b->sum16, t, left, &job, diag);
+    if (!err)
+        gcb_tally_sums(&item->tally, &b->sum, &b->sum16, b->messages.count);
+    return err;
+}
+
+/* ---- a trial ---- */
+
+static int open_encoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[i];
+    struct gcb_coder **coder = &b->batch->coders[i];
+    int err = b->config.device
+                  ? make_encoder(coder, b, item->method, item->in, diag)
+                  : gcb_coders_encoder(b->coders, coder, item->method, &item->config, diag);
+
+    return err ? err : gcb_coders_room(&item->room, &item->wire, *coder, item->in->raw, diag);
+}
+
+/* After the timed encodings: takes the message, and what its encoder knows. */
+static int take_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[i];
+    const struct gcb_encode_job job = job_of(b, i);
+    struct gcb_coder *cpu = job.coder;
+    const double start = gcb_clock();
+    int err = 0;
+
+    if (b->config.device) {
+        err = gcb_device_coder_fetch(job.coder, &b->batch->messages[i], &b->batch->frames[i],
+                                     &item->wire, diag);
+        item->tally.encode.transfer += gcb_clock() - start;
+    }
+    if (err)
+        return err;
+    gcb_message_seal(item->wire.data, item->wire.len, 0);
+    item->tally.clamped = job.raw ? 0 : gcb_coder_clamped(job.coder);
+    if (b->config.device)
+        err = check_message(b, i, &cpu, diag);
+    if (err)
+        return err;
+    gcb_tally_asked(&item->tally, cpu, item->method->codec);
+    b->message = item->wire;
+    return adds_up(b, item->in) ? take_messages(b, &job, diag) : 0;
+}
+
+static struct gcb_coder_config decoder_config(struct gcb_trial_bench *b, const struct item *item)
+{
+    return (struct gcb_coder_config){
+        .place = b->config.device ? &b->place : NULL,
+        .env = {.fft_rigor = item->config.env.fft_rigor,
+                .kernels = item->config.env.kernels,
+                .queue = item->config.env.queue,
+                .probe = item->config.env.probe},
+        .max_elements = item->config.max_elements,
+    };
+}
+
+/* Replaces coder i by a decoder made from the message, as a receiver would make it. */
+static int open_decoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
+{
+    const struct item *item = &b->batch->items[i];
+    struct gcb_coder **coder = &b->batch->coders[i];
+    const struct gcb_coder_config config = decoder_config(b, item);
+
+    if (!config.place)
+        return gcb_coders_decoder(b->coders, coder, item->wire.data, item->wire.len, &config, diag);
+    gcb_coder_destroy(*coder);
+    *coder = NULL;
+    return gcb_coder_create_decoder(coder, item->wire.data, item->wire.len, &config, diag);
+}
+
+/* Sets the times of message i to its share of the group's times. */
+static void tally_times(struct gcb_trial_bench *b, size_t i)
+{
+    const struct gcb_trial_batch *g = b->batch;
+    const double share = g->items[i].share;
+    struct gcb_tally *t = &b->batch->items[i].tally;
+
+    gcb_samples_scale(&b->encode, &g->encode.samples, share);
+    gcb_samples_scale(&b->decode, &g->decode.samples, share);
+    gcb_tally_times(t, &b->encode, &b->decode);
+    if (!b->config.device)
+        return;
+    gcb_times_set_kernel(&t->encode, &g->encode.kernel, share, g->encode.launches);
+    gcb_times_set_kernel(&t->decode, &g->decode.kernel, share, g->decode.launches);
+    t->on_device = 1;
+    t->group = g->count;
+    t->follows = i > 0;
+    t->clock_mhz = g->clock_mhz;
+}
+
+/* Finds the error of the decoded tensor, and the message's parts. */
+static int compare(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts *parts,
+                   struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[i];
+    const struct gcb_trial_input *in = item->in;
+    int err;
+
+    if (b->config.device)
+        return check_tensor(b, i, parts, diag);
+    err = gcb_coder_describe(b->batch->coders[i], item->wire.data, item->wire.len, parts, diag);
+    if (!err && in->original)
+        return gcb_original_compare(in->original, &item->tally.fidelity, 0, in->plan->count, diag);
+    if (!err)
+        gcb_fidelity_add(&item->tally.fidelity, in->data, b->decoded, in->plan->count,
+                         b->config.kernels, b->config.queue);
+    return err;
+}
+
+/* Passes the result of a message to the taker. */
+static int finish_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
+{
+    struct item *item = &b->batch->items[i];
+    const struct gcb_trial_taker *taker = b->batch->taker;
+    const struct gcb_coder_config config = decoder_config(b, item);
+    struct gcb_message_parts parts;
+    int err = compare(b, i, &parts, diag);
+
+    if (!err)
+        err = gcb_tally_parts(&item->tally, &parts, diag);
+    if (err)
+        return err;
+    tally_times(b, i);
+    b->message = item->wire;
+    err = add_up(b, &config, diag);
+    return err ? err : taker->take(taker->ctx, i, &item->tally, diag);
+}
+
+/* Runs the trial of memcpy. Its times were measured in the trial of identity, or are measured now. */
+static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
+                    const struct gcb_trial_input *in, struct gcb_diag *diag)
+{
+    struct gcb_copy *c = &b->copy;
+    struct gcb_operation op;
+    int err = 0;
+
+    if (!c->measured || c->in != in->data || c->count != in->plan->count) {
+        gcb_copy_begin(c, in->data, in->plan->count);
+        op = gcb_copy_there(c);
+        err = gcb_measure(&c->encode, &b->config.timing, &op, diag);
+        op = gcb_copy_back(c);
+        if (!err)
+            err = gcb_measure(&c->decode, &b->config.timing, &op, diag);
+    }
+    c->measured = false;
+    if (err)
+        return err;
+    *out = b->batch->items[0].tally;
+    out->dense = 0;
+    gcb_copy_tally(out, c);
+    gcb_fidelity_add(&out->fidelity, in->data, c->back, c->count, b->config.kernels,
+                     b->config.queue);
+    return 0;
+}
+
+static int run_group(struct gcb_trial_bench *b, struct gcb_diag *diag)
+{
+    struct gcb_trial_batch *g = b->batch;
+    int err = for_each(b, open_encoder, diag);
+
+    if (!err)
+        err = b->config.device ? measure(b, &g->encode, encode_once, upload_tensor, diag)
+                               : time_encode(b, diag);
+    if (!err)
+        err = for_each(b, take_message, diag);
+    if (!err)
+        err = for_each(b, open_decoder, diag);
+    if (!err)
+        err = b->config.device
+                  ? gcb_device_check_decoded(
+                        measure(b, &g->decode, decode_once, upload_message, diag), diag)
+                  : time_decode(b, diag);
+    if (!err)
+        err = for_each(b, finish_message, diag);
+    if (err)
+        gcb_place_fini(&b->place); /* the stream keeps the error or queued work */
+    release_coders(b);
+    return err;
+}
+
+int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
+                        const struct gcb_trial_input in[], size_t count,
+                        const struct gcb_trial_taker *taker, struct gcb_diag *diag)
+{
+    struct gcb_tally tally;
+    int err = 0;
+
+    b->at = 0;
+    b->began = gcb_clock();
+    b->batch->taker = taker;
+    begin_group(b, method, in, count);
+    if (method->codec != gcb_copy_method.codec)
+        return run_group(b, diag);
+    if (b->config.device)
+        return gcb_diag_set(
+            diag, GCB_E_UNSUPPORTED,
+            "memcpy runs only on the CPU; the device's copy bandwidth is the field gpu_copy_gbps "
+            "of the environment row");
+    err = run_copy(b, &tally, in, diag);
+    return err ? err : taker->take(taker->ctx, 0, &tally, diag);
+}
