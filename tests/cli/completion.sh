@@ -51,7 +51,7 @@ completes 'gcbench ' "${commands[*]}"
 for command in "${commands[@]}"; do
     [[ $command != help ]] || continue
     run help "$command"
-    mapfile -t options < <(sed -n '/^Usage:/,$s/^ *\(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' "$out")
+    mapfile -t options < <(sed -n '/^Usage:/,$s/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' "$out")
     COMPREPLY=()
     COMP_WORDS=(gcbench "$command" --) COMP_CWORD=2
     _gcbench gcbench

@@ -31,7 +31,7 @@ for command in $commands; do
     run help "$command"
     summary=$(sed -n "1s/^gcbench $command: //p" "$out")
     check "its summary" sh -c "tr '\n' ' ' <'$tmp/page' | grep -qF -- \"- $summary \""
-    sed -n '/^Usage:/,$s/^ *\(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' "$out" | sort -u >"$tmp/options"
+    sed -n '/^Usage:/,$s/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' "$out" | sort -u >"$tmp/options"
     check "has options, unless its usage shows none" sh -c "
         [ -s '$tmp/options' ] || grep -qx 'Usage: gcbench $command' '$out'"
     while read -r option; do
