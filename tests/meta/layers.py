@@ -5,12 +5,13 @@ Checks who includes whom (docs/architecture.md).
     layers.py [--graph] [ROOT]
 
 An include names a file by its path from ROOT. `allowed` says which folders a file may include, TOOL is the order of the
-subjects in src/tool: each may include those to its left. No folder is in a circle with another. FOREIGN names the folders that may see the headers of another
-library. --graph prints the folders from top to bottom, each with the folders that it includes.
+subjects in src/tool: each may include those to its left. No folder is in a circle with another, and no file: a header and the
+sources of its name are one. FOREIGN names the folders that may see the headers of another library. --graph prints the folders from top to bottom, each with the folders that it includes.
 """
 import re
 import sys
 from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 TOOL = ("base", "rows", "read", "write", "measure", "run", "search", "replay", "payoff", "exchange", "regress", "plot", "page")
@@ -59,11 +60,18 @@ def folder_of(name):
     return name.rsplit("/", 1)[0] if "/" in name else ""
 
 
-def check_file(name, text, arrows):
-    """The problems of one file; adds its arrows between folders to `arrows`."""
+def subject_of(name):
+    """A header, its private part and the sources of its name are one."""
+    return name.rsplit(".", 1)[0].removesuffix("_private")
+
+
+def check_file(name, text, arrows, files):
+    """The problems of one file; adds its arrows between folders to `arrows`, between files to `files`."""
     own = folder_of(name)
     for ours, theirs in INCLUDE.findall(text):
         if ours:
+            if subject_of(name) != subject_of(ours):
+                files[subject_of(name)][subject_of(ours)].add((name, ours))
             other = folder_of(ours)
             if other != own:
                 arrows[own][other].add((name, ours))
@@ -74,43 +82,29 @@ def check_file(name, text, arrows):
                 yield f"{name} includes <{theirs}>: only files that match {place.pattern} may"
 
 
-def top_to_bottom(arrows):
-    """The folders, includers first; and the folders that are left because they are in a circle or above one."""
-    folders = set(arrows) | {to for tos in arrows.values() for to in tos}
-    users = {f: sum(f in arrows[g] for g in folders if g in arrows) for f in folders}
-    order, ready = [], sorted(f for f in folders if users[f] == 0)
-    while ready:
-        folder = ready.pop(0)
-        order.append(folder)
-        for to in sorted(arrows.get(folder, ())):
-            users[to] -= 1
-            if users[to] == 0:
-                ready.append(to)
-    return order, sorted(folders - set(order))
-
-
-def check_circles(arrows):
-    """The problems of folders that include each other, directly or through others."""
-    order, left = top_to_bottom(arrows)
-    for folder in left:
-        for to in sorted(set(arrows.get(folder, ())) & set(left)):
-            name, ours = sorted(arrows[folder][to])[0]
-            yield f"{folder}/ and {to}/ are part of a circle, or above one: {name} includes {ours}"
+def check_circle(arrows):
+    """The problem of folders, or files, that include each other, directly or through others; one circle is told."""
+    try:
+        tuple(TopologicalSorter(arrows).static_order())
+    except CycleError as error:
+        circle = error.args[1]
+        for to, source in zip(circle, circle[1:]):
+            name, ours = sorted(arrows[source][to])[0]
+            yield f"{source} and {to} are part of a circle: {name} includes {ours}"
 
 
 def print_graph(arrows):
-    order, left = top_to_bottom(arrows)
+    order = list(TopologicalSorter(arrows).static_order())[::-1]
     for folder in order:
         below = [to for to in order if to in arrows.get(folder, ())]
         print(f"{folder}/ -> {' '.join(below)}" if below else f"{folder}/")
-    print(f"{len(order)} folders, {sum(len(tos) for tos in arrows.values())} arrows, "
-          f"{len(left)} folders in circles")
+    print(f"{len(order)} folders, {sum(len(tos) for tos in arrows.values())} arrows")
 
 
 def self_check():
     """A check that finds nothing would never fail: each kind of mistake is found here."""
     def problems(name, text):
-        return list(check_file(name, text, defaultdict(lambda: defaultdict(set))))
+        return list(check_file(name, text, defaultdict(lambda: defaultdict(set)), defaultdict(lambda: defaultdict(set))))
     assert problems("src/lib/codec/a.h", '#include "src/tool/measure/b.h"\n')
     assert problems("src/tool/rows/a.h", '#include "src/tool/measure/b.h"\n')
     assert problems("kernels/select/a.h", '#include "src/lib/codec/b.h"\n')
@@ -122,7 +116,7 @@ def self_check():
     circle = defaultdict(lambda: defaultdict(set))
     circle["a"]["b"].add(("a/x.h", "b/y.h"))
     circle["b"]["a"].add(("b/y.h", "a/z.h"))
-    assert len(list(check_circles(circle))) == 2
+    assert len(list(check_circle(circle))) == 2
 
 
 def main():
@@ -131,17 +125,17 @@ def main():
     self_check()
     files = sorted(p for folder in ("src", "kernels", "cli") for pattern in ("*.c", "*.h", "*.cu", "*.cuh")
                    for p in (root / folder).rglob(pattern))
-    arrows = defaultdict(lambda: defaultdict(set))
+    arrows, pairs = (defaultdict(lambda: defaultdict(set)) for _ in range(2))
     bad = 0
     for path in files:
-        problems = list(check_file(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"), arrows))
+        problems = list(check_file(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"), arrows, pairs))
         bad += bool(problems)
         for line in problems:
             print("not ok:", line)
-    circles = list(check_circles(arrows))
+    circles = list(check_circle(arrows)) + list(check_circle(pairs))
     for line in circles:
         print("not ok:", line)
-    if "--graph" in sys.argv:
+    if "--graph" in sys.argv and not circles:
         print_graph(arrows)
     bad += bool(circles)
     print(f"{len(files) + 1 - bad} passed, {bad} failed, 0 skipped")
