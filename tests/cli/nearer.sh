@@ -46,7 +46,7 @@ run bench --suite "$tmp/mine.json" --nearer-than topk:theta=0.6 "$tmp/ar.h5"
 exits 0
 prints 'elements that are nearer to the input than with topk:theta=0.6:'
 echo '{"schema": 1, "name": "mine", "nearer_than": 3}' >"$tmp/mine.json"
-fails 2 "mine.json: nearer_than must be a method" bench --suite "$tmp/mine.json" "$tmp/ar.h5"
+fails 2 "unknown method '3'" bench --suite "$tmp/mine.json" "$tmp/ar.h5"
 
 # ---- mistakes ----
 
