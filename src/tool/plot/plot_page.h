@@ -41,6 +41,8 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title, const char 
 /* Starts the data with the names of its columns, which end with NULL. */
 void gcb_plot_columns(struct gcb_plot_page *page, const char *const *names);
 #define GCB_PLOT_COLUMNS(page, ...) gcb_plot_columns(page, (const char *const[]){__VA_ARGS__, NULL})
+/* The name of a column that holds a field of the rows. */
+#define GCB_PLOT_FIELD(id) gcb_field_name(GCB_FIELD_##id)
 /* Ends a curve: writes an empty line before the next row, which pandas and other readers of CSV skip. */
 void gcb_plot_break(struct gcb_plot_page *page);
 /* Writes a row: a text unless it is NULL, then numbers. */

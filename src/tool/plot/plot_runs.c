@@ -121,7 +121,7 @@ int gcb_plot_add_history(struct gcb_plot_page *page, struct gcb_diag *diag)
         qsort(rows.items, rows.count, sizeof(*rows.items), by_date);
         name_settings(&page->set, &rows);
         GCB_PLOT_COLUMNS(page, "name", "series", "run", "ratio_change", "speed_change", "ratio",
-                         "encode_gbps", "rel_l2");
+                         GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(REL_L2));
         for (size_t s = 0; s < page->set.count; s++)
             put_runs(page, &rows, s);
     }

@@ -170,7 +170,8 @@ int gcb_plot_add_spectrum(struct gcb_plot_page *page, struct gcb_diag *diag)
         if (rows->items[i].env == page->first->env && rows->items[i].tensor == tensor &&
             !*rows->items[i].spec && strcmp(rows->items[i].by, "frequency") == 0)
             total += rows->items[i].energy;
-    GCB_PLOT_COLUMNS(page, "by", "series", "frequency", "energy", "density", "energy_share");
+    GCB_PLOT_COLUMNS(page, "by", "series", "frequency", "energy", "density",
+                     GCB_PLOT_FIELD(ENERGY_SHARE));
     for (size_t i = 0; i < rows->count; i++) {
         const struct gcb_plot_record *b = &rows->items[i];
         size_t s = 0;

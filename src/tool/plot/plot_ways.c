@@ -225,8 +225,10 @@ int gcb_plot_add_ways(struct gcb_plot_page *page, struct gcb_diag *diag)
     if (!err)
         err = name_ways(&page->set, &ways);
     put_heading(page);
-    GCB_PLOT_COLUMNS(page, "kind", "series", "baseline", "place", "seconds", "coding_seconds",
-                     "network_seconds", "adding_seconds", "speedup_bar", "error_of_mean");
+    GCB_PLOT_COLUMNS(page, "kind", "series", "baseline", "place", "seconds",
+                     GCB_PLOT_FIELD(CODING_SECONDS), GCB_PLOT_FIELD(NETWORK_SECONDS),
+                     GCB_PLOT_FIELD(ADDING_SECONDS), GCB_PLOT_FIELD(SPEEDUP_BAR),
+                     GCB_PLOT_FIELD(ERROR_OF_MEAN));
     for (size_t s = 0; !err && s < page->set.count; s++) {
         const struct way *w = &ways.items[page->set.items[s].first];
 

@@ -126,8 +126,8 @@ static int add_limits(struct gcb_plot_page *page, struct gcb_diag *diag)
     const struct gcb_plot_record *env = gcb_plot_env_of(page->data, page->first->env);
 
     (void)diag;
-    gcb_plot_var_real(page, "read_gbps", env->read_gbps);
-    gcb_plot_var_real(page, "fill_gbps", env->fill_gbps);
+    gcb_plot_var_real(page, GCB_PLOT_FIELD(READ_GBPS), env->read_gbps);
+    gcb_plot_var_real(page, GCB_PLOT_FIELD(FILL_GBPS), env->fill_gbps);
     gcb_plot_var_real(page, "memcpy_gbps", page->set.memcpy_gbps);
     return 0;
 }
@@ -215,8 +215,9 @@ static int add_facets(struct gcb_plot_page *page, struct gcb_diag *diag)
     const struct gcb_plot_cases *cases = &page->set.cases;
 
     (void)diag;
-    GCB_PLOT_COLUMNS(page, "label", "series", "facet", "front", "baseline", "ratio", "encode_gbps",
-                     "decode_gbps", "rel_l2");
+    GCB_PLOT_COLUMNS(page, "label", "series", "facet", "front", "baseline", "ratio",
+                     GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(DECODE_GBPS),
+                     GCB_PLOT_FIELD(REL_L2));
     for (size_t part = 0; part < 2 * FACETS; part++) {
         for (size_t i = 0; i < cases->count; i++) {
             const struct gcb_plot_record *c = cases->items[i];
