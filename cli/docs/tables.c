@@ -120,6 +120,7 @@ int main(void)
     json_t *records = json_object(), *all;
     const struct cmd *cmd;
     struct gcb_method m;
+    bool failed;
 
     for (size_t i = 0; (cmd = cmd_at(i)); i++)
         json_array_append_new(commands, command_object(cmd));
@@ -132,5 +133,7 @@ int main(void)
     all = json_pack("{ss so so so so so so}", "version", gcb_version(), "commands", commands,
                     "exits", exits, "methods", methods, "memory", table_list(gcb_memory_table),
                     "exchange", table_list(gcb_exchange_table), "records", records);
-    return !all || json_dumpf(all, stdout, JSON_INDENT(1)) || fflush(stdout);
+    failed = !all || json_dumpf(all, stdout, JSON_INDENT(1)) || fflush(stdout);
+    json_decref(all);
+    return failed;
 }
