@@ -584,7 +584,7 @@ const struct cmd cmd_bench = {
         "library is missing that a method needs on a device. A method that does not run on a "
         "device is unsupported, which is not a failure.\n"
         "A file of results has a row for every message and a summary for every method: "
-        "docs/rows.md, docs/method.md, docs/suites.md.\n",
+        "docs/rows.md, docs/method.md.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at, offsetof(struct bench_options, methods.overrides)}},
     .size = sizeof(struct bench_options),

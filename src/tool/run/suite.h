@@ -8,7 +8,7 @@
 #include "src/tool/read/layout.h"
 
 /*
- * A suite says what `bench` measures: its inputs, and values of options. docs/suites.md describes the JSON. A file is untrusted:
+ * A suite says what `bench` measures: its inputs, and values of options. docs/method.md describes the JSON. A file is untrusted:
  * a wrong field is an error that names it.
  */
 #define GCB_SUITE_INPUTS 64
@@ -39,7 +39,7 @@ void gcb_suite_fini(struct gcb_suite *s); /* zeroed is fine */
 
 /*
  * Reads a suite: from a file if `name` contains a '/' or ends in ".json", otherwise the shipped suite `name` ("quick").
- * GCB_E_IO: the file cannot be read; GCB_E_INVALID: there is no such suite, or it is not as docs/suites.md describes.
+ * GCB_E_IO: the file cannot be read; GCB_E_INVALID: there is no such suite, or it is not as docs/method.md describes.
  * *s must be released with gcb_suite_fini on success and on failure.
  */
 int gcb_suite_load(struct gcb_suite *s, const char *name, struct gcb_diag *diag);
