@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Does `payoff` name the fastest way? Its predictions beside exchanges that gcbench-mpi measured over links of a given speed.
 
-    payoff_links.py [--repeat N] [--case RANKS@RATE]... [--doc docs/exchange.md] [--keep] FOLDER GCBENCH GCBENCH_MPI
+    payoff_links.py [--repeat N] [--case RANKS@RATE]... [--keep] FOLDER GCBENCH GCBENCH_MPI
 
 RANKS@RATE: so many ranks in network namespaces, joined by links of this rate (tests/net/shaped.sh). Without --case: 2, 4 and 8 ranks
 at 20 Mb/s, 100 Mb/s and 1 Gb/s. payoff gets the dump, the measured link and the number of ranks, and measures its own times of
 coding, before the exchanges run. All ranks share this machine's cores, so that coding is charged as long (--cores-per-worker).
 Prints for each way measured and predicted x (times as fast as the fastest of fp32, fp16 and bf16), how many are within 20 %, and
-whether the way that payoff calls fastest is the fastest or within 10 % of it. --doc writes the table into the document. --keep only
-reads what an earlier run measured. Takes about half an hour; nothing else should run meanwhile: the load is printed.
+whether the way that payoff calls fastest is the fastest or within 10 % of it. --keep only reads
+what an earlier run measured. Takes about half an hour; nothing else should run meanwhile: the load is printed.
 """
 import argparse
 import json
@@ -29,7 +29,6 @@ ELEMENTS = {"20mbit": "256K", "100mbit": "1M", "1gbit": "4M"}
 parser = argparse.ArgumentParser(usage=__doc__)
 parser.add_argument("--repeat", type=int, default=9)
 parser.add_argument("--case", action="append")
-parser.add_argument("--doc")
 parser.add_argument("--keep", action="store_true")
 parser.add_argument("folder", type=Path)
 parser.add_argument("gcbench")
@@ -107,8 +106,3 @@ text = "| ranks | links | within 20 % | called fastest: predicted x | measured f
 print(text)
 print(f"{near} of {ways} ways are within 20 %. In {right} of {len(cases)} settings the way called fastest is the fastest, or "
       "within 10 % of it.")
-if o.doc:
-    page = Path(o.doc).read_text()
-    begin, end = "<!-- links table -->\n", "<!-- end of the links table -->\n"
-    head, rest = page.split(begin)
-    Path(o.doc).write_text(head + begin + text + end + rest.split(end)[1])
