@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the report page without its data into a C file: embed_page.py OUT PAGE STYLE SCRIPT
 
-The page allows only the script with this hash (docs/report.md), so the hash is made from the same bytes.
+The page allows only the script with this hash (docs/plots.md), so the hash is made from the same bytes.
 """
 import base64
 import hashlib

@@ -7,7 +7,7 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Result files as one page of HTML (docs/report.md): an answer, charts, a table for each kind of record, and pictures.
+ * Result files as one page of HTML (docs/plots.md): an answer, charts, a table for each kind of record, and pictures.
  * The page loads nothing, and its own script (page.js) makes it from the rows, which it has as JSON.
  */
 struct gcb_page_config {
