@@ -8,8 +8,8 @@
 #include "src/tool/read/layout.h"
 
 /*
- * A suite says what `bench` measures: its inputs, and values of options. docs/method.md describes the JSON. A file is untrusted:
- * a wrong field is an error that names it.
+ * A suite says what `bench` measures: its inputs, and values of options. docs/method.md describes
+ * the JSON. A file is untrusted: a wrong field is an error that names it.
  */
 #define GCB_SUITE_INPUTS 64
 
