@@ -43,7 +43,7 @@ def shown(work: Work, item: Item) -> str:
 def page(work: Work, papers: List[Tuple[str, List[Item], List[str]]], seconds: float) -> str:
     parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>The papers' figures</title>", f"<style>{STYLE}</style>",
              "<h1>The papers' figures and tables, redrawn</h1>",
-             f"<p>gcbench build {work.build[:12]}. Times are those of this machine. docs/papers.md explains the page."
+             f"<p>gcbench build {work.build[:12]}. Times are those of this machine. docs/claims.md explains the page."
              f" The last run took {seconds:.0f} s.</p>"]
     for title, items, commands in papers:
         parts.append(f"<h2>{html.escape(title)}</h2>")

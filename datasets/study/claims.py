@@ -6,8 +6,8 @@ from pathlib import Path
 from statistics import median
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from figures import (FIGURES, LINKS, POINTS, Row, Runs, against_fp32, at_target, correlation_table, final, interval, ratios,
-                     seconds, show, show_faster, show_points, table, target_of, verdict)
+from figures import (FIGURES, LINKS, POINTS, Row, Runs, against_fp32, at_target, correlation_pairs, interval, ratios,
+                     seconds, show, show_correlation, show_faster, show_points, table, target_of, verdict)
 from methods import words_of
 
 Results = Dict[str, Tuple[Runs, Dict[str, Row]]]  # network: runs, offline figures
@@ -38,6 +38,7 @@ def how_fast(runs: Runs, label: str, link: float) -> str:
     return "undecided" if verdict(gains, 1, ("slower", "faster")) == "undecided" else show(median(gains), 2, "alone")
 
 
+TIMED = ("resnet8", "gpt")  # networks whose times training.md shows
 KINDS = ("nearly exact", "noise", "lasting", "-")
 UNBIASED = ("qsgd", "natural")
 
@@ -52,20 +53,23 @@ def kind_of(spec: str, error: Optional[float]) -> str:
 
 
 def trainings(results: Results) -> str:
-    """A table for each network, by the kind of error, in each the best method first."""
-    text = ""
-    for network, (runs, figures) in results.items():
-        lines = []
-        for label in sorted(present(runs, SHOWN), key=lambda one: -median(against_fp32(runs, one))):
-            spec = words_of(network, label).split(" ")[0]
-            error = figures[label]["alpha"] if label in figures else None
-            lines.append([kind_of(spec, error), label, f"`{spec}`", "-" if error is None else f"{error:.2g}",
-                          show_points(against_fp32(runs, label)), f"{bytes_against_fp32(runs, label):.2g}",
-                          *(how_fast(runs, label, link) for link in LINKS)])
-        lines.sort(key=lambda line: KINDS.index(line[0]))
-        text += f"\n`{network}`:\n\n" + table(["kind", "name", "method", "error of the mean", "points [95 %]", "bytes / fp32's",
-                                               *(f"{link:g} Gb/s" for link in LINKS)], lines)
-    return text.lstrip("\n")
+    """One table, by the kind of error on the first network, in each kind the best method first."""
+    first, lines = next(iter(results)), []
+    for label in SHOWN:
+        shown = [network for network, (runs, _) in results.items() if label in runs]
+        if not shown:
+            continue
+        spec = words_of(shown[0], label).split(" ")[0]
+        figures = results[first][1]
+        error = figures[label]["alpha"] if label in figures else None
+        lost = {network: against_fp32(results[network][0], label) for network in shown}
+        speeds = {network: [how_fast(results[network][0], label, link) for link in LINKS] for network in shown if network in TIMED}
+        lines.append((KINDS.index(kind_of(spec, error)), -median(lost[shown[0]]),
+                      [kind_of(spec, error), f"`{spec}`" if label == spec else f"{label}: `{spec}`", f"{bytes_against_fp32(results[shown[0]][0], label):.2g}",
+                       *(show_points(lost[network]) if network in shown else "" for network in results),
+                       *(", ".join(speeds[network] if len(set(speeds[network])) > 1 else speeds[network][:1]) if network in speeds else "" for network in TIMED)]))
+    return table(["error", "method", "bytes / fp32's", *(f"{network}, points [95 %]" for network in results),
+                  *(f"{network}, times as fast" for network in TIMED)], [line for *_, line in sorted(lines)])
 
 
 def is_level(lost: Sequence[float]) -> str:
@@ -80,45 +84,61 @@ def is_level(lost: Sequence[float]) -> str:
     return "undecided"
 
 
+def quality_table(results: Results, labels: Sequence[str], more: str, what: Callable[[Runs, str], str]) -> str:
+    """For each method: a figure of its bytes on the first network, and its points on every network that ran several of them."""
+    networks = {network: runs for network, (runs, _) in results.items() if len(present(runs, labels)) > 1}
+    lines = [[label, what(next(runs for runs in networks.values() if label in runs), label),
+              *(show_points(against_fp32(runs, label)) if label in runs else "" for runs in networks.values())]
+             for label in labels if any(label in runs for runs in networks.values())]
+    return table(["method", more, *(f"{network}, points [95 %]" for network in networks)], lines)
+
+
 def falling_theta(results: Results) -> str:
-    lines, said = [], []
-    for network, (runs, _) in results.items():
-        for label in present(runs, ("fft whole", "fft whole 0.9", "fft whole 0.9, then 0", "fft whole 0.9, falling", "fft",
-                                    "fft, falling", "fft, feedback")):
-            lost = against_fp32(runs, label)
-            sent = bytes_against_fp32(runs, label)
-            lines.append([network, label, f"{final(runs, label):.2f}", show_points(lost), is_level(lost), f"{sent:.2g}"])
-            if label == "fft whole 0.9, falling":
-                said.append(f"{network}: {is_level(lost)}")
-    text = table(["network", "method", "final, %", "against fp32, points [95 %]", "like fp32?", "bytes / fp32's"], lines)
-    return text + "\nDoes the FFT of the whole network with a falling theta (0.9 times the root of the learning rate's share) " \
-        f"train like fp32?\n{'**' + '; '.join(said) + '.**' if said else 'Not run yet.'}\n"
+    text = quality_table(results, ("fft whole", "fft whole 0.9", "fft whole 0.9, then 0", "fft whole 0.9, falling", "fft",
+                                   "fft, falling", "fft, feedback"),
+                         "bytes / fp32's", lambda runs, label: f"{bytes_against_fp32(runs, label):.2g}")
+    said = [f"{network}: {is_level(against_fp32(runs, 'fft whole 0.9, falling'))}" for network, (runs, _) in results.items()
+            if "fft whole 0.9, falling" in runs]
+    return text + "\nDoes *fft whole 0.9, falling* train like fp32? " + (f"**{'; '.join(said)}.**\n" if said else "Not run yet.\n")
+
+
+def fft_times(results: Results) -> str:
+    """How many times as fast as other methods the FFT reaches the target."""
+    return table(["network", "method", "compared with", *(f"{link:g} Gb/s" for link in LINKS)],
+                 [[network, fft, other, *map(show_faster, gains)] for network, fft, other, gains in comparisons(results)])
+
+
+def comparisons(results: Results) -> List[Tuple[str, str, str, List[List[float]]]]:
+    """Network, FFT, another method, and for each link the ratios of their times to the target."""
+    return [(network, fft, other, [ratios(runs, fft, target_of(runs), lambda row, link=link: seconds(row, link), other)
+                                   for link in LINKS])
+            for network, (runs, _) in results.items()
+            for fft in present(runs, ("fft", "fft whole")) for other in present(runs, OTHERS)]
 
 
 def wall_time(results: Results) -> str:
-    lines, words = [], []
-    for network, (runs, _) in results.items():
-        target = target_of(runs)
-        for fft in present(runs, ("fft", "fft whole")):
-            for other in present(runs, OTHERS):
-                gains = [ratios(runs, fft, target, lambda row, link=link: seconds(row, link), other) for link in LINKS]
-                lines.append([network, fft, other, *map(show_faster, gains)])
-                words += [verdict(gain, 1, ("slower", "faster")) for gain in gains]
-    text = table(["network", "method", "compared with", *(f"{link:g} Gb/s" for link in LINKS)], lines)
-    if not words:
+    """Verdicts of the FFT against other methods, on all links."""
+    cells: Dict[Tuple[str, str], Dict[str, List[str]]] = {}
+    for network, fft, other, gains in comparisons(results):
+        cells.setdefault((network, fft), {})[other] = [
+            "both miss" if show_faster(gain) == "neither" else verdict(gain, 1, ("slower", "faster")) for gain in gains]
+    if not cells:
         return "Not run yet.\n"
-    return text + "\n**" + ", ".join(f"{word} in {words.count(word)}" for word in ("faster", "slower", "undecided")) \
+    words = [word.replace("both miss", "undecided") for of in cells.values() for found in of.values() for word in found]
+    return table(["network", "FFT", *OTHERS],
+                 [[*case, *(", ".join(dict.fromkeys(of.get(other, ["-"]))) for other in OTHERS)] for case, of in cells.items()]) \
+        + "\n**" + ", ".join(f"{word} in {words.count(word)}" for word in ("faster", "slower", "undecided")) \
         + f" of {len(words)} comparisons.**\n"
 
 
+def ratio_of_run(runs: Runs, label: str) -> str:
+    """fp32's bytes divided by those of the method's messages, in the whole run."""
+    return show(median(runs["fp32"][seed][-1]["wire_bytes"] / runs[label][seed][-1]["wire_bytes"] for seed in runs[label]), 4)
+
+
 def sbc_accuracy(results: Results) -> str:
-    lines = []
-    for network, (runs, _) in results.items():
-        for label in present(runs, ("sbc, feedback", "sbc, delay 10", "top-k 1 %, feedback", "dgc 0.1 %, warm-up", "local 10")):
-            ratio = median(runs["fp32"][s][-1]["wire_bytes"] / runs[label][s][-1]["wire_bytes"] for s in runs[label])
-            lost = against_fp32(runs, label)
-            lines.append([network, label, show(ratio, 4), f"{final(runs, label):.2f}", show_points(lost), is_level(lost)])
-    return table(["network", "method", "ratio of the whole run", "final, %", "against fp32, points [95 %]", "like fp32?"], lines)
+    return quality_table(results, ("sbc, feedback", "sbc, delay 10", "top-k 1 %, feedback", "dgc 0.1 %, warm-up", "local 10",
+                                   "local 10, plain"), "ratio", ratio_of_run)
 
 
 def alpha_accuracy(results: Results) -> str:
@@ -132,12 +152,18 @@ def alpha_accuracy(results: Results) -> str:
 
 
 def offline(results: Results) -> str:
-    return "\n".join(f"{network}:\n\n{correlation_table(runs, figures)}" for network, (runs, figures) in results.items())
+    """Rank correlations with final quality, where a network has enough methods for an interval."""
+    lines = []
+    for network, (runs, figures) in results.items():
+        for figure in FIGURES:
+            cells = [show_correlation(correlation_pairs(runs, figures, figure, feedback)) for feedback in (False, True)]
+            if not any(cell.startswith("too few") for cell in cells):
+                lines.append([network, figure, *cells])
+    return table(["network", "smaller is better", "without feedback", "with feedback"], lines)
 
 
 PAGES: Dict[str, Dict[str, Callable[[Results], str]]] = {
-    "claims.md": {"falling theta": falling_theta, "wall time": wall_time, "sbc accuracy": sbc_accuracy,
-                  "alpha and accuracy": alpha_accuracy, "offline figures": offline},
+    "claims.md": {"falling theta": falling_theta, "wall time": wall_time, "sbc accuracy": sbc_accuracy, "offline figures": offline},
     "training.md": {"trainings": trainings},
 }
 

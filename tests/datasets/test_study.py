@@ -157,17 +157,19 @@ class Study(unittest.TestCase):
                 self.assertEqual(text.split("<!-- study")[0], (docs / page).read_text().split("<!-- study")[0])
             seeds = range(1, 7)
             runs = {label: {seed: [dict(run(60 + seed)[0], wire_bytes=5.0, lr_factor=1, compute_seconds=1.0, coding_seconds=0.1,
-                                        latency_steps=2)] for seed in seeds} for label in ("fp32", "fft", "qsgd", "sbc, feedback")}
+                                        latency_steps=2)] for seed in seeds} for label in ("fp32", "fft", "qsgd", "sbc, feedback",
+                                                                                      "fft whole 0.9, falling")}
             of = {"rel_l2": 0.5, "alpha": 0.25, "cumulative_error": 0.1, "feedback": False}
             for seed in seeds:
                 runs["sbc, feedback"][seed][0]["quality"] = 1
             claims.write(docs, {"gpt": (runs, {"fft": of, "qsgd": of})}, to)
             text = (to / "claims.md").read_text()
-            self.assertIn("| gpt | fft | qsgd | neither |", text)
-            self.assertIn("| gpt | fft | 63.50 | +0.00 [0, 0] | yes, within 0.5 points | 1 |", text)
+            self.assertIn("| gpt | fft | both miss | - | - | - |", text)
+            self.assertIn("| fft whole 0.9, falling | 1 | +0.00 [0, 0] |", text)
+            self.assertIn("**gpt: yes, within 0.5 points.**", text)
             text = (to / "training.md").read_text()
-            self.assertIn("| lasting | fft | `fft:chunk=4096` | 0.25 | +0.00 [0, 0] | 1 | undecided | undecided | undecided |", text)
-            self.assertRegex(text, r"\| - \| sbc, feedback \| `sbc:memory=ef` \| - \| -6.* \| - \| - \| - \|")
+            self.assertIn("| lasting | fft: `fft:chunk=4096` | 1 | +0.00 [0, 0] |  | undecided |", text)
+            self.assertRegex(text, r"\| - \| sbc, feedback: `sbc:memory=ef` \| 1 \| -6.* \|  \| - \|")
 
     def test_pairs(self):
         runs = {label: {seed: run(better + seed) for seed in seeds} for label, better, seeds in
