@@ -13,9 +13,9 @@ from methods import words_of
 Results = Dict[str, Tuple[Runs, Dict[str, Row]]]  # network: runs, offline figures
 
 # in docs/training.md
-SHOWN = ("bf16", "qsgd by shares", "qsgd", "terngrad", "fft", "fft, feedback", "fft whole 0.9, falling", "found by sweep, feedback",
-         "powersgd, feedback", "top-k 15 %", "top-k 1 %, feedback", "3 % x 2 bits, feedback", "dgc 0.1 %, warm-up", "redsync 0.1 %",
-         "sbc, feedback", "local 10", "local 10, plain", "local 10, 4 bits", "local 10, plain, 2 bits, feedback", "local 50")
+SHOWN = ("bf16", "qsgd by shares", "qsgd", "terngrad", "fft", "found by sweep, feedback", "powersgd, feedback",
+         "top-k 15 %", "top-k 1 %, feedback", "sbc, feedback", "local 10", "local 10, plain",
+         "local 10, 4 bits")
 OTHERS = ("qsgd", "terngrad", "top-k 15 %", "top-k 1 %, feedback")
 
 

@@ -4,10 +4,12 @@
 import argparse
 import concurrent.futures
 import functools
+import gzip
 import json
 import shutil
 import subprocess
 import sys
+import zlib
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
@@ -42,16 +44,17 @@ def run_one(path: Path, words: Sequence[str]) -> str:
     return f"{path.name}: {rows[-1]['quality']:.2f} %"
 
 
-def read(path: Path) -> List[Row]:
-    """The rows of a file; none if it does not exist."""
+def read(path: Path, records: Sequence[str] = ("training",)) -> List[Row]:
+    """The rows of these kinds in a file, compressed or not; none if it does not exist."""
     if not path.exists():
         return []
-    rows = []
-    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-        try:
-            rows += [row for row in [json.loads(line)] if row["record"] == "training"]
-        except (ValueError, KeyError, TypeError):
-            sys.exit(f"study: {path}: line {number} is not a row: remove the file, and what it lacks is run again")
+    rows, number = [], 0
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                rows += [row for row in [json.loads(line)] if row["record"] in records]
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError):
+        sys.exit(f"study: {path}: line {max(number, 1)} is not a row: remove the file, and what it lacks is run again")
     return rows
 
 
@@ -66,11 +69,11 @@ def run_all(jobs: Dict[Path, Sequence[str]]) -> None:
 
 
 class Study:
-    """A plan, and the folder of its runs. folder: for runs, dumps and plots; rows_at: for the rows that are kept."""
+    """A plan, and the folder of its runs. folder: for runs, dumps, tables and plots; rows_at: for the rows that are kept."""
 
     def __init__(self, plan: Plan, folder: Path, rows_at: Path, gcbench: str) -> None:
         self.plan, self.folder, self.rows_at, self.gcbench = plan, folder, rows_at, gcbench
-        self.runs = folder / "runs"
+        self.runs, self.table = folder / "runs", rows_at / "rows.jsonl.gz"
 
     def job(self, case: Case, seed: int, factor: float) -> Tuple[Path, Sequence[str]]:
         network, label = case
@@ -103,28 +106,36 @@ class Study:
 
     # ---- rows that are kept ----
 
-    def keep(self) -> None:
-        """Adds the rows of finished runs to those that are kept."""
-        pilots = by_run(read(self.rows_at / "pilots.jsonl"), "lr_factor")
-        rows = by_run([row for network in NETWORKS for row in read(self.rows_at / f"{network}.jsonl")], "seed")
+    def kept(self) -> Tuple[Dict[Any, Row], Dict[Any, List[Row]], Dict[Any, List[Row]]]:
+        """What is kept: offline figures by network and label, pilots by factor too, other runs by seed too."""
+        rows = read(self.table, ("training", "offline"))
+        runs = [row for row in rows if row["record"] == "training"]
+        return ({(row["network"], row["label"]): row for row in rows if row["record"] == "offline"},
+                by_run([row for row in runs if row["seed"] in self.plan.pilots], "lr_factor"),
+                by_run([row for row in runs if row["seed"] not in self.plan.pilots], "seed"))
+
+    def keep(self, more: Dict[Any, Row] = {}) -> None:
+        """Adds the rows of finished runs, and more offline figures, to those that are kept."""
+        offline, pilots, rows = self.kept()
+        offline.update(more)
         for case in self.plan.cases():
             pilots.update(by_run([read(path)[-1] for path in self.pilots(case) if path.exists()], "lr_factor"))
             rows.update(by_run([row for path in self.main_runs(case) for row in read(path)], "seed"))
-        self._write("pilots", [row for case in self.plan.cases() for f in FACTORS for row in pilots.get((*case, f), [])])
-        for network in NETWORKS:
-            self._write(network, [row for case in self.plan.cases(network) for seed in self.plan.seeds
-                                  for row in rows.get((*case, seed), [])])
+        cases = self.plan.cases()
+        found = [row for case, row in offline.items() if case in cases] \
+            + [row for case in cases for f in FACTORS for row in pilots.get((*case, f), [])] \
+            + [row for network in NETWORKS for case in self.plan.cases(network) for seed in self.plan.seeds
+               for row in rows.get((*case, seed), [])]
+        if found:
+            write(self.table, self.environment(), found)
 
-    def _write(self, name: str, rows: Sequence[Row]) -> None:
-        if rows:
-            environment = subprocess.run([self.gcbench, "info", "--format", "json"], check=True, text=True,
-                                         stdout=subprocess.PIPE).stdout.splitlines()[0] + "\n"
-            write(self.rows_at / f"{name}.jsonl", environment, rows)
+    def environment(self) -> str:
+        return subprocess.run([self.gcbench, "info", "--format", "json"], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout.splitlines()[0] + "\n"
 
     def figures(self, network: str) -> Dict[str, Row]:
-        path = self.rows_at / f"offline-{network}.json"
-        known = json.loads(path.read_text()) if path.exists() else {}
-        return {label: dict(of, feedback=has_feedback(network, label)) for label, of in known.items()}
+        return {label: dict(row, feedback=has_feedback(network, label))
+                for (of, label), row in self.kept()[0].items() if of == network}
 
     # ---- offline figures ----
 
@@ -146,10 +157,10 @@ class Study:
             left = [label for of, label in cases if of == network and label not in figures
                     and " --" not in words_of(network, label) and label != "fp32"]
             if left:
-                self._offline_of(network, left, figures)
+                self._offline_of(network, left)
 
-    def _offline_of(self, network: str, left: Sequence[str], figures: Dict[str, Row]) -> None:
-        files = self.dump(network)
+    def _offline_of(self, network: str, left: Sequence[str]) -> None:
+        files, found = self.dump(network), {}
         for label in left:
             spec = words_of(network, label)
             name, _, pairs = spec.partition(":")
@@ -157,11 +168,9 @@ class Study:
             scope = ["--scope", "tensor" if name == "powersgd" else "model"]
             replay = self._row("replay", "replay", "--method", spec, *scope, *files)
             summary = self._row("summary", "compress", "--method", bare.rstrip(":"), *scope, "--per", "none", *files)
-            figures[label] = {"rel_l2": summary["rel_l2"], "alpha": replay["alpha"],
-                              "cumulative_error": replay["cumulative_error"]}
-        path = self.rows_at / f"offline-{network}.json"
-        replace(path, json.dumps({label: {key: of[key] for key in of if key != "feedback"}
-                                  for label, of in figures.items()}, indent=1) + "\n")
+            found[network, label] = {"record": "offline", "network": network, "label": label, "rel_l2": summary["rel_l2"],
+                                     "alpha": replay["alpha"], "cumulative_error": replay["cumulative_error"]}
+        self.keep(found)
 
     def _row(self, record: str, *words: str) -> Row:
         results = self.folder / "offline.json"
@@ -172,14 +181,16 @@ class Study:
     # ---- tables ----
 
     def tables(self) -> str:
-        """Tables of the rows that are kept, and plots. Writes tables.md, and the study's tables in docs too."""
-        parts = ["What the runs of the [protocol](README.md) gave, by `./dev study --tables`.\n",
-                 "# Learning rates: final quality, %\n\n" + pilot_table(read(self.rows_at / "pilots.jsonl"))]
+        """Tables of the rows that are kept, and plots, in the folder of runs. Writes the study's tables in docs too."""
+        _, pilots, kept = self.kept()
+        parts = ["What the runs of datasets/study/README.md gave, by `./dev study --tables`.\n",
+                 "# Learning rates: final quality, %\n\n" + pilot_table([row for rows in pilots.values() for row in rows])]
         results: claims.Results = {}
         for network in dict.fromkeys(network for network, _ in self.plan.cases()):
             runs: Any = defaultdict(dict)
-            for (_, label, seed), rows in by_run(read(self.rows_at / f"{network}.jsonl"), "seed").items():
-                runs[label][seed] = rows
+            for (of, label, seed), rows in kept.items():
+                if of == network:
+                    runs[label][seed] = rows
             runs = {label: {seed: rows for seed, rows in of.items() if seed in runs.get("fp32", {})} for label, of in runs.items()}
             runs = {label: of for label, of in runs.items() if of}
             parts.append(f"# {network}\n" + self._missing(network, runs))
@@ -189,7 +200,7 @@ class Study:
         docs = HERE.parents[1] / "docs"
         claims.write(docs, results, docs if self.rows_at == HERE else self.folder)
         text = "\n".join(parts)
-        (self.rows_at / "tables.md").write_text(text)
+        (self.folder / "tables.md").write_text(text)
         return text
 
     def _missing(self, network: str, runs: Runs) -> str:
@@ -200,18 +211,20 @@ class Study:
             + (f"\nOnly some seeds have run: {'; '.join(part)}.\n" if part else "")
 
     def _tables_of(self, network: str, runs: Runs, figures: Dict[str, Row]) -> List[str]:
-        path, timed = self.rows_at / f"{network}.jsonl", self.folder / f"time-{network}.jsonl"
-        write(timed, path.read_text().splitlines()[0] + "\n",
-              [{**row, "bandwidth_gbit": link, "latency_seconds": LATENCY, "seconds": seconds(row, link)}
-               for link in LINKS for of in runs.values() for rows in of.values() for row in rows])
+        plain, timed = self.folder / f"bytes-{network}.jsonl", self.folder / f"time-{network}.jsonl"
+        all_rows = [row for of in runs.values() for rows in of.values() for row in rows]
+        environment = json.dumps(read(self.table, ("environment",))[0]) + "\n"
+        write(plain, environment, all_rows)
+        write(timed, environment, [{**row, "bandwidth_gbit": link, "latency_seconds": LATENCY, "seconds": seconds(row, link)}
+                                   for link in LINKS for row in all_rows])
         pictures = []
-        for results, page, name, words in ((path, "accuracy-bytes", "bytes", "by bytes"),
+        for results, page, name, words in ((plain, "accuracy-bytes", "bytes", "by bytes"),
                                            (timed, f"accuracy-bytes-{LINKS.index(1) + 1}", "time",
                                             "by seconds, with links of 1 Gb/s")):
             folder = self.folder / f"plots-{network}-{name}"
             subprocess.run([self.gcbench, "plot", "-q", "--force", "--type", "svg", "--only", "accuracy-bytes", str(results), "-o",
                             str(folder)], check=True, stdout=subprocess.DEVNULL)
-            shutil.copy(folder / f"{page}.svg", self.rows_at / f"{network}-{name}.svg")
+            shutil.copy(folder / f"{page}.svg", self.folder / f"{network}-{name}.svg")
             pictures.append(f"![quality of {network} {words}]({network}-{name}.svg)\n")
         return [main_table(runs), *pictures,
                 "Other comparisons, in pairs of seeds:\n\n" + pair_table(runs),
@@ -219,7 +232,9 @@ class Study:
                 "does too; *alone*: only the method reaches it.\n\n" + time_table(runs),
                 "At equal bytes, % [95 %]. A run is cut at the bytes, where its learning rate may still be high:\n\n"
                 + bytes_table(runs),
-                "Rank correlation of offline figures with final quality [95 %]:\n\n" + correlation_table(runs, figures)]
+                "Errors on recorded gradients, and final quality [95 %]:\n\n" + claims.alpha_accuracy({network: (runs, figures)}),
+                "Rank correlation of these errors with final quality [95 %]:\n\n" + correlation_table(runs, figures),
+                "How many times as fast the FFT reaches the target [95 %]:\n\n" + claims.fft_times({network: (runs, figures)})]
 
 
 def chosen(cases: Sequence[Case], only: Sequence[str]) -> List[Case]:
@@ -246,13 +261,11 @@ def by_run(rows: Sequence[Row], key: str) -> Dict[Any, List[Row]]:
 
 
 def write(path: Path, environment: str, rows: Sequence[Row]) -> None:
-    replace(path, environment + "".join(json.dumps(row) + "\n" for row in rows))
-
-
-def replace(path: Path, text: str) -> None:
+    """Writes rows, compressed if the name says so."""
+    text = (environment + "".join(json.dumps(row) + "\n" for row in rows)).encode()
     part = path.with_suffix(".part")  # so that a full disk, or an end in the middle, leaves the file as it was
     try:
-        part.write_text(text)
+        part.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
         part.rename(path)
     except OSError as error:
         sys.exit(f"study: cannot write {part}: {error.strerror}")

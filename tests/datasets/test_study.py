@@ -35,11 +35,13 @@ class Study(unittest.TestCase):
             with self.assertRaisesRegex(SystemExit, "^study: cannot write .*gpt.part: Is a directory$"):
                 study.write(path, "", [])
             self.assertEqual(path.read_text(), whole)
-            (Path(folder) / "offline-gpt.part").mkdir()
-            offline = study.Study(methods.QUICK, Path(folder), Path(folder), "gcbench")
-            offline.dump = lambda network: []
-            with self.assertRaisesRegex(SystemExit, "^study: cannot write .*offline-gpt.part: Is a directory$"):
-                offline._offline_of("gpt", [], {})
+            packed = Path(folder) / "rows.jsonl.gz"
+            study.write(packed, "", [{"record": "offline", "alpha": 0.5}, {"record": "training", "step": 1}])
+            self.assertEqual(study.read(packed), [{"record": "training", "step": 1}])
+            self.assertEqual(study.read(packed, ("offline",)), [{"record": "offline", "alpha": 0.5}])
+            packed.write_bytes(packed.read_bytes()[:-9])
+            with self.assertRaisesRegex(SystemExit, "^study: .*rows.jsonl.gz: line .* is not a row"):
+                study.read(packed)
             for wrong in (whole[:-5], "[1]", "{}", "\0"):
                 path.write_text(whole + wrong)
                 with self.assertRaisesRegex(SystemExit, "^study: .*gpt.jsonl: line 2 is not a row"):
@@ -132,15 +134,17 @@ class Study(unittest.TestCase):
             done(plan.cases()[0], 2, 2.0, one.job(plan.cases()[0], 2, 2.0)[0], 51)
             done(("gpt", "qsgd"), 3, 2.0, Path(one.job(("gpt", "qsgd"), 3, 2.0)[0]), 51)  # the plan has no such seed
             one.keep()
-            kept = [(r["label"], r["seed"]) for r in study.read(Path(folder) / "gpt.jsonl")]
+            kept = [(r["label"], r["seed"]) for r in study.read(one.table) if r["seed"] != 101]
             self.assertEqual(kept, [("fp32", 1), ("fp32", 2), ("qsgd", 1)])
-            self.assertEqual(len(study.read(Path(folder) / "pilots.jsonl")), 6)
+            self.assertEqual(len(study.read(one.table)), 9)
             for path in one.runs.iterdir():
                 path.unlink()
             done(("gpt", "fp32"), 101, 2.0, one.job(("gpt", "fp32"), 101, 2.0)[0], 60)
             one.keep()
-            self.assertEqual(len(study.read(Path(folder) / "gpt.jsonl")), 3)
-            self.assertEqual([r["quality"] for r in study.read(Path(folder) / "pilots.jsonl")][:3], [10.5, 11, 60])
+            self.assertEqual([r["quality"] for r in study.read(one.table)], [10.5, 11, 60, 10.5, 11, 12, 50, 51, 50])
+            one.keep({("gpt", "fp32"): {"record": "offline", "network": "gpt", "label": "fp32", "alpha": 0.5}})
+            self.assertEqual(one.figures("gpt")["fp32"]["alpha"], 0.5)
+            self.assertEqual(len(study.read(one.table)), 9)
             said = one._missing("gpt", {"fp32": {1: [], 2: []}, "qsgd": {1: []}})
             self.assertEqual(said, "\nOnly some seeds have run: qsgd (1 of 2).\n")
             self.assertEqual(one._missing("gpt", {}), "\nNot run yet: fp32; qsgd.\n")
