@@ -3,7 +3,7 @@
 
 /*
  * Kernels are launched, and shared memory is used, only through this header. Device code uses neither <<< >>> nor
- * __shared__ itself, because tests replace this header by one that runs the kernels on the CPU (docs/cuda.md).
+ * __shared__ itself, because tests replace this header by one that runs the kernels on the CPU (docs/gpu.md).
  */
 #include <cuda_runtime.h>
 

@@ -3,7 +3,7 @@
 
 /*
  * Operations of the threads of a warp or a block, and atomics: CUDA's intrinsics under one set of
- * names. Tests replace this header by one of their own (docs/cuda.md). Functions of the block must
+ * names. Tests replace this header by one of their own (docs/gpu.md). Functions of the block must
  * be called by all its threads, and those of the warp by the whole warp: there are no partial
  * warps.
  */

@@ -57,7 +57,7 @@ check "a method is either CPU-only or in the module" python3 -c "
 import json
 for m in map(json.loads, open('$out')):
     want = ['cpu'] if m['cpu_only'] else ['cpu', 'cuda']
-    assert m['backends'] == want, (m['method'] + ': write its device version (docs/cuda.md), or set .cpu_only in the '
+    assert m['backends'] == want, (m['method'] + ': write its device version (docs/gpu.md), or set .cpu_only in the '
                                    'descriptor of its codec')"
 fails 3 "device cuda:1 does not exist; this machine has 1, numbered from cuda:0" compress --device cuda:1 --method topk "$sample"
 

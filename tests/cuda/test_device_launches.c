@@ -1,4 +1,4 @@
-/* Counts the launches of methods on the stand-in, and compares with the tables of docs/cuda.md and the promises for
+/* Counts the launches of methods on the stand-in, and compares with the tables of docs/gpu.md and the promises for
  * small tensors. */
 #include <stdio.h>
 
@@ -120,7 +120,7 @@ static struct counted launches_of(const char *spec, uint64_t n)
     return counted;
 }
 
-/* ---- the tables of docs/cuda.md ---- */
+/* ---- the tables of docs/gpu.md ---- */
 
 /* The `which`-th number in column `column` of a row of the page is the number of launches of `spec` for a tensor of n
  * elements, minus those of `base` if the row counts launches added to it. */

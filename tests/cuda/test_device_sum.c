@@ -233,7 +233,7 @@ static unsigned launches_of(const struct trip *t, bool adds)
     return launches;
 }
 
-/* Adding takes as many launches as decoding without a transform, as docs/cuda.md says. */
+/* Adding takes as many launches as decoding without a transform, as docs/gpu.md says. */
 static void launches(void **state)
 {
     static const struct {

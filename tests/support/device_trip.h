@@ -3,7 +3,7 @@
 
 /*
  * Compares a method on a device with the CPU: messages, decoded tensors, residuals. The device is the stand-in
- * libgcbench-cuda-host.so (docs/cuda.md), or a GPU. Every failure fails the running cmocka test.
+ * libgcbench-cuda-host.so (docs/gpu.md), or a GPU. Every failure fails the running cmocka test.
  */
 #include "src/lib/coder/device_coder.h"
 

@@ -6,7 +6,7 @@
 /*
  * The weighted sum of messages whose payloads are on the device: struct gcb_sum (src/lib/sum/sum.h) with its two
  * accumulators in device memory. The result is the CPU's, bit for bit, except that a transform differs as much as in a
- * decoder (docs/cuda.md). Additions are made in the order of the calls.
+ * decoder (docs/gpu.md). Additions are made in the order of the calls.
  *
  * A sparse message costs work for its kept positions only, plus one inverse transform for all messages at the end; other
  * messages are decoded into scratch and added. Each call waits for the device. Not thread-safe.

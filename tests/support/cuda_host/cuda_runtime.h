@@ -3,7 +3,7 @@
 
 /*
  * Replaces CUDA's header of this name in tests, so that the module's own sources run on the CPU
- * (docs/cuda.md). It has only the part of the runtime that the module uses. Its speed means
+ * (docs/gpu.md). It has only the part of the runtime that the module uses. Its speed means
  * nothing.
  *
  * It is stricter than CUDA where that finds mistakes: device memory can be accessed only by kernels

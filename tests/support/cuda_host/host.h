@@ -1,7 +1,7 @@
 #ifndef TESTS_SUPPORT_CUDA_HOST_HOST_H
 #define TESTS_SUPPORT_CUDA_HOST_HOST_H
 
-/* What tests can set and ask of the stand-in for a device (docs/cuda.md). */
+/* What tests can set and ask of the stand-in for a device (docs/gpu.md). */
 #include <stdbool.h>
 #include <stdint.h>
 
