@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 
     r.copy_gbps = NAN;
     for (int i = 1; i < argc; i++)
-        if (gcb_results_read(argv[i], GCB_RESULTS_ALL, report_take, &r, &diag)) {
+        if (gcb_results_read(NULL, argv[i], GCB_RESULTS_ALL, report_take, &r, &diag)) {
             fprintf(stderr, "gpu_report: %s\n", diag.text);
             return 1;
         }

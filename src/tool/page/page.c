@@ -196,7 +196,7 @@ static int read_files(struct page *page, const struct gcb_page_config *config,
         page->run = 0;
         if (page->plots)
             gcb_plot_data_begin(page->plots);
-        err = gcb_results_read(config->files[i], GCB_RESULTS_ALL, visit, page, diag);
+        err = gcb_results_read(NULL, config->files[i], GCB_RESULTS_ALL, visit, page, diag);
     }
     if (!err && !page->seen)
         err = gcb_diag_set(diag, GCB_E_CORRUPT, "these files have no rows that a report shows");

@@ -124,7 +124,7 @@ int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *dia
     int err;
 
     *out = (struct gcb_curve){.path = path};
-    err = gcb_results_read(path, GCB_RECORD_BIT(GCB_RECORD_LINK), read_row, out, diag);
+    err = gcb_results_read(NULL, path, GCB_RECORD_BIT(GCB_RECORD_LINK), read_row, out, diag);
     if (!err && out->workers == 0) {
         err =
             gcb_diag_set(diag, GCB_E_CORRUPT,

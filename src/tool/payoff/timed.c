@@ -222,7 +222,7 @@ int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
 
     *t = (struct gcb_timed){.copy = (double)NAN, .measured = measured};
     for (size_t i = 0; !err && i < count; i++)
-        err = gcb_results_read(paths[i], records, read_row, t, diag);
+        err = gcb_results_read(NULL, paths[i], records, read_row, t, diag);
     finish_sums(t);
     return err;
 }

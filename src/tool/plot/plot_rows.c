@@ -201,7 +201,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag)
 {
     gcb_plot_data_begin(data);
-    return gcb_results_read(path, KEPT, visit, data, diag);
+    return gcb_results_read(NULL, path, KEPT, visit, data, diag);
 }
 
 const char *gcb_plot_base_name(const char *path)

@@ -145,7 +145,7 @@ static enum gcb_case_status parse_status(const char *text)
 /* A time above zero, or NAN. */
 static double positive(const struct gcb_results_row *row, enum gcb_field field)
 {
-    const double value = gcb_results_row_real(row, field);
+    const double value = gcb_results_real(row->json, field);
 
     return value > 0.0 ? value : NAN;
 }
@@ -164,14 +164,14 @@ const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {GCB_FIELD_FILE, GCB_FIELD
 static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
                       const struct gcb_results_row *row)
 {
-    const char *family = gcb_results_row_text(row, GCB_FIELD_FAMILY),
-               *kernel = gcb_results_row_text(row, GCB_FIELD_KERNEL),
-               *algorithm = gcb_results_row_text(row, GCB_FIELD_ALGORITHM);
+    const char *family = gcb_results_text(row->json, GCB_FIELD_FAMILY),
+               *kernel = gcb_results_text(row->json, GCB_FIELD_KERNEL),
+               *algorithm = gcb_results_text(row->json, GCB_FIELD_ALGORITHM);
     char spec[1024];
     int err = 0;
 
     for (size_t i = 0; !err && i < GCB_CASE_SIZE; i++)
-        err = gcb_case_set(cases, &c->text[i], gcb_results_row_text(row, gcb_case_fields[i]));
+        err = gcb_case_set(cases, &c->text[i], gcb_results_text(row->json, gcb_case_fields[i]));
     if (!err && !c->kernel)
         err = gcb_case_set(cases, &c->text[GCB_CASE_SPEC],
                            gcb_method_complete(spec, sizeof(spec), c->text[GCB_CASE_SPEC]));
@@ -181,13 +181,13 @@ static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
     }
     if (!err && c->exchange) {
         snprintf(spec, sizeof(spec), "n=%" PRIu64 " workers=%" PRIu64 " %.20s", c->elements,
-                 gcb_results_row_u64(row, GCB_FIELD_WORKERS), algorithm ? algorithm : "");
+                 gcb_results_u64(row->json, GCB_FIELD_WORKERS), algorithm ? algorithm : "");
         err = gcb_case_set(cases, &c->text[GCB_CASE_SIZE], spec);
     }
     if (!err)
-        err = gcb_case_set(cases, &c->method, gcb_results_row_text(row, GCB_FIELD_METHOD));
-    if (!err && gcb_results_row_text(row, GCB_FIELD_REASON))
-        err = gcb_case_set(cases, &c->reason, gcb_results_row_text(row, GCB_FIELD_REASON));
+        err = gcb_case_set(cases, &c->method, gcb_results_text(row->json, GCB_FIELD_METHOD));
+    if (!err && gcb_results_text(row->json, GCB_FIELD_REASON))
+        err = gcb_case_set(cases, &c->reason, gcb_results_text(row->json, GCB_FIELD_REASON));
     return err;
 }
 
@@ -203,16 +203,16 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
     c->kernel = kernel;
     c->exchange = exchange;
     c->line = row->line;
-    c->threads = gcb_results_row_u64(row, GCB_FIELD_THREADS);
-    c->elements = gcb_results_row_u64(row, GCB_FIELD_ELEMENTS);
-    c->messages = gcb_results_row_u64(row, GCB_FIELD_MESSAGES);
-    c->input_bytes = gcb_results_row_u64(row, GCB_FIELD_INPUT_BYTES);
-    c->wire_bytes = gcb_results_row_u64(row, GCB_FIELD_WIRE_BYTES);
-    c->header_bytes = gcb_results_row_u64(row, GCB_FIELD_HEADER_BYTES);
+    c->threads = gcb_results_u64(row->json, GCB_FIELD_THREADS);
+    c->elements = gcb_results_u64(row->json, GCB_FIELD_ELEMENTS);
+    c->messages = gcb_results_u64(row->json, GCB_FIELD_MESSAGES);
+    c->input_bytes = gcb_results_u64(row->json, GCB_FIELD_INPUT_BYTES);
+    c->wire_bytes = gcb_results_u64(row->json, GCB_FIELD_WIRE_BYTES);
+    c->header_bytes = gcb_results_u64(row->json, GCB_FIELD_HEADER_BYTES);
     count = gcb_field_gated(errors, GCB_GATE_ERROR);
     for (size_t i = 0; i < count && i < GCB_CASE_ERRORS; i++)
-        c->errors[i] = gcb_results_row_real(row, errors[i]);
-    c->status = parse_status(gcb_results_row_text(row, GCB_FIELD_STATUS));
+        c->errors[i] = gcb_results_real(row->json, errors[i]);
+    c->status = parse_status(gcb_results_text(row->json, GCB_FIELD_STATUS));
     /* a kernel's time and that of a whole exchange have the same fields */
     c->time[0] = read_time(row, kernel || exchange ? &gcb_kernel_fields : &gcb_encode_fields);
     if (!kernel && !exchange)
@@ -220,35 +220,10 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
     return read_texts(cases, c, row) || gcb_case_finish(cases, c) ? GCB_E_NOMEM : 0;
 }
 
-/* Writes the fields of a summary or kernel row that a case needs. Returns how many. */
-static size_t list_fields(enum gcb_field out[GCB_FIELDS])
-{
-    static const enum gcb_field own[] = {
-        GCB_FIELD_FAMILY,   GCB_FIELD_KERNEL,      GCB_FIELD_METHOD,     GCB_FIELD_REASON,
-        GCB_FIELD_WORKERS,  GCB_FIELD_ALGORITHM,   GCB_FIELD_THREADS,    GCB_FIELD_ELEMENTS,
-        GCB_FIELD_MESSAGES, GCB_FIELD_INPUT_BYTES, GCB_FIELD_WIRE_BYTES, GCB_FIELD_HEADER_BYTES,
-        GCB_FIELD_STATUS};
-    static const struct gcb_times_fields *const times[] = {&gcb_encode_fields, &gcb_decode_fields,
-                                                           &gcb_kernel_fields};
-    size_t n = gcb_field_gated(out, GCB_GATE_ERROR);
-
-    for (size_t i = 0; i < GCB_CASE_SIZE; i++)
-        out[n++] = gcb_case_fields[i];
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        out[n++] = own[i];
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-        out[n++] = times[i]->seconds;
-        out[n++] = times[i]->min;
-        out[n++] = times[i]->low;
-        out[n++] = times[i]->high;
-    }
-    return n;
-}
-
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_cases *cases = ctx;
-    const char *method = gcb_results_row_text(row, GCB_FIELD_METHOD);
+    const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
     char shown[256];
 
     if (row->kind == GCB_RECORD_ENVIRONMENT) {
@@ -294,20 +269,14 @@ static int check_duplicates(const struct gcb_cases *cases, const char *path, str
 
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag)
 {
-    const unsigned rows = GCB_RECORD_BIT(GCB_RECORD_SUMMARY) | GCB_RECORD_BIT(GCB_RECORD_KERNEL) |
-                          GCB_RECORD_BIT(GCB_RECORD_RACE);
-    enum gcb_field fields[GCB_FIELDS];
-    const struct gcb_results_needs needs = {
-        .records = rows | GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT),
-        .field_records = rows,
-        .fields = fields,
-        .field_count = list_fields(fields),
-    };
+    const unsigned records = GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT) |
+                             GCB_RECORD_BIT(GCB_RECORD_SUMMARY) |
+                             GCB_RECORD_BIT(GCB_RECORD_KERNEL) | GCB_RECORD_BIT(GCB_RECORD_RACE);
     char shown[256];
     int err;
 
     memset(out, 0, sizeof(*out));
-    err = gcb_results_read_fields(file, path, &needs, read_row, out, diag);
+    err = gcb_results_read(file, path, records, read_row, out, diag);
     if (!err && out->count == 0)
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
                            "%s: there are no `summary`, `kernel` or `exchange` rows in this file; "

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "src/lib/base/diag.h"
-#include "src/tool/rows/members.h"
+#include "src/tool/rows/fields.h"
 
 /*
  * Reads result files: JSON Lines as `--results` and `--format json` write them (docs/rows.md). Rows are passed
@@ -20,53 +20,31 @@
 
 /* A row, valid only during the call. */
 struct gcb_results_row {
-    const json_t
-        *json; /* an object; NULL for a row of gcb_results_read_fields that has `members` */
-    const struct gcb_members *members; /* the fields that were asked for; otherwise NULL */
-    const char *record;                /* the field `record` of the row */
-    enum gcb_record kind;              /* the record as an enum; GCB_RECORDS: unknown */
-    const char *path;                  /* path of the file, as given */
-    uint64_t line;                     /* line number, from 1 */
-    uint64_t offset;                   /* where the line begins in the file, in bytes */
-    size_t length;                     /* length of the line, without its newline */
+    const json_t *json;   /* an object */
+    const char *record;   /* the field `record` of the row */
+    enum gcb_record kind; /* the record as an enum; GCB_RECORDS: unknown */
+    const char *path;     /* path of the file, as given */
+    uint64_t line;        /* line number, from 1 */
+    uint64_t offset;      /* where the line begins in the file, in bytes */
+    size_t length;        /* length of the line, without its newline */
 };
 
 /* Returns 0, or a negative status with a message in diag, which ends the reading. */
 typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
                                  struct gcb_diag *diag);
 
-/* Value of `records` for the functions below: all rows. */
+/* Value of `records` for gcb_results_read: all rows. */
 #define GCB_RESULTS_ALL (~0u)
 
 /*
- * Calls `visit` for each row of a file, in order; "-" is standard input. Rows of records that are not in `records`
- * (GCB_RECORD_BIT) are left out, and most of them are not even parsed. Returns the error of `visit`; GCB_E_IO: the file cannot
- * be read; GCB_E_CORRUPT, with file and line: an incomplete last line, no row at all, or a row that is parsed and is not JSON
- * or has an unknown schema.
+ * Calls `visit` for each row of a file, in order; "-" is standard input. If `file` is not NULL, reads this open stream, which
+ * stays open; `path` is then its name in messages and rows. Rows of records that are not in `records` (GCB_RECORD_BIT) are
+ * left out, and most of them are not even parsed. Returns the error of `visit`; GCB_E_IO: the file cannot be read;
+ * GCB_E_CORRUPT, with file and line: an incomplete last line, no row at all, or a row that is parsed and is not JSON or has an
+ * unknown schema.
  */
-int gcb_results_read(const char *path, unsigned records, gcb_results_visit_fn *visit, void *ctx,
-                     struct gcb_diag *diag);
-
-/* Which rows and fields a reader needs. */
-struct gcb_results_needs {
-    unsigned records;       /* records to visit, as in gcb_results_read */
-    unsigned field_records; /* the records of which only `fields` are needed */
-    const enum gcb_field *fields;
-    size_t field_count;
-};
-
-/*
- * Like gcb_results_read, for large files, and five times as fast: rows of `field_records` have only some fields, to be
- * read with gcb_results_row_text and so on. Other contents of these rows are not checked. If `file` is not NULL, reads
- * this open stream, which stays open; `path` is then its name in messages and rows.
- */
-int gcb_results_read_fields(FILE *file, const char *path, const struct gcb_results_needs *needs,
-                            gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag);
-
-/* Fields of any row, as the functions below take them from JSON. */
-const char *gcb_results_row_text(const struct gcb_results_row *row, enum gcb_field field);
-double gcb_results_row_real(const struct gcb_results_row *row, enum gcb_field field);
-uint64_t gcb_results_row_u64(const struct gcb_results_row *row, enum gcb_field field);
+int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results_visit_fn *visit,
+                     void *ctx, struct gcb_diag *diag);
 
 /* Fields of a row. A field that is absent, null or of another type gives NULL, NAN, 0 or false. Texts are borrowed from
  * the row, which holds them escaped (gcb_escape). */

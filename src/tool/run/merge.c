@@ -159,9 +159,9 @@ static int take_environment(struct gcb_merge *m, const struct gcb_results_row *r
 static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
                        struct gcb_diag *diag)
 {
-    const bool numbered = !isnan(gcb_results_row_real(row, GCB_FIELD_MESSAGE));
-    const char *spec = gcb_results_row_text(row, GCB_FIELD_SPEC);
-    const char *promise = gcb_results_row_text(row, GCB_FIELD_PROMISE);
+    const bool numbered = !isnan(gcb_results_real(row->json, GCB_FIELD_MESSAGE));
+    const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
+    const char *promise = gcb_results_text(row->json, GCB_FIELD_PROMISE);
     struct gcb_merge_item *item;
     char name[NAME];
 
@@ -176,7 +176,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     *item = (struct gcb_merge_item){
         .file = m->file,
         .length = (uint32_t)row->length,
-        .message = gcb_results_row_u64(row, GCB_FIELD_MESSAGE),
+        .message = gcb_results_u64(row->json, GCB_FIELD_MESSAGE),
         .offset = row->offset,
         .line = row->line,
         .spec = gcb_strings_keep(&m->texts, spec),
@@ -372,13 +372,6 @@ static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
 static int read_file(struct gcb_merge *m, uint32_t file, struct gcb_diag *diag)
 {
-    static const enum gcb_field fields[] = {GCB_FIELD_MESSAGE, GCB_FIELD_SPEC, GCB_FIELD_PROMISE};
-    const struct gcb_results_needs needs = {
-        .records = GCB_RESULTS_ALL,
-        .field_records = GCB_RECORD_BIT(GCB_RECORD_RESULT) | GCB_RECORD_BIT(GCB_RECORD_PROMISE),
-        .fields = fields,
-        .field_count = sizeof(fields) / sizeof(fields[0]),
-    };
     struct stat s;
     char name[NAME];
     int err;
@@ -388,7 +381,7 @@ static int read_file(struct gcb_merge *m, uint32_t file, struct gcb_diag *diag)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "%s is not a regular file: merge reads its files twice",
                             name_of(name, m, file));
-    err = gcb_results_read_fields(NULL, m->files[file], &needs, take_row, m, diag);
+    err = gcb_results_read(NULL, m->files[file], GCB_RESULTS_ALL, take_row, m, diag);
     return err ? err : end_shard(m, diag);
 }
 

@@ -44,7 +44,7 @@ static int read_records(struct seen *s, const char *text, size_t length, unsigne
     assert_int_equal(write(fd, text, length), (ssize_t)length);
     close(fd);
     memset(diag, 0, sizeof(*diag));
-    err = gcb_results_read(path, records, visit, s, diag);
+    err = gcb_results_read(NULL, path, records, visit, s, diag);
     unlink(path);
     return err;
 }
@@ -74,69 +74,6 @@ static void test_unwanted(void **state)
     assert_true(s.sum == 8.0);
     assert_int_equal(read_records(&s, cut, strlen(cut), GCB_RECORD_BIT(GCB_RECORD_SUMMARY), &diag),
                      GCB_E_CORRUPT);
-}
-
-struct slim {
-    unsigned rows, without_json;
-    double low;
-};
-
-static int visit_slim(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
-{
-    struct slim *s = ctx;
-
-    (void)diag;
-    assert_true(!row->json == (row->members != NULL));
-    assert_string_equal(row->record, "summary");
-    assert_int_equal(row->kind, GCB_RECORD_SUMMARY);
-    s->rows++;
-    s->without_json += row->members != NULL;
-    s->low += gcb_results_row_real(row, GCB_FIELD_LOW);
-    return 0;
-}
-
-static int read_slim(struct slim *s, const char *text, struct gcb_diag *diag)
-{
-    static const enum gcb_field fields[] = {GCB_FIELD_LOW};
-    const unsigned summary = GCB_RECORD_BIT(GCB_RECORD_SUMMARY);
-    const struct gcb_results_needs needs = {summary, summary, fields, 1};
-    FILE *file = tmpfile();
-    int err;
-
-    assert_non_null(file);
-    fputs(text, file);
-    rewind(file);
-    *s = (struct slim){.rows = 0};
-    err = gcb_results_read_fields(file, "r.json", &needs, visit_slim, s, diag);
-    fclose(file);
-    return err;
-}
-
-/* Rows of which only some fields are needed are read without JSON values if they can be, and are checked. */
-static void test_some_fields(void **state)
-{
-    struct gcb_diag diag;
-    struct slim s;
-
-    (void)state;
-    assert_int_equal(read_slim(&s,
-                               "{\"record\": \"summary\", \"schema\": 1, \"low\": 0.5}\n"
-                               "{\"record\": \"result\", \"schema\": 1, \"low\": 64}\n"
-                               "{\"record\":\"summary\",\"schema\":1,\"low\":4}\n"
-                               "{\"record\": \"summary\", \"low\": 8, \"schema\": 1, "
-                               "\"spec\": \"\\u0061\"}\n",
-                               &diag),
-                     0);
-    assert_int_equal(s.rows, 3);
-    assert_int_equal(s.without_json, 1);
-    assert_true(s.low == 12.5);
-    assert_int_equal(read_slim(&s, "{\"record\": \"summary\", \"schema\": 2}\n", &diag),
-                     GCB_E_CORRUPT);
-    assert_non_null(strstr(diag.text, "r.json: line 1: its \"schema\" is not 1"));
-    assert_int_equal(
-        read_slim(&s, "{\"record\": \"summary\", \"schema\": 1, \"low\": 1, \"low\": 2}\n", &diag),
-        GCB_E_CORRUPT);
-    assert_non_null(strstr(diag.text, "not JSON"));
 }
 
 static void test_rows(void **state)
@@ -206,10 +143,11 @@ static void test_missing(void **state)
     struct gcb_diag diag = {0};
 
     (void)state;
-    assert_int_equal(gcb_results_read("/nonexistent\n/r.json", GCB_RESULTS_ALL, visit, &s, &diag),
-                     GCB_E_IO);
+    assert_int_equal(
+        gcb_results_read(NULL, "/nonexistent\n/r.json", GCB_RESULTS_ALL, visit, &s, &diag),
+        GCB_E_IO);
     assert_non_null(strstr(diag.text, "\\x0a"));
-    assert_int_equal(gcb_results_read("/tmp", GCB_RESULTS_ALL, visit, &s, &diag), GCB_E_IO);
+    assert_int_equal(gcb_results_read(NULL, "/tmp", GCB_RESULTS_ALL, visit, &s, &diag), GCB_E_IO);
 }
 
 static void test_visitor_stops(void **state)
@@ -251,7 +189,7 @@ int main(void)
         cmocka_unit_test(test_rows),    cmocka_unit_test(test_unwanted),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_binary),
         cmocka_unit_test(test_missing), cmocka_unit_test(test_visitor_stops),
-        cmocka_unit_test(test_fields),  cmocka_unit_test(test_some_fields),
+        cmocka_unit_test(test_fields),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
