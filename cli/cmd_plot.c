@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -7,6 +6,7 @@
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
 #include "src/tool/plot/plot.h"
+#include "src/tool/write/outfile.h"
 
 struct plot_options {
     const char *output, *only;
@@ -134,54 +134,48 @@ static int make_folder(const char *path, struct gcb_diag *diag)
     return 0;
 }
 
-static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page)
+static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
 {
-    const struct gcb_plot_job job = {
-        .plot = plot,
-        .data = p->data,
-        .page = page,
-        .folder = p->o->output,
-        .type = (enum gcb_plot_type)p->o->type,
-        .force = p->o->force,
-    };
-    struct gcb_plot_paths paths;
-    char shown[4096];
-    int err = p->folder_made ? 0 : make_folder(p->o->output, p->ctx->diag);
+    struct gcb_outfile files[GCB_PLOT_FILES] = {{.temp_path = NULL}};
+    char paths[GCB_PLOT_FILES][4096], shown[4096];
+    struct gcb_plot_drawing drawing = {.drawn = false};
+    int err = p->folder_made ? 0 : make_folder(job->folder, p->ctx->diag);
 
-    if (err)
-        return err;
-    p->folder_made = true;
-    err = gcb_plot_make(&paths, &job, p->ctx->diag);
-    if (err && paths.path[GCB_PLOT_SCRIPT]) {
+    p->folder_made = !err;
+    for (int i = 0; !err && i < GCB_PLOT_FILES; i++) {
+        snprintf(paths[i], sizeof(paths[i]) - GCB_PLOT_NAME, "%s/", job->folder);
+        gcb_plot_name(paths[i] + strlen(paths[i]), GCB_PLOT_NAME, job, (enum gcb_plot_file)i);
+        err = gcb_outfile_init(&files[i], paths[i], p->o->force, NULL, 0, p->ctx->diag);
+    }
+    if (!err)
+        err = gcb_plot_draw(&drawing, job, p->ctx->diag);
+    if (err && drawing.files[GCB_PLOT_SCRIPT].bytes) {
         /* go on: the other plots are still useful */
         if (p->failed++ == 0)
             p->why = *p->ctx->diag;
         err = 0;
     }
+    for (int i = GCB_PLOT_FILES; !err && i-- > (drawing.drawn ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT);)
+        err = gcb_outfile_fill(&files[i], drawing.files[i].bytes, drawing.files[i].size,
+                               p->ctx->diag);
     if (!err)
-        fprintf(
-            p->ctx->out, "%s\n",
-            gcb_escape(shown, sizeof(shown),
-                       paths.path[paths.path[GCB_PLOT_IMAGE] ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT]));
-    gcb_plot_paths_fini(&paths);
+        fprintf(p->ctx->out, "%s\n",
+                gcb_escape(shown, sizeof(shown),
+                           paths[drawing.drawn ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT]));
+    for (int i = 0; i < GCB_PLOT_FILES; i++)
+        gcb_outfile_fini(&files[i]);
+    gcb_plot_drawing_fini(&drawing);
     return err;
 }
 
-static int draw_in_terminal(struct plotter *p, const struct gcb_plot *plot, size_t page)
+static int draw_in_terminal(const struct plotter *p, const struct gcb_plot_job *job)
 {
-    const struct gcb_plot_job job = {
-        .plot = plot,
-        .data = p->data,
-        .page = page,
-        .folder = out_temp_folder(),
-        .type = GCB_PLOT_TEXT,
-    };
-    char *text;
-    const int err = gcb_plot_draw(&text, &job, p->ctx->diag);
+    struct gcb_plot_drawing drawing;
+    const int err = gcb_plot_draw(&drawing, job, p->ctx->diag);
 
     if (!err)
-        fputs(text, p->ctx->out);
-    free(text);
+        fputs(drawing.files[GCB_PLOT_IMAGE].bytes, p->ctx->out);
+    gcb_plot_drawing_fini(&drawing);
     return err;
 }
 
@@ -191,10 +185,18 @@ static int draw_pages(struct plotter *p, const struct gcb_plot *plot)
     int err = 0;
 
     for (size_t i = 0; !err && i < pages && !interrupt_seen(); i++) {
+        struct gcb_plot_job job = {.plot = plot,
+                                   .data = p->data,
+                                   .page = i,
+                                   .folder = out_temp_folder(),
+                                   .type = GCB_PLOT_TEXT};
+
         if (p->o->terminal)
-            err = draw_in_terminal(p, plot, i);
+            err = draw_in_terminal(p, &job);
+        job.folder = p->o->output;
+        job.type = (enum gcb_plot_type)p->o->type;
         if (!err && p->o->output)
-            err = draw_file(p, plot, i);
+            err = draw_file(p, &job);
         p->drawn++;
     }
     if (pages == GCB_PLOT_PAGES)

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/tool/page/page_parts.h"
@@ -6,15 +5,16 @@
 static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
     json_t *figure = json_object();
-    char *svg;
-    int err = gcb_plot_draw(&svg, job, diag);
+    struct gcb_plot_drawing drawing;
+    const struct gcb_plot_text *svg = &drawing.files[GCB_PLOT_IMAGE];
+    int err = gcb_plot_draw(&drawing, job, diag);
 
-    if (!err && (json_object_set_new(figure, "svg", json_string(svg)) ||
+    if (!err && (json_object_set_new(figure, "svg", json_string(svg->bytes)) ||
                  json_object_set_new(figure, "title", json_string(job->plot->title)) ||
                  json_array_append(out, figure)))
-        err = gcb_diag_nomem(diag, strlen(svg), "a picture");
+        err = gcb_diag_nomem(diag, svg->size, "a picture");
     json_decref(figure);
-    free(svg);
+    gcb_plot_drawing_fini(&drawing);
     return err;
 }
 

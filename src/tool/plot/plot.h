@@ -11,8 +11,7 @@
  * Plots of result files (docs/plots.md). gnuplot draws the plots; it is started only when a plot is drawn.
  *
  * Rows are collected once into a gcb_plot_data. Rows that cannot share a picture, such as rows of different files or
- * scopes, go to different pages of a plot. A plot whose rows are missing has no page. A page is an image NAME.png, its
- * script NAME.gp and its data NAME.csv; several pages are called NAME-1, NAME-2 and so on. Scripts read data by the
+ * scopes, go to different pages of a plot. A plot whose rows are missing has no page. Scripts read data by the
  * names of the data's columns. Texts from files are always in single quotes, so nothing in a name is ever run.
  */
 struct gcb_plot_data;
@@ -81,33 +80,36 @@ enum gcb_plot_type { GCB_PLOT_PNG, GCB_PLOT_SVG, GCB_PLOT_PDF, GCB_PLOT_TEXT, GC
 /* Names of the types, such as "png", which are also the endings of file names. The array ends with NULL. */
 extern const char *const gcb_plot_type_names[];
 
-/*
- * Draws a page into an existing folder. Image, script and data are made under other names and renamed at the end. An
- * existing file is replaced only with `force`; otherwise gcb_plot_make returns GCB_E_INVALID before gnuplot starts. If
- * gnuplot is not installed (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), script and data are kept, and the message says what
- * to do.
- */
+/* What to draw. `folder` must exist: the function makes temporary files there and removes them. */
 struct gcb_plot_job {
     const struct gcb_plot *plot;
     const struct gcb_plot_data *data;
     size_t page;
     const char *folder;
     enum gcb_plot_type type;
-    bool force;
 };
+/* A page is three files. Together they are what a user needs to change the plot: gnuplot NAME.gp draws it again. */
 enum gcb_plot_file { GCB_PLOT_IMAGE, GCB_PLOT_SCRIPT, GCB_PLOT_DATA, GCB_PLOT_FILES };
-struct gcb_plot_paths {
-    char *path[GCB_PLOT_FILES]; /* owned; NULL if the file was not made */
-};
-int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job,
-                  struct gcb_diag *diag);
-void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* a zeroed struct is allowed */
+#define GCB_PLOT_NAME 64
+/* Writes the name of a file, such as "pareto.png". Pages of one plot are numbered. */
+void gcb_plot_name(char *out, size_t size, const struct gcb_plot_job *job,
+                   enum gcb_plot_file which);
 
+struct gcb_plot_text {
+    char *bytes; /* ended by a NUL; NULL: there is no such file */
+    size_t size;
+};
+struct gcb_plot_drawing {
+    struct gcb_plot_text files[GCB_PLOT_FILES];
+    bool drawn; /* the image is complete */
+};
 /*
- * Draws a page and returns the image in *out, ended by a NUL: with GCB_PLOT_SVG a whole document, with GCB_PLOT_TEXT
- * letters for a terminal, 79 columns wide. job->folder must exist; the function makes temporary files there and removes
- * them. job->force is ignored. Release *out with free. Fails as gcb_plot_make does.
+ * Draws a page. With GCB_PLOT_TEXT the image is letters for a terminal, 79 columns wide. If gnuplot is not installed
+ * (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), *out still has the script and the data; after another failure it is empty. Release it
+ * with gcb_plot_drawing_fini in any case.
  */
-int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag);
+int gcb_plot_draw(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
+                  struct gcb_diag *diag);
+void gcb_plot_drawing_fini(struct gcb_plot_drawing *drawing);
 
 #endif

@@ -14,7 +14,6 @@
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 #include "src/tool/plot/plot_page.h"
-#include "src/tool/write/outfile.h"
 
 const char *const gcb_plot_type_names[] = {"png", "svg", "pdf", "txt", NULL};
 
@@ -116,91 +115,117 @@ bool gcb_plot_is_source(const char *folder)
            (gcb_data_path(scripts, GCB_DATA_INSTALLED, "plots") && same_folder(folder, scripts));
 }
 
-static FILE *open_script(const char *name, struct gcb_diag *diag)
+/* Appends a file to a stream. */
+static int append_file(FILE *to, const char *path, struct gcb_diag *diag)
+{
+    FILE *from = fopen(path, "re");
+    char buffer[4096];
+    size_t n;
+    int err;
+
+    if (!from)
+        return fail(diag, path);
+    while ((n = fread(buffer, 1, sizeof(buffer), from)) > 0)
+        fwrite(buffer, 1, n, to);
+    err = ferror(from) ? fail(diag, path) : 0;
+    fclose(from);
+    return err;
+}
+
+static int append_script(FILE *to, const char *name, struct gcb_diag *diag)
 {
     char file[64], path[GCB_DATA_PATH] = "";
-    FILE *f;
 
     snprintf(file, sizeof(file), "plots/%s.gp", name);
     gcb_data_find(path, file);
-    f = fopen(path, "re");
-    if (!f)
-        fail(diag, path);
-    return f;
+    return append_file(to, path, diag);
 }
 
-static int copy_script(FILE *out, const char *name, struct gcb_diag *diag)
+/* Appends the file to a new text. */
+static int read_file(struct gcb_plot_text *out, const char *path, struct gcb_diag *diag)
 {
-    FILE *f = open_script(name, diag);
-    char buffer[4096];
-    size_t n;
-    int failed;
+    FILE *to = open_memstream(&out->bytes, &out->size);
+    int err = to ? append_file(to, path, diag) : GCB_E_NOMEM;
 
-    if (!f)
-        return GCB_E_IO;
-    while ((n = fread(buffer, 1, sizeof(buffer), f)) > 0)
-        fwrite(buffer, 1, n, out);
-    failed = ferror(f);
-    fclose(f);
-    return failed ? gcb_diag_set(diag, GCB_E_IO, "%s.gp: cannot be read", name) : 0;
-}
-
-/*
- * Writes a whole gnuplot script for a page: the page's variables, the settings that all plots share (plots/style.gp),
- * and the plot's own script (plots/NAME.gp). When gnuplot runs it in some folder, it reads STEM.csv and writes
- * STEM.<type> there. Returns GCB_E_IO if the scripts in plots/ cannot be read.
- */
-static int write_script(FILE *out, const char *plot, const char *stem, const char *type,
-                        const struct gcb_plot_page *page, struct gcb_diag *diag)
-{
-    int err;
-
-    fprintf(out,
-            "# To draw this plot again: gnuplot %s.gp\n"
-            "# This script has three parts: the values of this page, the settings that all plots "
-            "share, and the plot itself. Change what you like.\n"
-            "plot_type = '%s'\nplot_output = '%s.%s'\nplot_data = '%s.csv'\n%s\n",
-            stem, type, stem, type, stem, page->vars_text);
-    err = copy_script(out, "style", diag);
-    fputc('\n', out);
-    return err ? err : copy_script(out, plot, diag);
+    if (to && fclose(to) != 0)
+        err = GCB_E_NOMEM;
+    return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "a picture") : err;
 }
 
 /* ---- a page ---- */
 
-#define STEM 64
+static const char *ending(const struct gcb_plot_job *job, enum gcb_plot_file which)
+{
+    return which == GCB_PLOT_IMAGE    ? gcb_plot_type_names[job->type]
+           : which == GCB_PLOT_SCRIPT ? "gp"
+                                      : "csv";
+}
+
+void gcb_plot_name(char *out, size_t size, const struct gcb_plot_job *job, enum gcb_plot_file which)
+{
+    char number[24] = "";
+
+    if (gcb_plot_pages(job->plot, job->data) > 1)
+        snprintf(number, sizeof(number), "-%zu", job->page + 1);
+    snprintf(out, size, "%s%s.%s", job->plot->name, number, ending(job, which));
+}
+
+/*
+ * Makes the data and the script of a page. The script has three parts: the page's variables, the settings that all plots share
+ * (plots/style.gp), and the plot's own script (plots/NAME.gp). When gnuplot runs it in some folder, it reads the data and
+ * writes the image there.
+ */
+static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
+                   struct gcb_diag *diag)
+{
+    struct gcb_plot_page page = {
+        .plot = job->plot,
+        .data = job->data,
+        .first = gcb_plot_first(job->plot, job->data, job->page),
+    };
+    char names[GCB_PLOT_FILES][GCB_PLOT_NAME];
+    int err = gcb_plot_page_open(&page, diag);
+
+    for (int i = 0; i < GCB_PLOT_FILES; i++)
+        gcb_plot_name(names[i], GCB_PLOT_NAME, job, (enum gcb_plot_file)i);
+    if (!err) {
+        fprintf(page.script,
+                "# To draw this plot again: gnuplot %s\n"
+                "# This script has three parts: the values of this page, the settings that all "
+                "plots share, and the plot itself. Change what you like.\n"
+                "plot_type = '%s'\nplot_output = '%s'\nplot_data = '%s'\n",
+                names[GCB_PLOT_SCRIPT], ending(job, GCB_PLOT_IMAGE), names[GCB_PLOT_IMAGE],
+                names[GCB_PLOT_DATA]);
+        err = gcb_plot_page_fill(&page, diag);
+    }
+    for (int part = 0; !err && part < 2; part++) {
+        fputc('\n', page.script);
+        err = append_script(page.script,
+                            part == 0           ? "style"
+                            : job->plot->script ? job->plot->script
+                                                : job->plot->name,
+                            diag);
+    }
+    if (!err)
+        err = gcb_plot_page_close(&page, diag);
+    if (!err) {
+        out->files[GCB_PLOT_SCRIPT] = (struct gcb_plot_text){page.script_text, page.script_size};
+        out->files[GCB_PLOT_DATA] = (struct gcb_plot_text){page.csv_text, page.csv_size};
+        page.script_text = page.csv_text = NULL;
+    }
+    gcb_plot_page_fini(&page);
+    return err;
+}
 
 /*
  * A page is drawn in a temporary folder inside the job's folder. So gnuplot runs exactly the script that the user
  * keeps, which has the final names of image and data.
  */
 struct work {
-    char stem[STEM];
     char *folder;
-    char *paths[GCB_PLOT_FILES];    /* the files in the temporary folder */
+    char *paths[GCB_PLOT_FILES];    /* the files in the folder */
     int places[GCB_PLOT_FILES + 1]; /* results of gcb_tidy_enter for the files and the folder */
 };
-
-static char *join_path(const char *folder, const char *name, const char *end)
-{
-    const size_t size = strlen(folder) + strlen(name) + strlen(end) + 3;
-    char *path = gcb_alloc(size);
-
-    if (path)
-        snprintf(path, size, "%s/%s%s%s", folder, name, *end ? "." : "", end);
-    return path;
-}
-
-/* Sets a message for errno that names the file by its final path, without the temporary folder. */
-static int fail_page(struct gcb_diag *diag, const struct work *w, int which)
-{
-    const int why = errno, folder = (int)(strrchr(w->folder, '/') - w->folder);
-    char path[4096];
-
-    snprintf(path, sizeof(path), "%.*s%s", folder, w->folder, strrchr(w->paths[which], '/'));
-    errno = why;
-    return fail(diag, path);
-}
 
 static void work_fini(struct work *w)
 {
@@ -218,84 +243,40 @@ static void work_fini(struct work *w)
     gcb_free(w->folder);
 }
 
-/* Writes the name of a page: the plot's name, with "-1", "-2" and so on if there are several pages. */
-static void name_page(char stem[STEM], const struct gcb_plot *plot,
-                      const struct gcb_plot_data *data, size_t page)
+/* Makes the folder, and its files except the image. */
+static int work_init(struct work *w, const struct gcb_plot_drawing *drawing,
+                     const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
-    if (gcb_plot_pages(plot, data) > 1)
-        snprintf(stem, STEM, "%s-%zu", plot->name, page + 1);
-    else
-        snprintf(stem, STEM, "%s", plot->name);
-}
+    size_t size;
 
-static int work_init(struct work *w, const char *folder, const char *type, struct gcb_diag *diag)
-{
-    char *made = gcb_temp_make_folder(folder);
-
-    if (!made)
-        return fail(diag, folder);
-    w->folder = made;
-    w->places[GCB_PLOT_FILES] = gcb_tidy_enter(made);
-    w->paths[GCB_PLOT_IMAGE] = join_path(made, w->stem, type);
-    w->paths[GCB_PLOT_SCRIPT] = join_path(made, w->stem, "gp");
-    w->paths[GCB_PLOT_DATA] = join_path(made, w->stem, "csv");
+    *w = (struct work){.folder = gcb_temp_make_folder(job->folder)};
+    if (!w->folder)
+        return fail(diag, job->folder);
+    w->places[GCB_PLOT_FILES] = gcb_tidy_enter(w->folder);
+    size = strlen(w->folder) + 1 + GCB_PLOT_NAME;
     for (int i = 0; i < GCB_PLOT_FILES; i++) {
-        if (!w->paths[i])
-            return gcb_diag_nomem(diag, 0, "a file name");
-        w->places[i] = gcb_tidy_enter(w->paths[i]);
+        const struct gcb_plot_text *text = &drawing->files[i];
+        char *path = w->paths[i] = gcb_alloc(size);
+        FILE *f;
+        bool failed;
+
+        if (!path)
+            return gcb_diag_nomem(diag, size, "a file name");
+        snprintf(path, size, "%s/", w->folder);
+        gcb_plot_name(path + strlen(path), GCB_PLOT_NAME, job, (enum gcb_plot_file)i);
+        w->places[i] = gcb_tidy_enter(path);
+        if (i == GCB_PLOT_IMAGE)
+            continue;
+        f = fopen(path, "wxe");
+        failed = !f || fwrite(text->bytes, 1, text->size, f) != text->size;
+        if ((f && fclose(f) != 0) || failed)
+            return fail(diag, path);
     }
     return 0;
 }
 
-/* Writes the data or the script. */
-static int write_file(const struct work *w, int which, const struct gcb_plot_job *job,
-                      const struct gcb_plot_page *page, struct gcb_diag *diag)
-{
-    FILE *f = fopen(w->paths[which], "wxe");
-    bool failed;
-    int err = 0;
-
-    if (!f)
-        return fail_page(diag, w, which);
-    if (which == GCB_PLOT_DATA)
-        fwrite(page->csv_text, 1, page->csv_size, f);
-    else
-        err = write_script(f, job->plot->script ? job->plot->script : job->plot->name, w->stem,
-                           gcb_plot_type_names[job->type], page, diag);
-    failed = ferror(f) != 0;
-    failed |= fclose(f) != 0;
-    return failed && !err ? fail_page(diag, w, which) : err;
-}
-
-/* Fills the page and writes its data and its script. */
-static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_diag *diag)
-{
-    struct gcb_plot_page page = {
-        .plot = job->plot,
-        .data = job->data,
-        .first = gcb_plot_first(job->plot, job->data, job->page),
-    };
-    int err;
-
-    if (!page.first)
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
-    err = gcb_plot_page_open(&page, diag);
-    if (!err)
-        err = gcb_plot_page_fill(&page, diag);
-    if (!err)
-        err = gcb_plot_page_close(&page, diag);
-    if (!err)
-        err = work_init(w, job->folder, gcb_plot_type_names[job->type], diag);
-    if (!err)
-        err = write_file(w, GCB_PLOT_DATA, job, &page, diag);
-    if (!err)
-        err = write_file(w, GCB_PLOT_SCRIPT, job, &page, diag);
-    gcb_plot_page_fini(&page);
-    return err;
-}
-
-/* True if the file ends as an image of this type does. On a full disk gnuplot writes a part of the image and succeeds. */
-static bool is_complete(const char *path, enum gcb_plot_type type)
+/* True if the image ends as one of this type does. On a full disk gnuplot writes a part of the image and succeeds. */
+static bool is_complete(const struct gcb_plot_text *image, enum gcb_plot_type type)
 {
     static const char *const ends[GCB_PLOT_TYPES] = {
         [GCB_PLOT_PNG] = "IEND",
@@ -303,95 +284,9 @@ static bool is_complete(const char *path, enum gcb_plot_type type)
         [GCB_PLOT_PDF] = "%%EOF",
         [GCB_PLOT_TEXT] = "\n",
     };
-    char tail[32] = "";
-    FILE *f = fopen(path, "rbe");
-    size_t n = 0;
+    const size_t tail = image->size < 32 ? image->size : 32;
 
-    if (f && fseek(f, -(long)sizeof(tail), SEEK_END) == 0)
-        n = fread(tail, 1, sizeof(tail), f);
-    if (f)
-        fclose(f);
-    return memmem(tail, n, ends[type], strlen(ends[type])) != NULL;
-}
-
-static int draw(const struct work *w, enum gcb_plot_type type, struct gcb_diag *diag)
-{
-    const char *slash = strrchr(w->paths[GCB_PLOT_SCRIPT], '/');
-    const int err = run_gnuplot(w->folder, slash + 1, diag);
-
-    if (err || is_complete(w->paths[GCB_PLOT_IMAGE], type))
-        return err;
-    return gcb_diag_set(diag, GCB_E_IO, "gnuplot did not finish the image; is the disk full?");
-}
-
-/* Moves a file from the temporary folder to its final path, and sets *out to that path. */
-static int deliver(char **out, struct gcb_outfile *file, const struct work *w, int which,
-                   const char *folder, struct gcb_diag *diag)
-{
-    if (rename(w->paths[which], file->temp_path) != 0)
-        return fail(diag, file->final_path);
-    *out = join_path(folder, strrchr(w->paths[which], '/') + 1, "");
-    return *out ? gcb_outfile_commit(file, diag) : gcb_diag_nomem(diag, 0, "a file name");
-}
-
-static int reserve(struct gcb_outfile files[GCB_PLOT_FILES], const struct gcb_plot_job *job,
-                   const char *stem, struct gcb_diag *diag)
-{
-    const char *const ends[GCB_PLOT_FILES] = {gcb_plot_type_names[job->type], "gp", "csv"};
-    int err = 0;
-
-    for (int i = 0; !err && i < GCB_PLOT_FILES; i++) {
-        char *path = join_path(job->folder, stem, ends[i]);
-
-        err = path ? gcb_outfile_init(&files[i], path, job->force, NULL, 0, diag)
-                   : gcb_diag_nomem(diag, 0, "a file name");
-        gcb_free(path);
-    }
-    return err;
-}
-
-int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job, struct gcb_diag *diag)
-{
-    struct gcb_outfile files[GCB_PLOT_FILES] = {{.temp_path = NULL}};
-    struct work w = {.folder = NULL};
-    int err, drawn;
-
-    *out = (struct gcb_plot_paths){.path = {NULL}};
-    name_page(w.stem, job->plot, job->data, job->page);
-    err = reserve(files, job, w.stem, diag);
-    if (!err)
-        err = prepare(&w, job, diag);
-    if (err)
-        goto out;
-    drawn = draw(&w, job->type, diag);
-    for (int i = GCB_PLOT_FILES; !err && i-- > (drawn ? GCB_PLOT_SCRIPT : GCB_PLOT_IMAGE);)
-        err = deliver(&out->path[i], &files[i], &w, i, job->folder, diag);
-    err = err ? err : drawn;
-out:
-    for (int i = 0; i < GCB_PLOT_FILES; i++)
-        gcb_outfile_fini(&files[i]);
-    work_fini(&w);
-    return err;
-}
-
-void gcb_plot_paths_fini(struct gcb_plot_paths *paths)
-{
-    for (int i = 0; i < GCB_PLOT_FILES; i++)
-        gcb_free(paths->path[i]);
-}
-
-/* Reads a whole text file, which must not be empty and must not contain NUL. */
-static int read_whole(char **out, const char *path, struct gcb_diag *diag)
-{
-    FILE *f = fopen(path, "re");
-    size_t size = 0;
-    ssize_t length;
-
-    if (!f)
-        return fail(diag, path);
-    length = getdelim(out, &size, '\0', f);
-    fclose(f);
-    return length > 0 ? 0 : gcb_diag_nomem(diag, 0, "a picture");
+    return memmem(image->bytes + image->size - tail, tail, ends[type], strlen(ends[type])) != NULL;
 }
 
 /* Removes the leading form feed, empty lines around the picture, and blanks at the ends of lines. */
@@ -422,20 +317,35 @@ static void trim(char *text)
     *to = '\0';
 }
 
-int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
+int gcb_plot_draw(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
+                  struct gcb_diag *diag)
 {
+    struct gcb_plot_text *image = &out->files[GCB_PLOT_IMAGE];
     struct work w = {.folder = NULL};
     int err;
 
-    *out = NULL;
-    name_page(w.stem, job->plot, job->data, job->page);
-    err = prepare(&w, job, diag);
+    *out = (struct gcb_plot_drawing){.drawn = false};
+    err = prepare(out, job, diag);
     if (!err)
-        err = draw(&w, job->type, diag);
-    if (!err)
-        err = read_whole(out, w.paths[GCB_PLOT_IMAGE], diag);
+        err = work_init(&w, out, job, diag);
+    if (err) {
+        work_fini(&w);
+        gcb_plot_drawing_fini(out);
+        return err;
+    }
+    err = run_gnuplot(w.folder, strrchr(w.paths[GCB_PLOT_SCRIPT], '/') + 1, diag);
+    if (!err && (read_file(image, w.paths[GCB_PLOT_IMAGE], diag) || !is_complete(image, job->type)))
+        err = gcb_diag_set(diag, GCB_E_IO, "gnuplot did not finish the image; is the disk full?");
     if (!err && job->type == GCB_PLOT_TEXT)
-        trim(*out);
+        trim(image->bytes);
+    out->drawn = !err;
     work_fini(&w);
     return err;
+}
+
+void gcb_plot_drawing_fini(struct gcb_plot_drawing *drawing)
+{
+    for (int i = 0; i < GCB_PLOT_FILES; i++)
+        free(drawing->files[i].bytes); /* open_memstream allocates with malloc */
+    *drawing = (struct gcb_plot_drawing){.drawn = false};
 }

@@ -9,31 +9,31 @@
 
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag)
 {
-    page->vars = open_memstream(&page->vars_text, &page->vars_size);
+    page->script = open_memstream(&page->script_text, &page->script_size);
     page->csv = open_memstream(&page->csv_text, &page->csv_size);
-    return page->vars && page->csv ? 0 : gcb_diag_nomem(diag, 0, "a plot");
+    return page->script && page->csv ? 0 : gcb_diag_nomem(diag, 0, "a plot");
 }
 
 int gcb_plot_page_close(struct gcb_plot_page *page, struct gcb_diag *diag)
 {
-    bool failed = ferror(page->vars) || ferror(page->csv);
+    bool failed = ferror(page->script) || ferror(page->csv);
 
-    failed |= fclose(page->vars) != 0;
+    failed |= fclose(page->script) != 0;
     failed |= fclose(page->csv) != 0;
-    page->vars = page->csv = NULL;
+    page->script = page->csv = NULL;
     return failed ? gcb_diag_nomem(diag, 0, "a plot") : 0;
 }
 
 void gcb_plot_page_fini(struct gcb_plot_page *page)
 {
-    if (page->vars)
-        fclose(page->vars);
+    if (page->script)
+        fclose(page->script);
     if (page->csv)
         fclose(page->csv);
     gcb_plot_set_fini(&page->set);
-    free(page->vars_text); /* open_memstream allocates with malloc */
+    free(page->script_text); /* open_memstream allocates with malloc */
     free(page->csv_text);
-    *page = (struct gcb_plot_page){.vars = NULL};
+    *page = (struct gcb_plot_page){.script = NULL};
 }
 
 /* Writes a text in single quotes. UTF-8 is written as it is: the script tells gnuplot the encoding, and invalid bytes
@@ -58,16 +58,16 @@ static void put_real(FILE *out, double value)
 
 void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text)
 {
-    fprintf(page->vars, "%s = ", name);
-    put_quoted(page->vars, text);
-    fputc('\n', page->vars);
+    fprintf(page->script, "%s = ", name);
+    put_quoted(page->script, text);
+    fputc('\n', page->script);
 }
 
 void gcb_plot_var_real(struct gcb_plot_page *page, const char *name, double value)
 {
-    fprintf(page->vars, "%s = ", name);
-    put_real(page->vars, value);
-    fputc('\n', page->vars);
+    fprintf(page->script, "%s = ", name);
+    put_real(page->script, value);
+    fputc('\n', page->script);
 }
 
 void gcb_plot_columns(struct gcb_plot_page *page, const char *const *names)
@@ -158,24 +158,24 @@ static void put_array(struct gcb_plot_page *page, const char *name)
     const size_t count = page->set.count;
     char cut[GCB_PLOT_LABEL];
 
-    fprintf(page->vars, "array %s[%zu] = [", name, count ? count : 1);
+    fprintf(page->script, "array %s[%zu] = [", name, count ? count : 1);
     for (size_t i = 0; i < count; i++) {
         const struct gcb_plot_series *s = &page->set.items[i];
 
-        fputs(i ? ", \\\n    " : "\\\n    ", page->vars);
+        fputs(i ? ", \\\n    " : "\\\n    ", page->script);
         if (strcmp(name, "label") == 0)
-            put_quoted(page->vars, gcb_text_shorten(cut, sizeof(cut), s->label, 60));
+            put_quoted(page->script, gcb_text_shorten(cut, sizeof(cut), s->label, 60));
         else if (strcmp(name, "colour") == 0)
-            put_quoted(page->vars, s->style.colour);
+            put_quoted(page->script, s->style.colour);
         else if (strcmp(name, "ink") == 0)
-            put_quoted(page->vars, s->style.ink);
+            put_quoted(page->script, s->style.ink);
         else
-            fprintf(page->vars, "%zu",
+            fprintf(page->script, "%zu",
                     strcmp(name, "point") == 0  ? (size_t)s->style.point
                     : strcmp(name, "dash") == 0 ? (size_t)s->style.dash
                                                 : s->count);
     }
-    fputs(count ? "]\n" : "'']\n", page->vars); /* gnuplot has no empty arrays */
+    fputs(count ? "]\n" : "'']\n", page->script); /* gnuplot has no empty arrays */
 }
 
 /* Writes the series: how many there are, how many of them have names, and arrays with their looks, labels and numbers of

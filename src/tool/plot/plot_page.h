@@ -19,9 +19,9 @@ struct gcb_plot_page {
     const struct gcb_plot_data *data;
     const struct gcb_plot_record *first; /* the first row of the page */
     struct gcb_plot_set set;             /* the series of the page */
-    FILE *vars, *csv;
-    char *vars_text, *csv_text; /* complete after gcb_plot_page_close */
-    size_t vars_size, csv_size, rows;
+    FILE *script, *csv;
+    char *script_text, *csv_text; /* complete after gcb_plot_page_close */
+    size_t script_size, csv_size, rows;
     bool gap; /* an empty line comes before the next row */
 };
 

@@ -226,6 +226,17 @@ int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
     return 0;
 }
 
+int gcb_outfile_fill(struct gcb_outfile *out, const void *bytes, size_t size, struct gcb_diag *diag)
+{
+    FILE *f = fopen(out->temp_path, "we");
+    bool good = f && fwrite(bytes, 1, size, f) == size;
+
+    if (f)
+        good = fclose(f) == 0 && good;
+    return good ? gcb_outfile_commit(out, diag)
+                : fail(diag, GCB_E_IO, out->final_path, strerror(errno));
+}
+
 /* Returns the last component of a path. Fills `folder` with the stat data of the path's folder;
  * *known says whether this worked. */
 static const char *split(const char *path, struct stat *folder, bool *known)

@@ -40,6 +40,10 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
  */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);
 
+/* Writes `size` bytes to the temporary file and commits it. */
+int gcb_outfile_fill(struct gcb_outfile *out, const void *bytes, size_t size,
+                     struct gcb_diag *diag);
+
 /* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is
  * allowed. */
 void gcb_outfile_fini(struct gcb_outfile *out);

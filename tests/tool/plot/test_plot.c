@@ -82,7 +82,7 @@ static void test_texts_are_safe(void **state)
 
 static void test_quoting(void **state)
 {
-    struct gcb_plot_page page = {.vars = NULL};
+    struct gcb_plot_page page = {.script = NULL};
 
     (void)state;
     assert_int_equal(gcb_plot_page_open(&page, NULL), 0);
@@ -92,7 +92,7 @@ static void test_quoting(void **state)
     GCB_PLOT_ROW(&page, "q\"w\\e\tr", 0.1, NAN);
     GCB_PLOT_ROW(&page, NULL, 1.0, 2.0, 3.0);
     assert_int_equal(gcb_plot_page_close(&page, NULL), 0);
-    assert_string_equal(page.vars_text, "t = 'it''s `x` \"$(y)\" \\n?'\nr = NaN\n");
+    assert_string_equal(page.script_text, "t = 'it''s `x` \"$(y)\" \\n?'\nr = NaN\n");
     assert_string_equal(page.csv_text, "a,b,c\n\"q''w\\\\e?r\",0.1,NaN\n1,2,3\n");
     gcb_plot_page_fini(&page);
 }
