@@ -97,8 +97,6 @@ static int choose_plots(struct plotter *p, struct gcb_diag *diag)
 static int check_options(const struct plot_options *o, const struct opt_list *files,
                          struct gcb_diag *diag)
 {
-    char shown[256];
-
     if (files->count == 0)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
@@ -108,12 +106,6 @@ static int check_options(const struct plot_options *o, const struct opt_list *fi
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "no output given: -o DIR makes files, --terminal draws in the terminal");
-    if (o->output && gcb_plot_is_source(o->output))
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "-o %s: this folder has the scripts that gcbench draws with; name another "
-            "folder, such as pictures",
-            gcb_escape(shown, sizeof(shown), o->output));
     return 0;
 }
 

@@ -1,8 +1,5 @@
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #include "cli/base/cmd.h"
 #include "cli/base/interrupt.h"
@@ -10,7 +7,6 @@
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
 #include "src/tool/page/page.h"
-#include "src/tool/plot/plot.h"
 #include "src/tool/write/outfile.h"
 
 struct report_options {
@@ -32,50 +28,17 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-/* Is the file in the folder of the scripts that plots are drawn with? */
-static bool in_source(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[4096];
-
-    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
-             slash ? path : ".");
-    return gcb_plot_is_source(folder);
-}
-
 static int check_options(const struct report_options *o, const struct opt_list *files,
                          struct gcb_diag *diag)
 {
-    static const char *const others[] = {".h5", ".json", ".csv", ".tsv", ".png", ".svg", ".pdf"};
-    const size_t n = o->output ? strlen(o->output) : 0;
-    char shown[256];
-    struct stat s;
-
     if (files->count == 0)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "no results given; other commands write them with --results FILE. Example: "
             "gcbench report results.json -o report.html");
-    if (n == 0)
+    if (!o->output)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no output given: -o FILE names the page to write");
-    gcb_escape(shown, sizeof(shown), o->output);
-    if (stat(o->output, &s) == 0 && S_ISDIR(s.st_mode))
-        return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: this is a folder; try -o %s%sreport.html",
-                            shown, shown, o->output[n - 1] == '/' ? "" : "/");
-    if (in_source(o->output))
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "-o %s: the folder of this file has the scripts that gcbench draws with; name another "
-            "folder",
-            shown);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        const size_t m = strlen(others[i]);
-
-        if (n >= m && strcasecmp(o->output + n - m, others[i]) == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "-o %s: a report is HTML; end its name with .html", shown);
-    }
     return 0;
 }
 

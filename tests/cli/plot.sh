@@ -28,11 +28,6 @@ run plot -o "$tmp/o" "$tmp/none.json"
 exits 1
 says "none.json: No such file"
 check "no folder was made" test ! -e "$tmp/o"
-# The folder of the scripts is refused under any name.
-ln -s "$(realpath "$(dirname "$0")/../../plots")" "$tmp/linked"
-run plot --force -o "$tmp/linked/" r.json
-exits 2
-says "this folder has the scripts that gcbench draws with; name another folder"
 run info --format json
 cp "$out" "$tmp/info.json"
 run plot -o "$tmp/o" "$tmp/info.json"

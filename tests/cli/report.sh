@@ -158,14 +158,8 @@ exits 2
 says "no results given"
 run report "$tmp/r.json" -o "$tmp"
 exits 2
-says "-o $tmp: this is a folder; try -o $tmp/report.html"
-run report "$tmp/r.json" -o "$tmp/dir/r.json"
-exits 2
-says "a report is HTML"
+says "exists and is not a regular file"
 only
-run report --force "$tmp/r.json" -o "$here/../../plots/r.html"
-exits 2
-says "the folder of this file has the scripts that gcbench draws with"
 cp "$tmp/r.json" "$tmp/same.html"
 run report "$tmp/same.html" --force -o "$tmp/same.html"
 exits 2

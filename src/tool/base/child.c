@@ -62,7 +62,6 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t how;
     sigset_t signals, before;
-    char *const *environment = c->limits.environment ? c->limits.environment : environ;
     int err = 0;
 
     sigemptyset(&signals);
@@ -82,7 +81,7 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     gcb_tidy_hold(&before);
     if (!err)
         err = (c->limits.search ? posix_spawnp : posix_spawn)(&c->pid, argv[0], &actions, &how,
-                                                              argv, environment);
+                                                              argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&how);
     if (err)
@@ -181,7 +180,7 @@ static int check_exit(const struct gcb_child *c, int how, struct gcb_diag *diag)
     if (c->late)
         return gcb_diag_set(diag, GCB_E_IO, "%s: did not end within %.3g s", c->name,
                             c->limits.seconds);
-    (c->limits.quote ? c->limits.quote : read_last_line)(words, sizeof(words), c->errs);
+    read_last_line(words, sizeof(words), c->errs);
     if (WIFSIGNALED(how))
         return gcb_diag_set(diag, GCB_E_IO, "%s: ended by signal %d (%s)%s%s", c->name,
                             WTERMSIG(how), strsignal(WTERMSIG(how)), words[0] ? ": " : "", words);

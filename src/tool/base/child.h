@@ -13,14 +13,11 @@
  */
 struct gcb_child_limits {
     double seconds; /* the child is ended after this time; 0: never */
-    bool (*stop)(
-        void *ctx); /* asked several times a second whether to end the child; may be NULL */
+    /* asked several times a second whether to end the child; may be NULL */
+    bool (*stop)(void *ctx);
     void *ctx;
-    bool search;              /* look for argv[0] in $PATH */
-    const char *folder;       /* run the child there; NULL: where this process runs */
-    char *const *environment; /* NULL: that of this process */
-    /* writes what to quote from the child's standard error; NULL: its last line, escaped */
-    void (*quote)(char *out, size_t size, FILE *errs);
+    bool search;        /* look for argv[0] in $PATH */
+    const char *folder; /* run the child there; NULL: where this process runs */
 };
 
 struct gcb_child {

@@ -17,9 +17,6 @@
 struct gcb_plot_data;
 struct gcb_results_row; /* src/tool/rows/results.h */
 
-/* True if this is the folder of gcbench's own plot scripts. Nothing may be written there. */
-bool gcb_plot_is_source(const char *folder);
-
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
 void gcb_plot_data_destroy(struct gcb_plot_data *data); /* the argument may be NULL */
 /* Adds the rows of a result file; "-" is standard input. Fails as gcb_results_read does. */

@@ -1,10 +1,8 @@
 #include "src/tool/plot/plot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/lib/base/alloc.h"
@@ -26,93 +24,46 @@ static int fail(struct gcb_diag *diag, const char *path)
                         strerror(why));
 }
 
-/* ---- gnuplot ---- */
-
-extern char **environ;
-
 /*
- * Makes gnuplot's environment: that of this process, which says where programs and fonts are, without the user's settings
- * of gnuplot. GNUTERM=x11, for example, would end a gnuplot without X11 before it reads the script. NULL: out of memory. The
- * caller frees the array; the strings are borrowed.
- */
-static char **plain_environment(void)
-{
-    static const char *const settings[] = {"GNU", "FIT_", "GDFONTPATH="};
-    size_t count = 0, n = 0;
-    char **out;
-
-    while (environ[count])
-        count++;
-    out = gcb_alloc_array(count + 1, sizeof(*out));
-    for (size_t i = 0; out && i <= count; i++) {
-        bool plain = true;
-
-        for (size_t k = 0; environ[i] && k < sizeof(settings) / sizeof(settings[0]); k++)
-            plain = plain && strncmp(environ[i], settings[k], strlen(settings[k])) != 0;
-        if (plain)
-            out[n++] = environ[i];
-    }
-    return out;
-}
-
-/* Finds gnuplot's error message. Before it, gnuplot prints the faulty line of the script and a mark below this line. */
-static void read_complaint(char *out, size_t size, FILE *from)
-{
-    char line[512];
-
-    out[0] = '\0';
-    rewind(from);
-    while (fgets(line, sizeof(line), from)) {
-        line[strcspn(line, "\n")] = '\0';
-        if (strstr(line, "line ") && strchr(line, ':')) {
-            gcb_escape(out, size, line);
-            return;
-        }
-        if (!out[0])
-            gcb_escape(out, size, line);
-    }
-}
-
-/*
- * Runs `gnuplot -d SCRIPT` in a folder and waits until it ends. It does not read the user's own settings. If gnuplot is not
- * installed, returns GCB_E_UNSUPPORTED with a message that says what to install. If gnuplot fails, returns GCB_E_IO with its
- * error message.
+ * Runs `gnuplot -d SCRIPT` in a folder and waits until it ends. It does not read the user's own settings: GNUTERM=x11, for
+ * example, would end a gnuplot without X11 before it reads the script. If gnuplot is not installed, returns
+ * GCB_E_UNSUPPORTED with a message that says what to install. If gnuplot fails, returns GCB_E_IO with its error message.
  */
 static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *diag)
 {
-    char *const argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, (char *)(uintptr_t)script, NULL};
-    char **environment = plain_environment();
-    const struct gcb_child_limits limits = {
-        .search = true, .folder = folder, .environment = environment, .quote = read_complaint};
+    static const char *const words[] = {"/usr/bin/env",
+                                        "-u",
+                                        "GNUTERM",
+                                        "-u",
+                                        "GNUPLOT_LIB",
+                                        "-u",
+                                        "GNUPLOT_DEFAULT_GDFONT",
+                                        "-u",
+                                        "GDFONTPATH",
+                                        "-u",
+                                        "FIT_SCRIPT",
+                                        "-u",
+                                        "FIT_LOG",
+                                        "gnuplot",
+                                        "-d"};
+    enum { WORDS = sizeof(words) / sizeof(words[0]), NOT_FOUND = 127 };
+    const struct gcb_child_limits limits = {.folder = folder};
+    char *argv[WORDS + 2] = {NULL};
     struct gcb_child child;
-    int err;
+    int err, status;
 
-    if (!environment)
-        return gcb_diag_nomem(diag, 0, "gnuplot's environment");
+    for (size_t i = 0; i <= WORDS; i++)
+        argv[i] = (char *)(uintptr_t)(i < WORDS ? words[i] : script);
     err = gcb_child_start(&child, argv, &limits, diag);
-    if (err == GCB_E_UNSUPPORTED)
-        err = gcb_diag_set(diag, err,
-                           "gnuplot, which draws the plots, is not installed (Debian: apt install "
-                           "gnuplot-nox)");
-    else if (!err)
-        err = gcb_child_finish(&child, NULL, diag);
-    gcb_free(environment);
-    return err;
-}
-
-static bool same_folder(const char *a, const char *b)
-{
-    struct stat s, t;
-
-    return stat(a, &s) == 0 && stat(b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
-}
-
-bool gcb_plot_is_source(const char *folder)
-{
-    char scripts[GCB_DATA_PATH];
-
-    return (gcb_data_path(scripts, GCB_DATA_SOURCE, "plots") && same_folder(folder, scripts)) ||
-           (gcb_data_path(scripts, GCB_DATA_INSTALLED, "plots") && same_folder(folder, scripts));
+    if (err)
+        return err;
+    snprintf(child.name, sizeof(child.name), "gnuplot");
+    err = gcb_child_finish(&child, &status, diag);
+    if (status != NOT_FOUND)
+        return err;
+    return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                        "gnuplot, which draws the plots, is not installed (Debian: apt install "
+                        "gnuplot-nox)");
 }
 
 /* Appends a file to a stream. */
