@@ -329,7 +329,7 @@ int gcb_net_log_read(struct gcb_net_log *out, const char *path, unsigned workers
 
     *out = (struct gcb_net_log){.path = path};
     if (file)
-        gcb_filekind_find(&kind, fileno(file), path);
+        kind = gcb_filekind_find(fileno(file));
     if (kind.name)
         err = gcb_diag_set(diag, GCB_E_CORRUPT, "%s, not a log; %s", kind.name, kind.advice);
     else if (file)

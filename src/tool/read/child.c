@@ -249,10 +249,8 @@ static int parse_done(struct gcb_file_child *c, struct gcb_rbuf *in, struct done
     if (!sent || !is_status(out->status) || (out->status && !*sent) || gcb_rbuf_left(in))
         return fail_protocol(c, diag);
     escape_text(text, sent);
-    if (out->status) {
+    if (out->status)
         gcb_diag_set(&out->diag, out->status, "%s", text);
-        gcb_infile_complete(&c->file, &out->diag);
-    }
     return 0;
 }
 

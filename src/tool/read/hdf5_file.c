@@ -91,16 +91,15 @@ int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const
     if (!strstr(cause, "version number"))
         return gcb_infile_fail(file, dataset, GCB_E_CORRUPT, diag, "%s (%s)", what, cause);
     /* of a part of the file that the library does not know */
-    return gcb_infile_fail_convert(
-        file, dataset, GCB_E_CORRUPT, diag,
-        "damaged, or written by a newer HDF5 than gcbench's %s; a new h5py may rewrite it",
-        library_version(version));
+    return gcb_infile_fail(file, dataset, GCB_E_CORRUPT, diag,
+                           "damaged, or written by a newer HDF5 than gcbench's %s; a new h5py may "
+                           "rewrite it: " GCB_CONVERT,
+                           library_version(version));
 }
 
 /* Says why the file, which has an HDF5 signature, cannot be opened. The bytes of the superblock
  * tell what HDF5 does not. */
-static int explain_open(const struct gcb_infile *f, const char *path, int descriptor,
-                        struct gcb_diag *diag)
+static int explain_open(const struct gcb_infile *f, int descriptor, struct gcb_diag *diag)
 {
     enum { VERSION = 8, FLAGS = 11, BEING_WRITTEN = 5 };
     uint8_t first[2048] = {0};
@@ -108,7 +107,7 @@ static int explain_open(const struct gcb_infile *f, const char *path, int descri
     const bool found = gcb_filekind_hdf5(descriptor, f->size, &begin);
     const ssize_t n = found ? pread(descriptor, first, sizeof(first), (off_t)begin) : 0;
     const int err = n > 0 ? gcb_infile_check_lock(f, descriptor, diag) : 0;
-    char text[GCB_ADVICE_WORD];
+    char text[160];
 
     if (err)
         return err;
@@ -116,18 +115,17 @@ static int explain_open(const struct gcb_infile *f, const char *path, int descri
         return gcb_infile_fail(
             f, NULL, GCB_E_IO, diag,
             "marked as being written: close it in the program that writes it. If that program has "
-            "ended without closing it: h5clear -s %s (Debian package hdf5-tools)",
-            gcb_advice_quote(text, path));
+            "ended without closing it: h5clear -s FILE (Debian package hdf5-tools)");
     if (first[VERSION] > 3 && first[VERSION] < 16)
-        return gcb_infile_fail_convert(
+        return gcb_infile_fail(
             f, NULL, GCB_E_UNSUPPORTED, diag,
-            "written by a newer HDF5 than gcbench's %s; rewrite it with a new h5py",
+            "written by a newer HDF5 than gcbench's %s; rewrite it with a new h5py: " GCB_CONVERT,
             library_version(text));
     if (n > 0 &&
         (memmem(first, (size_t)n, "NCSAfami", 8) || memmem(first, (size_t)n, "NCSAmult", 8)))
-        return gcb_infile_fail_convert(
+        return gcb_infile_fail(
             f, NULL, GCB_E_UNSUPPORTED, diag,
-            "one part of a file that HDF5 divided into several; join them");
+            "one part of a file that HDF5 divided into several; join them: " GCB_CONVERT);
     if (strstr(gcb_h5file_cause(text, sizeof(text)), "lock file"))
         return gcb_infile_fail(f, NULL, GCB_E_IO, diag,
                                "its file system does not lock files (%s); copy it to a local disk",
@@ -142,7 +140,7 @@ static int fail_open(const struct gcb_infile *f, const char *path, struct gcb_di
 
     if (descriptor < 0)
         return gcb_infile_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
-    err = explain_open(f, path, descriptor, diag);
+    err = explain_open(f, descriptor, diag);
     close(descriptor);
     return err;
 }

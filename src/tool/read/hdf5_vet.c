@@ -13,24 +13,24 @@ enum {
 struct finding {
     int status;
     const char *text;
-    bool rewrite; /* convert.py writes the data in a form that can be read */
+    const char *advice; /* what to do, or "" */
 };
 
 static const struct finding fine = {0};
 
 static struct finding damaged(const char *text)
 {
-    return (struct finding){GCB_E_CORRUPT, text, false};
+    return (struct finding){GCB_E_CORRUPT, text, ""};
 }
 
 static struct finding refused(const char *text)
 {
-    return (struct finding){GCB_E_UNSUPPORTED, text, false};
+    return (struct finding){GCB_E_UNSUPPORTED, text, ""};
 }
 
 static struct finding unread(const char *text)
 {
-    return (struct finding){GCB_E_UNSUPPORTED, text, true};
+    return (struct finding){GCB_E_UNSUPPORTED, text, "; rewrite the file: " GCB_CONVERT};
 }
 
 /* For a filter that is not read: names those that are in use. */
@@ -263,11 +263,9 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
     const struct finding found = vet_kind(dataset, file, &outside);
     int err;
 
-    if (found.rewrite)
-        return gcb_infile_fail_convert(file->in, shown, found.status, diag, "%s; rewrite the file",
-                                       found.text);
     if (found.status)
-        return gcb_infile_fail(file->in, shown, found.status, diag, "%s", found.text);
+        return gcb_infile_fail(file->in, shown, found.status, diag, "%s%s", found.text,
+                               found.advice);
     err = vet_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
     dataset->vetted = !err;
     return err;

@@ -14,68 +14,29 @@
 
 /* A message ends with what to do, so its names are cut before its cause is, which has this room. */
 enum { NAMES = 56, CAUSE = GCB_DIAG_TEXT - NAMES, SHOWN = 112 };
-_Static_assert(CAUSE > GCB_INFILE_WORDS + GCB_ADVICE, "no command is cut");
-_Static_assert(CAUSE > 40 + sizeof(", not HDF5; ") + sizeof(((struct gcb_filekind *)NULL)->advice),
-               "no advice is cut");
 
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Sets a message to which `more` bytes will be added. The dataset's name gets the bytes that
- * the file's name leaves, and at least 40. */
-static int set_message(const struct gcb_infile *file, const char *dataset, int status,
-                       struct gcb_diag *diag, const char *cause, size_t more)
-{
-    const size_t room =
-        GCB_DIAG_TEXT - strlen(": : ") - strlen(cause) - more; /* with a zero byte */
-    const char *path = file->path ? file->path : "";
-    char name[SHOWN], set[200] = "";
-    size_t used = strlen(gcb_escape(name, sizeof(name), path));
-
-    if (dataset)
-        gcb_escape(set, room < used + 40 ? 40 : smaller(room - used, sizeof(set)), dataset);
-    gcb_escape(name, smaller(room - strlen(set), sizeof(name)), path);
-    return gcb_diag_set(diag, status, "%s: %s%s%s", name, set, dataset ? ": " : "", cause);
-}
-
 int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int status,
                     struct gcb_diag *diag, const char *format, ...)
 {
-    char cause[CAUSE];
+    const char *path = file->path ? file->path : "";
+    char cause[CAUSE], name[SHOWN], set[200] = "";
+    size_t room, used = strlen(gcb_escape(name, sizeof(name), path));
     va_list args;
 
     va_start(args, format);
     vsnprintf(cause, sizeof(cause), format, args);
     va_end(args);
-    return set_message(file, dataset, status, diag, cause, 0);
-}
-
-int gcb_infile_fail_convert(const struct gcb_infile *file, const char *dataset, int status,
-                            struct gcb_diag *diag, const char *format, ...)
-{
-    char words[GCB_INFILE_WORDS - 2], cause[GCB_INFILE_WORDS];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(words, sizeof(words), format, args);
-    va_end(args);
-    snprintf(cause, sizeof(cause), "%s: ", words);
-    set_message(file, dataset, status, diag, cause, GCB_ADVICE);
-    /* a child may not look for the converter, so its parent completes the message */
-    if (!file->trace)
-        gcb_infile_complete(file, diag);
-    return status;
-}
-
-void gcb_infile_complete(const struct gcb_infile *file, struct gcb_diag *diag)
-{
-    char command[GCB_ADVICE];
-    size_t n = diag ? strlen(diag->text) : 0;
-
-    if (n > 2 && strcmp(diag->text + n - 2, ": ") == 0)
-        gcb_append(diag->text, sizeof(diag->text), "%s", gcb_advice_convert(command, file->path));
+    room = GCB_DIAG_TEXT - strlen(": : ") - strlen(cause); /* with a zero byte */
+    /* the dataset's name gets the bytes that the file's name leaves, and at least 40 */
+    if (dataset)
+        gcb_escape(set, room < used + 40 ? 40 : smaller(room - used, sizeof(set)), dataset);
+    gcb_escape(name, smaller(room - strlen(set), sizeof(name)), path);
+    return gcb_diag_set(diag, status, "%s: %s%s%s", name, set, dataset ? ": " : "", cause);
 }
 
 /* Checks that the path is a regular file. Readers seek, so reading a pipe or device would hang or
@@ -126,7 +87,7 @@ static int find_reader(struct gcb_infile *f, const struct gcb_reader *const *rea
             f->reader = *readers;
             return 0;
         }
-    gcb_filekind_find(&kind, descriptor, f->path);
+    kind = gcb_filekind_find(descriptor);
     if (!kind.name)
         return gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
     return gcb_infile_fail(f, NULL, GCB_E_CORRUPT, diag, "%s, not HDF5%s%s", kind.name,

@@ -83,17 +83,4 @@ int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int stat
                     struct gcb_diag *diag, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/*
- * Fails as gcb_infile_fail does; the cause ends with a colon and the command that rewrites the file
- * (gcb_advice_convert). Words before it are cut after GCB_INFILE_WORDS bytes, and the command is
- * not.
- */
-#define GCB_INFILE_WORDS 112
-int gcb_infile_fail_convert(const struct gcb_infile *file, const char *dataset, int status,
-                            struct gcb_diag *diag, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-/* Adds the command to a message of a child (child.h) that lacks it, which ends with a colon and a
- * blank. */
-void gcb_infile_complete(const struct gcb_infile *file, struct gcb_diag *diag);
-
 #endif

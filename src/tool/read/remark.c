@@ -17,7 +17,8 @@ static const struct {
                           "--as bf16 or --as fp16 reads them"},
     [GCB_REMARK_BYTES] = {"dataset", "of 1-byte integers or bytes skipped",
                           "--as fp8_e4m3 or --as fp8_e5m2 reads them"},
-    [GCB_REMARK_FLOATS] = {"dataset", "of a float format that gcbench does not read skipped", NULL},
+    [GCB_REMARK_FLOATS] = {"dataset", "of a float format that gcbench does not read skipped",
+                           GCB_CONVERT},
     [GCB_REMARK_LINKS] = {"link",
                           "not followed, because the target is missing, in another file, or a "
                           "group that the path went through",
@@ -58,13 +59,11 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
 {
     const struct gcb_remark_count *r = &source->remarks[kind];
     const char *way = words[kind].way, *s = r->count == 1 ? "" : "s";
-    char command[GCB_ADVICE], file[112], dataset[160];
+    char file[112], dataset[160];
     size_t room;
 
     if (r->count == 0)
         return false;
-    if (kind == GCB_REMARK_FLOATS && r->file)
-        way = gcb_advice_convert(command, r->file);
     snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as ", r->count, words[kind].what, s,
              words[kind].said);
     /* the names are cut, and not what can be done */
