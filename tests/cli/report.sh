@@ -70,12 +70,6 @@ for row in found:
     assert abs(row["rel_l2"] - sum(wanted) / len(wanted)) < 1e-6 and row["messages"] == len(wanted), row
 END
 
-# files without an answer get that of their last run, with the limits of all answers
-grep -v '"record": "answer"' "$tmp/r.json" >"$tmp/unanswered.json"
-run report "$tmp/unanswered.json" --no-plots -o "$tmp/dir/r.html" --force
-exits 0
-page "qsgd:bits=4 sends 3.86 times fewer bytes than fp16, error 0.24 (noise); topk:theta=0.85 has an error that lasts"
-
 # plots, or why they are missing
 run compress --histogram --method topk --step 100 --worker 0 --results "$tmp/values.json" "$sample"
 exits 0

@@ -28,7 +28,7 @@ digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
 text = page.read_text().replace("HASH", f"sha256-{digest}").replace("STYLE", shorten(style)).replace("\nSCRIPT", code)
 before, after = text.split("DATA")
 out.write_text(f"""/* Made by src/tool/page/embed_page.py from page.html, page.css and page.js. */
-#include "src/tool/page/page_parts.h"
+#include "src/tool/page/page.h"
 
 const char *const page_before[] = {{
 {c_lines(before)}

@@ -7,11 +7,11 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
-#include "src/tool/page/page_parts.h"
+#include "src/tool/plot/plot.h"
 #include "src/tool/plot/plot_style.h"
-#include "src/tool/rows/answer.h"
 #include "src/tool/rows/labels.h"
 #include "src/tool/rows/results.h"
+#include "src/tool/rows/row.h"
 
 /* Writes the rows of the files and what their fields mean as JSON. page.js makes everything that a reader sees. */
 
@@ -234,75 +234,67 @@ out:
     gcb_free(items);
 }
 
-/* ---- an answer for files that have none ---- */
+/* ---- pictures ---- */
 
-/* A method that this build does not know is left out: its error is unknown. */
-static struct gcb_answer_item item_of(const json_t *row)
+static int draw_page(json_t *out, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
-    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
-    struct gcb_answer_item item = {.error = NAN};
-    struct gcb_diag unused;
-    struct gcb_method m;
+    json_t *figure = json_object();
+    struct gcb_plot_drawing drawing;
+    const struct gcb_plot_text *svg = &drawing.files[GCB_PLOT_IMAGE];
+    int err = gcb_plot_draw(&drawing, job, diag);
 
-    if (spec && gcb_method_parse(&m, spec, &unused) == 0) {
-        item = gcb_answer_item_of(&m);
-        item.error = gcb_results_real(row, GCB_FIELD_REL_L2);
-    }
-    item.name = gcb_results_text(row, GCB_FIELD_PAGE_LABEL);
-    item.gain = gcb_results_real(row, GCB_FIELD_RATIO_VS_FP32);
-    return item;
+    if (!err && (json_object_set_new(figure, "svg", json_string(svg->bytes)) ||
+                 json_object_set_new(figure, "title", json_string(job->plot->title)) ||
+                 json_array_append(out, figure)))
+        err = gcb_diag_nomem(diag, svg->size, "a picture");
+    json_decref(figure);
+    gcb_plot_drawing_fini(&drawing);
+    return err;
 }
 
-static bool same_place(const json_t *a, const json_t *b)
+/* True if the charts and tables of the page show the rows of the plot: those can be worked with. */
+static bool is_on_page(const struct gcb_plot *plot)
 {
-    static const enum gcb_field fields[] = {GCB_FIELD_PAGE_RUN, GCB_FIELD_FILE, GCB_FIELD_SCOPE,
-                                            GCB_FIELD_DEVICE};
-    bool same = true;
+    static const char *const names[] = {"rate-distortion", "ratio-error", "pareto",  "throughput",
+                                        "match",           "break-even",  "scaling", "history"};
 
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        const json_t *x = gcb_results_json(a, fields[i]), *y = gcb_results_json(b, fields[i]);
-
-        same &= x == y || (x && y && json_equal(x, y));
-    }
-    return same;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(plot->name, names[i]) == 0)
+            return true;
+    return false;
 }
 
-/* Makes the answer that `compress` would give about the last row and those of the same run, file, scope and device. */
-static void add_answer(struct page *page)
+/* Appends {title, svg} of each plot that the page shows. Fails only if memory runs out. If a plot fails, the page goes without this plot. If gnuplot is not installed, no plot is tried after the first. */
+static int draw_figures(json_t *out, struct gcb_page_outcome *outcome,
+                        const struct gcb_page_config *config, const struct gcb_plot_data *data,
+                        struct gcb_diag *diag)
 {
-    const json_t *rows = page->rows[GCB_RECORD_SUMMARY], *row;
-    const size_t count = json_array_size(rows);
-    const json_t *last = json_array_get(rows, count - 1);
-    struct gcb_answer_item *items = gcb_alloc_array(count + 1, sizeof(*items));
-    struct gcb_answer answer = {.items = items, .bar = "fp16"};
-    struct gcb_row out = {.json = NULL};
-    double fp16 = 2.0; /* its gain over fp32, without headers if it did not run */
-    char text[2000];
-    size_t i;
+    struct gcb_plot_job job = {.data = data, .folder = config->plot_folder, .type = GCB_PLOT_SVG};
 
-    page->failed |= !items;
-    if (page->failed || !count || json_array_size(page->rows[GCB_RECORD_ANSWER]))
-        goto out;
-    json_array_foreach(rows, i, row) if (same_place(row, last))
-    {
-        const char *method = gcb_results_text(row, GCB_FIELD_METHOD);
+    for (size_t i = 0; (job.plot = gcb_plot_at(i)); i++) {
+        const size_t pages = is_on_page(job.plot) ? 0 : gcb_plot_pages(job.plot, data);
 
-        items[answer.count] = item_of(row);
-        if (method && strcmp(method, answer.bar) == 0)
-            fp16 = items[answer.count].gain;
-        answer.count++;
+        for (job.page = 0; job.page < pages; job.page++) {
+            struct gcb_diag why = {.status = 0};
+            int err;
+
+            outcome->stopped = config->stop && config->stop();
+            if (outcome->stopped)
+                return 0;
+            err = draw_page(out, &job, &why);
+            outcome->plots += !err;
+            outcome->stopped = err && config->stop && config->stop();
+            if (outcome->stopped) /* the signal ended gnuplot too */
+                return 0;
+            if (err == GCB_E_NOMEM)
+                return gcb_diag_set(diag, err, "%s", why.text);
+            if (err && !outcome->without[0]) /* the page tells only the first reason */
+                snprintf(outcome->without, sizeof(outcome->without), "%s", why.text);
+            if (err == GCB_E_UNSUPPORTED)
+                return 0;
+        }
     }
-    for (i = 0; i < answer.count; i++)
-        items[i].gain /= fp16;
-    gcb_answer_choose(&answer);
-    gcb_answer_row(&out, gcb_answer_text(text, sizeof(text), &answer), &answer);
-    gcb_row_json(&out, GCB_FIELD_PAGE_RUN, json_incref(gcb_results_json(last, GCB_FIELD_PAGE_RUN)));
-    gcb_row_json(&out, GCB_FIELD_PAGE_RESULTS,
-                 json_incref(gcb_results_json(last, GCB_FIELD_PAGE_RESULTS)));
-    page->failed |= out.failed || json_array_append(page->rows[GCB_RECORD_ANSWER], out.json) != 0;
-out:
-    gcb_row_fini(&out);
-    gcb_free(items);
+    return 0;
 }
 
 /* ---- writing ---- */
@@ -434,10 +426,9 @@ int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
 
     memset(outcome, 0, sizeof(*outcome));
     if (!err && page.plots)
-        err = page_draw_figures(figures, outcome, config, page.plots, diag);
+        err = draw_figures(figures, outcome, config, page.plots, diag);
     if (!err) {
         label_rows(&page);
-        add_answer(&page);
         set(&page, data, "figures", json_incref(figures));
         set(&page, data, "without", gcb_row_make_text(outcome->without));
         if (write_page(out, &page, data, config->title))

@@ -32,4 +32,7 @@ struct gcb_page_outcome {
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
                    const struct gcb_page_config *config, struct gcb_diag *diag);
 
+/* Made by embed_page.py from page.html, page.css and page.js: lines that end with NULL. The data stand between them. */
+extern const char *const page_before[], *const page_after[];
+
 #endif
