@@ -60,7 +60,7 @@ struct gcb_plot {
     int (*compare)(const void *a, const void *b);
     enum gcb_field columns[GCB_PLOT_FIELDS]; /* columns of the data; none: `add` writes the data */
     /* Writes more values for the script, or all data; may be NULL. */
-    int (*add)(struct gcb_plot_page *page, struct gcb_diag *diag);
+    int (*add)(struct gcb_plot_page *page);
 };
 
 /* Returns plot i, in the order of lists; NULL after the last plot. */

@@ -111,6 +111,20 @@ void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *va
     fputc('\n', page->csv);
 }
 
+int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
+                      int (*compare)(const void *a, const void *b))
+{
+    const struct gcb_plot_record *row = NULL;
+    int err = 0;
+
+    *cases = (struct gcb_plot_cases){.items = NULL};
+    while (!err && (row = gcb_plot_next(page->plot, page->data, page->first, row)) != NULL)
+        err = gcb_plot_cases_add(cases, row);
+    if (!err && cases->count)
+        qsort(cases->items, cases->count, sizeof(*cases->items), compare);
+    return err;
+}
+
 /* ---- the heading ---- */
 
 /* Writes a variable with a line that stands above the picture, shortened to 110 columns. */
@@ -229,7 +243,7 @@ int gcb_plot_page_fill(struct gcb_plot_page *page, struct gcb_diag *diag)
     if (plot->heading)
         gcb_plot_heading(page, plot->heading, NULL);
     if (!err && plot->add)
-        err = plot->add(page, diag);
+        err = plot->add(page);
     if (err)
         return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "a plot") : err;
     if (plot->columns[0])

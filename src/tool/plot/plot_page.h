@@ -31,6 +31,11 @@ int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
 int gcb_plot_page_close(struct gcb_plot_page *page, struct gcb_diag *diag);
 void gcb_plot_page_fini(struct gcb_plot_page *page); /* a zeroed struct is allowed */
 
+/* Collects the rows of a page in the order of `compare`, which takes pointers to pointers to rows. Release cases->items in any
+ * case. */
+int gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page *page,
+                      int (*compare)(const void *a, const void *b));
+
 /* Write "name = 'text'" or "name = value". A text of NULL is written as ''. */
 void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text);
 void gcb_plot_var_real(struct gcb_plot_page *page, const char *name, double value);
@@ -55,11 +60,11 @@ void gcb_plot_row(struct gcb_plot_page *page, const char *text, const double *va
  * The functions that struct gcb_plot calls `add`, of plots whose data are not simply columns of rows. They return
  * GCB_E_NOMEM if memory runs out.
  */
-int gcb_plot_add_errors(struct gcb_plot_page *page, struct gcb_diag *diag);   /* plot_values.c */
-int gcb_plot_add_spectrum(struct gcb_plot_page *page, struct gcb_diag *diag); /* plot_values.c */
-int gcb_plot_add_ways(struct gcb_plot_page *page, struct gcb_diag *diag);     /* plot_ways.c */
-int gcb_plot_add_history(struct gcb_plot_page *page, struct gcb_diag *diag);  /* plot_runs.c */
-int gcb_plot_add_training(struct gcb_plot_page *page, struct gcb_diag *diag); /* plot_runs.c */
+int gcb_plot_add_errors(struct gcb_plot_page *page);   /* plot_values.c */
+int gcb_plot_add_spectrum(struct gcb_plot_page *page); /* plot_values.c */
+int gcb_plot_add_ways(struct gcb_plot_page *page);     /* plot_ways.c */
+int gcb_plot_add_history(struct gcb_plot_page *page);  /* plot_runs.c */
+int gcb_plot_add_training(struct gcb_plot_page *page); /* plot_runs.c */
 
 /* Returns the date of a run as a number, which grows with time; NAN: no date. */
 double gcb_plot_date(const struct gcb_plot_record *row);

@@ -108,17 +108,12 @@ static void put_runs(struct gcb_plot_page *page, const struct gcb_plot_cases *ro
     }
 }
 
-int gcb_plot_add_history(struct gcb_plot_page *page, struct gcb_diag *diag)
+int gcb_plot_add_history(struct gcb_plot_page *page)
 {
-    struct gcb_plot_cases rows = {.items = NULL};
-    const struct gcb_plot_record *x = NULL;
-    int err = 0;
+    struct gcb_plot_cases rows;
+    const int err = gcb_plot_cases_of(&rows, page, by_date);
 
-    (void)diag;
-    while (!err && (x = gcb_plot_next(page->plot, page->data, page->first, x)) != NULL)
-        err = gcb_plot_cases_add(&rows, x);
     if (!err) {
-        qsort(rows.items, rows.count, sizeof(*rows.items), by_date);
         name_settings(&page->set, &rows);
         GCB_PLOT_COLUMNS(page, "name", "series", "run", "ratio_change", "speed_change", "ratio",
                          GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(REL_L2));
@@ -207,20 +202,15 @@ static void put_steps(struct gcb_plot_page *page, const struct gcb_plot_cases *r
     }
 }
 
-int gcb_plot_add_training(struct gcb_plot_page *page, struct gcb_diag *diag)
+int gcb_plot_add_training(struct gcb_plot_page *page)
 {
-    const struct gcb_plot_record *t = NULL, *first = page->first;
-    struct gcb_plot_cases rows = {.items = NULL};
+    const struct gcb_plot_record *first = page->first;
+    struct gcb_plot_cases rows;
     char what[256];
-    int err = 0;
+    int err = gcb_plot_cases_of(&rows, page, by_step);
 
-    (void)diag;
-    while (!err && (t = gcb_plot_next(page->plot, page->data, first, t)) != NULL)
-        err = gcb_plot_cases_add(&rows, t);
-    if (!err) {
-        qsort(rows.items, rows.count, sizeof(*rows.items), by_step);
+    if (!err)
         err = name_methods(&page->set, &rows);
-    }
     snprintf(what, sizeof(what), "%.100s, %.0f workers", first->network, first->workers);
     if (!isnan(first->seconds))
         gcb_append(what, sizeof(what), ", links of %g Gb/s", first->bandwidth);

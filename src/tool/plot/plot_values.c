@@ -78,11 +78,10 @@ static int put_cumulative(struct gcb_plot_page *page, size_t series, const char 
     return err;
 }
 
-int gcb_plot_add_errors(struct gcb_plot_page *page, struct gcb_diag *diag)
+int gcb_plot_add_errors(struct gcb_plot_page *page)
 {
     int err = collect(page, GCB_RECORD_HISTOGRAM, NULL);
 
-    (void)diag;
     gcb_plot_set_choose(&page->set, GCB_PLOT_NAMED - 1); /* and the gradient */
     GCB_PLOT_COLUMNS(page, "series", "magnitude", "share");
     for (size_t i = 0; !err && i <= page->set.count; i++)
@@ -148,7 +147,7 @@ static void put_kept(struct gcb_plot_page *page)
     }
 }
 
-int gcb_plot_add_spectrum(struct gcb_plot_page *page, struct gcb_diag *diag)
+int gcb_plot_add_spectrum(struct gcb_plot_page *page)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[GCB_RECORD_SPECTRUM];
     const char *tensor = largest_tensor(page);
@@ -158,7 +157,6 @@ int gcb_plot_add_spectrum(struct gcb_plot_page *page, struct gcb_diag *diag)
     char title[160], cut[96];
     const int err = collect(page, GCB_RECORD_SPECTRUM, tensor);
 
-    (void)diag;
     if (err)
         return err;
     snprintf(title, sizeof(title), "Spectrum of %s",

@@ -79,15 +79,10 @@ static int add_row(struct ways *ways, const struct gcb_plot_record *x, double be
 /* Collects the page's rows by way. Rows at one place of the axis follow each other, the fastest first. */
 static int collect(struct ways *ways, const struct gcb_plot_page *page)
 {
-    const struct gcb_plot_record *x = NULL;
-    struct gcb_plot_cases all = {.items = NULL};
+    struct gcb_plot_cases all;
     double best = 0.0;
-    int err = 0;
+    int err = gcb_plot_cases_of(&all, page, by_seconds);
 
-    while (!err && (x = gcb_plot_next(page->plot, page->data, page->first, x)) != NULL)
-        err = gcb_plot_cases_add(&all, x);
-    if (all.count)
-        qsort(all.items, all.count, sizeof(*all.items), by_seconds);
     for (size_t i = 0; !err && i < all.count; i++) {
         if (i == 0 || place_of(ways->plot, all.items[i]) != place_of(ways->plot, all.items[i - 1]))
             best = all.items[i]->seconds;
@@ -216,12 +211,11 @@ static const char *name_kind(const char *kind)
     return !*kind ? "-" : strcmp(kind, "loud") == 0 ? "noise" : kind;
 }
 
-int gcb_plot_add_ways(struct gcb_plot_page *page, struct gcb_diag *diag)
+int gcb_plot_add_ways(struct gcb_plot_page *page)
 {
     struct ways ways = {.plot = page->plot};
     int err = collect(&ways, page);
 
-    (void)diag;
     if (!err)
         err = name_ways(&page->set, &ways);
     put_heading(page);

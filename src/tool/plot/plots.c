@@ -88,11 +88,10 @@ static bool beats(double ax, double ay, double bx, double by)
 }
 
 /* Names go to the curves with most points that no point of another curve beats in size and error. */
-static int rank_curves(struct gcb_plot_page *page, struct gcb_diag *diag)
+static int rank_curves(struct gcb_plot_page *page)
 {
     struct gcb_plot_set *set = &page->set;
 
-    (void)diag;
     for (size_t s = 0; s < set->count; s++) {
         struct gcb_plot_series *one = &set->items[s];
 
@@ -121,11 +120,10 @@ static int faster(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static int add_limits(struct gcb_plot_page *page, struct gcb_diag *diag)
+static int add_limits(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *env = gcb_plot_env_of(page->data, page->first->env);
 
-    (void)diag;
     gcb_plot_var_real(page, GCB_PLOT_FIELD(READ_GBPS), env->read_gbps);
     gcb_plot_var_real(page, GCB_PLOT_FIELD(FILL_GBPS), env->fill_gbps);
     gcb_plot_var_real(page, "memcpy_gbps", page->set.memcpy_gbps);
@@ -158,11 +156,10 @@ static int cheaper(const void *a, const void *b)
     return (cost_of(x) > cost_of(y)) - (cost_of(x) < cost_of(y));
 }
 
-static int add_target(struct gcb_plot_page *page, struct gcb_diag *diag)
+static int add_target(struct gcb_plot_page *page)
 {
     char title[96];
 
-    (void)diag;
     snprintf(title, sizeof(title), "Cost at %.40s %g", page->first->match_field,
              page->first->match_target);
     gcb_plot_heading(page, title, NULL);
@@ -210,11 +207,10 @@ static bool is_front(const struct gcb_plot_cases *cases, size_t i)
 }
 
 /* Writes the cases by facet, in each facet first those that no other beats. */
-static int add_facets(struct gcb_plot_page *page, struct gcb_diag *diag)
+static int add_facets(struct gcb_plot_page *page)
 {
     const struct gcb_plot_cases *cases = &page->set.cases;
 
-    (void)diag;
     GCB_PLOT_COLUMNS(page, "label", "series", "facet", "front", "baseline", "ratio",
                      GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(DECODE_GBPS),
                      GCB_PLOT_FIELD(REL_L2));
@@ -235,14 +231,13 @@ static int add_facets(struct gcb_plot_page *page, struct gcb_diag *diag)
 /* ---- kernels ---- */
 
 /* Makes a series for each instruction set, and numbers the kernels in the order of the rows. */
-static int add_kernels(struct gcb_plot_page *page, struct gcb_diag *diag)
+static int add_kernels(struct gcb_plot_page *page)
 {
     const struct gcb_plot_record *k = NULL;
     struct gcb_plot_cases kernels = {.items = NULL}; /* the first row of each */
     char text[160];
     int err = 0;
 
-    (void)diag;
     snprintf(text, sizeof(text), "Kernels, arrays in %.40s", page->first->cache);
     gcb_plot_heading(page, text, "generated data; all instruction sets give the same bytes");
     GCB_PLOT_COLUMNS(page, "kernel", "row", "series", "gbps", "low", "high");
