@@ -7,14 +7,6 @@
 #include "src/tool/gcb_revision.h"
 #include "src/tool/rows/environment.h"
 
-/* The address of `here` tells which loaded object contains this code. */
-static const char here;
-
-struct search {
-    uintptr_t inside; /* address in the object that is wanted */
-    char *out;        /* 41 bytes, for the build id */
-};
-
 /* Copies the build id from a segment of ELF notes; false if it has none. */
 static bool read_notes(char *out, const unsigned char *p, size_t size)
 {
@@ -39,31 +31,15 @@ static bool read_notes(char *out, const unsigned char *p, size_t size)
     return false;
 }
 
-static bool contains(const struct dl_phdr_info *info, uintptr_t address)
+/* Called by dl_iterate_phdr for the program, which is the first object: reads its build id, then stops. */
+static int visit(struct dl_phdr_info *info, size_t size, void *id)
 {
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && address >= start &&
-            address < start + info->dlpi_phdr[i].p_memsz)
-            return true;
-    }
-    return false;
-}
-
-/* Called by dl_iterate_phdr: reads the build id of the wanted object, then stops. */
-static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    const struct search *search = ctx;
-
     (void)size;
-    if (!contains(info, search->inside))
-        return 0;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const void *notes = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 
         if (info->dlpi_phdr[i].p_type == PT_NOTE &&
-            read_notes(search->out, notes, info->dlpi_phdr[i].p_memsz))
+            read_notes(id, notes, info->dlpi_phdr[i].p_memsz))
             break;
     }
     return 1;
@@ -71,7 +47,6 @@ static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
 
 void gcb_environment_build(struct gcb_build *out)
 {
-    struct search search = {(uintptr_t)&here, out->id};
     char *dirty;
 
     memset(out, 0, sizeof(*out));
@@ -86,5 +61,5 @@ void gcb_environment_build(struct gcb_build *out)
         out->dirty = true;
         *dirty = '\0';
     }
-    dl_iterate_phdr(visit, &search);
+    dl_iterate_phdr(visit, out->id);
 }
