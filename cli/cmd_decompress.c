@@ -58,7 +58,7 @@ static int decompress_run(const void *options, const struct opt_list *operands,
         .max_bytes = o->max_bytes,
         .in_process = o->in_process,
     };
-    struct gcb_dump *dump = NULL;
+    struct gcb_h5out *dump = NULL;
     int err = check_call(o, operands, ctx->diag);
 
     if (!err)
@@ -68,18 +68,18 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     r.place.device = backend.gpu.module ? &backend.gpu : NULL;
     if (o->make.force)
         out_note_links(o->make.output, o->show.quiet, ctx->err);
-    err = gcb_dump_create(&dump, o->make.output, o->make.force, operands->items, operands->count,
-                          ctx->diag);
+    err = gcb_h5out_create(&dump, o->make.output, o->make.force, operands->items, operands->count,
+                           ctx->diag);
     r.dump = dump;
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_restore_file(&r, operands->items[i], ctx->diag);
     if (!err)
-        err = gcb_dump_commit(dump, ctx->diag);
+        err = gcb_h5out_commit(dump, ctx->diag);
     if (!err && o->show.verbose && !o->show.quiet)
         fprintf(ctx->err, "%" PRIu64 " messages, %" PRIu64 " tensors restored\n", r.messages,
                 r.tensors);
     gcb_restore_fini(&r);
-    gcb_dump_destroy(dump);
+    gcb_h5out_destroy(dump);
     return err;
 }
 

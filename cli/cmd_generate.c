@@ -77,28 +77,28 @@ static int generate_run(const void *options, const struct opt_list *operands,
 {
     const struct generate_options *o = options;
     struct gcb_generate config = o->config;
-    struct gcb_dump *dump = NULL;
+    struct gcb_h5out *dump = NULL;
     int err = read_options(&config, o, operands, ctx->diag);
 
     if (err)
         return err;
     if (o->make.force)
         out_note_links(o->make.output, o->show.quiet, ctx->err);
-    err = gcb_dump_create(&dump, o->make.output, o->make.force, NULL, 0, ctx->diag);
+    err = gcb_h5out_create(&dump, o->make.output, o->make.force, NULL, 0, ctx->diag);
     if (!err)
         err = gcb_generate_write(dump, &config, ctx->diag);
     if (!err)
-        err = gcb_dump_note(dump, "/", "dataset", "synthetic", ctx->diag);
+        err = gcb_h5out_note(dump, "/", "dataset", "synthetic", ctx->diag);
     if (!err)
-        err = gcb_dump_note(dump, "/", "distribution", o->dist ? o->dist : "normal", ctx->diag);
+        err = gcb_h5out_note(dump, "/", "distribution", o->dist ? o->dist : "normal", ctx->diag);
     if (!err)
-        err = gcb_dump_value(dump, "/", "seed", (double)config.seed, ctx->diag);
+        err = gcb_h5out_number(dump, "/", "seed", (double)config.seed, ctx->diag);
     if (!err)
-        err = gcb_dump_commit(dump, ctx->diag);
+        err = gcb_h5out_commit(dump, ctx->diag);
     if (!err && o->show.verbose && !o->show.quiet)
         fprintf(ctx->err, "wrote %" PRIu64 " step%s of %" PRIu64 " worker%s each\n", config.steps,
                 config.steps == 1 ? "" : "s", config.workers, config.workers == 1 ? "" : "s");
-    gcb_dump_destroy(dump);
+    gcb_h5out_destroy(dump);
     return err;
 }
 

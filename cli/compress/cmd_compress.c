@@ -49,7 +49,7 @@ struct compress {
     struct gcb_method *methods;
     size_t given, count; /* methods that the user named; all methods, with the baseline */
     enum gcb_field sort;
-    struct gcb_container_writer *keep;
+    struct gcb_h5out *keep;
     struct gcb_trial_config trial;
     struct gcb_groups groups;
     struct gcb_losses *losses;
@@ -158,13 +158,13 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
         return 0;
     if (make->force)
         out_note_links(make->output, c->o->common.show.quiet, c->s.ctx->err);
-    err = gcb_container_create(&c->keep, make->output, make->force, c->s.files->items,
-                               c->s.files->count, diag);
+    err = gcb_h5out_create(&c->keep, make->output, make->force, c->s.files->items,
+                           c->s.files->count, diag);
     if (!err)
-        err = gcb_container_note(c->keep, "gcbench_version", gcb_version(), diag);
+        err = gcb_h5out_note(c->keep, "/", "gcbench_version", gcb_version(), diag);
     if (!err)
-        err = gcb_container_note(
-            c->keep, "method",
+        err = gcb_h5out_note(
+            c->keep, "/", "method",
             c->policy.text ? c->policy.text
                            : gcb_method_spec(spec, sizeof(spec), &c->methods[0], GCB_SPEC_FULL),
             diag);
@@ -345,7 +345,7 @@ static void release_all(struct compress *c)
     gcb_shapes_destroy(c->shapes);
     gcb_losses_destroy(c->losses);
     gcb_groups_fini(&c->groups);
-    gcb_container_destroy(c->keep);
+    gcb_h5out_destroy(c->keep);
     session_close(&c->s);
     gcb_policy_fini(&c->policy);
     gcb_free(c->methods);

@@ -45,9 +45,9 @@ const struct gcb_dump_tensor containers_rows[CONTAINERS_ROWS] = {
 void containers_dump(const char *file, unsigned steps)
 {
     const float x[60] = {1, 2, 3, 4, 5, 6, 7, 8};
-    struct gcb_dump *dump;
+    struct gcb_h5out *dump;
 
-    assert_int_equal(gcb_dump_create(&dump, file, true, NULL, 0, NULL), 0);
+    assert_int_equal(gcb_h5out_create(&dump, file, true, NULL, 0, NULL), 0);
     for (unsigned s = 0; s < (steps ? steps : 1); s++)
         for (size_t i = 0; i < CONTAINERS_ROWS; i++) {
             struct gcb_dump_tensor t = containers_rows[i];
@@ -61,8 +61,8 @@ void containers_dump(const char *file, unsigned steps)
             t.dataset = name;
             assert_int_equal(gcb_dump_put(dump, &t, x, NULL), 0);
         }
-    assert_int_equal(gcb_dump_commit(dump, NULL), 0);
-    gcb_dump_destroy(dump);
+    assert_int_equal(gcb_h5out_commit(dump, NULL), 0);
+    gcb_h5out_destroy(dump);
 }
 
 struct gcb_source *containers_source(size_t files)
@@ -95,13 +95,13 @@ size_t containers_message(uint8_t *out, uint64_t count, unsigned tag)
 size_t containers_write(struct gcb_source *source, enum gcb_scope scope)
 {
     const struct gcb_layout_config config = {.scope = scope, .bucket_bytes = 244};
-    struct gcb_container_writer *w;
+    struct gcb_h5out *w;
     struct gcb_layout layout;
     struct gcb_diag diag = {0};
     size_t count;
 
     assert_int_equal(gcb_layout_init(&layout, source, &config, NULL), 0);
-    if (gcb_container_create(&w, containers.path, true, NULL, 0, &diag))
+    if (gcb_h5out_create(&w, containers.path, true, NULL, 0, &diag))
         fail_msg("%s", diag.text);
     for (size_t i = 0; i < layout.count; i++) {
         uint8_t message[64];
@@ -110,10 +110,10 @@ size_t containers_write(struct gcb_source *source, enum gcb_scope scope)
         if (gcb_container_put(w, source, &layout.messages[i], message, n, &diag))
             fail_msg("%s", diag.text);
     }
-    assert_int_equal(gcb_container_note(w, "spec", "fft:theta=0.9", NULL), 0);
+    assert_int_equal(gcb_h5out_note(w, "/", "spec", "fft:theta=0.9", NULL), 0);
     if (gcb_container_commit(w, &diag))
         fail_msg("%s", diag.text);
-    gcb_container_destroy(w);
+    gcb_h5out_destroy(w);
     count = layout.count;
     gcb_layout_fini(&layout);
     return count;

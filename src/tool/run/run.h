@@ -23,7 +23,7 @@ struct gcb_run_config {
     struct gcb_trial_config trial; /* timing.stop is taken from the observer */
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
-    struct gcb_container_writer *keep; /* receives the messages of methods[0]; NULL: none */
+    struct gcb_h5out *keep; /* receives the messages of methods[0]; NULL: none */
     /* sets timing.max_time of each trial, by gcb_run_weight; NULL: none */
     struct gcb_budget *budget;
     /* seconds for the timing of all trials together, a limit like `budget`; 0: none. Not with a budget. */

@@ -2,7 +2,7 @@
 #define SRC_TOOL_WRITE_CONTAINER_H
 
 #include "src/tool/read/layout.h"
-#include "src/tool/write/outfile.h"
+#include "src/tool/write/dump.h"
 
 /*
  * Messages in an HDF5 file (docs/format.md, "The container").
@@ -24,30 +24,18 @@
  * Tensors from one file keep their paths. Tensors from several files are restored as
  * /step_N/worker_N/PATH, because their paths could be the same.
  */
-struct gcb_container_writer;
-
-/* Starts a file of messages. Arguments and errors are those of gcb_outfile_init. The caller owns
- * *out. */
-int gcb_container_create(struct gcb_container_writer **out, const char *path, bool force,
-                         const char *const *inputs, size_t input_count, struct gcb_diag *diag);
-
-/* Adds a text attribute to the root group, such as the method's spec or the version. */
-int gcb_container_note(struct gcb_container_writer *w, const char *name, const char *text,
-                       struct gcb_diag *diag);
 
 /*
  * Adds a message of `length` bytes. The message must have a checksum field, which this function
  * fills in. `source` and `plan` describe the message's tensors; plan->name is "" if the message
  * covers one tensor.
  */
-int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *source,
+int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
                       const struct gcb_message_plan *plan, uint8_t *message, size_t length,
                       struct gcb_diag *diag);
 
-/* Writes the root attributes, closes the file and renames it to its final name. */
-int gcb_container_commit(struct gcb_container_writer *w, struct gcb_diag *diag);
-/* Removes the file unless it was committed, and frees the writer. `w` may be NULL. */
-void gcb_container_destroy(struct gcb_container_writer *w);
+/* Writes the root attributes and commits the file. */
+int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag);
 
 /* A file of messages that is open for reading. The file is untrusted (src/tool/read/infile.h). */
 struct gcb_container;
@@ -72,7 +60,7 @@ struct gcb_container_message {
 
 /*
  * Opens a file and lists its messages. The caller owns *out. Returns GCB_E_CORRUPT also if the file
- * was not made by gcb_container_create. Returns GCB_E_NOMEM if the elements of a message take more
+ * was not made by gcb_h5out_create. Returns GCB_E_NOMEM if the elements of a message take more
  * than max_bytes as float32 (0 means half of physical memory). If in_process is true, this process
  * reads the file, else a child (src/tool/read/child.h).
  */

@@ -71,13 +71,6 @@ hid_t gcb_container_row_type(size_t path_size, size_t shape_size)
 
 /* ---- the writer ---- */
 
-struct gcb_container_writer {
-    struct gcb_h5out file;
-    uint64_t messages, sum;
-    const struct gcb_source *source; /* source of the last message */
-    bool several_files;              /* the tensors of `source` come from several files */
-};
-
 /* How `decompress` will restore a tensor. */
 struct entry {
     const struct gcb_tensor *tensor;
@@ -85,29 +78,6 @@ struct entry {
     char path[GCB_READ_PATH + 1];
     char shape[GCB_SHAPE_TEXT];
 };
-
-int gcb_container_create(struct gcb_container_writer **out, const char *path, bool force,
-                         const char *const *inputs, size_t input_count, struct gcb_diag *diag)
-{
-    struct gcb_container_writer *w = gcb_alloc_zero(1, sizeof(*w));
-    int err;
-
-    if (!w)
-        return gcb_diag_nomem(diag, sizeof(*w), "writing messages");
-    err = gcb_h5out_init(&w->file, path, force, inputs, input_count, diag);
-    if (err) {
-        gcb_free(w);
-        return err;
-    }
-    *out = w;
-    return 0;
-}
-
-int gcb_container_note(struct gcb_container_writer *w, const char *name, const char *text,
-                       struct gcb_diag *diag)
-{
-    return gcb_h5out_text(&w->file, w->file.file, name, text, diag);
-}
 
 static bool from_several_files(const struct gcb_source *source)
 {
@@ -121,7 +91,7 @@ static bool from_several_files(const struct gcb_source *source)
 
 /* Fills *e. Tensors from different files may have the same path. So if there are several files, a
  * tensor is given the path /step_N/worker_N/PATH (docs/dataset.md). */
-static int fill_entry(struct gcb_container_writer *w, struct entry *e, const struct gcb_tensor *t,
+static int fill_entry(struct gcb_h5out *w, struct entry *e, const struct gcb_tensor *t,
                       uint64_t offset, struct gcb_diag *diag)
 {
     int n;
@@ -136,7 +106,7 @@ static int fill_entry(struct gcb_container_writer *w, struct entry *e, const str
         n = snprintf(e->path, sizeof(e->path), "%s", t->dataset);
     if (n < 0 || (size_t)n >= sizeof(e->path))
         return gcb_diag_set(diag, GCB_E_INVALID, "%s: a tensor's path is longer than 4096 bytes",
-                            w->file.shown);
+                            w->shown);
     return 0;
 }
 
@@ -146,34 +116,34 @@ static uint64_t add_salt(uint64_t salt, const struct entry *e)
 }
 
 /* Writes the dataset of a message. The caller closes *set. */
-static int put_message(struct gcb_container_writer *w, struct gcb_h5set *set, const char *path,
+static int put_message(struct gcb_h5out *w, struct gcb_h5set *set, const char *path,
                        uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag)
 {
     const uint64_t dims[1] = {length};
     int err;
 
     gcb_message_seal(message, length, salt);
-    err = gcb_h5set_create(&w->file, set, path, H5T_STD_U8LE, 1, dims, diag);
+    err = gcb_h5set_create(w, set, path, H5T_STD_U8LE, 1, dims, diag);
     if (!err)
-        err = gcb_h5set_append(&w->file, set, message, length, diag);
+        err = gcb_h5set_append(w, set, message, length, diag);
     w->messages++;
     w->sum += gcb_container_share(salt, path);
     return err;
 }
 
 /* Writes a message of one tensor. */
-static int put_single(struct gcb_container_writer *w, const struct entry *e, uint8_t *message,
-                      size_t length, struct gcb_diag *diag)
+static int put_single(struct gcb_h5out *w, const struct entry *e, uint8_t *message, size_t length,
+                      struct gcb_diag *diag)
 {
     struct gcb_h5set set = {0};
     int err = put_message(w, &set, e->path, message, length, add_salt(0, e), diag);
 
     if (!err)
-        err = gcb_h5out_text(&w->file, set.id, "shape", e->shape, diag);
+        err = gcb_h5out_text(w, set.id, "shape", e->shape, diag);
     if (!err)
-        err = gcb_h5out_text(&w->file, set.id, "dtype", gcb_dtype_name(e->tensor->dtype), diag);
+        err = gcb_h5out_text(w, set.id, "dtype", gcb_dtype_name(e->tensor->dtype), diag);
     if (!err && e->tensor->index >= 0)
-        err = gcb_h5out_value(&w->file, set.id, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
+        err = gcb_h5out_value(w, set.id, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
                               &e->tensor->index, diag);
     gcb_h5set_close(&set);
     return err;
@@ -200,9 +170,8 @@ static void fill_row(struct table *t, size_t i, const struct entry *e)
 
 /* Fills the table in two passes over the pieces: the first finds the longest texts, the second
  * fills the rows. The caller frees t->rows. */
-static int fill_table(struct gcb_container_writer *w, struct table *t,
-                      const struct gcb_source *source, const struct gcb_message_plan *plan,
-                      struct entry *e, struct gcb_diag *diag)
+static int fill_table(struct gcb_h5out *w, struct table *t, const struct gcb_source *source,
+                      const struct gcb_message_plan *plan, struct entry *e, struct gcb_diag *diag)
 {
     int err = 0;
 
@@ -228,7 +197,7 @@ static int fill_table(struct gcb_container_writer *w, struct table *t,
     return err;
 }
 
-static int put_table(struct gcb_container_writer *w, const struct table *t, const char *path,
+static int put_table(struct gcb_h5out *w, const struct table *t, const char *path,
                      struct gcb_diag *diag)
 {
     const hid_t type = gcb_container_row_type(t->path_size, t->shape_size);
@@ -238,16 +207,16 @@ static int put_table(struct gcb_container_writer *w, const struct table *t, cons
 
     if (type < 0)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot make a compound type");
-    err = gcb_h5set_create(&w->file, &set, path, type, 1, dims, diag);
+    err = gcb_h5set_create(w, &set, path, type, 1, dims, diag);
     if (!err)
-        err = gcb_h5set_append(&w->file, &set, t->rows, t->count * t->row_size, diag);
+        err = gcb_h5set_append(w, &set, t->rows, t->count * t->row_size, diag);
     gcb_h5set_close(&set);
     H5Tclose(type);
     return err;
 }
 
 /* Writes a message of several tensors, and its layout. */
-static int put_joint(struct gcb_container_writer *w, const struct gcb_source *source,
+static int put_joint(struct gcb_h5out *w, const struct gcb_source *source,
                      const struct gcb_message_plan *plan, struct entry *e, uint8_t *message,
                      size_t length, struct gcb_diag *diag)
 {
@@ -264,7 +233,7 @@ static int put_joint(struct gcb_container_writer *w, const struct gcb_source *so
     gcb_container_hex(hex, t.salt);
     err = put_message(w, &set, path, message, length, t.salt, diag);
     if (!err)
-        err = gcb_h5out_text(&w->file, set.id, "layout_xxh3", hex, diag);
+        err = gcb_h5out_text(w, set.id, "layout_xxh3", hex, diag);
     if (!err)
         err = put_table(w, &t, beside, diag);
 out:
@@ -287,7 +256,7 @@ static int check_message(const struct gcb_message_plan *plan, const uint8_t *mes
     return 0;
 }
 
-int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *source,
+int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
                       const struct gcb_message_plan *plan, uint8_t *message, size_t length,
                       struct gcb_diag *diag)
 {
@@ -314,27 +283,20 @@ int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *s
     return err;
 }
 
-int gcb_container_commit(struct gcb_container_writer *w, struct gcb_diag *diag)
+int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag)
 {
-    const hid_t root = w->file.file;
+    const hid_t root = w->file;
     char hex[GCB_CONTAINER_HEX];
     int err;
 
     gcb_container_hex(hex, w->sum);
-    err = gcb_h5out_text(&w->file, root, "gcbench_container", GCB_CONTAINER_VERSION, diag);
+    err = gcb_h5out_text(w, root, "gcbench_container", GCB_CONTAINER_VERSION, diag);
     if (!err)
-        err = gcb_h5out_value(&w->file, root, "gcbench_messages", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+        err = gcb_h5out_value(w, root, "gcbench_messages", H5T_STD_U64LE, H5T_NATIVE_UINT64,
                               &w->messages, diag);
     if (!err)
-        err = gcb_h5out_text(&w->file, root, "gcbench_xxh3", hex, diag);
+        err = gcb_h5out_text(w, root, "gcbench_xxh3", hex, diag);
     if (!err)
-        err = gcb_h5out_commit(&w->file, diag);
+        err = gcb_h5out_commit(w, diag);
     return err;
-}
-
-void gcb_container_destroy(struct gcb_container_writer *w)
-{
-    if (w)
-        gcb_h5out_fini(&w->file);
-    gcb_free(w);
 }

@@ -6,14 +6,28 @@
 #include "src/tool/write/outfile.h"
 
 /*
- * Writes tensors to an HDF5 file in the schema of docs/dataset.md, for `decompress` and `generate`.
- * The file appears under its name only when it is committed.
+ * Writes an HDF5 file that appears under its name complete or not at all. A full disk is an ordinary error. The file is a dump
+ * in the schema of docs/dataset.md (`decompress`, `generate`), or a file of messages (container.h).
  */
-struct gcb_dump;
+struct gcb_h5out;
 
 /* Starts a file. Arguments and errors are those of gcb_outfile_init. The caller owns *out. */
-int gcb_dump_create(struct gcb_dump **out, const char *path, bool force, const char *const *inputs,
-                    size_t input_count, struct gcb_diag *diag);
+int gcb_h5out_create(struct gcb_h5out **out, const char *path, bool force,
+                     const char *const *inputs, size_t input_count, struct gcb_diag *diag);
+
+/* Adds a text or a number as an attribute of an existing group; "/" is the root. */
+int gcb_h5out_note(struct gcb_h5out *f, const char *group, const char *name, const char *text,
+                   struct gcb_diag *diag);
+int gcb_h5out_number(struct gcb_h5out *f, const char *group, const char *name, double value,
+                     struct gcb_diag *diag);
+
+/* Closes the file, syncs it and renames it to its final name. Frees nothing. Call it at most once. */
+int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);
+
+/* Removes the file unless it was committed, and frees `f`, which may be NULL. */
+void gcb_h5out_destroy(struct gcb_h5out *f);
+
+/* ---- tensors (dump.c) ---- */
 
 /*
  * Adds the dataset of a tensor, and the groups above it. `data` has as many floats as the product
@@ -27,20 +41,8 @@ struct gcb_dump_tensor {
     const uint64_t *dims;
     int64_t index; /* value of the attribute `index`; below 0: no attribute */
 };
-int gcb_dump_put(struct gcb_dump *dump, const struct gcb_dump_tensor *tensor, const float *data,
+int gcb_dump_put(struct gcb_h5out *dump, const struct gcb_dump_tensor *tensor, const float *data,
                  struct gcb_diag *diag);
-
-/* Adds a text or a number as an attribute of an existing group; "/" is the root. */
-int gcb_dump_note(struct gcb_dump *dump, const char *group, const char *name, const char *text,
-                  struct gcb_diag *diag);
-int gcb_dump_value(struct gcb_dump *dump, const char *group, const char *name, double value,
-                   struct gcb_diag *diag);
-
-/* Closes the file, syncs it and renames it to its final name. Frees nothing. */
-int gcb_dump_commit(struct gcb_dump *dump, struct gcb_diag *diag);
-
-/* Removes the file unless it was committed, and frees `dump`, which may be NULL. */
-void gcb_dump_destroy(struct gcb_dump *dump);
 
 /* ---- generated tensors (generate.c) ---- */
 
@@ -67,7 +69,7 @@ struct gcb_generate {
  * Writes the tensors into `dump`; the caller commits it. Allocates 4 bytes per element of the
  * largest tensor, or 12 bytes with a correlation. Returns GCB_E_INVALID if the layout is unknown.
  */
-int gcb_generate_write(struct gcb_dump *dump, const struct gcb_generate *config,
+int gcb_generate_write(struct gcb_h5out *dump, const struct gcb_generate *config,
                        struct gcb_diag *diag);
 
 #endif

@@ -14,7 +14,7 @@
 enum purpose { PURPOSE_VALUES, PURPOSE_CHOICE };
 
 struct job {
-    struct gcb_dump *dump;
+    struct gcb_h5out *dump;
     const struct gcb_generate *config;
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
     size_t count;
@@ -122,7 +122,7 @@ static int find_layout(struct job *j)
     return j->count ? 0 : gcb_network_unknown(name, "flat, ", j->diag);
 }
 
-int gcb_generate_write(struct gcb_dump *dump, const struct gcb_generate *config,
+int gcb_generate_write(struct gcb_h5out *dump, const struct gcb_generate *config,
                        struct gcb_diag *diag)
 {
     struct job j = {.dump = dump, .config = config, .diag = diag};

@@ -153,25 +153,28 @@ static int start(struct gcb_h5out *f)
     return err;
 }
 
-int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char *const *inputs,
-                   size_t input_count, struct gcb_diag *diag)
+int gcb_h5out_create(struct gcb_h5out **out, const char *path, bool force,
+                     const char *const *inputs, size_t input_count, struct gcb_diag *diag)
 {
+    struct gcb_h5out *f = gcb_alloc_zero(1, sizeof(*f));
     int err, why;
 
-    *f = (struct gcb_h5out){.memory = -1, .disk = -1};
+    if (!f)
+        return gcb_diag_nomem(diag, sizeof(*f), "writing a file");
+    f->memory = f->disk = -1;
     gcb_escape(f->shown, sizeof(f->shown), path);
     err = gcb_outfile_init(&f->out, path, force, inputs, input_count, diag);
     if (!err)
         err = check_limit(f, 0, diag);
-    if (err)
-        goto out;
-    err = gcb_h5file_prepare(diag);
+    if (!err)
+        err = gcb_h5file_prepare(diag);
     why = err ? 0 : start(f);
     if (why)
         err = fail(f, GCB_E_IO, strerror(why), diag);
-out:
     if (err)
-        gcb_h5out_fini(f);
+        gcb_h5out_destroy(f);
+    else
+        *out = f;
     return err;
 }
 
@@ -363,6 +366,41 @@ int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const ch
     return err;
 }
 
+static int open_group(struct gcb_h5out *f, hid_t *out, const char *group, struct gcb_diag *diag)
+{
+    *out = H5Gopen2(f->file, group, H5P_DEFAULT);
+    if (*out < 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s: the group for an attribute does not exist",
+                            f->shown);
+    return 0;
+}
+
+int gcb_h5out_note(struct gcb_h5out *f, const char *group, const char *name, const char *text,
+                   struct gcb_diag *diag)
+{
+    hid_t id;
+    int err = open_group(f, &id, group, diag);
+
+    if (err)
+        return err;
+    err = gcb_h5out_text(f, id, name, text, diag);
+    H5Gclose(id);
+    return err;
+}
+
+int gcb_h5out_number(struct gcb_h5out *f, const char *group, const char *name, double value,
+                     struct gcb_diag *diag)
+{
+    hid_t id;
+    int err = open_group(f, &id, group, diag);
+
+    if (err)
+        return err;
+    err = gcb_h5out_value(f, id, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value, diag);
+    H5Gclose(id);
+    return err;
+}
+
 /* ---- committing ---- */
 
 /* Copies the bytes [from, to) of the file in memory to the same place on disk. Returns 0 or errno.
@@ -446,15 +484,17 @@ int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag)
     return gcb_outfile_commit(&f->out, diag);
 }
 
-void gcb_h5out_fini(struct gcb_h5out *f)
+void gcb_h5out_destroy(struct gcb_h5out *f)
 {
+    if (!f)
+        return;
     if (f->file > 0)
         close_file(f);
-    if (f->memory > 0)
+    if (f->memory >= 0)
         close(f->memory);
-    if (f->disk > 0)
+    if (f->disk >= 0)
         close(f->disk);
     gcb_outfile_fini(&f->out);
     gcb_free(f->direct);
-    *f = (struct gcb_h5out){0};
+    gcb_free(f);
 }

@@ -3,11 +3,10 @@
 
 #include <hdf5.h>
 
-#include "src/tool/write/outfile.h"
+#include "src/tool/write/dump.h"
 
 /*
- * Writes an HDF5 file that appears under its name complete or not at all. A full disk is an
- * ordinary error.
+ * How HDF5 files are written (dump.h).
  *
  * HDF5 cannot close a file whose last writes fail: H5Fclose gives up half-way, and the library
  * crashes at the program's end. So HDF5 never writes to the disk here:
@@ -31,11 +30,11 @@ struct gcb_h5out {
     struct gcb_h5extent *direct; /* bytes of datasets, which are on disk already */
     size_t direct_count, direct_cap;
     char shown[256]; /* the final name, escaped, for messages */
+    /* of a file of messages (container_write.c): */
+    uint64_t messages, sum;
+    const struct gcb_source *source; /* source of the last message */
+    bool several_files;              /* the tensors of `source` come from several files */
 };
-
-/* Starts the file. Arguments and errors are those of gcb_outfile_init. On failure *f is zeroed. */
-int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char *const *inputs,
-                   size_t input_count, struct gcb_diag *diag);
 
 /* True if `path` is absolute and not "/", without empty components and "." (which HDF5 would drop).
  */
@@ -68,13 +67,5 @@ int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const ch
  */
 int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag);
-
-/* Closes the file, copies the metadata to disk, syncs the file and renames it. Call this at most
- * once. */
-int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);
-
-/* Removes the temporary file unless it was committed, and frees the members. A zeroed struct is
- * allowed. */
-void gcb_h5out_fini(struct gcb_h5out *f);
 
 #endif

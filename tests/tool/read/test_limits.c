@@ -64,14 +64,14 @@ static int add_set(struct gcb_h5out *f, unsigned i, struct gcb_diag *diag)
 
 static int write_file(struct gcb_diag *diag)
 {
-    struct gcb_h5out f;
-    int err = gcb_h5out_init(&f, path, true, NULL, 0, diag);
+    struct gcb_h5out *f = NULL;
+    int err = gcb_h5out_create(&f, path, true, NULL, 0, diag);
 
     for (unsigned i = 0; i < SETS && !err; i++)
-        err = add_set(&f, i, diag);
+        err = add_set(f, i, diag);
     if (!err)
-        err = gcb_h5out_commit(&f, diag);
-    gcb_h5out_fini(&f);
+        err = gcb_h5out_commit(f, diag);
+    gcb_h5out_destroy(f);
     return err;
 }
 
@@ -79,18 +79,18 @@ static int write_file(struct gcb_diag *diag)
 static int write_to_full_disk(struct gcb_diag *diag)
 {
     const int full = open("/dev/full", O_RDWR);
-    struct gcb_h5out f;
+    struct gcb_h5out *f = NULL;
     void *handle;
-    int err = gcb_h5out_init(&f, path, true, NULL, 0, diag);
+    int err = gcb_h5out_create(&f, path, true, NULL, 0, diag);
 
     if (!err)
-        err = add_set(&f, 0, diag);
-    if (!err && (H5Fget_vfd_handle(f.file, H5P_DEFAULT, &handle) < 0 ||
+        err = add_set(f, 0, diag);
+    if (!err && (H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0 ||
                  dup2(full, *(const int *)handle) < 0))
         err = GCB_E_INTERNAL;
     if (!err)
-        err = gcb_h5out_commit(&f, diag);
-    gcb_h5out_fini(&f);
+        err = gcb_h5out_commit(f, diag);
+    gcb_h5out_destroy(f);
     return err;
 }
 

@@ -101,7 +101,7 @@ static void test_round_trip(void **state)
         check_note("spec", "fft:theta=0.9");
     }
     gcb_container_close(NULL);
-    gcb_container_destroy(NULL);
+    gcb_h5out_destroy(NULL);
 }
 
 /* The paths of one file are kept; the paths of several files could be the same. */
@@ -131,7 +131,7 @@ static void test_wrong_messages(void **state)
 {
     const struct gcb_layout_config config = {.scope = GCB_SCOPE_TENSOR};
     struct gcb_source *source;
-    struct gcb_container_writer *w;
+    struct gcb_h5out *w;
     struct gcb_layout layout;
     uint8_t message[64];
     size_t n;
@@ -140,7 +140,7 @@ static void test_wrong_messages(void **state)
     containers_dump(containers.dump[0], 1);
     source = containers_source(1);
     assert_int_equal(gcb_layout_init(&layout, source, &config, NULL), 0);
-    assert_int_equal(gcb_container_create(&w, containers.path, false, NULL, 0, NULL), 0);
+    assert_int_equal(gcb_h5out_create(&w, containers.path, false, NULL, 0, NULL), 0);
     n = containers_message(message, layout.messages[0].count + 1, 0);
     assert_int_equal(gcb_container_put(w, source, &layout.messages[0], message, n, NULL),
                      GCB_E_INTERNAL);
@@ -155,7 +155,7 @@ static void test_wrong_messages(void **state)
     assert_int_equal(gcb_container_put(w, source, &layout.messages[0], message, n, NULL), 0);
     assert_int_equal(gcb_container_put(w, source, &layout.messages[0], message, n, NULL),
                      GCB_E_INVALID); /* the path exists */
-    gcb_container_destroy(w);
+    gcb_h5out_destroy(w);
     assert_int_equal(access(containers.path, F_OK), -1);
     gcb_layout_fini(&layout);
     gcb_source_close(source);

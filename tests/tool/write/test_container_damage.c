@@ -327,7 +327,7 @@ static void test_repeated_names(void **state)
 {
     const struct gcb_layout_config config = {.scope = GCB_SCOPE_MODEL};
     struct gcb_container *c = NULL;
-    struct gcb_container_writer *w;
+    struct gcb_h5out *w;
     struct gcb_source *source;
     struct gcb_layout layout;
     struct gcb_diag diag = {0};
@@ -337,7 +337,7 @@ static void test_repeated_names(void **state)
     containers_dump(containers.dump[0], 1);
     source = containers_source(1);
     assert_int_equal(gcb_layout_init(&layout, source, &config, NULL), 0);
-    assert_int_equal(gcb_container_create(&w, containers.path, true, NULL, 0, NULL), 0);
+    assert_int_equal(gcb_h5out_create(&w, containers.path, true, NULL, 0, NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
         struct gcb_message_plan plan = layout.messages[0];
         const size_t n = containers_message(message, plan.count, i);
@@ -346,7 +346,7 @@ static void test_repeated_names(void **state)
         assert_int_equal(gcb_container_put(w, source, &plan, message, n, NULL), 0);
     }
     assert_int_equal(gcb_container_commit(w, NULL), 0);
-    gcb_container_destroy(w);
+    gcb_h5out_destroy(w);
     gcb_layout_fini(&layout);
     gcb_source_close(source);
     assert_int_equal(gcb_container_open(&c, containers.path, 1 << 20, false, &diag), GCB_E_CORRUPT);

@@ -79,17 +79,17 @@ static int teardown(void **state)
     return rmdir(folder);
 }
 
-static struct gcb_dump *create(bool force)
+static struct gcb_h5out *create(bool force)
 {
-    struct gcb_dump *dump = NULL;
+    struct gcb_h5out *dump = NULL;
     struct gcb_diag diag = {0};
 
-    if (gcb_dump_create(&dump, path, force, NULL, 0, &diag))
+    if (gcb_h5out_create(&dump, path, force, NULL, 0, &diag))
         fail_msg("%s", diag.text);
     return dump;
 }
 
-static int put(struct gcb_dump *dump, const char *dataset, enum gcb_dtype dtype, unsigned rank,
+static int put(struct gcb_h5out *dump, const char *dataset, enum gcb_dtype dtype, unsigned rank,
                const uint64_t *dims, const float *data, struct gcb_diag *diag)
 {
     const struct gcb_dump_tensor t = {dataset, dtype, rank, dims, 7};
@@ -155,7 +155,7 @@ static double number(hid_t file, const char *object, const char *name)
 static const uint64_t shape[] = {2, 3};
 static const float values[] = {0.0f, -1.5f, 1.0f / 3.0f, 65504.0f, 1e-7f, 1.00390625f};
 
-static void write_sample(struct gcb_dump *dump)
+static void write_sample(struct gcb_h5out *dump)
 {
     static const uint64_t none[] = {4, 0};
 
@@ -165,8 +165,8 @@ static void write_sample(struct gcb_dump *dump)
     assert_int_equal(put(dump, "/step_000001/worker_0/f64", GCB_F64, 2, shape, values, NULL), 0);
     assert_int_equal(put(dump, "/scalar", GCB_F32, 0, NULL, values + 1, NULL), 0);
     assert_int_equal(put(dump, "/empty", GCB_F32, 2, none, values, NULL), 0);
-    assert_int_equal(gcb_dump_note(dump, "/", "model", "t\xc3\xa9st", NULL), 0);
-    assert_int_equal(gcb_dump_value(dump, "/step_000001", "loss", 0.1, NULL), 0);
+    assert_int_equal(gcb_h5out_note(dump, "/", "model", "t\xc3\xa9st", NULL), 0);
+    assert_int_equal(gcb_h5out_number(dump, "/step_000001", "loss", 0.1, NULL), 0);
 }
 
 static void test_round_trip(void **state)
@@ -174,15 +174,15 @@ static void test_round_trip(void **state)
     static const double half[] = {0,         -1.5, 0.333251953125, 65504, 1.1920928955078125e-07,
                                   1.00390625};
     static const double brain[] = {0, -1.5, 0.333984375, 65536, 1.00117176771163940e-07, 1.0};
-    struct gcb_dump *dump = create(false);
+    struct gcb_h5out *dump = create(false);
     double same[6];
     hid_t file;
 
     (void)state;
     write_sample(dump);
     assert_int_equal(access(path, F_OK), -1); /* not before it is complete */
-    assert_int_equal(gcb_dump_commit(dump, NULL), 0);
-    gcb_dump_destroy(dump);
+    assert_int_equal(gcb_h5out_commit(dump, NULL), 0);
+    gcb_h5out_destroy(dump);
     assert_int_equal(files(), 1);
     for (int i = 0; i < 6; i++)
         same[i] = (double)values[i];
@@ -206,7 +206,7 @@ static void test_large(void **state)
 {
     const uint64_t n = 100003;
     float *x = malloc(n * sizeof(*x)), *y = malloc(n * sizeof(*y));
-    struct gcb_dump *dump = create(false);
+    struct gcb_h5out *dump = create(false);
     hid_t file;
 
     (void)state;
@@ -220,8 +220,8 @@ static void test_large(void **state)
         assert_int_equal(
             put(dump, name, (enum gcb_dtype)(i % 2 ? GCB_F16 : GCB_F64), 1, &n, x, NULL), 0);
     }
-    assert_int_equal(gcb_dump_commit(dump, NULL), 0);
-    gcb_dump_destroy(dump);
+    assert_int_equal(gcb_h5out_commit(dump, NULL), 0);
+    gcb_h5out_destroy(dump);
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     for (int i = 0; i < 40; i++) {
         char name[32];
@@ -257,11 +257,11 @@ static void test_same_bytes(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct gcb_dump *dump = create(true);
+        struct gcb_h5out *dump = create(true);
 
         write_sample(dump);
-        assert_int_equal(gcb_dump_commit(dump, NULL), 0);
-        gcb_dump_destroy(dump);
+        assert_int_equal(gcb_h5out_commit(dump, NULL), 0);
+        gcb_h5out_destroy(dump);
         bytes[i] = slurp(&n[i]);
         if (i == 0)
             sleep(1); /* a time in the file would differ */
@@ -279,36 +279,36 @@ static void test_bad_names(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct gcb_dump *dump = create(false);
+        struct gcb_h5out *dump = create(false);
         struct gcb_diag diag = {0};
 
         assert_int_equal(put(dump, "/a/b", GCB_F32, 2, shape, values, NULL), 0);
         assert_int_equal(put(dump, names[i], GCB_F32, 2, shape, values, &diag), GCB_E_INVALID);
         assert_non_null(strstr(diag.text, path));
         /* a dump with a failed tensor is never committed */
-        assert_int_equal(gcb_dump_commit(dump, NULL), GCB_E_IO);
-        gcb_dump_destroy(dump);
+        assert_int_equal(gcb_h5out_commit(dump, NULL), GCB_E_IO);
+        gcb_h5out_destroy(dump);
         assert_int_equal(files(), 0);
     }
 }
 
 static void test_bad_requests(void **state)
 {
-    struct gcb_dump *dump = create(false);
+    struct gcb_h5out *dump = create(false);
     const uint64_t huge[] = {UINT64_C(1) << 40, UINT64_C(1) << 40};
     char *text = calloc(1, 70000);
 
     (void)state;
     assert_non_null(text);
     memset(text, 'a', 69999);
-    assert_int_equal(gcb_dump_note(dump, "/absent", "a", "b", NULL), GCB_E_INVALID);
-    assert_int_equal(gcb_dump_note(dump, "/", "a", "b", NULL), 0);
-    assert_int_equal(gcb_dump_note(dump, "/", "empty", "", NULL), 0);
-    assert_int_equal(gcb_dump_note(dump, "/", "a", "c", NULL), GCB_E_INVALID);
-    assert_int_equal(gcb_dump_note(dump, "/", "long", text, NULL), GCB_E_INVALID);
+    assert_int_equal(gcb_h5out_note(dump, "/absent", "a", "b", NULL), GCB_E_INVALID);
+    assert_int_equal(gcb_h5out_note(dump, "/", "a", "b", NULL), 0);
+    assert_int_equal(gcb_h5out_note(dump, "/", "empty", "", NULL), 0);
+    assert_int_equal(gcb_h5out_note(dump, "/", "a", "c", NULL), GCB_E_INVALID);
+    assert_int_equal(gcb_h5out_note(dump, "/", "long", text, NULL), GCB_E_INVALID);
     assert_int_equal(put(dump, "/h", GCB_F32, 2, huge, values, NULL), GCB_E_INVALID);
-    gcb_dump_destroy(dump);
-    gcb_dump_destroy(NULL);
+    gcb_h5out_destroy(dump);
+    gcb_h5out_destroy(NULL);
     free(text);
 }
 
@@ -317,8 +317,8 @@ static int write_all(struct gcb_diag *diag)
 {
     const uint64_t n = 40000;
     float *x = calloc(n, sizeof(*x));
-    struct gcb_dump *dump = NULL;
-    int err = gcb_dump_create(&dump, path, true, NULL, 0, diag);
+    struct gcb_h5out *dump = NULL;
+    int err = gcb_h5out_create(&dump, path, true, NULL, 0, diag);
 
     assert_non_null(x);
     for (int i = 0; i < 8 && !err; i++) {
@@ -328,8 +328,8 @@ static int write_all(struct gcb_diag *diag)
         err = put(dump, name, (enum gcb_dtype)(i % 4), 1, &n, x, diag);
     }
     if (!err)
-        err = gcb_dump_commit(dump, diag);
-    gcb_dump_destroy(dump);
+        err = gcb_h5out_commit(dump, diag);
+    gcb_h5out_destroy(dump);
     free(x);
     return err;
 }
