@@ -225,22 +225,6 @@ static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct g
     return err ? err : out_answer(&c->report, &row, diag);
 }
 
-static int put_summaries(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    for (size_t i = 0; !err && i < at->result.method_count && out_wants_rows(&c->report); i++) {
-        const struct gcb_run_total *total = &at->result.totals[i];
-        struct gcb_row row;
-
-        if (total->tally.messages == 0 && !total->failure.status)
-            continue;
-        gcb_rows_summary(&row, &at->setting, &at->methods[i], total, at->file, false);
-        err = out_put(&c->report, &row, diag);
-    }
-    return err;
-}
-
 static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
     struct merge *c = ctx;
@@ -249,7 +233,8 @@ static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *d
     if (c->checks) {
         err = end_verify(c, at, diag);
     } else {
-        err = put_summaries(c, at, diag);
+        err = out_summaries(&c->report, &at->setting, at->methods, &at->result, at->file, false,
+                            diag);
         if (!err && c->report.table)
             err = show_case(c, at, diag);
         if (!err)

@@ -116,6 +116,24 @@ int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
     return err;
 }
 
+int out_summaries(struct out_report *r, const struct gcb_rows_setting *setting,
+                  const struct gcb_method *methods, const struct gcb_run_result *result,
+                  const char *files, bool empty, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < result->method_count && out_wants_rows(r); i++) {
+        const struct gcb_run_total *total = &result->totals[i];
+        struct gcb_row row;
+
+        if (!empty && total->tally.messages == 0 && !total->failure.status)
+            continue;
+        gcb_rows_summary(&row, setting, &methods[i], total, files, result->interrupted);
+        err = out_put(r, &row, diag);
+    }
+    return err;
+}
+
 int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag)
 {
     return out_put(report, row, diag);

@@ -6,7 +6,7 @@
 #include "src/tool/measure/bandwidth.h"
 #include "src/tool/rows/answer.h"
 #include "src/tool/rows/table.h"
-#include "src/tool/run/run.h"
+#include "src/tool/run/rows.h"
 #include "src/tool/write/outfile.h"
 
 /*
@@ -32,6 +32,10 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
              const struct opt_list *inputs, unsigned records, const struct cmd_context *ctx);
 /* Sends a row to the stream and the file, and releases it, also on failure. */
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
+/* Sends a summary of each method of a run, if rows are wanted. `empty`: also of methods that had no message. */
+int out_summaries(struct out_report *r, const struct gcb_rows_setting *setting,
+                  const struct gcb_method *methods, const struct gcb_run_result *result,
+                  const char *files, bool empty, struct gcb_diag *diag);
 /* out_put as a callback: `report` is the struct out_report. */
 int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
 /* Prints the command's last line, "answer: TEXT", below a table, and sends the row (gcb_answer_row), which it releases. */

@@ -347,20 +347,15 @@ static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
         .result = result,
         .files = files_of(files, c),
     };
-    int err = 0;
+    int err = result ? out_summaries(&c->s.report, &c->s.setting, c->methods, result, shard.files,
+                                     false, c->s.ctx->diag)
+                     : 0;
 
-    for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
-        const struct gcb_run_total *total = result ? &result->totals[i] : NULL;
+    for (size_t i = 0; !result && !err && i < c->count && out_wants_rows(&c->s.report); i++) {
         struct gcb_row row;
 
-        if (total && total->tally.messages == 0 && !total->failure.status)
-            continue;
-        if (total)
-            gcb_rows_summary(&row, &c->s.setting, &c->methods[i], total, shard.files,
-                             result->interrupted);
-        else
-            gcb_rows_unsupported(&row, &c->s.setting, &c->methods[i], shard.files,
-                                 at->device->why.text);
+        gcb_rows_unsupported(&row, &c->s.setting, &c->methods[i], shard.files,
+                             at->device->why.text);
         err = session_put(&c->s, &row);
     }
     return err ? err : session_put_shard(&c->s, &shard);

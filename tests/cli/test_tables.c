@@ -12,7 +12,6 @@
 #include "cli/base/heading.h"
 #include "cli/bench/bench_kernels.h"
 #include "cli/bench/bench_table.h"
-#include "cli/compress/compress_table.h"
 #include "cli/replay/replay_table.h"
 #include "cli/sweep/sweep_table.h"
 #include "src/lib/base/alloc.h"
@@ -27,10 +26,6 @@ static const char *specs[] = {"identity", "topk", "fft", "qsgd"};
 static struct gcb_method methods[4];
 static struct gcb_run_total totals[4];
 static const struct gcb_run_result result = {.totals = totals, .method_count = 4};
-static const char *file_name = "gradients.h5";
-static const struct opt_list files = {.items = &file_name, .count = 1};
-static const struct gcb_extent extent = {
-    .steps = 3, .workers = 4, .tensors = 61, .full = true, .bytes = UINT64_MAX};
 
 /* The machine that notes are about. */
 static struct gcb_host machine;
@@ -201,36 +196,6 @@ static void test_kernels(void **state)
     }
 }
 
-static void show_compress(void)
-{
-    static const enum gcb_per pers[] = {GCB_PER_MESSAGE, GCB_PER_TENSOR, GCB_PER_STEP,
-                                        GCB_PER_WORKER};
-    struct gcb_tally tallies[4];
-    char name[] = "layers.8.conv2.weight";
-
-    for (size_t i = 0; i < 4; i++)
-        tallies[i] = totals[i].tally;
-    for (size_t i = 0; i < 4; i++) {
-        struct gcb_group group = {
-            .name = name, .step = UINT64_MAX, .worker = UINT32_MAX, .tallies = tallies};
-        const struct gcb_groups groups = {pers[i], 4, &group, 1, 1, 0};
-        const struct compress_view view = {
-            .methods = methods, .given = 3, .result = &result, .groups = &groups};
-        struct printed p;
-
-        begin(&p);
-        heading_print(p.report.out, &files, &extent, "scope tensor, 1 thread");
-        assert_int_equal(compress_show(&view, &p.report, NULL), 0);
-        end(&p);
-    }
-}
-
-static void test_compress(void **state)
-{
-    (void)state;
-    over_tallies(show_compress);
-}
-
 static void show_sweep(void)
 {
     static const bool pareto[4] = {true};
@@ -261,23 +226,18 @@ static void test_load(void **state)
         totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
     for (int load = 1; load <= 3; load++) {
         const char *note = "note: load 3.0 on 2 cpus: speeds may be low\n";
-        struct printed p[3];
+        struct printed p[2];
 
         machine = (struct gcb_host){.cpus = 2, .load1 = load};
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 2; i++)
             begin(&p[i]);
         bench_show_notes(&p[0].report, &marks);
-        assert_int_equal(compress_show(
-                             &(struct compress_view){
-                                 .methods = methods, .given = 3, .result = &result, .repeat = 0},
-                             &p[1].report, NULL),
-                         0);
         assert_int_equal(sweep_show(
                              &(struct sweep_view){
                                  .plan = &plan, .result = &result, .pareto = pareto, .repeat = 9},
-                             &p[2].report, NULL),
+                             &p[1].report, NULL),
                          0);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2; i++) {
             assert_int_equal(has(&p[i], note), load == 3);
             assert_int_equal(has(&p[i], "load"), load == 3);
             end(&p[i]);
@@ -422,11 +382,11 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_table),
-        cmocka_unit_test(test_bench),    cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_memory),   cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_compress), cmocka_unit_test(test_sweep),
-        cmocka_unit_test(test_replay),   cmocka_unit_test(test_load),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_bench),   cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_sweep),   cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_load),
     };
 
     return cmocka_run_group_tests(tests, parse, NULL);

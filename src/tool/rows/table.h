@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "src/tool/rows/fields.h"
+
 /*
  * An aligned table for people. Cells are copied and kept until the table is printed, because its widths depend on all
  * of them. Cell text must be safe for a terminal (gcb_escape). Functions that add to a table do not fail; ask
@@ -16,6 +18,8 @@ struct gcb_table_column {
     /* A text that shrinks if the table would be too wide. Text of the first column then stands on lines of its own,
      * broken after commas; text of another column is cut in the middle: "layers..weight". */
     bool elastic;
+    /* the figure that cells show, for a caller that fills them from a table of columns; 0: another text */
+    enum gcb_field field;
 };
 
 struct gcb_table;

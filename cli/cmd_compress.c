@@ -1,13 +1,21 @@
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
+#include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
-#include "cli/base/output.h"
 #include "cli/base/session.h"
-#include "cli/compress/compress_table.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
+#include "src/tool/rows/labels.h"
+#include "src/tool/run/groups.h"
+#include "src/tool/run/losses.h"
 #include "src/tool/run/shapes.h"
-#include "src/tool/write/outfile.h"
 
+#define WIDTH 80
+#define DEFAULT_TOP 5
+#define MAX_TOP 64
 #define SECONDS 0.5 /* most seconds of timing for a method, unless a single pass takes longer */
 
 enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKER + 1 };
@@ -55,6 +63,7 @@ struct compress {
     struct gcb_losses *losses;
     struct gcb_shapes *shapes; /* NULL without --histogram and --spectrum */
     struct gcb_run_result result;
+    struct gcb_label *labels, *rule_labels; /* of the methods, and of the policy's rules */
 };
 
 /* Refuses options that contradict each other. *sort is set to the figure of --sort, or to GCB_FIELD_NONE. */
@@ -248,7 +257,7 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     return session_judge(&c->s, err);
 }
 
-static int put_summaries(struct compress *c)
+static int put_summaries(struct compress *c, struct gcb_diag *diag)
 {
     char files[SESSION_FILES];
     const struct session_shard shard = {
@@ -256,48 +265,295 @@ static int put_summaries(struct compress *c)
         .methods = c->methods,
         .method_count = c->count,
         .result = &c->result,
-        .files = files,
+        .files = session_name_files(files, &c->s),
     };
-    int err = 0;
+    const int err =
+        out_summaries(&c->s.report, &c->s.setting, c->methods, &c->result, files, true, diag);
 
-    if (!out_wants_rows(&c->s.report))
-        return 0;
-    session_name_files(files, &c->s);
-    for (size_t i = 0; !err && i < c->count; i++) {
-        struct gcb_row row;
-
-        gcb_rows_summary(&row, &c->s.setting, &c->methods[i], &c->result.totals[i], files,
-                         c->result.interrupted);
-        err = session_put(&c->s, &row);
-    }
     return err ? err : session_put_shard(&c->s, &shard);
 }
 
-static int show_table(struct compress *c, struct gcb_diag *diag)
-{
-    const struct compress_view view = {
-        .methods = c->methods,
-        .given = c->given,
-        .result = &c->result,
-        .policy = c->policy.count ? &c->policy : NULL,
-        .groups = wants_groups(c) ? &c->groups : NULL,
-        .losses = wants_losses(c) ? c->losses : NULL,
-        .sort = c->sort,
-        .top = (size_t)c->o->own.top,
-        .repeat = (unsigned)c->o->timing.repeat,
-        .whole_model = c->o->common.message.scope == GCB_SCOPE_MODEL,
-    };
-    const int err = session_print_heading(&c->s, "");
+/* ---- tables and notes ---- */
 
-    if (err || !c->s.report.table)
+#define FIGURES 6
+
+static const struct gcb_table_column figures[FIGURES] = {
+    {.title = "ratio", .field = GCB_FIELD_RATIO},
+    {.title = "bits/el", .field = GCB_FIELD_BITS_PER_ELEMENT},
+    {.title = "rel L2", .field = GCB_FIELD_REL_L2},
+    {.title = "cosine", .field = GCB_FIELD_COSINE},
+    {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS},
+    {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS},
+};
+
+/* Which figures a table shows, one bit each. */
+enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35, WITHOUT_SPEEDS = 0x0f };
+
+static size_t add_columns(struct gcb_table_column *columns, size_t n, unsigned which)
+{
+    for (size_t i = 0; i < FIGURES; i++)
+        if (which >> i & 1)
+            columns[n++] = figures[i];
+    return n;
+}
+
+static void add_figures(struct gcb_table *table, unsigned which, const struct gcb_tally *tally)
+{
+    for (size_t i = 0; i < FIGURES; i++)
+        if (which >> i & 1)
+            out_cell(table, figures[i].field, gcb_tally_figure(tally, figures[i].field), 0);
+}
+
+/* Adds the speed with its spread: half of the median's 95 % interval, or of the range of fewer runs than an interval takes. */
+static void add_speed(struct gcb_table *table, const struct gcb_tally *t,
+                      const struct gcb_times *times, const struct gcb_sample_sums *runs)
+{
+    struct gcb_times spread = *times;
+    struct gcb_stats stats;
+
+    if (isnan(spread.low) && runs->count > 1) {
+        stats = gcb_stats_make(runs->seconds, runs->count);
+        spread.low = stats.min;
+        spread.high = stats.max;
+    }
+    out_speed(table, gcb_tally_gbps(t, times), &spread);
+}
+
+static int show_totals(const struct compress *c, struct gcb_diag *diag)
+{
+    const size_t count = c->result.method_count;
+    size_t *order = gcb_alloc_array(count, sizeof(*order));
+    struct gcb_table_column columns[1 + FIGURES] = {{.title = "method", .elastic = true}};
+    const struct gcb_run_total *total;
+    struct gcb_table *table;
+    char name[256];
+
+    if (!order)
+        return gcb_diag_nomem(diag, 0, "an order of methods");
+    table = gcb_table_create(columns, add_columns(columns, 1, ALL_FIGURES));
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    if (c->sort)
+        gcb_totals_order(order, &c->result, c->sort);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof(name), "%s%s", c->labels[order[i]].text,
+                 order[i] >= c->given ? " (baseline)" : "");
+        gcb_table_cell(table, name);
+        total = &c->result.totals[order[i]];
+        add_figures(table, WITHOUT_SPEEDS, &total->tally);
+        add_speed(table, &total->tally, &total->tally.encode, &total->encode);
+        add_speed(table, &total->tally, &total->tally.decode, &total->decode);
+    }
+    gcb_free(order);
+    return out_table(&c->s.report, table, diag);
+}
+
+/* Does each line name the method that a policy has for its tensor? */
+static bool names_rules(const struct compress *c)
+{
+    return c->policy.count && (c->groups.per == GCB_PER_TENSOR || c->groups.per == GCB_PER_MESSAGE);
+}
+
+/* Adds the columns that identify a line's group; returns how many. */
+static size_t group_columns(struct gcb_table_column *columns, const struct compress *c)
+{
+    const enum gcb_per per = c->groups.per;
+    size_t n = 0;
+
+    if (per == GCB_PER_STEP || per == GCB_PER_MESSAGE)
+        columns[n++] = (struct gcb_table_column){.title = "step"};
+    if (per == GCB_PER_WORKER || per == GCB_PER_MESSAGE)
+        columns[n++] = (struct gcb_table_column){.title = "worker"};
+    if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
+        columns[n++] = (struct gcb_table_column){.title = "tensor", .elastic = true};
+    if (c->given > 1 || names_rules(c))
+        columns[n++] = (struct gcb_table_column){.title = "method", .elastic = true};
+    return n;
+}
+
+static void add_group(struct gcb_table *table, const struct compress *c, const struct gcb_group *g,
+                      size_t method)
+{
+    const enum gcb_per per = c->groups.per;
+    char text[256];
+
+    snprintf(text, sizeof(text), "%" PRIu64, g->step);
+    if (per == GCB_PER_STEP || per == GCB_PER_MESSAGE)
+        gcb_table_cell(table, text);
+    snprintf(text, sizeof(text), "%" PRIu32, g->worker);
+    if (per == GCB_PER_WORKER || per == GCB_PER_MESSAGE)
+        gcb_table_cell(table, text);
+    if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
+        gcb_table_cell(table, gcb_escape(text, sizeof(text), g->name));
+    if (names_rules(c))
+        gcb_table_cell(table,
+                       c->rule_labels[gcb_policy_rule(&c->policy, g->name) - c->policy.rules].text);
+    else if (c->given > 1)
+        gcb_table_cell(table, c->labels[method].text);
+}
+
+/* Prints a table with a line for each group and each method that the user named. */
+static int show_groups(const struct compress *c, struct gcb_diag *diag)
+{
+    struct gcb_table_column columns[4 + FIGURES];
+    const unsigned which = c->groups.per == GCB_PER_MESSAGE  ? WITHOUT_COSINE
+                           : c->groups.per == GCB_PER_TENSOR ? WITHOUT_BITS
+                                                             : ALL_FIGURES;
+    const size_t own = group_columns(columns, c);
+    const size_t top = (size_t)c->o->own.top;
+    const size_t shown = top && top < c->groups.count ? top : c->groups.count;
+    struct gcb_table *table = gcb_table_create(columns, add_columns(columns, own, which));
+    int err;
+
+    for (size_t i = 0; i < shown; i++)
+        for (size_t m = 0; m < c->given; m++) {
+            add_group(table, c, &c->groups.items[i], m);
+            add_figures(table, which, &c->groups.items[i].tallies[m]);
+        }
+    err = out_table(&c->s.report, table, diag);
+    if (err)
+        return err;
+    if (shown < c->groups.count)
+        fprintf(c->s.report.out, "(%zu of %zu are shown)\n", shown, c->groups.count);
+    fputc('\n', c->s.report.out);
+    return 0;
+}
+
+/* Prints "loses most: a 41 %, b 20 %", on several lines if needed. With several methods, each has only one line, unless
+ * --top is given. */
+static void print_loss(const struct compress *c, size_t method, FILE *out)
+{
+    const size_t wanted = c->o->own.top ? (size_t)c->o->own.top : DEFAULT_TOP;
+    const char *label = c->labels[method].text;
+    struct gcb_loss top[MAX_TOP];
+    char item[WIDTH + 1], name[48];
+    const size_t count =
+        gcb_losses_top(c->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
+    int used;
+
+    if (count == 0)
+        return;
+    if (c->given > 1 && strlen(label) > WIDTH / 2) {
+        opt_wrapf(out, 0, 2, "%s loses most:", label);
+        used = fprintf(out, " ");
+    } else
+        used = fprintf(out, "%s%sloses most:", c->given > 1 ? label : "", c->given > 1 ? " " : "");
+    for (size_t i = 0; i < count; i++) {
+        bool full;
+        int width;
+
+        snprintf(item, sizeof(item), " %s %.0f %%", gcb_escape(name, sizeof(name), top[i].path),
+                 100.0 * top[i].share);
+        width = (int)gcb_text_columns(item);
+        full = i && used + width + 2 > WIDTH; /* 2: the commas before and after the item */
+        if (full && c->given > 1 && !c->o->own.top)
+            break;
+        fputs(i ? "," : "", out);
+        if (full)
+            used = fprintf(out, "\n ") - 1;
+        fputs(item, out);
+        used += width + 1;
+    }
+    fputc('\n', out);
+}
+
+static void note_headers(const struct compress *c, size_t method, FILE *out)
+{
+    const double share = gcb_tally_header_share(&c->result.totals[method].tally);
+
+    if (!(share > 0.05))
+        return;
+    opt_note(out, "headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
+             c->given > 1 ? " of " : "", c->given > 1 ? c->methods[method].name : "",
+             c->s.o.message.scope == GCB_SCOPE_MODEL ? ""
+                                                     : "; --scope bucket sends fewer messages");
+}
+
+static void note_exceptions(const struct compress *c, size_t method, FILE *out)
+{
+    const struct gcb_tally *t = &c->result.totals[method].tally;
+
+    if (t->stored > 0 && gcb_method_caps(&c->methods[method]) & GCB_CAP_LOSSLESS)
+        return; /* a lossless method sends raw tensors anyway */
+    if (t->stored > t->dense)
+        opt_note(out,
+                 "%s: %" PRIu64 " of %" PRIu64
+                 " messages were sent raw: coding made them larger, the method "
+                 "overflowed, or they hold infinities or NaNs",
+                 c->methods[method].name, t->stored, t->messages);
+}
+
+static void print_notes(const struct compress *c, FILE *out)
+{
+    const struct gcb_run_result *r = &c->result;
+    const struct gcb_tally *first = &r->totals[0].tally;
+
+    for (size_t m = 0; m < c->given; m++) {
+        note_headers(c, m, out);
+        note_exceptions(c, m, out);
+    }
+    out_note_dense(out, c->methods, c->given, r);
+    if (first->dense)
+        opt_note(out, "%" PRIu64 " of %" PRIu64 " messages were sent as fp32, as the options ask",
+                 first->dense, first->messages);
+    if (r->skipped_steps)
+        opt_note(out,
+                 "%" PRIu64 " step%s with infinities or NaNs left out, as --nonfinite skip asks",
+                 r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
+    if (r->zeroed)
+        opt_note(out, "%" PRIu64 " infinities and NaNs were set to 0, as --nonfinite zero asks",
+                 r->zeroed);
+    if (first->encode.single)
+        opt_note(out,
+                 "%" PRIu64 " of %" PRIu64
+                 " messages were timed only once, so no speed is shown: leave --repeat out",
+                 first->encode.single, first->messages);
+    else
+        fputs("±: half of the median's 95 % interval; of fewer than 6 runs, half their range\n",
+              out);
+    heading_note_load(out, (unsigned)c->o->timing.repeat);
+    if (r->interrupted)
+        fprintf(out, "interrupted: these are the results so far\n");
+}
+
+/* The labels of the methods, and of the policy's rules. */
+static int make_labels(struct compress *c, struct gcb_diag *diag)
+{
+    const struct gcb_policy *p = &c->policy;
+
+    c->labels = gcb_label_methods(c->methods, sizeof(*c->methods), c->count);
+    if (p->count)
+        c->rule_labels = gcb_label_methods(&p->rules[0].method, sizeof(p->rules[0]), p->count);
+    return c->labels && (!p->count || c->rule_labels) ? 0 : gcb_diag_nomem(diag, 0, "labels");
+}
+
+static int show_tables(struct compress *c, struct gcb_diag *diag)
+{
+    const struct out_report *report = &c->s.report;
+    int err = session_print_heading(&c->s, "");
+
+    if (err || !report->table)
         return err;
     if (c->s.layout.count == 0) {
-        fputs("this shard has no messages: there are more shards than messages\n", c->s.report.out);
+        fputs("this shard has no messages: there are more shards than messages\n", report->out);
         return 0;
     }
-    if (c->sort && view.groups)
+    err = make_labels(c, diag);
+    if (wants_groups(c) && c->sort)
         gcb_groups_sort(&c->groups, c->sort);
-    return compress_show(&view, &c->s.report, diag);
+    if (!err && wants_groups(c))
+        err = show_groups(c, diag);
+    if (!err)
+        err = show_totals(c, diag);
+    if (!err && c->policy.count)
+        opt_wrap(report->out, c->policy.text, fprintf(report->out, "policy:"), 2);
+    for (size_t m = 0; !err && wants_losses(c) && m < c->given; m++)
+        print_loss(c, m, report->out);
+    if (!err)
+        err = out_nearer(report, c->methods, c->given, &c->result, diag);
+    if (!err && !report->quiet)
+        print_notes(c, report->out);
+    return err;
 }
 
 /* Gives the answer, but not of a shard: only `merge` knows all messages. */
@@ -322,14 +578,14 @@ static int put_shapes(struct compress *c, struct gcb_diag *diag)
 /* After an interruption, rows are kept, with status "interrupted", but no file of messages is written. */
 static int put_results(struct compress *c, struct gcb_diag *diag)
 {
-    int err = put_summaries(c);
+    int err = put_summaries(c, diag);
 
     if (!err)
         err = put_shapes(c, diag);
     if (!err && c->keep && !c->result.interrupted)
         err = gcb_container_commit(c->keep, diag);
     if (!err)
-        err = show_table(c, diag);
+        err = show_tables(c, diag);
     if (!err)
         err = put_answer(c, diag);
     if (!err)
@@ -349,6 +605,8 @@ static void release_all(struct compress *c)
     session_close(&c->s);
     gcb_policy_fini(&c->policy);
     gcb_free(c->methods);
+    gcb_free(c->labels);
+    gcb_free(c->rule_labels);
 }
 
 static int compress_run(const void *options, const struct opt_list *operands,
