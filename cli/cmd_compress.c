@@ -301,7 +301,7 @@ static void add_figures(struct gcb_table *table, unsigned which, const struct gc
 {
     for (size_t i = 0; i < FIGURES; i++)
         if (which >> i & 1)
-            out_cell(table, figures[i].field, gcb_tally_figure(tally, figures[i].field), 0);
+            out_figures(table, &figures[i], 1, tally, 0);
 }
 
 /* Adds the speed with its spread: half of the median's 95 % interval, or of the range of fewer runs than an interval takes. */

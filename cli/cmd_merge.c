@@ -28,20 +28,16 @@ struct merge {
     struct out_report report;
 };
 
-static const enum gcb_field figures[] = {GCB_FIELD_RATIO,       GCB_FIELD_BITS_PER_ELEMENT,
-                                         GCB_FIELD_REL_L2,      GCB_FIELD_COSINE,
-                                         GCB_FIELD_ENCODE_GBPS, GCB_FIELD_DECODE_GBPS};
-#define FIGURES (sizeof(figures) / sizeof(figures[0]))
-
-static const struct gcb_table_column columns[1 + FIGURES] = {
+static const struct gcb_table_column columns[] = {
     {.title = "method", .elastic = true},
-    {.title = "ratio"},
-    {.title = "bits/el"},
-    {.title = "rel L2"},
-    {.title = "cosine"},
-    {.title = "enc GB/s"},
-    {.title = "dec GB/s"},
+    {.title = "ratio", .field = GCB_FIELD_RATIO},
+    {.title = "bits/el", .field = GCB_FIELD_BITS_PER_ELEMENT},
+    {.title = "rel L2", .field = GCB_FIELD_REL_L2},
+    {.title = "cosine", .field = GCB_FIELD_COSINE},
+    {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS},
+    {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS},
 };
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static const char *name_of(char *out, size_t size, const struct gcb_merge_case *at)
 {
@@ -68,13 +64,7 @@ static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
 {
     char count[32];
 
-    for (size_t i = 0; i < at->result.method_count; i++) {
-        const struct gcb_run_total *total = &at->result.totals[i];
-
-        if (total->failure.status)
-            opt_wrapf(c->report.out, 0, 2, "%s: %s",
-                      gcb_run_unsupported(total) ? "unsupported" : "failed", total->failure.text);
-    }
+    out_failures(c->report.out, NULL, &at->result);
     if (at->result.skipped_messages)
         opt_note(c->report.out, "left out, because of infinities or NaNs: %s message%s",
                  gcb_count(count, at->result.skipped_messages),
@@ -83,7 +73,7 @@ static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
 
 static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
-    struct gcb_table *table = gcb_table_create(columns, 1 + FIGURES);
+    struct gcb_table *table = gcb_table_create(columns, COLUMNS);
     char label[512];
     int err;
 
@@ -94,8 +84,7 @@ static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gc
             continue;
         gcb_table_cell(table,
                        gcb_method_spec(label, sizeof(label), &c->methods[i], GCB_SPEC_LABEL));
-        for (size_t k = 0; k < FIGURES; k++)
-            out_cell(table, figures[k], gcb_tally_figure(t, figures[k]), 8);
+        out_figures(table, columns, COLUMNS, t, 8);
     }
     err = out_table(&c->report, table, diag);
     if (!err)

@@ -213,6 +213,30 @@ void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_
     gcb_table_cell(table, gcb_field_number(text, field, value, width));
 }
 
+void out_figures(struct gcb_table *table, const struct gcb_table_column *columns, size_t count,
+                 const struct gcb_tally *tally, size_t width)
+{
+    for (size_t i = 0; i < count; i++)
+        if (columns[i].field)
+            out_cell(table, columns[i].field, gcb_tally_figure(tally, columns[i].field), width);
+}
+
+void out_failures(FILE *out, const struct gcb_method *methods, const struct gcb_run_result *result)
+{
+    char name[256] = "";
+
+    for (size_t i = 0; i < result->method_count; i++) {
+        const struct gcb_run_total *total = &result->totals[i];
+
+        if (!total->failure.status)
+            continue;
+        if (methods)
+            gcb_method_spec(name, sizeof(name), &methods[i], GCB_SPEC_LABEL);
+        opt_wrapf(out, 0, 2, "%s: %s%s%s", gcb_run_unsupported(total) ? "unsupported" : "failed",
+                  name, methods ? ": " : "", total->failure.text);
+    }
+}
+
 void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,
                     const struct gcb_run_result *result)
 {

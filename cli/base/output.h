@@ -85,6 +85,13 @@ bool out_speed(struct gcb_table *table, double gbps, const struct gcb_times *tim
 /* Adds a cell with a number as tables show this field, in at most `width` columns; 0: any width. */
 void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_t width);
 
+/* Adds the cells of the columns that have a field: the tally's figures. */
+void out_figures(struct gcb_table *table, const struct gcb_table_column *columns, size_t count,
+                 const struct gcb_tally *tally, size_t width);
+
+/* Prints why methods failed, or do not run on the device. With `methods` it names their settings. */
+void out_failures(FILE *out, const struct gcb_method *methods, const struct gcb_run_result *result);
+
 /* Makes the answer of `compress`, `bench` and `merge` (src/tool/rows/answer.h): "for WHERE, ..." unless `where` is "". With
  * `speeds` it says how fast the methods encode. These commands leave memories out, so they recommend none that needs one. */
 int answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,

@@ -10,8 +10,8 @@
 
 static const struct gcb_table_column columns[] = {
     {.title = "method", .elastic = true},
-    {.title = "ratio"},
-    {.title = "rel L2"},
+    {.title = "ratio", .field = GCB_FIELD_RATIO},
+    {.title = "rel L2", .field = GCB_FIELD_REL_L2},
     {.title = "enc GB/s"},
     {.title = "dec GB/s"},
     {.title = "sum GB/s"},
@@ -74,13 +74,11 @@ static void add_line(struct gcb_table *table, const struct bench_view *v, size_t
 {
     const struct gcb_tally *t = &v->result->totals[method].tally;
     const struct gcb_times sum = gcb_tally_sum(t);
-    static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_REL_L2};
     char text[64];
 
     v->marks->grouped |= t->group > 1;
     add_label(table, &v->methods[method]);
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        out_cell(table, fields[i], gcb_tally_figure(t, fields[i]), 7);
+    out_figures(table, columns, sizeof(columns) / sizeof(columns[0]), t, 7);
     v->marks->unknown |= !out_speed(table, gcb_tally_gbps(t, &t->encode), &t->encode);
     v->marks->unknown |= !out_speed(table, gcb_tally_gbps(t, &t->decode), &t->decode);
     gcb_table_cell(table, gcb_number_within(text, gcb_tally_gbps(t, &sum), 3, 6));
@@ -103,18 +101,6 @@ static void print_head(const struct bench_view *v, FILE *out)
               b->bytes <= gcb_host_cache() ? ", in the caches" : "");
 }
 
-static void note_failures(const struct bench_view *v, FILE *out)
-{
-    for (size_t i = 0; i < v->result->method_count; i++) {
-        const struct gcb_run_total *total = &v->result->totals[i];
-
-        if (!total->failure.status)
-            continue;
-        opt_wrapf(out, 0, 2, "%s: %s", gcb_run_unsupported(total) ? "unsupported" : "failed",
-                  total->failure.text);
-    }
-}
-
 int bench_show(const struct bench_view *v, const struct out_report *report, struct gcb_diag *diag)
 {
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
@@ -130,7 +116,7 @@ int bench_show(const struct bench_view *v, const struct out_report *report, stru
     if (!err && !report->quiet)
         out_note_dense(report->out, v->methods, v->result->method_count, v->result);
     if (!err)
-        note_failures(v, report->out);
+        out_failures(report->out, NULL, v->result);
     return err;
 }
 

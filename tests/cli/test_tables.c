@@ -13,7 +13,6 @@
 #include "cli/bench/bench_kernels.h"
 #include "cli/bench/bench_table.h"
 #include "cli/replay/replay_table.h"
-#include "cli/sweep/sweep_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
 #include "src/tool/rows/number.h"
@@ -196,52 +195,19 @@ static void test_kernels(void **state)
     }
 }
 
-static void show_sweep(void)
-{
-    static const bool pareto[4] = {true};
-    const struct sweep_plan plan = {.methods = methods, .given = 3, .count = 4};
-    const struct sweep_view view = {.plan = &plan, .result = &result, .pareto = pareto};
-    struct printed p;
-
-    begin(&p);
-    assert_int_equal(sweep_show(&view, &p.report, NULL), 0);
-    end(&p);
-}
-
-static void test_sweep(void **state)
-{
-    (void)state;
-    over_tallies(show_sweep);
-}
-
 /* Tables with speeds warn of a busy machine. */
 static void test_load(void **state)
 {
-    const struct bench_marks marks = {false};
-    const struct sweep_plan plan = {.methods = methods, .given = 3, .count = 4};
-    const bool pareto[4] = {true};
-
     (void)state;
-    for (size_t m = 0; m < 4; m++)
-        totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
     for (int load = 1; load <= 3; load++) {
-        const char *note = "note: load 3.0 on 2 cpus: speeds may be low\n";
-        struct printed p[2];
+        struct printed p;
 
         machine = (struct gcb_host){.cpus = 2, .load1 = load};
-        for (int i = 0; i < 2; i++)
-            begin(&p[i]);
-        bench_show_notes(&p[0].report, &marks);
-        assert_int_equal(sweep_show(
-                             &(struct sweep_view){
-                                 .plan = &plan, .result = &result, .pareto = pareto, .repeat = 9},
-                             &p[1].report, NULL),
-                         0);
-        for (int i = 0; i < 2; i++) {
-            assert_int_equal(has(&p[i], note), load == 3);
-            assert_int_equal(has(&p[i], "load"), load == 3);
-            end(&p[i]);
-        }
+        begin(&p);
+        heading_note_load(p.report.out, 0);
+        assert_int_equal(has(&p, "note: load 3.0 on 2 cpus: speeds may be low\n"), load == 3);
+        assert_int_equal(has(&p, "load"), load == 3);
+        end(&p);
     }
     for (unsigned repeat = 0; repeat < 12; repeat++) {
         struct printed p;
@@ -385,8 +351,7 @@ int main(void)
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
         cmocka_unit_test(test_bench),   cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_sweep),   cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_replay),  cmocka_unit_test(test_load),
     };
 
     return cmocka_run_group_tests(tests, parse, NULL);
