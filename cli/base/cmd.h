@@ -23,8 +23,9 @@ struct cmd_context {
     char *const *argv;
     bool plain; /* NO_COLOR or TERM=dumb is set, or the program never uses colour */
     struct gcb_diag *diag;
-    const struct cmd *cmd; /* the command that runs */
-    void *own;             /* what the program's main function gives its command; NULL in gcbench */
+    const struct cmd *cmd;           /* the command that runs */
+    const struct opt_result *parsed; /* its command line */
+    void *own; /* what the program's main function gives its command; NULL in gcbench */
 };
 
 /* The kind of operands that a command takes. Completions offer operands of this kind. */

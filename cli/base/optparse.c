@@ -17,8 +17,9 @@ struct parser {
     char *target;
     int argc;
     char *const *argv;
-    int next;
+    int at, next; /* the first word of the option that is parsed, and the next word */
     bool given[MAX_ROWS];
+    struct opt_result *out;
     struct gcb_diag *diag;
 };
 
@@ -234,6 +235,24 @@ static int set_value(const struct opt_row *row, void *field, const char *text,
     }
 }
 
+/* Keeps an option as it was given. `f` is NULL for a parameter of methods. */
+static int keep_given(struct parser *p, const struct found *f, const char *name, const char *value)
+{
+    struct opt_result *r = p->out;
+
+    if (gcb_grow(&r->given, &r->given_cap, r->given_count, sizeof(*r->given)))
+        return GCB_E_NOMEM;
+    r->given[r->given_count++] = (struct opt_given){
+        .row = f ? f->row : NULL,
+        .group = f ? f->group : NULL,
+        .name = name,
+        .value = value,
+        .words = (const char *const *)&p->argv[p->at],
+        .word_count = (size_t)(p->next - p->at),
+    };
+    return 0;
+}
+
 static int set_once(struct parser *p, const struct found *f, const char *value)
 {
     const bool repeats = !opt_takes_value(f->row) || f->row->type == OPT_LIST;
@@ -241,6 +260,8 @@ static int set_once(struct parser *p, const struct found *f, const char *value)
     if (p->given[f->number] && !repeats)
         return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s is given twice", f->row->name);
     p->given[f->number] = true;
+    if (keep_given(p, f, f->row->name, value))
+        return GCB_E_NOMEM;
     return set_value(f->row, p->target + f->group->offset + f->row->offset, value, p->diag);
 }
 
@@ -267,7 +288,9 @@ static int parse_extra(struct parser *p, const char *name, const char *value)
         value = take_next(p);
     if (!value)
         return needs_value(p, "--", name, "VALUE");
-    err = opt_list_add(list, name);
+    err = keep_given(p, NULL, name, value);
+    if (!err)
+        err = opt_list_add(list, name);
     return err ? err : opt_list_add(list, value);
 }
 
@@ -313,20 +336,6 @@ static int parse_letters(struct parser *p, const char *letters)
             return err;
     }
     return 0;
-}
-
-const struct opt_row *opt_find(const struct opt_group **group, int *words,
-                               const struct opt_spec *spec, const char *word)
-{
-    const bool is_long = word[1] == '-';
-    const char *name = word + (is_long ? 2 : 1);
-    const size_t n = is_long ? strcspn(name, "=") : 1;
-    struct found f = {.row = NULL};
-
-    find_row(&f, spec, is_long ? name : NULL, n, *name);
-    *group = f.group;
-    *words = (!f.row || opt_takes_value(f.row)) && !name[n] ? 2 : 1;
-    return f.row;
 }
 
 void opt_begin(const struct opt_spec *spec, void *target)
@@ -420,15 +429,17 @@ void opt_merge(const struct opt_spec *spec, void *target, const void *from)
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag)
 {
-    struct parser p = {.spec = spec, .target = target, .argc = argc, .argv = argv, .diag = diag};
+    struct parser p = {
+        .spec = spec, .target = target, .argc = argc, .argv = argv, .out = out, .diag = diag};
     bool ended = false;
     int err = 0;
 
     memset(out, 0, sizeof(*out));
     opt_begin(spec, target);
     while (!err && p.next < argc) {
-        const char *arg = argv[p.next++];
+        const char *arg = argv[p.next];
 
+        p.at = p.next++;
         if (ended || arg[0] != '-' || arg[1] == '\0') {
             err = opt_list_add(&out->operands, arg);
         } else if (strcmp(arg, "--") == 0) {
@@ -448,6 +459,7 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
     char *base = target;
 
     opt_list_fini(&result->operands);
+    gcb_free(result->given);
     for (const struct opt_group *g = spec->groups; g->rows; g++)
         for (const struct opt_row *row = g->rows; row->name; row++)
             if (row->type == OPT_LIST)

@@ -92,8 +92,19 @@ struct opt_spec {
     struct opt_extra extra;
 };
 
+/* An option as it was given. */
+struct opt_given {
+    const struct opt_row *row; /* NULL: a parameter of methods */
+    const struct opt_group *group;
+    const char *name, *value; /* NULL: no value */
+    const char *const *words; /* of the command line: word_count */
+    size_t word_count;
+};
+
 struct opt_result {
     struct opt_list operands;
+    struct opt_given *given; /* in order */
+    size_t given_count, given_cap;
     bool help; /* --help or -h was seen; what follows was not read */
 };
 
@@ -107,11 +118,6 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
 /* Returns the first of the options `names`, which end with NULL, whose value in `target` is not the initial one, or NULL. */
 const char *opt_first_set(const struct opt_spec *spec, const void *target,
                           const char *const *names);
-
-/* Finds the option that the word "--name", "--name=value" or "-n..." begins with. NULL: no row has it. *group becomes
- * the row's group or NULL. *words: how many words of the command line it takes, with its value. */
-const struct opt_row *opt_find(const struct opt_group **group, int *words,
-                               const struct opt_spec *spec, const char *word);
 
 /* Sets the initial values of all options in a zeroed `target`, as opt_parse does. */
 void opt_begin(const struct opt_spec *spec, void *target);

@@ -231,35 +231,24 @@ int session_read_shard(struct session *s, const struct gcb_method *methods, size
     return err;
 }
 
-static bool is_named(const char *option, const char *name, size_t length)
-{
-    return strncmp(option, name, length) == 0 && strcspn(option, "=") == length;
-}
-
 /* Adds an option to the list, which is sorted by name; options of the same name keep their order. */
-static int add_option(json_t *list, const char *name, size_t length, const char *value)
+static int add_option(json_t *list, const struct opt_given *given)
 {
-    const size_t size = length + (value ? strlen(value) : 0) + sizeof("--=");
-    char *text = gcb_alloc(size);
+    char text[4096], before[4096];
     size_t at = json_array_size(list);
-    int err;
-
-    if (!text)
-        return -1;
 
     for (; at > 0; at--) {
-        const char *before = json_string_value(json_array_get(list, at - 1)) + 2;
-
-        if (is_named(before, name, length) || strncmp(before, name, length) < 0)
+        snprintf(before, sizeof(before), "%s", json_string_value(json_array_get(list, at - 1)) + 2);
+        before[strcspn(before, "=")] = '\0';
+        if (strcmp(before, given->name) <= 0)
             break;
     }
-    snprintf(text, size, "--%.*s%s%s", (int)length, name, value ? "=" : "", value ? value : "");
-    err = json_array_insert_new(list, at, gcb_row_make_text(text));
-    gcb_free(text);
-    return err;
+    snprintf(text, sizeof(text), "--%s%s%s", given->name, given->value ? "=" : "",
+             given->value ? given->value : "");
+    return json_array_insert_new(list, at, gcb_row_make_text(text));
 }
 
-/* Do shards with different values of the option still belong to the same run? A shard that ends at --budget is refused. */
+/* True if shards with different values of the option still belong to the same run. A shard that ends at --budget is refused. */
 static bool may_differ(const struct opt_group *group, const struct opt_row *row)
 {
     return row == &opt_shard_rows[0] || strcmp(group->title, "Output") == 0 ||
@@ -267,28 +256,16 @@ static bool may_differ(const struct opt_group *group, const struct opt_row *row)
 }
 
 /* Lists the options of the command line that all shards of a run have. */
-static json_t *list_options(const struct cmd_context *ctx)
+static json_t *list_options(const struct opt_result *parsed)
 {
     json_t *list = json_array();
-    int words = 1, failed = 0;
+    int failed = 0;
 
-    for (int i = 2; list && i < ctx->argc && strcmp(ctx->argv[i], "--") != 0; i += words) {
-        const char *word = ctx->argv[i];
-        const struct opt_group *group;
-        const struct opt_row *row;
-        const char *name, *value;
-        size_t length;
+    for (size_t i = 0; list && i < parsed->given_count; i++) {
+        const struct opt_given *given = &parsed->given[i];
 
-        words = 1;
-        if (word[0] != '-' || !word[1])
-            continue;
-        row = opt_find(&group, &words, &ctx->cmd->spec, word);
-        if (row && may_differ(group, row))
-            continue;
-        name = row ? row->name : word + 2;
-        length = strcspn(name, "=");
-        value = words == 2 ? ctx->argv[i + 1] : strchr(word, '=');
-        failed |= add_option(list, name, length, value && words == 1 ? value + 1 : value);
+        if (!given->row || !may_differ(given->group, given->row))
+            failed |= add_option(list, given);
     }
     if (!failed)
         return list;
@@ -350,6 +327,6 @@ int session_put_shard(struct session *s, const struct session_shard *shard)
     gcb_row_u64(&row, GCB_FIELD_ALL_MESSAGES, shard->layout->all_count);
     gcb_row_text(&row, GCB_FIELD_PLAN, plan);
     put_methods(&row, shard);
-    gcb_row_json(&row, GCB_FIELD_OPTIONS, list_options(s->ctx));
+    gcb_row_json(&row, GCB_FIELD_OPTIONS, list_options(s->ctx->parsed));
     return session_put(s, &row);
 }

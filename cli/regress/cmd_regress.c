@@ -262,8 +262,7 @@ static int forward_options(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;
     const bool counts = r->o->own.counts;
-    int err =
-        regress_forward(&r->bench, &cmd_regress.spec, counts, r->ctx->argc - 2, r->ctx->argv + 2);
+    int err = regress_forward(&r->bench, r->ctx->parsed, counts);
 
     if (!r->o->own.against || counts || r->operands->count || bench->own.suite ||
         bench->kernels.kernels)

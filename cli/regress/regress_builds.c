@@ -282,8 +282,7 @@ static int check_changed_times(struct regress_builds *b, struct gcb_verdicts *ti
         return err;
     choose_methods(b, times);
     if (b->method_count)
-        err =
-            regress_forward(&options, &cmd_regress.spec, true, b->ctx->argc - 2, b->ctx->argv + 2);
+        err = regress_forward(&options, b->ctx->parsed, true);
     if (!err && b->method_count && !run_counts(b, &options, &counts, NULL))
         gcb_counts_settle(times, &counts, counted_isa(b));
     gcb_verdicts_fini(&counts);

@@ -76,24 +76,15 @@ static bool is_set_by_counts(const char *name)
     return false;
 }
 
-int regress_forward(struct opt_list *out, const struct opt_spec *spec, bool counts, int argc,
-                    char *const *argv)
+int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts)
 {
-    int err = 0, words;
+    int err = 0;
 
-    for (int i = 0; !err && i < argc && strcmp(argv[i], "--") != 0; i += words) {
-        const struct opt_group *group;
-        const struct opt_row *row;
+    for (size_t i = 0; !err && i < parsed->given_count; i++) {
+        const struct opt_given *g = &parsed->given[i];
 
-        words = 1;
-        if (argv[i][0] != '-' || !argv[i][1])
-            continue;
-        row = opt_find(&group, &words, spec,
-                       argv[i]); /* NULL if the option is a parameter of methods */
-        if (row ? !group->passed_on || (counts && is_set_by_counts(row->name)) : counts)
-            continue;
-        err = opt_list_add_all(out, (const char *const *)&argv[i],
-                               (size_t)(i + words <= argc ? words : argc - i));
+        if (g->row ? g->group->passed_on && !(counts && is_set_by_counts(g->name)) : !counts)
+            err = opt_list_add_all(out, g->words, g->word_count);
     }
     return err;
 }

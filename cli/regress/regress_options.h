@@ -28,12 +28,9 @@ extern const struct opt_row regress_show_rows[]; /* rows for struct regress_opti
 /* Checks --against: GCB_E_INVALID if it is a folder. */
 int regress_check_program(const char *path, struct gcb_diag *diag);
 
-/*
- * Collects the words of the command line that are passed on to `bench`: the options of groups with `passed_on`, and
- * parameters of methods, but no operands. With `counts`, methods and what --counts sets itself are left out. argv[0] is the
- * first word after the command's name; `spec` has parsed it without error. Borrows the words. GCB_E_NOMEM.
- */
-int regress_forward(struct opt_list *out, const struct opt_spec *spec, bool counts, int argc,
-                    char *const *argv);
+/* Collects the words of the command line that are passed on to `bench`: the options of groups with `passed_on`, and
+ * parameters of methods. With `counts`, methods and what --counts sets itself are left out. Borrows the words.
+ * GCB_E_NOMEM. */
+int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts);
 
 #endif
