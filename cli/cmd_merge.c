@@ -7,9 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/rows/number.h"
-#include "src/tool/rows/results.h"
 #include "src/tool/run/merge.h"
-#include "src/tool/run/verify.h"
 
 struct merge_options {
     struct opt_save save;
@@ -131,36 +129,6 @@ static int on_begin(void *ctx, const struct gcb_merge_case *at, struct gcb_diag 
 
 /* ---- shards of verify ---- */
 
-static const char *text_of(const struct gcb_row *row, enum gcb_field field)
-{
-    const char *text = gcb_results_text(row->json, field);
-
-    return text ? text : "";
-}
-
-static void take_check(struct merge *c, const struct gcb_method *method,
-                       struct promise_counts *counts, const struct gcb_row *row)
-{
-    const struct promise_check check = {
-        .method = method,
-        .step = gcb_results_u64(row->json, GCB_FIELD_STEP),
-        .worker = gcb_results_u64(row->json, GCB_FIELD_WORKER),
-        .tensor = text_of(row, GCB_FIELD_TENSOR),
-        .promise = text_of(row, GCB_FIELD_PROMISE),
-        .claim = text_of(row, GCB_FIELD_CLAIM),
-        .source = text_of(row, GCB_FIELD_SOURCE),
-        .status = gcb_verify_status(text_of(row, GCB_FIELD_STATUS)),
-        .value = gcb_results_real(row->json, GCB_FIELD_VALUE),
-        .limit = gcb_results_real(row->json, GCB_FIELD_LIMIT),
-        .words = text_of(row, GCB_FIELD_REASON),
-    };
-
-    counts->of[check.status]++;
-    c->broken |= check.status == GCB_PROMISE_BROKEN;
-    if (c->report.table)
-        promise_show(&c->report, &check);
-}
-
 static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
     const size_t count = at->result.method_count;
@@ -169,6 +137,7 @@ static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct g
     for (size_t i = count; i-- > 0;)
         if (at->result.totals[i].failure.status)
             c->missing = at->result.totals[i].failure;
+    c->broken |= promise_sum(c->checks, count, GCB_PROMISE_BROKEN) > 0;
     if (c->report.table)
         err = promise_show_counts(&c->report, c->methods, count, c->checks,
                                   at->all_messages - at->result.skipped_messages, diag);
@@ -194,7 +163,7 @@ static int on_row(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag
     struct merge *c = ctx;
 
     if (c->checks)
-        take_check(c, &c->methods[method], &c->checks[method], row);
+        promise_take(&c->checks[method], &c->report, &c->methods[method], row);
     return out_put(&c->report, row, diag);
 }
 

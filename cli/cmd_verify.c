@@ -153,39 +153,14 @@ static void on_note(void *ctx, const struct gcb_verify_note *note)
     }
 }
 
-static void show_check(const struct verify *v, const struct gcb_verify_check *c)
-{
-    char name[128];
-    const struct promise_check shown = {
-        .method = &v->methods[c->method],
-        .step = c->plan->step,
-        .worker = c->plan->worker,
-        .tensor = gcb_escape(name, sizeof(name), c->name),
-        .promise = c->promise->name,
-        .claim = c->promise->claim,
-        .source = c->promise->source,
-        .status = c->outcome.status,
-        .value = c->outcome.value,
-        .limit = c->outcome.limit,
-        .words = c->outcome.words,
-    };
-
-    promise_show(&v->s.report, &shown);
-}
-
 static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     struct verify *v = ctx;
     struct gcb_row row;
 
-    (void)diag; /* session_put uses ctx->diag */
-    v->checks[check->method].of[check->outcome.status]++;
-    if (v->s.report.table)
-        show_check(v, check);
-    if (!out_wants_rows(&v->s.report))
-        return 0;
     gcb_verify_row(&row, &v->s.setting, &v->methods[check->method], check);
-    return session_put(&v->s, &row);
+    promise_take(&v->checks[check->method], &v->s.report, &v->methods[check->method], &row);
+    return out_put(&v->s.report, &row, diag);
 }
 
 static void on_progress(void *ctx, double done)

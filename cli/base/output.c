@@ -255,7 +255,7 @@ void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,
     }
 }
 
-bool out_speed(struct gcb_table *table, double gbps, const struct gcb_times *times)
+void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *times)
 {
     const double half = isfinite(gbps) ? 50.0 * (times->high - times->low) / times->seconds : NAN;
     char text[64];
@@ -266,7 +266,6 @@ bool out_speed(struct gcb_table *table, double gbps, const struct gcb_times *tim
     else if (isfinite(half))
         gcb_append(text, sizeof(text), " ±?");
     gcb_table_cell(table, text);
-    return !(half > 99.0);
 }
 
 int out_nearer(const struct out_report *r, const struct gcb_method *methods, size_t count,

@@ -78,9 +78,9 @@ void out_note_dense(FILE *out, const struct gcb_method *methods, size_t count,
                     const struct gcb_run_result *result);
 
 /* Adds a cell "1.23 ±2%": the speed, and half of the interval from `low` to `high` as a share of the median; "1.23 ±?" if the
- * interval is wider than twice the median, then returns false. Without an interval it adds only the speed. At most 11
+ * interval is wider than twice the median. Without an interval it adds only the speed. At most 11
  * columns. */
-bool out_speed(struct gcb_table *table, double gbps, const struct gcb_times *times);
+void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *times);
 
 /* Adds a cell with a number as tables show this field, in at most `width` columns; 0: any width. */
 void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_t width);

@@ -3,23 +3,38 @@
 #include <inttypes.h>
 
 #include "src/tool/rows/number.h"
+#include "src/tool/rows/results.h"
 #include "src/tool/run/verify.h"
 
-void promise_show(const struct out_report *report, const struct promise_check *c)
+static const char *text_of(const struct gcb_row *row, enum gcb_field field)
 {
+    const char *text = gcb_results_text(row->json, field);
+
+    return text ? text : "";
+}
+
+void promise_take(struct promise_counts *counts, const struct out_report *report,
+                  const struct gcb_method *method, const struct gcb_row *row)
+{
+    const char *status = text_of(row, GCB_FIELD_STATUS), *reason = text_of(row, GCB_FIELD_REASON);
+    const bool broken = gcb_verify_status(status) == GCB_PROMISE_BROKEN;
     char label[256], words[480], value[32], limit[32];
 
-    if (c->status != GCB_PROMISE_BROKEN && !report->verbose)
+    counts->of[gcb_verify_status(status)]++;
+    if (!report->table || !(broken || report->verbose))
         return;
-    gcb_method_spec(label, sizeof(label), c->method, GCB_SPEC_LABEL);
+    gcb_method_spec(label, sizeof(label), method, GCB_SPEC_LABEL);
     snprintf(words, sizeof(words), "%s: %s on step %" PRIu64 " worker %" PRIu64 " %s", label,
-             c->promise, c->step, c->worker, c->tensor);
-    if (c->status == GCB_PROMISE_BROKEN) {
-        opt_wrapf(report->out, 0, 0, "BROKEN  %s: %s", words, c->words);
-        opt_wrapf(report->out, 0, 8, "promised: %s (%s)", c->claim, c->source);
+             text_of(row, GCB_FIELD_PROMISE), gcb_results_u64(row->json, GCB_FIELD_STEP),
+             gcb_results_u64(row->json, GCB_FIELD_WORKER), text_of(row, GCB_FIELD_TENSOR));
+    if (broken) {
+        opt_wrapf(report->out, 0, 0, "BROKEN  %s: %s", words, reason);
+        opt_wrapf(report->out, 0, 8, "promised: %s (%s)", text_of(row, GCB_FIELD_CLAIM),
+                  text_of(row, GCB_FIELD_SOURCE));
     } else {
-        opt_wrapf(report->out, 0, 2, "%s  %s: %s, limit %s %s", gcb_promise_status_names[c->status],
-                  words, gcb_number(value, c->value, 3), gcb_number(limit, c->limit, 3), c->words);
+        opt_wrapf(report->out, 0, 2, "%s  %s: %s, limit %s %s", status, words,
+                  gcb_number(value, gcb_results_real(row->json, GCB_FIELD_VALUE), 3),
+                  gcb_number(limit, gcb_results_real(row->json, GCB_FIELD_LIMIT), 3), reason);
     }
 }
 

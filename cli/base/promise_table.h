@@ -6,24 +6,15 @@
 
 /* What `verify` prints of its checks, and `merge` of the checks of all shards. */
 
-/* A check of a method's promise on a message. Texts are escaped. */
-struct promise_check {
-    const struct gcb_method *method;
-    uint64_t step, worker;
-    const char *tensor; /* name of the message */
-    const char *promise, *claim, *source;
-    enum gcb_promise_status status;
-    double value, limit;
-    const char *words; /* what is wrong, or why the check says nothing; may be "" */
-};
-
-/* Prints a check: several lines if the promise is broken. Otherwise prints one line if `report` is verbose. */
-void promise_show(const struct out_report *report, const struct promise_check *check);
-
 /* The number of checks of a method, by outcome. */
 struct promise_counts {
     uint64_t of[GCB_PROMISE_STATUSES];
 };
+
+/* Counts a row of record `promise`. For a table, prints it: several lines if the promise is broken, or one line if `report` is
+ * verbose. */
+void promise_take(struct promise_counts *counts, const struct out_report *report,
+                  const struct gcb_method *method, const struct gcb_row *row);
 
 /* Prints a table of the checks of each method, by outcome, and the line of their sum. */
 int promise_show_counts(const struct out_report *report, const struct gcb_method *methods,

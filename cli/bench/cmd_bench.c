@@ -1,18 +1,19 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/bench_options.h"
 #include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
-#include "cli/base/output.h"
 #include "cli/base/session.h"
 #include "cli/bench/bench_kernels.h"
-#include "cli/bench/bench_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/host.h"
 #include "src/tool/base/strings.h"
+#include "src/tool/rows/number.h"
 #include "src/tool/run/extent.h"
 #include "src/tool/run/suite_run.h"
 
@@ -33,9 +34,8 @@ struct bench {
     size_t count;
     struct gcb_suite_device devices[GCB_SUITE_DEVICES];
     struct gcb_suite_run *run;
-    struct bench_marks marks; /* what occurred in any of the tables */
-    double deadline;          /* the end of --time-budget, by gcb_clock; 0: none */
-    struct gcb_row *answers;  /* a row each, which are shown last */
+    double deadline;         /* the end of --time-budget, by gcb_clock; 0: none */
+    struct gcb_row *answers; /* a row each, which are shown last */
     size_t answer_count, answer_cap;
     size_t answered; /* the last input and scope that have an answer */
     bool interrupted;
@@ -361,39 +361,142 @@ static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
     return err ? err : session_put_shard(&c->s, &shard);
 }
 
-static void describe_case(char *out, size_t size, const struct bench *c)
+static const struct gcb_table_column columns[] = {
+    {.title = "method", .elastic = true},
+    {.title = "ratio", .field = GCB_FIELD_RATIO},
+    {.title = "rel L2", .field = GCB_FIELD_REL_L2},
+    {.title = "enc GB/s"},
+    {.title = "dec GB/s"},
+    {.title = "sum GB/s"},
+    {.title = "% of mem"},
+    {.title = "end", .text = true},
+};
+
+/* Writes a share in percent, or "?" if it has more than three digits. */
+static const char *percent(char out[32], double share)
 {
-    char more[80];
+    if (isfinite(share) && share < 9.995)
+        snprintf(out, 32, "%.0f", 100.0 * share);
+    else
+        snprintf(out, 32, isfinite(share) ? "?" : "-");
+    return out;
+}
+
+static bool is_precise(const struct gcb_times *t, double precision)
+{
+    return t->high - t->low <= 2.0 * precision * t->seconds;
+}
+
+/* Returns why measuring stopped before the precision asked for was reached, or "" if it was reached. */
+static const char *end_of(const struct gcb_tally *t, double precision)
+{
+    if (t->stop == GCB_STOP_INTERRUPTED)
+        return "cut";
+    if (t->stop == GCB_STOP_REPEAT ||
+        (is_precise(&t->encode, precision) && is_precise(&t->decode, precision)))
+        return "";
+    return t->stop == GCB_STOP_SAMPLES ? "max" : "time";
+}
+
+/* Writes "45/70", the shares of the read and fill bandwidth, or "cache" if memory bandwidth does not apply. */
+static const char *memory_text(char out[64], const struct gcb_suite_case *at,
+                               const struct gcb_tally *t)
+{
+    const struct gcb_bandwidth *b = at->bandwidth;
+    char to[32], from[32];
+
+    if (!b->bytes || t->on_device)
+        return "-";
+    if (at->cache == GCB_CACHE_WARM && gcb_run_in_cache(at->layout, b->bytes))
+        return "cache";
+    snprintf(out, 64, "%s/%s", percent(to, gcb_tally_gbps(t, &t->encode) / b->read_gbps),
+             percent(from, gcb_tally_gbps(t, &t->decode) / b->fill_gbps));
+    return out;
+}
+
+static void add_line(struct gcb_table *table, const struct bench *c,
+                     const struct gcb_suite_case *at, const struct gcb_method *m,
+                     const struct gcb_tally *t)
+{
+    const struct gcb_times sum = gcb_tally_sum(t);
+    char text[256];
+
+    gcb_method_spec(text, sizeof(text), m, GCB_SPEC_LABEL);
+    gcb_table_cell(table, gcb_append(text, sizeof(text), m->codec->baseline ? " *" : ""));
+    out_figures(table, columns, sizeof(columns) / sizeof(columns[0]), t, 7);
+    out_speed(table, gcb_tally_gbps(t, &t->encode), &t->encode);
+    out_speed(table, gcb_tally_gbps(t, &t->decode), &t->decode);
+    gcb_table_cell(table, gcb_number_within(text, gcb_tally_gbps(t, &sum), 3, 6));
+    gcb_table_cell(table, memory_text(text, at, t));
+    gcb_table_cell(table, end_of(t, c->plan.precision));
+}
+
+static void print_head(const struct bench *c, const struct gcb_bandwidth *b)
+{
+    char number[4][32], more[80], settings[200];
 
     snprintf(more, sizeof(more), ", %s cache, %s", c->s.setting.cache, c->s.setting.device);
     if (c->plan.repeat)
         gcb_append(more, sizeof(more), ", %u run%s each", c->plan.repeat,
                    c->plan.repeat == 1 ? "" : "s");
-    session_describe(out, size, &c->s, more);
+    session_describe(settings, sizeof(settings), &c->s, more);
+    fprintf(c->s.report.out, "\n%s\n", settings);
+    if (b->bytes) /* else the bandwidth was not measured */
+        opt_wrapf(c->s.report.out, 0, 0, "memory: reads %s, fills %s, copies %s GB/s over %s MB%s",
+                  gcb_number(number[0], b->read_gbps, 3), gcb_number(number[1], b->fill_gbps, 3),
+                  gcb_number(number[2], b->copy_gbps, 3),
+                  gcb_number(number[3], (double)b->bytes * 1e-6, 3),
+                  b->bytes <= gcb_host_cache() ? ", in the caches" : "");
 }
 
 static int show_case(struct bench *c, const struct gcb_suite_case *at,
                      const struct gcb_run_result *result, struct gcb_diag *diag)
 {
-    char settings[200];
-    const struct bench_view view = {
-        .methods = c->methods,
-        .result = result,
-        .settings = settings,
-        .bandwidth = at->bandwidth,
-        .in_cache =
-            at->cache == GCB_CACHE_WARM && gcb_run_in_cache(at->layout, at->bandwidth->bytes),
-        .precision = c->plan.precision,
-        .marks = &c->marks,
-    };
+    const struct out_report *report = &c->s.report;
+    struct gcb_table *table;
+    int err;
 
-    if (!c->s.report.table)
+    if (!report->table)
         return 0;
-    describe_case(settings, sizeof(settings), c);
-    if (result)
-        return bench_show(&view, &c->s.report, diag);
-    bench_show_unsupported(settings, at->device->why.text, c->s.report.out);
-    return 0;
+    print_head(c, result ? at->bandwidth : &(struct gcb_bandwidth){.bytes = 0});
+    if (!result) {
+        fprintf(report->out, "unsupported: %s\n", at->device->why.text);
+        return 0;
+    }
+    table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < result->method_count; i++)
+        if (result->totals[i].tally.messages)
+            add_line(table, c, at, &c->methods[i], &result->totals[i].tally);
+    err = out_table(report, table, diag);
+    if (!err)
+        err = out_nearer(report, c->methods, result->method_count, result, diag);
+    if (!err && !report->quiet)
+        out_note_dense(report->out, c->methods, result->method_count, result);
+    if (!err)
+        out_failures(report->out, NULL, result);
+    return err;
+}
+
+/* Prints what the columns mean, and whether the machine was busy with other work. */
+static void show_notes(const struct bench *c)
+{
+    FILE *out = c->s.report.out;
+    bool device = false;
+
+    for (size_t i = 0; i < c->plan.device_count; i++)
+        device |= c->devices[i].gpu.module != NULL;
+    fprintf(out,
+            "\n* baseline   ±: half of the median's 95 %% interval; ±?: it is wider than that\n"
+            "sum: adding a message to a sum of messages, without finishing the sum\n"
+            "%% of mem: encode/decode as a share of memory's read/fill bandwidth;\n"
+            "cache: it does not apply, because all messages fit in the cache\n"
+            "end: why measuring stopped early: time limit or sample limit (max)\n");
+    if (device)
+        opt_wrapf(out, 0, 0,
+                  "messages of at most %d elements are encoded in groups on a device; the time of "
+                  "a group is divided among its messages by their input bytes",
+                  (int)GCB_RUN_SMALL);
+    heading_note_load(out, 0);
 }
 
 /* Keeps the answer of a case, unless it has the messages of an earlier case: sizes and errors do not depend on threads,
@@ -460,8 +563,8 @@ static int finish(struct bench *c, struct gcb_diag *diag)
 {
     int err = 0, interrupted = 0;
 
-    if (c->s.report.table)
-        bench_show_notes(&c->s.report, &c->marks);
+    if (c->s.report.table && !c->s.report.quiet)
+        show_notes(c);
     for (size_t i = 0; !err && i < c->answer_count; i++)
         err = out_answer(&c->s.report, &c->answers[i], diag);
     if (!err && c->s.report.table && c->interrupted)

@@ -11,7 +11,6 @@
 
 #include "cli/base/heading.h"
 #include "cli/bench/bench_kernels.h"
-#include "cli/bench/bench_table.h"
 #include "cli/replay/replay_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
@@ -23,8 +22,6 @@ static const double seconds[] = {1e-300, 1e-12, 1e-6, 1.0, 12345.6, 1e12, 1e300,
 
 static const char *specs[] = {"identity", "topk", "fft", "qsgd"};
 static struct gcb_method methods[4];
-static struct gcb_run_total totals[4];
-static const struct gcb_run_result result = {.totals = totals, .method_count = 4};
 
 /* The machine that notes are about. */
 static struct gcb_host machine;
@@ -52,120 +49,34 @@ static bool has(const struct printed *p, const char *text)
     return strstr(p->text, text);
 }
 
-/* A tally with extreme figures. */
-static struct gcb_tally tally_of(double time, double spread, double error, uint64_t bytes)
+/* A cell of a speed fits into 11 columns. An interval as wide as the median is not shown in percent. */
+static void test_speed(void **state)
 {
-    return (struct gcb_tally){
-        .messages = 1,
-        .elements = 1 + bytes / 7,
-        .input_bytes = bytes,
-        .wire_bytes = 1 + bytes / 1000003,
-        .header_bytes = 1 + bytes / 1000003,
-        .encode.seconds = time,
-        .encode.low = time,
-        .encode.high = time * (1.0 + spread),
-        .decode.seconds = time,
-        .decode.low = time,
-        .decode.high = time * (1.0 + spread),
-        .stop = GCB_STOP_TIME,
-        .fidelity = {.xx = 1.0, .yy = 1.0, .xy = -error, .dd = error, .elements = 1},
-    };
-}
-
-/* Calls `show` with every combination of a time, a spread, an error and a size. */
-static void over_tallies(void (*show)(void))
-{
-    static const uint64_t sizes[] = {0, 1, 4096, UINT64_MAX};
-
-    for (size_t s = 0; s < SECONDS; s++)
-        for (size_t v = 0; v < VALUES; v++)
-            for (size_t b = 0; b < 4; b++) {
-                for (size_t m = 0; m < 4; m++)
-                    totals[m].tally = tally_of(seconds[(s + m) % SECONDS], values[v],
-                                               values[(v + m) % VALUES], sizes[b]);
-                show();
-            }
-}
-
-static void show_bench(void)
-{
-    for (size_t i = 0; i < SECONDS; i++) {
-        const struct gcb_bandwidth memory = {seconds[i], seconds[i], seconds[i], 1, 1};
-        struct bench_marks marks = {false};
-        const struct bench_view view = {.methods = methods,
-                                        .result = &result,
-                                        .settings = "scope tensor",
-                                        .bandwidth = &memory,
-                                        .precision = 0.02,
-                                        .marks = &marks};
-        struct printed p;
-
-        begin(&p);
-        assert_int_equal(bench_show(&view, &p.report, NULL), 0);
-        bench_show_notes(&p.report, &marks);
-        end(&p);
-    }
-}
-
-static void test_bench(void **state)
-{
-    (void)state;
-    over_tallies(show_bench);
-}
-
-/* An interval as wide as the median is not shown in percent; a note explains what is shown instead. */
-static void test_unknown(void **state)
-{
-    const struct gcb_bandwidth memory = {1.0, 1.0, 1.0, 1, 1};
-    struct bench_marks marks = {false};
-    const struct bench_view view = {.methods = methods,
-                                    .result = &result,
-                                    .settings = "",
-                                    .bandwidth = &memory,
-                                    .marks = &marks};
+    static const struct gcb_table_column columns[] = {{.title = "enc GB/s"}};
     struct printed p;
 
     (void)state;
+    begin(&p);
+    for (size_t v = 0; v < VALUES; v++)
+        for (size_t s = 0; s < SECONDS; s++) {
+            const struct gcb_times times = {
+                .seconds = seconds[s], .low = seconds[s], .high = seconds[s] * (1.0 + values[v])};
+            struct gcb_table *table = gcb_table_create(columns, 1);
+
+            out_speed(table, values[v], &times);
+            gcb_table_print(table, p.report.out, 11, false);
+            gcb_table_destroy(table);
+        }
+    assert_false(has(&p, "too long"));
+    end(&p);
     for (int wide = 0; wide < 2; wide++) {
-        for (size_t m = 0; m < 4; m++)
-            totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
-        totals[3].tally.encode.high = wide ? 83.86 : 1.5;
-        begin(&p);
-        assert_int_equal(bench_show(&view, &p.report, NULL), 0);
-        bench_show_notes(&p.report, &marks);
-        assert_true(has(&p, "2.00 ±25%"));
-        assert_int_equal(has(&p, "2.00 ±?"), wide);
-        assert_int_equal(has(&p, "±?: "), wide);
-        assert_false(has(&p, "4143"));
-        end(&p);
-    }
-}
+        const struct gcb_times times = {.seconds = 1.0, .low = 1.0, .high = wide ? 83.86 : 1.5};
+        struct gcb_table *table = gcb_table_create(columns, 1);
 
-/* Shares of memory bandwidth are shown where they apply, and each label names its setting. */
-static void test_memory(void **state)
-{
-    const struct gcb_bandwidth read = {4.0, 8.0, 1.0, 1, 1};
-    struct bench_marks marks = {false};
-    struct bench_view view = {
-        .methods = methods, .result = &result, .settings = "", .bandwidth = &read, .marks = &marks};
-    struct printed p;
-
-    (void)state;
-    for (int cached = 0; cached < 2; cached++) {
-        for (size_t m = 0; m < 4; m++)
-            totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
-        totals[1].tally.encode.seconds = 1e-3; /* 50000 % of memory */
-        view.in_cache = cached;
         begin(&p);
-        assert_int_equal(bench_show(&view, &p.report, NULL), 0);
-        bench_show_notes(&p.report, &marks);
-        assert_int_equal(has(&p, " 50/25 "), !cached);
-        assert_int_equal(has(&p, " ?/25 "), !cached);
-        assert_int_equal(has(&p, " cache "), cached);
-        assert_int_equal(has(&p, "\ncache: "), cached);
-        assert_true(has(&p, "topk:theta=0.85 "));
-        assert_true(has(&p, "fft:theta=0.85,bits=10\n"));
-        assert_true(has(&p, "qsgd:bits=4,bucket=512\n"));
+        out_speed(table, 2.0, &times);
+        assert_int_equal(out_table(&p.report, table, NULL), 0);
+        assert_true(has(&p, wide ? "2.00 ±?" : "2.00 ±25%"));
         end(&p);
     }
 }
@@ -348,10 +259,8 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_bench),   cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_replay),  cmocka_unit_test(test_load),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),  cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_replay), cmocka_unit_test(test_load),
     };
 
     return cmocka_run_group_tests(tests, parse, NULL);
