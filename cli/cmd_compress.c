@@ -631,7 +631,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = open_output(&c, ctx->diag);
     if (!err)
-        err = session_start_measured_report(&c.s, GCB_RESULT_RECORDS);
+        err = session_start_report(&c.s, GCB_RESULT_RECORDS, true);
     c.s.setting.policy = c.policy.count ? &c.policy : NULL;
     if (!err)
         err = run_methods(&c, ctx->diag);

@@ -239,8 +239,7 @@ static int inspect_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = gcb_survey_create(&p.survey, p.source, &config, ctx->diag);
     if (!err)
-        err = out_environment(&p.report, &backend, operands, &(struct out_bandwidths){.count = 0},
-                              p.options->save.hash, ctx);
+        err = out_environment(&p.report, &backend, operands, NULL, 0, p.options->save.hash, ctx);
     if (!err && p.report.table)
         err = print_heading(&p, operands);
     if (!err)

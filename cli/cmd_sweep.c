@@ -967,7 +967,7 @@ static int sweep_run(const void *options, const struct opt_list *operands, struc
     if (err)
         goto out;
     interrupt_catch();
-    err = session_start_measured_report(&c.s, GCB_SWEEP_RECORDS);
+    err = session_start_report(&c.s, GCB_SWEEP_RECORDS, true);
     if (err)
         goto out;
     err = run_settings(&c, ctx->diag);

@@ -304,7 +304,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
         err = gcb_shard_layout(&v.s.layout, v.s.source, &v.s.shard, ctx->diag);
     interrupt_catch();
     if (!err)
-        err = session_start_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE));
+        err = session_start_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE), false);
     if (!err)
         err = print_head(&v);
     if (!err)

@@ -149,8 +149,8 @@ int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
 }
 
 int out_environment(struct out_report *r, const struct opt_backend *backend,
-                    const struct opt_list *files, const struct out_bandwidths *bandwidths,
-                    bool hash, const struct cmd_context *ctx)
+                    const struct opt_list *files, const struct gcb_bandwidth *bandwidths,
+                    size_t bandwidth_count, bool hash, const struct cmd_context *ctx)
 {
     const struct gcb_environment env = {
         .argc = ctx->argc,
@@ -164,8 +164,8 @@ int out_environment(struct out_report *r, const struct opt_backend *backend,
         .gpu_clock_max_mhz = backend->gpu.module ? backend->gpu.facts.clock_mhz : 0,
         .gpu_copy_gbps = backend->gpu_copying.gbps,
         .gpu_copy_bytes = backend->gpu_copying.bytes,
-        .bandwidth = bandwidths->items,
-        .bandwidth_count = bandwidths->count,
+        .bandwidth = bandwidths,
+        .bandwidth_count = bandwidth_count,
         .inputs = files->items,
         .input_count = files->count,
         .hash_large = hash,

@@ -40,15 +40,11 @@ int out_summaries(struct out_report *r, const struct gcb_rows_setting *setting,
 int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
 /* Prints the command's last line, "answer: TEXT", below a table, and sends the row (gcb_answer_row), which it releases. */
 int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
-struct
-    out_bandwidths { /* measured bandwidths; the first is for the backend's number of threads. count 0: none */
-    const struct gcb_bandwidth *items;
-    size_t count;
-};
-/* Sends the `environment` row, the first of a stream, if rows are wanted. `hash`: hash inputs over 1 GiB too. */
+/* Sends the `environment` row, the first of a stream, if rows are wanted. `bandwidths`: as measured, the first one with the
+ * backend's number of threads. `hash`: hash inputs over 1 GiB too. */
 int out_environment(struct out_report *r, const struct opt_backend *backend,
-                    const struct opt_list *files, const struct out_bandwidths *bandwidths,
-                    bool hash, const struct cmd_context *ctx);
+                    const struct opt_list *files, const struct gcb_bandwidth *bandwidths,
+                    size_t bandwidth_count, bool hash, const struct cmd_context *ctx);
 /* Are rows shown or saved? If not, a command need not make rows. */
 bool out_wants_rows(const struct out_report *r);
 /* Renames the finished file of --results to its name. */

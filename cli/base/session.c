@@ -84,32 +84,24 @@ int session_open_report(struct session *s, unsigned records)
     return out_open(&s->report, &s->o.show, &s->o.save, s->files, records, s->ctx);
 }
 
-static int put_environment(struct session *s)
+int session_put_environment(struct session *s)
 {
-    const struct out_bandwidths one = {&s->bandwidth, s->bandwidth.bytes ? 1 : 0};
-
-    return out_environment(&s->report, &s->backend, s->files, &one, s->o.save.hash, s->ctx);
+    return out_environment(&s->report, &s->backend, s->files, &s->bandwidth,
+                           s->bandwidth.bytes ? 1 : 0, s->o.save.hash, s->ctx);
 }
 
-int session_start_report(struct session *s, unsigned records)
-{
-    const int err = session_open_report(s, records);
-
-    return err ? err : put_environment(s);
-}
-
-int session_start_measured_report(struct session *s, unsigned records)
+int session_start_report(struct session *s, unsigned records, bool measure)
 {
     int err = session_open_report(s, records);
 
-    if (err || !out_wants_rows(&s->report))
-        return err;
-    err = gcb_bandwidth_measure(&s->bandwidth, &s->backend.queue,
-                                gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
-    if (!err && s->backend.gpu.module)
-        err = gcb_device_copy_measure(&s->backend.gpu_copying, &s->backend.gpu, s->ctx->diag);
-    session_fill_setting(s);
-    return err ? err : put_environment(s);
+    if (!err && measure && out_wants_rows(&s->report)) {
+        err = gcb_bandwidth_measure(&s->bandwidth, &s->backend.queue,
+                                    gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
+        if (!err && s->backend.gpu.module)
+            err = gcb_device_copy_measure(&s->backend.gpu_copying, &s->backend.gpu, s->ctx->diag);
+        session_fill_setting(s);
+    }
+    return err ? err : session_put_environment(s);
 }
 
 int session_put(struct session *s, struct gcb_row *row)

@@ -72,12 +72,11 @@ int session_plan(struct session *s);
 void session_fill_setting(struct session *s);
 /* Opens the stream and the results file, and fills `setting`. */
 int session_open_report(struct session *s, unsigned records);
-/* Calls session_open_report, then sends the `environment` row, if rows are wanted. */
-int session_start_report(struct session *s, unsigned records);
-/* Measures the bandwidth of memory and of the device, then calls session_start_report. Memory is measured with the
- * backend's threads, over as many bytes as the messages need. For a table nothing is measured, because only rows have
- * the bandwidths. */
-int session_start_measured_report(struct session *s, unsigned records);
+/* Sends the `environment` row, if rows are wanted. */
+int session_put_environment(struct session *s);
+/* Opens the report and sends the `environment` row. With `measure`, and if rows are wanted, it first measures the bandwidth of
+ * memory, with the backend's threads and over as many bytes as the messages need, and that of the device. */
+int session_start_report(struct session *s, unsigned records, bool measure);
 int session_put(struct session *s, struct gcb_row *row);
 
 /* Returns the run that the options ask for: each message once after one warm-up, unless `timing` asks for more.

@@ -20,15 +20,10 @@
 
 struct kernels_run {
     const struct bench_options *o;
-    struct cmd_context *ctx;
-    struct opt_backend backend;
-    struct gcb_bandwidth bandwidth;
+    struct session s;
     struct gcb_kernels_config config;
-    struct out_report report;
     struct gcb_table *table;
-    struct progress progress;
     size_t wrong; /* variants whose output differs from the C version's */
-    bool unknown; /* an interval was too wide, as TELLS_NOTHING says */
 };
 
 /* ---- what to do ---- */
@@ -65,13 +60,13 @@ static struct gcb_timing timing_of(const struct bench_options *o)
 static int resolve(struct kernels_run *r, const struct opt_list *globs)
 {
     const struct opt_list *sizes = &r->o->kernels.sizes;
-    struct gcb_diag *diag = r->ctx->diag;
+    struct gcb_diag *diag = r->s.ctx->diag;
     size_t count;
-    int err = opt_exec_resolve(&r->backend, &r->o->common.exec, diag), size = 0;
+    int err = opt_exec_resolve(&r->s.backend, &r->o->common.exec, diag), size = 0;
 
-    if (!err && strcmp(r->backend.device, "cpu") != 0)
+    if (!err && strcmp(r->s.backend.device, "cpu") != 0)
         err = gcb_diag_set(diag, GCB_E_BACKEND, "bench --kernels runs on the cpu only");
-    if (!err && r->backend.queue.threads != 1)
+    if (!err && r->s.backend.queue.threads != 1)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "--kernels: each kernel runs on one thread: leave out --threads");
     for (size_t i = 0; !err && i < sizes->count; i++) {
@@ -84,7 +79,7 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
         r->config.sizes = (1u << GCB_KERNEL_SIZES) - 1;
     r->config.globs = globs->items;
     r->config.glob_count = globs->count;
-    r->config.flags = r->backend.cpu_flags;
+    r->config.flags = r->s.backend.cpu_flags;
     r->config.timing = timing_of(r->o);
     r->config.timing.stop = interrupt_stop;
     return gcb_kernels_match(&count, &r->config, diag);
@@ -97,9 +92,9 @@ static int measure_bandwidth(struct kernels_run *r)
 
     if (fixed_work(r->o) || !(r->config.sizes >> GCB_KERNEL_MEMORY & 1))
         return 0;
-    err = gcb_bandwidth_measure(&r->bandwidth, &r->backend.queue, gcb_kernels_bandwidth_bytes(),
-                                r->ctx->diag);
-    r->config.bandwidth = &r->bandwidth;
+    err = gcb_bandwidth_measure(&r->s.bandwidth, &r->s.backend.queue, gcb_kernels_bandwidth_bytes(),
+                                r->s.ctx->diag);
+    r->config.bandwidth = &r->s.bandwidth;
     return err;
 }
 
@@ -115,49 +110,36 @@ static const struct gcb_table_column columns[] = {
     {.title = "vs C"},
 };
 
-struct gcb_table *bench_kernels_table(void)
-{
-    return gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
-}
-
-void bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result)
-{
-    char name[64], text[32];
-
-    snprintf(name, sizeof(name), "%s/%s", result->family, result->kernel);
-    gcb_table_cell(table, name);
-    gcb_table_cell(table, result->isa);
-    gcb_table_cell(table, gcb_count(text, result->elements));
-    out_cell(table, GCB_FIELD_GBPS, result->gbps, 7);
-    gcb_table_cell(table,
-                   result->spread >= TELLS_NOTHING ? "?" : gcb_percent(text, result->spread));
-    gcb_table_cell(table, gcb_percent(text, result->bandwidth_share));
-    if (result->agrees)
-        out_cell(table, GCB_FIELD_SPEEDUP, result->speedup, 7);
-    else
-        gcb_table_cell(table, "WRONG");
-}
-
 static int on_result(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag)
 {
     struct kernels_run *r = ctx;
     struct gcb_row row;
+    char name[64], text[32];
 
     r->wrong += !result->agrees;
-    r->unknown |= result->spread >= TELLS_NOTHING;
-    if (r->report.table)
-        bench_kernels_add(r->table, result);
-    if (!out_wants_rows(&r->report))
+    snprintf(name, sizeof(name), "%s/%s", result->family, result->kernel);
+    gcb_table_cell(r->table, name);
+    gcb_table_cell(r->table, result->isa);
+    gcb_table_cell(r->table, gcb_count(text, result->elements));
+    out_cell(r->table, GCB_FIELD_GBPS, result->gbps, 7);
+    gcb_table_cell(r->table,
+                   result->spread >= TELLS_NOTHING ? "?" : gcb_percent(text, result->spread));
+    gcb_table_cell(r->table, gcb_percent(text, result->bandwidth_share));
+    if (result->agrees)
+        out_cell(r->table, GCB_FIELD_SPEEDUP, result->speedup, 7);
+    else
+        gcb_table_cell(r->table, "WRONG");
+    if (!out_wants_rows(&r->s.report))
         return 0;
     gcb_kernels_row(&row, result, r->o->own.samples);
-    return out_put(&r->report, &row, diag);
+    return out_put(&r->s.report, &row, diag);
 }
 
 static void on_progress(void *ctx, double done)
 {
     struct kernels_run *r = ctx;
 
-    progress_update(&r->progress, done);
+    progress_update(&r->s.progress, done);
 }
 
 /* Prints the bandwidth of memory, and the sizes of the arrays and of the caches. */
@@ -178,71 +160,60 @@ static void print_memory(const struct gcb_bandwidth *w, FILE *out)
 /* Prints and releases the table. */
 static int print_table(struct kernels_run *r)
 {
-    const struct gcb_bandwidth *w = &r->bandwidth;
-    int err;
+    struct gcb_table *table = r->table;
 
-    if (!r->report.table)
-        return 0;
-    fprintf(r->report.out, "kernels on one thread; GB/s of float32 elements\n");
-    if (w->bytes)
-        print_memory(w, r->report.out);
-    err = out_table(&r->report, r->table, r->ctx->diag);
     r->table = NULL;
-    if (!err && r->unknown)
-        fprintf(r->report.out,
-                "?: the interval is wider than the median, so the speed is not known\n");
-    return err;
-}
-
-static int open_output(struct kernels_run *r)
-{
-    r->table = bench_kernels_table();
-    return out_open(&r->report, &r->o->common.show, &r->o->common.save, NULL,
-                    GCB_RECORD_BIT(GCB_RECORD_KERNEL), r->ctx);
+    if (!r->s.report.table) {
+        gcb_table_destroy(table);
+        return 0;
+    }
+    opt_wrapf(r->s.report.out, 0, 0,
+              "kernels on one thread; GB/s of float32 elements; ?: not known, because the interval "
+              "is wider than the median");
+    if (r->s.bandwidth.bytes)
+        print_memory(&r->s.bandwidth, r->s.report.out);
+    return out_table(&r->s.report, table, r->s.ctx->diag);
 }
 
 static int measure(struct kernels_run *r, bool *interrupted)
 {
     const struct gcb_kernels_observer observer = {on_result, on_progress, interrupt_stop, r};
-    const struct opt_list none = {.count = 0};
-    struct out_bandwidths one = {&r->bandwidth, 0};
     int err = measure_bandwidth(r);
 
-    one.count = r->bandwidth.bytes ? 1 : 0;
     if (!err)
-        err = out_environment(&r->report, &r->backend, &none, &one, false, r->ctx);
+        err = session_put_environment(&r->s);
     if (err)
         return err;
-    progress_start(&r->progress, r->ctx->err, !r->o->common.show.quiet);
-    err = gcb_kernels_run(interrupted, &r->config, &observer, r->ctx->diag);
-    progress_end(&r->progress);
+    r->table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    session_start_progress(&r->s);
+    err = gcb_kernels_run(interrupted, &r->config, &observer, r->s.ctx->diag);
+    progress_end(&r->s.progress);
     return err;
 }
 
 int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
                   struct cmd_context *ctx)
 {
-    struct kernels_run r = {.o = o, .ctx = ctx};
+    const struct opt_list no_files = {.count = 0};
+    struct kernels_run r = {.o = o, .s = {.o = o->common, .files = &no_files, .ctx = ctx}};
     bool interrupted = false;
     int err = resolve(&r, globs);
 
     if (!err)
-        err = open_output(&r);
+        err = session_open_report(&r.s, GCB_RECORD_BIT(GCB_RECORD_KERNEL));
     interrupt_catch();
     if (!err)
         err = measure(&r, &interrupted);
     if (!err)
         err = print_table(&r);
     if (!err)
-        err = out_commit(&r.report, ctx->diag);
+        err = out_commit(&r.s.report, ctx->diag);
     if (!err && r.wrong)
         err = gcb_diag_set(ctx->diag, GCB_E_UNVERIFIED,
                            "%zu variants of kernels give other bytes than the C version", r.wrong);
-    if (!err && interrupted) {
-        fprintf(ctx->err, "gcbench: interrupted; the kernels above were measured\n");
-        err = CMD_FAILED;
-    }
+    if (!err && interrupted)
+        err = session_interrupted(&r.s, "the kernels above were measured");
     gcb_table_destroy(r.table);
-    out_close(&r.report);
+    session_close(&r.s);
     return err;
 }

@@ -9,8 +9,4 @@
 int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
                   struct cmd_context *ctx);
 
-/* Makes the table of kernels, and adds a line to it. */
-struct gcb_table *bench_kernels_table(void);
-void bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result);
-
 #endif

@@ -218,12 +218,12 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
 /* Opens the report, measures memory and devices, and sends the `environment` row, which describes the first device. */
 static int open_report(struct bench *c, struct gcb_diag *diag)
 {
-    struct out_bandwidths all = {.count = c->o->own.no_bandwidth ? 0 : c->plan.thread_count};
+    const struct gcb_bandwidth *all;
     struct opt_backend *backend = &c->s.backend;
     int err = session_open_report(&c->s, GCB_RESULT_RECORDS);
 
     if (!err)
-        err = gcb_suite_run_measure(c->run, &all.items, diag);
+        err = gcb_suite_run_measure(c->run, &all, diag);
     if (err)
         return err;
     backend->gpu.module = NULL;
@@ -234,7 +234,8 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
         }
     backend->queue.threads = c->plan.threads[0];
     return out_environment(&c->s.report, backend, c->s.files->count ? c->s.files : &c->suite_files,
-                           &all, c->o->common.save.hash, c->s.ctx);
+                           all, c->o->own.no_bandwidth ? 0 : c->plan.thread_count,
+                           c->o->common.save.hash, c->s.ctx);
 }
 
 /* ---- a case ---- */

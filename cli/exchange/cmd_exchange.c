@@ -335,8 +335,8 @@ static int open_link_report(struct exchange *c)
                              GCB_RECORD_BIT(GCB_RECORD_LINK), c->s.ctx);
 
     return err ? err
-               : out_environment(&c->link_report, &c->s.backend, c->s.files,
-                                 &(struct out_bandwidths){NULL, 0}, false, c->s.ctx);
+               : out_environment(&c->link_report, &c->s.backend, c->s.files, NULL, 0, false,
+                                 c->s.ctx);
 }
 
 static int put_links(struct exchange *c, struct gcb_diag *diag)
@@ -367,8 +367,9 @@ static int start_report(struct exchange *c)
     session_fill_setting(&c->s);
     if (!is_first(c))
         return 0;
-    err = session_start_report(&c->s, GCB_RECORD_BIT(GCB_RECORD_RACE) |
-                                          (links ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0));
+    err = session_start_report(
+        &c->s, GCB_RECORD_BIT(GCB_RECORD_RACE) | (links ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0),
+        false);
     return err || !c->o->own.link ? err : open_link_report(c);
 }
 

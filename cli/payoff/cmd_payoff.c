@@ -422,7 +422,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
         err = out_open(&c.report, &c.o->show, &c.o->save, c.files,
                        GCB_RECORD_BIT(GCB_RECORD_PAYOFF), ctx);
     if (!err)
-        err = out_environment(&c.report, &c.backend, c.files, &(struct out_bandwidths){NULL, 0},
+        err = out_environment(&c.report, &c.backend, c.files, NULL, 0,
                               false, ctx);
     if (!err)
         err = show(&c, ctx->diag);

@@ -258,7 +258,7 @@ static int replay_run(const void *options, const struct opt_list *operands, stru
     if (err)
         goto out;
     c.totals = gcb_alloc_zero(c.count, sizeof(*c.totals));
-    err = c.totals ? session_start_report(&c.s, GCB_REPLAY_RECORDS)
+    err = c.totals ? session_start_report(&c.s, GCB_REPLAY_RECORDS, false)
                    : gcb_diag_nomem(ctx->diag, 0, "totals");
     if (err)
         goto out;

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "cli/base/heading.h"
-#include "cli/bench/bench_kernels.h"
 #include "cli/replay/replay_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
@@ -77,31 +76,6 @@ static void test_speed(void **state)
         out_speed(table, 2.0, &times);
         assert_int_equal(out_table(&p.report, table, NULL), 0);
         assert_true(has(&p, wide ? "2.00 ±?" : "2.00 ±25%"));
-        end(&p);
-    }
-}
-
-static void test_kernels(void **state)
-{
-    (void)state;
-    for (size_t v = 0; v < VALUES; v++) {
-        const struct gcb_kernel_result line = {
-            .family = "hadamard",
-            .kernel = "transform_of_a_long_name:65536",
-            .isa = "avx512",
-            .elements = UINT64_MAX,
-            .gbps = values[v],
-            .spread = values[(v + 1) % VALUES],
-            .bandwidth_share = values[(v + 2) % VALUES],
-            .speedup = values[(v + 3) % VALUES],
-            .agrees = true,
-        };
-        struct gcb_table *table = bench_kernels_table();
-        struct printed p;
-
-        begin(&p);
-        bench_kernels_add(table, &line);
-        assert_int_equal(out_table(&p.report, table, NULL), 0);
         end(&p);
     }
 }
@@ -259,8 +233,8 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),  cmocka_unit_test(test_speed),
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_replay), cmocka_unit_test(test_load),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table), cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_replay),  cmocka_unit_test(test_load),
     };
 
     return cmocka_run_group_tests(tests, parse, NULL);
