@@ -8,21 +8,13 @@
 #include "src/tool/read/layout.h"
 #include "src/tool/search/policy_search.h"
 
-/* How many settings a search of a method and of the compositions usually measures, from scratch and near the settings of
- * another. Only the progress bar depends on them. */
-#define SETTINGS 150.0
-#define SETTINGS_NEAR 10.0
-#define SETTINGS_COMPOSED 700.0
-/* The same for a search of a policy, on a sample and on the whole input. */
-#define SETTINGS_POLICY_SAMPLED 1000.0
-#define SETTINGS_POLICY 50.0
+/* The share of what is left of the progress bar that the next search takes: nobody knows how many there are. */
+#define NEXT 0.3
 
 /* Settings of a method that are searched on the whole input: at once if they are near the best, and at most. */
 #define WHOLE_BEST 2
 #define WHOLE_NEAR 1.05
 #define WHOLE_MOST 12
-
-enum phase { PHASE_SEARCH, PHASE_WHOLE, PHASE_STAGES, PHASE_POLICY, PHASES };
 
 /* A method's settings that are searched on the whole input. */
 struct shortlist {
@@ -42,51 +34,20 @@ struct chooser {
     struct shortlist *lists; /* one for each family, if there is a sample */
     struct gcb_run_observer observer;
     const struct gcb_run_observer *user;
-    enum phase phase;
-    double work[PHASES]; /* elements of all settings that are probably measured */
-    double begun, last;  /* share of the ended runs of the phase; what the current run said last */
+    double begun, last; /* share of the searches that have ended; what the current one said last */
     bool *interrupted;
     struct gcb_diag *diag;
 };
 
-/* Sets the work of all phases. */
-static void plan_work(struct chooser *h)
-{
-    const double goals = h->c->compose ? (double)h->c->goal_count : 0.0;
-    const double whole = (double)h->c->elements, count = (double)h->c->count;
-    const double sample = h->c->sampled ? (double)h->c->sampled : whole;
-
-    h->work[PHASE_SEARCH] = (SETTINGS * count + SETTINGS_COMPOSED * goals) * sample;
-    h->work[PHASE_WHOLE] = h->c->sampled ? SETTINGS_NEAR * (count + goals) * whole : 0.0;
-    h->work[PHASE_STAGES] = goals * GCB_STAGE_NAMES * SETTINGS_NEAR * whole;
-    h->work[PHASE_POLICY] =
-        h->c->allot ? SETTINGS_POLICY_SAMPLED * sample + SETTINGS_POLICY * whole : 0.0;
-}
-
-static void begin(struct chooser *h, enum phase phase)
-{
-    h->phase = phase;
-    h->begun = h->last = 0.0;
-}
-
-/* Nobody knows how many runs a phase has. Each takes half of what is left. */
 static void on_progress(void *ctx, double done)
 {
     struct chooser *h = ctx;
-    const bool several = h->phase != PHASE_STAGES;
-    const double next = several ? 0.5 * (1.0 - h->begun) : 1.0;
-    double before = 0.0, all = 0.0;
 
-    if (several && done < h->last)
-        h->begun += next * h->last;
+    if (done < h->last)
+        h->begun += NEXT * h->last * (1.0 - h->begun);
     h->last = done;
-    for (enum phase p = 0; p < PHASES; p++) {
-        before += p < h->phase ? h->work[p] : 0.0;
-        all += h->work[p];
-    }
     if (h->user->progress)
-        h->user->progress(h->user->ctx,
-                          (before + (h->begun + next * done) * h->work[h->phase]) / all);
+        h->user->progress(h->user->ctx, h->begun + NEXT * done * (1.0 - h->begun));
 }
 
 static bool on_stop(void *ctx)
@@ -155,7 +116,6 @@ static int search_settings(struct chooser *h)
     struct gcb_descent *d = &h->descent;
     int err = plan_families(h);
 
-    begin(h, PHASE_SEARCH);
     if (!err)
         err = gcb_descent_run(d, &h->sampled, &h->observer, h->interrupted);
     c->tried = d->count;
@@ -281,7 +241,6 @@ static int search_whole(struct chooser *h)
         err = gcb_diag_nomem(h->diag, 0, "settings");
     else
         make_lists(h);
-    begin(h, PHASE_WHOLE);
     while (!err && !*h->interrupted && count > 0)
         err = search_next(h, batch, &count);
     gcb_free(batch);
@@ -357,7 +316,6 @@ static int take_away(struct chooser *h)
             gcb_match_search_near(s, &c->searches[i]);
             c->stages[c->without_count++] = (struct gcb_choice_stage){c->searches[i].goal, stage};
         }
-    begin(h, PHASE_STAGES);
     return err ? err : run(h, c->without, c->without_count);
 }
 
@@ -380,7 +338,6 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
     c->elements = gcb_layout_elements(config->layout);
     if (c->elements > GCB_CHOOSE_SAMPLE)
         err = take_sample(&h);
-    plan_work(&h);
     if (!err)
         err = search_settings(&h);
     if (!err && !*interrupted && c->sampled)
@@ -389,7 +346,6 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
         err = take_results(&h);
     if (!err && !*interrupted && c->composed)
         err = take_away(&h);
-    begin(&h, PHASE_POLICY);
     if (!err && !*interrupted && c->allot)
         err = gcb_policy_search(&c->policy, c, &h.config, &h.observer, interrupted, diag);
     gcb_sample_fini(&h.sample);

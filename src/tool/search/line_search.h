@@ -15,7 +15,7 @@ struct gcb_match_goal {
     bool at_most; /* the target is an upper limit */
     bool rises;   /* the figure grows with the size of the messages */
     /* The figure to this power is a sum over messages: 2 for an error, 1 for a size, -1 for a ratio. So two settings can share
-     * the messages, and the result lies between theirs (src/tool/search/mix.h). 0: no power is */
+     * the messages, and the result lies between theirs (gcb_mix_find). 0: no power is */
     int power;
     /* of an error of the mean: of so many workers, measured by `mean`, which the caller sets before a run; else 0 */
     unsigned workers;

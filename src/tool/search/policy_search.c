@@ -5,9 +5,301 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
 #include "src/tool/read/layout.h"
-#include "src/tool/search/allocate.h"
-#include "src/tool/search/policy_rules.h"
+
+/* ---- dividing a budget ---- */
+
+/* Sums of the errors of a run differ from those of its tensors by rounding. */
+#define ROUNDING 1e-9
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct gcb_allot_option *x = a, *y = b;
+    const int bytes = (x->bytes > y->bytes) - (x->bytes < y->bytes);
+
+    return bytes ? bytes : (x->error > y->error) - (x->error < y->error);
+}
+
+/* The error that a step from a to b takes away for each byte. */
+static double gain(const struct gcb_allot_option *a, const struct gcb_allot_option *b)
+{
+    return (a->error - b->error) / (b->bytes - a->bytes);
+}
+
+/* Keeps the lower convex hull: each item has more bytes and less error than the item before it, with falling gains. */
+static void keep_hull(struct gcb_allotment *t)
+{
+    size_t n = 0;
+
+    qsort(t->items, t->count, sizeof(*t->items), by_bytes);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct gcb_allot_option item = t->items[i];
+
+        if (n && !(item.error < t->items[n - 1].error))
+            continue;
+        while (n > 1 && gain(&t->items[n - 2], &t->items[n - 1]) <= gain(&t->items[n - 1], &item))
+            n--;
+        t->items[n++] = item;
+    }
+    t->count = n;
+    t->chosen = 0;
+}
+
+struct gcb_allot_option gcb_allocated(const struct gcb_allotment *tensors, size_t count)
+{
+    struct gcb_allot_option sum = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        sum.bytes += tensors[i].items[tensors[i].chosen].bytes;
+        sum.error += tensors[i].items[tensors[i].chosen].error;
+    }
+    return sum;
+}
+
+bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_allot_option *sum)
+{
+    return limit->on_error ? sum->error <= limit->most * (1.0 - ROUNDING)
+                           : sum->bytes <= limit->most;
+}
+
+/* Finds the tensor whose next step gains most, if the step adds at most so many bytes. `count`: none. */
+static size_t find_step(const struct gcb_allotment *tensors, size_t count, double room)
+{
+    size_t best = count;
+    double most = 0.0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_allotment *t = &tensors[i];
+        const struct gcb_allot_option *at = &t->items[t->chosen];
+
+        if (t->chosen + 1 == t->count || at[1].bytes - at[0].bytes > room)
+            continue;
+        if (best == count || gain(&at[0], &at[1]) > most) {
+            best = i;
+            most = gain(&at[0], &at[1]);
+        }
+    }
+    return best;
+}
+
+/* Takes back steps that the budget does not need, those with the most bytes first: the last step goes too far. */
+static void take_back(struct gcb_allotment *tensors, size_t count,
+                      const struct gcb_budget_limit *limit)
+{
+    for (;;) {
+        const struct gcb_allot_option sum = gcb_allocated(tensors, count);
+        size_t best = count;
+        double most = 0.0;
+
+        for (size_t i = 0; i < count; i++) {
+            const struct gcb_allotment *t = &tensors[i];
+            const struct gcb_allot_option *at = &t->items[t->chosen];
+            struct gcb_allot_option without = sum;
+
+            if (t->chosen == 0)
+                continue;
+            without.error += at[-1].error - at[0].error;
+            if (gcb_budget_meets(limit, &without) && at[0].bytes - at[-1].bytes > most) {
+                best = i;
+                most = at[0].bytes - at[-1].bytes;
+            }
+        }
+        if (best == count)
+            return;
+        tensors[best].chosen--;
+    }
+}
+
+bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_budget_limit *limit,
+                  double *slope)
+{
+    struct gcb_allot_option sum;
+
+    *slope = 0.0;
+    for (size_t i = 0; i < count; i++)
+        keep_hull(&tensors[i]);
+    sum = gcb_allocated(tensors, count);
+    if (!limit->on_error && !gcb_budget_meets(limit, &sum))
+        return false;
+    while (!limit->on_error || !gcb_budget_meets(limit, &sum)) {
+        const double room = limit->on_error ? (double)INFINITY : limit->most - sum.bytes;
+        const size_t best = find_step(tensors, count, room);
+        const struct gcb_allot_option *at;
+
+        if (best == count)
+            break;
+        at = &tensors[best].items[tensors[best].chosen];
+        if (find_step(tensors, count, (double)INFINITY) == best)
+            *slope = 1.0 / gain(&at[0], &at[1]);
+        tensors[best].chosen++;
+        sum = gcb_allocated(tensors, count);
+    }
+    if (limit->on_error && !gcb_budget_meets(limit, &sum))
+        return false;
+    if (limit->on_error)
+        take_back(tensors, count, limit);
+    return true;
+}
+
+/* ---- rules ---- */
+
+#define GLOB GCB_RULE_GLOB /* longer globs are not tried */
+
+struct writer {
+    const char *const *paths;
+    const size_t *chosen;
+    size_t count, rest; /* tensors; what most of them have */
+    bool *ruled;        /* a rule matches the tensor */
+    char best[GLOB];    /* the best glob so far */
+    size_t covers;      /* number of tensors that take their method from it */
+};
+
+/* Appends n bytes of a path as a glob that matches only them and is no option. It has '?' for '=', which would end the glob on
+ * the command line, and for what rows and tables escape. */
+static bool append_literal(char glob[GLOB], const char *path, size_t n)
+{
+    size_t used = strlen(glob);
+
+    for (size_t i = 0; i < n && used < GLOB - 4; i++) {
+        const bool special = strchr("*?[", path[i]) || (used == 0 && path[i] == '-');
+
+        if (special)
+            glob[used++] = '[';
+        glob[used++] = strchr("=\\", path[i]) || path[i] < ' ' || path[i] > '~' ? '?' : path[i];
+        if (special)
+            glob[used++] = ']';
+    }
+    glob[used] = '\0';
+    return used < GLOB - 4;
+}
+
+/* Counts the tensors without a rule that the glob matches. 0 if one of them needs another method. */
+static size_t count_covered(const struct writer *w, const char *glob, size_t method)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->ruled[i] || !gcb_glob(glob, w->paths[i]))
+            continue;
+        if (w->chosen[i] != method)
+            return 0;
+        n++;
+    }
+    return n;
+}
+
+/* Tries the glob "begin*end" of a path; with end == begin, the whole path. */
+static void try_glob(struct writer *w, size_t path, size_t begin, size_t end)
+{
+    const char *name = w->paths[path];
+    const size_t length = strlen(name);
+    char glob[GLOB] = "";
+    bool fits = append_literal(glob, name, begin);
+    size_t covers;
+
+    if (fits && end > begin)
+        gcb_append(glob, sizeof(glob), "*");
+    fits = fits && append_literal(glob, name + end, length - end);
+    covers = fits ? count_covered(w, glob, w->chosen[path]) : 0;
+    if (covers > w->covers || (covers && covers == w->covers && strlen(glob) < strlen(w->best))) {
+        memcpy(w->best, glob, sizeof(glob));
+        w->covers = covers;
+    }
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Is this a place where a path may be cut: its begin, its end, next to a separator, or where a number begins or ends? */
+static bool is_joint(const char *path, size_t at)
+{
+    return at == 0 || !path[at] || strchr("./", path[at]) || strchr("./", path[at - 1]) ||
+           is_digit(path[at]) != is_digit(path[at - 1]);
+}
+
+/* Finds the glob that covers the most tensors without a rule. */
+static void find_glob(struct writer *w)
+{
+    w->covers = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        const size_t length = strlen(w->paths[i]);
+
+        if (w->ruled[i] || w->chosen[i] == w->rest)
+            continue;
+        try_glob(w, i, length, length);
+        for (size_t begin = 0; begin < length; begin++)
+            for (size_t end = begin + 1; end <= length && is_joint(w->paths[i], begin); end++)
+                if (is_joint(w->paths[i], end))
+                    try_glob(w, i, begin, end);
+    }
+}
+
+/* Adds a rule for the best glob. */
+static int add_rule(struct writer *w, struct gcb_policy *out, const struct gcb_method *methods,
+                    struct gcb_diag *diag)
+{
+    size_t method = 0;
+
+    for (size_t i = 0; i < w->count; i++)
+        if (!w->ruled[i] && gcb_glob(w->best, w->paths[i])) {
+            w->ruled[i] = true;
+            method = w->chosen[i];
+        }
+    return gcb_policy_add(out, w->best, &methods[method], diag);
+}
+
+/* The method of most tensors. */
+static size_t find_rest(const struct writer *w)
+{
+    size_t rest = 0, most = 0;
+
+    for (size_t i = 0; i < w->count; i++) {
+        size_t n = 0;
+
+        for (size_t k = 0; k < w->count; k++)
+            n += w->chosen[k] == w->chosen[i];
+        if (n > most) {
+            most = n;
+            rest = w->chosen[i];
+        }
+    }
+    return rest;
+}
+
+/* Does every tensor that needs a rule have one? */
+static bool all_ruled(const struct writer *w)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < w->count; i++)
+        all &= w->ruled[i] || w->chosen[i] == w->rest;
+    return all;
+}
+
+int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const size_t *chosen,
+                     size_t count, const struct gcb_method *methods, struct gcb_diag *diag)
+{
+    struct writer w = {.paths = paths, .chosen = chosen, .count = count};
+    int err = 0;
+
+    w.ruled = gcb_alloc_zero(count, sizeof(*w.ruled));
+    if (!w.ruled)
+        return gcb_diag_nomem(diag, count, "rules");
+    w.rest = find_rest(&w);
+    for (find_glob(&w); !err && w.covers; find_glob(&w))
+        err = add_rule(&w, out, methods, diag);
+    if (!err && all_ruled(&w))
+        err = gcb_policy_add(out, NULL, &methods[w.rest], diag);
+    else
+        gcb_policy_fini(out);
+    gcb_free(w.ruled);
+    return err;
+}
+
+/* ---- the search ---- */
 
 #define SMALL_SHARE 1000 /* a tensor with less than 1 / SMALL_SHARE of the elements is small */
 #define MOST_METHODS 8   /* settings that keep_few keeps */

@@ -273,14 +273,6 @@ static const char *value_at(const struct sweep *s, size_t k, size_t which)
     return s->values[k].text[which % s->values[k].count];
 }
 
-static bool are_equal(const struct gcb_method *a, const struct gcb_method *b)
-{
-    for (size_t row = 0; gcb_method_param(a, row); row++)
-        if (a->value[row] != b->value[row])
-            return false;
-    return true;
-}
-
 /* Adds a combination, unless the method has an equal setting already. */
 static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
 {
@@ -306,7 +298,7 @@ static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
     for (size_t i = 0; i < count; i++)
         s->used[set[i]] |= used[i];
     for (size_t i = s->first; i < s->count; i++)
-        if (are_equal(&s->out[i], m))
+        if (gcb_method_equal(&s->out[i], m))
             return 0;
     s->count++;
     return 0;

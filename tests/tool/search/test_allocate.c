@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/search/allocate.h"
+#include "src/tool/search/policy_search.h"
 
 #define TENSORS 4
 #define SETTINGS 6

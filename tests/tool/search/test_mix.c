@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/search/mix.h"
+#include "src/tool/search/match.h"
 
 #define NEVER 0.0 /* no setting is near the limit */
 

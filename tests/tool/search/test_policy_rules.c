@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/search/policy_rules.h"
+#include "src/tool/search/policy_search.h"
 
 #define MOST 40
 #define METHODS 3
