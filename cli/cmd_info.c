@@ -104,16 +104,6 @@ static void print_host(FILE *out, const struct facts *f)
     print_gpu(out, f);
 }
 
-static void print_libraries(FILE *out)
-{
-    char version[32], text[512] = "";
-    const char *name;
-
-    for (size_t i = 0; gcb_environment_library(&name, version, i); i++)
-        gcb_append(text, sizeof(text), "%s %s %s", i ? "," : "", name, version);
-    opt_wrap(out, text, fprintf(out, "libraries  "), 12);
-}
-
 static void print_openblas(FILE *out, const struct facts *f)
 {
     struct gcb_blas_facts b;
@@ -133,19 +123,12 @@ static void print_openblas(FILE *out, const struct facts *f)
                   b.faster, b.faster);
 }
 
-static void print_bandwidth(FILE *out, const struct facts *f)
-{
-    char text[32];
-
-    fprintf(out, "bandwidth   read %.1f, fill %.1f, copy %.1f GB/s with %d thread%s over %s\n",
-            f->bandwidth.read_gbps, f->bandwidth.fill_gbps, f->bandwidth.copy_gbps, f->threads,
-            f->threads == 1 ? "" : "s", gcb_bytes(text, (double)f->bandwidth.bytes));
-}
-
 static int info_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct info_options *o = options;
     struct out_report r = {.stream = NULL};
+    char version[32], text[512] = "";
+    const char *name;
     struct gcb_row row;
     struct facts f;
     int err = operands->count ? gcb_diag_set(ctx->diag, GCB_E_INVALID,
@@ -161,9 +144,14 @@ static int info_run(const void *options, const struct opt_list *operands, struct
     if (r.table) {
         print_build(r.out, &f.build);
         print_host(r.out, &f);
-        print_libraries(r.out);
+        for (size_t i = 0; gcb_environment_library(&name, version, i); i++)
+            gcb_append(text, sizeof(text), "%s %s %s", i ? "," : "", name, version);
+        opt_wrap(r.out, text, fprintf(r.out, "libraries  "), 12);
         print_openblas(r.out, &f);
-        print_bandwidth(r.out, &f);
+        fprintf(r.out,
+                "bandwidth   read %.1f, fill %.1f, copy %.1f GB/s with %d thread%s over %s\n",
+                f.bandwidth.read_gbps, f.bandwidth.fill_gbps, f.bandwidth.copy_gbps, f.threads,
+                f.threads == 1 ? "" : "s", gcb_bytes(version, (double)f.bandwidth.bytes));
     }
     gcb_environment_row(&row, &(struct gcb_environment){.argc = ctx->argc,
                                                         .argv = ctx->argv,

@@ -18,7 +18,7 @@ struct merge_options {
 struct merge {
     struct gcb_merge *joined;
     bool begun;                    /* a table was printed */
-    struct gcb_method *methods;    /* of the case: as in gcb_merge_case, for labels */
+    struct gcb_label *labels;      /* of the methods of the case */
     char scope[160];               /* the last input and scope that have an answer */
     struct promise_counts *checks; /* of `verify`: number of checks of each method, by outcome */
     bool broken;                   /* of `verify`: a promise is broken */
@@ -72,7 +72,6 @@ static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
 static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gcb_diag *diag)
 {
     struct gcb_table *table = gcb_table_create(columns, COLUMNS);
-    char label[512];
     int err;
 
     for (size_t i = 0; i < at->result.method_count; i++) {
@@ -80,28 +79,15 @@ static int show_case(struct merge *c, const struct gcb_merge_case *at, struct gc
 
         if (t->messages == 0)
             continue;
-        gcb_table_cell(table,
-                       gcb_method_spec(label, sizeof(label), &c->methods[i], GCB_SPEC_LABEL));
+        gcb_table_cell(table, c->labels[i].text);
         out_figures(table, columns, COLUMNS, t, 8);
     }
     err = out_table(&c->report, table, diag);
     if (!err)
-        err = out_nearer(&c->report, c->methods, at->result.method_count, &at->result, diag);
+        err = out_nearer(&c->report, at->methods, at->result.method_count, &at->result, diag);
     if (!err)
         note_rest(c, at);
     return err;
-}
-
-/* Marks only the parameters that differ from their defaults as given, so that labels show them: rows name all parameters. */
-static void find_given(struct gcb_method *m)
-{
-    struct gcb_method plain;
-
-    if (gcb_method_read(&plain, m->name, NULL))
-        return;
-    gcb_method_forget(&plain); /* as the runs did */
-    for (size_t i = 0; gcb_method_param(m, i); i++)
-        m->given[i] = m->value[i] < plain.value[i] || m->value[i] > plain.value[i];
 }
 
 static int on_begin(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
@@ -109,15 +95,11 @@ static int on_begin(void *ctx, const struct gcb_merge_case *at, struct gcb_diag 
     const size_t count = at->result.method_count;
     struct merge *c = ctx;
 
-    c->methods = gcb_alloc_array(count, sizeof(*c->methods));
+    c->labels = gcb_label_methods(at->methods, sizeof(*at->methods), count);
     if (gcb_merge_of_verify(c->joined))
         c->checks = gcb_alloc_zero(count, sizeof(*c->checks));
-    if (!c->methods || (gcb_merge_of_verify(c->joined) && !c->checks))
+    if (!c->labels || (gcb_merge_of_verify(c->joined) && !c->checks))
         return gcb_diag_nomem(diag, 0, "methods");
-    for (size_t i = 0; i < count; i++) {
-        c->methods[i] = at->methods[i];
-        find_given(&c->methods[i]);
-    }
     if (c->report.table) {
         if (c->begun)
             fputc('\n', c->report.out);
@@ -139,21 +121,13 @@ static int end_verify(struct merge *c, const struct gcb_merge_case *at, struct g
             c->missing = at->result.totals[i].failure;
     c->broken |= promise_sum(c->checks, count, GCB_PROMISE_BROKEN) > 0;
     if (c->report.table)
-        err = promise_show_counts(&c->report, c->methods, count, c->checks,
+        err = promise_show_counts(&c->report, c->labels, count, c->checks,
                                   at->all_messages - at->result.skipped_messages, diag);
     if (!err && c->report.table) {
         note_rest(c, at);
         promise_note_idle(c->report.out, c->checks, count);
     }
     return err;
-}
-
-/* Ends with the exit status of one run. */
-static int judge_verify(const struct merge *c, struct gcb_diag *diag)
-{
-    if (c->broken)
-        return CMD_NOT_VERIFIED;
-    return c->missing.status ? gcb_diag_set(diag, GCB_E_BACKEND, "%s", c->missing.text) : 0;
 }
 
 /* ---- all shards ---- */
@@ -163,7 +137,7 @@ static int on_row(void *ctx, size_t method, struct gcb_row *row, struct gcb_diag
     struct merge *c = ctx;
 
     if (c->checks)
-        promise_take(&c->checks[method], &c->report, &c->methods[method], row);
+        promise_take(&c->checks[method], &c->report, c->labels[method].text, row);
     return out_put(&c->report, row, diag);
 }
 
@@ -179,7 +153,7 @@ static int put_answer(struct merge *c, const struct gcb_merge_case *at, struct g
     if (strcmp(scope, c->scope) == 0)
         return 0;
     memcpy(c->scope, scope, sizeof(scope));
-    err = answer_make(&row, scope, c->methods, &at->result, false, diag);
+    err = answer_make(&row, scope, at->methods, &at->result, false, diag);
     return err ? err : out_answer(&c->report, &row, diag);
 }
 
@@ -198,21 +172,11 @@ static int on_end(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *d
         if (!err)
             err = put_answer(c, at, diag);
     }
-    gcb_free(c->methods);
+    gcb_free(c->labels);
     gcb_free(c->checks);
-    c->methods = NULL;
+    c->labels = NULL;
     c->checks = NULL;
     return err;
-}
-
-static int put_environment(struct merge *c, const struct cmd_context *ctx)
-{
-    struct gcb_row row;
-
-    if (!out_wants_rows(&c->report))
-        return 0;
-    gcb_merge_environment(&row, c->joined, ctx->argc, ctx->argv);
-    return out_put(&c->report, &row, ctx->diag);
 }
 
 static int merge_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
@@ -220,6 +184,7 @@ static int merge_run(const void *options, const struct opt_list *operands, struc
     const struct merge_options *o = options;
     struct merge c = {.joined = NULL};
     const struct gcb_merge_observer observer = {on_begin, on_row, on_end, &c};
+    struct gcb_row row;
     int err = 0;
 
     if (operands->count == 0)
@@ -232,15 +197,19 @@ static int merge_run(const void *options, const struct opt_list *operands, struc
                        gcb_merge_of_verify(c.joined) ? GCB_RECORD_BIT(GCB_RECORD_PROMISE)
                                                      : GCB_RESULT_RECORDS,
                        ctx);
-    if (!err)
-        err = put_environment(&c, ctx);
+    if (!err && out_wants_rows(&c.report)) {
+        gcb_merge_environment(&row, c.joined, ctx->argc, ctx->argv);
+        err = out_put(&c.report, &row, ctx->diag);
+    }
     if (!err)
         err = gcb_merge_run(c.joined, &observer, ctx->diag);
     if (!err)
         err = out_commit(&c.report, ctx->diag);
-    if (!err)
-        err = judge_verify(&c, ctx->diag);
-    gcb_free(c.methods);
+    if (!err && c.broken)
+        err = CMD_NOT_VERIFIED;
+    else if (!err && c.missing.status)
+        err = gcb_diag_set(ctx->diag, GCB_E_BACKEND, "%s", c.missing.text);
+    gcb_free(c.labels);
     gcb_free(c.checks);
     out_close(&c.report);
     gcb_merge_close(c.joined);

@@ -23,6 +23,8 @@ static const struct {
     {GCB_CAP_NO_CONTRACTION, "no-contraction"},
 };
 
+#define CAPS (sizeof(caps) / sizeof(caps[0]))
+
 static const char *const type_names[] = {
     [GCB_PARAM_REAL] = "real",
     [GCB_PARAM_INT] = "int",
@@ -79,18 +81,26 @@ static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
     return list;
 }
 
-static json_t *caps_json(const struct gcb_method *m)
+/* Writes the names of the method's capabilities, and NULL. */
+static void name_caps(const char *names[CAPS + 1], const struct gcb_method *m)
 {
-    const char *names[sizeof(caps) / sizeof(caps[0]) + 1] = {NULL};
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
+    for (size_t i = 0; i < CAPS; i++)
         if (gcb_method_caps(m) & caps[i].cap)
             names[n++] = caps[i].name;
-    return names_json(names);
+    names[n] = NULL;
 }
 
-/* Does the installed CUDA module have this method? The answer does not depend on whether there is a GPU. */
+/* Appends "a, b". Returns out. */
+static char *append_names(char *out, size_t size, const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++)
+        gcb_append(out, size, "%s%s", i ? ", " : "", names[i]);
+    return out;
+}
+
+/* True if the installed CUDA module has this method. The answer does not depend on whether there is a GPU. */
 static bool in_module(const struct gcb_method *m)
 {
     const struct gcb_device_codec *row = gcb_device_codecs_here();
@@ -114,7 +124,7 @@ static void name_collectives(const char *names[GCB_COLLECTIVES + 1], const struc
 
 static int put_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
-    const char *collectives[GCB_COLLECTIVES + 1];
+    const char *collectives[GCB_COLLECTIVES + 1], *names[CAPS + 1];
     struct gcb_exchange_params exchange;
     const char *const backends[] = {"cpu", in_module(m) ? "cuda" : NULL, NULL};
     const size_t own = gcb_param_count(m->codec->params);
@@ -125,6 +135,7 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
 
     gcb_method_exchange(&exchange, m);
     name_collectives(collectives, m);
+    name_caps(names, m);
     gcb_row_init(&row, GCB_RECORD_METHOD);
     gcb_row_text(&row, GCB_FIELD_METHOD, m->name);
     gcb_row_text(&row, GCB_FIELD_SUMMARY, gcb_method_summary(m));
@@ -134,7 +145,7 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     gcb_row_text(&row, GCB_FIELD_BOUND, gcb_method_guarantee(m));
     gcb_row_json(&row, GCB_FIELD_BACKENDS, names_json(backends));
     gcb_row_bool(&row, GCB_FIELD_CPU_ONLY, m->codec->cpu_only);
-    gcb_row_json(&row, GCB_FIELD_CAPABILITIES, caps_json(m));
+    gcb_row_json(&row, GCB_FIELD_CAPABILITIES, names_json(names));
     gcb_row_text(&row, GCB_FIELD_COLLECTIVE, gcb_collective_names[exchange.collective]);
     gcb_row_json(&row, GCB_FIELD_COLLECTIVES, names_json(collectives));
     gcb_row_known_u64(&row, GCB_FIELD_ROUNDS, rounds > 0, rounds);
@@ -229,42 +240,25 @@ static void print_params(const struct out_report *r, const struct gcb_method *m,
     opt_wrap(r->out, gcb_append(names, sizeof(names), "%s", after), at, 2);
 }
 
-static void print_preset(const struct out_report *r, const struct gcb_method *m)
-{
-    char text[256];
-    size_t n = 0;
-
-    for (const char *p = m->preset->defaults; *p && n + 2 < sizeof(text); p++) {
-        text[n++] = *p;
-        if (*p == ',')
-            text[n++] = ' ';
-    }
-    text[n] = '\0';
-    opt_wrap(r->out, text, fprintf(r->out, "preset    of %s:", m->codec->name), 10);
-}
-
 static void print_head(const struct out_report *r, const struct gcb_method *m)
 {
-    const char *separator = "";
+    const char *names[CAPS + 1];
+    char text[200] = "";
 
     opt_wrap(r->out, gcb_method_summary(m), fprintf(r->out, "%s:", m->name), 2);
     fputc('\n', r->out);
     if (m->preset)
-        print_preset(r, m);
+        opt_wrap(r->out, m->preset->defaults, fprintf(r->out, "preset    of %s:", m->codec->name),
+                 10);
     opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);
     opt_wrap(r->out, gcb_method_guarantee(m), fprintf(r->out, "promises  "), 10);
     fprintf(r->out, "backends  cpu%s\n",
             m->codec->cpu_only ? " only"
             : in_module(m)     ? ", cuda"
                                : "");
-    fprintf(r->out, "is        ");
-    for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
-        if (!(gcb_method_caps(m) & caps[i].cap))
-            continue;
-        fprintf(r->out, "%s%s", separator, caps[i].name);
-        separator = ", ";
-    }
-    fprintf(r->out, "%s\n", *separator ? "" : "deterministic, lossy, biased");
+    name_caps(names, m);
+    fprintf(r->out, "is        %s\n",
+            names[0] ? append_names(text, sizeof(text), names) : "deterministic, lossy, biased");
 }
 
 /* Prints the collectives that the method can use, and what goes with them. */
@@ -272,16 +266,14 @@ static void print_exchange(const struct out_report *r, const struct gcb_method *
 {
     const char *names[GCB_COLLECTIVES + 1];
     struct gcb_exchange_params p;
-    char text[120] = "one of";
+    char text[120] = "one of ";
     int at;
 
     gcb_method_exchange(&p, m);
     name_collectives(names, m);
-    for (size_t i = 0; names[i]; i++)
-        gcb_append(text, sizeof(text), "%s %s", i ? "," : "", names[i]);
     fprintf(r->out, "\nexchange between workers (gcbench replay; docs/exchange.md)\n");
     at = fprintf(r->out, "  collective=%s ", gcb_collective_names[p.collective]);
-    opt_wrap(r->out, names[1] ? text : "the only one", at, 7);
+    opt_wrap(r->out, names[1] ? append_names(text, sizeof(text), names) : "the only one", at, 7);
     if (gcb_method_collectives(m) & GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT))
         print_params(r, m, from + 1, from + gcb_param_count(gcb_exchange_table), false,
                      "with twoshot and a memory also", "");

@@ -276,12 +276,6 @@ static int expand_plan(struct sweep_plan *plan, const struct sweep_options *o,
     return err ? err : opt_lines_sort(&plan->sort, &o->lines, diag);
 }
 
-static void plan_fini(struct sweep_plan *plan)
-{
-    gcb_free(plan->methods);
-    gcb_choice_fini(&plan->choice);
-    memset(plan, 0, sizeof(*plan));
-}
 /* ---- running ---- */
 
 static int resolve(struct sweep *c, struct gcb_diag *diag)
@@ -453,18 +447,14 @@ static size_t rank(const struct sweep *c, size_t i)
            !gcb_match_reached(&p->choice.searches[i], tally_of(c, i));
 }
 
-/* Returns the figure to sort by: the size after a search for an error, the error after a search for a size. */
-static enum gcb_field choose_figure(const struct sweep_plan *p)
-{
-    if (p->sort || !p->matching)
-        return p->sort;
-    return gcb_match_limits_error(&p->goals[0]) ? GCB_FIELD_RATIO : GCB_FIELD_SNR_DB;
-}
-
+/* Sorts by --sort; else after a search for an error by the size, and after a search for a size by the error. */
 static void sort_settings(size_t *order, const struct sweep *c)
 {
     const size_t n = c->result.method_count;
-    const enum gcb_field figure = choose_figure(&c->plan);
+    const struct sweep_plan *p = &c->plan;
+    const enum gcb_field figure = p->sort || !p->matching                ? p->sort
+                                  : gcb_match_limits_error(&p->goals[0]) ? GCB_FIELD_RATIO
+                                                                         : GCB_FIELD_SNR_DB;
 
     for (size_t i = 0; i < n; i++)
         order[i] = i;
@@ -873,14 +863,6 @@ static int show_results(struct sweep *c, struct gcb_diag *diag)
     return out_answer(&c->s.report, &row, diag);
 }
 
-static int judge_outcome(const struct sweep *c, struct gcb_diag *diag)
-{
-    struct bench_outcome outcome = {.noun = "settings"};
-
-    bench_outcome_add(&outcome, &c->result);
-    return bench_outcome_judge(&outcome, c->s.ctx->err, diag);
-}
-
 /* Marks the settings that no other beats. Settings that miss their target do not count. */
 static int mark_pareto(struct sweep *c, struct gcb_diag *diag)
 {
@@ -914,17 +896,10 @@ static int mix_tallies(struct sweep *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Is there a result? Not if the search was interrupted on its sample. */
-static bool was_measured(const struct sweep *c)
-{
-    for (size_t i = 0; i < c->result.method_count; i++)
-        if (c->own[i].messages)
-            return true;
-    return false;
-}
-
 static int finish(struct sweep *c, struct gcb_diag *diag)
 {
+    struct bench_outcome outcome = {.noun = "settings"};
+    bool measured = false; /* not if a search was interrupted on its sample */
     int err = mix_tallies(c, diag);
 
     if (!err)
@@ -935,9 +910,15 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
         err = show_results(c, diag);
     if (!err)
         err = out_commit(&c->s.report, diag);
-    if (err || !c->result.interrupted)
-        return err ? err : judge_outcome(c, diag);
-    return session_interrupted(&c->s, !was_measured(c)   ? "nothing was measured on all messages"
+    if (err)
+        return err;
+    if (!c->result.interrupted) {
+        bench_outcome_add(&outcome, &c->result);
+        return bench_outcome_judge(&outcome, c->s.ctx->err, diag);
+    }
+    for (size_t i = 0; i < c->result.method_count; i++)
+        measured |= c->own[i].messages > 0;
+    return session_interrupted(&c->s, !measured          ? "nothing was measured on all messages"
                                       : c->plan.matching ? "the best settings so far are kept"
                                                          : "the results so far are kept");
 }
@@ -948,7 +929,8 @@ static void release(struct sweep *c)
     gcb_free(c->pareto);
     gcb_free(c->own);
     gcb_gradients_fini(&c->gradients);
-    plan_fini(&c->plan);
+    gcb_free(c->plan.methods);
+    gcb_choice_fini(&c->plan.choice);
     session_close(&c->s);
 }
 

@@ -43,11 +43,11 @@ struct verify {
     const struct verify_options *o;
     struct session s;
     struct gcb_method *methods;
+    struct gcb_label *labels; /* of the methods */
     size_t count;
     struct gcb_verify_result result;
     struct promise_counts *checks; /* number of checks of each method, by outcome */
     struct gcb_run_total *totals;  /* of each method: only whether the device lacks it */
-    size_t all_messages;           /* messages of the dump */
     struct names names[GCB_VERIFY_EVENTS];
 };
 
@@ -61,15 +61,6 @@ static void add_name(struct names *names, const struct gcb_verify_note *note, co
                    names->text[0] ? ", " : "", method ? method : "", method ? " on " : "",
                    note->plan->step, note->plan->worker,
                    gcb_escape(shown, sizeof(shown), note->name));
-}
-
-static void show_message(FILE *out, const struct gcb_verify_note *note)
-{
-    char shown[128], count[32];
-
-    opt_wrapf(out, 0, 2, "step %" PRIu64 " worker %" PRIu32 " %s, %s element%s", note->plan->step,
-              note->plan->worker, gcb_escape(shown, sizeof(shown), note->name),
-              gcb_count(count, note->plan->count), note->plan->count == 1 ? "" : "s");
 }
 
 /* Prints notes on what was not checked. If rows are printed instead of a table, each note is one line on stderr. */
@@ -133,7 +124,8 @@ static int resolve_options(struct verify *v, struct gcb_diag *diag)
         gcb_method_forget(&v->methods[i]);
     v->checks = gcb_alloc_zero(v->count, sizeof(*v->checks));
     v->totals = gcb_alloc_zero(v->count, sizeof(*v->totals));
-    if (!v->checks || !v->totals)
+    v->labels = gcb_label_methods(v->methods, sizeof(*v->methods), v->count);
+    if (!v->checks || !v->totals || !v->labels)
         return gcb_diag_nomem(diag, 0, "methods");
     err = session_read_shard(&v->s, v->methods, v->count);
     return err ? err : session_resolve(&v->s);
@@ -142,9 +134,13 @@ static int resolve_options(struct verify *v, struct gcb_diag *diag)
 static void on_note(void *ctx, const struct gcb_verify_note *note)
 {
     struct verify *v = ctx;
+    char shown[128], count[32];
 
     if (note->event == GCB_VERIFY_CHOSEN && v->s.report.table && !v->o->own.all)
-        show_message(v->s.report.out, note);
+        opt_wrapf(v->s.report.out, 0, 2, "step %" PRIu64 " worker %" PRIu32 " %s, %s element%s",
+                  note->plan->step, note->plan->worker,
+                  gcb_escape(shown, sizeof(shown), note->name), gcb_count(count, note->plan->count),
+                  note->plan->count == 1 ? "" : "s");
     add_name(&v->names[note->event], note,
              note->event < GCB_VERIFY_NOT_THERE ? NULL : v->methods[note->method].name);
     if (note->event == GCB_VERIFY_NOT_THERE && !v->totals[note->method].failure.status) {
@@ -159,7 +155,7 @@ static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_
     struct gcb_row row;
 
     gcb_verify_row(&row, &v->s.setting, &v->methods[check->method], check);
-    promise_take(&v->checks[check->method], &v->s.report, &v->methods[check->method], &row);
+    promise_take(&v->checks[check->method], &v->s.report, v->labels[check->method].text, &row);
     return out_put(&v->s.report, &row, diag);
 }
 
@@ -195,16 +191,6 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
     return session_judge(&v->s, err);
 }
 
-static int print_head(struct verify *v)
-{
-    const int err = session_print_heading(&v->s, "");
-
-    if (!err && v->s.report.table && !v->o->own.all)
-        fprintf(v->s.report.out, "checked, out of %zu message%s (--all checks every message):\n",
-                v->all_messages, v->all_messages == 1 ? "" : "s");
-    return err;
-}
-
 /* If rows are printed, the notes on what was not checked go to stderr, because rows do not have them. */
 static int show_results(const struct verify *v, struct gcb_diag *diag)
 {
@@ -212,8 +198,7 @@ static int show_results(const struct verify *v, struct gcb_diag *diag)
     int err = 0;
 
     if (report->table)
-        err =
-            promise_show_counts(report, v->methods, v->count, v->checks, v->result.messages, diag);
+        err = promise_show_counts(report, v->labels, v->count, v->checks, v->result.messages, diag);
     if (!err && !report->quiet)
         show_notes(report->table ? report->out : v->s.ctx->err, v);
     return err;
@@ -252,12 +237,6 @@ static int put_shard(struct verify *v, struct gcb_diag *diag)
     return err;
 }
 
-/* Does the shard have no message to check, because it is empty or all messages are left out? */
-static bool is_empty_shard(const struct verify *v)
-{
-    return v->s.shard.count && v->result.notes[GCB_VERIFY_LEFT_OUT] == v->s.layout.count;
-}
-
 static int judge_result(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_result *r = &v->result;
@@ -274,7 +253,7 @@ static int judge_result(struct verify *v, struct gcb_diag *diag)
     if (r->checks[GCB_PROMISE_KEPT] + r->checks[GCB_PROMISE_BROKEN] + r->checks[GCB_PROMISE_IDLE] +
                 r->notes[GCB_VERIFY_NOT_THERE] ==
             0 &&
-        !is_empty_shard(v))
+        !(v->s.shard.count && r->notes[GCB_VERIFY_LEFT_OUT] == v->s.layout.count))
         return gcb_diag_set(diag, r->notes[GCB_VERIFY_LEFT_OUT] ? GCB_E_NONFINITE : GCB_E_IO,
                             "nothing was verified: %s",
                             r->notes[GCB_VERIFY_UNREACHED]
@@ -293,11 +272,12 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
         .o = o,
         .s = {.o = o->common, .files = operands, .ctx = ctx},
     };
+    size_t all_messages;
     int err = resolve_options(&v, ctx->diag);
 
     if (!err)
         err = session_open_input(&v.s);
-    v.all_messages = v.s.layout.count;
+    all_messages = v.s.layout.count;
     if (!err)
         err = gcb_verify_choose(&v.s.layout, o->own.all, ctx->diag);
     if (!err)
@@ -306,13 +286,17 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     if (!err)
         err = session_start_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE), false);
     if (!err)
-        err = print_head(&v);
+        err = session_print_heading(&v.s, "");
+    if (!err && v.s.report.table && !o->own.all)
+        fprintf(v.s.report.out, "checked, out of %zu message%s (--all checks every message):\n",
+                all_messages, all_messages == 1 ? "" : "s");
     if (!err)
         err = run_checks(&v, ctx->diag);
     if (!err)
         err = judge_result(&v, ctx->diag);
     session_close(&v.s);
     gcb_free(v.methods);
+    gcb_free(v.labels);
     gcb_free(v.checks);
     gcb_free(v.totals);
     return err;

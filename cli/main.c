@@ -6,19 +6,10 @@
 #include "src/lib/codec/method.h"
 #include "src/tool/base/data.h"
 
-/* Prints "Exit status: 0 done, 1 failed, ...". */
-static void print_exits(FILE *out)
-{
-    char line[512] = "";
-
-    for (const struct cmd_meaning *m = cmd_meanings; m->words; m++)
-        gcb_append(line, sizeof(line), "%d %s%s", (int)m->code, m->words, m[1].words ? ", " : ".");
-    opt_wrap(out, line, fprintf(out, "Exit status:"), 0);
-}
-
 static void print_overview(FILE *out)
 {
     const struct cmd *cmd;
+    char exits[512] = "";
 
     fprintf(out,
             "gcbench %s: what gradient compressors send, lose and cost\n\n"
@@ -32,7 +23,10 @@ static void print_overview(FILE *out)
         fprintf(out, "  %-12s %s\n", cmd->name, cmd->summary);
     fprintf(out, "  %-12s %s\n\n", "help",
             "explain a command, or (help choose) tell which one you need");
-    print_exits(out);
+    for (const struct cmd_meaning *m = cmd_meanings; m->words; m++)
+        gcb_append(exits, sizeof(exits), "%d %s%s", (int)m->code, m->words,
+                   m[1].words ? ", " : ".");
+    opt_wrap(out, exits, fprintf(out, "Exit status:"), 0);
 }
 
 static const struct cmd *find_command(const char *name, struct gcb_diag *diag)

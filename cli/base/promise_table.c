@@ -13,17 +13,16 @@ static const char *text_of(const struct gcb_row *row, enum gcb_field field)
     return text ? text : "";
 }
 
-void promise_take(struct promise_counts *counts, const struct out_report *report,
-                  const struct gcb_method *method, const struct gcb_row *row)
+void promise_take(struct promise_counts *counts, const struct out_report *report, const char *label,
+                  const struct gcb_row *row)
 {
     const char *status = text_of(row, GCB_FIELD_STATUS), *reason = text_of(row, GCB_FIELD_REASON);
     const bool broken = gcb_verify_status(status) == GCB_PROMISE_BROKEN;
-    char label[256], words[480], value[32], limit[32];
+    char words[480], value[32], limit[32];
 
     counts->of[gcb_verify_status(status)]++;
     if (!report->table || !(broken || report->verbose))
         return;
-    gcb_method_spec(label, sizeof(label), method, GCB_SPEC_LABEL);
     snprintf(words, sizeof(words), "%s: %s on step %" PRIu64 " worker %" PRIu64 " %s", label,
              text_of(row, GCB_FIELD_PROMISE), gcb_results_u64(row->json, GCB_FIELD_STEP),
              gcb_results_u64(row->json, GCB_FIELD_WORKER), text_of(row, GCB_FIELD_TENSOR));
@@ -48,7 +47,7 @@ uint64_t promise_sum(const struct promise_counts *counts, size_t count,
     return sum;
 }
 
-int promise_show_counts(const struct out_report *report, const struct gcb_method *methods,
+int promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
                         size_t count, const struct promise_counts *counts, uint64_t messages,
                         struct gcb_diag *diag)
 {
@@ -60,9 +59,9 @@ int promise_show_counts(const struct out_report *report, const struct gcb_method
     int err;
 
     for (size_t i = 0; i < count; i++) {
-        char label[256], text[32];
+        char text[32];
 
-        gcb_table_cell(table, gcb_method_spec(label, sizeof(label), &methods[i], GCB_SPEC_LABEL));
+        gcb_table_cell(table, labels[i].text);
         for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
             gcb_table_cell(table, gcb_count(text, counts[i].of[k]));
     }

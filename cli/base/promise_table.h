@@ -2,6 +2,7 @@
 #define CLI_BASE_PROMISE_TABLE_H
 
 #include "cli/base/output.h"
+#include "src/tool/rows/labels.h"
 #include "src/tool/run/promises.h"
 
 /* What `verify` prints of its checks, and `merge` of the checks of all shards. */
@@ -13,11 +14,11 @@ struct promise_counts {
 
 /* Counts a row of record `promise`. For a table, prints it: several lines if the promise is broken, or one line if `report` is
  * verbose. */
-void promise_take(struct promise_counts *counts, const struct out_report *report,
-                  const struct gcb_method *method, const struct gcb_row *row);
+void promise_take(struct promise_counts *counts, const struct out_report *report, const char *label,
+                  const struct gcb_row *row);
 
 /* Prints a table of the checks of each method, by outcome, and the line of their sum. */
-int promise_show_counts(const struct out_report *report, const struct gcb_method *methods,
+int promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
                         size_t count, const struct promise_counts *counts, uint64_t messages,
                         struct gcb_diag *diag);
 
