@@ -32,7 +32,6 @@ static void add_exponents(float *acc, const uint16_t *code, size_t n, float weig
 
 void gcb_accumulate_init(struct gcb_accumulate_fns *fns, unsigned cpu_flags)
 {
-    (void)cpu_flags;
     *fns = (struct gcb_accumulate_fns){
         .add = add, .scatter = scatter, .scatter2 = scatter2, .add_exponents = add_exponents};
 #if defined(__x86_64__)

@@ -28,7 +28,6 @@ void gcb_flush_init(struct gcb_flush_fns *f, unsigned cpu_flags)
 
 void gcb_flush_init(struct gcb_flush_fns *f, unsigned cpu_flags)
 {
-    (void)cpu_flags;
     f->lines = NULL;
 }
 

@@ -60,7 +60,6 @@ static void untrits_c(uint16_t *code, const uint8_t *in, size_t n)
 
 void gcb_bitpack_init(struct gcb_bitpack_fns *fns, unsigned cpu_flags)
 {
-    (void)cpu_flags;
     fns->pack = pack_c;
     fns->unpack = unpack_c;
     fns->trits = trits_c;

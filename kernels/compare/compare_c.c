@@ -28,5 +28,4 @@ void gcb_compare_init(struct gcb_compare_fns *fns, unsigned cpu_flags)
     if (cpu_flags & GCB_CPU_AVX512)
         fns->block = gcb_compare_block_avx512;
 #endif
-    (void)cpu_flags;
 }

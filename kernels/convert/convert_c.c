@@ -62,5 +62,4 @@ void gcb_convert_init(struct gcb_convert_fns *fns, unsigned cpu_flags)
         fns->from_bf16 = gcb_convert_from_bf16_avx2;
     }
 #endif
-    (void)cpu_flags;
 }

@@ -56,7 +56,6 @@ static void add_trits_c(float *acc, const uint16_t *code, size_t n, float scale,
 
 void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags)
 {
-    (void)cpu_flags;
     fns->signed_levels = signed_levels_c;
     fns->nearest_levels = nearest_levels_c;
     fns->trits = trits_c;

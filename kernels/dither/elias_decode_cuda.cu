@@ -5,7 +5,6 @@ using namespace gcb::elias_codes;
 
 namespace
 {
-
 using gcb::bit_source;
 using gcb::kTile;
 using gcb::kTileEach;
@@ -135,7 +134,6 @@ __device__ uint32_t elements_of(const code_reader &r, const gcb::stretch &s,
         sum += get_number(r.in, &at, kTile + 1);
         r.read_sparse(&at, &code);
     }
-    (void)s;
     return sum;
 }
 

@@ -8,10 +8,8 @@
 
 namespace gcb::terngrad
 {
-
 namespace
 {
-
 constexpr unsigned kWarps = kTileThreads / kWarp;
 
 /* Sums and maximum over all elements, or over some sum blocks. */
@@ -239,7 +237,6 @@ int compute_scale(struct gcb_device_stream *s, const struct gcb_device_group *g,
 
 uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n)
 {
-    (void)how;
     return sizeof(gcb::terngrad::head) +
            gcb::terngrad::block_count(n) * (2 * sizeof(double) + sizeof(uint32_t));
 }

@@ -267,7 +267,6 @@ static void run_jobs(void *(*work)(char *), char *first, size_t size, int count,
 {
     struct fftw_jobs jobs = {.work = work, .first = first, .size = size};
 
-    (void)unused;
     gcb_parallel(&(struct gcb_queue){.threads = count}, (uint64_t)count, run_job, &jobs);
 }
 

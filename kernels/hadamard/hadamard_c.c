@@ -27,6 +27,5 @@ void gcb_hadamard_init(struct gcb_hadamard_fns *fns, unsigned cpu_flags)
         fns->flip = gcb_hadamard_flip_avx2;
     }
 #else
-    (void)cpu_flags;
 #endif
 }

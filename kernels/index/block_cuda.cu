@@ -5,7 +5,6 @@
 
 namespace
 {
-
 using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
@@ -195,7 +194,6 @@ int gcb_cuda_put_block(struct gcb_device_stream *s, uint8_t *out,
                        const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                        void *scratch, struct gcb_device_result *result)
 {
-    (void)scratch;
     return gcb::launch(put_locals, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
                        sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }

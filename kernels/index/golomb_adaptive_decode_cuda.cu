@@ -11,7 +11,6 @@
 
 namespace
 {
-
 using gcb::bit_source;
 using gcb::code_place;
 using gcb::kNoCode;
@@ -293,7 +292,6 @@ int decode_gaps(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
 
 uint64_t gcb_cuda_get_gaps_scratch(uint64_t n)
 {
-    (void)n;
     return sizeof(gap_tables);
 }
 

@@ -2,7 +2,6 @@
 
 namespace
 {
-
 /* Only thread 0 works. */
 __global__ void check_stream(struct gcb_cuda_payload p, struct gcb_cuda_payload_head *head,
                              gcb_device_result *result)
@@ -21,6 +20,5 @@ int gcb::open_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload 
 
 uint64_t gcb_cuda_put_stream_scratch(uint64_t n, uint64_t most)
 {
-    (void)n;
     return gcb::tile_count(most) * sizeof(uint32_t);
 }

@@ -5,7 +5,6 @@
 
 namespace
 {
-
 using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
@@ -212,7 +211,6 @@ int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
                      const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                      void *scratch, struct gcb_device_result *result)
 {
-    (void)scratch;
     return gcb::launch(put_words, gcb::grid_over((chosen->most + kWords - 1) / kWords),
                        kTileThreads, sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }
@@ -230,7 +228,6 @@ int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                         void *scratch, struct gcb_device_result *result)
 {
-    (void)scratch;
     return gcb::launch(put_flags, gcb::grid_over(gcb::tile_count(chosen->n)), kTileThreads,
                        sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }

@@ -15,7 +15,6 @@ static void bytes_c(uint8_t *out, size_t n, uint64_t key, uint64_t first, uint64
 
 void gcb_philox_init(struct gcb_philox_fns *fns, unsigned cpu_flags)
 {
-    (void)cpu_flags;
     fns->bytes = bytes_c;
 #if defined(__x86_64__)
     if (cpu_flags & GCB_CPU_AVX2)

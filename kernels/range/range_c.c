@@ -32,7 +32,6 @@ static void add_c(float *acc, const uint16_t *code, size_t n, const struct gcb_r
 
 void gcb_range_init(struct gcb_range_fns *fns, unsigned cpu_flags)
 {
-    (void)cpu_flags;
     fns->encode = encode_c;
     fns->decode = decode_c;
     fns->add = add_c;

@@ -68,5 +68,4 @@ void gcb_reduce_init(struct gcb_reduce_fns *fns, unsigned cpu_flags)
         fns->exponents = gcb_reduce_exponents_avx2;
     }
 #endif
-    (void)cpu_flags;
 }

@@ -57,5 +57,4 @@ void gcb_select_init(struct gcb_select_fns *fns, unsigned cpu_flags)
     if (cpu_flags & GCB_CPU_AVX512)
         fns->collect = gcb_select_collect_avx512;
 #endif
-    (void)cpu_flags;
 }

@@ -4,7 +4,6 @@ struct gcb_device device;
 
 int open_device(void **state)
 {
-    (void)state;
     device_here(&device);
     return 0;
 }
@@ -13,7 +12,6 @@ void nothing_is_left(void **state)
 {
     struct gcb_host_counts counts;
 
-    (void)state;
     gcb_host_count(&counts);
     assert_int_equal(counts.bytes, 0);
 }

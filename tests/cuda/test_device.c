@@ -9,7 +9,6 @@ static const uint64_t sizes[] = {0, 1, 2, 7, 31, 32, 33, 511, 513, 4095, 4096, 4
 
 static void baselines(void **state)
 {
-    (void)state;
     device_same_all(&device, "identity", sizes);
     device_same_all(&device, "fp16", sizes);
     device_same_all(&device, "bf16", sizes);
@@ -29,7 +28,6 @@ static void ranges(void **state)
         "range:bits=9,max=1e30,mantissa=5,rounding=truncate",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
         device_same_all(&device, specs[i], sizes);
 }
@@ -58,7 +56,6 @@ static void quantisers(void **state)
         "terngrad:clip=0,packing=base3",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
         device_same_all(&device, specs[i], sizes);
 }
@@ -75,7 +72,6 @@ static void random_places(void **state)
     };
     float x[600];
 
-    (void)state;
     check_fill(x, 600, FILL_NOISE, 1);
     for (size_t i = 0; i < COUNT(specs); i++) {
         device_same_all(&device, specs[i], few);
@@ -95,7 +91,6 @@ static void elias_codes(void **state)
     };
     float x[4200];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
         if (i % 2 == 0) {
             device_same_all(&device, specs[i], few);
@@ -132,7 +127,6 @@ static void large_tensors(void **state)
     enum { N = 150001 };
     float *x = malloc(N * sizeof(float));
 
-    (void)state;
     check_fill(x, N, FILL_HOSTILE, 5);
     gcb_host_schedule(GCB_HOST_SHUFFLED, 5);
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
@@ -164,7 +158,6 @@ static void error_feedback_is_fused(void **state)
     };
     static const uint64_t counts[] = {1, 33, 4097, END};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
         for (size_t k = 0; counts[k] != END; k++)
             for (int source = 0; source < 3; source++) {
@@ -187,7 +180,6 @@ static void fidelity_is_the_cpus(void **state)
     struct gcb_kernels kernels;
     void *xd, *yd;
 
-    (void)state;
     gcb_kernels_init(&kernels, 0);
     assert_int_equal(gcb_device_batch_create(&b, &device, &config, NULL), 0);
     assert_int_equal(device.module->memory.alloc(&xd, N * sizeof(float), NULL), 0);
@@ -223,7 +215,6 @@ static void fidelity_is_the_cpus(void **state)
 /* The device's state begins like the CPU's: one parameter table stores into both. */
 static void parameters_fit_the_states(void **state)
 {
-    (void)state;
     for (const struct gcb_device_codec *row = device.module->codecs; row->ops; row++) {
         const struct gcb_codec *codec = gcb_codec_by_wire_id(row->wire_id);
 
@@ -243,7 +234,6 @@ static void other_methods_say_so(void **state)
     struct gcb_diag diag = {0};
     struct gcb_method m;
 
-    (void)state;
     empty.codecs = no_codecs;
     none.module = &empty;
     assert_int_equal(gcb_method_parse(&m, "qsgd", NULL), 0);
@@ -259,7 +249,6 @@ static void other_modules_are_refused(void **state)
     struct gcb_device out;
     struct gcb_diag diag = {0};
 
-    (void)state;
     other.version++;
     assert_int_equal(gcb_device_adopt(&out, &other, 0, &diag), GCB_E_BACKEND);
     assert_non_null(strstr(diag.text, "another version"));
@@ -278,7 +267,6 @@ static void a_copy_that_fails(void **state)
     struct gcb_device_stream *s = NULL;
     const float x[] = {1.0f, -2.0f, 3.0f};
 
-    (void)state;
     assert_int_equal(device.module->stream.create(&s, NULL), 0);
     assert_int_not_equal(device.module->stream.copy(s, NULL, NULL, 4, GCB_COPY_DEVICE), 0);
     device_same(&device, "fp16", x, COUNT(x), NULL);
@@ -295,7 +283,6 @@ static void memory_that_does_not_suffice(void **state)
     struct gcb_diag diag = {0};
     const float x[] = {1.0f, -2.0f, 3.0f};
 
-    (void)state;
     gcb_host_count(&before);
     gcb_host_limit(before.bytes + 50000);
     assert_int_equal(gcb_device_batch_create(&b, &device, &config, &diag), GCB_E_NOMEM);
@@ -324,7 +311,6 @@ static void one_wait_for_many_messages(void **state)
     struct gcb_method method;
     float x[N];
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&method, "fp16", NULL), 0);
     assert_int_equal(device_coder_create(&c, &device, &method, &coder, NULL), 0);
     assert_int_equal(gcb_device_batch_create(&b, &device, &config, NULL), 0);
@@ -374,7 +360,6 @@ static void events_measure_and_order(void **state)
     double seconds = -1.0;
     void *p = NULL;
 
-    (void)state;
     assert_int_equal(d->stream.create(&s, NULL), 0);
     assert_int_equal(d->event.create(&from, NULL), 0);
     assert_int_equal(d->event.create(&to, NULL), 0);

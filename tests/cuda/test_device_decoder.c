@@ -56,7 +56,6 @@ static void any_order(void **state)
     float *x = trip_tensor(LARGEST, TRIP_LAPLACE, 5), *y = calloc(LARGEST, sizeof(*y));
     struct decoder d = {.place = {.device = &device, .prefill = false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sent) / sizeof(*sent); i++) {
         struct trip t = {0};
 
@@ -80,7 +79,6 @@ static void damaged(void **state)
     struct decoder d = {.place = {.device = &device, .prefill = false}};
     unsigned refused = 0, taken = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
         struct trip t = {0};
 
@@ -119,7 +117,6 @@ static void other_size(void **state)
     struct decoder d = {.place = {.device = &device, .prefill = true}};
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "fp16", x, 100, NULL);
     assert_int_equal(run(&d, &t, y, 99), GCB_E_CORRUPT);
     assert_int_equal(run(&d, &t, y, 101), GCB_E_MISMATCH);
@@ -167,7 +164,6 @@ static void encodes_there(void **state)
     struct gcb_message_parts parts[2];
     uint64_t clamped[2], any = 0;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(specs); i++)
         for (size_t k = 0; k < COUNT(sizes); k++) {
             encode(NULL, specs[i], x, sizes[k], &here, &parts[0], &clamped[0]);

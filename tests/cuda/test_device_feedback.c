@@ -44,7 +44,6 @@ static void hadamard(void **state)
         {"sparse:transform=hadamard,density=0.01", 16384 + 5}, /* two passes */
     };
 
-    (void)state;
     for (unsigned i = 0; i < COUNT(cases); i++)
         same_steps(cases[i].spec, cases[i].n, i, true);
 }
@@ -69,7 +68,6 @@ static void dct(void **state)
         {"demo:pad=smooth,density=0.02", 4503},
     };
 
-    (void)state;
     for (unsigned i = 0; i < COUNT(cases); i++)
         same_steps(cases[i].spec, cases[i].n, i, false);
 }
@@ -99,7 +97,6 @@ static void fft(void **state)
         {"fft:pad=smooth,chunk=4096,select=chunk", 5001, true},
     };
 
-    (void)state;
     for (unsigned i = 0; i < COUNT(cases); i++) {
         same_steps(cases[i].spec, cases[i].n, i, !cases[i].other);
         if (i % 2)
@@ -122,7 +119,6 @@ static void residuals_have_to_be_announced(void **state)
     struct gcb_diag diag = {0};
     struct gcb_method method;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&method, "fp16", NULL), 0);
     assert_int_equal(device_coder_create(&c, &device, &method, &config, NULL), 0);
     assert_int_equal(gcb_device_batch_create(&m.batch, &device, &room, NULL), 0);
@@ -147,7 +143,6 @@ static void not_every_codec_needs_it(void **state)
     struct gcb_device_ops ops;
     struct gcb_method method;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&method, "fp16", NULL), 0);
     while (row->wire_id != method.codec->wire_id)
         row++;

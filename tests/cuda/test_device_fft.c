@@ -89,8 +89,6 @@ static void transform(float *bins, const float *x, uint64_t n, uint64_t chunk)
 static const float *give_spectrum(struct gcb_transform_state *t, const struct gcb_step *at,
                                   const float *x)
 {
-    (void)at;
-    (void)x;
     return memcpy(t->coef, spectrum, 2 * t->positions * sizeof(float));
 }
 
@@ -191,7 +189,6 @@ static void same_message_of_the_same_spectrum(void **state)
     };
     float *x = malloc(20000 * sizeof(float));
 
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++)
         for (int fill = 0; fill < FILL_NONFINITE; fill++) {
             gcb_host_schedule((enum gcb_host_order)((i + (size_t)fill) % 3), i);
@@ -210,7 +207,6 @@ static void chunks_of_other_scales(void **state)
     enum { CHUNK = 4096, REST = 17, N = 4 * CHUNK + REST };
     float *x = malloc(N * sizeof(float));
 
-    (void)state;
     for (size_t i = 0; i < COUNT(down); i++) {
         const bool rest_is_large = i % 3 == 0;
         const float large = 0x1p+20f, small = ldexpf(large, -down[i]);
@@ -232,7 +228,6 @@ static void all_lengths(void **state)
     float *x = malloc(N * sizeof(float));
     char spec[96];
 
-    (void)state;
     check_fill(x, N, FILL_NOISE, 3);
     gcb_host_schedule(GCB_HOST_SHUFFLED, 4);
     for (unsigned length = 1; length <= 8192; length *= 2) {
@@ -256,7 +251,6 @@ static void without_cufft(void **state)
 {
     float x[8193];
 
-    (void)state;
     check_fill(x, COUNT(x), FILL_NOISE, 1);
     gcb_host_fft(GCB_HOST_FFT_MISSING);
     device_same(&device, "fft:chunk=4096", x, 8192, NULL);

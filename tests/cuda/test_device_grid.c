@@ -31,7 +31,6 @@ static uint64_t scaled(const struct check_case *c)
 
 static void every_case(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < case_count; i++) {
         const struct check_case *c = &cases[i];
 

@@ -9,7 +9,6 @@ static const uint64_t sizes[] = {
 
 static void quantisers_as_alone(void **state)
 {
-    (void)state;
     for (size_t i = 0; device_quantisers[i].spec; i++)
         for (int round = 0; round < 2; round++) {
             const struct device_plan plan = {.device = &device,
@@ -46,7 +45,6 @@ static void methods_in_turn(void **state)
                                      .count = COUNT(some),
                                      .nonfinite = GCB_NONFINITE_RAW};
 
-    (void)state;
     /* fp16 in pairs, qsgd with both buckets, then one by one; each with a check for infinities */
     assert_int_equal(device_set_as_alone(&plan), 2 + 2 + 2 + 13 + 5 + 5);
 }
@@ -63,7 +61,6 @@ static void little_room(void **state)
                                .nonfinite = GCB_NONFINITE_RAW};
     struct device_set s;
 
-    (void)state;
     plan.scratch = 2048; /* slightly more than the largest message needs */
     assert_in_range(device_set_as_alone(&plan), 8, 4 * COUNT(sizes) / 2);
     plan.scratch = 0;
@@ -88,7 +85,6 @@ static void refusals(void **state)
         .device = &device, .specs = specs, .spec_count = 1, .sizes = some, .count = COUNT(some)};
     struct device_set s;
 
-    (void)state;
     device_set_open(&s, &plan);
     s.m[1].i = 3;
     assert_int_equal(gcb_device_group_encode_async(s.coder, &device_set_step, s.m, s.count, NULL),
@@ -145,7 +141,6 @@ static void decoded_together(void **state)
 {
     static const uint64_t coded[] = {64, 4097, 100, 12289};
 
-    (void)state;
     for (size_t i = 0; device_quantisers[i].spec; i++) {
         const bool scaled = i >= 3; /* only these have a scale; a changed fp32 value is valid */
         struct device_plan plan = {.device = &device,
@@ -171,7 +166,6 @@ static void a_network_takes_one_set(void **state)
 {
     uint64_t n[DEVICE_SET_MOST];
 
-    (void)state;
     device_set_resnet50(n, UINT64_MAX);
     gcb_host_idle(true);
     for (size_t i = 0; device_quantisers[i].spec; i++) {

@@ -18,7 +18,6 @@ static uint64_t counted_max_payload(const void *state)
 
 static uint64_t counted_scratch(const void *state)
 {
-    (void)state;
     looks++;
     return scratch;
 }
@@ -135,7 +134,6 @@ static void decoding_alone(void **state)
 {
     static struct many all;
 
-    (void)state;
     open_many(&all, (const char *const[]){"fp16", "bf16"});
     turn_round(&all);
     gcb_host_idle(true);
@@ -154,7 +152,6 @@ static void scratch_for_few(void **state)
     struct gcb_device_stream *stream;
     uint64_t launched;
 
-    (void)state;
     scratch = 256;
     open_many(&all, (const char *const[]){"fp16", "fp16"});
     turn_round(&all);
@@ -178,7 +175,6 @@ static void without_tables(void **state)
     struct gcb_device_stream *stream;
     uint64_t launched;
 
-    (void)state;
     open_many(&all, (const char *const[]){"fp16", "fp16"});
     stream = gcb_device_batch_stream(all.batch);
     gcb_host_idle(true);

@@ -16,7 +16,6 @@ static void hostile_tensors(void **state)
         "sparse:index=block,theta=0.5,values=sign-mean",
     };
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
 }
 
@@ -55,7 +54,6 @@ static void clusters(void **state)
     enum { N = 25000 };
     float *x = malloc(N * sizeof(float));
 
-    (void)state;
     check_fill(x, N, FILL_NOISE, 3);
     for (size_t i = 0; i < N; i++)
         x[i] *= (uint32_t)(i / 97) * 2654435761u >> 30 ? 1.0f / 64 : 1.0f;
@@ -80,7 +78,6 @@ static void one_long_gap(void **state)
     enum { N = 130000, FROM = 75000 };
     float *x = calloc(N, sizeof(float));
 
-    (void)state;
     for (size_t i = FROM; i < N; i++)
         x[i] = i % 11 ? 1.0f : 0.0f;
     for (size_t i = 0; i < COUNT(specs); i++)
@@ -95,7 +92,6 @@ static void extremes(void **state)
     enum { N = 70000 };
     float *x = calloc(N, sizeof(float));
 
-    (void)state;
     for (size_t i = 0; i < COUNT(coders); i++) {
         char spec[64];
 
@@ -123,7 +119,6 @@ static void every_byte(void **state)
     enum { N = 8200, KEPT = 8192, FRONT = 4 + 4 + KEPT / 8 };
     float *x = calloc(N, sizeof(float));
 
-    (void)state;
     for (size_t i = 0; i < COUNT(coders); i++) {
         char spec[64];
 

@@ -367,19 +367,16 @@ static void check_promises(const struct promise *list, size_t count)
 
 static void codecs_as_the_page_says(void **state)
 {
-    (void)state;
     check_promises(codecs, COUNT(codecs));
 }
 
 static void values_as_the_page_says(void **state)
 {
-    (void)state;
     check_promises(values, COUNT(values));
 }
 
 static void reduces_as_the_page_says(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(reduces); i++) {
         const struct promise *p = &reduces[i];
 
@@ -399,7 +396,6 @@ static void indices_as_the_page_says(void **state)
     const struct promise first[] = {{.row = "u32", .column = TO_ENCODE},
                                     {.row = "u32", .column = TO_DECODE}};
 
-    (void)state;
     for (size_t i = 0; i < COUNT(indices); i++) {
         const struct promise put = {.row = indices[i], .column = TO_ENCODE};
         const struct promise get = {.row = indices[i], .column = TO_DECODE};
@@ -438,7 +434,6 @@ static void no_row_is_left_out(void **state)
     char line[512];
     FILE *f = fopen(page, "r");
 
-    (void)state;
     assert_non_null(f);
     while (fgets(line, sizeof(line), f)) {
         const char *end = strstr(line + 1, " |");
@@ -486,7 +481,6 @@ static void quantisers_take_three_at_most(void **state)
 {
     static const uint64_t sizes[] = {16, 64, 1000, 4096, 4097, 36864};
 
-    (void)state;
     for (size_t i = 0; i < COUNT(quantisers); i++)
         for (size_t k = 0; k < COUNT(sizes); k++) {
             const struct counted c = launches_of(quantisers[i], sizes[k]);
@@ -528,7 +522,6 @@ static void a_bucket_takes_one_set(void **state)
     struct gcb_source *source = NULL;
     struct gcb_layout layout;
 
-    (void)state;
     assert_int_equal(gcb_source_open_synthetic(&source, &network, 1, 1, NULL), 0);
     assert_int_equal(gcb_source_count(source), 161);
     assert_int_equal(gcb_layout_init(&layout, source, &config, NULL), 0);

@@ -8,7 +8,6 @@ static void every_kind(void **state)
 {
     static const uint64_t counts[] = {0, 1, 33, 4099};
 
-    (void)state;
     for (size_t i = 0; device_memories[i]; i++)
         for (size_t k = 0; k < COUNT(counts); k++) {
             gcb_host_schedule((enum gcb_host_order)((i + k) % 3), i);
@@ -29,7 +28,6 @@ static void memory_that_does_not_suffice(void **state)
     struct gcb_device_batch *b = NULL;
     struct gcb_host_counts before, after;
 
-    (void)state;
     assert_int_equal(gcb_device_batch_create(&b, &device, &room, NULL), 0);
     gcb_host_count(&before);
     for (size_t i = 0; i < COUNT(left); i++) {
@@ -51,7 +49,6 @@ static void gmc_stays_on_the_cpu(void **state)
     struct gcb_device_memory *m = NULL;
     struct gcb_device_batch *b = NULL;
 
-    (void)state;
     assert_int_equal(gcb_device_batch_create(&b, &device, &room, NULL), 0);
     assert_int_equal(gcb_device_memory_create(&m, b, &params, 10, 1, NULL), GCB_E_UNSUPPORTED);
     assert_null(m);

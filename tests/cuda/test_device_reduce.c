@@ -16,7 +16,6 @@ static void each_length(void **state)
 {
     static const uint64_t lengths[] = {0, 1, 7, 8, 9, 16, 17, 100, 4095, 4096, 4097, 9001};
 
-    (void)state;
     for (size_t i = 0; device_reduces[i]; i++)
         for (size_t k = 0; k < COUNT(lengths); k++) {
             gcb_host_schedule((enum gcb_host_order)((i + k) % (GCB_HOST_SHUFFLED + 1)), k);
@@ -26,7 +25,6 @@ static void each_length(void **state)
 
 static void each_number_of_workers(void **state)
 {
-    (void)state;
     for (size_t i = 0; device_reduces[i]; i++)
         for (unsigned workers = 2; workers <= REDUCE_MOST; workers = 2 * workers - 1)
             for (int weighted = 0; weighted < 2; weighted++)
@@ -50,7 +48,6 @@ static void each_setting(void **state)
         "terngrad:packing=base3,clip=0.5,collective=allreduce",
     };
 
-    (void)state;
     gcb_host_schedule(GCB_HOST_SHUFFLED, 9);
     for (size_t i = 0; i < COUNT(specs); i++) {
         same(specs[i], 4500, &(struct reduce_options){.workers = 3, .weights = unequal});
@@ -67,7 +64,6 @@ static void not_finite(void **state)
     static const float bad[] = {NAN, INFINITY, -INFINITY, 3e38f, -3.4e38f, 70000.0f, 1e-40f};
     static const float large[] = {2.0f, 1.0f, 1.5f};
 
-    (void)state;
     for (size_t i = 0; device_reduces[i]; i++)
         for (size_t k = 0; k < COUNT(bad); k++)
             for (uint64_t n = 1; n < 5000; n += 4100) {
@@ -89,7 +85,6 @@ static void hostile_values(void **state)
 {
     struct reduce_options o = {.workers = 4, .weights = unequal};
 
-    (void)state;
     for (size_t i = 0; device_reduces[i]; i++)
         for (uint64_t n = 1; n < 6000; n = 3 * n + 5) {
             o.combined = RANDOM;
@@ -109,7 +104,6 @@ static void refusals(void **state)
     struct gcb_method method;
     struct gcb_diag diag;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(cpu_only); i++) {
         assert_int_equal(gcb_method_parse(&method, cpu_only[i], NULL), 0);
         assert_int_equal(gcb_device_reduce_create(&r, &device, &method, &config, 1.0f, &diag),

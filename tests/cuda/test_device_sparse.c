@@ -13,7 +13,6 @@ static void largest_of_a_message(void **state)
         "topk:theta=0.5,index=bitmap,values=fp16",
     };
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
 }
 
@@ -24,7 +23,6 @@ static void all_above_a_threshold(void **state)
         "sparse:select=threshold,threshold=1e-60", /* keeps all except zeros */
     };
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
 }
 
@@ -39,7 +37,6 @@ static void every_kind_of_value(void **state)
         "sparse:values=uniform,bits=16,max=0.5,theta=0",
     };
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
 }
 
@@ -55,7 +52,6 @@ static void large_tensors(void **state)
     enum { N = 100003 };
     float *x = malloc(N * sizeof(float));
 
-    (void)state;
     gcb_host_schedule(GCB_HOST_SHUFFLED, 5);
     for (size_t i = 0; i < COUNT(specs); i++) {
         check_fill(x, N, FILL_HOSTILE, 5);
@@ -84,7 +80,6 @@ static void damage(void **state)
     };
     float x[4500];
 
-    (void)state;
     check_fill(x, COUNT(x), FILL_NOISE, 9);
     for (size_t i = 0; i < COUNT(specs); i++) {
         device_same_damage(&device, specs[i], x, COUNT(x), 6, 11 + i);
@@ -114,7 +109,6 @@ static void thresholds_from_a_sample(void **state)
     static const float times[] = {1.0f, 1.5f, 3.0f, 1e9f, 0.5f, 0.0f};
     float *x = malloc(SAMPLED_N * sizeof(float));
 
-    (void)state;
     for (size_t i = 0; i < COUNT(small); i++)
         device_same_all(&device, small[i], sizes);
     gcb_host_schedule(GCB_HOST_SHUFFLED, 7);
@@ -137,7 +131,6 @@ static void one_sign(void **state)
     static const float times[] = {1.0f, 1.2f, 0.8f, 0.0f, -1.0f};
     float *x = malloc(SAMPLED_N * sizeof(float));
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
     for (size_t i = 0; i < COUNT(times); i++) {
         const struct device_setting setting = {.step = i};
@@ -170,7 +163,6 @@ static void feedback_is_fused(void **state)
     };
     static const uint64_t counts[] = {1, 4097, END};
 
-    (void)state;
     for (size_t i = 0; i < COUNT(specs); i++)
         for (size_t k = 0; counts[k] != END; k++) {
             gcb_host_schedule((enum gcb_host_order)((i + k) % 3), i);
@@ -192,7 +184,6 @@ static void searched_thresholds(void **state)
     static const float times[] = {1.0f, 1e6f};
     float *x = malloc(SAMPLED_N * sizeof(float));
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
     gcb_host_schedule(GCB_HOST_SHUFFLED, 3);
     for (size_t i = 0; i < COUNT(times); i++) {
@@ -220,7 +211,6 @@ static void payloads_that_are_too_short(void **state)
     };
     float x[60];
 
-    (void)state;
     check_fill(x, COUNT(x), FILL_NOISE, 9);
     for (size_t i = 0; i < COUNT(specs); i++)
         device_same_cut(&device, specs[i], x, COUNT(x));
@@ -233,7 +223,6 @@ static void segments_are_left_to_the_cpu(void **state)
     struct gcb_diag diag = {0};
     struct gcb_method m;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&m, "topk", NULL), 0);
     assert_int_equal(device_coder_create(&c, &device, &m, &config, &diag), GCB_E_UNSUPPORTED);
     assert_string_equal(diag.text, "device cuda: more than 9 positions run on the CPU only");
@@ -246,7 +235,6 @@ static void rounded_input_is_left_to_the_cpu(void **state)
     struct gcb_diag diag = {0};
     struct gcb_method m;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&m, "fft:input=fp16", NULL), 0);
     assert_int_equal(device_coder_create(&c, &device, &m, &config, &diag), GCB_E_UNSUPPORTED);
     assert_string_equal(diag.text,

@@ -133,7 +133,6 @@ static void thresholds_outlive_what_is_not_finite(void **state)
         {3, 0, 4.0f, false}, {1000000000000, 0, 1.0f, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(specs); i++) {
         size_t length[COUNT(scene)];
 
@@ -160,7 +159,6 @@ static void presets_step_by_step(void **state)
     };
     struct gcb_method m;
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         size_t length[COUNT(scene)];
 

@@ -51,7 +51,6 @@ static void each_codec(void **state)
         "sparse:index=block",
     };
 
-    (void)state;
     sums_of(specs, COUNT(specs));
 }
 
@@ -69,7 +68,6 @@ static void each_transform(void **state)
         "demo",
     };
 
-    (void)state;
     sums_of(specs, COUNT(specs));
 }
 
@@ -90,7 +88,6 @@ static void mixtures(void **state)
                                          "topk:theta=0",
                                          "sparse:transform=dct,chunk=64,index=golomb"};
 
-    (void)state;
     gcb_host_schedule(GCB_HOST_SHUFFLED, 9);
     device_same_sum(&device, elements, COUNT(elements), 5000);
     device_same_sum(&device, sparse, COUNT(sparse), 5000);
@@ -106,7 +103,6 @@ static void other_key(void **state)
     float *x = trip_tensor(3000, TRIP_GAUSS, 4);
     struct device_sum s;
 
-    (void)state;
     device_sum_open(&s, &device, spec, 3000);
     for (unsigned i = 0; i < 4; i++) {
         struct trip t = {0};
@@ -135,7 +131,6 @@ static void damaged(void **state)
                                         "sparse:transform=hadamard,chunk=64,index=varint"};
     unsigned refused = 0, taken = 0;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(specs); i++) {
         const bool near = strstr(specs[i], "transform") != NULL;
         struct device_sum s;
@@ -168,7 +163,6 @@ static void infinite(void **state)
     struct device_sum s;
     struct trip t = {0};
 
-    (void)state;
     device_sum_open(&s, &device, "randomk", 600);
     send(&t, "randomk", 600);
     assert_int_equal(device_sum_add(&s, &t, 1.0f), 0);
@@ -184,7 +178,6 @@ static void refusals(void **state)
     struct trip t = {0};
     struct device_sum s;
 
-    (void)state;
     device_sum_open(&s, &device, "topk", 100);
     send(&t, "topk", 99);
     assert_int_equal(device_sum_add(&s, &t, 1.0f), GCB_E_MISMATCH);
@@ -245,7 +238,6 @@ static void launches(void **state)
                 {"sparse:transform=fft,chunk=100", "topk", 0},
                 {"sparse:transform=hadamard", "topk", 1}};
 
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct trip t = {0}, plain = {0};
 

@@ -15,7 +15,6 @@ static void largest_of_each_chunk(void **state)
     };
     static const uint64_t sizes[] = {0, 33, 4097, END}, few[] = {0, 33, END};
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
     device_same_all(&device, "sparse:select=chunk,chunk=1,density=0.5", few);
 }
@@ -32,7 +31,6 @@ static void clusters_within_chunks(void **state)
     };
     float *x = malloc(N * sizeof(float));
 
-    (void)state;
     check_fill(x, N, FILL_NOISE, 5);
     for (size_t i = 0; i < N; i++)
         if (i % 256 < 192)
@@ -50,7 +48,6 @@ static void largest_of_long_chunks(void **state)
     enum { N = 50000 };
     float *x = malloc(N * sizeof(float));
 
-    (void)state;
     gcb_host_schedule(GCB_HOST_SHUFFLED, 3);
     for (int fill = 0; fill < 3; fill++) {
         check_fill(x, N, (enum check_fill)fill, 7);
@@ -73,7 +70,6 @@ static void hadamard(void **state)
     };
     static const uint64_t sizes[] = {0, 7, 5000, END};
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
 }
 
@@ -91,7 +87,6 @@ static void long_hadamard(void **state)
     };
     float *x = malloc(200000 * sizeof(float));
 
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         gcb_host_schedule((enum gcb_host_order)(i % 3), i);
         check_fill(x, cases[i].n, i % 2 ? FILL_TIES : FILL_NOISE, i);
@@ -125,7 +120,6 @@ static void fft_of_the_cpus_spectra(void **state)
     const struct device_setting setting = {.seed = 1, .same_spectra = true};
     float *x = malloc(20000 * sizeof(float));
 
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++)
         for (int fill = 0; fill < FILL_NONFINITE; fill++) {
             gcb_host_schedule((enum gcb_host_order)((i + (size_t)fill) % 3), i);
@@ -148,7 +142,6 @@ static void fft_of_other_spectra(void **state)
     };
     static const uint64_t sizes[] = {0, 1, 33, 1000, 4099, END};
 
-    (void)state;
     gcb_host_fft(GCB_HOST_FFT_NEAR);
     same_all(specs, COUNT(specs), sizes);
     gcb_host_fft(GCB_HOST_FFT_EXACT);
@@ -166,7 +159,6 @@ static void dct(void **state)
     };
     static const uint64_t sizes[] = {0, 100, 4500, END};
 
-    (void)state;
     same_all(specs, COUNT(specs), sizes);
 }
 
@@ -177,7 +169,6 @@ static void dct_of_all_lengths(void **state)
     float *x = malloc(N * sizeof(float));
     char spec[96];
 
-    (void)state;
     check_fill(x, N, FILL_NOISE, 3);
     gcb_host_schedule(GCB_HOST_SHUFFLED, 4);
     for (unsigned length = 1; length <= 8192; length *= 2) {
@@ -224,7 +215,6 @@ static void without_cufft(void **state)
     const char *const chunks = "sparse:transform=dct,chunk=100";
     float x[5000];
 
-    (void)state;
     refuses("fft", GCB_HOST_FFT_MISSING, GCB_E_BACKEND,
             "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor");
     refuses(chunks, GCB_HOST_FFT_MISSING, GCB_E_BACKEND, "transform=dct of this length");
@@ -255,7 +245,6 @@ static void cufft_fails(void **state)
     struct gcb_method method;
     void *in, *out;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&method, "fft", NULL), 0);
     assert_int_equal(device_coder_create(&c, &device, &method, &config, NULL), 0);
     room.scratch = gcb_device_coder_scratch(c);

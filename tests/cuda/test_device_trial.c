@@ -18,7 +18,6 @@ static int release(void **state)
 {
     struct gcb_host_counts counts;
 
-    (void)state;
     free(x);
     gcb_host_count(&counts);
     return counts.bytes != 0;
@@ -85,7 +84,6 @@ static void memory_is_kept(void **state)
     struct gcb_trial_bench b;
     uint64_t first;
 
-    (void)state;
     parse_methods();
     open_bench(&b);
     first = allocations(&b);
@@ -101,7 +99,6 @@ static void failures_pass(void **state)
     struct gcb_host_counts counts;
     struct gcb_trial_bench b;
 
-    (void)state;
     parse_methods();
     assert_int_equal(gcb_method_parse(&fft, "sparse:transform=fft,chunk=63", NULL), 0);
     open_bench(&b);
@@ -130,7 +127,6 @@ static int take(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_d
 {
     struct taken *t = ctx;
 
-    (void)diag;
     assert_int_equal(i, t->count);
     if (i == t->fail_at)
         return GCB_E_IO;
@@ -151,7 +147,6 @@ static void groups(void **state)
     struct gcb_trial_input in[COUNT(sizes)];
     struct gcb_trial_bench b;
 
-    (void)state;
     parse_methods();
     open_bench(&b);
     for (size_t i = 0; i < COUNT(sizes); i++) {

@@ -53,8 +53,6 @@ static void damage(void *ctx, unsigned round, uint32_t from, struct parcel *p)
     struct input *in = ctx;
     const unsigned way = take_byte(in) % WAYS, number = way == SAME ? 0 : take_u16(in);
 
-    (void)round;
-    (void)from;
     in->changed |= way != SAME;
     if (way == REPLACE) {
         const size_t length = number < in->left ? number : in->left;

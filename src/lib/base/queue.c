@@ -89,7 +89,6 @@ static void *serve(void *unused)
 {
     struct job *job;
 
-    (void)unused;
     pthread_mutex_lock(&pool.lock);
     while ((job = join_job())) {
         pthread_mutex_unlock(&pool.lock);

@@ -19,7 +19,6 @@ static int half_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     const bool bf16 = env->wire_id == gcb_codec_bf16.wire_id;
     struct half *s = state;
 
-    (void)diag;
     s->env = *env;
     s->narrow = bf16 ? f->to_bf16 : f->to_fp16;
     s->widen = bf16 ? f->from_bf16 : f->from_fp16;
@@ -78,7 +77,6 @@ static int half_encode(void *state, const struct gcb_step *at, const struct gcb_
                            .out = gcb_wbuf_take(out, s->env.count * 2),
                            .look = s->nonfinite};
 
-    (void)at;
     s->nonfinite = false;
     if (!job.out)
         return GCB_E_NOSPACE;
@@ -131,7 +129,6 @@ static uint64_t half_clamped(const void *state)
 
 static double half_nominal_bits(const void *state)
 {
-    (void)state;
     return 16.0;
 }
 
@@ -141,13 +138,11 @@ static enum gcb_reduction half_reduction(const void *state, unsigned round)
 {
     const struct half *s = state;
 
-    (void)round;
     return s->env.wire_id == gcb_codec_bf16.wire_id ? GCB_SUM_BF16 : GCB_SUM_F16;
 }
 
 static uint64_t half_count(const void *state, unsigned round)
 {
-    (void)round;
     return ((const struct half *)state)->env.count;
 }
 
@@ -176,7 +171,6 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
     struct half *s = state;
     struct half_job job = {.s = s, .from = x, .weight = at->weight, .out = values};
 
-    (void)round;
     gcb_parallel(s->env.queue, gcb_span_count(s->env.count), contribute_span, &job);
     return 0;
 }

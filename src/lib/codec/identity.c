@@ -15,7 +15,6 @@ static int identity_init(void *state, const struct gcb_codec_env *env, struct gc
 {
     struct identity *s = state;
 
-    (void)diag;
     s->count = env->count;
     s->kernels = env->kernels;
     s->queue = env->queue;
@@ -34,8 +33,6 @@ static int identity_encode(void *state, const struct gcb_step *at, const struct 
 {
     uint8_t *p = gcb_wbuf_take(out, in->count * sizeof(float));
 
-    (void)state;
-    (void)at;
     if (!p)
         return GCB_E_NOSPACE;
     if (in->count)
@@ -47,7 +44,6 @@ static int identity_decode(void *state, struct gcb_rbuf *in, const struct gcb_mv
 {
     const uint8_t *p = gcb_rbuf_take(in, out->count * sizeof(float));
 
-    (void)state;
     if (!p)
         return GCB_E_CORRUPT;
     if (out->count)
@@ -78,7 +74,6 @@ static int identity_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
 
 static double identity_nominal_bits(const void *state)
 {
-    (void)state;
     return 32.0;
 }
 
@@ -86,14 +81,11 @@ static double identity_nominal_bits(const void *state)
 
 static enum gcb_reduction identity_reduction(const void *state, unsigned round)
 {
-    (void)state;
-    (void)round;
     return GCB_SUM_F32;
 }
 
 static uint64_t identity_count(const void *state, unsigned round)
 {
-    (void)round;
     return ((const struct identity *)state)->count;
 }
 
@@ -102,7 +94,6 @@ static int identity_contribute(void *state, const struct gcb_reduce_at *at, unsi
 {
     const struct identity *s = state;
 
-    (void)round;
     gcb_weigh(values, x, at->weight, s->count, s->queue);
     return 0;
 }
@@ -112,7 +103,6 @@ static void identity_conclude(void *state, const struct gcb_reduce_at *at, const
 {
     const struct identity *s = state;
 
-    (void)at;
     if (update && s->count)
         memcpy(update, combined, s->count * sizeof(float));
     if (own && s->count)

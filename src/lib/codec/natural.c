@@ -19,7 +19,6 @@ static int natural_init(void *state, const struct gcb_codec_env *env, struct gcb
 {
     struct natural *s = state;
 
-    (void)diag;
     s->env = *env;
     return 0;
 }
@@ -188,13 +187,11 @@ static int natural_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
 
 static bool natural_may_send_raw(const void *state)
 {
-    (void)state;
     return true;
 }
 
 static double natural_nominal_bits(const void *state)
 {
-    (void)state;
     return WIDTH;
 }
 

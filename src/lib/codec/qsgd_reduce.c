@@ -65,14 +65,12 @@ static int qsgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned
 
 static void qsgd_absorb(void *state, unsigned round, const void *combined)
 {
-    (void)round;
     gcb_shared_scale_absorb(&((struct gcb_qsgd *)state)->shared, combined);
 }
 
 static void qsgd_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                           const void *combined, float *update, float *own)
 {
-    (void)x;
     gcb_shared_scale_conclude(&((const struct gcb_qsgd *)state)->shared, at->weight, combined,
                               update, own);
 }

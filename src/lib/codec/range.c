@@ -119,7 +119,6 @@ static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_d
 {
     struct range *s = state;
 
-    (void)diag;
     s->env = *env;
     return 0;
 }
@@ -197,7 +196,6 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
     struct gcb_range_stats stats = {.max_bits = 0};
     struct job job = {.s = s, .stats = &stats, .from = in->data};
 
-    (void)at;
     gcb_parallel(s->env.queue, spans, measure_span, &job);
     s->max_bits = stats.max_bits;
     s->nonfinite = stats.max_bits >= GCB_INF_BITS;

@@ -308,7 +308,6 @@ static int signsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
 
 static double signsgd_nominal_bits(const void *state)
 {
-    (void)state;
     return 1.0;
 }
 

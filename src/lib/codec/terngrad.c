@@ -358,14 +358,12 @@ static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsi
 
 static void terngrad_absorb(void *state, unsigned round, const void *combined)
 {
-    (void)round;
     gcb_shared_scale_absorb(&((struct terngrad *)state)->shared, combined);
 }
 
 static void terngrad_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
                               const void *combined, float *update, float *own)
 {
-    (void)x;
     gcb_shared_scale_conclude(&((const struct terngrad *)state)->shared, at->weight, combined,
                               update, own);
 }

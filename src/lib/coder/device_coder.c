@@ -140,7 +140,6 @@ int gcb_device_coder_fetch(struct gcb_coder *c, const struct gcb_device_message 
     const size_t start = out->len;
     uint8_t *payload;
 
-    (void)c;
     gcb_frame_write(frame, out);
     payload = gcb_wbuf_take(out, frame->payload_bytes);
     gcb_wbuf_take(out, gcb_frame_tail(frame));
@@ -189,7 +188,6 @@ int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_
 {
     const int status = gcb_device_batch_result(m->batch, m->i)->status;
 
-    (void)c;
     return status ? gcb_diag_set(diag, status, "damaged message: its payload does not decode") : 0;
 }
 

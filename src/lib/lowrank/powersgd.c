@@ -193,7 +193,6 @@ static uint64_t powersgd_max_payload(const void *state)
 
 static bool powersgd_may_send_raw(const void *state)
 {
-    (void)state;
     return true;
 }
 
@@ -368,8 +367,6 @@ static const struct gcb_keeper powersgd_keeper = {
 
 static enum gcb_reduction powersgd_reduction(const void *state, unsigned round)
 {
-    (void)state;
-    (void)round;
     return GCB_SUM_F32;
 }
 

@@ -284,7 +284,6 @@ static int countsketch_encode(void *state, const struct gcb_step *at, const stru
     const struct countsketch *s = state;
     uint8_t *cells;
 
-    (void)at;
     gcb_put_u64(out, s->key);
     gcb_put_u64(out, s->k);
     cells = gcb_wbuf_take(out, cells_of(s) * sizeof(float));
@@ -320,7 +319,6 @@ static int countsketch_decode(void *state, struct gcb_rbuf *in, const struct gcb
 
 static int countsketch_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
-    (void)state;
     gcb_rbuf_take(in, HEAD);
     parts->scale_bytes = HEAD;
     parts->value_bytes = gcb_rbuf_left(in);
@@ -334,14 +332,11 @@ static int countsketch_describe(void *state, struct gcb_rbuf *in, struct gcb_par
 
 static enum gcb_reduction countsketch_reduction(const void *state, unsigned round)
 {
-    (void)state;
-    (void)round;
     return GCB_SUM_F32;
 }
 
 static uint64_t countsketch_count(const void *state, unsigned round)
 {
-    (void)round;
     return cells_of(state);
 }
 
@@ -350,7 +345,6 @@ static int countsketch_contribute(void *state, const struct gcb_reduce_at *at, u
 {
     const struct countsketch *s = state;
 
-    (void)round;
     make_table(s, x, values);
     gcb_weigh(values, values, at->weight, cells_of(s), s->env.queue);
     return gcb_max_bits(values, cells_of(s), s->env.kernels, s->env.queue) <=
@@ -367,7 +361,6 @@ static void countsketch_conclude(void *state, const struct gcb_reduce_at *at, co
     float *out = update ? update : own;
     struct job job = make_job(s);
 
-    (void)x;
     if (!out)
         return;
     decode_table(&job, combined, s->k, out);
@@ -389,7 +382,6 @@ static const struct gcb_reduce_ops countsketch_reduce = {
 
 static bool countsketch_may_send_raw(const void *state)
 {
-    (void)state;
     return true; /* a cell may overflow */
 }
 

@@ -30,7 +30,6 @@ static uint8_t *put_block(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t 
     struct gcb_bitw w = {.p = p};
     uint32_t high = 0;
 
-    (void)code;
     gcb_bitw_put(&w, l, 8);
     for (uint64_t i = 0; i < m; i++)
         gcb_bitw_put(&w, (pos[i] - next) & mask, l);

@@ -6,7 +6,6 @@
 
 static uint64_t u32_bound(uint64_t n, uint64_t kept)
 {
-    (void)n;
     return kept * sizeof(uint32_t);
 }
 
@@ -14,7 +13,6 @@ static void u32_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept,
 {
     uint8_t *p = gcb_wbuf_take(out, kept * sizeof(uint32_t));
 
-    (void)n;
     if (p && kept)
         memcpy(p, pos, kept * sizeof(uint32_t));
 }
@@ -50,7 +48,6 @@ const struct gcb_index gcb_index_u32 = {
 
 static uint64_t bitmap_bound(uint64_t n, uint64_t kept)
 {
-    (void)kept;
     return (n + 7) / 8;
 }
 

@@ -12,7 +12,6 @@ static uint64_t varint_bound(uint64_t n, uint64_t kept)
 static uint8_t *put_block(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
                           const void *code)
 {
-    (void)code;
     for (uint64_t i = 0; i < m; i++) {
         uint32_t gap = pos[i] - next;
 

@@ -209,14 +209,11 @@ static int randomk_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
 
 static enum gcb_reduction randomk_reduction(const void *state, unsigned round)
 {
-    (void)state;
-    (void)round;
     return GCB_SUM_F32;
 }
 
 static uint64_t randomk_count(const void *state, unsigned round)
 {
-    (void)round;
     return ((const struct gcb_randomk *)state)->k;
 }
 
@@ -226,7 +223,6 @@ static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsig
     struct gcb_randomk *s = state;
     struct job job;
 
-    (void)round;
     s->key = gcb_randomk_key(&s->env, at->step.step);
     job = make_job(s, s->key, s->k);
     job.from = x;
@@ -242,7 +238,6 @@ static void randomk_conclude(void *state, const struct gcb_reduce_at *at, const 
     struct gcb_randomk *s = state;
     struct job job = make_job(s, s->key, s->k);
 
-    (void)at;
     job.in = combined;
     job.from = x;
     if (update) {
@@ -323,8 +318,6 @@ static const struct gcb_codec_ops randomk_ops = {
 
 static bool randomk_selects(const double *value, uint64_t count)
 {
-    (void)value;
-    (void)count;
     return true;
 }
 

@@ -31,7 +31,6 @@ static inline int gcb_randomk_init(void *state, const struct gcb_codec_env *env,
 {
     struct gcb_randomk *s = state;
 
-    (void)diag;
     s->env = *env;
     s->k = gcb_kept_of(1.0 - s->p.theta, env->count);
     s->factor = s->p.scaling == GCB_RANDOMK_UNBIASED && s->k

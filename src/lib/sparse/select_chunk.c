@@ -15,7 +15,6 @@ static uint64_t chunk_max_kept(const struct gcb_selection_params *p, uint64_t po
 {
     const uint64_t chunk = chunk_length(p, positions);
 
-    (void)k;
     if (positions == 0)
         return 0;
     return positions / chunk * gcb_kept_of(p->density, chunk) +

@@ -15,7 +15,6 @@ static uint64_t sampled_max_kept(const struct gcb_selection_params *p, uint64_t 
 {
     const uint64_t max_kept = (uint64_t)ceil(GCB_SAMPLED_MOST * (double)k);
 
-    (void)p;
     return max_kept < positions ? max_kept : positions;
 }
 

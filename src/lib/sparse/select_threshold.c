@@ -6,7 +6,6 @@ static void select_threshold(struct gcb_selection *s, const float *order, uint64
 {
     const uint32_t bits = gcb_bits_of((float)s->p.threshold);
 
-    (void)k;
     gcb_select_collect(s, order, bits ? bits : 1);
 }
 

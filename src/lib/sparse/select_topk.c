@@ -273,8 +273,6 @@ void gcb_select_moments(const struct gcb_selection *s, const float *x, double *m
 uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t positions,
                                  uint64_t k)
 {
-    (void)p;
-    (void)k;
     return positions;
 }
 

@@ -156,8 +156,6 @@ static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, 
 
 static void measure_tile(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx)
 {
-    (void)at;
-    (void)ctx;
     s->values_ops->measure(&s->v, x, n);
 }
 

@@ -98,8 +98,6 @@ void gcb_transform_scale(const struct gcb_transform_state *t, float *values, con
 {
     const float unitary = t->unitary;
 
-    (void)pos;
-    (void)base;
     for (size_t j = 0; j < n; j++)
         values[j] *= unitary;
 }

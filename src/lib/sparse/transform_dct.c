@@ -35,7 +35,6 @@ static void correct_scale(struct gcb_transform_state *t, float first)
 static const float *dct_forward(struct gcb_transform_state *t, const struct gcb_step *at,
                                 const float *x)
 {
-    (void)at;
     if (t->env.count == 0)
         return x;
     gcb_fft_forward(t->fft, x, t->coef);

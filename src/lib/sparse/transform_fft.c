@@ -20,7 +20,6 @@ static int fft_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
 static const float *fft_forward(struct gcb_transform_state *t, const struct gcb_step *at,
                                 const float *x)
 {
-    (void)at;
     if (t->env.count)
         gcb_fft_forward(t->fft, x, t->coef);
     return t->coef;

@@ -23,7 +23,6 @@ static uint64_t chunk_length(const struct gcb_transform_state *t)
 static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                          struct gcb_diag *diag)
 {
-    (void)env;
     if (t->chunk & (t->chunk - 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "transform=hadamard needs a chunk that is a power of two, or 0");

@@ -4,13 +4,11 @@
 
 static void fp32_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
 {
-    (void)v;
     memcpy(out, x, n * sizeof(float));
 }
 
 static void fp32_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
 {
-    (void)v;
     memcpy(x, in, n * sizeof(float));
 }
 

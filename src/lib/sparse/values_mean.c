@@ -62,7 +62,6 @@ static int mean_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 
 static void mean_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
 {
-    (void)in;
     for (size_t i = 0; i < n; i++)
         x[i] = v->up;
 }
@@ -71,7 +70,6 @@ static void mean_get(const struct gcb_values_state *v, float *x, const uint8_t *
 
 static void bits_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
 {
-    (void)v;
     memset(out, 0, (n + 7) / 8);
     for (size_t i = 0; i < n; i++)
         out[i / 8] |= (uint8_t)((x[i] > 0.0f) << i % 8);

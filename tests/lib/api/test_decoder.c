@@ -60,7 +60,6 @@ static void opens_from_a_spec(void **state)
     };
     struct gcb_method m;
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++)
         decodes_from_spec(m.name);
     for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
@@ -72,7 +71,6 @@ static void a_spec_may_be_wrong(void **state)
     struct gcb_decoder *d = NULL;
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(gcb_decoder_open(&d, "tokp", N, NULL, &diag), GCB_E_INVALID);
     assert_int_equal(gcb_decoder_open(&d, "hadamard:chunk=48", N, NULL, &diag), GCB_E_INVALID);
     assert_int_equal(gcb_decoder_open(&d, "topk", UINT64_MAX, NULL, &diag), GCB_E_NOMEM);
@@ -92,7 +90,6 @@ static void takes_raw_messages_and_others(void **state)
     size_t stored_length, length;
     float want[N];
 
-    (void)state;
     x[5] = NAN;
     stored_length = encode("qsgd", &raw);
     memcpy(stored, message, stored_length);
@@ -122,7 +119,6 @@ static void infos_have_a_size(void **state)
     struct gcb_message_info older = {.size = offsetof(struct gcb_message_info, codec), .codec = 99};
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(gcb_message_info(&grown.info, message, length, NULL), 0);
     assert_int_equal(grown.info.size, sizeof(grown));
     assert_int_equal(grown.info.elements, N);
@@ -145,7 +141,6 @@ static void learns_nothing_from_a_bad_message(void **state)
     struct gcb_diag diag;
     size_t length, stored_length;
 
-    (void)state;
     stored_length = encode("topk:theta=0", NULL);
     memcpy(stored, message, stored_length);
     length = encode("qsgd", NULL);
@@ -183,7 +178,6 @@ static void says_what_differs(void **state)
         {"fft:chunk=100", "fft:chunk=200", N, "chunk=100, the decoder expects 200"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const size_t length = encode(rows[i].sent, NULL);
         struct gcb_decoder *d = NULL;

@@ -84,7 +84,6 @@ static void every_method_has_its_memory(void **state)
     struct gcb_method m;
     char spec[128];
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         follows_the_recurrence(m.name);
         snprintf(spec, sizeof(spec), "%s:memory=ef", m.name);
@@ -107,7 +106,6 @@ static void nonfinite_leaves_the_memory(void **state)
     float g[N], back[N];
     size_t length;
 
-    (void)state;
     for (size_t i = 0; i < 12; i++) {
         struct gcb_encoder *strict = encoder_of(specs[i / 3], &plain);
         struct gcb_encoder *e = encoder_of(specs[i / 3], &raw);
@@ -148,7 +146,6 @@ static void nobody_is_trusted_with_a_memory(void **state)
     float g[N];
     size_t length;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
         struct gcb_encoder *e = encoder_of(specs[i], &trusted);
 
@@ -178,7 +175,6 @@ static void overflow_leaves_the_memory(void **state)
     float g[N];
     size_t length;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
         struct gcb_encoder *strict = encoder_of(specs[i], &plain);
         struct gcb_encoder *e = encoder_of(specs[i], &raw);
@@ -212,7 +208,6 @@ static void too_little_room_leaves_the_memory(void **state)
     float g[N];
     size_t length;
 
-    (void)state;
     gradient(g, 0);
     encode(e, 0, g, message);
     save(&before, e);
@@ -232,7 +227,6 @@ static void raw_messages_leave_nothing(void **state)
     uint8_t message[ROOM];
     float g[N];
 
-    (void)state;
     gradient(g, 0);
     encode(e, 0, g, message);
     save(&s, e);
@@ -251,7 +245,6 @@ static void takes_16_bit_tensors(void **state)
     struct gcb_message_info info = {.size = sizeof(info)};
     float g[N], wide[N];
 
-    (void)state;
     gcb_kernels_init(&k, 0);
     gradient(g, 0);
     for (int i = 0; i < 2; i++) {
@@ -287,7 +280,6 @@ static void raw_16_bit_tensors(void **state)
     uint8_t message[ROOM];
     size_t length;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const struct gcb_options o = {
             .size = sizeof(o), .input = (enum gcb_dtype)rows[i][0], .nonfinite = GCB_NONFINITE_RAW};
@@ -315,7 +307,6 @@ static void copies_the_shape(void **state)
     uint8_t message[ROOM];
     float g[N];
 
-    (void)state;
     shape[0] = 0;
     gradient(g, 0);
     encode(e, 0, g, message);
@@ -332,7 +323,6 @@ static void empty_tensors(void **state)
     uint8_t message[ROOM];
     size_t length;
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct gcb_encoder *e = NULL;
 
@@ -351,7 +341,6 @@ static void refuses_what_needs_the_sum(void **state)
     struct gcb_encoder *e = NULL;
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(gcb_encoder_open(&e, "topk:memory=gmc,momentum=0.9", N, NULL, &diag),
                      GCB_E_INVALID);
     assert_non_null(strstr(diag.text, "open an exchange"));

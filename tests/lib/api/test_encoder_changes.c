@@ -25,7 +25,6 @@ static void restored_encoders_go_on(void **state)
     uint8_t a[ROOM], b[ROOM];
     float g[N];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
         for (uint64_t stop = 0; stop < 5; stop++) {
             struct gcb_encoder *whole = encoder_of(specs[i], NULL), *second;
@@ -69,7 +68,6 @@ static void restoring_may_fail(void **state)
     uint8_t message[ROOM];
     float g[N];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct gcb_encoder *from = encoder_of(rows[i].from, NULL);
         struct gcb_encoder *to = encoder_of(rows[i].to, NULL);
@@ -110,7 +108,6 @@ static void counters_may_be_hostile(void **state)
         {"redsync", {0, 5, UINT64_C(1) << 32, UINT64_C(1) << 32}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct gcb_encoder *e = encoder_of(rows[i].spec, NULL);
         struct gcb_memory_view s = {.size = sizeof(s)};
@@ -129,7 +126,6 @@ static void a_new_state_is_zero(void **state)
     const struct gcb_memory_view nothing = {.size = sizeof(nothing)};
     struct gcb_method m;
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         struct gcb_encoder *e = encoder_of(m.name, NULL);
 
@@ -155,7 +151,6 @@ static void states_have_a_size(void **state)
     struct gcb_memory_state older = {.size = offsetof(struct gcb_memory_state, counters)};
     struct gcb_diag diag;
 
-    (void)state;
     older.counters[0] = 99;
     assert_int_equal(gcb_encoder_save(e, &older, NULL), 0);
     assert_int_equal(older.counters[0], 99); /* nothing after its size is written */
@@ -211,7 +206,6 @@ static void lengths_are_exact(void **state)
     uint8_t message[ROOM];
     float g[N];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
         for (int k = 0; k < 2; k++) {
             struct gcb_encoder *e = encoder_of(fixed[i], k ? &half : NULL);
@@ -270,7 +264,6 @@ static void changes_keep_the_memory(void **state)
     uint8_t a[ROOM], b[ROOM];
     float g[N];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct gcb_encoder *e = encoder_of(rows[i].first, NULL);
         struct gcb_encoder *other = encoder_of(rows[i].then, NULL);
@@ -318,7 +311,6 @@ static void changes_add_up(void **state)
     uint8_t a[ROOM], b[ROOM];
     float g[N];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct gcb_encoder *other = encoder_of(rows[i].spec, NULL);
         size_t length;
@@ -350,7 +342,6 @@ static void changes_may_be_refused(void **state)
     struct gcb_diag diag;
     float g[N];
 
-    (void)state;
     for (uint64_t step = 0; step < 2; step++) {
         size_t length;
 
@@ -380,7 +371,6 @@ static void clips_by_the_given_norm(void **state)
     size_t length;
     double norm;
 
-    (void)state;
     gradient(g, 0);
     norm = sqrt(trip_norm(g, N));
     assert_true(norm > 2.0);
@@ -422,7 +412,6 @@ static void forgets_the_given_norm(void **state)
     uint8_t message[ROOM];
     float g[N];
 
-    (void)state;
     gradient(g, 0);
     for (uint64_t i = 0; i < 2; i++) {
         assert_int_equal(gcb_encoder_set_norm(e, i ? NAN : INFINITY, NULL), 0);

@@ -231,7 +231,6 @@ static void refused(void **state)
     const float y[N] = {7.0f};
     struct gcb_diag diag;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         for (int null = 0; null < rows[i].pointers; null++) {
             diag.text[0] = '\0';
@@ -248,7 +247,6 @@ static void nothing_has_changed(void **state)
     char message[ROOM];
     size_t length;
 
-    (void)state;
     assert_int_equal(exchange_receive(-1, NULL), 0);
     assert_int_equal(exchange_next(-1, NULL), 0);
     assert_int_equal(exchange_finish(-1, NULL), 0);
@@ -266,7 +264,6 @@ static void numbers_are_0(void **state)
 {
     float one = 1.0f;
 
-    (void)state;
     assert_int_equal(gcb_encoder_bound(NULL), 0);
     assert_int_equal(gcb_encoder_length(NULL), 0);
     assert_int_equal(gcb_encoder_kept_bytes(NULL), 0);
@@ -292,7 +289,6 @@ static void empty_arrays(void **state)
     char message[ROOM];
     size_t length;
 
-    (void)state;
     assert_int_equal(gcb_encoder_open(&e, "topk", 0, NULL, NULL), 0);
     assert_int_equal(gcb_decoder_open(&d, "topk", 0, NULL, NULL), 0);
     assert_int_equal(gcb_sum_open(&s, "topk", 0, NULL, NULL, NULL), 0);
@@ -345,7 +341,6 @@ static void all_functions_are_tried(void **state)
 
 static int open_all(void **state)
 {
-    (void)state;
     return gcb_encoder_open(&f.encoder, "topk:theta=0.9", N, NULL, NULL) ||
            gcb_decoder_open(&f.decoder, "topk:theta=0.9", N, NULL, NULL) ||
            gcb_sum_open(&f.sum, "topk:theta=0.9", N, NULL, NULL, NULL) ||
@@ -357,7 +352,6 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
     gcb_encoder_close(f.encoder);
     gcb_decoder_close(f.decoder);
     gcb_sum_close(f.sum);

@@ -45,7 +45,6 @@ static void ranges(void **state)
 {
     static const int threads[] = {-1, 257, 100000};
 
-    (void)state;
     accepted(NULL);
     accepted(&(struct gcb_options){.size = sizeof(struct gcb_options), .threads = 256});
     for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
@@ -70,7 +69,6 @@ static void sizes(void **state)
     } grown = {.o = {.size = sizeof(grown), .threads = 2}};
     struct gcb_options shorter = {.size = offsetof(struct gcb_options, rank), .threads = 2};
 
-    (void)state;
     refused(&(struct gcb_options){.threads = 2}, "sizeof(struct gcb_options)");
     refused(&(struct gcb_options){.size = 7}, "sizeof(struct gcb_options)");
     refused(&(struct gcb_options){.size = 4097}, "sizeof(struct gcb_options)");
@@ -93,7 +91,6 @@ static void shapes(void **state)
     struct gcb_options o = {.size = sizeof(o), .shape = good, .rank = 2};
     struct gcb_encoder *scalar = NULL;
 
-    (void)state;
     accepted(&o);
     o.shape = bad;
     refused(&o, "the shape is 3x3, but the tensor has 6 elements");

@@ -195,7 +195,6 @@ static void check_size(const struct sized *row, size_t size)
 
 static void only_whole_fields(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         for (size_t size = 0; size <= whole_of(&rows[i]) + NEWER; size++)
             check_size(&rows[i], size);
@@ -216,7 +215,6 @@ static void table_is_complete(void **state)
         {"round", sizeof(struct gcb_round)},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         for (size_t h = 0; h < sizeof(header) / sizeof(header[0]); h++)
             if (strcmp(rows[i].type, header[h].type) == 0)
@@ -227,7 +225,6 @@ static int open_all(void **state)
 {
     static const float x[N] = {3.0f, -1.0f};
 
-    (void)state;
     return gcb_encoder_open(&f.encoder, "topk", N, NULL, NULL) ||
            gcb_exchange_open(&f.exchange, "topk", N, NULL, NULL) ||
            gcb_encode(f.encoder, 0, 0, x, f.message, sizeof(f.message), &f.length, NULL);
@@ -235,7 +232,6 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
     gcb_encoder_close(f.encoder);
     gcb_exchange_close(f.exchange);
     return 0;

@@ -98,14 +98,12 @@ static void children_work(const char *method)
 /* The planner of FFTW. */
 static void while_threads_plan(void **state)
 {
-    (void)state;
     children_work("fft");
 }
 
 /* OpenBLAS, which the threads load while the first children start. */
 static void while_threads_multiply(void **state)
 {
-    (void)state;
     children_work("powersgd");
 }
 
@@ -122,7 +120,6 @@ static void while_threads_fork(void **state)
     pthread_t user, forker[2];
     int status[2] = {0, 0};
 
-    (void)state;
     spec = "powersgd";
     stop = false;
     assert_int_equal(pthread_create(&user, NULL, keep_using, x), 0);

@@ -56,7 +56,6 @@ static unsigned run(int threads)
 /* First, because later tests leave threads behind. */
 static void works_without_any_thread(void **state)
 {
-    (void)state;
     allowed = 0;
     assert_int_equal(run(8), 0);
     allowed = 2; /* fewer than it wants */
@@ -69,7 +68,6 @@ static void runs_each_task_once(void **state)
 {
     const struct gcb_queue two = {.threads = 2};
 
-    (void)state;
     for (int round = 0; round < 200; round++)
         assert_int_equal(run(1 + round % 9), 0);
     assert_int_equal(run(GCB_THREADS_MOST), 0);
@@ -79,7 +77,6 @@ static void runs_each_task_once(void **state)
 /* Two tasks that wait for each other need two threads at the same time. */
 static void meet(void *ctx, uint64_t i)
 {
-    (void)i;
     atomic_fetch_add((_Atomic unsigned *)ctx, 1);
     while (atomic_load((_Atomic unsigned *)ctx) < 4)
         ;
@@ -89,7 +86,6 @@ static void runs_tasks_at_the_same_time(void **state)
 {
     const struct gcb_queue queue = {.threads = 4};
 
-    (void)state;
     for (int round = 0; round < 50; round++) {
         _Atomic unsigned there = 0;
 
@@ -100,7 +96,6 @@ static void runs_tasks_at_the_same_time(void **state)
 
 static void nest(void *ctx, uint64_t i)
 {
-    (void)i;
     atomic_fetch_add((_Atomic unsigned *)ctx, run(3));
 }
 
@@ -117,7 +112,6 @@ static void serves_nested_and_concurrent_callers(void **state)
     _Atomic unsigned wrong = 0;
     pthread_t callers[6];
 
-    (void)state;
     gcb_parallel(&queue, 40, nest, &wrong);
     for (int i = 0; i < 6; i++)
         assert_int_equal(pthread_create(&callers[i], NULL, call_from_thread, &wrong), 0);
@@ -128,7 +122,6 @@ static void serves_nested_and_concurrent_callers(void **state)
 
 static void works_in_a_forked_child(void **state)
 {
-    (void)state;
     assert_int_equal(run(4), 0); /* threads wait now */
     for (int round = 0; round < 20; round++) {
         const pid_t child = fork();
@@ -149,14 +142,12 @@ static _Atomic unsigned elsewhere, handled;
 
 static void on_signal(int number)
 {
-    (void)number;
     handled++;
     elsewhere += !pthread_equal(pthread_self(), caller);
 }
 
 static void leaves_signals_to_the_caller(void **state)
 {
-    (void)state;
     caller = pthread_self();
     signal(SIGUSR1, on_signal);
     for (int round = 0; round < 200; round++) {

@@ -23,7 +23,6 @@ static void check_escape(const char *in, const char *want)
 
 static void test_escape(void **state)
 {
-    (void)state;
     check_escape("", "");
     check_escape("layer.0/weight [3 x 4]~", "layer.0/weight [3 x 4]~");
     check_escape("\x1b[31m\r\n\x7f\\", "\\x1b[31m\\x0d\\x0a\\x7f\\x5c");
@@ -49,7 +48,6 @@ static void test_escape_cut(void **state)
     static const char *const pieces[] = {"a", "\\x01", "\xc3\xb6", "\\x5c", "d", "\xe2\x82\xac"};
     char whole[32] = "";
 
-    (void)state;
     for (size_t i = 0; i < 6; i++)
         strcat(whole, pieces[i]);
     for (size_t size = 1; size < 24; size++) {
@@ -81,7 +79,6 @@ static const char *const bad_reals[] = {"",    " 1",    "1 ",  "\v1", "1x", "nan
 
 static void test_real(void **state)
 {
-    (void)state;
     check_real("0.85", 0.85);
     check_real("-1e-3", -1e-3);
     check_real("+.5", 0.5);
@@ -100,7 +97,6 @@ static void test_u64(void **state)
                                       "x"};
     uint64_t v = 0;
 
-    (void)state;
     assert_true(gcb_parse_u64("18446744073709551615", &v) && v == UINT64_MAX);
     assert_true(gcb_parse_u64("007", &v) && v == 7);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -139,7 +135,6 @@ static void test_size(void **state)
                                       "1.8446744073709552e19"};
     uint64_t v = 5;
 
-    (void)state;
     check_size("0", 0);
     check_size("25M", UINT64_C(25) << 20);
     check_size("1.5G", UINT64_C(3) << 29);
@@ -176,7 +171,6 @@ static void test_suggest(void **state)
 {
     char longest[200];
 
-    (void)state;
     check_suggest("tokp", "topk");
     check_suggest("scb", "sbc"); /* a transposition counts once */
     check_suggest("fff", "fft");
@@ -198,7 +192,6 @@ static void test_suggest(void **state)
 
 static void test_lists(void **state)
 {
-    (void)state;
     assert_true(gcb_lists("topk", "topk"));
     assert_true(gcb_lists("qsgd, topk, fft", "topk"));
     assert_true(gcb_lists("qsgd, topk", "topk"));
@@ -208,7 +201,6 @@ static void test_lists(void **state)
 
 static void test_glob(void **state)
 {
-    (void)state;
     assert_true(gcb_glob("*", ""));
     assert_true(gcb_glob("", ""));
     assert_false(gcb_glob("", "a"));
@@ -240,7 +232,6 @@ static void test_glob_is_not_exponential(void **state)
 {
     char name[2001], pattern[201];
 
-    (void)state;
     memset(name, 'a', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     for (size_t i = 0; i < sizeof(pattern) - 1; i++)
@@ -259,7 +250,6 @@ static void check_text(double v, const char *want)
 
 static void test_real_text(void **state)
 {
-    (void)state;
     check_text(0.8, "0.8");
     check_text(1e-5, "1e-05");
     check_text(0.1 + 0.2, "0.30000000000000004");
@@ -272,7 +262,6 @@ static void test_real_text(void **state)
 /* In a locale whose decimal sign is a comma. */
 static void test_other_locale(void **state)
 {
-    (void)state;
     if (!comma_begin()) {
         print_message("skipped: no locale with a decimal comma is installed, nor made by "
                       "localedef (Debian package: locales)\n");

@@ -43,7 +43,6 @@ static void sends_raw_what_would_expand(void **state)
     } rows[] = {{GCB_F32, 4}, {GCB_F16, 2}, {GCB_BF16, 2}, {GCB_F64, 4}};
     const float x[] = {1.0f, -2.5f, 0.0f, 0.375f}; /* exact in every type */
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         const struct trip_options o = {.source = rows[i].source};
         struct trip t = {0};
@@ -65,7 +64,6 @@ static void stored_rule_is_exact(void **state)
     float x[100];
     struct trip t = {0};
 
-    (void)state;
     trip_fill(x, 100, TRIP_GAUSS, 1);
     trip_run(&t, "identity", x, 100, NULL);
     assert_false(t.parts.stored);
@@ -101,7 +99,6 @@ static void nonfinite_policies(void **state)
     float x[64];
     struct trip t = {0};
 
-    (void)state;
     trip_fill(x, 64, TRIP_GAUSS, 1);
     for (size_t i = 0; i < 5; i++)
         x[7 * i + 3] = gcb_float_of(bad[i]);
@@ -124,7 +121,6 @@ static void nonfinite_is_an_error_by_default(void **state)
     uint8_t out[256];
     struct gcb_coder *c = encoder_of("topk", 16, &(struct trip_options){0});
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct gcb_wbuf w = {.data = out, .cap = sizeof(out), .len = 5};
         struct gcb_diag diag = {0};
@@ -142,21 +138,17 @@ static void nonfinite_is_an_error_by_default(void **state)
 
 static uint64_t unable_max_payload(const void *state)
 {
-    (void)state;
     return 4;
 }
 
 static bool unable_may_send_raw(const void *state)
 {
-    (void)state;
     return true;
 }
 
 static int unable_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                          struct gcb_wbuf *out)
 {
-    (void)state;
-    (void)at;
     gcb_put_f32(out, in->data[0]); /* must be dropped */
     return GCB_E_SEND_RAW;
 }
@@ -175,7 +167,6 @@ static void encoder_asks_for_raw(void **state)
     struct gcb_wbuf w = {.data = t.message, .cap = 256};
     struct gcb_message_parts parts;
 
-    (void)state;
     for (int policy = GCB_NONFINITE_ERROR; policy <= GCB_NONFINITE_TRUSTED; policy++) {
         config.nonfinite = (enum gcb_nonfinite)policy;
         assert_int_equal(gcb_coder_create(&t.encoder, &m, &config, NULL), 0);
@@ -201,7 +192,6 @@ static void nonfinite_halves_stay_what_they_are(void **state)
     float x[3] = {INFINITY, 1.0f, 0.0f};
     struct trip t = {0};
 
-    (void)state;
     x[2] = gcb_float_of(0xffd54000u);
     trip_run(&t, "qsgd", x, 3, &o);
     assert_memory_equal(t.back, x, sizeof(x));
@@ -224,7 +214,6 @@ static void wide_frames(void **state)
                                       (UINT64_C(1) << 32) - 1, UINT64_C(1) << 32,
                                       (UINT64_C(1) << 40) + 3};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
             const struct trip_options any = {.nonfinite = GCB_NONFINITE_RAW};
@@ -255,7 +244,6 @@ static void wide_head(void **state)
     struct gcb_rbuf payload;
     struct gcb_frame back;
 
-    (void)state;
     gcb_frame_write(&f, &w);
     assert_int_equal(w.len, 24);
     assert_int_equal(gcb_frame_parse(&back, &payload, bytes, w.len, NULL), 0);
@@ -276,7 +264,6 @@ static void decoder_refuses(void **state)
     struct gcb_diag diag = {0};
     struct gcb_coder *c;
 
-    (void)state;
     trip_fill(x, 1000, TRIP_GAUSS, 1);
     trip_run(&t, "qsgd", x, 1000, NULL);
     trip_encode(&other, "qsgd:bits=5", x, 1000, NULL);
@@ -313,7 +300,6 @@ static void refuses_absurd_counts(void **state)
                                       UINT64_C(1) << 63, UINT64_MAX};
     struct gcb_method m;
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
             for (uint8_t stored = 0; stored < 2; stored++) {
@@ -347,7 +333,6 @@ static void accepts(void **state)
     struct gcb_frame fs, fc;
     struct gcb_rbuf payload;
 
-    (void)state;
     trip_run(&stored, "topk:theta=0", x, 8, NULL);
     trip_run(&coded, "fp16", x, 8, NULL);
     assert_int_equal(gcb_frame_parse(&fs, &payload, stored.message, stored.length, NULL), 0);
@@ -374,7 +359,6 @@ static void encoder_refuses(void **state)
     struct gcb_coder *c = encoder_of("range", 100, &(struct trip_options){0});
     const size_t bound = gcb_coder_bound(c);
 
-    (void)state;
     assert_true(bound <= sizeof(out));
     for (size_t cap = 0; cap < 16 + 1 + 5 + 100; cap++) { /* too short at every place */
         struct gcb_wbuf w = {.data = out, .cap = cap};

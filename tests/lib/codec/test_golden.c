@@ -122,7 +122,6 @@ static void same_values(const struct golden *g, const float *have, const float *
 
 static void golden_messages_decode(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < golden_count; i++) {
         const struct golden *g = &golden[i];
         struct trip t = {.n = g->n, .message = malloc(g->length), .length = g->length};
@@ -137,7 +136,6 @@ static void golden_messages_decode(void **state)
 
 static void messages_are_still_written(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < golden_count; i++) {
         const struct golden *g = &golden[i];
         float x[MOST] = {0};
@@ -173,7 +171,6 @@ static void every_choice_on_the_wire_has_one(void **state)
 {
     const struct gcb_codec *codec;
 
-    (void)state;
     for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
         if (!codec->params && !has_choice(codec, 0, 0))
             fail_msg("codec %s has no golden message: run this program with %s 40", codec->name,

@@ -25,7 +25,6 @@ static void parses_specs(void **state)
     struct gcb_method m;
     char spec[256];
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&m, "fft:theta=0.8", NULL), 0);
     assert_string_equal(m.name, "fft");
     assert_string_equal(m.codec->name, "sparse");
@@ -48,7 +47,6 @@ static void parses_specs(void **state)
 /* In a program that speaks another language. */
 static void parses_with_a_comma(void **state)
 {
-    (void)state;
     if (!comma_begin()) {
         print_message("skipped: no locale with a decimal comma (Debian package locales)\n");
         skip();
@@ -63,7 +61,6 @@ static void full_spec_reads_back(void **state)
     struct gcb_method m, back;
     char spec[512], again[512];
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL);
         assert_int_equal(gcb_method_parse(&back, spec, NULL), 0);
@@ -74,7 +71,6 @@ static void full_spec_reads_back(void **state)
 
 static void explains_errors(void **state)
 {
-    (void)state;
     expect_error("tokp", "unknown method 'tokp'; did you mean 'topk'?");
     expect_error("", "unknown method ''");
     expect_error("topk:", "has no key=value after the colon");
@@ -187,7 +183,6 @@ static void tables_are_sound(void **state)
 {
     const struct gcb_codec *codec;
 
-    (void)state;
     for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
         assert_ptr_equal(gcb_codec_by_wire_id(codec->wire_id), codec);
         assert_true(gcb_param_count(codec->params) <= GCB_MAX_PARAMS);
@@ -215,7 +210,6 @@ static void memories(void **state)
     struct gcb_method m;
     char spec[512];
 
-    (void)state;
     expect_spec("qsgd:memory=ef,decay=0.9", GCB_SPEC_LABEL,
                 "qsgd:bits=4,bucket=512,memory=ef,decay=0.9");
     expect_spec("sbc:p=0.01,delay=4", GCB_SPEC_LABEL, "sbc:theta=0.99,delay=4");
@@ -253,7 +247,6 @@ static void assigns(void **state)
     struct gcb_method m;
     double v = 0.0;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&m, "fft:theta=0.8", NULL), 0);
     assert_int_equal(gcb_method_assign(&m, "theta", 0.25, NULL), 0);
     assert_true(gcb_method_value(&m, "theta", &v) && v == 0.25);
@@ -272,7 +265,6 @@ static void params_travel(void **state)
     struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
     struct gcb_rbuf r = {.data = bytes};
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&m, "qsgd:levels=300,bucket=70000,coding=elias", NULL), 0);
     assert_true(m.codec->ops->state_size <= sizeof(image));
     gcb_param_store(m.codec->params, m.value, image);
@@ -296,7 +288,6 @@ static void labels(void **state)
     char spec[256], label[256];
     struct gcb_method m;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&m, "fft:bits=6,index=golomb", NULL), 0);
     gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL);
     assert_string_equal(gcb_method_label(label, sizeof(label), spec),
@@ -334,7 +325,6 @@ static void equals(void **state)
     struct gcb_method m[COUNT];
     char full[COUNT][512];
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(gcb_method_parse(&m[i], specs[i], NULL), 0);
         gcb_method_spec(full[i], sizeof(full[i]), &m[i], GCB_SPEC_FULL);

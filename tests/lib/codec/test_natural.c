@@ -17,7 +17,6 @@ static void powers_are_exact(void **state)
     float x[N];
     struct trip t = {0};
 
-    (void)state;
     for (int e = 0; e < 254; e++) {
         x[2 * e] = ldexpf(1.0f, e - 126);
         x[2 * e + 1] = -x[2 * e];
@@ -55,7 +54,6 @@ static void check_shares(float x, float below, float above, double share)
 
 static void draws_the_powers_beside(void **state)
 {
-    (void)state;
     check_shares(1.25f, 1.0f, 2.0f, 0.25);
     check_shares(-7.0f, -4.0f, -8.0f, 0.75);
     check_shares(0x1.8p-127f, 0.0f, 0x1p-126f, 0.75);
@@ -70,7 +68,6 @@ static void sends_the_largest_raw(void **state)
 {
     float x[100];
 
-    (void)state;
     for (int k = 0; k < 3; k++) {
         struct trip t = {0};
 
@@ -90,7 +87,6 @@ static void refuses_infinities(void **state)
     const float x[8] = {1.0f, 2.0f, 4.0f, 8.0f, -1.0f, -2.0f, -4.0f, -8.0f};
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "natural", x, 8, NULL);
     assert_int_equal(t.length, 16 + 9);
     for (int code = 0xff; code <= 0x1ff; code += 0x100) {

@@ -137,7 +137,6 @@ static void every_allocation_may_fail(void **state)
     static struct gcb_method methods[128];
     size_t count, failures = 0;
 
-    (void)state;
     methods_of_the_tables(methods, &count);
     for (size_t i = 0; i < count; i++) {
         struct attempt a;
@@ -233,7 +232,6 @@ static void public_objects_may_fail(void **state)
         {.spec = "sbc", .key = "index", .value = "u32"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct gcb_method m;
         struct attempt a = rows[i];
@@ -255,7 +253,6 @@ static void learning_may_fail(void **state)
     struct attempt a, raw;
     uint8_t *message, *stored;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&fft, "fft:chunk=1000", NULL), 0);
     assert_int_equal(gcb_method_parse(&whole, "topk:theta=0", NULL), 0);
     round_trip(&a, &fft, &message);
@@ -275,7 +272,6 @@ static void absurd_sizes(void **state)
 {
     struct gcb_method m;
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         const struct gcb_coder_config config = {.env = {.count = UINT64_MAX / 2}};
         struct gcb_diag diag = {0};

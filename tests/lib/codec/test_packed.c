@@ -17,7 +17,6 @@ enum { COUNTS = sizeof(counts) / sizeof(*counts) };
 
 static void threads_share_weighing(void **state)
 {
-    (void)state;
     for (size_t c = 0; c < COUNTS; c++)
         for (int threads = 1; threads <= 3; threads += 2) {
             const struct gcb_queue queue = {.threads = threads};
@@ -46,7 +45,6 @@ static void threads_share_a_maximum(void **state)
     const float largest[] = {1e9f, -1e9f, INFINITY, -NAN};
     struct gcb_kernels kernels;
 
-    (void)state;
     gcb_kernels_init(&kernels, gcb_cpu_detect());
     for (size_t c = 0; c < COUNTS; c++)
         for (size_t k = 0; k < 3 * sizeof(largest) / sizeof(*largest); k++) {

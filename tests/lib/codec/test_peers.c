@@ -24,7 +24,6 @@ static void indices_are_wider_than_halves(void **state)
         "topk:values=fp16,theta=0.99,index=varint", "topk:values=fp16,theta=0.99,index=golomb"};
     float *x = trip_tensor(N, TRIP_GAUSS, 1);
 
-    (void)state;
     for (int i = 0; i < N; i++) /* as a half holds it */
         x[i] = (float)(int)(x[i] * 4.0f) / 4.0f + (i % 101 == 0 ? 100.0f : 0.0f);
     for (size_t k = 0; k < 4; k++) {
@@ -54,7 +53,6 @@ static void streams_beyond_2_to_24_bits(void **state)
     struct gcb_bitw w = {.p = bytes};
     struct trip t = {0};
 
-    (void)state;
     gcb_bitw_ones(&w, bits);
     assert_int_equal(gcb_bitw_finish(&w) - bytes, bits / 8 + 1);
     assert_int_equal(bytes[bits / 8], 1);
@@ -81,7 +79,6 @@ static void size_is_at_least_the_entropy(void **state)
     enum { N = 1 << 18 };
     float *x = trip_tensor(N, TRIP_LAPLACE, 5);
 
-    (void)state;
     for (size_t k = 0; k < sizeof(specs) / sizeof(*specs); k++) {
         struct trip t = {0};
 
@@ -97,7 +94,6 @@ static void no_bucket_too_many(void **state)
 {
     float *x = trip_tensor(1 << 20, TRIP_GAUSS, 6);
 
-    (void)state;
     for (uint64_t n = 512; n <= 1 << 20; n *= 2) {
         struct trip t = {0};
 
@@ -116,7 +112,6 @@ static void primes_are_not_padded(void **state)
     float *x = trip_tensor(N, TRIP_AR9, 7);
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "fft", x, N, NULL);
     assert_int_equal(t.parts.payload.positions, N / 2 + 1);
     assert_true(8.0 * (double)t.length / N < 0.15 * 10 + 0.5 + 0.01);

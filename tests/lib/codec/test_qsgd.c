@@ -61,7 +61,6 @@ static void levels_stay_below_s(void **state)
     enum { N = 3000 };
     float *x = trip_tensor(N, TRIP_LAPLACE, 3);
 
-    (void)state;
     for (size_t k = 0; k < SETTINGS; k++) {
         const struct setting *q = &settings[k];
         const uint64_t buckets = (N + q->bucket - 1) / q->bucket;
@@ -100,7 +99,6 @@ static void codings_hold_the_same(void **state)
     static const uint64_t sizes[] = {1, 2, 17, 4095, 4096, 4097, 70001};
     float *x = trip_tensor(70001, TRIP_STUDENT3, 4);
 
-    (void)state;
     for (size_t k = 0; k < SETTINGS; k++) {
         for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
             struct trip t[3] = {{0}};
@@ -162,7 +160,6 @@ static void elias_lengths(void **state)
     float *x = trip_tensor(N, TRIP_GAUSS, 5);
     uint32_t *level = malloc(N * sizeof(*level));
 
-    (void)state;
     for (size_t k = 0; k < 5; k++) {
         const struct setting *q = &settings[k];
         const uint64_t buckets = (N + q->bucket - 1) / q->bucket, blocks = (N + BLOCK - 1) / BLOCK;
@@ -207,7 +204,6 @@ static void gaussian_reference(void **state)
     enum { N = 1 << 20 };
     float *x = trip_tensor(N, TRIP_GAUSS, 6);
 
-    (void)state;
     for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
         struct trip t = {0};
         char spec[96];
@@ -241,7 +237,6 @@ static void extreme_norms(void **state)
     static const char *const norms[] = {"max", "l2"};
     float x[1500];
 
-    (void)state;
     for (size_t k = 0; k < sizeof(magnitudes) / sizeof(*magnitudes); k++) {
         for (size_t l2 = 0; l2 < 2; l2++) {
             struct trip t = {0};
@@ -270,7 +265,6 @@ static void zero_buckets(void **state)
     enum { N = 2048 };
     float *x = trip_tensor(N, TRIP_GAUSS, 7);
 
-    (void)state;
     for (int i = 512; i < 1024; i++)
         x[i] = i % 2 ? 0.0f : -0.0f;
     for (size_t k = 0; k < 3; k++) {

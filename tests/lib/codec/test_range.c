@@ -24,7 +24,6 @@ static void worked_example(void **state)
     const float top = 7168.0f;
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "range:bits=8,mantissa=3,max=7168,rounding=truncate", x, 7, NULL);
     assert_int_equal(t.length, HEAD + 5 + 7);
     assert_memory_equal(t.message + HEAD, &top, 4);
@@ -95,7 +94,6 @@ static void bound_holds_for_every_format(void **state)
     float *x = malloc(N * sizeof(float));
     struct gcb_method m;
 
-    (void)state;
     for (size_t k = 0; k < sizeof(maxima) / sizeof(*maxima); k++) {
         spread(x, N, maxima[k]);
         for (unsigned bits = 2; bits <= 16; bits++) {
@@ -119,7 +117,6 @@ static void refuses_formats_without_meaning(void **state)
     struct gcb_method m;
     char spec[64];
 
-    (void)state;
     for (unsigned bits = 2; bits <= 16; bits++) {
         for (unsigned mantissa = 1; mantissa < 16; mantissa++) {
             const double octaves = ((1u << (bits - 1)) - 2) / ldexp(1.0, (int)mantissa);
@@ -136,7 +133,6 @@ static void counts_clamped_values(void **state)
     const float x[] = {0.5f, 1.0f, -1.0f, 1.0000001f, -1.5f, 3e38f, 0.0f, 1e-30f};
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "range:max=1", x, 8, NULL);
     assert_int_equal(t.clamped, 3);
     assert_true(t.back[3] == 1.0f && t.back[4] == -1.0f && t.back[5] == 1.0f);
@@ -153,7 +149,6 @@ static void zero_and_single_values(void **state)
     float x[300] = {0.0f};
     struct trip t = {0};
 
-    (void)state;
     x[7] = -0.0f;
     trip_run(&t, "range", x, 300, NULL);
     for (size_t i = 0; i < 300; i++)
@@ -176,7 +171,6 @@ static void codes_stand_one_after_the_other(void **state)
     float *x = malloc(N * sizeof(float));
     struct trip t = {0};
 
-    (void)state;
     for (int i = 0; i < N; i++)
         x[i] = i % 3 == 0 ? 1.0f : i % 3 == 1 ? -0.5f : 0.0f;
     trip_encode(&t, "range", x, N, NULL);
@@ -204,7 +198,6 @@ static void error_as_simulated(void **state)
     };
     enum { N = 1 << 20 };
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         float *x = trip_tensor(N, rows[i].law, 3);
         struct trip t = {0};
@@ -226,7 +219,6 @@ static void chooses_a_good_mantissa(void **state)
 {
     enum { N = 1 << 16 };
 
-    (void)state;
     for (int law = TRIP_GAUSS; law <= TRIP_STUDENT3; law++) {
         float *x = trip_tensor(N, (enum trip_law)law, 5);
         const double chosen = trip_error("range:bits=6", x, N, NULL);

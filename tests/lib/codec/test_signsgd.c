@@ -17,7 +17,6 @@ static void every_sign_is_kept(void **state)
 {
     float *x = trip_tensor(N, TRIP_LAPLACE, 1);
 
-    (void)state;
     x[17] = 1e-45f;
     x[18] = -1e-45f;
     for (int mean = 0; mean < 2; mean++) {
@@ -48,7 +47,6 @@ static void error_is_the_exact_one(void **state)
     };
     float *x = trip_tensor(N, TRIP_LAPLACE, 2);
 
-    (void)state;
     for (size_t i = 0; i < N; i += 9)
         x[i] = 0.0f;
     for (size_t c = 0; c < 3; c++) {
@@ -82,7 +80,6 @@ static void zeros_toss_a_shared_coin(void **state)
     struct trip t = {0};
     long minus = 0;
 
-    (void)state;
     x[N - 1] = 2.0f;
     x[N - 2] = -0.0f;
     trip_run(&t, "signsgd", x, N, &here);
@@ -108,7 +105,6 @@ static void zeros_stay_zeros(void **state)
     float x[64] = {0.0f};
     struct trip t = {0};
 
-    (void)state;
     x[40] = 3.0f;
     trip_run(&t, "signsgd:scale=mean,bucket=16", x, 64, NULL);
     for (size_t i = 0; i < 64; i++)
@@ -123,7 +119,6 @@ static void refuses_bad_scales(void **state)
     struct trip t = {0};
     float back[8];
 
-    (void)state;
     trip_run(&t, "signsgd", x, 8, NULL);
     for (size_t k = 0; k < 3; k++) {
         gcb_store_u32(t.message + t.length - 5, bad[k]);
@@ -141,7 +136,6 @@ static void an_allgather_counts_votes(void **state)
     const struct party_options o = {.workers = 3, .weights = weights};
     struct party p;
 
-    (void)state;
     party_open(&p, "signsgd:collective=allgather", N, &o);
     party_fill(&p, 3, 0.5f);
     party_step(&p, 0);
@@ -177,7 +171,6 @@ static int count_votes(const struct party *p, size_t i)
 
 static void the_majority_wins(void **state)
 {
-    (void)state;
     for (unsigned workers = 2; workers <= PARTY_MOST; workers++) {
         const struct party_options o = {.workers = workers};
         long tied = 0, minus = 0;
@@ -205,7 +198,6 @@ static void the_majority_wins(void **state)
 /* Neither a tie nor anything else depends on who has which rank. */
 static void ranks_decide_nothing(void **state)
 {
-    (void)state;
     for (unsigned workers = 2; workers <= PARTY_MOST; workers++) {
         const struct party_options o = {.workers = workers};
         struct party p, q;
@@ -235,7 +227,6 @@ static void question_and_answer_have_a_bit(void **state)
     const double bits = 2.0 * (WORKERS - 1) / WORKERS * LONG * WORKERS;
     struct party p;
 
-    (void)state;
     party_open(&p, "signsgd", LONG, &o);
     party_fill(&p, 1, 0.0f);
     party_step(&p, 0);

@@ -31,7 +31,6 @@ static void clips_at_deviations_about_the_mean(void **state)
     uint64_t beyond = 0;
     float clip;
 
-    (void)state;
     for (size_t i = 0; i < N; i++) {
         x[i] = x[i] * 0.01f + 0.005f;
         mean += (double)x[i] / N;
@@ -61,7 +60,6 @@ static void constant_tensors_survive(void **state)
     static const uint64_t sizes[] = {1, 2, 3, 1000, 4097, 1 << 20};
     float *x = malloc(sizeof(float) << 20);
 
-    (void)state;
     for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
         for (size_t i = 0; i < 1 << 20; i++)
             x[i] = values[v];
@@ -82,7 +80,6 @@ static void zero_stays_zero(void **state)
     float x[100] = {0.0f, -0.0f};
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "terngrad", x, 100, NULL);
     for (size_t i = 0; i < 100; i++)
         assert_true(t.back[i] == 0.0f);
@@ -94,7 +91,6 @@ static void packings_hold_the_same(void **state)
     static const uint64_t sizes[] = {1, 2, 4, 5, 6, 4079, 4080, 4081, 70001};
     float *x = trip_tensor(70001, TRIP_STUDENT3, 4);
 
-    (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
         struct trip a = {0}, b = {0};
 
@@ -146,7 +142,6 @@ static void omega_as_simulated(void **state)
         {TRIP_LAPLACE, "terngrad", 0.98, 0.02},
     };
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         float *x = trip_tensor(N, rows[i].law, 1);
         const double omega = clipped_error(rows[i].spec, x, N);

@@ -24,7 +24,6 @@ static void finish_and_conclude_agree(void **state)
     };
     float *update = calloc(N, sizeof(*update));
 
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
         struct party p, q;
 
@@ -60,7 +59,6 @@ static void a_worker_without_update_learns_it(void **state)
     struct gcb_diag diag;
     struct party p, q;
 
-    (void)state;
     party_open(&p, spec, N, NULL);
     party_open(&q, spec, N, NULL);
     config.coder.env = (struct gcb_codec_env){.count = N, .path = "tensor"};
@@ -92,7 +90,6 @@ static void gmc_refuses_weights_that_cancel(void **state)
     struct gcb_exchange *e = NULL;
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(gcb_exchange_open(&e, "topk:memory=gmc", N, &options, &diag), GCB_E_INVALID);
     assert_non_null(strstr(diag.text, "weights is 0"));
     assert_int_equal(gcb_exchange_open(&e, "topk:memory=ef", N, &options, &diag), 0);
@@ -109,7 +106,6 @@ static void a_change_keeps_what_workers_keep(void **state)
     struct party p;
     float *residual = calloc(N, sizeof(*residual));
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
     party_open(&p, spec, N, NULL);
     party_fill(&p, 1, 1.0f);
@@ -135,7 +131,6 @@ static void rounds_have_an_order(void **state)
     float x[4] = {1, 2, 3, 4}, y[4];
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(gcb_exchange_open(&e, "identity", 4, NULL, &diag), 0);
     assert_int_equal(gcb_exchange_next(e, &round, &diag), GCB_E_INVALID);
     assert_int_equal(gcb_exchange_finish(e, y, &diag), GCB_E_INVALID);
@@ -160,7 +155,6 @@ static void a_lone_worker_may_hand_back_its_own_bytes(void **state)
 {
     static const char *const specs[] = {"identity", "fp16", "qsgd:collective=allreduce", "randomk"};
 
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
         const struct party_options o = {.workers = 1};
         struct gcb_round round = {.size = sizeof(round)};
@@ -188,7 +182,6 @@ static void a_spoilt_step_leaves_the_memory(void **state)
     float *e[2], *u[2];
     struct party p;
 
-    (void)state;
     party_open(&p, "topk:memory=dgc,momentum=0.9,collective=oktopk", N, &o);
     for (uint64_t step = 0; step < 2; step++) {
         struct gcb_memory_state saved = {.size = sizeof(saved)};

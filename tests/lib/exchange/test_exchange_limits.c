@@ -52,7 +52,6 @@ static void a_tiny_weight_spoils_no_memory(void **state)
     static const float weights[] = {1e-39f, 1.0f, -1.0f};
     const struct party_options o = {.workers = 3, .weights = weights};
 
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
         struct party p;
 
@@ -99,7 +98,6 @@ static void wild_values_spoil_no_memory(void **state)
     };
     static const float values[] = {FLT_MAX, -FLT_MAX, FLT_TRUE_MIN, INFINITY, NAN, -0.0f};
 
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
         struct party p;
 
@@ -120,7 +118,6 @@ static void values_may_have_any_address(void **state)
                                         "fp16:collective=allreduce", "qsgd:collective=allreduce",
                                         "powersgd", "countsketch"};
 
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
         const struct party_options o = {.workers = 1};
         struct party p;
@@ -156,7 +153,6 @@ static void a_changed_echo_is_found(void **state)
         "topk:collective=spardl",    "identity:collective=twoshot",
     };
 
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++)
         for (size_t bad = 0;; bad++) {
             const struct party_options o = {.workers = 1};
@@ -193,7 +189,6 @@ static void an_owner_gets_what_it_sent(void **state)
     const struct party_options o = {.workers = 1};
     uint8_t message[64];
 
-    (void)state;
     for (unsigned damaged = 0; damaged < 2; damaged++) {
         struct gcb_round sent = {.size = sizeof(sent)};
         size_t length;
@@ -233,7 +228,6 @@ static void absurd_options_are_refused(void **state)
 {
     struct gcb_options o = {.size = sizeof(o), .workers = 1u << 20};
 
-    (void)state;
     assert_int_equal(open_with("identity", &o), 0);
     o.workers++;
     assert_int_equal(open_with("identity", &o), GCB_E_INVALID);

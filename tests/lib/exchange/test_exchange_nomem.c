@@ -209,7 +209,6 @@ static void every_allocation_may_fail(void **state)
 {
     struct gcb_method m;
 
-    (void)state;
     for (unsigned w = 0; w < WORKERS; w++)
         trip_fill(x[w], N, TRIP_LAPLACE, w + 1);
     for (size_t i = 0; gcb_method_at(&m, i); i++)
@@ -243,7 +242,6 @@ static void a_change_may_fail(void **state)
     static const char *const keys[] = {"chunk", "bits"};
     float want[N], got[N];
 
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         for (size_t n = 1;; n++) {
             const size_t before = counted.live;
@@ -285,7 +283,6 @@ static void a_damaged_count_takes_no_memory(void **state)
     struct gcb_round sent = {.size = sizeof(sent)};
     struct gcb_exchange *e;
 
-    (void)state;
     assert_int_equal(open_worker(&e, "topk:collective=spardl", 0, NULL), 0);
     assert_int_equal(gcb_exchange_begin(e, 0, x[0], NULL), 0);
     assert_int_equal(gcb_exchange_next(e, &sent, NULL), 1);
@@ -303,7 +300,6 @@ static void a_change_ends_an_unlearnt_step(void **state)
     static const char spec[] = "qsgd:coding=elias,memory=ef,second-error=drop,collective=twoshot";
     float update[N];
 
-    (void)state;
     for (size_t n = 1;; n++) {
         struct gcb_round sent = {.size = sizeof(sent)};
         struct gcb_diag diag = {0};

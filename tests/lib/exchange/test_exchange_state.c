@@ -95,7 +95,6 @@ static void a_sum_in_place(void **state)
     struct gcb_round round = {.size = sizeof(round)};
     struct party p, q;
 
-    (void)state;
     party_open(&p, "fft:theta=0.9", N, &o);
     o.in_place = true;
     party_open(&q, "fft:theta=0.9", N, &o);
@@ -135,7 +134,6 @@ static void a_restored_exchange_goes_on(void **state)
     unsigned resumed = 0;
     struct gcb_method m;
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++)
         for (int c = 0; c < GCB_COLLECTIVES; c++)
             for (size_t k = 0; k < sizeof(memories) / sizeof(*memories); k++) {
@@ -163,7 +161,6 @@ static void workers_may_begin_anew_together(void **state)
 {
     static const char *const specs[] = {"powersgd:memory=ef", "topk:memory=ef,collective=oktopk"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const uint64_t shape[] = {60, N / 60};
         const struct party_options o = {.shape = shape, .rank = 2};
@@ -200,7 +197,6 @@ static void kept_bytes_may_be_hostile(void **state)
     };
     static struct saved s, kept;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const uint64_t shape[] = {60, N / 60};
         const struct party_options o = {.shape = shape, .rank = 2};
@@ -232,7 +228,6 @@ static void only_possible_states_are_restored(void **state)
     float *residual = calloc(N, sizeof(*residual));
     struct party p, q;
 
-    (void)state;
     residual[5] = 1.0f;
     party_open(&p, "identity", N, NULL);
     view.residual = residual;
@@ -279,7 +274,6 @@ static void parameters_change_between_steps(void **state)
         {"qsgd:collective=twoshot", "bits", "7", "qsgd:bits=7,collective=twoshot"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct party p, q;
 
@@ -303,7 +297,6 @@ static void a_change_keeps_the_memory(void **state)
     float *owed = calloc(N, sizeof(*owed));
     struct party p;
 
-    (void)state;
     party_open(&p, "topk:memory=ef", N, NULL);
     for (uint64_t step = 0; step < 4; step++) {
         set_all(&p, "theta", step % 2 ? "0.9" : "0.99", 0);
@@ -333,7 +326,6 @@ static void a_given_norm_limits_the_gradient(void **state)
     uint8_t *message;
     size_t length;
 
-    (void)state;
     party_open(&p, spec, N, &o);
     assert_int_equal(gcb_encoder_open(&encoder, spec, N, NULL, NULL), 0);
     assert_int_equal(gcb_decoder_open(&decoder, spec, N, NULL, NULL), 0);
@@ -379,7 +371,6 @@ static void a_nan_keeps_the_workers_in_step(void **state)
         {"identity:memory=delay,delay=3,momentum=0", {2, 5, 6, 9}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const struct party_options o = {.workers = 3, .nonfinite = GCB_NONFINITE_RAW};
         unsigned sent = 0;

@@ -57,7 +57,6 @@ static void sums_saturate(void **state)
                                     0xff7f, 0x7f00, 0x7b00, 0x7f80, 0xff80, 0x7fc0};
     static uint16_t acc[ALL], one[ALL];
 
-    (void)state;
     for (size_t h = 0; h < 2; h++)
         for (size_t s = 0; s < sizeof(some) / sizeof(some[0]); s++) {
             for (size_t i = 0, length = 1; i < ALL; i += length, length = length % 40 + 1) {
@@ -136,7 +135,6 @@ static void two_shots_of_huge_tensors(void **state)
     };
     static const unsigned workers[] = {1, 2, 3, 4, 5, 9};
 
-    (void)state;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
         for (size_t i = 0; i < sizeof(workers) / sizeof(workers[0]); i++) {
             struct party p;
@@ -164,7 +162,6 @@ static void two_shots_with_weights(void **state)
     static const float weights[][3] = {
         {0.5f, 0.25f, 0.25f}, {0.9f, 0.0f, 0.1f}, {0.6f, -0.2f, 0.2f}};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         const struct party_options o = {.workers = 3, .weights = weights[i]};
         struct party p;
@@ -190,7 +187,6 @@ static void two_shots_hide_no_infinity(void **state)
 {
     struct party p;
 
-    (void)state;
     party_open(&p, "identity:collective=twoshot", N,
                &(struct party_options){.workers = 3, .nonfinite = GCB_NONFINITE_RAW});
     for (unsigned w = 0; w < p.workers; w++)

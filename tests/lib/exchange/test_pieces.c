@@ -70,7 +70,6 @@ static void a_worker_without_weight_loses_nothing(void **state)
     static const float weights[] = {0.5f, 0.0f, 0.25f, 0.0f, 0.25f};
     char spec[256];
 
-    (void)state;
     for (size_t c = 0; c < COLLECTIVES; c++)
         run(with(spec, "topk:theta=0.95,memory=ef", collectives[c]), N, 5, weights);
 }
@@ -81,7 +80,6 @@ static void without_selection_it_is_an_all_reduce(void **state)
     const struct party_options o = {.workers = 4, .weights = uneven};
     char spec[256];
 
-    (void)state;
     for (size_t c = 0; c < COLLECTIVES; c++) {
         struct party p, q;
 
@@ -105,7 +103,6 @@ static void finish_and_conclude_agree(void **state)
     const struct party_options o = {.workers = 3};
     char spec[256];
 
-    (void)state;
     for (size_t c = 0; c < COLLECTIVES; c++) {
         struct party p, q;
 
@@ -136,7 +133,6 @@ static void the_selection_is_known(void **state)
     const struct party_options o = {.workers = 4, .weights = uneven};
     char spec[256];
 
-    (void)state;
     assert_non_null(sum);
     for (size_t c = 0; c < COLLECTIVES; c++) {
         struct party p, q;
@@ -167,7 +163,6 @@ static void segments_change_nothing(void **state)
     const float weights[3] = {1.0f / 3, 1.0f / 3, 1.0f / 3};
     char spec[256];
 
-    (void)state;
     for (size_t c = 0; c < COLLECTIVES; c++) {
         struct gcb_method method;
         struct party p, q;
@@ -205,7 +200,6 @@ static void the_parts_are_the_bytes(void **state)
     const struct party_options o = {.workers = 4};
     char spec[256];
 
-    (void)state;
     for (size_t c = 0; c < COLLECTIVES; c++) {
         struct gcb_message_parts parts;
         struct party p;
@@ -240,7 +234,6 @@ static void some_methods_are_refused(void **state)
     };
     char spec[256];
 
-    (void)state;
     for (size_t c = 0; c < COLLECTIVES; c++)
         for (size_t r = 0; r < sizeof(refused) / sizeof(refused[0]); r++) {
             struct gcb_diag diag;

@@ -126,7 +126,6 @@ static void expect_refused(struct party *p, uint64_t step, const struct damage *
 /* Every length but the right one. */
 static void other_lengths_are_refused(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++)
         for (uint32_t from = 0; from < WORKERS; from++) {
             const uint32_t to = 1;
@@ -160,7 +159,6 @@ static void other_lengths_are_refused(void **state)
 /* A step that failed leaves no estimate: the next step is as if the failed step was not. */
 static void a_failed_step_leaves_no_trace(void **state)
 {
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++)
         for (unsigned round = 0; round < 3; round++)
             for (uint64_t failing = 0; failing < 2; failing++) {

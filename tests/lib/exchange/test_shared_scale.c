@@ -39,7 +39,6 @@ static void rounds_are_small(void **state)
         {"terngrad:collective=allreduce", 9, GCB_SUM_I8},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct party_options o = {.workers = rows[i].workers};
         const bool wide = rows[i].sum == GCB_SUM_I16, terngrad = rows[i].spec[0] == 't';
@@ -64,7 +63,6 @@ static void impossible_combinations_are_refused(void **state)
         "qsgd:coding=elias,collective=allreduce",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(impossible) / sizeof(impossible[0]); i++) {
         const struct gcb_options o = {.size = sizeof(o), .workers = 9};
         struct gcb_exchange *e;
@@ -122,7 +120,6 @@ static void updates_are_unbiased(void **state)
                 {"terngrad:clip=0,collective=allreduce", 1.0, 0.0},
                 {"terngrad:collective=allreduce", 1.0, 2.5}};
 
-    (void)state;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         double *mean = calloc(N, sizeof(*mean)), distance = 0.0, expected = 0.0;
         float *want = NULL;
@@ -158,7 +155,6 @@ static void no_method_claims_to_be_linear(void **state)
 {
     struct gcb_method m;
 
-    (void)state;
     for (size_t s = 0; s < SPECS; s++) {
         assert_int_equal(gcb_method_parse(&m, specs[s], NULL), 0);
         assert_false(gcb_method_caps(&m) & GCB_CAP_LINEAR);

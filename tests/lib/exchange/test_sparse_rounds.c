@@ -43,7 +43,6 @@ static void oktopk_divides_and_estimates_now_and_then(void **state)
     const struct party_options o = {.workers = 4};
     struct party p;
 
-    (void)state;
     party_open(&p, "topk:theta=0.99,collective=oktopk", N, &o);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const unsigned gather = rows[i].divides ? 2 : 1;
@@ -68,7 +67,6 @@ static void oktopk_sends_what_the_formula_says(void **state)
     struct party p;
     uint64_t words = 0;
 
-    (void)state;
     party_open(&p, "topk:theta=0.99,memory=ef,collective=oktopk", N, &o);
     for (uint64_t s = 0; s < 64; s++) {
         const uint64_t first = s == 0, before = words;
@@ -91,9 +89,6 @@ static size_t largest_part, all_parts;
 
 static void observe_parts(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t bytes)
 {
-    (void)ctx;
-    (void)round;
-    (void)bytes;
     if (sent[0].kind != GCB_ROUND_SCATTER)
         return;
     for (unsigned w = 0; w < 8; w++) {
@@ -108,7 +103,6 @@ static void oktopk_balances_the_work(void **state)
     const struct party_options o = {.workers = 8};
     struct party p;
 
-    (void)state;
     party_open(&p, "topk:theta=0.99,collective=oktopk", N, &o);
     p.local.observe = observe_parts;
     party_fill(&p, 1, 0.0f);
@@ -140,7 +134,6 @@ static void observe_distance(void *ctx, unsigned round, const struct gcb_round *
 {
     const unsigned workers = *(const unsigned *)ctx, rounds = ceil_log2(workers);
 
-    (void)bytes;
     for (unsigned w = 0; w < workers && round < rounds; w++)
         for (unsigned to = 0; to < workers; to++)
             assert_true((sent[w].parts[to] > 0) ==
@@ -149,7 +142,6 @@ static void observe_distance(void *ctx, unsigned round, const struct gcb_round *
 
 static void spardl_sends_what_the_formula_says(void **state)
 {
-    (void)state;
     for (unsigned workers = 1; workers <= PARTY_MOST; workers++) {
         const struct party_options o = {.workers = workers};
         const uint64_t share = (K + workers - 1) / workers, block = PIECE + share * ELEMENT;

@@ -33,7 +33,6 @@ static void gives_the_weighted_sum(void **state)
 {
     static const uint64_t counts[] = {0, 1, 2, 7, 64, 1000, 5000};
 
-    (void)state;
     for (unsigned workers = 1; workers <= PARTY_MOST; workers++)
         for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
             const struct party_options o = {.workers = workers, .weights = weights};
@@ -57,7 +56,6 @@ static void a_memory_keeps_the_second_error(void **state)
     enum { N = 4000, WORKERS = 4, STEPS = 5 };
     const struct party_options o = {.workers = WORKERS, .weights = weights};
 
-    (void)state;
     for (size_t d = 0; d < sizeof(dense) / sizeof(dense[0]); d++)
         for (int drop = 0; drop < 2; drop++) {
             float *owed = calloc(N, sizeof(*owed)), *got = calloc(N, sizeof(*got));
@@ -111,7 +109,6 @@ static void finish_and_conclude_agree(void **state)
                                            ",memory=gmc"};
     static const uint64_t counts[] = {2, 2000};
 
-    (void)state;
     for (size_t i = 0; i < 24 * sizeof(dense) / sizeof(dense[0]); i++) {
         const struct party_options o = {.workers = WORKERS, .weights = i / 6 % 2 ? tiny : weights};
         const uint64_t n = counts[i / 12 % 2];
@@ -141,7 +138,6 @@ static void a_weight_of_zero_is_no_division(void **state)
                        none[] = {0.0f, 0.0f, 0.0f};
     static const float *const sets[] = {some, mixed, none};
 
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         const struct party_options o = {.workers = 3, .weights = sets[k]};
         struct party p;
@@ -169,7 +165,6 @@ static void links_carry_two_messages(void **state)
     enum { N = 200000 };
     static const char *const specs[] = {"identity", "fp16", "range", "qsgd", "terngrad", "natural"};
 
-    (void)state;
     for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++)
         for (unsigned workers = 2; workers <= PARTY_MOST; workers++) {
             const struct party_options o = {.workers = workers};
@@ -204,7 +199,6 @@ static void parts_add_up(void **state)
     struct party p;
     uint64_t made = 0;
 
-    (void)state;
     open_party(&p, "qsgd", "", N, &o);
     party_fill(&p, 1, 1.0f);
     party_step(&p, 0);
@@ -233,7 +227,6 @@ static void no_two_messages_draw_the_same(void **state)
     struct party p;
     float *x = trip_tensor(SHARE, TRIP_GAUSS, 3);
 
-    (void)state;
     open_party(&p, "natural", "", N, &o);
     for (unsigned w = 0; w < WORKERS; w++) {
         for (size_t i = 0; i < N; i++)
@@ -276,7 +269,6 @@ static void a_nan_or_overflow_spoils_the_update_but_no_memory(void **state)
     enum { N = 3000, WORKERS = 3 };
     static const float heavy[] = {3e38f, 3e38f, 3e38f};
 
-    (void)state;
     for (int overflow = 0; overflow < 2; overflow++) {
         const struct party_options o = {
             .workers = WORKERS,
@@ -385,7 +377,6 @@ static void damaged_bytes_are_refused(void **state)
     size_t length;
     uint32_t draw = 1;
 
-    (void)state;
     honest(N, message, &length);
     for (unsigned r = 0; r < 2; r++) {
         uint8_t *cut, *longer = malloc(length + 1);
@@ -416,7 +407,6 @@ static void empty_shares_have_no_bytes(void **state)
 {
     static const uint8_t byte[1] = {0};
 
-    (void)state;
     assert_int_equal(feed(0, 0, 1, byte, 0), 0);
     assert_int_equal(feed(0, 0, 1, byte, 1), GCB_E_CORRUPT);
     assert_int_equal(feed(1, 1, 1, byte, 1), GCB_E_CORRUPT);
@@ -429,7 +419,6 @@ static void methods_without_it_refuse_it(void **state)
         "qsgd:collective=twoshot,second-error=drop", "qsgd:memory=ef,second-error=drop"};
     struct gcb_exchange *e;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
         assert_int_equal(gcb_exchange_open(&e, specs[i], 10, NULL, NULL), GCB_E_INVALID);
 }

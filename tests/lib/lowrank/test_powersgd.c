@@ -60,7 +60,6 @@ static void gram_schmidt_makes_orthonormal_vectors(void **state)
     float *a = trip_tensor(K * N, TRIP_GAUSS, 3);
     double *work = calloc(K * N, sizeof(*work));
 
-    (void)state;
     assert_non_null(work);
     for (unsigned i = 0; i < N; i++) {
         a[2 * N + i] = a[i] * 3.0f - a[N + i]; /* depends on the first two */
@@ -92,7 +91,6 @@ static void a_matrix_of_low_rank_comes_back(void **state)
     const struct party_options o = {.workers = 1, .shape = shape, .rank = 2};
     struct party p;
 
-    (void)state;
     for (int rank = 3; rank <= 5; rank++) { /* with 4 and 5, vectors of P are zero */
         char spec[32];
 
@@ -115,7 +113,6 @@ static void warm_steps_come_near_the_best_error(void **state)
     double all = 0.0, tail = 0.0, best, first, last;
     struct party p;
 
-    (void)state;
     for (unsigned s = 0; s < 8; s++) {
         all += sigma[s] * sigma[s];
         tail += s < 4 ? 0.0 : sigma[s] * sigma[s];
@@ -144,7 +141,6 @@ static void workers_factor_their_sum(void **state)
     float *sum = calloc(COUNT, sizeof(*sum)), *noise = trip_tensor(COUNT, TRIP_GAUSS, 9);
     struct party p;
 
-    (void)state;
     assert_non_null(sum);
     party_open(&p, "powersgd:rank=3", COUNT, &o);
     with_singular_values(sum, sigma, 3, 4);
@@ -172,7 +168,6 @@ static void zeros_give_zeros_and_leave_no_trace(void **state)
     const struct party_options o = {.workers = 2, .shape = shape, .rank = 2};
     struct party p;
 
-    (void)state;
     party_open(&p, "powersgd:rank=2", COUNT, &o);
     party_step(&p, 0);
     for (uint64_t i = 0; i < COUNT; i++)
@@ -202,7 +197,6 @@ static const struct {
 /* Tensors that are sent whole come back exactly. The others come back as something finite and no larger. */
 static void shapes_decide_what_is_sent_whole(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         struct party_options o = {.workers = 1};
         uint64_t n = 1;
@@ -234,7 +228,6 @@ static void the_last_row_may_be_short(void **state)
           *v = trip_tensor(2 * SIDE, TRIP_GAUSS, 2);
     struct party p;
 
-    (void)state;
     for (int i = 0; i < N; i++)
         x[i] = u[i / SIDE] * v[i % SIDE] + u[SIDE + i / SIDE] * v[SIDE + i % SIDE];
     party_open(&p, "powersgd:rank=6", N, &(struct party_options){.workers = 1});
@@ -262,7 +255,6 @@ static void an_encoder_starts_warm(void **state)
     uint8_t *bytes[6];
     size_t length = 0;
 
-    (void)state;
     with_singular_values(x, sigma, 8, 1);
     trip_configure(&config, &queue, &kernels, &(struct trip_options){.path = "w"}, COUNT);
     config.env.shape = shape;
@@ -309,7 +301,6 @@ static void huge_tensors_are_not_approximated(void **state)
     static const float sizes[] = {1e31f, 1e34f, 1e37f};
     float *x = trip_tensor(COUNT, TRIP_GAUSS, 1);
 
-    (void)state;
     for (uint64_t i = 0; i < COUNT; i++)
         x[i] *= 1e34f;
     assert_true(trip_error("powersgd", x, COUNT, NULL) == 0.0);
@@ -351,7 +342,6 @@ static void a_huge_q_is_found_late(void **state)
 {
     struct party p;
 
-    (void)state;
     party_open(&p, "powersgd:rank=1", COUNT, &(struct party_options){.shape = shape, .rank = 2});
     for (uint64_t row = 0; row < ROWS; row++) /* the next step begins with Q = (1, 0, 0, ...) */
         p.x[0][row * COLS] = p.x[1][row * COLS] = 1.0f;
@@ -377,7 +367,6 @@ static void huge_tensors_hide_no_infinity(void **state)
         .shape = shape, .rank = 2, .nonfinite = GCB_NONFINITE_RAW, .workers = 3};
     struct party p;
 
-    (void)state;
     party_open(&p, "powersgd", COUNT, &o);
     party_fill(&p, 1, 1.0f);
     p.x[0][7] = 1e38f;
@@ -394,7 +383,6 @@ static void threads_change_nothing(void **state)
     static const uint64_t large[] = {1100, 700};
     struct party p, q;
 
-    (void)state;
     party_open(&p, "powersgd", 770000, &(struct party_options){.shape = large, .rank = 2});
     party_open(&q, "powersgd", 770000,
                &(struct party_options){.threads = 5, .shape = large, .rank = 2});

@@ -129,7 +129,6 @@ static void feedback(void **state)
     struct gcb_memory *m = open_memory(&p);
     struct run *r = malloc(sizeof(*r));
 
-    (void)state;
     simulate(r, m, &p);
     expect_sum(r, m, r->input);
     gcb_memory_destroy(m);
@@ -142,7 +141,6 @@ static void decay(void **state)
     const struct gcb_memory_params demo = {.kind = GCB_MEMORY_DEMO, .momentum = 0.999};
     const struct gcb_memory_params *both[] = {&ef, &demo};
 
-    (void)state;
     for (size_t k = 0; k < 2; k++) {
         const double lost = 1.0 - (k == 0 ? ef.decay : demo.momentum);
         struct gcb_memory *m = open_memory(both[k]);
@@ -169,7 +167,6 @@ static void momentum(void **state)
         {.kind = GCB_MEMORY_GMC, .momentum = 0.9},
     };
 
-    (void)state;
     for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
         struct gcb_memory *m = open_memory(&kinds[k]);
         struct run *r = malloc(sizeof(*r));
@@ -191,7 +188,6 @@ static void clips(void **state)
     const float *v;
     float g[N];
 
-    (void)state;
     check_fill(g, N, FILL_NOISE, 1);
     v = gcb_memory_compensate(m, g);
     assert_int_equal(sums_of_squares, 1); /* the kernels of the caller are used */
@@ -209,7 +205,6 @@ static void global_momentum(void **state)
     float g[N], s[N], update[N], e[N] = {0}, h[N] = {0}, saved_e[N], saved_h[N];
     uint64_t summed = 9;
 
-    (void)state;
     for (uint64_t step = 0; step < 20; step++) {
         float owed[N] = {0};
         const float *u;
@@ -252,7 +247,6 @@ static void ignores_updates_that_are_not_finite(void **state)
     float good[N], update[N] = {0}, h[N];
     uint64_t summed;
 
-    (void)state;
     check_fill(good, N, FILL_NOISE, 1);
     gcb_memory_learn(m, good, 1.0f);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -276,7 +270,6 @@ static void none_is_transparent(void **state)
     struct gcb_memory *m = open_memory(&p);
     float g[N] = {1};
 
-    (void)state;
     assert_ptr_equal(gcb_memory_compensate(m, g), g);
     gcb_memory_update(m, g);
     assert_null(gcb_memory_residual(m));

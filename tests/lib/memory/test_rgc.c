@@ -141,7 +141,6 @@ static void follow(const char *spec, int how)
 
 static void algorithm_4(void **state)
 {
-    (void)state;
     follow(COMPRESSED, 0);
     follow(COMPRESSED ",quant=asq", QUANTISED);
     follow(COMPRESSED ",nesterov=redsync", NESTEROV);
@@ -150,7 +149,6 @@ static void algorithm_4(void **state)
 
 static void small_tensors_have_ordinary_momentum(void **state)
 {
-    (void)state;
     follow(SMALL, WHOLE);
     follow(SMALL ",quant=asq", WHOLE);
     follow(SMALL ",nesterov=redsync", WHOLE | NESTEROV);
@@ -161,7 +159,6 @@ static void small_tensors_have_ordinary_momentum(void **state)
 /* If the values are sent exactly, to clear and to subtract is the same. */
 static void other_choices(void **state)
 {
-    (void)state;
     follow(COMPRESSED ",residual=subtract", 0);
     follow(COMPRESSED ",quant=asq,residual=subtract", QUANTISED | SUBTRACTS);
     follow(COMPRESSED ",quant=asq,masking=no", QUANTISED | UNMASKED);
@@ -174,7 +171,6 @@ static void nesterov_of_optimisers(void **state)
     float buffer[N] = {0}, update[N];
     struct party p;
 
-    (void)state;
     party_open(&p, SMALL ",nesterov=yes", N, &(struct party_options){.workers = 1});
     for (uint64_t step = 0; step < STEPS; step++) {
         party_fill(&p, step + 1, 1.0f);
@@ -196,7 +192,6 @@ static void a_transform_sends_no_elements(void **state)
     struct party p;
     uint64_t summed;
 
-    (void)state;
     party_open(&p, spec, N, &(struct party_options){.workers = 1});
     for (uint64_t step = 0; step < 4; step++) {
         gcb_memory_save(gcb_exchange_memory(p.e[0]), before, NULL, &summed);

@@ -23,7 +23,6 @@ static void a_row_is_unbiased(void **state)
     const double norm = trip_norm(x, SMALL);
     double error = 0.0, along = 0.0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct trip t = {0};
 
@@ -45,7 +44,6 @@ static void large_elements_are_found(void **state)
 {
     static const char *const rows[] = {"1", "3", "4", "5", "7"};
 
-    (void)state;
     for (size_t r = 0; r < 5; r++) {
         float *x = trip_tensor(N, TRIP_GAUSS, r + 1);
         struct trip t = {0};
@@ -76,7 +74,6 @@ static void ties_go_to_the_lower_index(void **state)
     float x[SMALL] = {0.0f};
     struct trip t = {0};
 
-    (void)state;
     x[10] = x[20] = x[1200] = 1.0f;
     trip_run(&t, "countsketch:columns=300,p=0.0015", x, SMALL, NULL);
     assert_false(t.parts.stored);
@@ -108,7 +105,6 @@ static void hashes_stay(void **state)
 {
     static const struct trip_options here = {.seed = 5, .path = "a", .step = 2};
 
-    (void)state;
     same_table(&here, &(struct trip_options){.seed = 5, .path = "a", .step = 3, .worker = 7}, true);
     same_table(&here, &(struct trip_options){.seed = 6, .path = "a", .step = 2}, false);
     same_table(&here, &(struct trip_options){.seed = 5, .path = "b", .step = 2}, false);
@@ -120,7 +116,6 @@ static void an_allreduce_decodes_the_sum_of_tables(void **state)
     static const float weights[PARTY_MOST] = {0.5f, 0.25f, -1.0f, 2.0f, 2.0f,
                                               1.0f, 0.5f,  4.0f,  0.25f};
 
-    (void)state;
     for (unsigned workers = 2; workers <= PARTY_MOST; workers++) {
         const struct party_options o = {.workers = workers, .weights = weights, .seed = 3};
         const struct trip_options here = {.seed = 3, .path = "tensor"};
@@ -161,7 +156,6 @@ static void an_overflow_is_sent_raw(void **state)
     float x[100];
     struct party p;
 
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         x[i] = FLT_MAX;
     trip_run(&t, "countsketch", x, 100, NULL);
@@ -191,7 +185,6 @@ static void refuses_bad_payloads(void **state)
     };
     float x[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, back[10];
 
-    (void)state;
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         struct trip t = {0};
 

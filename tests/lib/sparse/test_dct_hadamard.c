@@ -162,13 +162,11 @@ static void like_naive(const char *transform)
 
 static void dct_is_orthonormal(void **state)
 {
-    (void)state;
     like_naive("dct");
 }
 
 static void hadamard_is_orthonormal(void **state)
 {
-    (void)state;
     like_naive("hadamard");
 }
 
@@ -178,7 +176,6 @@ static void units_keep_their_norm(void **state)
     static const char *const transforms[] = {"dct", "hadamard"};
     enum { N = 1000, CHUNK = 256 };
 
-    (void)state;
     for (uint64_t at = 0; at < N; at += 37) {
         for (int h = 0; h < 2; h++) {
             float *x = calloc(N, sizeof(float));
@@ -205,7 +202,6 @@ static void short_chunks_weigh_alike(void **state)
     static const char *const transforms[] = {"dct", "hadamard"};
     enum { N = 1056, CHUNK = 1024 }; /* the last: 32 elements */
 
-    (void)state;
     for (int h = 0; h < 2; h++) {
         for (int last = 0; last < 2; last++) {
             /* the 1024 elements have energy 1, the 32 elements a tenth more or less */
@@ -260,7 +256,6 @@ static void signs_are_shared_between_workers_only(void **state)
 {
     const uint64_t key = key_of(1, 2, 0, "a");
 
-    (void)state;
     assert_true(key == key_of(1, 2, 0, "a"));
     assert_true(key == key_of(1, 2, 9, "a"));
     assert_true(key != key_of(1, 3, 0, "a"));
@@ -275,7 +270,6 @@ static void signs_are_balanced(void **state)
     const uint64_t key = key_of(1, 2, 0, "a");
     uint64_t minus = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++)
         minus += gcb_philox_byte(key, i / 8, 0) >> i % 8 & 1;
     assert_true(llabs((long long)minus - N / 2) < 4 * 64); /* four standard deviations */
@@ -291,7 +285,6 @@ static void decoding_needs_the_message_alone(void **state)
     enum { N = 3001 };
     float *x = trip_tensor(N, TRIP_LAPLACE, 1);
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct trip a = {0}, b = {0};
 

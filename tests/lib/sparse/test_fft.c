@@ -111,7 +111,6 @@ static void any_length(void **state)
                                      97, 99, 100, 127, 128, 251, 1000, 1009, 1024, 2003, 2310};
     float *x = trip_tensor(2310, TRIP_AR9, 1);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         error_is_the_dropped_energy(x, sizes[i], 0, 0.7);
         error_is_the_dropped_energy(x, sizes[i], 0, 0.95);
@@ -129,7 +128,6 @@ static void last_chunk_has_its_weight(void **state)
     static const uint64_t tails[] = {1, 2, 3, 5, 16, 50, 99, 127};
     float *x = trip_tensor(2000, TRIP_GAUSS, 2);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
         for (uint64_t whole = 1; whole <= 8; whole *= 2) {
             error_is_the_dropped_energy(x, whole * 128 + tails[i], 128, 0.6);
@@ -149,7 +147,6 @@ static void odd_chunks(void **state)
     static const uint64_t chunks[] = {1, 2, 3, 5, 7, 64, 97, 100, 999, 1000, 1001, 5000};
     float *x = trip_tensor(1000, TRIP_LAPLACE, 3);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
         error_is_the_dropped_energy(x, 1000, chunks[i] > 1000 ? 1000 : chunks[i], 0.5);
         error_is_the_dropped_energy(x, 1000, chunks[i] > 1000 ? 1000 : chunks[i], 0.8);
@@ -164,7 +161,6 @@ static void a_tone_is_one_bin(void **state)
     float x[N];
     struct trip t = {0};
 
-    (void)state;
     for (int j = 0; j < N; j++)
         x[j] = (float)(3.0 * cos(TAU * 37.0 * j / N + 0.3));
     trip_run(&t, "fft:theta=0.9999,values=fp32", x, N, NULL);
@@ -180,7 +176,6 @@ static void keeping_all_gives_the_tensor(void **state)
     static const uint64_t sizes[] = {97, 1000, 4099, 70001, 131072};
     float *x = trip_tensor(131072, TRIP_STUDENT3, 4);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         const double n = (double)sizes[i];
 
@@ -199,7 +194,6 @@ static void quantised_error(void **state)
     float *x = trip_tensor(N, TRIP_AR9, 5);
     const double plain = trip_error("fft:values=fp32", x, N, NULL);
 
-    (void)state;
     for (unsigned m = 3; m <= 6; m++) {
         char spec[64];
         double more;
@@ -217,7 +211,6 @@ static void error_as_simulated(void **state)
     static const double error[] = {.752, .752, .752, .325};
     enum { N = 1 << 20 };
 
-    (void)state;
     for (int law = TRIP_GAUSS; law <= TRIP_AR9; law++) {
         float *x = trip_tensor(N, (enum trip_law)law, 6);
         const double got = sqrt(trip_error("fft:theta=0.85,values=fp32", x, N, NULL));
@@ -234,7 +227,6 @@ static void overflow_is_sent_raw(void **state)
     float *x = trip_tensor(N, TRIP_GAUSS, 7);
     struct trip t = {0};
 
-    (void)state;
     for (int i = 0; i < N; i++)
         x[i] = 3e38f + 1e37f * (float)(i % 3);
     trip_run(&t, "fft", x, N, NULL);
@@ -257,7 +249,6 @@ static void tiny_values(void **state)
     static const float scales[] = {1e-18f, 1e-25f, 1e-30f, 1e-35f};
     float x[512];
 
-    (void)state;
     for (size_t s = 0; s < 4; s++) {
         trip_fill(x, 512, TRIP_AR9, 8);
         for (int i = 0; i < 512; i++)
@@ -281,7 +272,6 @@ static void input_is_rounded_first(void **state)
     const struct trip_options threads = {.threads = 2, .flags = gcb_cpu_detect()};
     float *x = trip_tensor(N, TRIP_STUDENT3, 10), *rounded = malloc(N * sizeof(*rounded));
 
-    (void)state;
     memcpy(x, special, sizeof(special));
     for (int i = 0; i < N; i++)
         rounded[i] = gcb_float_of(gcb_fp32_of_fp16(gcb_fp16_of_fp32(gcb_bits_of(x[i]))));
@@ -357,7 +347,6 @@ static void padding_is_zeros_after_the_tensor(void **state)
         {"sparse:transform=dct,select=threshold,threshold=2000", 100003, 100352},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         pads_like(cases[i].spec, cases[i].n, cases[i].length);
 }
@@ -368,7 +357,6 @@ static void padded_tensors_come_back(void **state)
     static const uint64_t sizes[] = {1, 2, 11, 97, 1094, 4099, 270218, 1000003};
     float *x = trip_tensor(1000003, TRIP_STUDENT3, 11);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         const double most = 1e-6 * log2((double)sizes[i] + 2.0) + 1e-3;
 
@@ -398,7 +386,6 @@ static void damaged_padding_is_refused(void **state)
     struct gcb_coder_config config;
     float *x = trip_tensor(1094, TRIP_GAUSS, 12);
 
-    (void)state;
     trip_run(&t, "fft:theta=0.9,pad=smooth", x, 1094, NULL);
     trip_configure(&config, &queue, &kernels, &(struct trip_options){0}, 1094);
     assert_int_equal(t.message[PAD], 1);

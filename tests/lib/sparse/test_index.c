@@ -106,7 +106,6 @@ static void random_positions(void **state)
     static const double densities[] = {0.0005, 0.01, 0.15, 0.5, 0.9, 0.999, 1.0};
     uint32_t *pos = malloc(100001 * sizeof(*pos));
 
-    (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
         for (size_t d = 0; d < sizeof(densities) / sizeof(*densities); d++) {
             uint64_t kept = draw(pos, sizes[s], densities[d], s * 31 + d);
@@ -126,7 +125,6 @@ static void adversarial_gaps(void **state)
     static const uint64_t kept_of[] = {1, 2, 3, 100, 4095, 4096, 4097, 8192, 8193, 50000, N - 1, N};
     uint32_t *pos = malloc(N * sizeof(*pos));
 
-    (void)state;
     for (size_t k = 0; k < sizeof(kept_of) / sizeof(*kept_of); k++) {
         const uint64_t kept = kept_of[k];
 
@@ -151,7 +149,6 @@ static void runs_to_the_end(void **state)
 {
     uint32_t pos[160];
 
-    (void)state;
     for (uint32_t lead = 40; lead < 140; lead++) {
         for (uint32_t i = 0; i < lead; i++)
             pos[i] = i;
@@ -167,7 +164,6 @@ static void whole_segments(void **state)
     const uint64_t n = UINT64_C(1) << 31;
     uint32_t pos[] = {0, 1, 127, 128, 16383, 1u << 20, (1u << 21) + 7, 1u << 30, 0x7fffffffu};
 
-    (void)state;
     round_trip(pos, 9, n, 1 << 20);
     round_trip(pos + 8, 1, n, 1 << 20);
     round_trip(pos, 1, n, 1 << 20);
@@ -188,7 +184,6 @@ static void parameter_by_formula(void **state)
 {
     uint64_t random = 5;
 
-    (void)state;
     for (uint64_t n = 2; n < 2000; n += 1 + n / 64)
         for (uint64_t kept = 1; kept < n; kept++)
             assert_int_equal(gcb_golomb_parameter(kept, n), formula(kept, n));
@@ -219,7 +214,6 @@ static void bits_as_published(void **state)
     };
     const struct gcb_index *golomb = gcb_indices[GCB_INDEX_GOLOMB];
 
-    (void)state;
     assert_string_equal(golomb->name, "golomb");
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const uint64_t n = rows[i].p < 0.001 ? 200000000 : 20000000;
@@ -240,7 +234,6 @@ static void bits_as_published(void **state)
 /* A segment with fewer than k kept positions never needs more than the bound for k. */
 static void bounds_grow_with_kept(void **state)
 {
-    (void)state;
     for (int id = 0; gcb_index_names[id]; id++)
         for (uint64_t n = 1; n < 3000; n += 1 + n / 16)
             for (uint64_t kept = 1; kept < n; kept++)
@@ -255,7 +248,6 @@ static void directory_is_checked(void **state)
     enum { N = 100000, KEPT = 3 * GCB_TILE };
     uint32_t *pos = malloc(KEPT * sizeof(*pos)), *back = malloc(KEPT * sizeof(*back));
 
-    (void)state;
     for (uint32_t i = 0; i < KEPT; i++)
         pos[i] = i * 8 + i % 3;
     for (int id = 2; id < 4; id++) { /* varint, golomb */
@@ -283,7 +275,6 @@ static void damage_never_leaves_the_segment(void **state)
     uint32_t pos[N], back[KEPT];
     const uint64_t found = draw(pos, N, 0.25, 3);
 
-    (void)state;
     assert_true(found >= KEPT);
     for (int id = 0; gcb_index_names[id]; id++) {
         const struct gcb_index *ix = gcb_indices[id];
@@ -318,7 +309,6 @@ static void refuses_bad_positions(void **state)
                                   {(uint8_t *)(uintptr_t)beyond, 8},
                                   {(uint8_t *)(uintptr_t)good, 8}};
 
-    (void)state;
     assert_int_equal(decode(gcb_indices[GCB_INDEX_U32], &cases[0], back, 2, 10), GCB_E_CORRUPT);
     assert_int_equal(decode(gcb_indices[GCB_INDEX_U32], &cases[1], back, 2, 10), GCB_E_CORRUPT);
     assert_int_equal(decode(gcb_indices[GCB_INDEX_U32], &cases[2], back, 2, 10), 0);

@@ -11,13 +11,11 @@
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     index_trip_all(&gcb_index_adaptive);
 }
 
 static void test_hostile(void **state)
 {
-    (void)state;
     index_hostile(&gcb_index_adaptive);
 }
 
@@ -26,7 +24,6 @@ static void test_random_within_golomb(void **state)
 {
     struct positions p = {0};
 
-    (void)state;
     for (double density = 1; density > 1e-6; density *= 0.7) {
         for (uint64_t n = 1; n < 3000000; n = n * 3 + 1) {
             positions_random(&p, n, density, n);
@@ -43,7 +40,6 @@ static void test_structure_pays(void **state)
 {
     struct positions p = {0};
 
-    (void)state;
     positions_clustered(&p, 1000000, 50, 20, 7);
     assert_true(index_bits(&gcb_index_adaptive, &p) < 0.4 * index_bits(&gcb_index_golomb, &p));
     positions_every(&p, 1000000, 0, 7);
@@ -65,7 +61,6 @@ static void test_deep_tree(void **state)
     uint8_t length[GCB_PREFIX_SYMBOLS];
     uint16_t table[GCB_PREFIX_ENTRIES];
 
-    (void)state;
     for (unsigned s = 2; s < GCB_PREFIX_SYMBOLS; s++)
         count[s] = count[s - 1] + count[s - 2];
     gcb_prefix_lengths(length, count);
@@ -85,7 +80,6 @@ static void test_prefix_lengths(void **state)
     const uint8_t *const codes[] = {good, lone};
     uint16_t table[GCB_PREFIX_ENTRIES];
 
-    (void)state;
     assert_int_equal(gcb_prefix_size(eight), 6 + 4 + 7); /* one below 4, then the same */
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_int_equal(gcb_prefix_table(table, bad[i]), GCB_E_CORRUPT);
@@ -115,7 +109,6 @@ static void test_by_hand(void **state)
     uint8_t data[] = {9, 0, 0, 0, 0x20, 0xd0, 0x8b, 0x5a, 0x55, 0x55, 0x15, 0x72, 0x01};
     uint32_t pos[4];
 
-    (void)state;
     assert_int_equal(index_decode(&gcb_index_adaptive, data, sizeof(data), 4, 28, pos), 0);
     assert_memory_equal(pos, want, sizeof(pos));
     assert_int_equal(index_decode(&gcb_index_adaptive, data, sizeof(data), 4, 27, pos),
@@ -145,7 +138,6 @@ static int decode_codes(unsigned codes, unsigned again)
 
 static void test_codes(void **state)
 {
-    (void)state;
     assert_int_equal(decode_codes(1, 0), 0);
     assert_int_equal(decode_codes(8, 0), 0);
     assert_int_equal(decode_codes(9, 0), GCB_E_CORRUPT);

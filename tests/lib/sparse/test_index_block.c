@@ -10,13 +10,11 @@
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     index_trip_all(&gcb_index_block);
 }
 
 static void test_hostile(void **state)
 {
-    (void)state;
     index_hostile(&gcb_index_block);
 }
 
@@ -27,7 +25,6 @@ static void test_width(void **state)
     size_t length;
     uint8_t *data;
 
-    (void)state;
     positions_every(&p, 1 << 20, 5, 100);
     data = index_encode(&gcb_index_block, &p, &length);
     assert_int_equal(data[0], 12);
@@ -51,7 +48,6 @@ static void test_by_hand(void **state)
     size_t length;
     uint8_t *data;
 
-    (void)state;
     positions_every(&p, 5000, 4997, 1);
     p.pos[0] = 1;
     p.pos[1] = 4097;
@@ -71,7 +67,6 @@ static void test_counts(void **state)
     uint8_t data[] = {12, 1, 0, 2, 0, 0x01, 0x10, 0x00, 0x02, 0x00};
     uint32_t pos[3];
 
-    (void)state;
     assert_int_equal(index_decode(&gcb_index_block, data, sizeof(data), 3, 5000, pos), 0);
     data[3] = 3;
     assert_int_equal(index_decode(&gcb_index_block, data, sizeof(data), 3, 5000, pos),

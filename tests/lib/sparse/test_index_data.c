@@ -60,19 +60,16 @@ static void check_file(const char *name)
 
 static void test_resnet20(void **state)
 {
-    (void)state;
     check_file("resnet20.h5");
 }
 
 static void test_resnet20_traj(void **state)
 {
-    (void)state;
     check_file("resnet20_traj.h5");
 }
 
 static void test_alexlike(void **state)
 {
-    (void)state;
     check_file("alexlike.h5");
 }
 

@@ -10,13 +10,11 @@
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     index_trip_all(&gcb_index_eliasfano);
 }
 
 static void test_hostile(void **state)
 {
-    (void)state;
     index_hostile(&gcb_index_eliasfano);
 }
 
@@ -43,7 +41,6 @@ static void test_size(void **state)
 {
     struct positions p = {0};
 
-    (void)state;
     for (double density = 1; density > 1e-6; density *= 0.77) {
         for (uint64_t n = 1; n < 3000000; n = n * 4 + 3) {
             positions_random(&p, n, density, n);
@@ -71,7 +68,6 @@ static void test_by_hand(void **state)
     size_t length;
     uint8_t *data;
 
-    (void)state;
     positions_every(&p, 20, 17, 1);
     p.pos[0] = 3;
     p.pos[1] = 5;
@@ -89,7 +85,6 @@ static void test_refused(void **state)
     uint8_t wide[] = {7, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0}; /* l = 40 */
     uint32_t pos[3];
 
-    (void)state;
     assert_int_equal(index_decode(&gcb_index_eliasfano, data, sizeof(data), 3, 13, pos), 0);
     assert_int_equal(index_decode(&gcb_index_eliasfano, data, sizeof(data), 3, 12, pos),
                      GCB_E_CORRUPT);

@@ -33,7 +33,6 @@ static void presets_are_their_stages(void **state)
     enum { N = 40009 };
     float *x = trip_tensor(N, TRIP_STUDENT3, 3);
 
-    (void)state;
     for (size_t i = 0; i < DEFAULTS; i++) {
         for (uint64_t step = 0; step < 2; step++) {
             struct trip a = {0}, b = {0};
@@ -56,7 +55,6 @@ static void demo_keeps_32_of_4096(void **state)
     float *x = trip_tensor(N, TRIP_GAUSS, 3);
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "demo", x, N, NULL);
     assert_int_equal(t.parts.payload.kept, 10 * 32);
     trip_free(&t);
@@ -94,7 +92,6 @@ static void golomb_as_in_the_table(void **state)
                                       {.001, 11.495}, {.0001, 14.788}, {.5, 2.0}};
     char spec[64];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         snprintf(spec, sizeof(spec), "sbc:p=%g", table[i][0]);
         assert_nominal(spec, 50000, table[i][0] * table[i][1], 0.00015);
@@ -106,7 +103,6 @@ static void golomb_as_in_the_table(void **state)
 
 static void nominal_bits_of_the_others(void **state)
 {
-    (void)state;
     assert_nominal("redsync", 50000, 0.064,
                    1e-9); /* a word for the value, a word for its position */
     assert_nominal("redsync:quant=asq", 50000, 0.032, 1e-9);
@@ -129,7 +125,6 @@ static void density_asked(void **state)
     float *x = trip_tensor(100, TRIP_GAUSS, 3);
     struct trip t = {0};
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         trip_encode(&t, cases[i].spec, x, 100, NULL);
         assert_true(fabs(gcb_coder_density(t.encoder) - cases[i].density) < 1e-12);
@@ -178,7 +173,6 @@ static void asq_alternates(void **state)
     enum { N = 40000 };
     float *x = trip_tensor(N, TRIP_LAPLACE, 1), *y = malloc(N * sizeof(float));
 
-    (void)state;
     for (uint64_t step = 10; step < 14; step++) {
         uint64_t sent = 0;
         float mean = 0.0f;
@@ -203,7 +197,6 @@ static void asq_never_on_the_output_layer(void **state)
     enum { N = 40000 };
     float *x = trip_tensor(N, TRIP_LAPLACE, 1), *y = malloc(N * sizeof(float));
 
-    (void)state;
     for (uint64_t step = 10; step < 12; step++) {
         uint64_t sent = 0, negative = 0;
 
@@ -236,7 +229,6 @@ static void senseless_combinations(void **state)
     };
     struct gcb_method m;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
         struct gcb_diag diag = {0};
 

@@ -41,7 +41,6 @@ static void k_elements_come_back(void **state)
         {70001, "randomk:p=0.6", 42001},
     };
 
-    (void)state;
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         float *x = trip_tensor(cases[c].n, TRIP_GAUSS, c + 1);
         struct trip t = {0};
@@ -73,7 +72,6 @@ static void workers_share_places(void **state)
     float *x = trip_tensor(N, TRIP_GAUSS, 1);
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "randomk:p=0.1", x, N, &here);
     for (size_t k = 0; k < 4; k++) {
         struct trip u = {0};
@@ -98,7 +96,6 @@ static void every_element_is_equally_likely(void **state)
     float x[SMALL];
     struct trip t = {0};
 
-    (void)state;
     for (size_t i = 0; i < SMALL; i++)
         x[i] = 1.0f;
     trip_run(&t, "randomk:p=0.3", x, SMALL, NULL);
@@ -121,7 +118,6 @@ static void errors_are_the_exact_ones(void **state)
     float *x = trip_tensor(SMALL, TRIP_LAPLACE, 3);
     const double norm = trip_norm(x, SMALL);
 
-    (void)state;
     for (int unbiased = 0; unbiased < 2; unbiased++) {
         double error = 0.0, along = 0.0;
         struct trip t = {0};
@@ -148,7 +144,6 @@ static void an_overflow_is_sent_raw(void **state)
     float x[100];
     struct party p;
 
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         x[i] = FLT_MAX;
     trip_run(&t, "randomk:scaling=unbiased", x, 100, NULL);
@@ -170,7 +165,6 @@ static void refuses_bad_payloads(void **state)
 {
     float x[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, back[10];
 
-    (void)state;
     for (int k = 0; k < 5; k++) {
         const uint32_t bytes[] = {28, 8 + 44, 27, 8, 4}; /* of the payload */
         uint8_t message[200] = {0};

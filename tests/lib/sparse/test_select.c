@@ -11,7 +11,6 @@ static void kth_is_that_of_a_sort(void **state)
     struct choice_place *places = malloc(70001 * sizeof(*places));
     struct gcb_kernels kernels;
 
-    (void)state;
     gcb_kernels_init(&kernels, gcb_cpu_detect());
     for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
         for (int in = 0; in < CHOICE_INPUTS; in++) {
@@ -43,7 +42,6 @@ static void chunk_is_topk_of_each(void **state)
     enum { N = 140003 };
     char *want = malloc(N);
 
-    (void)state;
     for (int in = 0; in < CHOICE_INPUTS; in++) {
         const uint64_t n = in % 2 ? N : 9001;
         float *x = choice_tensor(n, (enum choice_input)in, 4);
@@ -75,7 +73,6 @@ static void threshold_keeps_all_from_it(void **state)
     enum { N = 20011 };
     char *want = malloc(N), spec[96];
 
-    (void)state;
     for (int in = 0; in < CHOICE_INPUTS; in++) {
         float *x = choice_tensor(N, (enum choice_input)in, 6);
 
@@ -132,7 +129,6 @@ static void one_sign_is_that_of_a_sort(void **state)
     static const uint64_t sizes[] = {1, 2, 10, 1000, 70003};
     char *want = malloc(70003), spec[96];
 
-    (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
         for (int in = 0; in < CHOICE_INPUTS; in++) {
             for (int how = 0; how < LEANS; how++) {
@@ -177,7 +173,6 @@ static void one_sided_by_hand(void **state)
         {{0, -0.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, "110000000000"},
     };
 
-    (void)state;
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
         char want[12];
 
@@ -196,7 +191,6 @@ static void sampled_keeps_near_k(void **state)
     static const double densities[] = {0.0001, 0.001, 0.01, 0.2}, shares[] = {0.000001, 0.01, 1.0};
     char spec[96], *exact = malloc(140009);
 
-    (void)state;
     for (int in = 0; in < CHOICE_INPUTS; in++) {
         for (size_t j = 0; j < 5 * 4; j++) {
             const uint64_t n = sizes[j / 4], k = gcb_kept_of(densities[j % 4], n);

@@ -9,7 +9,6 @@ static void trimmed_is_topk(void **state)
     static const uint64_t sizes[] = {3, 100, 5000, 65536, 100003};
     static const double densities[] = {0.0001, 0.001, 0.02, 0.3};
 
-    (void)state;
     for (int in = 0; in < CHOICE_INPUTS; in++) {
         for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
             const double density = densities[(s + (size_t)in) % 4];
@@ -70,7 +69,6 @@ static void search_is_that_of_counting(void **state)
     static const double densities[] = {0.0001, 0.001, 0.01, 0.1};
     char *want = malloc(140007), spec[96];
 
-    (void)state;
     for (int in = 0; in < CHOICE_INPUTS; in++) {
         for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
             const double density = densities[(s + (size_t)in) % 4];
@@ -96,7 +94,6 @@ static void search_lands(void **state)
     enum { N = (1 << 20) + 1 };
     char spec[96];
 
-    (void)state;
     for (int in = 0; in < SMOOTH_LAWS; in++) {
         for (size_t d = 0; d < 2; d++) {
             const uint64_t k = gcb_kept_of(densities[d], N);
@@ -131,7 +128,6 @@ static void redsync_goes_by_size(void **state)
     float *x = choice_tensor(TRIMMED + 1, STUDENT3, 8);
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "redsync:density=0.001", x, DENSE - 1, NULL);
     assert_true(t.parts.stored);
     assert_memory_equal(t.back, x, (DENSE - 1) * sizeof(float));
@@ -190,7 +186,6 @@ static void redsync_reuses(void **state)
     char *want = malloc(N);
     uint32_t threshold = 0;
 
-    (void)state;
     for (uint64_t step = 0; step < STEPS; step++) {
         float *x = choice_tensor(N, LAPLACE, step);
 
@@ -228,7 +223,6 @@ static void redsync_does_not_reuse(void **state)
     float *x = choice_tensor(N, GAUSS, 1), *y = choice_tensor(N, STUDENT3, 2);
     char *want = malloc(N);
 
-    (void)state;
     search_choice(want, y, N, gcb_kept_of(0.01, N));
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
         struct again a = {.n = N};

@@ -123,7 +123,6 @@ static void equals_a_full_sort(void **state)
     static const double densities[] = {0.0, 0.0001, 0.001, 0.01, 0.15, 0.5, 0.9, 0.999, 1.0};
     float *x = malloc(131072 * sizeof(float));
 
-    (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
         for (int in = 0; in < INPUTS; in++) {
             uint32_t *rank;
@@ -148,7 +147,6 @@ static void misled_samples(void **state)
     float *x = malloc(N * sizeof(float));
     uint32_t *rank;
 
-    (void)state;
     for (uint64_t stride = 2; stride <= 64; stride *= 2) {
         for (uint64_t shift = 0; shift < 2; shift++) {
             trip_fill(x, N, TRIP_GAUSS, stride);
@@ -175,7 +173,6 @@ static void every_k(void **state)
     float x[400];
     uint32_t *rank;
 
-    (void)state;
     fill(x, 400, TIES);
     rank = ranks_of(x, 400);
     for (uint64_t k = 1; k <= 400; k++)
@@ -186,7 +183,6 @@ static void every_k(void **state)
 
 static void k_of_density(void **state)
 {
-    (void)state;
     assert_int_equal(gcb_kept_of(0.5, 0), 0);
     assert_int_equal(gcb_kept_of(0.0001, 10), 1);
     assert_int_equal(gcb_kept_of(1.0, 10), 10);
@@ -205,7 +201,6 @@ static void error_as_simulated(void **state)
         [TRIP_GAUSS] = .665, [TRIP_LAPLACE] = .544, [TRIP_STUDENT3] = .472};
     enum { N = 1 << 20 };
 
-    (void)state;
     for (int law = TRIP_GAUSS; law <= TRIP_STUDENT3; law++) {
         float *x = trip_tensor(N, (enum trip_law)law, 1);
         const double got = sqrt(trip_error("topk:theta=0.85", x, N, NULL));
@@ -224,7 +219,6 @@ static void segments_change_nothing(void **state)
     float *x = trip_tensor(N, TRIP_LAPLACE, 8);
     char spec[96];
 
-    (void)state;
     for (unsigned bits = 2; bits <= 16; bits++) {
         struct trip a = {0};
 

@@ -88,7 +88,6 @@ static void one_mean(void **state)
                                           "select=one-sided,p=0.0001"};
     char *kept = malloc(N);
 
-    (void)state;
     for (int law = 0; law < LAWS; law++) {
         float *x = trip_tensor(N, (enum trip_law)law, 3);
 
@@ -111,7 +110,6 @@ static void sign_times_mean(void **state)
 {
     char *kept = malloc(N);
 
-    (void)state;
     for (int law = 0; law < LAWS; law++) {
         float *x = trip_tensor(N, (enum trip_law)law, 5);
 
@@ -131,7 +129,6 @@ static void two_means(void **state)
 {
     char *kept = malloc(N);
 
-    (void)state;
     for (int law = 0; law < LAWS; law++) {
         float *x = trip_tensor(N, (enum trip_law)law, 7);
 
@@ -160,7 +157,6 @@ static void means_by_hand(void **state)
                                         "sparse:p=0.5,values=sign-mean,index=bitmap",
                                         "sparse:p=0.25,select=one-sided,values=mean,index=bitmap"};
 
-    (void)state;
     for (size_t s = 0; s < 3; s++) {
         struct trip t = {0};
 
@@ -176,7 +172,6 @@ static void kept_zeros(void **state)
     float x[100] = {[7] = 4.0f, [50] = -2.0f};
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "sparse:p=0.04,values=sign-mean,index=bitmap", x, 100, NULL);
     assert_int_equal(t.parts.payload.kept, 4);
     assert_true(t.back[7] == 1.5f && t.back[50] == -1.5f && t.back[0] == -1.5f);
@@ -201,7 +196,6 @@ static void means_of_extremes(void **state)
                                         "sparse:p=0.5,values=uniform,bits=4,index=bitmap"};
     float x[400];
 
-    (void)state;
     for (size_t c = 0; c < 16; c++) {
         struct trip t = {0};
 
@@ -219,7 +213,6 @@ static void means_of_extremes(void **state)
 /* The error of kept values is at most max / (2 s) and float32's rounding of levels. The largest value is exact. */
 static void uniform_within_half_a_level(void **state)
 {
-    (void)state;
     for (unsigned bits = 2; bits <= 16; bits++) {
         for (int law = 0; law < LAWS; law++) {
             float *x = trip_tensor(N, (enum trip_law)law, bits);
@@ -259,7 +252,6 @@ static void uniform_is_nearest(void **state)
     float x[K];
     struct trip t = {0};
 
-    (void)state;
     for (int i = 0; i < K; i++)
         x[i] = (float)(i - K / 2) / 1000.0f; /* -2 to 2 */
     trip_run(&t, "sparse:theta=0,values=uniform,bits=5,index=bitmap", x, K, NULL);
@@ -279,7 +271,6 @@ static void uniform_clamps(void **state)
     static const float want[] = {0.6666667f, -1.0f, 1.0f, -1.0f, 1.0f, 0.0f, 0.0f, -1.0f};
     struct trip t = {0};
 
-    (void)state;
     trip_run(&t, "sparse:theta=0,values=uniform,bits=3,max=1,index=bitmap", x, 8, NULL);
     assert_int_equal(t.clamped, 2);
     for (int i = 0; i < 8; i++)

@@ -290,7 +290,6 @@ static void each_method(void **state)
     struct gcb_method m;
     char spec[256];
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++)
         check_spec(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), 5000, NULL);
 }
@@ -302,7 +301,6 @@ static void stored_messages(void **state)
 {
     static const enum gcb_dtype types[] = {GCB_F32, GCB_F16, GCB_BF16, GCB_F64};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         const struct trip_options o = {.source = types[i], .checksum = i & 1};
         struct group g;
@@ -321,7 +319,6 @@ static void nonfinite_tensors(void **state)
     static const char *const specs[] = {"topk", "fft", "qsgd"};
     const struct trip_options o = {.nonfinite = GCB_NONFINITE_RAW};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct group g = {.spec = specs[i], .n = 500};
         float *x = trip_tensor(500, TRIP_GAUSS, 1), *sum;
@@ -357,7 +354,6 @@ static void one_message(void **state)
     };
     static const float powers[] = {1.0f, 2.0f, -0.25f};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
         struct group g = {.spec = specs[i], .n = 3001};
 

@@ -213,7 +213,6 @@ static void among_others(void **state)
         {"topk", "topk:index=golomb", "fft"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(casts) / sizeof(*casts); i++)
         damage_each(&casts[i]);
 }
@@ -226,7 +225,6 @@ static void the_method_is_not_known(void **state)
         {NULL, "fft", "qsgd"},          {NULL, "fft:chunk=64", "fft"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(casts) / sizeof(*casts); i++)
         damage_each(&casts[i]);
 }

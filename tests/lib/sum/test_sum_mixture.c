@@ -214,7 +214,6 @@ static void must_be_near(const float *got, const struct group *g, size_t number)
 
 static void mixtures_are_defined(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(mixtures) / sizeof(*mixtures); i++) {
         float *got, *want, *into = malloc(N * sizeof(float));
         struct group g;
@@ -252,7 +251,6 @@ static void messages_are_refused(void **state)
     struct gcb_sum *s;
     struct group g;
 
-    (void)state;
     make_group(&g, &m);
     want = sum_of(&g, 3);
     s = open_sum(&g, NULL);
@@ -292,7 +290,6 @@ static void opening_is_refused(void **state)
     const struct mixture m = {NULL, {{"fft", true, 0}}};
     struct group g;
 
-    (void)state;
     make_group(&g, &m);
     assert_int_equal(gcb_sum_open(&s, "no-such-method", N, NULL, NULL, &diag), GCB_E_INVALID);
     assert_int_equal(gcb_sum_open(&s, "fft:theta=2", N, NULL, NULL, &diag), GCB_E_INVALID);
@@ -313,7 +310,6 @@ static void the_limit_is_for_opening(void **state)
     float *want, *got;
     struct group g;
 
-    (void)state;
     make_group(&g, &m);
     want = sum_of(&g, 3);
     assert_int_equal(gcb_sum_open(&s, "fft", N, NULL, &few, NULL), 0);
@@ -337,7 +333,6 @@ static void options_are_copied(void **state)
     struct gcb_sum *s = NULL;
     struct group g;
 
-    (void)state;
     shape[0] = N / 10;
     shape[1] = 10;
     strcpy(path, "a/b");

@@ -97,7 +97,6 @@ static void each_allocation_may_fail(void **state)
 {
     float *want = malloc(N * sizeof(float)), *got = malloc(N * sizeof(float));
 
-    (void)state;
     for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
         struct trip t[MESSAGES] = {0};
         size_t before;

@@ -12,7 +12,6 @@ static void test_dtype_text(void **state)
 {
     enum gcb_dtype back = GCB_DTYPE_COUNT;
 
-    (void)state;
     for (int i = 0; i < GCB_DTYPE_COUNT; i++) {
         assert_int_equal(gcb_dtype_parse(&back, gcb_dtype_name((enum gcb_dtype)i)), 0);
         assert_int_equal(back, i);
@@ -41,7 +40,6 @@ static void test_shape_text(void **state)
     char text[GCB_SHAPE_TEXT];
     unsigned rank;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(gcb_shape_parse(bad[i], &rank, dims, &count), GCB_E_CORRUPT);
     assert_int_equal(gcb_shape_parse("", &rank, dims, &count), 0);

@@ -26,7 +26,6 @@ static void test_little_endian(void **state)
     struct gcb_wbuf w = {.data = data, .cap = sizeof(data)};
     struct gcb_rbuf r = {.data = all, .len = sizeof(all)};
 
-    (void)state;
     put_all(&w);
     assert_int_equal(w.len, sizeof(all));
     assert_memory_equal(data, all, sizeof(all));
@@ -42,7 +41,6 @@ static void test_little_endian(void **state)
 
 static void test_write_past_end(void **state)
 {
-    (void)state;
     for (size_t cap = 0; cap < sizeof(all); cap++) {
         uint8_t data[32];
         struct gcb_wbuf w = {.data = data, .cap = cap};
@@ -61,7 +59,6 @@ static void test_write_failure_sticks(void **state)
     uint8_t data[4] = {9, 9, 9, 9};
     struct gcb_wbuf w = {.data = data, .cap = 4};
 
-    (void)state;
     gcb_put_u8(&w, 1);
     gcb_put_u32(&w, 5); /* does not fit */
     gcb_put_u8(&w, 2);  /* would fit */
@@ -75,7 +72,6 @@ static void test_read_past_end(void **state)
 {
     struct gcb_rbuf r = {.data = all, .len = 3};
 
-    (void)state;
     assert_int_equal(gcb_get_u8(&r), 1);
     assert_int_equal(gcb_get_u8(&r), 2);
     assert_int_equal(gcb_get_u32(&r), 0);
@@ -93,7 +89,6 @@ static void test_take(void **state)
     struct gcb_wbuf w = {.data = data, .cap = 4};
     struct gcb_rbuf r = {.data = data, .len = 4};
 
-    (void)state;
     assert_ptr_equal(gcb_wbuf_take(&w, 0), data);
     assert_ptr_equal(gcb_wbuf_take(&w, 3), data);
     assert_ptr_equal(gcb_wbuf_take(&w, 1), data + 3);
@@ -109,7 +104,6 @@ static void test_unaligned(void **state)
 {
     uint8_t data[16] = {0};
 
-    (void)state;
     gcb_store_u32(data + 1, 0xdeadbeefu);
     gcb_store_u64(data + 5, UINT64_C(0x0123456789abcdef));
     assert_int_equal(data[1], 0xef);

@@ -62,7 +62,6 @@ static void assert_same(const struct gcb_frame *a, const struct gcb_frame *b)
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     for (unsigned flags = 0; flags < 8; flags++) {
         struct gcb_frame f = sample((uint8_t)flags), got;
         struct gcb_rbuf payload;
@@ -91,14 +90,12 @@ static void test_bytes(void **state)
     const struct gcb_frame f = sample(GCB_WIRE_CHECKSUM);
     uint8_t message[128];
 
-    (void)state;
     assert_int_equal(build(message, sizeof(message), &f), 16 + PARAMS + PAYLOAD + 8);
     assert_memory_equal(message, want, sizeof(want));
 }
 
 static void test_every_cut_is_refused(void **state)
 {
-    (void)state;
     for (unsigned flags = 0; flags < 8; flags++) {
         const struct gcb_frame f = sample((uint8_t)flags);
         uint8_t message[128];
@@ -140,7 +137,6 @@ static void refuse(size_t at, uint8_t value, int status, const char *words)
 
 static void test_fields_are_checked(void **state)
 {
-    (void)state;
     refuse(0, 'g', GCB_E_CORRUPT, "not a gcbench message");
     refuse(2, 'X', GCB_E_CORRUPT, "not a gcbench message");
     refuse(3, 2, GCB_E_UNSUPPORTED, "version 2");
@@ -164,7 +160,6 @@ static void test_huge_wide_payload(void **state)
     const size_t length = build(message, sizeof(message), &f);
     struct gcb_rbuf payload;
 
-    (void)state;
     /* sums that would wrap around */
     gcb_store_u64(message + 16, UINT64_MAX);
     assert_int_equal(gcb_frame_parse(&got, &payload, message, length, NULL), GCB_E_CORRUPT);
@@ -179,7 +174,6 @@ static void test_small_wide_is_accepted(void **state)
     struct gcb_rbuf payload;
     size_t length;
 
-    (void)state;
     f.count = 3;
     length = build(message, sizeof(message), &f);
     assert_int_equal(gcb_frame_parse(&got, &payload, message, length, NULL), 0);
@@ -192,7 +186,6 @@ static void test_narrow_never_shortens(void **state)
     uint8_t message[128];
     struct gcb_wbuf out = {.data = message, .cap = sizeof(message)};
 
-    (void)state;
     f.count = UINT64_C(1) << 32;
     gcb_frame_write(&f, &out);
     assert_true(out.failed);
@@ -206,7 +199,6 @@ static void test_patch(void **state)
         struct gcb_rbuf payload;
         size_t length;
 
-        (void)state;
         f.payload_bytes = 0;
         length = build(message, sizeof(message), &f);
         guard = message[length - 1];
@@ -224,7 +216,6 @@ static void test_writing_is_bounded(void **state)
 {
     const struct gcb_frame f = sample(0);
 
-    (void)state;
     for (size_t cap = 0; cap < gcb_frame_head(&f); cap++) {
         uint8_t *data = malloc(cap ? cap : 1);
         struct gcb_wbuf out = {.data = data, .cap = cap};
@@ -243,7 +234,6 @@ static void test_checksum_finds_every_bit(void **state)
     uint8_t message[128];
     const size_t length = build(message, sizeof(message), &f);
 
-    (void)state;
     gcb_message_seal(message, length, 42);
     assert_int_equal(gcb_message_check(message, length, 42, NULL), 0);
     assert_int_equal(gcb_message_check(message, length, 43, NULL), GCB_E_CORRUPT);
@@ -264,7 +254,6 @@ static void no_checksum_no_change(void **state)
     uint8_t message[256], before[256];
     struct gcb_wbuf w = {.data = message, .cap = sizeof(message)};
 
-    (void)state;
     gcb_frame_write(&f, &w);
     memset(gcb_wbuf_take(&w, f.payload_bytes), 0x77, f.payload_bytes);
     memcpy(before, message, w.len);

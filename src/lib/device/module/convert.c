@@ -12,7 +12,6 @@ static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb
 {
     struct convert *s = state;
 
-    (void)diag;
     s->count = env->count;
     s->by = env->wire_id == 1   ? &gcb_cuda_fp32
             : env->wire_id == 2 ? &gcb_cuda_fp16
@@ -29,7 +28,6 @@ static uint64_t convert_max_payload(const void *state)
 
 static uint64_t convert_scratch(const void *state)
 {
-    (void)state;
     return 0;
 }
 
@@ -87,7 +85,6 @@ static int convert_contribute(const void *state, unsigned round, const struct gc
 {
     const struct convert *s = state;
 
-    (void)round;
     return s->by->weigh(call->stream, own->values_dev, own->x_dev, s->count, own->weight);
 }
 

@@ -17,7 +17,6 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
 {
     struct qsgd *s = state;
 
-    (void)diag;
     s->env = *env;
     gcb_qsgd_lay_out(&s->l, &s->p, env->count);
     s->how = (struct gcb_cuda_qsgd){
@@ -166,7 +165,6 @@ static int qsgd_contribute(const void *state, unsigned round, const struct gcb_d
 static int qsgd_absorb(const void *state, unsigned round, const void *combined_dev,
                        const struct gcb_device_share *own, const struct gcb_device_call *call)
 {
-    (void)round;
     return gcb_device_scales_absorb(&((const struct qsgd *)state)->shared, combined_dev, own, call);
 }
 

@@ -6,7 +6,6 @@
 
 static uint64_t randomk_scratch(const void *state)
 {
-    (void)state;
     return 0;
 }
 
@@ -58,7 +57,6 @@ static int randomk_decode(void *state, const uint8_t *payload_dev, uint64_t leng
 
 static uint64_t randomk_canvas(const void *state)
 {
-    (void)state;
     return 0;
 }
 
@@ -88,7 +86,6 @@ static int randomk_contribute(const void *state, unsigned round, const struct gc
     const struct gcb_randomk *s = state;
     const struct gcb_strata where = places_at(s, &call->at);
 
-    (void)round;
     return gcb_cuda_strata_gather(call->stream, own->values_dev, own->x_dev, &where, s->factor,
                                   own->weight, call->result_dev);
 }

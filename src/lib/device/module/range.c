@@ -14,7 +14,6 @@ static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_d
 {
     struct range *s = state;
 
-    (void)diag;
     s->count = env->count;
     s->decoding = env->decoding;
     s->how = (struct gcb_cuda_range){

@@ -46,7 +46,6 @@ static float hadamard_unitary(const struct gcb_device_sparse *s)
 static int hadamard_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
                          struct gcb_diag *diag)
 {
-    (void)env;
     if (s->p.chunk & (s->p.chunk - 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "transform=hadamard needs a chunk that is a power of two, or 0");

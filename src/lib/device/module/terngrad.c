@@ -16,7 +16,6 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
 {
     struct terngrad *s = state;
 
-    (void)diag;
     s->env = *env;
     s->how = (struct gcb_cuda_terngrad){
         .draw.keys = gcb_philox_keys_of(env->seed),
@@ -120,7 +119,6 @@ static const struct gcb_device_group_ops terngrad_group = {
 
 static uint64_t terngrad_kept(const void *state)
 {
-    (void)state;
     return 2 * sizeof(float);
 }
 
@@ -153,7 +151,6 @@ static int terngrad_contribute(const void *state, unsigned round,
 static int terngrad_absorb(const void *state, unsigned round, const void *combined_dev,
                            const struct gcb_device_share *own, const struct gcb_device_call *call)
 {
-    (void)round;
     return gcb_device_scales_absorb(&((const struct terngrad *)state)->shared, combined_dev, own,
                                     call);
 }
