@@ -277,13 +277,13 @@ const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);
 
 /*
  * The number of the Philox stream of a random draw: XXH3-64 of (path, step, worker, purpose), so that workers draw
- * different numbers. `purpose` distinguishes the draws of one codec.
+ * different numbers. `purpose`: enum gcb_draw_purpose (kernels/philox/philox.h).
  */
 uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step *at,
                          uint32_t purpose);
 
-/* The streams of a stochastic rounding (kernels/dither). `coarse` (purpose 1) gives a byte for each element; `fine`
- * (purpose 2) gives 24 more bits if the byte does not decide. */
+/* The streams of a stochastic rounding (kernels/dither). `coarse` gives a byte for each element; `fine`
+ * gives 24 more bits if the byte does not decide. */
 struct gcb_rounding_draw {
     uint64_t coarse, fine;
 };

@@ -20,8 +20,8 @@ uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step 
 struct gcb_rounding_draw gcb_rounding_draw(const struct gcb_codec_env *env,
                                            const struct gcb_step *at)
 {
-    return (struct gcb_rounding_draw){.coarse = gcb_draw_stream(env, at, 1),
-                                      .fine = gcb_draw_stream(env, at, 2)};
+    return (struct gcb_rounding_draw){.coarse = gcb_draw_stream(env, at, GCB_DRAW_COARSE),
+                                      .fine = gcb_draw_stream(env, at, GCB_DRAW_FINE)};
 }
 
 double gcb_entropy0(const uint64_t *histogram, size_t count)

@@ -13,8 +13,6 @@
  */
 enum scale { SCALE_ONE, SCALE_MEAN };
 
-#define COIN 17 /* purpose of the draw */
-
 struct signsgd {
     int scale;
     uint64_t bucket; /* parameter; 0: the whole tensor */
@@ -181,7 +179,7 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
         .scales_out = gcb_wbuf_take(out, scale_bytes(s)),
         .bits_out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, 1)),
         /* without the worker: all workers toss the same coins */
-        .coin = gcb_draw_stream(&s->env, &(struct gcb_step){.step = at->step}, COIN),
+        .coin = gcb_draw_stream(&s->env, &(struct gcb_step){.step = at->step}, GCB_DRAW_COINS),
     };
 
     s->nonfinite = false;

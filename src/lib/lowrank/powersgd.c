@@ -114,7 +114,8 @@ static bool is_zero(const float *x, uint64_t n)
 /* Draws vector v: sums of four random bytes, about Gaussian. All workers draw the same. */
 static void draw(const struct powersgd *s, float *to, unsigned v, uint64_t step)
 {
-    const uint64_t stream = gcb_draw_stream(&s->env, &(struct gcb_step){.step = step}, 1 + v);
+    const uint64_t stream =
+        gcb_draw_stream(&s->env, &(struct gcb_step){.step = step}, GCB_DRAW_VECTORS + v);
     const uint64_t n = s->f.m.cols;
     uint8_t byte[DRAW_BYTES];
 

@@ -15,7 +15,6 @@
  *
  * Payload: the key of the hashes (8 bytes), k (8 bytes), then the cells (float32), row by row.
  */
-#define HASHES 19     /* purpose of the draw */
 #define MOST_ROWS 31  /* so that a block of Philox for each row fits ROWS_APART */
 #define ROWS_APART 64 /* blocks of Philox for the rows of 2^32 elements */
 #define MOST_COLUMNS 0x7fffffffu
@@ -61,7 +60,7 @@ static int countsketch_init(void *state, const struct gcb_codec_env *env, struct
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "%" PRIu64 " columns are too many for a tensor of %" PRIu64 " elements",
                             s->columns, env->count);
-    s->key = gcb_draw_stream(env, &(struct gcb_step){.step = 0}, HASHES) ^ env->seed;
+    s->key = gcb_draw_stream(env, &(struct gcb_step){.step = 0}, GCB_DRAW_HASHES) ^ env->seed;
     if (env->workers) /* an exchange has room for the table */
         return 0;
     s->table = gcb_alloc_array(cells_of(s), sizeof(*s->table));

@@ -47,7 +47,7 @@ static inline uint64_t gcb_randomk_max_payload(const void *state)
 /* The key of the places. All workers have the same key in a step. */
 static inline uint64_t gcb_randomk_key(const struct gcb_codec_env *env, uint64_t step)
 {
-    return gcb_draw_stream(env, &(struct gcb_step){.step = step}, 18) ^ env->seed;
+    return gcb_draw_stream(env, &(struct gcb_step){.step = step}, GCB_DRAW_PLACES) ^ env->seed;
 }
 
 /* May a payload have this length? */

@@ -41,10 +41,10 @@ static inline uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
     return chunk == 0 || chunk > count ? UINT64_C(1) << (63 - __builtin_clzll(count)) : chunk;
 }
 
-/* The key of the signs of a step, the same for all workers. 16 is the purpose of the draw. */
+/* The key of the signs of a step, the same for all workers. */
 static inline uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step)
 {
-    return gcb_draw_stream(env, &(struct gcb_step){.step = step}, 16) ^ env->seed;
+    return gcb_draw_stream(env, &(struct gcb_step){.step = step}, GCB_DRAW_SIGNS) ^ env->seed;
 }
 
 #endif
