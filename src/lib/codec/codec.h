@@ -134,18 +134,17 @@ struct gcb_codec_ops {
      * not set before, encode need not look. NULL, or a function that returns NULL: the coder looks before encode,
      * which takes a pass over the tensor. */
     bool *(*nonfinite)(void *state);
-    /* `in` is the payload; decode must read all of it. Any bytes are safe. Returns GCB_E_CORRUPT for an invalid
-     * payload. */
-    int (*decode)(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
+    /* Reads all of the payload `in`: decodes it to `out` (env->count floats) or, if `to` is not NULL, adds it; the whole
+     * payload is checked before anything is added. Any bytes are safe. GCB_E_CORRUPT: the payload is invalid.
+     * GCB_E_NOMEM: for scratch, which the first addition allocates. GCB_E_UNSUPPORTED: the payload cannot be added; the
+     * caller must decode it and add the elements. */
+    int (*read)(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to);
+    bool marks; /* an addition may have a mask; otherwise read gets none with one */
     /* Called after a state got other parameters: a decoder's those of another message, an encoder's those of the user.
      * Derives again everything that depends on them. GCB_E_MISMATCH: the state cannot take these parameters, and is
      * unchanged. NULL: the state must be made anew. */
     int (*rebind)(void *state, const struct gcb_codec_env *env);
-    /* Adds a payload. Checks the whole payload before it adds anything. GCB_E_CORRUPT, GCB_E_NOMEM (for scratch, which
-     * the first call allocates). GCB_E_UNSUPPORTED: the caller must decode the payload and add the elements; if `add`
-     * is NULL, this holds for all parameters. */
-    int (*add)(void *state, struct gcb_rbuf *in, const struct gcb_addition *to);
-    /* The decoder's array of coefficients, to which `add` adds if the codec transforms; NULL if it does not. Sets
+    /* The decoder's array of coefficients, to which `read` adds if the codec transforms; NULL if it does not. Sets
      * *floats to its length. `inverse` turns it into elements and overwrites it. GCB_E_NOMEM. */
     float *(*canvas)(void *state, uint64_t *floats);
     int (*inverse)(void *state, float *out);
@@ -154,13 +153,15 @@ struct gcb_codec_ops {
     void (*save)(const void *state, uint64_t *kept);
     int (*restore)(void *state, const uint64_t *kept);
     const struct gcb_keeper *keeper; /* NULL: an encoder keeps nothing else */
-    /* Not timed. The state is a decoder's, and decode would return 0 for this payload. */
+    /* Not timed. The state is a decoder's, and read would return 0 for this payload. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
     /* number of elements that the last encode clamped; NULL if this codec never clamps */
     uint64_t (*clamped)(const void *state);
     /* largest magnitude of the last tensor, NAN if the encoder did not need it; NULL: this codec never needs it */
     double (*largest)(const void *state);
-    /* bits per element as the paper counts them, for this state's parameters and count; NAN: unknown */
+    /* bits per element as the paper counts them; `nominal_bits` is used instead if they depend on parameters or count.
+     * NAN: unknown */
+    double bits;
     double (*nominal_bits)(const void *state);
     /* requested density, in (0, 1]; NAN if the parameters do not set one. NULL: this codec drops nothing */
     double (*density)(const void *state);

@@ -90,26 +90,19 @@ static bool *half_nonfinite(void *state)
     return &((struct half *)state)->nonfinite;
 }
 
-static int half_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+static int half_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to)
 {
     struct half *s = state;
-    struct half_job job = {.s = s, .to = out->data, .in = gcb_rbuf_take(in, s->env.count * 2)};
-
-    if (!job.in)
-        return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
-    return 0;
-}
-
-static int half_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
-{
-    const struct half *s = state;
     const bool bf16 = s->env.wire_id == gcb_codec_bf16.wire_id;
-    const uint8_t *p = gcb_rbuf_take(in, s->env.count * 2);
+    struct half_job job = {.s = s, .to = out, .in = gcb_rbuf_take(in, s->env.count * 2)};
 
-    if (!p || gcb_rbuf_left(in))
+    if (!job.in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    gcb_add_raw(to, p, s->env.count, bf16 ? GCB_BF16 : GCB_F16, s->env.kernels, s->env.queue);
+    if (to)
+        gcb_add_raw(to, job.in, s->env.count, bf16 ? GCB_BF16 : GCB_F16, s->env.kernels,
+                    s->env.queue);
+    else
+        gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
     return 0;
 }
 
@@ -125,11 +118,6 @@ static uint64_t half_clamped(const void *state)
     const struct half *s = state;
 
     return s->clamped;
-}
-
-static double half_nominal_bits(const void *state)
-{
-    return 16.0;
 }
 
 /* ---- all-reduce: the sum of 16-bit elements, rounded after each addition ---- */
@@ -223,11 +211,11 @@ static const struct gcb_codec_ops half_ops = {
     .max_payload = half_max_payload,
     .encode = half_encode,
     .nonfinite = half_nonfinite,
-    .decode = half_decode,
-    .add = half_add,
+    .read = half_read,
+    .marks = true,
     .describe = half_describe,
     .clamped = half_clamped,
-    .nominal_bits = half_nominal_bits,
+    .bits = 16,
 };
 
 const struct gcb_codec gcb_codec_fp16 = {

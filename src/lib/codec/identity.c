@@ -40,25 +40,18 @@ static int identity_encode(void *state, const struct gcb_step *at, const struct 
     return 0;
 }
 
-static int identity_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
-{
-    const uint8_t *p = gcb_rbuf_take(in, out->count * sizeof(float));
-
-    if (!p)
-        return GCB_E_CORRUPT;
-    if (out->count)
-        memcpy(out->data, p, out->count * sizeof(float));
-    return 0;
-}
-
-static int identity_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+static int identity_read(void *state, struct gcb_rbuf *in, float *out,
+                         const struct gcb_addition *to)
 {
     const struct identity *s = state;
     const uint8_t *p = gcb_rbuf_take(in, s->count * sizeof(float));
 
     if (!p || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    gcb_add_raw(to, p, s->count, GCB_F32, s->kernels, s->queue);
+    if (to)
+        gcb_add_raw(to, p, s->count, GCB_F32, s->kernels, s->queue);
+    else if (s->count)
+        memcpy(out, p, s->count * sizeof(float));
     return 0;
 }
 
@@ -70,11 +63,6 @@ static int identity_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
     parts->kept = parts->positions = s->count;
     parts->entropy0_bits = 32.0 * (double)s->count;
     return 0;
-}
-
-static double identity_nominal_bits(const void *state)
-{
-    return 32.0;
 }
 
 /* ---- all-reduce: the sum of float32 elements ---- */
@@ -123,10 +111,10 @@ static const struct gcb_codec_ops identity_ops = {
     .init = identity_init,
     .max_payload = identity_max_payload,
     .encode = identity_encode,
-    .decode = identity_decode,
-    .add = identity_add,
+    .read = identity_read,
+    .marks = true,
     .describe = identity_describe,
-    .nominal_bits = identity_nominal_bits,
+    .bits = 32,
 };
 
 const struct gcb_codec gcb_codec_identity = {

@@ -153,9 +153,10 @@ static void check_span(void *ctx, uint64_t span)
         __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
 }
 
-static int read_payload(const struct natural *s, struct gcb_rbuf *in, float *out,
+static int natural_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
+    const struct natural *s = state;
     const uint64_t spans = gcb_span_count(s->env.count);
     struct job job = {
         .env = &s->env, .to = out, .add = add, .in = gcb_rbuf_take(in, natural_max_payload(s))};
@@ -166,16 +167,6 @@ static int read_payload(const struct natural *s, struct gcb_rbuf *in, float *out
     if (!job.failed)
         gcb_parallel(s->env.queue, spans, decode_span, &job);
     return job.failed ? GCB_E_CORRUPT : 0;
-}
-
-static int natural_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
-{
-    return read_payload(state, in, out->data, NULL);
-}
-
-static int natural_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
-{
-    return to->mask ? GCB_E_UNSUPPORTED : read_payload(state, in, NULL, to);
 }
 
 static int natural_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -190,11 +181,6 @@ static bool natural_may_send_raw(const void *state)
     return true;
 }
 
-static double natural_nominal_bits(const void *state)
-{
-    return WIDTH;
-}
-
 static const struct gcb_codec_ops natural_ops = {
     .state_size = sizeof(struct natural),
     .init = natural_init,
@@ -202,10 +188,9 @@ static const struct gcb_codec_ops natural_ops = {
     .may_send_raw = natural_may_send_raw,
     .encode = natural_encode,
     .nonfinite = natural_nonfinite,
-    .decode = natural_decode,
-    .add = natural_add,
+    .read = natural_read,
     .describe = natural_describe,
-    .nominal_bits = natural_nominal_bits,
+    .bits = WIDTH,
 };
 
 const struct gcb_codec gcb_codec_natural = {

@@ -353,33 +353,21 @@ static bool *qsgd_nonfinite(void *state)
     return s->p.norm == GCB_QSGD_MAX ? &s->nonfinite : NULL;
 }
 
-static int read_payload(const struct gcb_qsgd *s, struct gcb_rbuf *in, float *out,
-                        const struct gcb_addition *add)
+static int qsgd_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *add)
 {
+    const struct gcb_qsgd *s = state;
     struct gcb_qsgd_job job = {.s = s, .to = out, .add = add};
 
     job.norms = gcb_rbuf_take(in, s->l.buckets * sizeof(float));
     if (!job.norms)
         return GCB_E_CORRUPT;
+    if (add &&
+        s->p.coding != GCB_QSGD_FIXED) /* checked while they are decoded: too late for a sum */
+        return GCB_E_UNSUPPORTED;
     for (uint64_t b = 0; b < s->l.buckets; b++)
         if (gcb_load_u32(job.norms + b * sizeof(float)) >= GCB_INF_BITS)
             return GCB_E_CORRUPT; /* not finite, or negative */
     return s->p.coding == GCB_QSGD_FIXED ? decode_fixed(&job, in) : decode_elias(&job, in);
-}
-
-static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
-{
-    return read_payload(state, in, out->data, NULL);
-}
-
-/* Elias codes are checked while they are decoded, which is too late for a sum. */
-static int qsgd_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
-{
-    const struct gcb_qsgd *s = state;
-
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return GCB_E_UNSUPPORTED;
-    return to->mask ? GCB_E_UNSUPPORTED : read_payload(s, in, NULL, to);
 }
 
 static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -510,8 +498,7 @@ static const struct gcb_codec_ops qsgd_ops = {
     .length_varies = qsgd_length_varies,
     .encode = qsgd_encode,
     .nonfinite = qsgd_nonfinite,
-    .decode = qsgd_decode,
-    .add = qsgd_add,
+    .read = qsgd_read,
     .describe = qsgd_describe,
     .nominal_bits = qsgd_nominal_bits,
 };

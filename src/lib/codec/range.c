@@ -217,9 +217,9 @@ static bool *range_nonfinite(void *state)
     return s->p.max == 0.0 || s->p.mantissa == 0 ? &s->nonfinite : NULL;
 }
 
-static int read_payload(struct range *s, struct gcb_rbuf *in, float *out,
-                        const struct gcb_addition *add)
+static int range_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *add)
 {
+    struct range *s = state;
     struct job job = {.s = s, .to = out, .add = add};
     const int err = gcb_range_get_scale(&job.format, &s->p, in);
 
@@ -228,16 +228,6 @@ static int read_payload(struct range *s, struct gcb_rbuf *in, float *out,
         return GCB_E_CORRUPT;
     gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
     return 0;
-}
-
-static int range_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
-{
-    return read_payload(state, in, out->data, NULL);
-}
-
-static int range_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
-{
-    return to->mask ? GCB_E_UNSUPPORTED : read_payload(state, in, NULL, to);
 }
 
 static int range_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -311,8 +301,7 @@ static const struct gcb_codec_ops range_ops = {
     .max_payload = range_max_payload,
     .encode = range_encode,
     .nonfinite = range_nonfinite,
-    .decode = range_decode,
-    .add = range_add,
+    .read = range_read,
     .describe = range_describe,
     .clamped = range_clamped,
     .largest = range_largest,

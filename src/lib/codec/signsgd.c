@@ -267,9 +267,10 @@ static void decode_span(void *ctx, uint64_t i)
     }
 }
 
-static int read_payload(const struct signsgd *s, struct gcb_rbuf *in, float *out,
+static int signsgd_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
+    const struct signsgd *s = state;
     struct job job = {
         .s = s,
         .scales = gcb_rbuf_take(in, scale_bytes(s)),
@@ -287,26 +288,11 @@ static int read_payload(const struct signsgd *s, struct gcb_rbuf *in, float *out
     return 0;
 }
 
-static int signsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
-{
-    return read_payload(state, in, out->data, NULL);
-}
-
-static int signsgd_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
-{
-    return to->mask ? GCB_E_UNSUPPORTED : read_payload(state, in, NULL, to);
-}
-
 static int signsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct signsgd *s = state;
 
     return gcb_packed_describe(parts, in, scale_bytes(s), 1, &s->env);
-}
-
-static double signsgd_nominal_bits(const void *state)
-{
-    return 1.0;
 }
 
 static unsigned signsgd_caps(const double *value)
@@ -340,10 +326,9 @@ static const struct gcb_codec_ops signsgd_ops = {
     .max_payload = signsgd_max_payload,
     .encode = signsgd_encode,
     .nonfinite = signsgd_nonfinite,
-    .decode = signsgd_decode,
-    .add = signsgd_add,
+    .read = signsgd_read,
     .describe = signsgd_describe,
-    .nominal_bits = signsgd_nominal_bits,
+    .bits = 1,
 };
 
 const struct gcb_codec gcb_codec_signsgd = {

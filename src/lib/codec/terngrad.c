@@ -234,9 +234,10 @@ static void decode_span(void *ctx, uint64_t i)
     }
 }
 
-static int read_payload(struct terngrad *s, struct gcb_rbuf *in, float *out,
-                        const struct gcb_addition *add)
+static int terngrad_read(void *state, struct gcb_rbuf *in, float *out,
+                         const struct gcb_addition *add)
 {
+    struct terngrad *s = state;
     struct job job = {.s = s, .to = out, .add = add, .scale = gcb_get_f32(in)};
 
     job.in = gcb_rbuf_take(in, code_bytes(s, s->env.count));
@@ -244,16 +245,6 @@ static int read_payload(struct terngrad *s, struct gcb_rbuf *in, float *out,
         return GCB_E_CORRUPT;
     gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, decode_span, &job);
     return 0;
-}
-
-static int terngrad_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
-{
-    return read_payload(state, in, out->data, NULL);
-}
-
-static int terngrad_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
-{
-    return to->mask ? GCB_E_UNSUPPORTED : read_payload(state, in, NULL, to);
 }
 
 static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -411,8 +402,7 @@ static const struct gcb_codec_ops terngrad_ops = {
     .max_payload = terngrad_max_payload,
     .encode = terngrad_encode,
     .nonfinite = terngrad_nonfinite,
-    .decode = terngrad_decode,
-    .add = terngrad_add,
+    .read = terngrad_read,
     .describe = terngrad_describe,
     .clamped = terngrad_clamped,
     .nominal_bits = terngrad_nominal_bits,

@@ -637,7 +637,7 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
     if (frame.flags & GCB_WIRE_STORED)
         err = read_raw(c, frame.source, &payload, out);
     else
-        err = gcb_coder_ops(c)->decode(c->base.state, &payload, out);
+        err = gcb_coder_ops(c)->read(c->base.state, &payload, out->data, NULL);
     if (!err && (payload.failed || gcb_rbuf_left(&payload)))
         err = GCB_E_CORRUPT;
     if (err == GCB_E_NOMEM)
@@ -701,9 +701,10 @@ double gcb_coder_largest(const struct gcb_coder *c)
 double gcb_coder_nominal_bits(const struct gcb_coder *c)
 {
     const struct gcb_preset *preset = c->base.method.preset;
+    double (*of)(const void *state) =
+        preset && preset->nominal_bits ? preset->nominal_bits : gcb_coder_ops(c)->nominal_bits;
 
-    return (preset && preset->nominal_bits ? preset->nominal_bits
-                                           : gcb_coder_ops(c)->nominal_bits)(c->base.state);
+    return of ? of(c->base.state) : gcb_coder_ops(c)->bits;
 }
 
 double gcb_coder_density(const struct gcb_coder *c)
@@ -777,7 +778,7 @@ static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct
         c->decoded = gcb_alloc_array(count, sizeof(*c->decoded));
     if (!c->decoded)
         return GCB_E_NOMEM;
-    err = gcb_coder_ops(c)->decode(c->base.state, in, &(struct gcb_mview){c->decoded, count});
+    err = gcb_coder_ops(c)->read(c->base.state, in, c->decoded, NULL);
     if (!err && (in->failed || gcb_rbuf_left(in)))
         err = GCB_E_CORRUPT;
     if (!err)
@@ -809,10 +810,10 @@ int gcb_coder_add(struct gcb_coder *c, const void *message, size_t length,
     again = payload;
     if (frame.flags & GCB_WIRE_STORED)
         gcb_add_raw(to, payload.data, frame.count, frame.source, &c->kernels, &c->queue);
-    else if (gcb_coder_has_canvas(c) || !gcb_coder_ops(c)->add)
+    else if (gcb_coder_has_canvas(c) || (to->mask && !gcb_coder_ops(c)->marks))
         err = GCB_E_UNSUPPORTED;
     else
-        err = gcb_coder_ops(c)->add(c->base.state, &payload, to);
+        err = gcb_coder_ops(c)->read(c->base.state, &payload, NULL, to);
     if (err == GCB_E_UNSUPPORTED)
         err = decode_and_add(c, &again, to);
     return tell_damage(c, err, diag);
@@ -844,7 +845,7 @@ int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, f
     to.acc = gcb_coder_ops(c)->canvas(c->base.state, &floats);
     if (!joins)
         memset(to.acc, 0, floats * sizeof(*to.acc));
-    return tell_damage(c, gcb_coder_ops(c)->add(c->base.state, &payload, &to), diag);
+    return tell_damage(c, gcb_coder_ops(c)->read(c->base.state, &payload, NULL, &to), diag);
 }
 
 int gcb_coder_rebuild(struct gcb_coder *c, float *out, struct gcb_diag *diag)

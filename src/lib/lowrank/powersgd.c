@@ -253,12 +253,15 @@ static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
            p_floats(&s->f) + q_floats(&s->f) == floats;
 }
 
-static int powersgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+static int powersgd_read(void *state, struct gcb_rbuf *in, float *out,
+                         const struct gcb_addition *to)
 {
     struct powersgd *s = state;
     const uint8_t *from;
     uint64_t p, floats;
 
+    if (to)
+        return GCB_E_UNSUPPORTED;
     if (!read_sizes(s, in))
         return GCB_E_CORRUPT;
     p = p_floats(&s->f);
@@ -268,7 +271,7 @@ static int powersgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mv
     if (s->env.kernels->reduce.max_bits(s->read, p) > gcb_bits_of(2.0f) ||
         s->env.kernels->reduce.max_bits(s->read + p, floats - p) > gcb_bits_of(LARGEST))
         return GCB_E_CORRUPT;
-    rebuild(&s->f, out->data, s->read, s->read + p);
+    rebuild(&s->f, out, s->read, s->read + p);
     return 0;
 }
 
@@ -326,7 +329,7 @@ static void powersgd_write(const void *state, struct gcb_wbuf *out)
         put_floats(out, s->first, q_floats(&s->f));
 }
 
-static int powersgd_read(void *state, struct gcb_rbuf *in)
+static int powersgd_read_kept(void *state, struct gcb_rbuf *in)
 {
     struct powersgd *s = state;
     const uint64_t bytes = q_floats(&s->f) * sizeof(float);
@@ -361,7 +364,7 @@ static int powersgd_read(void *state, struct gcb_rbuf *in)
 static const struct gcb_keeper powersgd_keeper = {
     .bytes = powersgd_kept_bytes,
     .write = powersgd_write,
-    .read = powersgd_read,
+    .read = powersgd_read_kept,
 };
 
 /* ---- all-reduce: P, then Q ---- */
@@ -471,7 +474,7 @@ static const struct gcb_codec_ops powersgd_ops = {
     .max_payload = powersgd_max_payload,
     .may_send_raw = powersgd_may_send_raw,
     .encode = powersgd_encode,
-    .decode = powersgd_decode,
+    .read = powersgd_read,
     .keeper = &powersgd_keeper,
     .describe = powersgd_describe,
     .nominal_bits = powersgd_nominal_bits,

@@ -296,7 +296,8 @@ static int countsketch_encode(void *state, const struct gcb_step *at, const stru
     return 0;
 }
 
-static int countsketch_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+static int countsketch_read(void *state, struct gcb_rbuf *in, float *out,
+                            const struct gcb_addition *to)
 {
     const struct countsketch *s = state;
     const uint64_t n = s->env.count, key = gcb_get_u64(in), k = gcb_get_u64(in);
@@ -304,6 +305,8 @@ static int countsketch_decode(void *state, struct gcb_rbuf *in, const struct gcb
     const uint8_t *cells = gcb_rbuf_take(in, bytes);
     struct job job = make_job(s);
 
+    if (to)
+        return GCB_E_UNSUPPORTED;
     if (!cells || bytes % row || bytes / row > MOST_COLUMNS || k > n)
         return GCB_E_CORRUPT;
     if ((n && (!bytes || !k)) || (!n && bytes))
@@ -312,7 +315,7 @@ static int countsketch_decode(void *state, struct gcb_rbuf *in, const struct gcb
         if ((gcb_load_u32(cells + i) & GCB_MAGNITUDE_MASK) >= GCB_INF_BITS)
             return GCB_E_CORRUPT;
     job.hash = (struct hash){.key = key, .columns = bytes / row};
-    decode_table(&job, cells, k, out->data);
+    decode_table(&job, cells, k, out);
     return 0;
 }
 
@@ -432,7 +435,7 @@ static const struct gcb_codec_ops countsketch_ops = {
     .max_payload = countsketch_max_payload,
     .may_send_raw = countsketch_may_send_raw,
     .encode = countsketch_encode,
-    .decode = countsketch_decode,
+    .read = countsketch_read,
     .describe = countsketch_describe,
     .nominal_bits = countsketch_nominal_bits,
 };

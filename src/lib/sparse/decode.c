@@ -103,11 +103,10 @@ static int decode_segment(struct gcb_sparse *s, const struct payload *p, struct 
     return 0;
 }
 
-int gcb_sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
 {
-    struct gcb_sparse *s = state;
     const struct gcb_transform *transform = s->transform_ops;
-    float *canvas = transform->canvas ? transform->canvas(&s->t, out->data) : out->data;
+    float *canvas = transform->canvas ? transform->canvas(&s->t, out) : out;
     struct payload p;
     uint64_t before = 0;
 
@@ -120,7 +119,7 @@ int gcb_sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *
     }
     if (!transform->inverse)
         return 0;
-    if (gcb_sparse_inverse(s, out->data))
+    if (gcb_sparse_inverse(s, out))
         return GCB_E_NOMEM;
     gcb_probe_mark(s->t.env.probe, GCB_STAGE_TRANSFORM);
     return 0;
@@ -175,9 +174,8 @@ static void add_segment(const struct gcb_sparse *s, const struct payload *p, uin
     }
 }
 
-int gcb_sparse_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
+static int add(struct gcb_sparse *s, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
-    struct gcb_sparse *s = state;
     const uint64_t key = s->t.key;
     uint64_t first = 0;
     struct payload p;
@@ -201,6 +199,11 @@ int gcb_sparse_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *
         first += kept;
     }
     return 0;
+}
+
+int gcb_sparse_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to)
+{
+    return to ? add(state, in, to) : decode(state, in, out);
 }
 
 float *gcb_sparse_canvas(void *state, uint64_t *floats)

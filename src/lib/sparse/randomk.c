@@ -160,9 +160,10 @@ static void set_zero(float *x, uint64_t n)
 }
 
 /* Reads k values, as many as the payload has, to `out` or `add`. */
-static int read_payload(const struct gcb_randomk *s, struct gcb_rbuf *in, float *out,
+static int randomk_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
+    const struct gcb_randomk *s = state;
     const uint64_t n = s->env.count, length = gcb_rbuf_left(in), key = gcb_get_u64(in);
     const size_t bytes = gcb_rbuf_left(in);
     struct job job;
@@ -180,16 +181,6 @@ static int read_payload(const struct gcb_randomk *s, struct gcb_rbuf *in, float 
         set_zero(out, n);
     run(&job, scatter_span);
     return 0;
-}
-
-static int randomk_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
-{
-    return read_payload(state, in, out->data, NULL);
-}
-
-static int randomk_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to)
-{
-    return read_payload(state, in, NULL, to);
 }
 
 static int randomk_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
@@ -309,8 +300,8 @@ static const struct gcb_codec_ops randomk_ops = {
     .max_payload = gcb_randomk_max_payload,
     .may_send_raw = randomk_may_send_raw,
     .encode = randomk_encode,
-    .decode = randomk_decode,
-    .add = randomk_add,
+    .read = randomk_read,
+    .marks = true,
     .describe = randomk_describe,
     .density = randomk_density,
     .nominal_bits = randomk_nominal_bits,

@@ -64,8 +64,7 @@ void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env);
 uint64_t gcb_sparse_max_payload(const void *state);
 
 /* decode.c: operations of a decoder (struct gcb_codec_ops) */
-int gcb_sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
-int gcb_sparse_add(void *state, struct gcb_rbuf *in, const struct gcb_addition *to);
+int gcb_sparse_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to);
 float *gcb_sparse_canvas(void *state, uint64_t *floats);
 int gcb_sparse_inverse(void *state, float *out);
 int gcb_sparse_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
