@@ -46,12 +46,10 @@ struct gcb_device_group_ops {
     /* Sets the fields of `item` that depend on the message. The caller sets input, payload, result and scratch. `at` is
      * NULL to decode. The function is NULL if the codec has no other fields to set. */
     void (*fill)(const void *state, const struct gcb_step *at, struct gcb_device_item *item);
-    /* Fill the grids of the group's table, then queue the copy of the table and the work. `state` belongs to any
+    /* Encodes or decodes: fills the grids of the group's table, then queues the copy of the table and the work. `state` belongs to any
      * message. */
-    int (*encode_async)(const void *state, const struct gcb_device_group *group,
-                        struct gcb_device_stream *stream);
-    int (*decode_async)(const void *state, const struct gcb_device_group *group,
-                        struct gcb_device_stream *stream);
+    int (*code_async)(const void *state, bool decode, const struct gcb_device_group *group,
+                      struct gcb_device_stream *stream);
 };
 
 /* Where a message is added. */
@@ -69,7 +67,7 @@ struct gcb_device_addition {
  */
 struct gcb_device_sum_ops {
     /* Bytes of the state's canvas, an array of coefficients to which messages are added. 0: the codec does not transform,
-     * and messages are added to elements. */
+     * and messages are added to elements. NULL: 0 for every state. */
     uint64_t (*canvas)(const void *state);
     /* Have these two states, of the same count, the same canvas? */
     bool (*alike)(const void *state, const void *other);
@@ -119,7 +117,8 @@ struct gcb_device_ops {
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*max_payload)(const void *state); /* bytes; the same as on the CPU */
-    uint64_t (*scratch)(const void *state);     /* bytes of device memory that a call needs */
+    uint64_t (*scratch)(
+        const void *state); /* bytes of device memory that a call needs; NULL: none */
 
     bool feedback; /* may `in` have a residual, if env->feedback was set in init? */
     /*

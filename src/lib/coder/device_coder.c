@@ -43,7 +43,7 @@ int gcb_coder_start_there(struct gcb_coder *c, struct gcb_diag *diag)
 
 uint64_t gcb_device_coder_scratch(const struct gcb_coder *c)
 {
-    return c->base.state ? c->there->scratch(c->base.state) : 0;
+    return c->base.state && c->there->scratch ? c->there->scratch(c->base.state) : 0;
 }
 
 uint64_t gcb_device_coder_max_payload(const struct gcb_coder *c)
@@ -275,7 +275,8 @@ bool gcb_device_coder_adds(const struct gcb_coder *c)
 
 uint64_t gcb_device_coder_canvas(const struct gcb_coder *c)
 {
-    return gcb_device_coder_adds(c) ? c->there->sum->canvas(c->base.state) : 0;
+    return gcb_device_coder_adds(c) && c->there->sum->canvas ? c->there->sum->canvas(c->base.state)
+                                                             : 0;
 }
 
 bool gcb_device_coder_same_canvas(const struct gcb_coder *a, const struct gcb_coder *b)
@@ -431,7 +432,7 @@ static int run_group(struct gcb_coder *const coders[], const struct gcb_step *at
 
     if (err)
         return err;
-    err = (received ? ops->decode_async : ops->encode_async)(coders[0]->base.state, &g, s);
+    err = ops->code_async(coders[0]->base.state, received != NULL, &g, s);
     /* after encoding, which adds the residual: the sum has to be finite */
     if (!err && !received && coders[0]->base.nonfinite != GCB_NONFINITE_TRUSTED)
         err = module_of(coders[0])->tensor.max_bits_group(s, &g);

@@ -26,11 +26,6 @@ static uint64_t convert_max_payload(const void *state)
     return s->count * s->by->bytes;
 }
 
-static uint64_t convert_scratch(const void *state)
-{
-    return 0;
-}
-
 static int convert_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                           const struct gcb_device_call *call)
 {
@@ -49,20 +44,12 @@ static int convert_decode(void *state, const uint8_t *payload_dev, uint64_t leng
     return s->by->get(call->stream, out_dev, payload_dev, s->count);
 }
 
-static int convert_encode_group(const void *state, const struct gcb_device_group *group,
-                                struct gcb_device_stream *stream)
+static int convert_code_group(const void *state, bool decode, const struct gcb_device_group *group,
+                              struct gcb_device_stream *stream)
 {
     const struct convert *s = state;
 
-    return s->by->put_group(stream, group);
-}
-
-static int convert_decode_group(const void *state, const struct gcb_device_group *group,
-                                struct gcb_device_stream *stream)
-{
-    const struct convert *s = state;
-
-    return s->by->get_group(stream, group);
+    return (decode ? s->by->get_group : s->by->put_group)(stream, group);
 }
 
 static bool convert_alike(const void *state, const void *other)
@@ -74,8 +61,7 @@ static bool convert_alike(const void *state, const void *other)
 
 static const struct gcb_device_group_ops convert_group = {
     .alike = convert_alike,
-    .encode_async = convert_encode_group,
-    .decode_async = convert_decode_group,
+    .code_async = convert_code_group,
 };
 
 /* ---- all-reduce ---- */
@@ -109,7 +95,6 @@ const struct gcb_device_ops gcb_device_convert = {
     .state_size = sizeof(struct convert),
     .init = convert_init,
     .max_payload = convert_max_payload,
-    .scratch = convert_scratch,
     .feedback = true,
     .encode_async = convert_encode,
     .decode_async = convert_decode,

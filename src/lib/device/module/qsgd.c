@@ -110,27 +110,19 @@ static void qsgd_fill(const void *state, const struct gcb_step *at, struct gcb_d
     }
 }
 
-static int qsgd_encode_group(const void *state, const struct gcb_device_group *group,
-                             struct gcb_device_stream *stream)
+static int qsgd_code_group(const void *state, bool decode, const struct gcb_device_group *group,
+                           struct gcb_device_stream *stream)
 {
     const struct qsgd *s = state;
 
-    return gcb_cuda_qsgd_encode_group(stream, group, &s->how);
-}
-
-static int qsgd_decode_group(const void *state, const struct gcb_device_group *group,
-                             struct gcb_device_stream *stream)
-{
-    const struct qsgd *s = state;
-
-    return gcb_cuda_qsgd_decode_group(stream, group, &s->how);
+    return (decode ? gcb_cuda_qsgd_decode_group : gcb_cuda_qsgd_encode_group)(stream, group,
+                                                                              &s->how);
 }
 
 static const struct gcb_device_group_ops qsgd_group = {
     .alike = qsgd_alike,
     .fill = qsgd_fill,
-    .encode_async = qsgd_encode_group,
-    .decode_async = qsgd_decode_group,
+    .code_async = qsgd_code_group,
 };
 
 /* ---- all-reduce ---- */

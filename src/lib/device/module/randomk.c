@@ -4,11 +4,6 @@
 #include "kernels/strata/strata_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-static uint64_t randomk_scratch(const void *state)
-{
-    return 0;
-}
-
 /* The places of a step. */
 static struct gcb_strata places_at(const struct gcb_randomk *s, const struct gcb_step *at)
 {
@@ -55,11 +50,6 @@ static int randomk_decode(void *state, const uint8_t *payload_dev, uint64_t leng
 
 /* ---- sums ---- */
 
-static uint64_t randomk_canvas(const void *state)
-{
-    return 0;
-}
-
 static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length,
                        const struct gcb_device_addition *to, const struct gcb_device_call *call)
 {
@@ -74,7 +64,6 @@ static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length,
 }
 
 static const struct gcb_device_sum_ops randomk_sum = {
-    .canvas = randomk_canvas,
     .add_async = randomk_add,
 };
 
@@ -112,7 +101,6 @@ const struct gcb_device_ops gcb_device_randomk = {
     .state_size = sizeof(struct gcb_randomk),
     .init = gcb_randomk_init,
     .max_payload = gcb_randomk_max_payload,
-    .scratch = randomk_scratch,
     .feedback = true,
     .encode_async = randomk_encode,
     .decode_async = randomk_decode,

@@ -69,26 +69,18 @@ static bool range_alike(const void *state, const void *other)
            a->how.rounding == b->how.rounding;
 }
 
-static int range_encode_group(const void *state, const struct gcb_device_group *group,
-                              struct gcb_device_stream *stream)
+static int range_code_group(const void *state, bool decode, const struct gcb_device_group *group,
+                            struct gcb_device_stream *stream)
 {
     const struct range *s = state;
 
-    return gcb_cuda_range_encode_group(stream, group, &s->how);
-}
-
-static int range_decode_group(const void *state, const struct gcb_device_group *group,
-                              struct gcb_device_stream *stream)
-{
-    const struct range *s = state;
-
-    return gcb_cuda_range_decode_group(stream, group, s->how.bits);
+    return decode ? gcb_cuda_range_decode_group(stream, group, s->how.bits)
+                  : gcb_cuda_range_encode_group(stream, group, &s->how);
 }
 
 static const struct gcb_device_group_ops range_group = {
     .alike = range_alike,
-    .encode_async = range_encode_group,
-    .decode_async = range_decode_group,
+    .code_async = range_code_group,
 };
 
 const struct gcb_device_ops gcb_device_range = {

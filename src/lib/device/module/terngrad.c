@@ -92,27 +92,19 @@ static void terngrad_fill(const void *state, const struct gcb_step *at,
     }
 }
 
-static int terngrad_encode_group(const void *state, const struct gcb_device_group *group,
-                                 struct gcb_device_stream *stream)
+static int terngrad_code_group(const void *state, bool decode, const struct gcb_device_group *group,
+                               struct gcb_device_stream *stream)
 {
     const struct terngrad *s = state;
 
-    return gcb_cuda_terngrad_encode_group(stream, group, &s->how);
-}
-
-static int terngrad_decode_group(const void *state, const struct gcb_device_group *group,
-                                 struct gcb_device_stream *stream)
-{
-    const struct terngrad *s = state;
-
-    return gcb_cuda_terngrad_decode_group(stream, group, &s->how);
+    return (decode ? gcb_cuda_terngrad_decode_group : gcb_cuda_terngrad_encode_group)(stream, group,
+                                                                                      &s->how);
 }
 
 static const struct gcb_device_group_ops terngrad_group = {
     .alike = terngrad_alike,
     .fill = terngrad_fill,
-    .encode_async = terngrad_encode_group,
-    .decode_async = terngrad_decode_group,
+    .code_async = terngrad_code_group,
 };
 
 /* ---- all-reduce: kept_dev has the scale of all workers, and then this worker's own ---- */
