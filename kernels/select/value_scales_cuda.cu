@@ -119,7 +119,7 @@ __device__ float mean_of(double sum, uint64_t n)
     return n ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
 }
 
-/* Launched with one block. Computes the means like values_mean.c. */
+/* Launched with one block. Computes the means like src/lib/sparse/values.c. */
 __global__ void choose_means(measure_arrays from, struct gcb_cuda_chosen c,
                              struct gcb_cuda_values how)
 {

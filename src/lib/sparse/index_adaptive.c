@@ -154,7 +154,6 @@ static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 }
 
 const struct gcb_index gcb_index_adaptive = {
-    .name = "adaptive",
     .bound = adaptive_bound,
     .encode = adaptive_encode,
     .open = adaptive_open,

@@ -109,7 +109,6 @@ static int block_next(struct gcb_index_cursor *c, uint32_t *pos, size_t m)
 }
 
 const struct gcb_index gcb_index_block = {
-    .name = "block",
     .bound = block_bound,
     .encode = block_encode,
     .open = block_open,

@@ -85,7 +85,6 @@ static int eliasfano_next(struct gcb_index_cursor *c, uint32_t *pos, size_t m)
 }
 
 const struct gcb_index gcb_index_eliasfano = {
-    .name = "elias-fano",
     .bound = eliasfano_bound,
     .encode = eliasfano_encode,
     .open = gcb_blocks_open,

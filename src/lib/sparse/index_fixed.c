@@ -36,7 +36,6 @@ static int u32_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 }
 
 const struct gcb_index gcb_index_u32 = {
-    .name = "u32",
     .fixed = true,
     .bound = u32_bound,
     .encode = u32_encode,
@@ -142,7 +141,6 @@ static int bitmap_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 }
 
 const struct gcb_index gcb_index_bitmap = {
-    .name = "bitmap",
     .fixed = true,
     .bound = bitmap_bound,
     .encode = bitmap_encode,

@@ -82,7 +82,6 @@ static int golomb_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 }
 
 const struct gcb_index gcb_index_golomb = {
-    .name = "golomb",
     .bound = golomb_bound,
     .encode = golomb_encode,
     .open = golomb_open,

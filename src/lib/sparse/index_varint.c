@@ -56,7 +56,6 @@ static int varint_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 }
 
 const struct gcb_index gcb_index_varint = {
-    .name = "varint",
     .bound = varint_bound,
     .encode = varint_encode,
     .open = gcb_blocks_open,

@@ -65,7 +65,6 @@ static void select_chunk(struct gcb_selection *s, const float *order, uint64_t k
 }
 
 const struct gcb_selector gcb_selector_chunk = {
-    .name = "chunk",
     .exact = true,
     .keeps_largest = true,
     .max_kept = chunk_max_kept,

@@ -101,13 +101,11 @@ static void select_alternate(struct gcb_selection *s, const float *order, uint64
 }
 
 const struct gcb_selector gcb_selector_one_sided = {
-    .name = "one-sided",
     .signed_order = true,
     .select = select_one_sided,
 };
 
 const struct gcb_selector gcb_selector_alternate = {
-    .name = "alternate",
     .signed_order = true,
     .select = select_alternate,
 };

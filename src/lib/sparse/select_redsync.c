@@ -141,19 +141,16 @@ bool gcb_redsync_quantises(const struct gcb_selection_params *p, const struct gc
 }
 
 const struct gcb_selector gcb_selector_trimmed = {
-    .name = "trimmed",
     .exact = true,
     .select = select_trimmed,
 };
 
 const struct gcb_selector gcb_selector_search = {
-    .name = "search",
     .max_kept = gcb_select_max_kept_all,
     .select = select_search,
 };
 
 const struct gcb_selector gcb_selector_redsync = {
-    .name = "redsync",
     .stateful = true,
     .max_kept = gcb_select_max_kept_all,
     .select = select_redsync,

@@ -66,7 +66,6 @@ static void select_sampled(struct gcb_selection *s, const float *order, uint64_t
 }
 
 const struct gcb_selector gcb_selector_sampled = {
-    .name = "sampled",
     .max_kept = sampled_max_kept,
     .select = select_sampled,
 };

@@ -10,7 +10,6 @@ static void select_threshold(struct gcb_selection *s, const float *order, uint64
 }
 
 const struct gcb_selector gcb_selector_threshold = {
-    .name = "threshold",
     .by_magnitude = true,
     .keeps_largest = true,
     .max_kept = gcb_select_max_kept_all,

@@ -277,7 +277,6 @@ uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t 
 }
 
 const struct gcb_selector gcb_selector_topk = {
-    .name = "topk",
     .exact = true,
     .keeps_largest = true,
     .select = gcb_select_exact,

@@ -37,7 +37,7 @@ void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
     }
     s->transform_ops = gcb_transforms[s->transform];
     s->selector_ops = gcb_selectors[s->select];
-    s->values_ops = gcb_value_coders[s->values];
+    s->values_ops = &gcb_value_coders[s->values];
     s->index_ops = gcb_indices[s->index];
     s->t.chunk = s->chunk;
     s->t.length = transformed(s, env->count);

@@ -165,7 +165,7 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
 {
     const struct gcb_transform *transform = gcb_transforms[(int)value[ROW_TRANSFORM]];
     const struct gcb_selector *selector = gcb_selectors[(int)value[ROW_SELECT]];
-    const struct gcb_value_coder *values = gcb_value_coders[(int)value[ROW_VALUES]];
+    const struct gcb_value_coder *values = &gcb_value_coders[(int)value[ROW_VALUES]];
     const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
 
     if (transform == &gcb_transform_hadamard && chunk & (chunk - 1))
@@ -175,19 +175,20 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "select=%s keeps values of one sign, but the bins of transform=%s are complex",
-            selector->name, transform->name);
+            gcb_selector_names[(int)value[ROW_SELECT]],
+            gcb_transform_names[(int)value[ROW_TRANSFORM]]);
     if ((int)value[ROW_QUANT] == GCB_QUANT_ASQ && transform->width == 2)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "quant=asq keeps values of one sign, but the bins of transform=%s are complex",
-            transform->name);
+            gcb_transform_names[(int)value[ROW_TRANSFORM]]);
     if (values->one_sign && !selector->signed_order)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "values=%s sends one mean for all values, which needs a selection of one sign "
             "(select=one-sided or alternate)",
-            values->name);
-    if (values != &gcb_values_range)
+            gcb_values_names[(int)value[ROW_VALUES]]);
+    if ((int)value[ROW_VALUES] != GCB_VALUES_RANGE)
         return 0;
     return gcb_range_check((unsigned)value[ROW_BITS], (unsigned)value[ROW_MANTISSA], diag);
 }
@@ -204,10 +205,6 @@ unsigned gcb_sparse_caps(const double *value)
     return caps;
 }
 
-/*
- * Sums of elements of several workers are sent on, so they must be elements of the tensor, and their value coder must take
- * values of both signs.
- */
 /* RedSync sends small tensors whole. */
 bool gcb_sparse_selects(const double *value, uint64_t count)
 {
@@ -221,10 +218,14 @@ bool gcb_sparse_selects(const double *value, uint64_t count)
             gcb_redsync_path(&p, count) != GCB_REDSYNC_ALL);
 }
 
+/*
+ * Sums of elements of several workers are sent on, so they must be elements of the tensor, and their value coder must take
+ * values of both signs.
+ */
 unsigned gcb_sparse_collectives(const double *value)
 {
     if ((int)value[ROW_TRANSFORM] != GCB_TRANSFORM_NONE ||
-        gcb_value_coders[(int)value[ROW_VALUES]]->one_sign ||
+        gcb_value_coders[(int)value[ROW_VALUES]].one_sign ||
         ((int)value[ROW_SELECT] == GCB_SELECT_REDSYNC && (int)value[ROW_QUANT] == GCB_QUANT_ASQ))
         return 0;
     return GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_OKTOPK) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_SPARDL);

@@ -28,16 +28,6 @@ const char *const gcb_selector_names[] = {
     "trimmed", "search", "redsync",   "sampled",   NULL,
 };
 
-const struct gcb_value_coder *const gcb_value_coders[] = {
-    [GCB_VALUES_FP32] = &gcb_values_fp32,   [GCB_VALUES_FP16] = &gcb_values_fp16,
-    [GCB_VALUES_RANGE] = &gcb_values_range, [GCB_VALUES_UNIFORM] = &gcb_values_uniform,
-    [GCB_VALUES_MEAN] = &gcb_values_mean,   [GCB_VALUES_SIGN_MEAN] = &gcb_values_sign_mean,
-    [GCB_VALUES_MEANS] = &gcb_values_means,
-};
-
-const char *const gcb_values_names[] = {"fp32", "fp16",      "range", "uniform",
-                                        "mean", "sign-mean", "means", NULL};
-
 const struct gcb_index *const gcb_indices[] = {
     [GCB_INDEX_U32] = &gcb_index_u32,           [GCB_INDEX_BITMAP] = &gcb_index_bitmap,
     [GCB_INDEX_VARINT] = &gcb_index_varint,     [GCB_INDEX_GOLOMB] = &gcb_index_golomb,

@@ -46,7 +46,6 @@ struct gcb_transform_state {
 
 /* A function that is NULL does nothing, unless said otherwise. */
 struct gcb_transform {
-    const char *name;
     unsigned width; /* floats per position */
     bool pads;      /* takes zeros after the elements */
     /* number of positions; NULL: one per transformed element */
@@ -127,7 +126,6 @@ struct gcb_selection {
 };
 
 struct gcb_selector {
-    const char *name;
     bool signed_order; /* keeps values of one sign, so complex bins are impossible */
     bool by_magnitude; /* selects by a given magnitude, so it has no density */
     bool exact;        /* always keeps the largest number of positions */
@@ -190,7 +188,6 @@ struct gcb_values_state {
 /* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats; each tile except the last fills
  * whole bytes. */
 struct gcb_value_coder {
-    const char *name;
     bool one_sign;        /* only for selections of one sign */
     unsigned bits;        /* bits per value: 0 to 16, 32, or GCB_CODER_BITS_GIVEN */
     uint64_t scale_bytes; /* bytes of the scale, before the values */
@@ -204,10 +201,7 @@ struct gcb_value_coder {
     void (*get)(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n);
 };
 
-extern const struct gcb_value_coder gcb_values_fp32, gcb_values_fp16, gcb_values_range,
-    gcb_values_uniform, gcb_values_mean, gcb_values_sign_mean, gcb_values_means;
-
-extern const struct gcb_value_coder *const gcb_value_coders[GCB_VALUE_CODERS];
+extern const struct gcb_value_coder gcb_value_coders[GCB_VALUE_CODERS]; /* values.c */
 extern const char *const gcb_values_names[];
 
 /* Bits of a value, and bytes of n values without the scale. */
@@ -250,7 +244,6 @@ struct gcb_index_cursor {
 };
 
 struct gcb_index {
-    const char *name;
     bool fixed; /* the bytes depend only on the numbers of positions */
     /* most bytes for `kept` of n positions, kept <= n <= 2^31 */
     uint64_t (*bound)(uint64_t n, uint64_t kept);

@@ -5,7 +5,6 @@
 #include "src/lib/base/alloc.h"
 
 const struct gcb_transform gcb_transform_none = {
-    .name = "none",
     .width = 1,
 };
 

@@ -51,7 +51,6 @@ static void dct_inverse(struct gcb_transform_state *t, float *out)
 }
 
 const struct gcb_transform gcb_transform_dct = {
-    .name = "dct",
     .width = 1,
     .pads = true,
     .init = dct_init,

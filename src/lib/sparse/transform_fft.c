@@ -98,7 +98,6 @@ static void fft_inverse(struct gcb_transform_state *t, float *out)
 }
 
 const struct gcb_transform gcb_transform_fft = {
-    .name = "fft",
     .width = 2,
     .pads = true,
     .positions = gcb_fft_bins,

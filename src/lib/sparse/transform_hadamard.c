@@ -125,7 +125,6 @@ static void hadamard_inverse(struct gcb_transform_state *t, float *out)
 }
 
 const struct gcb_transform gcb_transform_hadamard = {
-    .name = "hadamard",
     .width = 1,
     .init = hadamard_init,
     .fini = gcb_transform_fini,

@@ -24,8 +24,7 @@ static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_di
         return 0;
     return gcb_diag_set(
         diag, GCB_E_UNSUPPORTED,
-        "device cuda: transform=%s, select=%s, values=%s or index=%s runs on the CPU only",
-        p->transform_ops->name, p->selector_ops->name, p->values_ops->name, p->index_ops->name);
+        "device cuda: a stage of this method runs on the CPU only; use --device cpu");
 }
 
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)

@@ -1,0 +1,280 @@
+#include <string.h>
+
+#include "kernels/select/uniform_elem.h"
+#include "src/lib/sparse/stages.h"
+
+/* ---- fp32 and fp16 ---- */
+
+static void fp32_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
+{
+    memcpy(out, x, n * sizeof(float));
+}
+
+static void fp32_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
+{
+    memcpy(x, in, n * sizeof(float));
+}
+
+static void fp16_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
+{
+    v->clamped += v->kernels->convert.to_fp16(out, x, n);
+}
+
+static void fp16_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
+{
+    v->kernels->convert.from_fp16(x, in, n);
+}
+
+/* ---- range floats ---- */
+
+static void range_measure(struct gcb_values_state *v, const float *x, size_t n)
+{
+    gcb_range_measure(&v->stats, &v->range, v->kernels, x, n);
+}
+
+static void range_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
+{
+    gcb_range_choose(&v->format, &v->range, &v->stats);
+    gcb_range_put_scale(out, &v->format);
+}
+
+static void range_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
+{
+    v->clamped += gcb_range_put(out, x, n, &v->format, v->kernels);
+}
+
+static int range_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
+{
+    return gcb_range_get_scale(&v->format, &v->range, in);
+}
+
+static void range_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
+{
+    gcb_range_get(x, in, n, &v->format, v->kernels);
+}
+
+/*
+ * ---- uniform: divides the range from 0 to max, the largest kept magnitude, into s equal steps and rounds to the
+ * nearest level (kernels/select/uniform_elem.h). The error is at most max / (2 s). ----
+ */
+
+static void uniform_measure(struct gcb_values_state *v, const float *x, size_t n)
+{
+    const uint32_t top = v->kernels->reduce.max_bits(x, n);
+
+    if (v->range.max == 0.0 && top > v->stats.max_bits)
+        v->stats.max_bits = top;
+}
+
+static void uniform_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
+{
+    v->up = v->range.max != 0.0 ? (float)v->range.max : gcb_float_of(v->stats.max_bits);
+    gcb_put_f32(out, v->up);
+}
+
+static void uniform_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
+{
+    const unsigned bits = (unsigned)v->range.bits;
+    uint16_t code[GCB_TILE];
+
+    for (size_t i = 0; i < n; i += GCB_TILE) {
+        const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
+
+        for (size_t j = 0; j < m; j++) {
+            code[j] = (uint16_t)gcb_uniform_encode(x[i + j], v->up, bits);
+            v->clamped += gcb_magnitude(x[i + j]) > gcb_bits_of(v->up);
+        }
+        v->kernels->bitpack.pack(out + i / 8 * bits, code, m, bits);
+    }
+}
+
+static int uniform_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
+{
+    v->up = gcb_get_f32(in);
+    return in->failed || gcb_bits_of(v->up) >= GCB_INF_BITS ? GCB_E_CORRUPT : 0;
+}
+
+static void uniform_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
+{
+    const unsigned bits = (unsigned)v->range.bits;
+    uint16_t code[GCB_TILE];
+
+    for (size_t i = 0; i < n; i += GCB_TILE) {
+        const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
+
+        v->kernels->bitpack.unpack(code, in + i / 8 * bits, m, bits);
+        for (size_t j = 0; j < m; j++)
+            x[i + j] = gcb_uniform_decode(code[j], v->up, bits);
+    }
+}
+
+/*
+ * Replaces values by a mean. Sums go over the kept values in the order of their positions, by the rule of
+ * kernels/reduce/reduce.h, because tiles begin at whole sum blocks.
+ *
+ *   mean       one float32 for all values: SBC and RedSync's quantisation, for selections of one sign
+ *   sign-mean  the mean magnitude, and a sign bit per value: STC
+ *   means      the mean of the positive values, the mean of the others, and a bit per value: adaptive threshold
+ */
+
+/* Adds a tile to the sums of positive values and of other values; a masked-out value adds +0. */
+static void add_tile(struct gcb_values_state *v, const float *x, size_t n)
+{
+    float up[GCB_SUM_BLOCK], down[GCB_SUM_BLOCK];
+
+    for (size_t i = 0; i < n; i += GCB_SUM_BLOCK) {
+        const size_t m = n - i < GCB_SUM_BLOCK ? n - i : GCB_SUM_BLOCK;
+
+        for (size_t j = 0; j < m; j++) {
+            const int positive = x[i + j] > 0.0f;
+
+            up[j] = positive ? x[i + j] : 0.0f;
+            down[j] = positive ? 0.0f : x[i + j];
+            v->positive += (uint64_t)positive;
+        }
+        v->sum_up += v->kernels->reduce.sum(up, m);
+        v->sum_down += v->kernels->reduce.sum(down, m);
+        v->count += m;
+    }
+}
+
+static float mean_of(double sum, uint64_t n)
+{
+    return n ? (float)(sum / (double)n) : 0.0f;
+}
+
+/* Reads one mean or two, and checks that they are finite. */
+static int get_means(struct gcb_values_state *v, struct gcb_rbuf *in, bool two)
+{
+    v->up = gcb_get_f32(in);
+    v->down = two ? gcb_get_f32(in) : v->up;
+    if (gcb_magnitude(v->up) >= GCB_INF_BITS || gcb_magnitude(v->down) >= GCB_INF_BITS)
+        return GCB_E_CORRUPT;
+    return in->failed ? GCB_E_CORRUPT : 0;
+}
+
+/* ---- mean ---- */
+
+static void mean_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
+{
+    v->up = mean_of(v->sum_up + v->sum_down, v->count);
+    gcb_put_f32(out, v->up);
+}
+
+static int mean_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
+{
+    return get_means(v, in, false);
+}
+
+static void mean_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = v->up;
+}
+
+/* ---- two means, and a bit for each value: 1 means `up` ---- */
+
+static void bits_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
+{
+    memset(out, 0, (n + 7) / 8);
+    for (size_t i = 0; i < n; i++)
+        out[i / 8] |= (uint8_t)((x[i] > 0.0f) << i % 8);
+}
+
+static void bits_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = in[i / 8] >> i % 8 & 1 ? v->up : v->down;
+}
+
+static void sign_mean_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
+{
+    v->up = mean_of(v->sum_up - v->sum_down, v->count);
+    gcb_put_f32(out, v->up);
+}
+
+static int sign_mean_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
+{
+    const int err = get_means(v, in, false);
+
+    v->down = -v->up;
+    return err;
+}
+
+static void means_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
+{
+    gcb_put_f32(out, mean_of(v->sum_up, v->positive));
+    gcb_put_f32(out, mean_of(v->sum_down, v->count - v->positive));
+}
+
+static int means_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
+{
+    return get_means(v, in, true);
+}
+
+const struct gcb_value_coder gcb_value_coders[] = {
+    [GCB_VALUES_FP32] =
+        {
+            .bits = 32,
+            .put = fp32_put,
+            .get = fp32_get,
+        },
+    [GCB_VALUES_FP16] =
+        {
+            .bits = 16,
+            .put = fp16_put,
+            .get = fp16_get,
+        },
+    [GCB_VALUES_RANGE] =
+        {
+            .bits = GCB_CODER_BITS_GIVEN,
+            .scale_bytes = GCB_RANGE_SCALE_BYTES,
+            .measure = range_measure,
+            .put_scale = range_put_scale,
+            .put = range_put,
+            .get_scale = range_get_scale,
+            .get = range_get,
+        },
+    [GCB_VALUES_UNIFORM] =
+        {
+            .bits = GCB_CODER_BITS_GIVEN,
+            .scale_bytes = sizeof(float),
+            .measure = uniform_measure,
+            .put_scale = uniform_put_scale,
+            .put = uniform_put,
+            .get_scale = uniform_get_scale,
+            .get = uniform_get,
+        },
+    [GCB_VALUES_MEAN] =
+        {
+            .one_sign = true,
+            .scale_bytes = sizeof(float),
+            .measure = add_tile,
+            .put_scale = mean_put_scale,
+            .get_scale = mean_get_scale,
+            .get = mean_get,
+        },
+    [GCB_VALUES_SIGN_MEAN] =
+        {
+            .bits = 1,
+            .scale_bytes = sizeof(float),
+            .measure = add_tile,
+            .put_scale = sign_mean_put_scale,
+            .put = bits_put,
+            .get_scale = sign_mean_get_scale,
+            .get = bits_get,
+        },
+    [GCB_VALUES_MEANS] =
+        {
+            .bits = 1,
+            .scale_bytes = 2 * sizeof(float),
+            .measure = add_tile,
+            .put_scale = means_put_scale,
+            .put = bits_put,
+            .get_scale = means_get_scale,
+            .get = bits_get,
+        },
+};
+
+const char *const gcb_values_names[] = {"fp32", "fp16",      "range", "uniform",
+                                        "mean", "sign-mean", "means", NULL};
