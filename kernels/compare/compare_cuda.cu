@@ -170,7 +170,7 @@ int gcb_cuda_compare(struct gcb_device_stream *s, struct gcb_cuda_comparison *ou
 {
     const parts p = lay_out(scratch, n);
     const uint64_t grid = p.blocks ? (p.blocks + kWarps - 1) / kWarps : 1;
-    const int err = gcb::launch(compare_blocks, grid, kThreads, 0, s, p, x, y, n);
 
-    return err ? err : gcb::launch(compare_join, 1, kThreads, sizeof(join_room), s, out, p);
+    gcb::launch(compare_blocks, grid, kThreads, 0, s, p, x, y, n);
+    return gcb::launch(compare_join, 1, kThreads, sizeof(join_room), s, out, p);
 }

@@ -230,11 +230,10 @@ int convert_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
     const uint64_t grid = gcb::cut_grid(
         g, 1, [](const struct gcb_device_item &item) { return blocks_of(item.in.n); });
-    int err;
 
     gcb::cut_tiles(g);
-    err = gcb::send_table(s, g);
-    return err ? err : gcb::launch(kernel, grid, tuning::threads, 0, s, gcb::grid_of(g, 1));
+    gcb::send_table(s, g);
+    return gcb::launch(kernel, grid, tuning::threads, 0, s, gcb::grid_of(g, 1));
 }
 
 template <void (*kernel)(uint8_t *, const float *, uint64_t, float)>

@@ -44,4 +44,18 @@ struct gcb_device_stream {
     gcb::fault fault;
 };
 
+namespace gcb
+{
+
+/* 0, or the status of the stream's first failure. After that the stream takes no more launches, so a sequence of launches
+ * needs to look only at the last. */
+inline int status_of(const struct gcb_device_stream *s)
+{
+    if (s->fault.error == cudaSuccess)
+        return 0;
+    return s->fault.error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;
+}
+
+} /* namespace gcb */
+
 #endif

@@ -31,23 +31,22 @@ __host__ __device__ inline uint64_t grid_over(uint64_t pieces, uint64_t most = k
 
 /*
  * Queues kernel(args...) on `stream`: `grid` blocks (at least 1, below 2^31) of `block` threads (a
- * multiple of 32), each block with `smem` bytes of shared memory. Returns 0, or GCB_E_DEVICE with
- * the fault kept in the stream.
+ * multiple of 32), each block with `smem` bytes of shared memory. Returns status_of(stream), which keeps a failure.
  */
 template <typename... P, typename... A>
 int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
            struct gcb_device_stream *stream, A &&...args)
 {
+    if (status_of(stream))
+        return status_of(stream);
     if (grid == 0 || grid > 0x7fffffffu)
         return GCB_CUDA(&stream->fault, cudaErrorInvalidConfiguration);
     if (smem > kPlainShared) {
-        const int err = GCB_CUDA(&stream->fault,
-                                 cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+        GCB_CUDA(&stream->fault, cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
                                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                       static_cast<int>(smem)));
-
-        if (err)
-            return err;
+        if (status_of(stream))
+            return status_of(stream);
     }
     kernel<<<dim3(static_cast<unsigned>(grid)), dim3(block), smem, stream->handle>>>(
         static_cast<P>(args)...);
@@ -58,6 +57,8 @@ int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
 /* Queues a fill of `bytes` bytes (at least 1) with zeros. It counts as a launch. */
 inline int clear(struct gcb_device_stream *stream, void *dev, size_t bytes)
 {
+    if (status_of(stream))
+        return status_of(stream);
     stream->launches++;
     return GCB_CUDA(&stream->fault, cudaMemsetAsync(dev, 0, bytes, stream->handle));
 }

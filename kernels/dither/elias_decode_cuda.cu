@@ -211,13 +211,10 @@ int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t
                           void *scratch, struct gcb_device_result *result)
 {
     elias_message e;
-    int err;
 
     lay_out(&e, how, n, scratch);
-    err = gcb::launch(open_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, e, in, length,
-                      result);
-    if (!err)
-        err = gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(n)), kTileThreads,
-                          sizeof(get_room), s, e, in, result);
-    return err ? err : gcb_cuda_qsgd_decode(s, out, e.fixed, n, how, result);
+    gcb::launch(open_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, e, in, length, result);
+    gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(n)), kTileThreads, sizeof(get_room), s,
+                e, in, result);
+    return gcb_cuda_qsgd_decode(s, out, e.fixed, n, how, result);
 }

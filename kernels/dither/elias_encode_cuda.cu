@@ -202,15 +202,11 @@ int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
 {
     elias_message e;
     uint8_t *rest = static_cast<uint8_t *>(scratch) + lay_out(&e, how, in->n, scratch);
-    int err = gcb_cuda_qsgd_encode(s, e.fixed, in, how, rest, result);
 
-    if (!err)
-        err = gcb::launch(measure_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
-                          sizeof(put_room), s, out, e);
-    if (!err)
-        err =
-            gcb::launch(place_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, out, e, result);
-    return err ? err
-               : gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
-                             sizeof(put_room), s, out, e);
+    gcb_cuda_qsgd_encode(s, e.fixed, in, how, rest, result);
+    gcb::launch(measure_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
+                sizeof(put_room), s, out, e);
+    gcb::launch(place_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, out, e, result);
+    return gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
+                       sizeof(put_room), s, out, e);
 }

@@ -388,12 +388,12 @@ int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
 {
     const gcb::single message = single_message(out, in, how, scratch, result);
     const bool here = tiles_hold_buckets(how->bucket, in->n);
-    const int err = here ? 0 : compute_norms(s, message, how->l2);
 
-    return err ? err
-               : gcb::launch(here ? encode<gcb::single, IN_TILE> : encode<gcb::single, SEPARATE>,
-                             gcb::tile_blocks(in->n), gcb::kTileThreads, sizeof(encode_room), s,
-                             message, *how);
+    if (!here)
+        compute_norms(s, message, how->l2);
+    return gcb::launch(here ? encode<gcb::single, IN_TILE> : encode<gcb::single, SEPARATE>,
+                       gcb::tile_blocks(in->n), gcb::kTileThreads, sizeof(encode_room), s, message,
+                       *how);
 }
 
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -401,13 +401,11 @@ int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_dev
 {
     const uint64_t tiles = gcb::cut_tiles(g);
     const norm_grids grids = cut_norms(g, how->l2);
-    int err = gcb::send_table(s, g);
 
-    if (!err)
-        err = compute_norms(s, g, grids, how->l2);
-    return err ? err
-               : gcb::launch(encode<gcb::message_group, PER_MESSAGE>, tiles, gcb::kTileThreads,
-                             sizeof(encode_room), s, gcb::grid_of(g, 0), *how);
+    gcb::send_table(s, g);
+    compute_norms(s, g, grids, how->l2);
+    return gcb::launch(encode<gcb::message_group, PER_MESSAGE>, tiles, gcb::kTileThreads,
+                       sizeof(encode_room), s, gcb::grid_of(g, 0), *how);
 }
 
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
@@ -424,11 +422,10 @@ int gcb_cuda_qsgd_decode_group(struct gcb_device_stream *s, const struct gcb_dev
                                const struct gcb_cuda_qsgd *how)
 {
     const uint64_t tiles = gcb::cut_tiles(g);
-    const int err = gcb::send_table(s, g);
 
-    return err ? err
-               : gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads,
-                             sizeof(decode_room), s, gcb::grid_of(g, 0), *how);
+    gcb::send_table(s, g);
+    return gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads, sizeof(decode_room), s,
+                       gcb::grid_of(g, 0), *how);
 }
 
 uint64_t gcb_cuda_qsgd_norms_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
@@ -441,10 +438,10 @@ int gcb_cuda_qsgd_norms(struct gcb_device_stream *s, float *norms, const float *
                         float weight, const struct gcb_cuda_qsgd *how, void *scratch)
 {
     const struct gcb_device_input in = gcb_device_plain(x, n);
-    const int err = compute_norms(
-        s, single_message(reinterpret_cast<uint8_t *>(norms), &in, how, scratch, nullptr), how->l2);
 
-    return err ? err : gcb_cuda_scale_by(s, norms, bucket_count(how->bucket, n), weight);
+    compute_norms(s, single_message(reinterpret_cast<uint8_t *>(norms), &in, how, scratch, nullptr),
+                  how->l2);
+    return gcb_cuda_scale_by(s, norms, bucket_count(how->bucket, n), weight);
 }
 
 int gcb_cuda_qsgd_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,

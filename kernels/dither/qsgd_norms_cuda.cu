@@ -156,11 +156,9 @@ template <class Where>
 int launch_l2(struct gcb_device_stream *s, const launch_part<Where> &squares,
               const launch_part<Where> &norms)
 {
-    const int err = launch(bucket_squares<Where>, squares.grid, kTileThreads, 0, s, squares.where);
-
-    return err ? err
-               : launch(bucket_norms<Where>, norms.grid, kNormThreads, sizeof(chain_room), s,
-                        norms.where);
+    launch(bucket_squares<Where>, squares.grid, kTileThreads, 0, s, squares.where);
+    return launch(bucket_norms<Where>, norms.grid, kNormThreads, sizeof(chain_room), s,
+                  norms.where);
 }
 
 template <class BlocksOf>
@@ -176,14 +174,12 @@ uint64_t cut_separate(const struct gcb_device_group *g, unsigned grid, BlocksOf 
 int compute_norms(struct gcb_device_stream *s, const single &message, bool l2)
 {
     const struct gcb_device_item &item = message.item;
-    int err;
 
     if (l2)
         return launch_l2<single>(s, {message, blocks_of_sums(item)},
                                  {message, grid_over(blocks_of_norms(item), kManyBlocks)});
-    err = clear(s, item.payload, bucket_count(item.bucket, item.in.n) * sizeof(float));
-    return err ? err
-               : launch(bucket_maxima<single>, tile_blocks(item.in.n), kTileThreads, 0, s, message);
+    clear(s, item.payload, bucket_count(item.bucket, item.in.n) * sizeof(float));
+    return launch(bucket_maxima<single>, tile_blocks(item.in.n), kTileThreads, 0, s, message);
 }
 
 norm_grids cut_norms(const struct gcb_device_group *g, bool l2)
@@ -198,17 +194,14 @@ norm_grids cut_norms(const struct gcb_device_group *g, bool l2)
 int compute_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
                   const norm_grids &grids, bool l2)
 {
-    int err;
 
     if (!grids.blocks)
         return 0;
     if (l2)
         return launch_l2<message_group>(s, {grid_of(g, 1), grids.blocks},
                                         {grid_of(g, 2), grids.norms});
-    err = launch(clear_norms, g->count, kTileThreads, 0, s, grid_of(g, 0));
-    return err ? err
-               : launch(bucket_maxima<message_group>, grids.blocks, kTileThreads, 0, s,
-                        grid_of(g, 1));
+    launch(clear_norms, g->count, kTileThreads, 0, s, grid_of(g, 0));
+    return launch(bucket_maxima<message_group>, grids.blocks, kTileThreads, 0, s, grid_of(g, 1));
 }
 
 } /* namespace gcb::qsgd */

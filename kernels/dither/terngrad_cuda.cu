@@ -315,11 +315,10 @@ int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              void *scratch, struct gcb_device_result *result)
 {
     const gcb::single message = {{*in, out, result, scratch, how->draw.coarse, how->draw.fine, 0}};
-    const int err = compute_scale(s, message, how->clip);
 
-    return err ? err
-               : launch_encode<gcb::single>(
-                     s, how, {message, how->base3 ? tile3_grid(in->n) : gcb::tile_blocks(in->n)});
+    compute_scale(s, message, how->clip);
+    return launch_encode<gcb::single>(
+        s, how, {message, how->base3 ? tile3_grid(in->n) : gcb::tile_blocks(in->n)});
 }
 
 int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -327,11 +326,10 @@ int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb
 {
     const gcb::launch_part<gcb::message_group> codes = cut_codes(g, how);
     const uint64_t blocks = cut_scale(g);
-    int err = gcb::send_table(s, g);
 
-    if (!err)
-        err = compute_scale(s, g, blocks, how->clip);
-    return err ? err : launch_encode<gcb::message_group>(s, how, codes);
+    gcb::send_table(s, g);
+    compute_scale(s, g, blocks, how->clip);
+    return launch_encode<gcb::message_group>(s, how, codes);
 }
 
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
@@ -346,20 +344,19 @@ int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb
                                    const struct gcb_cuda_terngrad *how)
 {
     const gcb::launch_part<gcb::message_group> codes = cut_codes(g, how);
-    const int err = gcb::send_table(s, g);
 
-    return err ? err : launch_decode<gcb::message_group>(s, how, codes);
+    gcb::send_table(s, g);
+    return launch_decode<gcb::message_group>(s, how, codes);
 }
 
 int gcb_cuda_terngrad_limit(struct gcb_device_stream *s, float *limit, const float *x, uint64_t n,
                             float weight, const struct gcb_cuda_terngrad *how, void *scratch)
 {
     const struct gcb_device_input in = gcb_device_plain(x, n);
-    const int err = compute_scale(
-        s, gcb::single_encode(reinterpret_cast<uint8_t *>(limit), &in, scratch, nullptr),
-        how->clip);
 
-    return err ? err : gcb_cuda_scale_by(s, limit, 1, weight);
+    compute_scale(s, gcb::single_encode(reinterpret_cast<uint8_t *>(limit), &in, scratch, nullptr),
+                  how->clip);
+    return gcb_cuda_scale_by(s, limit, 1, weight);
 }
 
 int gcb_cuda_terngrad_levels(struct gcb_device_stream *s, void *levels, const float *x, uint64_t n,

@@ -185,21 +185,20 @@ int measure_all(struct gcb_device_stream *s, double clip, const launch_part<Wher
 constexpr uint64_t kMeasuring = 1024;
 
 /* Measures one message. *added is the number of sum blocks that were added up meanwhile. */
-int measure_long(struct gcb_device_stream *s, double clip, const launch_part<single> &all,
-                 uint64_t *added)
+void measure_long(struct gcb_device_stream *s, double clip, const launch_part<single> &all,
+                  uint64_t *added)
 {
     const uint64_t each = clip != 0.0 ? grid_over(all.grid, kMeasuring) : all.grid;
-    int err = measure_all<single>(s, clip, {all.where, each});
 
+    measure_all<single>(s, clip, {all.where, each});
     *added = 0;
-    for (uint64_t done = each; !err && done < all.grid; done += each) {
+    for (uint64_t done = each; done < all.grid; done += each) {
         const uint64_t left = all.grid - done, blocks = left < each ? left : each;
 
-        err = launch(measure_next, 1 + blocks, kTileThreads, sizeof(add_room), s, all.where, *added,
-                     done * kWarps);
+        launch(measure_next, 1 + blocks, kTileThreads, sizeof(add_room), s, all.where, *added,
+               done * kWarps);
         *added = done * kWarps;
     }
-    return err;
 }
 
 template <class Where>
@@ -215,9 +214,9 @@ int launch_choose_scaler(struct gcb_device_stream *s, double clip, const launch_
 int compute_scale(struct gcb_device_stream *s, const single &message, double clip)
 {
     uint64_t added;
-    const int err = measure_long(s, clip, {message, measuring_blocks(message.item.in.n)}, &added);
 
-    return err ? err : launch_choose_scaler<single>(s, clip, {message, 1}, added);
+    measure_long(s, clip, {message, measuring_blocks(message.item.in.n)}, &added);
+    return launch_choose_scaler<single>(s, clip, {message, 1}, added);
 }
 
 uint64_t cut_scale(const struct gcb_device_group *g)
@@ -228,9 +227,8 @@ uint64_t cut_scale(const struct gcb_device_group *g)
 int compute_scale(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
                   double clip)
 {
-    const int err = measure_all<message_group>(s, clip, {grid_of(g, 2), blocks});
-
-    return err ? err : launch_choose_scaler<message_group>(s, clip, {grid_of(g, 2), g->count}, 0);
+    measure_all<message_group>(s, clip, {grid_of(g, 2), blocks});
+    return launch_choose_scaler<message_group>(s, clip, {grid_of(g, 2), g->count}, 0);
 }
 
 } /* namespace gcb::terngrad */

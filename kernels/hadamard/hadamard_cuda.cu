@@ -220,19 +220,19 @@ int transform(struct gcb_device_stream *s, float *to, float *between,
 {
     const uint64_t tiles = gcb::tile_count(j.n);
     const bool one = j.length <= kTile;
-    int err = gcb::launch(tile_pass, tiles ? tiles : 1, kTileThreads, sizeof(tile_signs), s,
-                          one ? to : between, from, j, pass{inverse, true, one}, side,
-                          one ? result : nullptr);
 
-    for (uint64_t half = kTile; !err && half < j.length; half *= kTileEach) {
+    gcb::launch(tile_pass, tiles ? tiles : 1, kTileThreads, sizeof(tile_signs), s,
+                one ? to : between, from, j, pass{inverse, true, one}, side,
+                one ? result : nullptr);
+    for (uint64_t half = kTile; half < j.length; half *= kTileEach) {
         const bool last = half * kTileEach >= j.length;
         const uint64_t groups = (j.n + half * kTileEach - 1) / (half * kTileEach);
 
-        err = gcb::launch(strided_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
-                          last ? to : between, between, j, pass{inverse, false, last}, half,
-                          last ? result : nullptr);
+        gcb::launch(strided_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
+                    last ? to : between, between, j, pass{inverse, false, last}, half,
+                    last ? result : nullptr);
     }
-    return err;
+    return gcb::status_of(s);
 }
 
 } /* namespace */

@@ -207,11 +207,10 @@ int gcb_cuda_get_block(struct gcb_device_stream *s, const struct gcb_cuda_payloa
                        const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
     uint32_t *starts = static_cast<uint32_t *>(f->scratch);
-    int err = gcb::launch(sum_counts, 1, kSumThreads, sizeof(gcb::scan_room_of<uint64_t>), s,
-                          starts, *p, f->head, result);
 
-    if (!err)
-        err = gcb::launch(get_locals, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0, s, *f,
-                          *p, starts, result);
-    return err ? err : gcb::find_tiles(s, *f, p->n);
+    gcb::launch(sum_counts, 1, kSumThreads, sizeof(gcb::scan_room_of<uint64_t>), s, starts, *p,
+                f->head, result);
+    gcb::launch(get_locals, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0, s, *f, *p,
+                starts, result);
+    return gcb::find_tiles(s, *f, p->n);
 }

@@ -210,22 +210,18 @@ int gcb_cuda_put_eliasfano(struct gcb_device_stream *s, uint8_t *out,
                            void *scratch, struct gcb_device_result *result)
 {
     uint32_t *offset = static_cast<uint32_t *>(scratch);
-    const int err =
-        gcb::launch(gcb::place_blocks<block_layout>, 1, gcb::kPlaceThreads, sizeof(gcb::scan_room),
-                    s, offset, out, *chosen, *how, block_layout{}, result);
 
-    return err ? err
-               : gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(chosen->most)),
-                             kTileThreads, sizeof(gcb::tile_room), s, out, *chosen, *how, offset);
+    gcb::launch(gcb::place_blocks<block_layout>, 1, gcb::kPlaceThreads, sizeof(gcb::scan_room), s,
+                offset, out, *chosen, *how, block_layout{}, result);
+    return gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
+                       sizeof(gcb::tile_room), s, out, *chosen, *how, offset);
 }
 
 int gcb_cuda_get_eliasfano(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                            const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
-    int err = gcb::open_stream(s, *p, *f, result);
-
-    if (!err)
-        err = gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads,
-                          sizeof(gcb::scan_room), s, *f, *p, result);
-    return err ? err : gcb::find_tiles(s, *f, p->n);
+    gcb::open_stream(s, *p, *f, result);
+    gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads,
+                sizeof(gcb::scan_room), s, *f, *p, result);
+    return gcb::find_tiles(s, *f, p->n);
 }

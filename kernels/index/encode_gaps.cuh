@@ -198,15 +198,12 @@ int put_stream(struct gcb_device_stream *s, uint8_t *out, const struct gcb_cuda_
 {
     const uint64_t grid = grid_over(tile_count(c->most));
     const measured_layout<Code, Table> layout = {offset, table};
-    int err = launch(measure_gaps<Code, Table>, grid, kTileThreads, sizeof(scan_room), s, offset,
-                     *c, table);
 
-    if (!err)
-        err = launch(place_blocks<measured_layout<Code, Table>>, 1, kPlaceThreads,
-                     sizeof(scan_room), s, offset, out, *c, *how, layout, result);
-    return err ? err
-               : launch(put_gaps<Code, Table>, grid, kTileThreads, sizeof(put_room), s, out, *c,
-                        *how, offset, table);
+    launch(measure_gaps<Code, Table>, grid, kTileThreads, sizeof(scan_room), s, offset, *c, table);
+    launch(place_blocks<measured_layout<Code, Table>>, 1, kPlaceThreads, sizeof(scan_room), s,
+           offset, out, *c, *how, layout, result);
+    return launch(put_gaps<Code, Table>, grid, kTileThreads, sizeof(put_room), s, out, *c, *how,
+                  offset, table);
 }
 
 } /* namespace gcb */

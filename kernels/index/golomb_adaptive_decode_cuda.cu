@@ -282,10 +282,10 @@ int decode_gaps(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                 const struct gcb_cuda_decoding *f, bool adaptive, struct gcb_device_result *result)
 {
     gap_tables *t = static_cast<gap_tables *>(f->scratch);
-    const int err = gcb::launch(read_tables, 1, gcb::kTileThreads, sizeof(tables_room), s, t, *p,
-                                f->head, adaptive, result);
 
-    return err ? err : gcb::get_stream<gaps_reader, gap_tables>(s, p, f, t, result);
+    gcb::launch(read_tables, 1, gcb::kTileThreads, sizeof(tables_room), s, t, *p, f->head, adaptive,
+                result);
+    return gcb::get_stream<gaps_reader, gap_tables>(s, p, f, t, result);
 }
 
 } /* namespace */

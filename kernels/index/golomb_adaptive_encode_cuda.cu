@@ -142,14 +142,12 @@ int gcb_cuda_put_adaptive(struct gcb_device_stream *s, uint8_t *out,
     gap_codes *m = static_cast<gap_codes *>(scratch);
     uint32_t *offset =
         reinterpret_cast<uint32_t *>(static_cast<uint8_t *>(scratch) + codes_bytes());
-    int err = gcb::launch(clear_counts, 1, kTileThreads, 0, s, m, *chosen);
 
-    if (!err)
-        err = gcb::launch(count_gaps, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
-                          sizeof(count_room), s, m, *chosen);
-    if (!err)
-        err = gcb::make_gap_codes(s, m, *chosen);
-    return err ? err : gcb::put_stream<adaptive_code>(s, out, chosen, how, offset, m, result);
+    gcb::launch(clear_counts, 1, kTileThreads, 0, s, m, *chosen);
+    gcb::launch(count_gaps, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
+                sizeof(count_room), s, m, *chosen);
+    gcb::make_gap_codes(s, m, *chosen);
+    return gcb::put_stream<adaptive_code>(s, out, chosen, how, offset, m, result);
 }
 
 int gcb_cuda_put_golomb(struct gcb_device_stream *s, uint8_t *out,

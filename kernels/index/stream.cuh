@@ -235,10 +235,9 @@ int get_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                const struct gcb_cuda_decoding *f, const Table *table,
                struct gcb_device_result *result)
 {
-    const int err = launch(get_gaps<Reader, Table>, grid_over(tile_count(p->n)), kTileThreads,
-                           sizeof(get_room<Reader>), s, *f, *p, table, result);
-
-    return err ? err : find_tiles(s, *f, p->n);
+    launch(get_gaps<Reader, Table>, grid_over(tile_count(p->n)), kTileThreads,
+           sizeof(get_room<Reader>), s, *f, *p, table, result);
+    return find_tiles(s, *f, p->n);
 }
 
 } /* namespace gcb */

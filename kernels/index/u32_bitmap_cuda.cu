@@ -218,10 +218,9 @@ int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
 int gcb_cuda_get_u32(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                      const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
-    const int err = gcb::launch(get_words, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0,
-                                s, *f, p->in, p->n, result);
-
-    return err ? err : gcb::find_tiles(s, *f, p->n);
+    gcb::launch(get_words, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0, s, *f, p->in,
+                p->n, result);
+    return gcb::find_tiles(s, *f, p->n);
 }
 
 int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,
@@ -236,11 +235,8 @@ int gcb_cuda_get_bitmap(struct gcb_device_stream *s, const struct gcb_cuda_paylo
                         const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
     const uint64_t tiles = gcb::tile_count(p->n), grid = gcb::grid_over(tiles);
-    int err =
-        gcb::launch(count_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n, result);
 
-    if (!err)
-        err = gcb::launch(sum_flags, 1, kSumThreads, sizeof(gcb::scan_room), s, *f, tiles, result);
-    return err ? err
-               : gcb::launch(get_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n);
+    gcb::launch(count_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n, result);
+    gcb::launch(sum_flags, 1, kSumThreads, sizeof(gcb::scan_room), s, *f, tiles, result);
+    return gcb::launch(get_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n);
 }

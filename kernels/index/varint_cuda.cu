@@ -106,7 +106,6 @@ int gcb_cuda_put_varint(struct gcb_device_stream *s, uint8_t *out,
 int gcb_cuda_get_varint(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                         const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
-    const int err = gcb::open_stream(s, *p, *f, result);
-
-    return err ? err : gcb::get_stream<varint_reader, gcb::no_table>(s, p, f, nullptr, result);
+    gcb::open_stream(s, *p, *f, result);
+    return gcb::get_stream<varint_reader, gcb::no_table>(s, p, f, nullptr, result);
 }

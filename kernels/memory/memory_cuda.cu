@@ -151,16 +151,21 @@ int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const flo
 
 int gcb_cuda_memory_copy(struct gcb_device_stream *s, float *to, const float *x, uint64_t n)
 {
-    return GCB_CUDA(&s->fault,
-                    cudaMemcpyAsync(to, x, n * sizeof(*to), cudaMemcpyDeviceToDevice, s->handle));
+    GCB_CUDA(&s->fault,
+             cudaMemcpyAsync(to, x, n * sizeof(*to), cudaMemcpyDeviceToDevice, s->handle));
+    return gcb::status_of(s);
+}
+
+int gcb_cuda_status(const struct gcb_device_stream *s)
+{
+    return gcb::status_of(s);
 }
 
 int gcb_cuda_memory_pad(struct gcb_device_stream *s, float *to, const float *x, uint64_t n,
                         uint64_t length)
 {
-    const int err = gcb_cuda_memory_copy(s, to, x, n);
-
-    return err ? err : gcb::clear(s, to + n, (length - n) * sizeof(*to));
+    gcb_cuda_memory_copy(s, to, x, n);
+    return gcb::clear(s, to + n, (length - n) * sizeof(*to));
 }
 
 int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
@@ -188,10 +193,8 @@ int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float 
 {
     const uint64_t count = sum_blocks(n), grid = (count + kWarps - 1) / kWarps;
     double *part = static_cast<double *>(scratch);
-    const int err =
-        gcb::launch(square_sums, grid ? grid : 1, tuning::threads, 0, s, part, gradient, n);
 
-    return err ? err
-               : gcb::launch(compute_scale, 1, tuning::threads, sizeof(gcb::chain_room), s, scale,
-                             static_cast<const double *>(part), count, limit);
+    gcb::launch(square_sums, grid ? grid : 1, tuning::threads, 0, s, part, gradient, n);
+    return gcb::launch(compute_scale, 1, tuning::threads, sizeof(gcb::chain_room), s, scale,
+                       static_cast<const double *>(part), count, limit);
 }

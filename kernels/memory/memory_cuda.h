@@ -57,6 +57,10 @@ uint64_t gcb_cuda_memory_clip_scratch(uint64_t n);
 int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float *gradient,
                          uint64_t n, double limit, void *scratch);
 
+/* 0, or the status of the stream's first failure. After it the stream takes no more launches, so a sequence of calls needs
+ * to look only once. */
+int gcb_cuda_status(const struct gcb_device_stream *s);
+
 #ifdef __cplusplus
 }
 #endif

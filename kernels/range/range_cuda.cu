@@ -265,21 +265,18 @@ int launch_encode(struct gcb_device_stream *s, const struct gcb_cuda_range *how,
                   const gcb::launch_part<Where> &measuring, uint64_t messages,
                   const gcb::launch_part<Where> &encoded)
 {
-    int err = 0;
-
     if (needs_measuring(how)) {
-        err = how->mantissa == 0
-                  ? gcb::launch(measure_tiles<Where, counters>, measuring.grid, gcb::kTileThreads,
-                                sizeof(counters), s, measuring.where)
-                  : gcb::launch(measure_tiles<Where, only_maximum>, measuring.grid,
-                                gcb::kTileThreads, sizeof(only_maximum), s, measuring.where);
-        if (!err)
-            err = gcb::launch(choose_format<Where>, messages, kExponents, sizeof(choose_room), s,
-                              measuring.where, *how);
+        if (how->mantissa == 0)
+            gcb::launch(measure_tiles<Where, counters>, measuring.grid, gcb::kTileThreads,
+                        sizeof(counters), s, measuring.where);
+        else
+            gcb::launch(measure_tiles<Where, only_maximum>, measuring.grid, gcb::kTileThreads,
+                        sizeof(only_maximum), s, measuring.where);
+        gcb::launch(choose_format<Where>, messages, kExponents, sizeof(choose_room), s,
+                    measuring.where, *how);
     }
-    return err ? err
-               : gcb::launch(encode<Where>, encoded.grid, gcb::kTileThreads, sizeof(gcb::tile_room),
-                             s, encoded.where, needs_measuring(how), format_of(how));
+    return gcb::launch(encode<Where>, encoded.grid, gcb::kTileThreads, sizeof(gcb::tile_room), s,
+                       encoded.where, needs_measuring(how), format_of(how));
 }
 
 } /* namespace */
@@ -307,11 +304,10 @@ int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_de
                    parts = gcb::cut_grid(g, 1, [](const struct gcb_device_item &item) {
                        return uint64_t{parts_of(item.in.n)};
                    });
-    const int err = gcb::send_table(s, g);
 
-    return err ? err
-               : launch_encode<gcb::message_group>(s, how, {gcb::grid_of(g, 1), parts}, g->count,
-                                                   {gcb::grid_of(g, 0), tiles});
+    gcb::send_table(s, g);
+    return launch_encode<gcb::message_group>(s, how, {gcb::grid_of(g, 1), parts}, g->count,
+                                             {gcb::grid_of(g, 0), tiles});
 }
 
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
@@ -327,9 +323,8 @@ int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_de
                                 unsigned bits)
 {
     const uint64_t tiles = gcb::cut_tiles(g);
-    const int err = gcb::send_table(s, g);
 
-    return err ? err
-               : gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads,
-                             sizeof(gcb::tile_room), s, gcb::grid_of(g, 0), bits);
+    gcb::send_table(s, g);
+    return gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads, sizeof(gcb::tile_room),
+                       s, gcb::grid_of(g, 0), bits);
 }

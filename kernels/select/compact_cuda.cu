@@ -144,11 +144,10 @@ __global__ void write_tiles(const selection_state *c, list_set to, uint64_t tile
 int gcb::make_lists(struct gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n)
 {
     const uint64_t tiles = tile_count(n), grid = grid_over(warps_over(tiles));
-    int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
 
-    if (!err)
-        err = gcb::launch(sum_tiles, to.count, kSumThreads, sizeof(sum_room), s, w.c, to, tiles);
-    return err ? err : gcb::launch(write_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
+    gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
+    gcb::launch(sum_tiles, to.count, kSumThreads, sizeof(sum_room), s, w.c, to, tiles);
+    return gcb::launch(write_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
 }
 
 int gcb::compact_list(struct gcb_device_stream *s, const selection &w,

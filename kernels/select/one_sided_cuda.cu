@@ -140,18 +140,15 @@ __global__ void choose_side(selection_state *c, unsigned turn)
 int rank_sides(struct gcb_device_stream *s, const gcb::selection &w, uint64_t k, unsigned sides)
 {
     const gcb::sample how = gcb::plan_sample(w.x.n, k);
-    int err = gcb::begin_selection(s, w, how, kSides, 0);
 
-    if (!err)
-        err = gcb::collect_candidates(s, w, kSides, false);
-    if (!err && how.m)
-        err = gcb::launch(check_sides, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k,
-                          sides);
-    if (!err && how.m)
-        err = gcb::collect_candidates(s, w, kSides, true);
-    if (!err)
-        err = gcb::launch(set_ranks, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
-    return err ? err : gcb::rank_candidates(s, w, kSides);
+    gcb::begin_selection(s, w, how, kSides, 0);
+    gcb::collect_candidates(s, w, kSides, false);
+    if (how.m) {
+        gcb::launch(check_sides, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k, sides);
+        gcb::collect_candidates(s, w, kSides, true);
+    }
+    gcb::launch(set_ranks, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
+    return gcb::rank_candidates(s, w, kSides);
 }
 
 } /* namespace */
@@ -171,25 +168,19 @@ int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chose
     uint8_t *const rest = static_cast<uint8_t *>(scratch) + gcb_cuda_select_scratch(n, most);
     list_set both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0}, {}}, kSides};
     kept_list &other = both.list[1];
-    int err = rank_sides(s, w, k, 3);
 
+    rank_sides(s, w, k, 3);
     lay_out_second(rest, n, most, &other);
     other.in.bits = w.in.bits;
     other.in.offset = w.in.offset;
     other.in.count = w.in.count;
     other.which = 1;
-    if (!err)
-        err = gcb::make_lists(s, w, both, n);
-    if (!err)
-        err =
-            gcb::launch(sum_lists, gcb::grid_over(gcb::warps_over(kSides * gcb::tile_count(most))),
-                        gcb::kTileThreads, 0, s, w.c, both);
-    if (!err)
-        err = gcb::launch(keep_larger, 1, gcb::kTileThreads, sizeof(compare_room), s, w.c, both);
-    return err ? err
-               : gcb::launch(copy_negative,
-                             gcb::grid_over(gcb::tile_count(most > tiles ? most : tiles)),
-                             gcb::kTileThreads, 0, s, w.c, both, tiles);
+    gcb::make_lists(s, w, both, n);
+    gcb::launch(sum_lists, gcb::grid_over(gcb::warps_over(kSides * gcb::tile_count(most))),
+                gcb::kTileThreads, 0, s, w.c, both);
+    gcb::launch(keep_larger, 1, gcb::kTileThreads, sizeof(compare_room), s, w.c, both);
+    return gcb::launch(copy_negative, gcb::grid_over(gcb::tile_count(most > tiles ? most : tiles)),
+                       gcb::kTileThreads, 0, s, w.c, both, tiles);
 }
 
 int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
@@ -197,9 +188,8 @@ int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *ch
                          void *scratch)
 {
     const gcb::selection w = gcb::start_selection(scratch, chosen, in);
-    int err = rank_sides(s, w, k, 1u << side);
 
-    if (!err)
-        err = gcb::launch(choose_side, 1, gcb::kWarp, 0, s, w.c, side);
-    return err ? err : gcb::compact_list(s, w, *chosen, kSides);
+    rank_sides(s, w, k, 1u << side);
+    gcb::launch(choose_side, 1, gcb::kWarp, 0, s, w.c, side);
+    return gcb::compact_list(s, w, *chosen, kSides);
 }

@@ -71,14 +71,12 @@ __global__ void count_digits(selection_state *c, slots in, uint64_t tiles, unsig
 int gcb::rank_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides)
 {
     const uint64_t tiles = tile_count(w.x.n);
-    int err = 0;
 
-    for (unsigned level = 0; !err && level < kLevels; level++) {
+    for (unsigned level = 0; level < kLevels; level++) {
         if (level)
-            err = gcb::launch(count_digits, grid_over(warps_over(tiles)), kTileThreads,
-                              sizeof(count_room), s, w.c, w.in, tiles, level, sides);
-        if (!err)
-            err = gcb::launch(pick_digit, sides, kOneBlock, sizeof(search_room), s, w.c, level);
+            gcb::launch(count_digits, grid_over(warps_over(tiles)), kTileThreads,
+                        sizeof(count_room), s, w.c, w.in, tiles, level, sides);
+        gcb::launch(pick_digit, sides, kOneBlock, sizeof(search_room), s, w.c, level);
     }
-    return err;
+    return status_of(s);
 }

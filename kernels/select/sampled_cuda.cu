@@ -90,24 +90,15 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
     const gcb::selection w = gcb::start_selection(scratch, chosen, in);
     const gcb::sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
     const uint64_t tiles = gcb::tile_count(chosen->n);
-    int err = gcb::begin_selection(s, w, sample, 1, how->k);
 
-    if (!err)
-        err = gcb::launch(raise_zero_threshold, 1, gcb::kWarp, 0, s, w.c);
-    if (!err)
-        err = gcb::collect_candidates(s, w, 1, false);
-    if (!err)
-        err = gcb::launch(check_sampled, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c,
-                          how->k);
-    if (!err)
-        err = gcb::collect_candidates(s, w, 1, true);
-    if (!err)
-        err = gcb::launch(count_reaching, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
-                          0, s, w.c, w.in, tiles);
-    if (!err)
-        err = gcb::launch(choose_threshold, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c,
-                          how->k);
-    if (!err)
-        err = gcb::rank_candidates(s, w, 1);
-    return err ? err : gcb::compact_list(s, w, *chosen, 0);
+    gcb::begin_selection(s, w, sample, 1, how->k);
+    gcb::launch(raise_zero_threshold, 1, gcb::kWarp, 0, s, w.c);
+    gcb::collect_candidates(s, w, 1, false);
+    gcb::launch(check_sampled, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, how->k);
+    gcb::collect_candidates(s, w, 1, true);
+    gcb::launch(count_reaching, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads, 0, s,
+                w.c, w.in, tiles);
+    gcb::launch(choose_threshold, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, how->k);
+    gcb::rank_candidates(s, w, 1);
+    return gcb::compact_list(s, w, *chosen, 0);
 }

@@ -69,26 +69,23 @@ int gcb_cuda_select_largest(struct gcb_device_stream *s, struct gcb_cuda_chosen 
 {
     const gcb::selection w = gcb::start_selection(scratch, chosen, in);
     const gcb::sample how = gcb::plan_sample(chosen->n, k);
-    int err = gcb::begin_selection(s, w, how, 1, k);
 
-    if (!err)
-        err = gcb::collect_candidates(s, w, 1, false);
-    if (!err && how.m)
-        err = gcb::launch(check_enough, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
-    if (!err && how.m)
-        err = gcb::collect_candidates(s, w, 1, true);
-    if (!err)
-        err = gcb::rank_candidates(s, w, 1);
-    return err ? err : gcb::compact_list(s, w, *chosen, 0);
+    gcb::begin_selection(s, w, how, 1, k);
+    gcb::collect_candidates(s, w, 1, false);
+    if (how.m) {
+        gcb::launch(check_enough, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
+        gcb::collect_candidates(s, w, 1, true);
+    }
+    gcb::rank_candidates(s, w, 1);
+    return gcb::compact_list(s, w, *chosen, 0);
 }
 
 int gcb_cuda_select_above(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                           const struct gcb_device_input *in, uint32_t threshold, void *scratch)
 {
     const gcb::selection w = gcb::start_selection(scratch, chosen, in);
-    int err = gcb::begin_selection(s, w, {1, 0, 0, 0, 2, threshold}, 1, 0);
 
-    if (!err)
-        err = gcb::collect_candidates(s, w, 1, false);
-    return err ? err : gcb::compact_list(s, w, *chosen, 0);
+    gcb::begin_selection(s, w, {1, 0, 0, 0, 2, threshold}, 1, 0);
+    gcb::collect_candidates(s, w, 1, false);
+    return gcb::compact_list(s, w, *chosen, 0);
 }

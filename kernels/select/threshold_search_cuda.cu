@@ -193,14 +193,12 @@ int search_collected(struct gcb_device_stream *s, const gcb::selection &w,
                      const struct gcb_cuda_search *how, bool second)
 {
     const uint64_t tiles = gcb::tile_count(w.x.n);
-    int err = gcb::collect_candidates(s, w, 1, second);
 
-    if (!err)
-        err = gcb::launch(count_between, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
-                          sizeof(count_room), s, w.c, w.in, tiles, second);
-    return err ? err
-               : gcb::launch(search_thresholds, 1, gcb::kOneBlock, sizeof(bisect_room), s, w.c,
-                             static_cast<search_memory *>(how->state_dev), *how, second);
+    gcb::collect_candidates(s, w, 1, second);
+    gcb::launch(count_between, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
+                sizeof(count_room), s, w.c, w.in, tiles, second);
+    return gcb::launch(search_thresholds, 1, gcb::kOneBlock, sizeof(bisect_room), s, w.c,
+                       static_cast<search_memory *>(how->state_dev), *how, second);
 }
 
 } /* namespace */
@@ -211,23 +209,17 @@ int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *
 {
     const gcb::selection w = gcb::start_selection(scratch, chosen, in);
     const gcb::sample sample = gcb::plan_sample(chosen->n, 2 * how->k + 1);
-    int err = gcb::begin_selection(s, w, sample, 1, how->k);
 
-    if (!err)
-        err = gcb::launch(reuse_threshold, 1, gcb::kWarp, 0, s, w.c,
-                          static_cast<search_memory *>(how->state_dev), *how);
-    if (!err)
-        err = gcb::launch(measure_magnitudes,
-                          gcb::grid_over(gcb::warps_over(gcb::tile_count(chosen->n))),
-                          gcb::kTileThreads, 0, s, w.c, w.in.sums, w.x);
-    if (!err)
-        err = gcb::launch(tabulate_thresholds, 1, gcb::kTileThreads, sizeof(mean_room), s, w.c,
-                          w.in.sums, chosen->n);
-    if (!err)
-        err = search_collected(s, w, how, false);
-    if (!err && sample.m)
-        err = search_collected(s, w, how, true);
-    if (!err)
-        err = gcb::rank_candidates(s, w, 1);
-    return err ? err : gcb::compact_list(s, w, *chosen, 0);
+    gcb::begin_selection(s, w, sample, 1, how->k);
+    gcb::launch(reuse_threshold, 1, gcb::kWarp, 0, s, w.c,
+                static_cast<search_memory *>(how->state_dev), *how);
+    gcb::launch(measure_magnitudes, gcb::grid_over(gcb::warps_over(gcb::tile_count(chosen->n))),
+                gcb::kTileThreads, 0, s, w.c, w.in.sums, w.x);
+    gcb::launch(tabulate_thresholds, 1, gcb::kTileThreads, sizeof(mean_room), s, w.c, w.in.sums,
+                chosen->n);
+    search_collected(s, w, how, false);
+    if (sample.m)
+        search_collected(s, w, how, true);
+    gcb::rank_candidates(s, w, 1);
+    return gcb::compact_list(s, w, *chosen, 0);
 }

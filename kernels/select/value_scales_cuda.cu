@@ -158,25 +158,18 @@ __global__ void choose_means(measure_arrays from, struct gcb_cuda_chosen c,
 int measure_range(struct gcb_device_stream *s, const measure_arrays &m,
                   const struct gcb_cuda_chosen *c, const struct gcb_cuda_values *how)
 {
-    int err = gcb::launch(reset_measures, 1, kTileThreads, 0, s, m.all);
-
-    if (!err)
-        err = gcb::launch(measure_exponents, gcb::grid_over(gcb::tile_count(c->most * how->width)),
-                          kTileThreads, sizeof(exponent_room), s, m.all, *c, how->width);
-    return err ? err
-               : gcb::launch(choose_range, 1, kTileThreads, sizeof(gcb::range_room), s, m.all,
-                             *how);
+    gcb::launch(reset_measures, 1, kTileThreads, 0, s, m.all);
+    gcb::launch(measure_exponents, gcb::grid_over(gcb::tile_count(c->most * how->width)),
+                kTileThreads, sizeof(exponent_room), s, m.all, *c, how->width);
+    return gcb::launch(choose_range, 1, kTileThreads, sizeof(gcb::range_room), s, m.all, *how);
 }
 
 int measure_means(struct gcb_device_stream *s, const measure_arrays &m,
                   const struct gcb_cuda_chosen *c, const struct gcb_cuda_values *how)
 {
-    const int err = gcb::launch(
-        sum_blocks, gcb::grid_over(gcb::warps_over(gcb::tile_count(c->most * how->width))),
-        kTileThreads, 0, s, m, *c, how->width);
-
-    return err ? err
-               : gcb::launch(choose_means, 1, kTileThreads, sizeof(mean_room), s, m, *c, *how);
+    gcb::launch(sum_blocks, gcb::grid_over(gcb::warps_over(gcb::tile_count(c->most * how->width))),
+                kTileThreads, 0, s, m, *c, how->width);
+    return gcb::launch(choose_means, 1, kTileThreads, sizeof(mean_room), s, m, *c, *how);
 }
 
 } /* namespace */

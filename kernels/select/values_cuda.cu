@@ -243,7 +243,6 @@ int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
     const measure_arrays m = lay_out(scratch, most);
     const value_output p = {out, *chosen, *how, m.all};
     auto put = put_codes<sign_code>;
-    int err;
 
     if (how->kind == GCB_CUDA_FP32)
         return gcb::launch(put_floats, grid, kTileThreads, 0, s, p);
@@ -253,6 +252,6 @@ int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
         put = put_codes<range_code>;
     else if (how->kind == GCB_CUDA_UNIFORM)
         put = put_codes<uniform_code>;
-    err = gcb::measure_values(s, m, chosen, how);
-    return err ? err : gcb::launch(put, grid, kTileThreads, sizeof(gcb::tile_room), s, p, result);
+    gcb::measure_values(s, m, chosen, how);
+    return gcb::launch(put, grid, kTileThreads, sizeof(gcb::tile_room), s, p, result);
 }

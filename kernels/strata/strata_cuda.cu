@@ -152,32 +152,27 @@ int gcb_cuda_strata_scatter(struct gcb_device_stream *s, float *out, const float
                             const struct gcb_strata *where)
 {
     const struct target t = {out, nullptr, nullptr, 0.0f};
-    const int err = clear_all(s, out, where);
 
-    return err ? err
-               : gcb::launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t, values,
-                             *where);
+    clear_all(s, out, where);
+    return gcb::launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t, values,
+                       *where);
 }
 
 int gcb_cuda_strata_decode(struct gcb_device_stream *s, float *out, const uint8_t *payload,
                            const struct gcb_strata *where, struct gcb_device_result *result)
 {
     const struct target t = {out, payload, result, 0.0f};
-    const int err = clear_all(s, out, where);
 
-    return err ? err
-               : gcb::launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t,
-                             values_of(payload), *where);
+    clear_all(s, out, where);
+    return gcb::launch(scatter<false>, blocks_of(where->k, kEach), kThreads, 0, s, t,
+                       values_of(payload), *where);
 }
 
 int gcb_cuda_strata_keep(struct gcb_device_stream *s, float *out, const float *x,
                          const struct gcb_strata *where, float factor)
 {
-    const int err = clear_all(s, out, where);
-
-    return err ? err
-               : gcb::launch(keep, blocks_of(where->k, kEach), kThreads, 0, s, out, x, *where,
-                             factor);
+    clear_all(s, out, where);
+    return gcb::launch(keep, blocks_of(where->k, kEach), kThreads, 0, s, out, x, *where, factor);
 }
 
 int gcb_cuda_strata_add(struct gcb_device_stream *s, float *acc, const uint8_t *payload,
@@ -185,10 +180,9 @@ int gcb_cuda_strata_add(struct gcb_device_stream *s, float *acc, const uint8_t *
                         struct gcb_device_result *result)
 {
     const struct target t = {acc, payload, result, weight};
-    const int err = gcb::launch(check_values, blocks_of(where->k, 1), kThreads, 0, s,
-                                values_of(payload), where->k, result);
 
-    return err ? err
-               : gcb::launch(scatter<true>, blocks_of(where->k, kEach), kThreads, 0, s, t,
-                             values_of(payload), *where);
+    gcb::launch(check_values, blocks_of(where->k, 1), kThreads, 0, s, values_of(payload), where->k,
+                result);
+    return gcb::launch(scatter<true>, blocks_of(where->k, kEach), kThreads, 0, s, t,
+                       values_of(payload), *where);
 }

@@ -232,7 +232,7 @@ static void without_cufft(void **state)
     gcb_host_fft(GCB_HOST_FFT_EXACT);
 }
 
-/* A failure of queued work is reported by the wait. */
+/* A failure of queued work is reported by the wait. Until then the stream takes no more launches. */
 static void cufft_fails(void **state)
 {
     const struct gcb_coder_config config = {.env = {.count = 100}};
@@ -243,6 +243,7 @@ static void cufft_fails(void **state)
     struct gcb_device_message m = {0};
     struct gcb_diag diag = {0};
     struct gcb_method method;
+    uint64_t launches;
     void *in, *out;
 
     assert_int_equal(gcb_method_parse(&method, "fft", NULL), 0);
@@ -258,6 +259,9 @@ static void cufft_fails(void **state)
     assert_int_equal(gcb_device_batch_begin(b), 0);
     assert_int_equal(gcb_device_coder_encode_async(c, &at, &m, &diag), GCB_E_DEVICE);
     gcb_host_fft(GCB_HOST_FFT_EXACT);
+    launches = device.module->stream.launches(gcb_device_batch_stream(b));
+    assert_int_equal(gcb_device_coder_encode_async(c, &at, &m, &diag), GCB_E_DEVICE);
+    assert_int_equal(device.module->stream.launches(gcb_device_batch_stream(b)), launches);
     assert_int_equal(gcb_device_batch_finish(b, &diag), GCB_E_DEVICE);
     assert_non_null(strstr(diag.text, "unknown error (cufftExecR2C, fft.cu:"));
     device.module->memory.free(in);

@@ -194,8 +194,10 @@ int run_all(struct gcb_device_stream *s, const gcb_cuda_fft *fft, way way, float
     float *last_bins = bins + 2 * (fft->all.count * (fft->all.length / 2 + 1));
     float *last =
         reinterpret_cast<float *>(static_cast<unsigned char *>(work) + gcb_cuda_align256(fft->own));
-    int err = run(s, fft, fft->all, way, bins, x, work);
+    int err = gcb::status_of(s);
 
+    if (!err)
+        err = run(s, fft, fft->all, way, bins, x, work);
     if (err || fft->last.count == 0)
         return err;
     if (way == FORWARD)

@@ -24,16 +24,14 @@ static int randomk_encode(void *state, const struct gcb_device_input *in, uint8_
 {
     const struct gcb_randomk *s = state;
     const struct gcb_strata where = places_at(s, &call->at);
-    int err = gcb_cuda_memory_compensate(call->stream, in);
 
-    if (!err)
-        err = gcb_cuda_strata_encode(call->stream, out_dev, in->x, &where, s->factor,
-                                     call->result_dev);
-    if (!err && in->residual)
-        err = gcb_cuda_strata_keep(call->stream, in->residual, in->x, &where, s->factor);
-    return err || !in->residual
-               ? err
-               : gcb_cuda_memory_residual(call->stream, in->residual, in->x, in->n);
+    gcb_cuda_memory_compensate(call->stream, in);
+    gcb_cuda_strata_encode(call->stream, out_dev, in->x, &where, s->factor, call->result_dev);
+    if (in->residual) {
+        gcb_cuda_strata_keep(call->stream, in->residual, in->x, &where, s->factor);
+        gcb_cuda_memory_residual(call->stream, in->residual, in->x, in->n);
+    }
+    return gcb_cuda_status(call->stream);
 }
 
 static int randomk_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -85,11 +83,11 @@ static int randomk_conclude(const void *state, const void *combined_dev,
 {
     const struct gcb_randomk *s = state;
     const struct gcb_strata where = places_at(s, &call->at);
-    const int err = gcb_cuda_strata_scatter(call->stream, update_dev, combined_dev, &where);
 
-    return err || !own_dev
-               ? err
-               : gcb_cuda_strata_keep(call->stream, own_dev, own->x_dev, &where, s->factor);
+    gcb_cuda_strata_scatter(call->stream, update_dev, combined_dev, &where);
+    if (own_dev)
+        gcb_cuda_strata_keep(call->stream, own_dev, own->x_dev, &where, s->factor);
+    return gcb_cuda_status(call->stream);
 }
 
 static const struct gcb_device_reduce_ops randomk_reduce = {

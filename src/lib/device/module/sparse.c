@@ -106,16 +106,14 @@ static float *padded(const struct gcb_device_sparse *s, const struct gcb_device_
 }
 
 /* Makes *in the tensor with error feedback and with the zeros after it. */
-static int pad(const struct gcb_device_sparse *s, struct gcb_device_input *in,
-               const struct gcb_device_call *call)
+static void pad(const struct gcb_device_sparse *s, struct gcb_device_input *in,
+                const struct gcb_device_call *call)
 {
     float *to = padded(s, call);
-    int err = gcb_cuda_memory_compensate(call->stream, in);
 
-    if (!err)
-        err = gcb_cuda_memory_pad(call->stream, to, in->x, in->n, s->p.t.length);
+    gcb_cuda_memory_compensate(call->stream, in);
+    gcb_cuda_memory_pad(call->stream, to, in->x, in->n, s->p.t.length);
     *in = gcb_device_plain(to, s->p.t.length);
-    return err;
 }
 
 /* Transforms and selects. The chosen coefficients are at unitary scale. */
@@ -125,19 +123,19 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_device_inp
     const struct gcb_device_transform *t = s->transform;
     struct gcb_device_input in = *x;
     const float *order = x->x;
-    int err = is_padded(s) ? pad(s, &in, w->call) : 0;
 
-    if (!err && t->fuses && t->fuses(s)) {
+    if (is_padded(s))
+        pad(s, &in, w->call);
+    if (t->fuses && t->fuses(s)) {
         gcb_cuda_chosen_lay_out(chosen, s->p.t.positions, s->p.max_kept, w->call->scratch_dev);
         return t->choose(s, &in, chosen, w);
     }
-    if (!err && t->forward) {
-        err = t->forward(s, &in, &order, w);
+    if (t->forward) {
+        t->forward(s, &in, &order, w);
         in = gcb_device_plain(order, s->p.t.positions);
     }
-    if (!err)
-        err = s->selector->select(s, &in, chosen, w->call);
-    return err || !t->gather ? err : t->gather(s, chosen, w);
+    s->selector->select(s, &in, chosen, w->call);
+    return t->gather ? t->gather(s, chosen, w) : gcb_cuda_status(w->call->stream);
 }
 
 /* Transforms into the padded tensor, and copies the elements without the zeros. */
@@ -148,13 +146,11 @@ static int cut_inverse(const struct gcb_device_sparse *s, float *out,
     struct gcb_device_work plain = *w;
     const uint64_t n = s->p.t.env.count;
     float *to = padded(s, w->call);
-    int err;
 
     plain.from = NULL;
-    err = s->transform->inverse(s, to, &plain);
-    if (!err)
-        err = gcb_cuda_memory_copy(stream, out, to, n);
-    return err || !w->from ? err : gcb_cuda_memory_residual(stream, out, w->from, n);
+    s->transform->inverse(s, to, &plain);
+    gcb_cuda_memory_copy(stream, out, to, n);
+    return w->from ? gcb_cuda_memory_residual(stream, out, w->from, n) : gcb_cuda_status(stream);
 }
 
 /* Turns the kept coefficients back into elements. */
@@ -162,15 +158,12 @@ static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_dev
                    const struct gcb_cuda_entries *kept)
 {
     const struct gcb_device_transform *t = s->transform;
-    int err = 0;
 
     if (!t->inverse)
         return gcb_cuda_fill(w->call->stream, out, kept, 0);
     if (!t->lists || !t->lists(s))
-        err = gcb_cuda_fill(w->call->stream, (float *)(void *)w->scratch, kept, 0);
+        gcb_cuda_fill(w->call->stream, (float *)(void *)w->scratch, kept, 0);
     w->kept = kept;
-    if (err)
-        return err;
     return is_padded(s) ? cut_inverse(s, out, w) : t->inverse(s, out, w);
 }
 
@@ -183,12 +176,11 @@ static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_devi
 {
     struct gcb_cuda_entries kept = {.p = {.in = w->payload, .n = s->p.t.positions},
                                     .how = s->values};
-    const int err =
-        gcb_cuda_reopen_payload(w->call->stream, &kept.p, &s->values, chosen,
-                                (uint8_t *)w->call->scratch_dev + values_scratch_at(s), &kept.f);
 
+    gcb_cuda_reopen_payload(w->call->stream, &kept.p, &s->values, chosen,
+                            (uint8_t *)w->call->scratch_dev + values_scratch_at(s), &kept.f);
     w->from = in->x;
-    return err ? err : rebuild(s, in->residual, w, &kept);
+    return rebuild(s, in->residual, w, &kept);
 }
 
 static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
@@ -201,15 +193,14 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
                                 .scratch = scratch + transform_scratch_at(s),
                                 .call = call};
     struct gcb_cuda_chosen chosen = {.n = s->p.t.positions, .most = s->p.max_kept};
-    int err = choose(s, in, &chosen, &w);
 
-    if (!err)
-        err = gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values,
-                                  scratch + values_scratch_at(s), call->result_dev);
-    if (!err)
-        err = s->index->put(call->stream, out_dev, &chosen, &s->values,
-                            scratch + index_scratch_at(s), call->result_dev);
-    return err || !in->residual || !s->transform->inverse ? err : take_decoded(s, in, &chosen, &w);
+    choose(s, in, &chosen, &w);
+    gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values, scratch + values_scratch_at(s),
+                        call->result_dev);
+    s->index->put(call->stream, out_dev, &chosen, &s->values, scratch + index_scratch_at(s),
+                  call->result_dev);
+    return in->residual && s->transform->inverse ? take_decoded(s, in, &chosen, &w)
+                                                 : gcb_cuda_status(call->stream);
 }
 
 /* Reads the scales and the positions of a payload. */

@@ -145,20 +145,17 @@ static int long_forward(const struct gcb_device_sparse *s, const struct layout *
 {
     struct gcb_device_stream *stream = call->stream;
     const uint64_t whole = s->dct.count;
-    int err = gcb_cuda_memory_compensate(stream, in);
 
-    if (!err)
-        err = gcb_cuda_dct_fold(stream, l->coef, in->x, &s->dct);
-    if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_fold(stream, l->coef + whole, in->x + whole, &s->dct_rest);
-    if (!err)
-        err = gcb_cuda_fft_forward(stream, s->fft, l->bins, l->coef, l->work);
-    if (!err)
-        err = gcb_cuda_dct_rotate(stream, l->coef, l->bins, &s->dct, call->result_dev);
-    if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_rotate(stream, l->coef + whole, l->bins + whole_bins(s), &s->dct_rest,
-                                  call->result_dev);
-    return err;
+    gcb_cuda_memory_compensate(stream, in);
+    gcb_cuda_dct_fold(stream, l->coef, in->x, &s->dct);
+    if (s->dct_rest.count)
+        gcb_cuda_dct_fold(stream, l->coef + whole, in->x + whole, &s->dct_rest);
+    gcb_cuda_fft_forward(stream, s->fft, l->bins, l->coef, l->work);
+    gcb_cuda_dct_rotate(stream, l->coef, l->bins, &s->dct, call->result_dev);
+    if (s->dct_rest.count)
+        gcb_cuda_dct_rotate(stream, l->coef + whole, l->bins + whole_bins(s), &s->dct_rest,
+                            call->result_dev);
+    return gcb_cuda_status(stream);
 }
 
 /* array + first, or NULL if there is no array. */
@@ -172,18 +169,16 @@ static int long_inverse(const struct gcb_device_sparse *s, const struct layout *
 {
     struct gcb_device_stream *stream = w->call->stream;
     const uint64_t whole = s->dct.count;
-    int err = gcb_cuda_dct_unrotate(stream, l->bins, l->coef, &s->dct);
 
-    if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_unrotate(stream, l->bins + whole_bins(s), l->coef + whole, &s->dct_rest);
-    if (!err)
-        err = gcb_cuda_fft_inverse(stream, s->fft, l->coef, l->bins, l->work);
-    if (!err)
-        err = gcb_cuda_dct_unfold(stream, out, l->coef, w->from, &s->dct);
-    if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_unfold(stream, out + whole, l->coef + whole, part_of(w->from, whole),
-                                  &s->dct_rest);
-    return err;
+    gcb_cuda_dct_unrotate(stream, l->bins, l->coef, &s->dct);
+    if (s->dct_rest.count)
+        gcb_cuda_dct_unrotate(stream, l->bins + whole_bins(s), l->coef + whole, &s->dct_rest);
+    gcb_cuda_fft_inverse(stream, s->fft, l->coef, l->bins, l->work);
+    gcb_cuda_dct_unfold(stream, out, l->coef, w->from, &s->dct);
+    if (s->dct_rest.count)
+        gcb_cuda_dct_unfold(stream, out + whole, l->coef + whole, part_of(w->from, whole),
+                            &s->dct_rest);
+    return gcb_cuda_status(stream);
 }
 
 /* ---- the stage ---- */
@@ -192,9 +187,8 @@ static int long_inverse(const struct gcb_device_sparse *s, const struct layout *
 static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
                           const struct gcb_device_input *in, const struct gcb_device_call *call)
 {
-    const int err = gcb_cuda_memory_compensate(call->stream, in);
-
-    return err ? err : gcb_cuda_dct_sums_forward(call->stream, coef, in->x, d, call->result_dev);
+    gcb_cuda_memory_compensate(call->stream, in);
+    return gcb_cuda_dct_sums_forward(call->stream, coef, in->x, d, call->result_dev);
 }
 
 static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
@@ -204,22 +198,21 @@ static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_devic
     const uint64_t whole = s->dct.count;
     struct gcb_device_input first = gcb_device_part(in, 0, whole);
     struct gcb_device_input rest = gcb_device_part(in, whole, s->dct_rest.count);
-    int err = 0;
 
     *order = l.coef;
     if (s->fft)
         return long_forward(s, &l, in, w->call);
     if (!is_short(s)) { /* in one call, because the rest may not be aligned to 16 bytes */
-        err = gcb_cuda_memory_compensate(w->call->stream, in);
+        gcb_cuda_memory_compensate(w->call->stream, in);
         first.compensated = rest.compensated = 1;
     }
-    if (!err && whole)
-        err = is_short(s) ? gcb_cuda_dct_block_forward(w->call->stream, l.coef, &first, &s->dct,
-                                                       w->call->result_dev)
-                          : direct_forward(&s->dct, l.coef, &first, w->call);
-    if (!err && s->dct_rest.count)
-        err = direct_forward(&s->dct_rest, l.coef + whole, &rest, w->call);
-    return err;
+    if (is_short(s))
+        gcb_cuda_dct_block_forward(w->call->stream, l.coef, &first, &s->dct, w->call->result_dev);
+    else if (whole)
+        direct_forward(&s->dct, l.coef, &first, w->call);
+    if (s->dct_rest.count)
+        direct_forward(&s->dct_rest, l.coef + whole, &rest, w->call);
+    return gcb_cuda_status(w->call->stream);
 }
 
 static int dct_gather(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
@@ -237,15 +230,15 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     const struct gcb_device_input first = gcb_device_part(in, 0, s->dct.count);
     const struct gcb_device_input rest = gcb_device_part(in, s->dct.count, s->dct_rest.count);
     const struct gcb_device_input coef = gcb_device_plain(l.coef, rest.n);
-    int err = gcb_cuda_dct_select(stream, chosen, &first, &s->dct, &cut, w->call->result_dev);
 
-    if (err || s->dct_rest.count == 0)
-        return err;
-    cut.first = s->dct.count / s->dct.length;
-    err = direct_forward(&s->dct_rest, l.coef, &rest, w->call);
-    if (!err)
-        err = gcb_cuda_select_chunks(stream, chosen, &coef, &cut);
-    return err ? err : gcb_cuda_scale_chosen(stream, chosen, cut.first * cut.k, s->dct.unitary);
+    gcb_cuda_dct_select(stream, chosen, &first, &s->dct, &cut, w->call->result_dev);
+    if (s->dct_rest.count) {
+        cut.first = s->dct.count / s->dct.length;
+        direct_forward(&s->dct_rest, l.coef, &rest, w->call);
+        gcb_cuda_select_chunks(stream, chosen, &coef, &cut);
+        gcb_cuda_scale_chosen(stream, chosen, cut.first * cut.k, s->dct.unitary);
+    }
+    return gcb_cuda_status(stream);
 }
 
 /* Transforms the shorter last chunk back. First fills in its coefficients if whole chunks are transformed in shared
@@ -255,11 +248,11 @@ static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *
 {
     struct gcb_device_stream *stream = w->call->stream;
     const uint64_t whole = s->dct.count, tile = rest_tile(s);
-    const int err = is_short(s) ? gcb_cuda_fill(stream, l->coef, w->kept, tile) : 0;
 
-    return err ? err
-               : gcb_cuda_dct_sums_inverse(stream, out + whole, l->coef + (whole - tile * GCB_TILE),
-                                           part_of(w->from, whole), &s->dct_rest);
+    if (is_short(s))
+        gcb_cuda_fill(stream, l->coef, w->kept, tile);
+    return gcb_cuda_dct_sums_inverse(stream, out + whole, l->coef + (whole - tile * GCB_TILE),
+                                     part_of(w->from, whole), &s->dct_rest);
 }
 
 static int dct_inverse(const struct gcb_device_sparse *s, float *out,
@@ -267,15 +260,14 @@ static int dct_inverse(const struct gcb_device_sparse *s, float *out,
 {
     const struct layout l = lay_out(s, w->scratch);
     struct gcb_device_stream *stream = w->call->stream;
-    int err = 0;
 
     if (s->fft)
         return long_inverse(s, &l, out, w);
     if (is_short(s))
-        err = gcb_cuda_dct_block_inverse(stream, out, w->kept, w->from, &s->dct);
+        gcb_cuda_dct_block_inverse(stream, out, w->kept, w->from, &s->dct);
     else if (s->dct.count)
-        err = gcb_cuda_dct_sums_inverse(stream, out, l.coef, w->from, &s->dct);
-    return err || !s->dct_rest.count ? err : rest_inverse(s, &l, out, w);
+        gcb_cuda_dct_sums_inverse(stream, out, l.coef, w->from, &s->dct);
+    return s->dct_rest.count ? rest_inverse(s, &l, out, w) : gcb_cuda_status(stream);
 }
 
 const struct gcb_device_transform gcb_device_dct = {

@@ -133,14 +133,12 @@ static int rest_forward(const struct gcb_device_sparse *s, const struct layout *
     const uint64_t seen = from / 2 * 2; /* aligned to 16 bytes */
     const struct gcb_device_input rest =
         gcb_device_part(in, s->fft_short.count, in->n - s->fft_short.count);
-    int err;
 
     if (!s->fft)
         return 0;
-    err = gcb_cuda_memory_compensate(stream, &rest);
-    if (!err)
-        err = gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, rest.x, l->work);
-    return err ? err : gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (bins - seen), l->most);
+    gcb_cuda_memory_compensate(stream, &rest);
+    gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, rest.x, l->work);
+    return gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (bins - seen), l->most);
 }
 
 static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
@@ -149,19 +147,16 @@ static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_devic
     const struct layout l = lay_out(s, w->scratch);
     const struct gcb_device_input first = gcb_device_part(in, 0, s->fft_short.count);
     struct gcb_device_stream *stream = w->call->stream;
-    int err;
 
     *order = l.power;
     if (s->spectrum.bins == 0)
         return 0;
-    err = gcb_cuda_spectrum_reset(stream, l.most);
-    if (!err && first.n)
-        err = gcb_cuda_fft_block_forward(stream, l.bins, &first, &s->fft_short, l.most);
-    if (!err)
-        err = rest_forward(s, &l, in, stream);
-    return err ? err
-               : gcb_cuda_spectrum_powers(stream, l.power, l.bins, &s->spectrum, l.most,
-                                          w->call->result_dev);
+    gcb_cuda_spectrum_reset(stream, l.most);
+    if (first.n)
+        gcb_cuda_fft_block_forward(stream, l.bins, &first, &s->fft_short, l.most);
+    rest_forward(s, &l, in, stream);
+    return gcb_cuda_spectrum_powers(stream, l.power, l.bins, &s->spectrum, l.most,
+                                    w->call->result_dev);
 }
 
 static int fft_gather(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
@@ -189,17 +184,13 @@ static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l
         gcb_device_plain(l->power, s->spectrum.bins - s->spectrum.first);
     struct gcb_device_stream *stream = w->call->stream;
     struct gcb_cuda_chunks cut = whole->cut;
-    int err = rest_forward(s, l, in, stream);
 
+    rest_forward(s, l, in, stream);
     cut.first = whole_chunks(s);
-    if (!err)
-        err = gcb_cuda_spectrum_powers(stream, l->power, l->bins, &s->spectrum, l->most,
-                                       w->call->result_dev);
-    if (!err)
-        err = gcb_cuda_select_chunks(stream, &whole->to, &power, &cut);
-    return err ? err
-               : gcb_cuda_spectrum_gather(stream, l->chosen, l->bins, &whole->to, &s->spectrum,
-                                          cut.first * cut.k);
+    gcb_cuda_spectrum_powers(stream, l->power, l->bins, &s->spectrum, l->most, w->call->result_dev);
+    gcb_cuda_select_chunks(stream, &whole->to, &power, &cut);
+    return gcb_cuda_spectrum_gather(stream, l->chosen, l->bins, &whole->to, &s->spectrum,
+                                    cut.first * cut.k);
 }
 
 static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
@@ -216,16 +207,14 @@ static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device
         .most = l.most,
     };
     struct gcb_device_input first = gcb_device_part(in, 0, s->fft_short.count);
-    int err = gcb_cuda_spectrum_reset(stream, l.most);
 
-    if (!err)
-        err = gcb_cuda_fft_select(stream, &how, &first, &s->fft_short);
-    if (!err && s->spectrum.rest)
-        err = choose_rest(s, &l, in, &how, w);
+    gcb_cuda_spectrum_reset(stream, l.most);
+    gcb_cuda_fft_select(stream, &how, &first, &s->fft_short);
+    if (s->spectrum.rest)
+        choose_rest(s, &l, in, &how, w);
     chosen->value = l.chosen;
     first.compensated = 1; /* fft_select has added feedback */
-    return err ? err
-               : gcb_cuda_fft_reselect(stream, &how, &first, &s->fft_short, w->call->result_dev);
+    return gcb_cuda_fft_reselect(stream, &how, &first, &s->fft_short, w->call->result_dev);
 }
 
 /* ---- inverse ---- */
@@ -244,19 +233,16 @@ static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *
     const uint64_t first = s->fft_short.count, tile = rest_tile(s);
     struct gcb_cuda_spectrum rest = s->spectrum;
     float *bins;
-    int err = 0;
 
     rest.first = first ? rest.tail : 0;
     bins = l->bins + 2 * (rest.first - tile * GCB_TILE);
     if (first)
-        err = gcb_cuda_fill(stream, l->bins, w->kept, tile);
-    if (!err)
-        err = gcb_cuda_spectrum_scale(stream, bins, &rest);
-    if (!err)
-        err = gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
-    if (!err && w->from)
-        err = gcb_cuda_memory_residual(stream, out + first, w->from + first, s->p.t.length - first);
-    return err;
+        gcb_cuda_fill(stream, l->bins, w->kept, tile);
+    gcb_cuda_spectrum_scale(stream, bins, &rest);
+    gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
+    if (w->from)
+        gcb_cuda_memory_residual(stream, out + first, w->from + first, s->p.t.length - first);
+    return gcb_cuda_status(stream);
 }
 
 static int fft_inverse(const struct gcb_device_sparse *s, float *out,
@@ -264,11 +250,10 @@ static int fft_inverse(const struct gcb_device_sparse *s, float *out,
 {
     const struct layout l = lay_out(s, w->scratch);
     const struct gcb_cuda_fft_inversion how = {s->spectrum.unitary, w->from};
-    int err = 0;
 
     if (s->fft_short.count)
-        err = gcb_cuda_fft_block_inverse(w->call->stream, out, w->kept, &s->fft_short, &how);
-    return err || !s->fft ? err : rest_inverse(s, &l, out, w);
+        gcb_cuda_fft_block_inverse(w->call->stream, out, w->kept, &s->fft_short, &how);
+    return s->fft ? rest_inverse(s, &l, out, w) : gcb_cuda_status(w->call->stream);
 }
 
 const struct gcb_device_transform gcb_device_fft = {

@@ -38,6 +38,8 @@ int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
 {
     const std::tuple<P...> given(static_cast<P>(args)...);
 
+    if (status_of(stream))
+        return status_of(stream);
     if (grid == 0 || grid > 0x7fffffffu || block == 0 || block > 1024 || block % 32 != 0 ||
         smem > kMostShared)
         return GCB_CUDA(&stream->fault, cudaErrorInvalidConfiguration);
@@ -52,6 +54,8 @@ int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
 /* Queues a fill of `bytes` bytes, at least 1, with zeros; it counts as a launch. */
 inline int clear(struct gcb_device_stream *stream, void *dev, size_t bytes)
 {
+    if (status_of(stream))
+        return status_of(stream);
     stream->launches++;
     return GCB_CUDA(&stream->fault, cudaMemsetAsync(dev, 0, bytes, stream->handle));
 }
