@@ -9,9 +9,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/rows/labels.h"
-#include "src/tool/run/groups.h"
-#include "src/tool/run/losses.h"
-#include "src/tool/run/shapes.h"
+#include "src/tool/run/breakdown.h"
 
 #define WIDTH 80
 #define DEFAULT_TOP 5

@@ -8,7 +8,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/measure/shape_rows.h"
 #include "src/tool/rows/number.h"
-#include "src/tool/run/extent.h"
+#include "src/tool/run/input.h"
 
 struct inspect_options {
     struct opt_input input;

@@ -4,7 +4,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/run/copy.h"
+#include "src/tool/run/trial.h"
 
 #define PRECISION 0.02 /* wanted half-width of the confidence interval, as a share of the median */
 #define TIME_BUDGET 30.0 /* in seconds */

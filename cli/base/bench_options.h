@@ -55,7 +55,7 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*
  * Makes the list of methods: the named ones or all, with the overrides applied. identity is always in the list, and memcpy
- * (src/tool/run/copy.h) follows it. Release *out with gcb_free.
+ * (src/tool/run/trial.h) follows it. Release *out with gcb_free.
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag);

@@ -2,7 +2,7 @@
 #define CLI_BASE_HEADING_H
 
 #include "cli/base/options.h"
-#include "src/tool/run/extent.h"
+#include "src/tool/run/input.h"
 
 /* Prints the line above a table: what was read, and the settings, which may be "". Prints two lines if one is too long.
  * */

@@ -8,7 +8,7 @@
 #include "src/tool/measure/device_copy.h"
 #include "src/tool/read/layout.h"
 #include "src/tool/rows/sink.h"
-#include "src/tool/run/groups.h"
+#include "src/tool/run/breakdown.h"
 
 /*
  * Options that several commands share: for each subject a struct, its rows, its defaults, and functions that turn

@@ -14,7 +14,7 @@
 #include "src/tool/base/host.h"
 #include "src/tool/base/strings.h"
 #include "src/tool/rows/number.h"
-#include "src/tool/run/extent.h"
+#include "src/tool/run/input.h"
 #include "src/tool/run/suite_run.h"
 
 /* The state of the command. Starts zeroed. */

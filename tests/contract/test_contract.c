@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "src/lib/coder/coder.h"
-#include "src/tool/run/error_rules.h"
+#include "src/tool/run/promises.h"
 #include "tests/contract/cases.h"
 #include "tests/kernels/check.h"
 

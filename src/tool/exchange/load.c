@@ -6,7 +6,7 @@
 
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
-#include "src/tool/run/plan.h"
+#include "src/tool/run/input.h"
 
 /* Have two messages the same name and size? */
 static bool alike(const struct gcb_load *load, const struct gcb_message_plan *a,

@@ -10,7 +10,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/exchange/check.h"
-#include "src/tool/run/plan.h"
+#include "src/tool/run/input.h"
 
 /* A message of a lane, on this rank. */
 struct gcb_lane_message {

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_BANDWIDTH_H
-#define SRC_TOOL_TIMING_BANDWIDTH_H
+#ifndef SRC_TOOL_MEASURE_BANDWIDTH_H
+#define SRC_TOOL_MEASURE_BANDWIDTH_H
 
 #include "src/lib/base/queue.h"
 #include "src/tool/rows/environment.h"

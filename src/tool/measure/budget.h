@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_BUDGET_H
-#define SRC_TOOL_TIMING_BUDGET_H
+#ifndef SRC_TOOL_MEASURE_BUDGET_H
+#define SRC_TOOL_MEASURE_BUDGET_H
 
 /*
  * Divides a time limit among pieces of work that run one after the other. A piece has a share of the time left by its

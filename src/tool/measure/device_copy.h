@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_DEVICE_COPY_H
-#define SRC_TOOL_TIMING_DEVICE_COPY_H
+#ifndef SRC_TOOL_MEASURE_DEVICE_COPY_H
+#define SRC_TOOL_MEASURE_DEVICE_COPY_H
 
 #include "src/lib/device/load.h"
 

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_EVICT_H
-#define SRC_TOOL_TIMING_EVICT_H
+#ifndef SRC_TOOL_MEASURE_EVICT_H
+#define SRC_TOOL_MEASURE_EVICT_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_METRIC_FIDELITY_H
-#define SRC_TOOL_METRIC_FIDELITY_H
+#ifndef SRC_TOOL_MEASURE_FIDELITY_H
+#define SRC_TOOL_MEASURE_FIDELITY_H
 
 #include "kernels/kernels.h"
 #include "src/lib/base/queue.h"

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_FIT_H
-#define SRC_TOOL_TIMING_FIT_H
+#ifndef SRC_TOOL_MEASURE_FIT_H
+#define SRC_TOOL_MEASURE_FIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_MEASURE_H
-#define SRC_TOOL_TIMING_MEASURE_H
+#ifndef SRC_TOOL_MEASURE_MEASURE_H
+#define SRC_TOOL_MEASURE_MEASURE_H
 
 #include "src/lib/coder/coder.h"
 #include "src/tool/measure/evict.h"

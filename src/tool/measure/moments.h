@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_METRIC_MOMENTS_H
-#define SRC_TOOL_METRIC_MOMENTS_H
+#ifndef SRC_TOOL_MEASURE_MOMENTS_H
+#define SRC_TOOL_MEASURE_MOMENTS_H
 
 #include "kernels/kernels.h"
 #include "src/lib/tensor/tensor.h"

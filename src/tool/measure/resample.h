@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_RESAMPLE_H
-#define SRC_TOOL_TIMING_RESAMPLE_H
+#ifndef SRC_TOOL_MEASURE_RESAMPLE_H
+#define SRC_TOOL_MEASURE_RESAMPLE_H
 
 #include <stddef.h>
 #include <stdint.h>

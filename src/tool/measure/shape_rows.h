@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_METRIC_SHAPE_ROWS_H
-#define SRC_TOOL_METRIC_SHAPE_ROWS_H
+#ifndef SRC_TOOL_MEASURE_SHAPE_ROWS_H
+#define SRC_TOOL_MEASURE_SHAPE_ROWS_H
 
 #include "src/tool/measure/survey.h"
 #include "src/tool/rows/row.h"

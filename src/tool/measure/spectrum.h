@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_METRIC_SPECTRUM_H
-#define SRC_TOOL_METRIC_SPECTRUM_H
+#ifndef SRC_TOOL_MEASURE_SPECTRUM_H
+#define SRC_TOOL_MEASURE_SPECTRUM_H
 
 #include <stdbool.h>
 

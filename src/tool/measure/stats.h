@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_STATS_H
-#define SRC_TOOL_TIMING_STATS_H
+#ifndef SRC_TOOL_MEASURE_STATS_H
+#define SRC_TOOL_MEASURE_STATS_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TIMING_STEADY_H
-#define SRC_TOOL_TIMING_STEADY_H
+#ifndef SRC_TOOL_MEASURE_STEADY_H
+#define SRC_TOOL_MEASURE_STEADY_H
 
 #include <stdbool.h>
 

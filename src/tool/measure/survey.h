@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_METRIC_SURVEY_H
-#define SRC_TOOL_METRIC_SURVEY_H
+#ifndef SRC_TOOL_MEASURE_SURVEY_H
+#define SRC_TOOL_MEASURE_SURVEY_H
 
 #include "src/lib/base/queue.h"
 #include "src/tool/measure/histogram.h"

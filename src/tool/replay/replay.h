@@ -5,8 +5,7 @@
 #include "src/tool/read/layout.h"
 #include "src/tool/replay/schedule.h"
 #include "src/tool/rows/sink.h"
-#include "src/tool/run/nonfinite.h"
-#include "src/tool/run/plan.h"
+#include "src/tool/run/input.h"
 #include "src/tool/run/rows.h"
 
 /*

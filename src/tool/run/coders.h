@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TRIAL_CODERS_H
-#define SRC_TOOL_TRIAL_CODERS_H
+#ifndef SRC_TOOL_RUN_CODERS_H
+#define SRC_TOOL_RUN_CODERS_H
 
 #include "src/lib/coder/coder.h"
 #include "src/lib/sum/sum.h"

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TRIAL_DEVICE_CHECK_H
-#define SRC_TOOL_TRIAL_DEVICE_CHECK_H
+#ifndef SRC_TOOL_RUN_DEVICE_CHECK_H
+#define SRC_TOOL_RUN_DEVICE_CHECK_H
 
 #include "src/tool/measure/fidelity.h"
 #include "src/tool/run/coders.h"

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_KERNEL_BENCH_KERNEL_CASES_H
-#define SRC_TOOL_KERNEL_BENCH_KERNEL_CASES_H
+#ifndef SRC_TOOL_RUN_KERNEL_CASES_H
+#define SRC_TOOL_RUN_KERNEL_CASES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_KERNEL_BENCH_KERNELS_H
-#define SRC_TOOL_KERNEL_BENCH_KERNELS_H
+#ifndef SRC_TOOL_RUN_KERNELS_H
+#define SRC_TOOL_RUN_KERNELS_H
 
 #include "src/tool/measure/bandwidth.h"
 #include "src/tool/measure/measure.h"

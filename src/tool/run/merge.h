@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_MERGE_MERGE_H
-#define SRC_TOOL_MERGE_MERGE_H
+#ifndef SRC_TOOL_RUN_MERGE_H
+#define SRC_TOOL_RUN_MERGE_H
 
 #include "src/tool/run/rows.h"
 

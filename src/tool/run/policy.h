@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TRIAL_POLICY_H
-#define SRC_TOOL_TRIAL_POLICY_H
+#ifndef SRC_TOOL_RUN_POLICY_H
+#define SRC_TOOL_RUN_POLICY_H
 
 #include "src/lib/codec/method.h"
 #include "src/tool/read/source.h"

@@ -1,4 +1,4 @@
-#include "src/tool/run/error_rules.h"
+#include "src/tool/run/promises.h"
 
 #include <math.h>
 #include <stdarg.h>

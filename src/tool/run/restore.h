@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TRIAL_RESTORE_H
-#define SRC_TOOL_TRIAL_RESTORE_H
+#ifndef SRC_TOOL_RUN_RESTORE_H
+#define SRC_TOOL_RUN_RESTORE_H
 
 #include "src/lib/coder/coder.h"
 #include "src/lib/device/place.h"

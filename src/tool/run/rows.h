@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TRIAL_ROWS_H
-#define SRC_TOOL_TRIAL_ROWS_H
+#ifndef SRC_TOOL_RUN_ROWS_H
+#define SRC_TOOL_RUN_ROWS_H
 
 #include "src/tool/rows/row.h"
 #include "src/tool/run/policy.h"

@@ -1,9 +1,8 @@
-#ifndef SRC_TOOL_TRIAL_RUN_H
-#define SRC_TOOL_TRIAL_RUN_H
+#ifndef SRC_TOOL_RUN_RUN_H
+#define SRC_TOOL_RUN_RUN_H
 
 #include "src/tool/measure/budget.h"
-#include "src/tool/run/nonfinite.h"
-#include "src/tool/run/plan.h"
+#include "src/tool/run/input.h"
 #include "src/tool/run/trial.h"
 #include "src/tool/write/container.h"
 

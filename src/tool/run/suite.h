@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_SUITE_SUITE_H
-#define SRC_TOOL_SUITE_SUITE_H
+#ifndef SRC_TOOL_RUN_SUITE_H
+#define SRC_TOOL_RUN_SUITE_H
 
 #include <jansson.h>
 #include <stdbool.h>

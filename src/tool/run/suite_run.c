@@ -2,7 +2,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/cpu_flags.h"
-#include "src/tool/run/shapes.h"
+#include "src/tool/run/breakdown.h"
 
 const char *const gcb_cache_names[] = {"warm", "cold", NULL};
 

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_SUITE_SUITE_RUN_H
-#define SRC_TOOL_SUITE_SUITE_RUN_H
+#ifndef SRC_TOOL_RUN_SUITE_RUN_H
+#define SRC_TOOL_RUN_SUITE_RUN_H
 
 #include "src/tool/measure/bandwidth.h"
 #include "src/tool/measure/device_copy.h"

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TRIAL_SUMS_H
-#define SRC_TOOL_TRIAL_SUMS_H
+#ifndef SRC_TOOL_RUN_SUMS_H
+#define SRC_TOOL_RUN_SUMS_H
 
 #include "src/lib/sum/sum.h"
 #include "src/tool/measure/measure.h"

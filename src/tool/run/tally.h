@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_TRIAL_TALLY_H
-#define SRC_TOOL_TRIAL_TALLY_H
+#ifndef SRC_TOOL_RUN_TALLY_H
+#define SRC_TOOL_RUN_TALLY_H
 
 #include "src/lib/coder/coder.h"
 #include "src/tool/measure/fidelity.h"

@@ -10,6 +10,144 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/run/device_check.h"
 
+static const struct gcb_codec_ops none = {.state_size = 0};
+static const struct gcb_codec codec = {
+    .name = "memcpy",
+    .baseline = true,
+    .summary = "copies float32: the lower bound for the time of any method",
+    .source = "none",
+    .guarantee = "lossless",
+    .caps = GCB_CAP_LOSSLESS | GCB_CAP_UNBIASED | GCB_CAP_LINEAR,
+    .ops = &none,
+};
+const struct gcb_method gcb_copy_method = {.name = "memcpy", .codec = &codec};
+
+int gcb_copy_init(struct gcb_copy *c, const struct gcb_timing *timing, uint64_t largest,
+                  struct gcb_diag *diag)
+{
+    const uint64_t count = largest ? largest : 1;
+    int err;
+
+    memset(c, 0, sizeof(*c));
+    c->there = gcb_alloc_array(count, sizeof(*c->there));
+    c->back = gcb_alloc_array(count, sizeof(*c->back));
+    if (!c->there || !c->back)
+        return gcb_diag_nomem(diag, 2 * count * sizeof(*c->back), "copies");
+    err = gcb_samples_init(&c->encode, timing, diag);
+    return err ? err : gcb_samples_init(&c->decode, timing, diag);
+}
+
+void gcb_copy_fini(struct gcb_copy *c)
+{
+    gcb_free(c->there);
+    gcb_free(c->back);
+    gcb_samples_fini(&c->encode);
+    gcb_samples_fini(&c->decode);
+    memset(c, 0, sizeof(*c));
+}
+
+void gcb_copy_begin(struct gcb_copy *c, const float *in, uint64_t count)
+{
+    c->in = in;
+    c->count = count;
+    c->measured = false;
+}
+
+static int there(void *job, struct gcb_diag *diag)
+{
+    const struct gcb_copy *c = job;
+
+    (void)diag;
+    memcpy(c->there, c->in, c->count * sizeof(*c->in));
+    return 0;
+}
+
+struct gcb_operation gcb_copy_there(struct gcb_copy *c)
+{
+    return (struct gcb_operation){.run = there, .job = c};
+}
+
+static int back(void *job, struct gcb_diag *diag)
+{
+    const struct gcb_copy *c = job;
+
+    (void)diag;
+    memcpy(c->back, c->there, c->count * sizeof(*c->back));
+    return 0;
+}
+
+struct gcb_operation gcb_copy_back(struct gcb_copy *c)
+{
+    memset(c->back, 0xff, c->count * sizeof(*c->back)); /* fill with NaNs */
+    return (struct gcb_operation){.run = back, .job = c};
+}
+
+void gcb_copy_tally(struct gcb_tally *out, const struct gcb_copy *c)
+{
+    const uint64_t bytes = c->count * sizeof(float);
+
+    out->input_bytes = out->wire_bytes = out->value_bytes = bytes;
+    out->dtype = GCB_F32;
+    out->nominal_bits = out->entropy0_bits = 8.0 * (double)bytes;
+    gcb_tally_times(out, &c->encode, &c->decode);
+}
+
+static void mark(void *ctx, enum gcb_stage stage)
+{
+    struct gcb_stages *s = ctx;
+    const double now = gcb_clock();
+
+    s->run[stage] += now - s->last;
+    s->last = now;
+    s->staged = true;
+}
+
+void gcb_stages_init(struct gcb_stages *s)
+{
+    memset(s, 0, sizeof(*s));
+    s->probe.ctx = s;
+}
+
+static int run_once(struct gcb_stages *s, const struct gcb_timing *timing,
+                    const struct gcb_operation *op, struct gcb_diag *diag)
+{
+    int err = timing->evict ? gcb_evict_run(timing->evict, diag) : 0;
+
+    memset(s->run, 0, sizeof(s->run));
+    if (err)
+        return err;
+    s->probe.mark = mark;
+    s->last = gcb_clock();
+    err = op->run(op->job, diag);
+    s->probe.mark = NULL;
+    return err;
+}
+
+int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, size_t runs,
+                       const struct gcb_operation *op, struct gcb_diag *diag)
+{
+    double seconds[GCB_STAGES][GCB_STAGE_RUNS], scratch[GCB_STAGE_RUNS];
+    size_t count = 0;
+    int err = 0;
+
+    s->staged = false;
+    while (!err && count < runs && count < GCB_STAGE_RUNS) {
+        err = run_once(s, timing, op, diag);
+        for (int i = 0; i < GCB_STAGES; i++)
+            seconds[i][count] = s->run[i];
+        count++;
+        if (!s->staged || (timing->stop && timing->stop(timing->stop_ctx)))
+            break;
+    }
+    for (int i = 0; i < GCB_STAGES; i++) {
+        struct gcb_stats stats;
+
+        gcb_stats_of(&stats, seconds[i], count, scratch);
+        s->seconds[i] = stats.median;
+    }
+    return err;
+}
+
 /* The cache of coders holds coders for at least this many elements in total: about 32 MiB for the method with the largest state. */
 #define KEEP_ELEMENTS (UINT64_C(1) << 21)
 
@@ -865,4 +1003,63 @@ int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *meth
             "of the environment row");
     err = run_copy(b, &tally, in, diag);
     return err ? err : taker->take(taker->ctx, 0, &tally, diag);
+}
+
+/* ---- inputs that are read again ---- */
+
+bool gcb_original_possible(const struct gcb_source *source, const struct gcb_message_plan *plan)
+{
+    for (size_t i = 0; i < plan->piece_count; i++) {
+        const size_t tensor = plan->pieces[i].tensor;
+
+        if (gcb_source_tensor(source, tensor)->count && !gcb_source_has_parts(source, tensor))
+            return false;
+    }
+    return true;
+}
+
+int gcb_original_load(const struct gcb_original *o, struct gcb_diag *diag)
+{
+    const int err = gcb_layout_read(o->source, o->plan, o->data, diag);
+
+    if (!err && o->zero)
+        gcb_nonfinite_zero(o->data, o->plan->count);
+    return err;
+}
+
+/* Fills the window with the input's elements [from, from + count), which may lie in several tensors. */
+static int fill_window(const struct gcb_original *o, uint64_t from, uint64_t count,
+                       struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < o->plan->piece_count; i++) {
+        const struct gcb_piece *piece = &o->plan->pieces[i];
+        const uint64_t end = piece->offset + gcb_source_tensor(o->source, piece->tensor)->count;
+        const uint64_t first = from > piece->offset ? from : piece->offset;
+        const uint64_t last = from + count < end ? from + count : end;
+
+        if (first < last)
+            err = gcb_source_read_part(o->source, piece->tensor, first - piece->offset,
+                                       last - first, o->window + (first - from), diag);
+    }
+    if (!err && o->zero)
+        gcb_nonfinite_zero(o->window, count);
+    return err;
+}
+
+int gcb_original_compare(const struct gcb_original *o, struct gcb_fidelity *f, uint64_t from,
+                         uint64_t count, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (uint64_t at = 0; !err && at < count; at += o->window_elements) {
+        const uint64_t left = count - at;
+        const uint64_t n = left < o->window_elements ? left : o->window_elements;
+
+        err = fill_window(o, from + at, n, diag);
+        if (!err)
+            gcb_fidelity_add(f, o->window, o->data + from + at, n, o->kernels, o->queue);
+    }
+    return err;
 }

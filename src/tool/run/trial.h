@@ -1,14 +1,95 @@
-#ifndef SRC_TOOL_TRIAL_TRIAL_H
-#define SRC_TOOL_TRIAL_TRIAL_H
+#ifndef SRC_TOOL_RUN_TRIAL_H
+#define SRC_TOOL_RUN_TRIAL_H
 
+#include "src/lib/codec/probe.h"
 #include "src/lib/device/place.h"
+#include "src/tool/measure/fidelity.h"
+#include "src/tool/measure/measure.h"
 #include "src/tool/read/layout.h"
 #include "src/tool/run/coders.h"
-#include "src/tool/run/copy.h"
-#include "src/tool/run/original.h"
-#include "src/tool/run/stages.h"
+#include "src/tool/run/input.h"
 #include "src/tool/run/sums.h"
 #include "src/tool/run/tally.h"
+
+/*
+ * The lower bound for the time of any codec: memcpy of a message's float32 elements to a buffer and back. It is timed in
+ * turn with the codec `identity`, which copies in the same way and writes a message, so their difference is the overhead
+ * of messages and of measuring.
+ *
+ * Rows show "memcpy" as a method, but it cannot encode.
+ */
+extern const struct gcb_method gcb_copy_method;
+
+struct gcb_copy {
+    float *there, *back;
+    struct gcb_samples encode, decode;
+    uint64_t count; /* elements of the current message */
+    const float *in;
+    bool measured; /* the current message has been timed, in turn with identity */
+};
+
+/* `largest`: elements of the largest message to come. */
+int gcb_copy_init(struct gcb_copy *c, const struct gcb_timing *timing, uint64_t largest,
+                  struct gcb_diag *diag);
+void gcb_copy_fini(struct gcb_copy *c); /* zeroed is fine */
+
+void gcb_copy_begin(struct gcb_copy *c, const float *in, uint64_t count);
+struct gcb_operation gcb_copy_there(struct gcb_copy *c);
+struct gcb_operation gcb_copy_back(struct gcb_copy *c); /* overwrites `back` with NaNs first */
+
+/* Sets the sizes and times of the current message. */
+void gcb_copy_tally(struct gcb_tally *out, const struct gcb_copy *c);
+
+/*
+ * Measures how long each stage of encoding or decoding takes, in separate runs, so that the timed runs are not
+ * interrupted to read the clock (docs/method.md). The time of the first stage includes writing the message's header;
+ * the work after the last stage is not counted.
+ */
+#define GCB_STAGE_RUNS 5 /* most runs */
+
+struct gcb_stages {
+    struct gcb_probe probe;     /* for the coder's gcb_codec_env; inactive between measurements */
+    double seconds[GCB_STAGES]; /* medians; 0 for a stage that was not reached */
+    bool staged;                /* the codec reported stages */
+    /* in the current run: time of the last report, and seconds of each stage */
+    double last, run[GCB_STAGES];
+};
+
+/* `s` must not move while a coder has its probe. */
+void gcb_stages_init(struct gcb_stages *s);
+
+/*
+ * Runs the operation, an encoding or a decoding, `runs` times (at most GCB_STAGE_RUNS), fewer if timing->stop says so, from
+ * cold caches with timing->evict, and sets seconds and staged. Its coder was created with the probe. Nothing is allocated.
+ */
+int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, size_t runs,
+                       const struct gcb_operation *op, struct gcb_diag *diag);
+
+/*
+ * The input of a large message whose memory the decoded tensor has taken. The input is read again, a window at a time, to
+ * compare the decoded tensor with it. So input and decoded tensor are never in memory together.
+ */
+struct gcb_original {
+    struct gcb_source *source;
+    const struct gcb_message_plan *plan;
+    float *data;   /* plan->count elements: first the input, later the decoded tensor */
+    bool zero;     /* infinities and NaNs of the input are set to 0 */
+    float *window; /* room for `window_elements` */
+    /* a multiple of GCB_SUM_BLOCK, so that sums are the same bits as without windows */
+    uint64_t window_elements;
+    const struct gcb_kernels *kernels;
+    const struct gcb_queue *queue;
+};
+
+/* Can all tensors of the message be read in parts? */
+bool gcb_original_possible(const struct gcb_source *source, const struct gcb_message_plan *plan);
+
+/* Reads the input into o->data. */
+int gcb_original_load(const struct gcb_original *o, struct gcb_diag *diag);
+
+/* Adds the error of `count` decoded elements, from element `from` on, to `f`, as gcb_fidelity_add would. */
+int gcb_original_compare(const struct gcb_original *o, struct gcb_fidelity *f, uint64_t from,
+                         uint64_t count, struct gcb_diag *diag);
 
 /* A trial of one message with one method: encode, decode the message, and compare with the input. */
 struct gcb_trial_config {

@@ -1,10 +1,9 @@
-#ifndef SRC_TOOL_VERIFY_VERIFY_H
-#define SRC_TOOL_VERIFY_VERIFY_H
+#ifndef SRC_TOOL_RUN_VERIFY_H
+#define SRC_TOOL_RUN_VERIFY_H
 
 #include "src/tool/read/layout.h"
 #include "src/tool/rows/sink.h"
-#include "src/tool/run/nonfinite.h"
-#include "src/tool/run/plan.h"
+#include "src/tool/run/input.h"
 #include "src/tool/run/promises.h"
 #include "src/tool/run/rows.h"
 

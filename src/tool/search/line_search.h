@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "src/lib/base/diag.h"
-#include "src/tool/run/groups.h"
+#include "src/tool/run/breakdown.h"
 
 /* What a figure of a setting has to reach: an error of at most the target, a ratio of at least the target, ... */
 struct gcb_match_goal {

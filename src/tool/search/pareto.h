@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/tool/run/groups.h"
+#include "src/tool/run/breakdown.h"
 
 /*
  * Marks the entries that no other entry beats. An entry beats another if it is at least as good in every figure and

@@ -9,8 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/run/groups.h"
-#include "src/tool/run/losses.h"
+#include "src/tool/run/breakdown.h"
 #include "src/tool/run/run.h"
 
 /* Runs on a source in memory: run_source.c replaces src/tool/read/source.c, so that a test can put any value into a

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "src/tool/read/synthetic.h"
-#include "src/tool/run/error_rules.h"
+#include "src/tool/run/promises.h"
 #include "tests/tool/run/saboteur.h"
 
 #define N 5000

@@ -1,10 +1,46 @@
-#ifndef SRC_TOOL_TRIAL_NONFINITE_H
-#define SRC_TOOL_TRIAL_NONFINITE_H
+#ifndef SRC_TOOL_RUN_INPUT_H
+#define SRC_TOOL_RUN_INPUT_H
 
 #include <stdbool.h>
 
 #include "kernels/kernels.h"
+#include "src/lib/codec/codec.h"
+#include "src/tool/measure/fidelity.h"
+#include "src/tool/read/layout.h"
 #include "src/tool/read/source.h"
+
+/* Facts about a planned message (src/tool/read/layout.h) for its coder, and its name for rows and error messages. */
+
+/* Tensors whose path matches one of the globs belong to the output layer. Borrowed. */
+struct gcb_output_layers {
+    const char *const *globs;
+    size_t count;
+};
+
+/* Sets count, shape, rank, role and path of `env`. A message of several tensors has no shape and the role "hidden". The
+ * path is borrowed from the source or written to `buffer`. */
+void gcb_plan_env(struct gcb_codec_env *env, char buffer[40], const struct gcb_source *source,
+                  const struct gcb_message_plan *plan, const struct gcb_output_layers *layers);
+
+/* The name of a message below its worker: the path of its tensor, or "messages/NNNN". Borrowed from the source, or written
+ * to `buffer`. */
+const char *gcb_plan_name(char buffer[40], const struct gcb_message_plan *plan,
+                          const struct gcb_source *source);
+
+/* Puts method, step, worker and name in front of the message in diag. Returns err. */
+int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan *plan,
+                     const struct gcb_source *source, struct gcb_diag *diag);
+
+/* The size of a dump, for the line above a table. */
+struct gcb_extent {
+    uint64_t steps, workers, tensors; /* how many different steps, workers and tensors */
+    bool full;                        /* each step has all workers, and each worker all tensors */
+    uint64_t elements, bytes;         /* `bytes`: size in the source's types */
+    enum gcb_dtype dtype;
+    bool mixed_dtypes;
+};
+
+int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag);
 
 /* What to do with a tensor that has an infinity or a NaN. */
 enum gcb_nonfinite_policy {

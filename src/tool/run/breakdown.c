@@ -1,0 +1,450 @@
+#include "src/tool/run/breakdown.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/measure/shape_rows.h"
+
+void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
+{
+    *g = (struct gcb_groups){.per = per, .methods = methods};
+}
+
+static void release(struct gcb_group *group)
+{
+    gcb_free(group->name);
+    gcb_free(group->tallies);
+}
+
+void gcb_groups_fini(struct gcb_groups *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        release(&g->items[i]);
+    gcb_free(g->items);
+    memset(g, 0, sizeof(*g));
+}
+
+static bool belongs(const struct gcb_groups *g, const struct gcb_group *group,
+                    const struct gcb_run_trial *t)
+{
+    switch (g->per) {
+    case GCB_PER_TENSOR:
+        return strcmp(group->name, t->name) == 0;
+    case GCB_PER_STEP:
+        return group->step == t->plan->step;
+    case GCB_PER_WORKER:
+        return group->worker == t->plan->worker;
+    default:
+        return group->step == t->plan->step && group->worker == t->plan->worker &&
+               strcmp(group->name, t->name) == 0;
+    }
+}
+
+/* Returns the index of the trial's group, or g->count if it has none. All methods run on a message in turn, and tensors
+ * come in the same order at each step, so the search begins at the last group. */
+static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const size_t at = (g->next + i) % g->count;
+
+        if (belongs(g, &g->items[at], t))
+            return at;
+        if (g->per == GCB_PER_MESSAGE)
+            break;
+    }
+    return g->count;
+}
+
+static int append(struct gcb_groups *g, const struct gcb_run_trial *t)
+{
+    struct gcb_group group = {.step = t->plan->step, .worker = t->plan->worker};
+
+    if (gcb_grow(&g->items, &g->cap, g->count, sizeof(*g->items)))
+        return GCB_E_NOMEM;
+    group.name = gcb_strdup(t->name);
+    group.tallies = gcb_alloc_zero(g->methods, sizeof(*group.tallies));
+    if (!group.name || !group.tallies) {
+        release(&group);
+        return GCB_E_NOMEM;
+    }
+    g->items[g->count++] = group;
+    return 0;
+}
+
+int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    const size_t at = find(g, trial);
+
+    if (at == g->count && append(g, trial))
+        return gcb_diag_nomem(diag, 0, "groups of messages");
+    gcb_tally_merge(&g->items[at].tallies[trial->method], &trial->tally);
+    g->next = at;
+    return 0;
+}
+
+/* Does figure a come before figure b? Larger figures come first, NaNs last. */
+static bool before(double a, double b)
+{
+    return a > b || (isnan(b) && !isnan(a));
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct gcb_group *x = a, *y = b;
+
+    if (before(x->key, y->key))
+        return -1;
+    if (before(y->key, x->key))
+        return 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        g->items[i].key = gcb_tally_figure(&g->items[i].tallies[0], figure);
+        g->items[i].place = i;
+    }
+    if (g->count)
+        qsort(g->items, g->count, sizeof(*g->items), by_key);
+}
+
+void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure)
+{
+    for (size_t i = 0; i < result->method_count; i++) {
+        const double key = gcb_tally_figure(&result->totals[i].tally, figure);
+        size_t at = i;
+
+        for (;
+             at > 0 && before(key, gcb_tally_figure(&result->totals[order[at - 1]].tally, figure));
+             at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+struct loss_entry {
+    const char *path;
+    double *lost; /* squared error for each method */
+};
+
+struct gcb_losses {
+    size_t methods;
+    struct loss_entry *entries;
+    size_t count, cap;
+    size_t next; /* where the next search begins: tensors come in the same order at each step */
+};
+
+int gcb_losses_create(struct gcb_losses **out, size_t methods, struct gcb_diag *diag)
+{
+    struct gcb_losses *l = gcb_alloc_zero(1, sizeof(*l));
+
+    if (!l)
+        return gcb_diag_nomem(diag, sizeof(*l), "losses");
+    l->methods = methods;
+    *out = l;
+    return 0;
+}
+
+void gcb_losses_destroy(struct gcb_losses *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->count; i++)
+        gcb_free(l->entries[i].lost);
+    gcb_free(l->entries);
+    gcb_free(l);
+}
+
+/* Returns the index of a tensor's entry, or l->count if it has none. */
+static size_t find_loss(const struct gcb_losses *l, const char *path)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const size_t at = (l->next + i) % l->count;
+
+        if (strcmp(l->entries[at].path, path) == 0)
+            return at;
+    }
+    return l->count;
+}
+
+static int add(struct gcb_losses *l, size_t method, const char *path, double lost)
+{
+    const size_t at = find_loss(l, path);
+    struct loss_entry e = {.path = path};
+
+    if (at == l->count) {
+        if (gcb_grow(&l->entries, &l->cap, l->count, sizeof(*l->entries)))
+            return GCB_E_NOMEM;
+        e.lost = gcb_alloc_zero(l->methods, sizeof(*e.lost));
+        if (!e.lost)
+            return GCB_E_NOMEM;
+        l->entries[l->count++] = e;
+    }
+    l->entries[at].lost[method] += lost;
+    l->next = at;
+    return 0;
+}
+
+/* Computes the squared error of one tensor of a message. */
+static int measure_loss(double *out, const struct gcb_run_trial *t, const struct gcb_piece *piece,
+                        uint64_t count, const struct gcb_trial_config *config,
+                        struct gcb_diag *diag)
+{
+    struct gcb_fidelity f = {0};
+    int err = 0;
+
+    if (t->plan->piece_count == 1)
+        f = t->tally.fidelity;
+    else if (t->original)
+        err = gcb_original_compare(t->original, &f, piece->offset, count, diag);
+    else
+        gcb_fidelity_add(&f, t->input + piece->offset, t->decoded + piece->offset, count,
+                         config->kernels, config->queue);
+    *out = f.dd;
+    return err;
+}
+
+int gcb_losses_add(struct gcb_losses *l, const struct gcb_source *source,
+                   const struct gcb_run_trial *trial, const struct gcb_trial_config *config,
+                   struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < trial->plan->piece_count; i++) {
+        const struct gcb_piece *piece = &trial->plan->pieces[i];
+        const struct gcb_tensor *tensor = gcb_source_tensor(source, piece->tensor);
+        double lost;
+        const int err = measure_loss(&lost, trial, piece, tensor->count, config, diag);
+
+        if (err)
+            return err;
+        if (add(l, trial->method, tensor->path, lost))
+            return gcb_diag_nomem(diag, 0, "losses");
+    }
+    return 0;
+}
+
+/* Inserts a loss into the sorted list `out` of `used` entries, which keeps at most `count`. Returns the new length. */
+static size_t insert(struct gcb_loss *out, size_t used, size_t count, struct gcb_loss loss)
+{
+    size_t at = used;
+
+    while (at > 0 && out[at - 1].share < loss.share)
+        at--;
+    if (at == count)
+        return used;
+    if (used < count)
+        used++;
+    for (size_t i = used - 1; i > at; i--)
+        out[i] = out[i - 1];
+    out[at] = loss;
+    return used;
+}
+
+size_t gcb_losses_top(const struct gcb_losses *l, size_t method, struct gcb_loss *out, size_t count)
+{
+    double total = 0.0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < l->count; i++)
+        total += l->entries[i].lost[method];
+    for (size_t i = 0; i < l->count; i++) {
+        const struct gcb_loss loss = {l->entries[i].path, l->entries[i].lost[method] / total};
+
+        if (loss.share > 0.0)
+            used = insert(out, used, count, loss);
+    }
+    return used;
+}
+
+/* The shape of a tensor's inputs, or of the tensors that a method decoded. */
+struct shape {
+    struct gcb_histogram *histogram; /* NULL: not wanted */
+    struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or an input */
+    struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing was added yet */
+};
+
+struct entry {
+    char *name;
+    struct shape *shapes; /* shapes of the input, then of each method */
+};
+
+struct gcb_shapes {
+    struct gcb_shapes_config config;
+    struct entry *entries;
+    size_t count, cap, next;       /* next: where the next search begins */
+    struct gcb_spectrum_plan plan; /* plan for the last size */
+    float *difference;             /* input minus decoded */
+    uint64_t difference_cap;
+};
+
+int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
+                      struct gcb_diag *diag)
+{
+    struct gcb_shapes *s = gcb_alloc_zero(1, sizeof(*s));
+
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "histograms");
+    s->config = *config;
+    *out = s;
+    return 0;
+}
+
+static void release_shapes(struct entry *e, size_t shapes)
+{
+    for (size_t i = 0; e->shapes && i < shapes; i++) {
+        gcb_free(e->shapes[i].histogram);
+        gcb_free(e->shapes[i].errors);
+        gcb_free(e->shapes[i].spectrum);
+    }
+    gcb_free(e->shapes);
+    gcb_free(e->name);
+}
+
+void gcb_shapes_destroy(struct gcb_shapes *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        release_shapes(&s->entries[i], s->config.methods + 1);
+    gcb_spectrum_plan_fini(&s->plan);
+    gcb_free(s->difference);
+    gcb_free(s->entries);
+    gcb_free(s);
+}
+
+static int append_shapes(struct gcb_shapes *s, const char *name)
+{
+    struct entry e = {.name = gcb_strdup(name)};
+
+    e.shapes = gcb_alloc_zero(s->config.methods + 1, sizeof(*e.shapes));
+    if (!e.name || !e.shapes || gcb_grow(&s->entries, &s->cap, s->count, sizeof(*s->entries))) {
+        release_shapes(&e, s->config.methods + 1);
+        return GCB_E_NOMEM;
+    }
+    s->entries[s->count++] = e;
+    return 0;
+}
+
+/* Returns the index of a name's entry, or s->count if it has none. Names come in the same order at each step, so the
+ * search begins at the last. */
+static size_t find_shapes(const struct gcb_shapes *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const size_t at = (s->next + i) % s->count;
+
+        if (strcmp(s->entries[at].name, name) == 0)
+            return at;
+    }
+    return s->count;
+}
+
+static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const struct gcb_view *x,
+                        struct gcb_diag *diag)
+{
+    int err;
+
+    if (!*out) {
+        *out = gcb_alloc(sizeof(**out));
+        if (!*out)
+            return gcb_diag_nomem(diag, sizeof(**out), "a spectrum");
+        gcb_spectrum_init(*out, x->count);
+    }
+    if ((*out)->count != x->count)
+        return 0;
+    err = gcb_spectrum_plan_for(&s->plan, x->count, s->config.queue, diag);
+    if (!err)
+        gcb_spectrum_add(*out, &s->plan, x);
+    return err;
+}
+
+/* Adds x to a histogram, which is created if *out is NULL. */
+static int add_histogram(struct gcb_histogram **out, const struct gcb_view *x,
+                         struct gcb_diag *diag)
+{
+    if (!*out)
+        *out = gcb_alloc_zero(1, sizeof(**out));
+    if (!*out)
+        return gcb_diag_nomem(diag, sizeof(**out), "a histogram");
+    gcb_histogram_add(*out, x);
+    return 0;
+}
+
+static int add_shape(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *x,
+                     bool finite, struct gcb_diag *diag)
+{
+    const int err = s->config.histogram ? add_histogram(&shape->histogram, x, diag) : 0;
+
+    if (err || !s->config.spectrum || !finite || !x->count)
+        return err;
+    return add_spectrum(s, &shape->spectrum, x, diag);
+}
+
+static int add_errors(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *input,
+                      const struct gcb_view *decoded, struct gcb_diag *diag)
+{
+    const struct gcb_view difference = {s->difference, input->count};
+
+    for (uint64_t i = 0; i < input->count; i++)
+        s->difference[i] = input->data[i] - decoded->data[i];
+    return add_histogram(&shape->errors, &difference, diag);
+}
+
+/* Makes room for `count` differences. */
+static int reserve(struct gcb_shapes *s, uint64_t count, struct gcb_diag *diag)
+{
+    if (!s->config.histogram || (s->difference && count <= s->difference_cap))
+        return 0;
+    gcb_free(s->difference);
+    s->difference = gcb_alloc_array(count, sizeof(*s->difference));
+    s->difference_cap = s->difference ? count : 0;
+    return s->difference ? 0 : gcb_diag_nomem(diag, count * sizeof(float), "errors");
+}
+
+int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    const struct gcb_view input = {trial->input, trial->plan->count};
+    const struct gcb_view decoded = {trial->decoded, trial->plan->count};
+    const bool finite = trial->tally.fidelity.nonfinite == 0;
+    const size_t at = find_shapes(s, trial->name);
+    struct shape *shapes;
+    int err = 0;
+
+    if (at == s->count && append_shapes(s, trial->name))
+        return gcb_diag_nomem(diag, 0, "histograms");
+    s->next = at;
+    shapes = s->entries[at].shapes;
+    if (trial->method == 0)
+        err = add_shape(s, &shapes[0], &input, finite, diag);
+    if (!err)
+        err = add_shape(s, &shapes[trial->method + 1], &decoded, finite, diag);
+    if (err || !s->config.histogram)
+        return err;
+    err = reserve(s, input.count, diag);
+    return err ? err : add_errors(s, &shapes[trial->method + 1], &input, &decoded, diag);
+}
+
+int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods,
+                    const struct gcb_shapes_sink *sink, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t e = 0; e < s->count; e++)
+        for (size_t i = 0; !err && i <= s->config.methods; i++) {
+            const struct shape *shape = &s->entries[e].shapes[i];
+            struct gcb_shape_rows to = {
+                .tensor = s->entries[e].name,
+                .of = i ? "decoded" : "input",
+                .method = i ? &methods[i - 1] : NULL,
+                .put = sink->put,
+                .ctx = sink->ctx,
+            };
+
+            err = gcb_shape_rows_put(&to, shape->histogram, shape->spectrum, diag);
+            to.of = "error";
+            if (!err && shape->errors)
+                err = gcb_shape_rows_put(&to, shape->errors, NULL, diag);
+        }
+    return err;
+}

@@ -1,0 +1,207 @@
+#include "src/tool/run/input.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+static enum gcb_role role_of(const struct gcb_output_layers *layers, const char *path)
+{
+    for (size_t i = 0; i < layers->count; i++)
+        if (gcb_glob(layers->globs[i], path))
+            return GCB_ROLE_OUTPUT;
+    return GCB_ROLE_HIDDEN;
+}
+
+void gcb_plan_env(struct gcb_codec_env *env, char buffer[40], const struct gcb_source *source,
+                  const struct gcb_message_plan *plan, const struct gcb_output_layers *layers)
+{
+    const struct gcb_tensor *first = gcb_source_tensor(source, plan->pieces[0].tensor);
+    const bool alone = plan->piece_count == 1;
+
+    env->count = plan->count;
+    env->shape = alone && !plan->data ? first->dims : NULL;
+    env->rank = env->shape ? first->rank : 0;
+    env->role = alone ? role_of(layers, first->path) : GCB_ROLE_HIDDEN;
+    env->path = gcb_plan_name(buffer, plan, source);
+}
+
+const char *gcb_plan_name(char buffer[40], const struct gcb_message_plan *plan,
+                          const struct gcb_source *source)
+{
+    if (!plan->name[0])
+        return gcb_source_tensor(source, plan->pieces[0].tensor)->path;
+    snprintf(buffer, 40, "messages/%s", plan->name);
+    return buffer;
+}
+
+int gcb_plan_explain(int err, const char *method, const struct gcb_message_plan *plan,
+                     const struct gcb_source *source, struct gcb_diag *diag)
+{
+    const struct gcb_diag cause = diag ? *diag : (struct gcb_diag){0};
+    char name[40], shown[96];
+
+    return gcb_diag_set(diag, err, "%s, step %" PRIu64 " worker %" PRIu32 " %s: %.240s", method,
+                        plan->step, plan->worker,
+                        gcb_escape(shown, sizeof(shown), gcb_plan_name(name, plan, source)),
+                        cause.text);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp((*(const struct gcb_tensor *const *)a)->path,
+                  (*(const struct gcb_tensor *const *)b)->path);
+}
+
+static int by_worker(const void *a, const void *b)
+{
+    const uint32_t x = (*(const struct gcb_tensor *const *)a)->worker;
+    const uint32_t y = (*(const struct gcb_tensor *const *)b)->worker;
+
+    return (x > y) - (x < y);
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const uint64_t x = (*(const struct gcb_tensor *const *)a)->step;
+    const uint64_t y = (*(const struct gcb_tensor *const *)b)->step;
+
+    return (x > y) - (x < y);
+}
+
+static uint64_t distinct(const struct gcb_tensor **list, size_t count,
+                         int (*compare)(const void *, const void *))
+{
+    uint64_t n = count ? 1 : 0;
+
+    qsort(list, count, sizeof(*list), compare);
+    for (size_t i = 1; i < count; i++)
+        n += compare(&list[i - 1], &list[i]) != 0;
+    return n;
+}
+
+int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag)
+{
+    const size_t count = gcb_source_count(source);
+    const struct gcb_tensor **list = gcb_alloc_array(count + 1, sizeof(*list));
+
+    if (!list)
+        return gcb_diag_nomem(diag, count * sizeof(*list), "a list of tensors");
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_tensor *t = list[i] = gcb_source_tensor(source, i);
+
+        if (i == 0)
+            out->dtype = t->dtype;
+        out->mixed_dtypes |= t->dtype != out->dtype;
+        out->elements += t->count;
+        out->bytes += t->count * gcb_dtype_size(t->dtype);
+    }
+    out->steps = distinct(list, count, by_step);
+    out->workers = distinct(list, count, by_worker);
+    out->tensors = distinct(list, count, by_path);
+    out->full = out->steps * out->workers * out->tensors == count;
+    gcb_free(list);
+    return 0;
+}
+
+#define NAMED 3 /* tensors that the text names */
+
+uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernels *kernels)
+{
+    uint64_t count = 0;
+
+    if (n == 0 || kernels->reduce.max_bits(x, n) < GCB_INF_BITS)
+        return 0;
+    for (uint64_t i = 0; i < n; i++)
+        count += gcb_magnitude(x[i]) >= GCB_INF_BITS;
+    return count;
+}
+
+void gcb_nonfinite_zero(float *x, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (gcb_magnitude(x[i]) >= GCB_INF_BITS)
+            x[i] = 0.0f;
+}
+
+/* The source lists tensors by step, so a new step is larger than the last. */
+static int add_step(struct gcb_nonfinite_scan *scan, uint64_t step, struct gcb_diag *diag)
+{
+    if (scan->step_count && scan->steps[scan->step_count - 1] == step)
+        return 0;
+    if (gcb_grow(&scan->steps, &scan->step_cap, scan->step_count, sizeof(*scan->steps)))
+        return gcb_diag_nomem(diag, 0, "a list of steps");
+    scan->steps[scan->step_count++] = step;
+    return 0;
+}
+
+static void name_tensor(struct gcb_nonfinite_scan *scan, const struct gcb_tensor *t, uint64_t count)
+{
+    const size_t used = strlen(scan->text);
+    char path[64];
+
+    if (scan->tensors <= NAMED)
+        snprintf(scan->text + used, sizeof(scan->text) - used,
+                 "%sstep %" PRIu64 " worker %" PRIu32 " %s (%" PRIu64 " of %" PRIu64 ")",
+                 used ? ", " : "", t->step, t->worker, gcb_escape(path, sizeof(path), t->path),
+                 count, t->count);
+    else if (scan->tensors == NAMED + 1)
+        snprintf(scan->text + used, sizeof(scan->text) - used, ", ...");
+}
+
+int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
+                       float *buffer, const struct gcb_kernels *kernels,
+                       const struct gcb_nonfinite_watch *watch, struct gcb_diag *diag)
+{
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < gcb_source_count(source); i++) {
+        const struct gcb_tensor *t = gcb_source_tensor(source, i);
+        uint64_t count;
+        int err;
+
+        if (only && !only[i])
+            continue;
+        err = gcb_source_read(source, i, buffer, diag);
+        if (err)
+            return err;
+        count = gcb_nonfinite_count(buffer, t->count, kernels);
+        if (count) {
+            out->tensors++;
+            name_tensor(out, t, count);
+            err = add_step(out, t->step, diag);
+        }
+        if (err)
+            return err;
+        if (watch && watch->progress && !watch->progress(watch->ctx, t->count))
+            break;
+    }
+    return 0;
+}
+
+int gcb_nonfinite_refuse(const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag)
+{
+    if (scan->tensors == 0)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_NONFINITE,
+                        "%" PRIu64 " %s infinities or NaNs: %s; see --nonfinite", scan->tensors,
+                        scan->tensors == 1 ? "tensor holds" : "tensors hold", scan->text);
+}
+
+void gcb_nonfinite_scan_fini(struct gcb_nonfinite_scan *scan)
+{
+    gcb_free(scan->steps);
+    memset(scan, 0, sizeof(*scan));
+}
+
+bool gcb_nonfinite_has_step(const struct gcb_nonfinite_scan *scan, uint64_t step)
+{
+    for (size_t i = 0; i < scan->step_count; i++)
+        if (scan->steps[i] == step)
+            return true;
+    return false;
+}
