@@ -1,12 +1,5 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/bitpack/bitpack.h"
 #include "tests/kernels/check.h"
-
-#define MAX_N (3 * 4096 + 16)
-#define GUARD 32
 
 struct golden {
     unsigned width;
@@ -77,122 +70,6 @@ static void check_every_byte(const char *isa, const struct gcb_bitpack_fns *fns)
     }
 }
 
-struct pair {
-    struct gcb_bitpack_fns ref, opt;
-    char name[32];
-};
-
-static void fill_codes(uint16_t *code, size_t n, unsigned width, uint64_t seed)
-{
-    const uint64_t mask = (UINT64_C(1) << width) - 1;
-
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t r = check_random(&seed);
-
-        code[i] = (uint16_t)((r >> 60 ? r >> 8 : UINT64_MAX) & mask); /* all ones now and then */
-    }
-}
-
-/* The input is at the end of its own allocation, so that a sanitizer detects a read past it. */
-static void check_pack(const struct pair *p, size_t n, unsigned width, size_t skew)
-{
-    static uint8_t want[2 * MAX_N + 2 * GUARD], got[2 * MAX_N + 2 * GUARD];
-    const size_t bytes = (n * width + 7) / 8;
-    uint16_t *code = malloc(n * sizeof(*code) + 1), *back = malloc(n * sizeof(*code) + 1);
-    uint8_t *packed = malloc(bytes + skew + 1);
-
-    if (!code || !back || !packed)
-        abort();
-    fill_codes(code, n, width, n * 16 + width);
-    memset(want, 0xA5, sizeof(want));
-    memset(got, 0xA5, sizeof(got));
-    p->ref.pack(want + GUARD + skew, code, n, width);
-    p->opt.pack(got + GUARD + skew, code, n, width);
-    check_equal("pack", p->name, n, FILL_NOISE, want, got, sizeof(want));
-    memcpy(packed + skew + 1, got + GUARD + skew, bytes);
-    p->opt.unpack(back, packed + skew + 1, n, width);
-    check_equal("pack, unpack", p->name, n, FILL_NOISE, code, back, n * sizeof(*code));
-    free(code);
-    free(back);
-    free(packed);
-}
-
-static void check_unpack(const struct pair *p, size_t n, unsigned width, size_t skew)
-{
-    static uint16_t want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
-    const size_t bytes = (n * width + 7) / 8;
-    uint8_t *in = malloc(bytes + skew + 1);
-    uint64_t state = n + width;
-
-    if (!in)
-        abort();
-    for (size_t i = 0; i < bytes + skew + 1; i++)
-        in[i] = (uint8_t)check_random(&state);
-    memset(want, 0xA5, sizeof(want));
-    memset(got, 0xA5, sizeof(got));
-    p->ref.unpack(want + GUARD + skew, in + skew + 1, n, width);
-    p->opt.unpack(got + GUARD + skew, in + skew + 1, n, width);
-    check_equal("unpack", p->name, n, FILL_NOISE, want, got, sizeof(want));
-    free(in);
-}
-
-static void check_trits(const struct pair *p, size_t n, size_t skew)
-{
-    static uint8_t want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
-    uint16_t *code = malloc(n * sizeof(*code) + 1);
-    uint64_t state = n;
-
-    if (!code)
-        abort();
-    for (size_t i = 0; i < n; i++)
-        code[i] = (uint16_t)(check_random(&state) % 3);
-    memset(want, 0xA5, sizeof(want));
-    memset(got, 0xA5, sizeof(got));
-    p->ref.trits(want + GUARD + skew, code, n);
-    p->opt.trits(got + GUARD + skew, code, n);
-    check_equal("trits", p->name, n, FILL_NOISE, want, got, sizeof(want));
-    free(code);
-}
-
-static void check_untrits(const struct pair *p, size_t n, size_t skew)
-{
-    static uint16_t want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
-    const size_t bytes = (n + 4) / 5;
-    uint8_t *in = malloc(bytes + 1);
-    uint64_t state = n;
-
-    if (!in)
-        abort();
-    for (size_t i = 0; i < bytes + 1; i++)
-        in[i] = (uint8_t)check_random(&state);
-    memset(want, 0xA5, sizeof(want));
-    memset(got, 0xA5, sizeof(got));
-    p->ref.untrits(want + GUARD + skew, in + 1, n);
-    p->opt.untrits(got + GUARD + skew, in + 1, n);
-    check_equal("untrits", p->name, n, FILL_NOISE, want, got, sizeof(want));
-    free(in);
-}
-
-static void check_against_c(const struct check_isa *isa)
-{
-    struct pair p;
-
-    gcb_bitpack_init(&p.ref, 0);
-    gcb_bitpack_init(&p.opt, isa->flags);
-    for (size_t i = 0; i < CHECK_SIZES; i++) {
-        const size_t n = check_size(i), skew = i % 5;
-
-        for (unsigned width = 1; width <= 16; width++) {
-            snprintf(p.name, sizeof(p.name), "%s/%u", isa->name, width);
-            check_pack(&p, n, width, skew);
-            check_unpack(&p, n, width, skew);
-        }
-        snprintf(p.name, sizeof(p.name), "%s", isa->name);
-        check_trits(&p, n, skew);
-        check_untrits(&p, n, skew);
-    }
-}
-
 static void check_table(const char *isa, unsigned flags)
 {
     struct gcb_bitpack_fns fns;
@@ -206,10 +83,8 @@ static void check_table(const char *isa, unsigned flags)
 static void body(void)
 {
     check_table("c", 0);
-    for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
-        check_against_c(isa);
+    for (const struct check_isa *isa = check_isas(); isa->name; isa++)
         check_table(isa->name, isa->flags);
-    }
 }
 
 int main(void)

@@ -1,16 +1,11 @@
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/dither/dither.h"
 #include "kernels/philox/philox.h"
 #include "tests/kernels/check.h"
 
-#define MAX_N (3 * 4096 + 16)
-#define GUARD 32
 #define DRAWS (1 << 18)
-#define WEIGHT (-0.3f)
 
 /* Norms around 2^-100 and 2^100, where the factor changes, and at the ends of the range. */
 static const float norms[] = {1.0f,      3.7f,       0x1p-149f,   0x1.8p-148f, 0x1.23p-130f,
@@ -261,106 +256,6 @@ static void check_meanings(const char *isa, unsigned flags)
                    (double)sum[i]);
 }
 
-struct pair {
-    struct gcb_dither_fns ref, opt;
-    const char *isa;
-};
-
-/* Bytes that often equal the top byte of the probability, so that the second draw is tested. */
-static void fill_bytes(uint8_t *byte, const float *x, size_t n, const struct gcb_dither *d,
-                       uint64_t seed)
-{
-    for (size_t i = 0; i < n; i++) {
-        const float t = fminf(fabsf(x[i]) * d->factor * d->inv, (float)d->levels);
-        const uint64_t r = check_random(&seed);
-
-        byte[i] = (uint8_t)(r >> 63 ? (uint32_t)((t - floorf(t)) * 256.0f) : r);
-    }
-}
-
-static void check_rounding(const struct pair *p, size_t i, enum check_fill fill, uint32_t levels,
-                           unsigned sign_bit)
-{
-    static float x[MAX_N + 8];
-    static uint8_t byte[MAX_N + 8];
-    static uint16_t want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
-    const size_t n = check_size(i), skew = i % 5, at = GUARD + skew;
-    struct gcb_dither d = dither_of(levels, norms[i % NORMS], i);
-
-    check_fill(x + skew, n, fill, i);
-    fill_bytes(byte + skew, x + skew, n, &d, i);
-    memset(want, 0xA5, sizeof(want));
-    memset(got, 0xA5, sizeof(got));
-    p->ref.signed_levels(want + at, x + skew, n, byte + skew, i << 40, &d, sign_bit);
-    p->opt.signed_levels(got + at, x + skew, n, byte + skew, i << 40, &d, sign_bit);
-    check_equal("signed_levels", p->isa, n, fill, want, got, sizeof(want));
-    p->ref.nearest_levels(want + at, x + skew, n, &d, sign_bit);
-    p->opt.nearest_levels(got + at, x + skew, n, &d, sign_bit);
-    check_equal("nearest_levels", p->isa, n, fill, want, got, sizeof(want));
-
-    d = dither_of(1, norms[i % NORMS], i);
-    fill_bytes(byte + skew, x + skew, n, &d, i);
-    p->ref.trits(want + at, x + skew, n, byte + skew, i << 40, &d);
-    p->opt.trits(got + at, x + skew, n, byte + skew, i << 40, &d);
-    check_equal("trits", p->isa, n, fill, want, got, sizeof(want));
-}
-
-/* Makes n accumulators of x. *want: these plus WEIGHT times the values that x had. */
-static void add_simply(float *want, float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        want[i] = check_weighted_sum((float)(i % 7), x[i], WEIGHT);
-        x[i] = (float)(i % 7);
-    }
-}
-
-static void check_decoding(const struct pair *p, size_t i, unsigned sign_bit, float scale)
-{
-    static uint16_t code[MAX_N + 8];
-    static float want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
-    const size_t n = check_size(i), skew = i % 5, at = GUARD + skew;
-    const size_t entries = (size_t)1 << sign_bit;
-    float *step = malloc(entries * sizeof(*step)); /* exactly as long as promised */
-    uint64_t state = i;
-
-    if (!step)
-        abort();
-    for (size_t k = 0; k < entries; k++)
-        step[k] = k < entries - 1 ? (float)k / (float)(entries - 1) : 0.0f;
-    for (size_t k = 0; k < n; k++)
-        code[skew + k] = (uint16_t)(check_random(&state) >> (k % 3 ? 48 : 62));
-    memset(want, 0xA5, sizeof(want));
-    memset(got, 0xA5, sizeof(got));
-    p->ref.from_levels(want + at, code + skew, n, step, scale, sign_bit);
-    p->opt.from_levels(got + at, code + skew, n, step, scale, sign_bit);
-    check_equal("from_levels", p->isa, n, FILL_NOISE, want, got, sizeof(want));
-    add_simply(want + at, got + at, n);
-    p->opt.add_levels(got + at, code + skew, n, step, scale, sign_bit, WEIGHT);
-    check_equal("add_levels", p->isa, n, FILL_NOISE, want, got, sizeof(want));
-    p->ref.from_trits(want + at, code + skew, n, scale);
-    p->opt.from_trits(got + at, code + skew, n, scale);
-    check_equal("from_trits", p->isa, n, FILL_NOISE, want, got, sizeof(want));
-    add_simply(want + at, got + at, n);
-    p->opt.add_trits(got + at, code + skew, n, scale, WEIGHT);
-    check_equal("add_trits", p->isa, n, FILL_NOISE, want, got, sizeof(want));
-    free(step);
-}
-
-static void check_against_c(const struct check_isa *isa)
-{
-    struct pair p = {.isa = isa->name};
-
-    gcb_dither_init(&p.ref, 0);
-    gcb_dither_init(&p.opt, isa->flags);
-    for (size_t i = 0; i < CHECK_SIZES; i++)
-        for (unsigned sign_bit = 1; sign_bit <= 15; sign_bit++) {
-            const enum check_fill fill = (enum check_fill)((i + sign_bit) % FILL_COUNT);
-
-            check_rounding(&p, i, fill, (1u << sign_bit) - 1, sign_bit);
-            check_decoding(&p, i, sign_bit, norms[i % NORMS]);
-        }
-}
-
 static void body(void)
 {
     check_elements();
@@ -373,7 +268,6 @@ static void body(void)
     check_unbiased(0);
     check_meanings("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
-        check_against_c(isa);
         check_unbiased(isa->flags);
         check_meanings(isa->name, isa->flags);
     }

@@ -1,4 +1,4 @@
-#include "src/tool/run/kernel_cases.h"
+#include "src/tool/run/kernels.h"
 
 #include <string.h>
 
@@ -10,16 +10,19 @@
 /* Allocates zeroed memory and writes each page of it; the job owns the memory. Returns NULL if memory runs out. */
 static void *take(struct gcb_kernel_job *job, size_t bytes)
 {
-    void **p = job->array;
+    const size_t all = job->guard + bytes + job->tail;
+    size_t i = 0;
 
-    while (*p) /* no case takes more than GCB_KERNEL_ARRAYS */
-        p++;
-    *p = gcb_alloc(bytes);
-    if (*p)
-        memset(*p, 0, bytes);
-    else
+    while (job->array[i]) /* no case takes more than GCB_KERNEL_ARRAYS */
+        i++;
+    job->array[i] = gcb_alloc(all);
+    if (!job->array[i]) {
         job->failed = true;
-    return *p;
+        return NULL;
+    }
+    job->array_bytes[i] = all;
+    memset(job->array[i], 0xa5, all);
+    return memset(job->array[i] + job->guard, 0, bytes);
 }
 
 static uint8_t *take_random(struct gcb_kernel_job *job, size_t bytes, unsigned seed)
@@ -37,7 +40,9 @@ static float *take_floats(struct gcb_kernel_job *job, unsigned seed)
 {
     float *x = (float *)(void *)take_random(job, job->n * sizeof(*x), seed);
 
-    for (size_t i = 0; x && i < job->n; i++) {
+    if (x && job->fill)
+        job->fill(x, job->n, seed);
+    for (size_t i = 0; x && !job->fill && i < job->n; i++) {
         const uint32_t u = gcb_bits_of(x[i]);
 
         x[i] = ((float)(u & 0xffff) - (float)(u >> 16)) * 0x1p-16f;
@@ -69,6 +74,12 @@ static void take_floats_output(struct gcb_kernel_job *job, uint64_t count)
     set_output(job, job->y, count * sizeof(float));
 }
 
+/* Sets *function, of the type that the case's kernel has, to the timed variant of the kernel. */
+static void find_function(void *function, const struct gcb_kernel_job *job)
+{
+    memcpy(function, (const char *)&job->kernels + job->offset, sizeof(gcb_philox_bytes_fn *));
+}
+
 void gcb_kernel_release(struct gcb_kernel_job *job)
 {
     gcb_fft_destroy(job->fft);
@@ -87,7 +98,7 @@ static void prepare_bytes(struct gcb_kernel_job *job)
 /* Draws one random byte for each element, as stochastic rounding does. */
 static void run_bytes(struct gcb_kernel_job *job)
 {
-    job->kernels.philox.bytes(job->bytes, job->n, 1, 0, 2);
+    job->kernels.philox.bytes(job->bytes, job->n, 1, job->first, 2);
 }
 
 /* ---- reduce ---- */
@@ -104,26 +115,14 @@ static void run_max_bits(struct gcb_kernel_job *job)
     job->number = job->kernels.reduce.max_bits(job->x, job->n);
 }
 
-static void sum(struct gcb_kernel_job *job, gcb_reduce_sum_fn *block_sum)
-{
-    const double total = gcb_reduce_blocks(block_sum, job->x, job->n);
-
-    memcpy(&job->number, &total, sizeof(job->number));
-}
-
 static void run_sum(struct gcb_kernel_job *job)
 {
-    sum(job, job->kernels.reduce.sum);
-}
+    gcb_reduce_sum_fn *block_sum;
+    double total;
 
-static void run_sum_abs(struct gcb_kernel_job *job)
-{
-    sum(job, job->kernels.reduce.sum_abs);
-}
-
-static void run_sum_sq(struct gcb_kernel_job *job)
-{
-    sum(job, job->kernels.reduce.sum_sq);
+    find_function(&block_sum, job);
+    total = gcb_reduce_blocks(block_sum, job->x, job->n);
+    memcpy(&job->number, &total, sizeof(job->number));
 }
 
 static void run_exponents(struct gcb_kernel_job *job)
@@ -146,7 +145,8 @@ static void prepare_compare(struct gcb_kernel_job *job)
 static void run_compare(struct gcb_kernel_job *job)
 {
     for (size_t i = 0; i < job->n; i += GCB_SUM_BLOCK)
-        job->kernels.compare.block(&job->compare, job->x + i, job->y + i, GCB_SUM_BLOCK);
+        job->kernels.compare.block(&job->compare, job->x + i, job->y + i,
+                                   job->n - i < GCB_SUM_BLOCK ? job->n - i : GCB_SUM_BLOCK);
 }
 
 /* ---- select ---- */
@@ -204,12 +204,10 @@ static void run_count(struct gcb_kernel_job *job)
 
 static void run_gather(struct gcb_kernel_job *job)
 {
-    job->kernels.select.gather(job->y, job->x, job->pos, job->kept);
-}
+    gcb_select_gather_fn *gather;
 
-static void run_gather2(struct gcb_kernel_job *job)
-{
-    job->kernels.select.gather2(job->y, job->x, job->pos, job->kept);
+    find_function(&gather, job);
+    gather(job->y, job->x, job->pos, job->kept);
 }
 
 static void run_power(struct gcb_kernel_job *job)
@@ -221,7 +219,7 @@ static void run_power(struct gcb_kernel_job *job)
 
 static size_t packed_bytes(const struct gcb_kernel_job *job)
 {
-    return job->param ? job->n * job->param / 8 : (job->n + 4) / 5;
+    return job->param ? (job->n * job->param + 7) / 8 : (job->n + 4) / 5;
 }
 
 static void run_pack(struct gcb_kernel_job *job)
@@ -270,14 +268,12 @@ static void prepare_narrow(struct gcb_kernel_job *job)
     set_output(job, job->bytes, 2 * job->n);
 }
 
-static void run_to_fp16(struct gcb_kernel_job *job)
+static void run_narrow(struct gcb_kernel_job *job)
 {
-    job->number = job->kernels.convert.to_fp16(job->bytes, job->x, job->n);
-}
+    gcb_convert_narrow_fn *narrow;
 
-static void run_to_bf16(struct gcb_kernel_job *job)
-{
-    job->number = job->kernels.convert.to_bf16(job->bytes, job->x, job->n);
+    find_function(&narrow, job);
+    job->number = narrow(job->bytes, job->x, job->n);
 }
 
 /* From bfloat16 if param is not 0, else from float16. */
@@ -285,19 +281,18 @@ static void prepare_widen(struct gcb_kernel_job *job)
 {
     prepare_narrow(job);
     if (!job->failed)
-        (job->param ? run_to_bf16 : run_to_fp16)(job);
+        (job->param ? job->kernels.convert.to_bf16 : job->kernels.convert.to_fp16)(job->bytes,
+                                                                                   job->x, job->n);
     job->read = 2 * job->n;
     take_floats_output(job, job->n);
 }
 
-static void run_from_fp16(struct gcb_kernel_job *job)
+static void run_widen(struct gcb_kernel_job *job)
 {
-    job->kernels.convert.from_fp16(job->y, job->bytes, job->n);
-}
+    gcb_convert_widen_fn *widen;
 
-static void run_from_bf16(struct gcb_kernel_job *job)
-{
-    job->kernels.convert.from_bf16(job->y, job->bytes, job->n);
+    find_function(&widen, job);
+    widen(job->y, job->bytes, job->n);
 }
 
 /* ---- range: 8 bits, a mantissa of 4 bits; other formats take the same arithmetic. Sums add to 0 with a weight of 0. ---- */
@@ -337,17 +332,17 @@ static void prepare_add_codes(struct gcb_kernel_job *job)
 
 static void run_range_add(struct gcb_kernel_job *job)
 {
-    job->kernels.range.add(job->y, job->code, job->n, &job->format, 0.0f);
+    job->kernels.range.add(job->y, job->code, job->n, &job->format, job->weight);
 }
 
-/* ---- dither: 2^param - 1 levels, or trits (one level) if param is 0; the norm is 2. Sums as in range. ---- */
+/* ---- dither: 2^param - 1 levels, or trits (one level) if param is 0; sums as in range. ---- */
 
 /* Draws the random bytes before the timed calls. */
 static void prepare_dither(struct gcb_kernel_job *job)
 {
     job->dither = (struct gcb_dither){
         .seed = 1, .coarse = 2, .fine = 3, .levels = job->param ? (1u << job->param) - 1 : 1};
-    gcb_dither_scale(&job->dither, 2.0f);
+    gcb_dither_scale(&job->dither, job->norm);
     take_input(job);
     job->random = take_random(job, job->n, 2);
     job->code = take(job, job->n * sizeof(*job->code));
@@ -360,9 +355,10 @@ static void run_dither(struct gcb_kernel_job *job)
     const struct gcb_dither_fns *f = &job->kernels.dither;
 
     if (job->param)
-        f->signed_levels(job->code, job->x, job->n, job->random, 0, &job->dither, job->param);
+        f->signed_levels(job->code, job->x, job->n, job->random, job->first, &job->dither,
+                         job->param);
     else
-        f->trits(job->code, job->x, job->n, job->random, 0, &job->dither);
+        f->trits(job->code, job->x, job->n, job->random, job->first, &job->dither);
 }
 
 static void prepare_nearest(struct gcb_kernel_job *job)
@@ -381,7 +377,8 @@ static void prepare_from_levels(struct gcb_kernel_job *job)
     prepare_dither(job);
     if (!job->failed)
         run_dither(job);
-    for (uint32_t i = 0; i <= job->dither.levels; i++)
+    job->step = take(job, sizeof(*job->step) << job->param);
+    for (uint32_t i = 0; job->step && i <= job->dither.levels && i >> job->param == 0; i++)
         job->step[i] = (float)i / (float)job->dither.levels;
     job->read = job->n * sizeof(*job->code);
     take_floats_output(job, job->n);
@@ -392,9 +389,9 @@ static void run_from_levels(struct gcb_kernel_job *job)
     const struct gcb_dither_fns *f = &job->kernels.dither;
 
     if (job->param)
-        f->from_levels(job->y, job->code, job->n, job->step, 2.0f, job->param);
+        f->from_levels(job->y, job->code, job->n, job->step, job->norm, job->param);
     else
-        f->from_trits(job->y, job->code, job->n, 2.0f);
+        f->from_trits(job->y, job->code, job->n, job->norm);
 }
 
 static void prepare_add_levels(struct gcb_kernel_job *job)
@@ -408,9 +405,9 @@ static void run_add_levels(struct gcb_kernel_job *job)
     const struct gcb_dither_fns *f = &job->kernels.dither;
 
     if (job->param)
-        f->add_levels(job->y, job->code, job->n, job->step, 2.0f, job->param, 0.0f);
+        f->add_levels(job->y, job->code, job->n, job->step, job->norm, job->param, job->weight);
     else
-        f->add_trits(job->y, job->code, job->n, 2.0f, 0.0f);
+        f->add_trits(job->y, job->code, job->n, job->norm, job->weight);
 }
 
 /* ---- fft: chunks of `param` floats, or the whole array if param is 0 ---- */
@@ -457,7 +454,7 @@ static void run_forward(struct gcb_kernel_job *job)
 
 static void run_inverse(struct gcb_kernel_job *job)
 {
-    gcb_fft_inverse(job->fft, job->y, job->array[0]);
+    gcb_fft_inverse(job->fft, job->y, (float *)(void *)(job->array[0] + job->guard));
 }
 
 /* ---- hadamard ---- */
@@ -472,7 +469,7 @@ static void prepare_transform(struct gcb_kernel_job *job)
 static void prepare_flip(struct gcb_kernel_job *job)
 {
     job->y = take_floats(job, 1);
-    job->random = take_random(job, job->n / 8, 2);
+    job->random = take_random(job, (job->n + 7) / 8, 2);
     job->read = job->n * sizeof(float) + job->n / 8;
     job->written = job->n * sizeof(float);
 }
@@ -512,22 +509,20 @@ static void prepare_scatter(struct gcb_kernel_job *job)
 
 static void run_add(struct gcb_kernel_job *job)
 {
-    job->kernels.accumulate.add(job->y, job->x, job->n, 0.0f);
+    job->kernels.accumulate.add(job->y, job->x, job->n, job->weight);
 }
 
 static void run_add_exponents(struct gcb_kernel_job *job)
 {
-    job->kernels.accumulate.add_exponents(job->y, job->code, job->n, 0.0f);
+    job->kernels.accumulate.add_exponents(job->y, job->code, job->n, job->weight);
 }
 
 static void run_scatter(struct gcb_kernel_job *job)
 {
-    job->kernels.accumulate.scatter(job->y, job->pos, job->x, job->kept, 0.0f);
-}
+    gcb_accumulate_scatter_fn *scatter;
 
-static void run_scatter2(struct gcb_kernel_job *job)
-{
-    job->kernels.accumulate.scatter2(job->y, job->pos, job->x, job->kept, 0.0f);
+    find_function(&scatter, job);
+    scatter(job->y, job->pos, job->x, job->kept, job->weight);
 }
 
 /* ---- the table ---- */
@@ -539,14 +534,14 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"philox", "bytes", FN(philox.bytes), 0, prepare_bytes, run_bytes},
     {"reduce", "max_bits", FN(reduce.max_bits), 0, take_input, run_max_bits},
     {"reduce", "sum", FN(reduce.sum), 0, take_input, run_sum},
-    {"reduce", "sum_abs", FN(reduce.sum_abs), 0, take_input, run_sum_abs},
-    {"reduce", "sum_sq", FN(reduce.sum_sq), 0, take_input, run_sum_sq},
+    {"reduce", "sum_abs", FN(reduce.sum_abs), 0, take_input, run_sum},
+    {"reduce", "sum_sq", FN(reduce.sum_sq), 0, take_input, run_sum},
     {"reduce", "exponents", FN(reduce.exponents), 0, prepare_exponents, run_exponents},
     {"compare", "block", FN(compare.block), 0, prepare_compare, run_compare},
     {"select", "collect", FN(select.collect), 0, prepare_collect, run_collect},
     {"select", "count", FN(select.count), 0, take_input, run_count},
     {"select", "gather", FN(select.gather), 1, prepare_gather, run_gather},
-    {"select", "gather2", FN(select.gather2), 2, prepare_gather, run_gather2},
+    {"select", "gather2", FN(select.gather2), 2, prepare_gather, run_gather},
     {"select", "power", FN(select.power), 0, prepare_power, run_power},
     {"bitpack", "pack:1", FN(bitpack.pack), 1, prepare_pack, run_pack},
     {"bitpack", "pack:2", FN(bitpack.pack), 2, prepare_pack, run_pack},
@@ -564,10 +559,10 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"bitpack", "unpack:16", FN(bitpack.unpack), 16, prepare_unpack, run_unpack},
     {"bitpack", "trits", FN(bitpack.trits), 0, prepare_pack, run_pack},
     {"bitpack", "untrits", FN(bitpack.untrits), 0, prepare_unpack, run_unpack},
-    {"convert", "to_fp16", FN(convert.to_fp16), 0, prepare_narrow, run_to_fp16},
-    {"convert", "to_bf16", FN(convert.to_bf16), 0, prepare_narrow, run_to_bf16},
-    {"convert", "from_fp16", FN(convert.from_fp16), 0, prepare_widen, run_from_fp16},
-    {"convert", "from_bf16", FN(convert.from_bf16), 1, prepare_widen, run_from_bf16},
+    {"convert", "to_fp16", FN(convert.to_fp16), 0, prepare_narrow, run_narrow},
+    {"convert", "to_bf16", FN(convert.to_bf16), 0, prepare_narrow, run_narrow},
+    {"convert", "from_fp16", FN(convert.from_fp16), 0, prepare_widen, run_widen},
+    {"convert", "from_bf16", FN(convert.from_bf16), 1, prepare_widen, run_widen},
     {"range", "encode", FN(range.encode), 0, prepare_range, run_encode},
     {"range", "decode", FN(range.decode), 0, prepare_decode, run_decode},
     {"range", "add", FN(range.add), 0, prepare_add_codes, run_range_add},
@@ -594,7 +589,7 @@ const struct gcb_kernel_case gcb_kernel_cases[] = {
     {"accumulate", "add", FN(accumulate.add), 0, prepare_add, run_add},
     {"accumulate", "add_exponents", FN(accumulate.add_exponents), 0, prepare_add_codes, run_add_exponents},
     {"accumulate", "scatter", FN(accumulate.scatter), 1, prepare_scatter, run_scatter},
-    {"accumulate", "scatter2", FN(accumulate.scatter2), 2, prepare_scatter, run_scatter2},
+    {"accumulate", "scatter2", FN(accumulate.scatter2), 2, prepare_scatter, run_scatter},
     {.name = NULL},
 };
 /* clang-format on */

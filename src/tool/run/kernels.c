@@ -3,12 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
 #include <xxhash.h>
 
 #include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
-#include "src/tool/run/kernel_cases.h"
 
 const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
@@ -241,7 +239,12 @@ static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_k
                     struct gcb_diag *diag)
 {
     const size_t n = gcb_kernels_floats(size);
-    struct gcb_kernel_job job = {.kernels = b->best, .n = n, .param = c->param, .elements = n};
+    struct gcb_kernel_job job = {.kernels = b->best,
+                                 .offset = c->offset,
+                                 .n = n,
+                                 .param = c->param,
+                                 .norm = 2.0f,
+                                 .elements = n};
     struct gcb_kernel_result r = {.family = c->family,
                                   .kernel = c->name,
                                   .size = size,

@@ -1,6 +1,8 @@
 #ifndef SRC_TOOL_RUN_KERNELS_H
 #define SRC_TOOL_RUN_KERNELS_H
 
+#include "kernels/fft/fft.h"
+#include "kernels/kernels.h"
 #include "src/tool/measure/bandwidth.h"
 #include "src/tool/measure/measure.h"
 #include "src/tool/rows/row.h"
@@ -72,5 +74,70 @@ uint64_t gcb_kernels_bandwidth_bytes(void);
 
 /* Starts a `kernel` row (docs/rows.md); release it with gcb_row_fini. */
 void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result, bool samples);
+
+/*
+ * The cases that `gcbench bench --kernels` times, and that tests/kernels/cases.c compares with C for other sizes, inputs and
+ * parameters.
+ */
+
+#define GCB_KERNEL_ARRAYS 5 /* most arrays of a case */
+
+/*
+ * A case at one size, with its arrays. The caller sets the members up to `first`; the others start at 0, and members that
+ * `prepare` does not set stay 0.
+ */
+struct gcb_kernel_job {
+    struct gcb_kernels kernels; /* the timed variant; the fastest one while `prepare` runs */
+    size_t offset;              /* that of the case */
+    size_t n;                   /* floats in one call; for the bench a power of two from 4096 on */
+    unsigned param;             /* that of the case, or another of its family */
+    float norm;                 /* of the dither family */
+    float weight;               /* of additions */
+    /* fills an input; NULL: random floats between -1 and 1 */
+    void (*fill)(float *x, size_t n, unsigned seed);
+    size_t guard, tail; /* bytes in front of each array and after it, which are set to 0xa5 */
+    uint64_t first;     /* index of the first random draw */
+
+    uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
+    uint64_t read, written; /* bytes that one call reads and writes */
+    void *out; /* the output, equal for all variants; NULL: the kernel works in place */
+    size_t out_bytes;
+
+    const float *x; /* the kernel's input */
+    float *y;       /* the kernel's output, or the array that it changes in place */
+    uint16_t *code;
+    uint32_t *pos;
+    uint8_t *bytes;
+    uint8_t *random;
+    float *step; /* values of the levels; 2^param entries */
+    struct gcb_fft *fft;
+    struct gcb_dither dither;
+    struct gcb_range_format format;
+    struct gcb_compare compare;
+    uint32_t count[256];
+    uint64_t number; /* the bits of the result, if it is a number */
+    size_t kept;
+
+    /* all allocated arrays, with their guards; the job owns them */
+    uint8_t *array[GCB_KERNEL_ARRAYS];
+    size_t array_bytes[GCB_KERNEL_ARRAYS];
+    bool failed; /* memory ran out for the arrays */
+};
+
+/* Value of `offset` for a case that calls a library, so that the case has no variants. */
+#define GCB_KERNEL_LIBRARY ((size_t)-1)
+
+struct gcb_kernel_case {
+    const char *family, *name;
+    size_t offset; /* where struct gcb_kernels has the function, or GCB_KERNEL_LIBRARY */
+    unsigned param;
+    void (*prepare)(struct gcb_kernel_job *job); /* allocates the arrays */
+    void (*run)(struct gcb_kernel_job *job);     /* makes one call over all n floats */
+};
+
+/* The table of cases. A case whose name is NULL ends it. */
+extern const struct gcb_kernel_case gcb_kernel_cases[];
+
+void gcb_kernel_release(struct gcb_kernel_job *job); /* a zeroed struct is allowed */
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "kernels/kernels.h"
 #include "src/tool/base/host.h"
-#include "src/tool/run/kernel_cases.h"
+#include "src/tool/run/kernels.h"
 
 /* A stand-in for range.encode: on request every variant except C writes one wrong code, or leaves it out. */
 static enum { RIGHT, WRONG, LAZY } behaviour;
