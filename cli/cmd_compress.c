@@ -58,7 +58,7 @@ struct compress {
     struct gcb_h5out *keep;
     struct gcb_trial_config trial;
     struct gcb_groups groups;
-    struct gcb_losses *losses;
+    struct gcb_groups losses;
     struct gcb_shapes *shapes; /* NULL without --histogram and --spectrum */
     struct gcb_run_result result;
     struct gcb_label *labels, *rule_labels; /* of the methods, and of the policy's rules */
@@ -198,7 +198,7 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     if (wants_groups(c))
         err = gcb_groups_add(&c->groups, trial, diag);
     if (!err && wants_losses(c))
-        err = gcb_losses_add(c->losses, c->s.source, trial, &c->trial, diag);
+        err = gcb_losses_add(&c->losses, c->s.source, trial, &c->trial, diag);
     if (!err && c->shapes)
         err = gcb_shapes_add(c->shapes, trial, diag);
     if (err || c->o->own.per == COMPRESS_PER_NONE || !out_wants_rows(&c->s.report))
@@ -220,12 +220,12 @@ static int create_results(struct compress *c, struct gcb_diag *diag)
     const struct opt_shapes *wanted = &c->o->shapes;
     const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
                                              &c->s.backend.queue};
-    const int err = gcb_losses_create(&c->losses, c->count, diag);
 
+    gcb_groups_init(&c->losses, GCB_PER_TENSOR, c->count);
     if (wants_groups(c))
         gcb_groups_init(&c->groups, (enum gcb_per)c->o->own.per, c->count);
-    if (err || !(wanted->histogram || wanted->spectrum))
-        return err;
+    if (!wanted->histogram && !wanted->spectrum)
+        return 0;
     return gcb_shapes_create(&c->shapes, &shapes, diag);
 }
 
@@ -426,7 +426,7 @@ static void print_loss(const struct compress *c, size_t method, FILE *out)
     struct gcb_loss top[MAX_TOP];
     char item[WIDTH + 1], name[48];
     const size_t count =
-        gcb_losses_top(c->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
+        gcb_losses_top(&c->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
     int used;
 
     if (count == 0)
@@ -597,7 +597,7 @@ static void release_all(struct compress *c)
 {
     gcb_run_result_fini(&c->result);
     gcb_shapes_destroy(c->shapes);
-    gcb_losses_destroy(c->losses);
+    gcb_groups_fini(&c->losses);
     gcb_groups_fini(&c->groups);
     gcb_h5out_destroy(c->keep);
     session_close(&c->s);

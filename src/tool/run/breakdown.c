@@ -125,104 +125,38 @@ void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum g
     }
 }
 
-struct loss_entry {
-    const char *path;
-    double *lost; /* squared error for each method */
-};
-
-struct gcb_losses {
-    size_t methods;
-    struct loss_entry *entries;
-    size_t count, cap;
-    size_t next; /* where the next search begins: tensors come in the same order at each step */
-};
-
-int gcb_losses_create(struct gcb_losses **out, size_t methods, struct gcb_diag *diag)
+/* Adds the error of one tensor of a message to `f`. */
+static int measure_loss(struct gcb_fidelity *f, const struct gcb_run_trial *t,
+                        const struct gcb_piece *piece, uint64_t count,
+                        const struct gcb_trial_config *config, struct gcb_diag *diag)
 {
-    struct gcb_losses *l = gcb_alloc_zero(1, sizeof(*l));
-
-    if (!l)
-        return gcb_diag_nomem(diag, sizeof(*l), "losses");
-    l->methods = methods;
-    *out = l;
-    return 0;
-}
-
-void gcb_losses_destroy(struct gcb_losses *l)
-{
-    if (!l)
-        return;
-    for (size_t i = 0; i < l->count; i++)
-        gcb_free(l->entries[i].lost);
-    gcb_free(l->entries);
-    gcb_free(l);
-}
-
-/* Returns the index of a tensor's entry, or l->count if it has none. */
-static size_t find_loss(const struct gcb_losses *l, const char *path)
-{
-    for (size_t i = 0; i < l->count; i++) {
-        const size_t at = (l->next + i) % l->count;
-
-        if (strcmp(l->entries[at].path, path) == 0)
-            return at;
-    }
-    return l->count;
-}
-
-static int add(struct gcb_losses *l, size_t method, const char *path, double lost)
-{
-    const size_t at = find_loss(l, path);
-    struct loss_entry e = {.path = path};
-
-    if (at == l->count) {
-        if (gcb_grow(&l->entries, &l->cap, l->count, sizeof(*l->entries)))
-            return GCB_E_NOMEM;
-        e.lost = gcb_alloc_zero(l->methods, sizeof(*e.lost));
-        if (!e.lost)
-            return GCB_E_NOMEM;
-        l->entries[l->count++] = e;
-    }
-    l->entries[at].lost[method] += lost;
-    l->next = at;
-    return 0;
-}
-
-/* Computes the squared error of one tensor of a message. */
-static int measure_loss(double *out, const struct gcb_run_trial *t, const struct gcb_piece *piece,
-                        uint64_t count, const struct gcb_trial_config *config,
-                        struct gcb_diag *diag)
-{
-    struct gcb_fidelity f = {0};
-    int err = 0;
-
     if (t->plan->piece_count == 1)
-        f = t->tally.fidelity;
+        *f = t->tally.fidelity;
     else if (t->original)
-        err = gcb_original_compare(t->original, &f, piece->offset, count, diag);
+        return gcb_original_compare(t->original, f, piece->offset, count, diag);
     else
-        gcb_fidelity_add(&f, t->input + piece->offset, t->decoded + piece->offset, count,
+        gcb_fidelity_add(f, t->input + piece->offset, t->decoded + piece->offset, count,
                          config->kernels, config->queue);
-    *out = f.dd;
-    return err;
+    return 0;
 }
 
-int gcb_losses_add(struct gcb_losses *l, const struct gcb_source *source,
+int gcb_losses_add(struct gcb_groups *losses, const struct gcb_source *source,
                    const struct gcb_run_trial *trial, const struct gcb_trial_config *config,
                    struct gcb_diag *diag)
 {
-    for (size_t i = 0; i < trial->plan->piece_count; i++) {
+    int err = 0;
+
+    for (size_t i = 0; !err && i < trial->plan->piece_count; i++) {
         const struct gcb_piece *piece = &trial->plan->pieces[i];
         const struct gcb_tensor *tensor = gcb_source_tensor(source, piece->tensor);
-        double lost;
-        const int err = measure_loss(&lost, trial, piece, tensor->count, config, diag);
+        struct gcb_run_trial part = {
+            .plan = trial->plan, .name = tensor->path, .method = trial->method};
 
-        if (err)
-            return err;
-        if (add(l, trial->method, tensor->path, lost))
-            return gcb_diag_nomem(diag, 0, "losses");
+        err = measure_loss(&part.tally.fidelity, trial, piece, tensor->count, config, diag);
+        if (!err)
+            err = gcb_groups_add(losses, &part, diag);
     }
-    return 0;
+    return err;
 }
 
 /* Inserts a loss into the sorted list `out` of `used` entries, which keeps at most `count`. Returns the new length. */
@@ -242,15 +176,17 @@ static size_t insert(struct gcb_loss *out, size_t used, size_t count, struct gcb
     return used;
 }
 
-size_t gcb_losses_top(const struct gcb_losses *l, size_t method, struct gcb_loss *out, size_t count)
+size_t gcb_losses_top(const struct gcb_groups *losses, size_t method, struct gcb_loss *out,
+                      size_t count)
 {
     double total = 0.0;
     size_t used = 0;
 
-    for (size_t i = 0; i < l->count; i++)
-        total += l->entries[i].lost[method];
-    for (size_t i = 0; i < l->count; i++) {
-        const struct gcb_loss loss = {l->entries[i].path, l->entries[i].lost[method] / total};
+    for (size_t i = 0; i < losses->count; i++)
+        total += losses->items[i].tallies[method].fidelity.dd;
+    for (size_t i = 0; i < losses->count; i++) {
+        const struct gcb_group *g = &losses->items[i];
+        const struct gcb_loss loss = {g->name, g->tallies[method].fidelity.dd / total};
 
         if (loss.share > 0.0)
             used = insert(out, used, count, loss);
@@ -265,15 +201,11 @@ struct shape {
     struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing was added yet */
 };
 
-struct entry {
-    char *name;
-    struct shape *shapes; /* shapes of the input, then of each method */
-};
-
 struct gcb_shapes {
     struct gcb_shapes_config config;
-    struct entry *entries;
-    size_t count, cap, next;       /* next: where the next search begins */
+    struct gcb_groups names; /* a group for each tensor or bucket */
+    struct shape **shapes;   /* for each of them: of the input, then of each method */
+    size_t cap;
     struct gcb_spectrum_plan plan; /* plan for the last size */
     float *difference;             /* input minus decoded */
     uint64_t difference_cap;
@@ -287,57 +219,45 @@ int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *c
     if (!s)
         return gcb_diag_nomem(diag, sizeof(*s), "histograms");
     s->config = *config;
+    gcb_groups_init(&s->names, GCB_PER_TENSOR, config->methods);
     *out = s;
     return 0;
-}
-
-static void release_shapes(struct entry *e, size_t shapes)
-{
-    for (size_t i = 0; e->shapes && i < shapes; i++) {
-        gcb_free(e->shapes[i].histogram);
-        gcb_free(e->shapes[i].errors);
-        gcb_free(e->shapes[i].spectrum);
-    }
-    gcb_free(e->shapes);
-    gcb_free(e->name);
 }
 
 void gcb_shapes_destroy(struct gcb_shapes *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; i < s->count; i++)
-        release_shapes(&s->entries[i], s->config.methods + 1);
+    for (size_t e = 0; e < s->names.count; e++) {
+        for (size_t i = 0; s->shapes[e] && i <= s->config.methods; i++) {
+            gcb_free(s->shapes[e][i].histogram);
+            gcb_free(s->shapes[e][i].errors);
+            gcb_free(s->shapes[e][i].spectrum);
+        }
+        gcb_free(s->shapes[e]);
+    }
+    gcb_groups_fini(&s->names);
     gcb_spectrum_plan_fini(&s->plan);
     gcb_free(s->difference);
-    gcb_free(s->entries);
+    gcb_free(s->shapes);
     gcb_free(s);
 }
 
-static int append_shapes(struct gcb_shapes *s, const char *name)
+/* Sets *shapes to those of the trial's tensor or bucket. */
+static int find_shapes(struct gcb_shapes *s, const struct gcb_run_trial *trial,
+                       struct shape **shapes, struct gcb_diag *diag)
 {
-    struct entry e = {.name = gcb_strdup(name)};
+    const size_t before = s->names.count;
+    int err = gcb_grow(&s->shapes, &s->cap, before, sizeof(*s->shapes))
+                  ? gcb_diag_nomem(diag, 0, "histograms")
+                  : gcb_groups_add(&s->names, trial, diag);
 
-    e.shapes = gcb_alloc_zero(s->config.methods + 1, sizeof(*e.shapes));
-    if (!e.name || !e.shapes || gcb_grow(&s->entries, &s->cap, s->count, sizeof(*s->entries))) {
-        release_shapes(&e, s->config.methods + 1);
-        return GCB_E_NOMEM;
-    }
-    s->entries[s->count++] = e;
-    return 0;
-}
-
-/* Returns the index of a name's entry, or s->count if it has none. Names come in the same order at each step, so the
- * search begins at the last. */
-static size_t find_shapes(const struct gcb_shapes *s, const char *name)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        const size_t at = (s->next + i) % s->count;
-
-        if (strcmp(s->entries[at].name, name) == 0)
-            return at;
-    }
-    return s->count;
+    if (err)
+        return err;
+    if (s->names.count > before)
+        s->shapes[before] = gcb_alloc_zero(s->config.methods + 1, sizeof(**s->shapes));
+    *shapes = s->shapes[s->names.next];
+    return *shapes ? 0 : gcb_diag_nomem(diag, 0, "histograms");
 }
 
 static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const struct gcb_view *x,
@@ -407,15 +327,10 @@ int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, stru
     const struct gcb_view input = {trial->input, trial->plan->count};
     const struct gcb_view decoded = {trial->decoded, trial->plan->count};
     const bool finite = trial->tally.fidelity.nonfinite == 0;
-    const size_t at = find_shapes(s, trial->name);
     struct shape *shapes;
-    int err = 0;
+    int err = find_shapes(s, trial, &shapes, diag);
 
-    if (at == s->count && append_shapes(s, trial->name))
-        return gcb_diag_nomem(diag, 0, "histograms");
-    s->next = at;
-    shapes = s->entries[at].shapes;
-    if (trial->method == 0)
+    if (!err && trial->method == 0)
         err = add_shape(s, &shapes[0], &input, finite, diag);
     if (!err)
         err = add_shape(s, &shapes[trial->method + 1], &decoded, finite, diag);
@@ -430,11 +345,11 @@ int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods
 {
     int err = 0;
 
-    for (size_t e = 0; e < s->count; e++)
+    for (size_t e = 0; e < s->names.count; e++)
         for (size_t i = 0; !err && i <= s->config.methods; i++) {
-            const struct shape *shape = &s->entries[e].shapes[i];
+            const struct shape *shape = &s->shapes[e][i];
             struct gcb_shape_rows to = {
-                .tensor = s->entries[e].name,
+                .tensor = s->names.items[e].name,
                 .of = i ? "decoded" : "input",
                 .method = i ? &methods[i - 1] : NULL,
                 .put = sink->put,

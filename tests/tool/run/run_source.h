@@ -39,7 +39,7 @@ struct run_seen {
     double lost[4]; /* squared error of each method */
     double shown;   /* the last progress */
     struct gcb_groups *groups;
-    struct gcb_losses *losses;
+    struct gcb_groups *losses;
     const struct gcb_trial_config *trial;
 };
 

@@ -231,16 +231,19 @@ static void test_interruption(void **state)
 static void run_in_place(struct run_setup *s, uint64_t in_place, struct gcb_tally totals[3],
                          struct gcb_loss lost[NAMES])
 {
+    struct gcb_groups losses;
+
     gcb_run_result_fini(&s->result);
     gcb_layout_fini(&s->plan);
     s->seen = (struct run_seen){.trial = &s->config.trial};
-    assert_int_equal(gcb_losses_create(&s->seen.losses, 3, NULL), 0);
+    gcb_groups_init(&losses, GCB_PER_TENSOR, 3);
+    s->seen.losses = &losses;
     s->config.in_place = in_place;
     assert_int_equal(run_all(s), 0);
     for (size_t m = 0; m < 3; m++)
         totals[m] = s->result.totals[m].tally;
     gcb_losses_top(s->seen.losses, 1, lost, NAMES);
-    gcb_losses_destroy(s->seen.losses);
+    gcb_groups_fini(&losses);
     s->seen.losses = NULL;
 }
 
