@@ -339,8 +339,8 @@ static int show_totals(const struct compress *c, struct gcb_diag *diag)
         gcb_table_cell(table, name);
         total = &c->result.totals[order[i]];
         add_figures(table, WITHOUT_SPEEDS, &total->tally);
-        add_speed(table, &total->tally, &total->tally.encode, &total->encode);
-        add_speed(table, &total->tally, &total->tally.decode, &total->decode);
+        add_speed(table, &total->tally, &total->tally.encode, &total->samples[GCB_TIMED_ENCODE]);
+        add_speed(table, &total->tally, &total->tally.decode, &total->samples[GCB_TIMED_DECODE]);
     }
     gcb_free(order);
     return out_table(&c->s.report, table, diag);

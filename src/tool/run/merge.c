@@ -607,7 +607,7 @@ struct joining {
     size_t open_count;
     char *line;
     size_t line_cap;
-    struct sample_list encode, decode, sum, sum16;
+    struct sample_list samples[GCB_TIMED];
     struct gcb_method *methods;
     struct gcb_merge_case at;
 };
@@ -697,21 +697,13 @@ static int add_row(struct joining *j, const struct gcb_merge_item *item, const j
     };
     struct gcb_run_trial trial = {
         .plan = &plan,
-        .encode = &j->encode.samples,
-        .decode = &j->decode.samples,
-        .sum = &j->sum.samples,
-        .sum16 = &j->sum16.samples,
     };
     int err = gcb_rows_tally(&trial.tally, row, diag);
 
-    if (!err)
-        err = take_samples(&j->encode, row, gcb_encode_fields.samples, diag);
-    if (!err)
-        err = take_samples(&j->decode, row, gcb_decode_fields.samples, diag);
-    if (!err)
-        err = take_samples(&j->sum, row, gcb_sum_fields.samples, diag);
-    if (!err)
-        err = take_samples(&j->sum16, row, gcb_sum16_fields.samples, diag);
+    for (int i = 0; !err && i < GCB_TIMED; i++) {
+        err = take_samples(&j->samples[i], row, gcb_rows_times[i]->samples, diag);
+        trial.samples[i] = &j->samples[i].samples;
+    }
     if (gcb_results_text(row, GCB_FIELD_NEARER_THAN))
         j->at.setting.nearer_than = &j->methods[0];
     return err ? err : gcb_run_total_add(&j->at.result.totals[item->method], &trial, diag);
@@ -835,7 +827,6 @@ int gcb_merge_run(struct gcb_merge *m, const struct gcb_merge_observer *observer
                   struct gcb_diag *diag)
 {
     struct joining j = {.m = m, .observer = observer};
-    struct sample_list *const lists[] = {&j.encode, &j.decode, &j.sum, &j.sum16};
     size_t next = 0;
     int err = 0;
 
@@ -847,8 +838,8 @@ int gcb_merge_run(struct gcb_merge *m, const struct gcb_merge_observer *observer
     close_files(&j);
     gcb_free(j.open);
     gcb_free(j.line);
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        gcb_free(lists[i]->samples.seconds);
+    for (int i = 0; i < GCB_TIMED; i++)
+        gcb_free(j.samples[i].samples.seconds);
     return err;
 }
 

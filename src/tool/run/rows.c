@@ -11,7 +11,7 @@
 /* The samples of one operation in a row. */
 struct samples {
     double mad;
-    const double *seconds; /* NULL: left out */
+    const double *seconds; /* NULL: none */
     size_t count;
 };
 
@@ -92,15 +92,17 @@ static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_real(row, GCB_FIELD_FARTHER_SHARE, f.farther_share);
 }
 
-static void put_seconds(struct gcb_row *row, const struct gcb_times_fields *fields,
-                        const struct gcb_times *t, const struct samples *samples)
+static void put_seconds(struct gcb_row *row, const struct gcb_rows_setting *s,
+                        const struct gcb_times_fields *fields, const struct gcb_times *t,
+                        const struct samples *samples)
 {
     gcb_row_real(row, fields->seconds, t->seconds);
     gcb_row_real(row, fields->min, t->min);
     gcb_row_real(row, fields->mad, samples->mad);
     gcb_row_real(row, fields->low, t->low);
     gcb_row_real(row, fields->high, t->high);
-    gcb_row_reals(row, fields->samples, samples->seconds, samples->count);
+    gcb_row_reals(row, fields->samples,
+                  s->without_samples || !samples->count ? NULL : samples->seconds, samples->count);
 }
 
 static void put_stages(struct gcb_row *row, const struct gcb_times *t,
@@ -110,6 +112,8 @@ static void put_stages(struct gcb_row *row, const struct gcb_times *t,
         gcb_row_real(row, fields[i], t->staged ? t->stage[i] : NAN);
 }
 
+const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED] = {
+    &gcb_encode_fields, &gcb_decode_fields, &gcb_sum_fields, &gcb_sum16_fields};
 const enum gcb_field gcb_rows_encode_stages[GCB_STAGES] = {
     [GCB_STAGE_TRANSFORM] = GCB_FIELD_TRANSFORM_SECONDS,
     [GCB_STAGE_SELECT] = GCB_FIELD_SELECT_SECONDS,
@@ -136,6 +140,7 @@ static void put_device(struct gcb_row *row, const struct gcb_times_fields *field
     gcb_row_real(row, fields->kernel_low, on_device ? t->kernel_low : NAN);
     gcb_row_real(row, fields->kernel_high, on_device ? t->kernel_high : NAN);
     gcb_row_real(row, fields->transfer, on_device ? t->transfer : NAN);
+    gcb_row_known_u64(row, fields->launches, on_device, t->launches);
 }
 
 /* Throughput as a share of the CPU's bandwidth `gbps`, or of the device's copy bandwidth. */
@@ -147,41 +152,26 @@ static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb
     return gcb_tally_gbps(t, times) / gbps;
 }
 
-/* All samples of a row. */
-struct all_samples {
-    struct samples encode, decode, sum, sum16;
-};
-
-static void put_sum_times(struct gcb_row *row, const struct gcb_tally *t,
-                          const struct all_samples *samples)
+static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
+                      const struct gcb_tally *t, const struct samples samples[GCB_TIMED])
 {
+    const struct gcb_times_fields *e = &gcb_encode_fields, *d = &gcb_decode_fields;
     const struct gcb_times sum = gcb_tally_sum(t), sum16 = gcb_tally_sum16(t);
+    const struct gcb_times *const times[] = {&t->encode, &t->decode, &sum, &sum16};
+    const bool on_device = t->on_device > 0;
 
-    put_seconds(row, &gcb_sum_fields, &sum, &samples->sum);
-    put_seconds(row, &gcb_sum16_fields, &sum16, &samples->sum16);
+    for (int i = 0; i < GCB_TIMED; i++)
+        put_seconds(row, s, gcb_rows_times[i], times[i], &samples[i]);
     gcb_row_text(row, GCB_FIELD_SUM_STOP_REASON, gcb_stop_name(t->sum_stop));
     gcb_row_known_u64(row, GCB_FIELD_SUM_MESSAGES, t->sum_messages, t->sum_messages);
     gcb_row_real(row, gcb_sum_fields.gbps, gcb_tally_gbps(t, &sum));
     gcb_row_real(row, gcb_sum16_fields.gbps, gcb_tally_sum16_gbps(t));
-}
-
-static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
-                      const struct gcb_tally *t, const struct all_samples *samples)
-{
-    const struct gcb_times_fields *e = &gcb_encode_fields, *d = &gcb_decode_fields;
-    const bool on_device = t->on_device > 0;
-
-    put_seconds(row, e, &t->encode, &samples->encode);
-    put_seconds(row, d, &t->decode, &samples->decode);
-    put_sum_times(row, t, samples);
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
     put_stages(row, &t->encode, gcb_rows_encode_stages);
     put_stages(row, &t->decode, gcb_rows_decode_stages);
     put_device(row, e, &t->encode, on_device);
     put_device(row, d, &t->decode, on_device);
-    gcb_row_known_u64(row, e->launches, on_device, t->encode.launches);
-    gcb_row_known_u64(row, d->launches, on_device, t->decode.launches);
     gcb_row_known_u64(row, GCB_FIELD_GROUP_MESSAGES, on_device, t->group);
     gcb_row_known_u64(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));
     gcb_row_known_u64(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
@@ -227,23 +217,6 @@ static void put_tally(struct gcb_row *row, const struct gcb_rows_setting *s,
     put_fidelity(row, s, t);
 }
 
-static struct samples samples_of(const struct gcb_samples *s,
-                                 const struct gcb_rows_setting *setting)
-{
-    if (!s || !s->count)
-        return (struct samples){.mad = NAN};
-    return (struct samples){s->stats.mad, setting->without_samples ? NULL : s->seconds, s->count};
-}
-
-static struct samples summed_samples(const struct gcb_sample_sums *s,
-                                     const struct gcb_rows_setting *setting)
-{
-    if (!s->count)
-        return (struct samples){.mad = NAN};
-    return (struct samples){gcb_sample_sums_mad(s), setting->without_samples ? NULL : s->seconds,
-                            s->count};
-}
-
 /* Writes the options that give the policy; of a result only the rule for its tensor. */
 static void put_policy(struct gcb_row *row, const struct gcb_rows_setting *s,
                        const struct gcb_method *method, const struct gcb_run_trial *trial)
@@ -264,14 +237,15 @@ static void put_policy(struct gcb_row *row, const struct gcb_rows_setting *s,
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial)
 {
-    const struct all_samples samples = {
-        .encode = samples_of(trial->encode, setting),
-        .decode = samples_of(trial->decode, setting),
-        .sum = samples_of(trial->sum, setting),
-        .sum16 = samples_of(trial->sum16, setting),
-    };
     const bool cut = trial->tally.stop == GCB_STOP_INTERRUPTED;
+    struct samples samples[GCB_TIMED];
 
+    for (int i = 0; i < GCB_TIMED; i++) {
+        const struct gcb_samples *s = trial->samples[i];
+
+        samples[i] = s && s->count ? (struct samples){s->stats.mad, s->seconds, s->count}
+                                   : (struct samples){.mad = NAN};
+    }
     gcb_row_init(row, GCB_RECORD_RESULT);
     gcb_row_text(row, GCB_FIELD_FILE, trial->first->file);
     gcb_row_u64(row, GCB_FIELD_STEP, trial->plan->step);
@@ -279,7 +253,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_text(row, GCB_FIELD_TENSOR, trial->name);
     put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
     put_tally(row, setting, method, &trial->tally);
-    put_times(row, setting, &trial->tally, &samples);
+    put_times(row, setting, &trial->tally, samples);
     put_policy(row, setting, method, trial);
     gcb_row_u64(row, GCB_FIELD_MESSAGE, trial->plan->number);
     gcb_rows_put_sums(row, &trial->tally);
@@ -312,14 +286,14 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted)
 {
-    const struct all_samples samples = {
-        .encode = summed_samples(&total->encode, setting),
-        .decode = summed_samples(&total->decode, setting),
-        .sum = summed_samples(&total->sum, setting),
-        .sum16 = summed_samples(&total->sum16, setting),
-    };
     const bool failed = total->failure.status != 0;
+    struct samples samples[GCB_TIMED];
 
+    for (int i = 0; i < GCB_TIMED; i++) {
+        const struct gcb_sample_sums *s = &total->samples[i];
+
+        samples[i] = (struct samples){gcb_sample_sums_mad(s), s->seconds, s->count};
+    }
     begin_summary(row, file);
     put_case(row, setting, method,
              gcb_run_unsupported(total) ? "unsupported"
@@ -332,7 +306,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
         return;
     }
     put_tally(row, setting, method, &total->tally);
-    put_times(row, setting, &total->tally, &samples);
+    put_times(row, setting, &total->tally, samples);
     put_policy(row, setting, method, NULL);
     gcb_rows_put_sums(row, &total->tally);
 }

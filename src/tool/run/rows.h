@@ -19,7 +19,8 @@ struct gcb_rows_setting { /* common to all rows of a run */
     const struct gcb_method *nearer_than; /* the reference of a run with `compare`; NULL: none */
 };
 
-/* The fields of the stages' times. */
+/* The fields of the times, and of the stages' times. */
+extern const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED];
 extern const enum gcb_field gcb_rows_encode_stages[GCB_STAGES], gcb_rows_decode_stages[GCB_STAGES];
 
 /* Write fields that other records have too: scope to isa, and wire_bytes to dense. */

@@ -202,11 +202,9 @@ int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t
     total->tally.exchanges += !same;
     total->last_step = t->plan->step;
     total->last_worker = t->plan->worker;
-    if (gcb_sample_sums_add(&total->encode, t->encode) ||
-        gcb_sample_sums_add(&total->decode, t->decode) ||
-        (t->sum && gcb_sample_sums_add(&total->sum, t->sum)) ||
-        (t->sum16 && gcb_sample_sums_add(&total->sum16, t->sum16)))
-        return gcb_diag_nomem(diag, 0, "timings");
+    for (int i = 0; i < GCB_TIMED; i++)
+        if (t->samples[i] && gcb_sample_sums_add(&total->samples[i], t->samples[i]))
+            return gcb_diag_nomem(diag, 0, "timings");
     return 0;
 }
 
@@ -261,10 +259,10 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
         .name = in->env.path,
         .method = r->method,
         .tally = *tally,
-        .encode = copy ? &r->bench.copy.encode : &r->bench.encode,
-        .decode = copy ? &r->bench.copy.decode : &r->bench.decode,
-        .sum = copy || !c->trial.sums ? NULL : &r->bench.sum,
-        .sum16 = copy || !c->trial.sums ? NULL : &r->bench.sum16,
+        .samples = {copy ? &r->bench.copy.encode : &r->bench.encode,
+                    copy ? &r->bench.copy.decode : &r->bench.decode,
+                    copy || !c->trial.sums ? NULL : &r->bench.sum,
+                    copy || !c->trial.sums ? NULL : &r->bench.sum16},
         .input = in->original ? NULL : in->data,
         .decoded = copy           ? r->bench.copy.back
                    : in->original ? in->original->data
@@ -510,12 +508,9 @@ bool gcb_run_unsupported(const struct gcb_run_total *total)
 
 void gcb_run_result_fini(struct gcb_run_result *r)
 {
-    for (size_t i = 0; r->totals && i < r->method_count; i++) {
-        gcb_sample_sums_fini(&r->totals[i].encode);
-        gcb_sample_sums_fini(&r->totals[i].decode);
-        gcb_sample_sums_fini(&r->totals[i].sum);
-        gcb_sample_sums_fini(&r->totals[i].sum16);
-    }
+    for (size_t i = 0; r->totals && i < r->method_count; i++)
+        for (int k = 0; k < GCB_TIMED; k++)
+            gcb_sample_sums_fini(&r->totals[i].samples[k]);
     gcb_free(r->totals);
     memset(r, 0, sizeof(*r));
 }

@@ -54,9 +54,8 @@ struct gcb_run_trial {
     const char *name;               /* gcb_plan_name */
     size_t method;                  /* index of the method */
     struct gcb_tally tally;
-    const struct gcb_samples *encode, *decode;
-    const struct gcb_samples *sum, *sum16; /* NULL, or without samples: not measured */
-    const float *decoded;                  /* plan->count elements */
+    const struct gcb_samples *samples[GCB_TIMED]; /* NULL, or without samples: not measured */
+    const float *decoded;                         /* plan->count elements */
     const float *input; /* plan->count elements; NULL if `decoded` took their memory */
     const struct gcb_original *original; /* reads the input again if `input` is NULL; else NULL */
 };
@@ -74,7 +73,7 @@ struct gcb_run_total {
     struct gcb_tally tally;
     uint64_t last_step; /* step and worker of the last message */
     uint32_t last_worker;
-    struct gcb_sample_sums encode, decode, sum, sum16;
+    struct gcb_sample_sums samples[GCB_TIMED];
     /* with carry_on: the error that ended the method early; status 0: none; and the number of the message */
     struct gcb_diag failure;
     size_t failed_at;

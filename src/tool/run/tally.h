@@ -6,6 +6,9 @@
 #include "src/tool/measure/measure.h"
 #include "src/tool/rows/fields.h"
 
+/* What a trial times. */
+enum gcb_timed_work { GCB_TIMED_ENCODE, GCB_TIMED_DECODE, GCB_TIMED_SUM, GCB_TIMED_SUM16, GCB_TIMED };
+
 /* Times of encoding, of decoding or of sums, summed over messages. */
 struct gcb_times {
     double seconds; /* medians */

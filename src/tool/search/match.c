@@ -465,8 +465,8 @@ int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
 
         if (total->failure.status || total->tally.messages >= searches[i].tally.messages)
             continue;
-        gcb_sample_sums_fini(&total->encode);
-        gcb_sample_sums_fini(&total->decode);
+        for (int k = 0; k < GCB_TIMED; k++)
+            gcb_sample_sums_fini(&total->samples[k]);
         total->tally = searches[i].tally;
     }
     out->interrupted = true;

@@ -67,8 +67,8 @@ static void test_repeats_change_nothing(void **state)
     assert_int_equal(run_all(s), 0);
     assert_int_equal(s->result.totals[0].tally.wire_bytes, before.wire_bytes);
     assert_true(s->result.totals[0].tally.fidelity.dd == before.fidelity.dd);
-    assert_int_equal(s->result.totals[0].encode.count, 5);
-    assert_false(isnan(gcb_sample_sums_mad(&s->result.totals[0].encode)));
+    assert_int_equal(s->result.totals[0].samples[GCB_TIMED_ENCODE].count, 5);
+    assert_false(isnan(gcb_sample_sums_mad(&s->result.totals[0].samples[GCB_TIMED_ENCODE])));
 }
 
 /* Each tensor is read once, although infinities and NaNs are an error. Known times are not single times. */
@@ -84,7 +84,7 @@ static void test_reads_once(void **state)
     assert_int_equal(run_all(s), 0);
     assert_int_equal(run_source.reads, TENSORS);
     for (size_t m = 0; m < 2; m++) {
-        assert_int_equal(s->result.totals[m].encode.count, 2);
+        assert_int_equal(s->result.totals[m].samples[GCB_TIMED_ENCODE].count, 2);
         assert_true(gcb_tally_gbps(&s->result.totals[m].tally, &s->result.totals[m].tally.encode) >
                     0.0);
     }

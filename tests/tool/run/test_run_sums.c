@@ -63,8 +63,8 @@ static void assert_timed(const struct run_setup *s)
         assert_int_equal(t->summed, t->messages);
         assert_int_equal(t->summed16, t->messages);
         assert_int_equal(t->sum_stop, GCB_STOP_REPEAT);
-        assert_int_equal(total->sum.count, 20);
-        assert_int_equal(total->sum16.count, 2);
+        assert_int_equal(total->samples[GCB_TIMED_SUM].count, 20);
+        assert_int_equal(total->samples[GCB_TIMED_SUM16].count, 2);
         assert_true(gcb_tally_sum(t).seconds == (double)t->messages * (add + TICK));
         assert_true(gcb_tally_sum16(t).seconds == (double)t->messages * (16 * add + TICK));
     }
@@ -140,7 +140,7 @@ static void test_checked_sums(void **state)
     run_use(s, "fft");
     assert_int_equal(run_all(s), 0);
     for (size_t m = 0; m < 2; m++) {
-        assert_int_equal(s->result.totals[m].sum.count, 0);
+        assert_int_equal(s->result.totals[m].samples[GCB_TIMED_SUM].count, 0);
         assert_true(isnan(gcb_tally_sum(&s->result.totals[m].tally).seconds));
         assert_true(isnan(gcb_tally_sum16_gbps(&s->result.totals[m].tally)));
     }

@@ -195,11 +195,8 @@ static void try_method(struct gcb_tally *tally, struct gcb_row *row, const char 
                                             .timing = {.warmup = 1, .repeat = 5},
                                             .stages = stages};
     struct gcb_trial_bench bench = {0};
-    struct gcb_run_trial trial = {.plan = &plan,
-                                  .first = &first,
-                                  .name = "t",
-                                  .encode = &bench.encode,
-                                  .decode = &bench.decode};
+    struct gcb_run_trial trial = {
+        .plan = &plan, .first = &first, .name = "t", .samples = {&bench.encode, &bench.decode}};
     struct gcb_method method;
 
     gcb_kernels_init(&kernels, gcb_cpu_detect());
