@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Decodes messages as docs/format.md and docs/codecs/index.md describe them, and compares with the library's decoder.
+Decodes messages as docs/format.md and docs/codecs/index-coding.md describe them, and compares with the library's decoder.
 
     PYTHONPATH=python decode_by_format.py GCBENCH SAMPLE.h5
 
