@@ -249,18 +249,28 @@ def completion(tables, files):
 # ---- docs/rows.md ----
 
 def fields(tables, page):
-    """Returns the page, with what stands between the markers of a record written anew."""
+    """Returns the page, with what stands between the markers of a record written anew.
+
+    Fields of a table that say the same share a line, and so do those that say what an earlier table says of them."""
+    told = {}  # what tables say so far: the first record for each
+
     def table(match):
-        out = "| field | type | unit | meaning |\n|---|---|---|---|\n"
         rows = tables["records"][match[1]]
         csv = any(row[4] for row in rows)
+        lines, repeats = {}, {}
         for name, kind, unit, meaning, in_csv in rows:
-            only = ", json only" if csv and not in_csv and kind not in ("list", "object") else ""
-            out += f"| `{name}` | {kind}{only} | {unit} | {meaning} |\n"
-        return f"<!-- fields: {match[1]} -->\n{out}<!-- end of fields -->\n"
+            only = "json only" if csv and not in_csv and kind not in ("list", "object") else ""
+            said = (", ".join(filter(None, (kind, unit, only))), meaning)
+            first = told.setdefault((name, *said), match[1])
+            place = repeats.setdefault(first, []) if first != match[1] else lines.setdefault(said, [])
+            place.append(f"`{name}`")
+        out = "| field | type | meaning |\n|---|---|---|\n"
+        out += "".join(f"| {', '.join(names)} | as in `{first}` | |\n" for first, names in repeats.items())
+        out += "".join(f"| {', '.join(names)} | {kind} | {meaning} |\n" for (kind, meaning), names in lines.items())
+        return f"<!-- fields: {match[1]} -->\n{out}<!-- end -->\n"
 
     text = pathlib.Path(page).read_text(encoding="utf-8")
-    return re.sub(r"<!-- fields: (\w+) -->\n.*?<!-- end of fields -->\n", table, text, flags=re.S)
+    return re.sub(r"<!-- fields: (\w+) -->\n.*?<!-- end -->\n", table, text, flags=re.S)
 
 
 def main():

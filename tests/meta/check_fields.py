@@ -71,13 +71,10 @@ def check_script(root, fields):
         yield f"{path}: '{name}' is no field of src/tool/rows/fields.def"
 
 
-def tables_of(page):
+def tables_of(path):
     """{record or part: {field: type}}."""
-    out = {}
-    for name, body in re.findall(r"^<!-- fields: (\w+) -->\n(.*?)^<!-- end of fields -->", page, re.M | re.S):
-        rows = re.findall(r"^\| `(\w+)` \| (\w+)", body, re.M)
-        out[name] = dict(rows)
-    return out
+    records = json.loads(Path(path).read_text(encoding="utf-8"))["records"]
+    return {record: {row[0]: row[1] for row in rows} for record, rows in records.items()}
 
 
 def check_object(where, obj, fields, tables):
@@ -106,8 +103,8 @@ def fields_of(row, tables):
     return out
 
 
-def check_rows(root, gcbench):
-    tables = tables_of((root / "docs" / "rows.md").read_text(encoding="utf-8"))
+def check_rows(root, tables, gcbench):
+    tables = tables_of(tables)
     sample = str(root / "datasets" / "sample.h5")
     with tempfile.TemporaryDirectory() as folder:
         saved = folder + "/r.json"
@@ -145,7 +142,7 @@ def main():
     root, tables, gcbench = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     fields = names_of((root / "src/tool/rows/fields.def").read_text(encoding="utf-8"))
     problems = [*check_page(root, tables), *check_literals(root, fields), *check_script(root, fields),
-                *check_rows(root, gcbench)]
+                *check_rows(root, tables, gcbench)]
     for problem in problems:
         print("not ok:", problem)
     print(f"{len(fields)} passed, {len(problems)} failed, 0 skipped")

@@ -53,10 +53,14 @@ static const struct gcb_field_info infos[GCB_FIELDS] = {
 #define PLACE_JSON false
 #define PLACE_CSV true
 
+#define JUDGED(id, name, records, place, kind, gate, better, meaning) \
+    static const char meaning_##id[] = meaning;
+#include "src/tool/rows/fields.def"
+
 static const struct gcb_field_row rows[] = {
 #define AGAIN(id, records, place, meaning) {GCB_FIELD_##id, records, PLACE_##place, meaning},
-#define JUDGED(id, name, records, place, kind, gate, better, meaning) \
-    AGAIN(id, records, place, meaning)
+#define SAME(id, records, place) AGAIN(id, records, place, meaning_##id)
+#define JUDGED(id, name, records, place, kind, gate, better, meaning) SAME(id, records, place)
 #include "src/tool/rows/fields.def"
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
