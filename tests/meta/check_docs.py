@@ -6,6 +6,7 @@ Checks that the docs are complete and that their links and their code work.
 
 - Every method that `gcbench methods` lists has the page docs/codecs/<method>.md. The page has a row for every parameter
   with its default. The page of a preset may leave out the parameters whose default is that of its codec.
+- docs/codecs/index.md has a link to each of these pages.
 - docs/format.md has the wire id of every codec.
 - Every relative link in README.md and docs/**/*.md leads to a file, and to a heading if it names one.
 - With a compiler, the C files shown in the docs compile.
@@ -54,6 +55,8 @@ def check_method(row, root, format_text):
     if not page.is_file():
         yield f"{page} is missing: write it, as docs/adding-a-codec.md says"
         return
+    if f"]({page.name})" not in (folder / "index.md").read_text(encoding="utf-8"):
+        yield f"{folder / 'index.md'}: add a row for {row['method']}, with a link to its page"
     own = rows_of(page.read_text(encoding="utf-8"))
     shared = rows_of(codec.read_text(encoding="utf-8")) if codec.is_file() else {}
     for parameter in row["parameters"]:
