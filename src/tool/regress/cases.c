@@ -8,7 +8,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
-#include "src/tool/regress/case_index.h"
+#include "src/tool/base/columns.h"
 #include "src/tool/rows/results.h"
 
 /*
@@ -243,27 +243,68 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     return read_case(cases, row) ? gcb_diag_nomem(diag, 0, "a case") : 0;
 }
 
+/* ---- identity ---- */
+
+/* What two cases have in common to be the same case. */
+enum identity {
+    SAME_ALL,             /* all texts */
+    SAME_WITHOUT_FOLDERS, /* GCB_CASE_FILES instead of GCB_CASE_FILE */
+    SAME_WITHOUT_ISA,     /* in addition, not the instruction set */
+    IDENTITIES
+};
+
+#define SEVERAL (-1) /* more than one case has this key */
+
+/* Adds case number i to a map of keys: its value is the number of its only case, or SEVERAL. GCB_E_NOMEM. */
+static int add_key(json_t *map, const char *key, size_t i)
+{
+    const json_int_t number = json_object_get(map, key) ? SEVERAL : (json_int_t)i;
+
+    return json_object_set_new_nocheck(map, key, json_integer(number)) ? GCB_E_NOMEM : 0;
+}
+
+/* Adds a case by the texts of its identity, which hold no line break. GCB_E_NOMEM. */
+static int add_case(json_t *map, const struct gcb_case *c, size_t i, enum identity identity)
+{
+    size_t size = 1;
+    char *key;
+    int err;
+
+    for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
+        size += strlen(c->text[t]) + 1;
+    key = gcb_alloc_zero(size, 1);
+    if (!key)
+        return GCB_E_NOMEM;
+    for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
+        if (t != (identity == SAME_ALL ? GCB_CASE_FILES : GCB_CASE_FILE) &&
+            (t != GCB_CASE_ISA || identity != SAME_WITHOUT_ISA))
+            gcb_append(key, size, "%s\n", c->text[t]);
+    err = add_key(map, key, i);
+    gcb_free(key);
+    return err;
+}
+
 /* Fails if a case appears twice, because such a case cannot be paired. */
 static int check_duplicates(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
 {
-    struct gcb_case_index index;
+    json_t *map = json_object();
     char shown[200], name[200];
-    int err = gcb_case_index_init(&index, cases->items, cases->count, GCB_SAME_ALL);
+    int err = map ? 0 : GCB_E_NOMEM;
 
     for (size_t i = 0; !err && i < cases->count; i++) {
-        const size_t first = gcb_case_index_add(&index, i)->number - 1;
-        char *full = first == i ? NULL : gcb_case_make_name(&cases->items[i]);
+        err = add_case(map, &cases->items[i], i, SAME_ALL);
+        if (!err && json_object_size(map) <= i) {
+            char *full = gcb_case_make_name(&cases->items[i]);
 
-        if (first != i)
-            err = full ? gcb_diag_set(
-                             diag, GCB_E_CORRUPT,
-                             "%s: lines %" PRIu64 " and %" PRIu64 " are the same case, %.150s",
-                             gcb_escape(shown, sizeof(shown), path), cases->items[first].line,
-                             cases->items[i].line, gcb_escape(name, sizeof(name), full))
+            err = full ? gcb_diag_set(diag, GCB_E_CORRUPT,
+                                      "%s: line %" PRIu64 " repeats an earlier case, %.150s",
+                                      gcb_escape(shown, sizeof(shown), path), cases->items[i].line,
+                                      gcb_escape(name, sizeof(name), full))
                        : GCB_E_NOMEM;
-        gcb_free(full);
+            gcb_free(full);
+        }
     }
-    gcb_case_index_fini(&index);
+    json_decref(map);
     return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "cases") : err;
 }
 
@@ -345,33 +386,18 @@ static int label_fully(struct gcb_cases *cases, struct gcb_case *c)
     return err;
 }
 
-static int by_label(const void *a, const void *b)
-{
-    const uintptr_t x = (uintptr_t)(*(struct gcb_case *const *)a)->label,
-                    y = (uintptr_t)(*(struct gcb_case *const *)b)->label;
-
-    return (x > y) - (x < y);
-}
-
-/* Cases of one run with equal labels get their full names as labels. Equal labels have equal pointers. */
+/* Cases of one run with equal labels get their full names as labels. GCB_E_NOMEM. */
 static int resolve_equal_labels(struct gcb_cases *cases)
 {
-    struct gcb_case **order = gcb_alloc_array(cases->count, sizeof(*order));
-    int err = order ? 0 : GCB_E_NOMEM;
+    json_t *map = json_object();
+    int err = map ? 0 : GCB_E_NOMEM;
 
-    for (size_t i = 0; order && i < cases->count; i++)
-        order[i] = &cases->items[i];
-    if (order && cases->count)
-        qsort(order, cases->count, sizeof(*order), by_label);
-    for (size_t i = 0, end; !err && i < cases->count; i = end) {
-        const char *label = order[i]->label;
-
-        for (end = i + 1; end < cases->count && order[end]->label == label; end++)
-            continue;
-        for (size_t k = i; !err && end > i + 1 && k < end; k++)
-            err = label_fully(cases, order[k]);
-    }
-    gcb_free(order);
+    for (size_t i = 0; !err && i < cases->count; i++)
+        err = add_key(map, cases->items[i].label, i);
+    for (size_t i = 0; !err && i < cases->count; i++)
+        if (json_integer_value(json_object_get(map, cases->items[i].label)) == SEVERAL)
+            err = label_fully(cases, &cases->items[i]);
+    json_decref(map);
     return err;
 }
 
@@ -390,4 +416,170 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
             err = resolve_equal_labels(both[b]);
     }
     return err ? gcb_diag_nomem(diag, 0, "labels") : 0;
+}
+
+/* ---- pairing ---- */
+
+#define UNPAIRED SIZE_MAX
+
+/* Pairs two cases with the same identity, if each is the only unpaired case of its file with that identity. partner[f][i]: the
+ * other file's case for case i of file f. GCB_E_NOMEM. */
+static int pair_by(const struct gcb_cases *const files[2], size_t *const partner[2],
+                   enum identity identity)
+{
+    json_t *maps[2] = {json_object(), json_object()}, *own;
+    int err = maps[0] && maps[1] ? 0 : GCB_E_NOMEM;
+    const char *key;
+
+    for (int f = 0; f < 2; f++)
+        for (size_t i = 0; !err && i < files[f]->count; i++)
+            if (partner[f][i] == UNPAIRED)
+                err = add_case(maps[f], &files[f]->items[i], i, identity);
+    json_object_foreach(maps[0], key, own)
+    {
+        const json_t *other = json_object_get(maps[1], key);
+        const json_int_t i = json_integer_value(own), k = json_integer_value(other);
+
+        if (!other || i == SEVERAL || k == SEVERAL)
+            continue;
+        partner[0][i] = (size_t)k;
+        partner[1][k] = (size_t)i;
+    }
+    json_decref(maps[0]);
+    json_decref(maps[1]);
+    return err;
+}
+
+int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_cases *base,
+                   const struct gcb_cases *next, struct gcb_diag *diag)
+{
+    const struct gcb_cases *const files[2] = {base, next};
+    const size_t all = base->count + next->count;
+    size_t *room = gcb_alloc_array(all, sizeof(*room));
+    size_t *const partner[2] = {room, room ? room + base->count : NULL};
+    int err;
+
+    *count = 0;
+    *out = gcb_alloc_array(all, sizeof(**out));
+    err = *out && room ? 0 : GCB_E_NOMEM;
+    for (size_t i = 0; !err && i < all; i++)
+        room[i] = UNPAIRED;
+    for (enum identity i = SAME_ALL; !err && i < IDENTITIES; i++)
+        err = pair_by(files, partner, i);
+    for (size_t i = 0; !err && i < base->count; i++)
+        (*out)[(*count)++] = (struct gcb_case_pair){
+            &base->items[i], partner[0][i] == UNPAIRED ? NULL : &next->items[partner[0][i]]};
+    for (size_t i = 0; !err && i < next->count; i++)
+        if (partner[1][i] == UNPAIRED)
+            (*out)[(*count)++] = (struct gcb_case_pair){.next = &next->items[i]};
+    gcb_free(room);
+    if (!err)
+        return 0;
+    gcb_free(*out);
+    *out = NULL;
+    return gcb_diag_nomem(diag, all * sizeof(*room), "pairing cases");
+}
+
+/* ---- files without a common case ---- */
+
+/* What may differ between two files. Settings of different methods are not compared. */
+enum property { KIND, FILES, METHOD, SETTING, SCOPE, DEVICE, CACHE, THREADS, PROPERTIES };
+
+/* A case's value of the property. */
+static const char *find_value(const struct gcb_case *c, enum property property)
+{
+    const char *const texts[PROPERTIES] = {
+        [KIND] = c->kernel     ? "kernels"
+                 : c->exchange ? "exchanges"
+                               : "methods",
+        [FILES] = c->text[GCB_CASE_FILES],
+        [METHOD] = c->method[0] ? c->method : c->text[GCB_CASE_SPEC],
+        [SETTING] = c->text[GCB_CASE_SPEC],
+        [SCOPE] = c->text[GCB_CASE_SCOPE],
+        [DEVICE] = c->text[GCB_CASE_DEVICE],
+        [CACHE] = c->text[GCB_CASE_CACHE],
+        [THREADS] = c->text[GCB_CASE_THREADS] + 1, /* "4" of "t4" */
+    };
+
+    return texts[property];
+}
+
+/* Does any value of the property appear in both files? GCB_E_NOMEM. */
+static int share_value(bool *out, const struct gcb_cases *base, const struct gcb_cases *next,
+                       enum property property)
+{
+    json_t *values = json_object(); /* the keys are base's values */
+    int err = values ? 0 : GCB_E_NOMEM;
+
+    for (size_t i = 0; !err && i < base->count; i++)
+        if (json_object_set_new_nocheck(values, find_value(&base->items[i], property), json_true()))
+            err = GCB_E_NOMEM;
+    *out = false;
+    for (size_t i = 0; !err && i < next->count; i++)
+        *out |= json_object_get(values, find_value(&next->items[i], property)) != NULL;
+    json_decref(values);
+    return err;
+}
+
+/* Appends "different files (b.h5, was a.h5)", from the first case of each file. */
+static void append_difference(char *out, size_t size, const struct gcb_cases *base,
+                              const struct gcb_cases *next, enum property property)
+{
+    static const char *const names[PROPERTIES] = {
+        [KIND] = "kinds of cases", [FILES] = "files",
+        [METHOD] = "methods",      [SETTING] = "settings",
+        [SCOPE] = "scopes",        [DEVICE] = "devices",
+        [CACHE] = "caches",        [THREADS] = "numbers of threads"};
+    const char *values[] = {find_value(next->items, property), find_value(base->items, property)};
+    char is[80], was[80], labels[2][1024];
+
+    for (size_t i = 0; property == SETTING && i < 2; i++)
+        values[i] = gcb_method_label(labels[i], sizeof(labels[i]), values[i]);
+    gcb_append(out, size, "%sdifferent %s (%s, was %s)", out[0] ? ", " : "", names[property],
+               gcb_text_shorten(is, sizeof(is), values[0], 36),
+               gcb_text_shorten(was, sizeof(was), values[1], 36));
+}
+
+/* Names every property whose values the two files do not share. GCB_E_NOMEM. */
+static int describe_differences(char *out, size_t size, const struct gcb_cases *base,
+                                const struct gcb_cases *next)
+{
+    bool shared[PROPERTIES] = {false};
+    int err = 0;
+
+    out[0] = '\0';
+    for (enum property i = 0; !err && i < PROPERTIES; i++) {
+        err = share_value(&shared[i], base, next, i);
+        if (!err && !shared[i] && (i != SETTING || shared[METHOD]))
+            append_difference(out, size, base, next, i);
+        if (i == KIND && !shared[i])
+            break;
+    }
+    if (!out[0])
+        snprintf(out, size, "both have the same values, but never in the same combination");
+    return err;
+}
+
+int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
+                           const struct gcb_cases *next, const char *next_name,
+                           struct gcb_diag *diag)
+{
+    char words[240], names[2][64];
+    struct gcb_case_pair *pairs = NULL;
+    bool common = false;
+    size_t count = 0;
+    int err = gcb_pair_cases(&pairs, &count, base, next, diag);
+
+    for (size_t i = 0; i < count; i++)
+        common |= pairs[i].base && pairs[i].next;
+    gcb_free(pairs);
+    if (err || common)
+        return err;
+    if (describe_differences(words, sizeof(words), base, next))
+        return gcb_diag_nomem(diag, 0, "values of cases");
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "%s and %s have no case in common: %s; run `bench` with the same files and "
+                        "options for both",
+                        gcb_escape(names[0], sizeof(names[0]), base_name),
+                        gcb_escape(names[1], sizeof(names[1]), next_name), words);
 }

@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_REGRESS_VERDICT_H
 #define SRC_TOOL_REGRESS_VERDICT_H
 
-#include "src/tool/regress/case_pairs.h"
+#include "src/tool/regress/cases.h"
 #include "src/tool/rows/row.h"
 #include "src/tool/rows/sink.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/regress/case_pairs.h"
+#include "src/tool/regress/cases.h"
 
 /* A row of a result file. */
 struct line {
@@ -114,7 +114,7 @@ static void test_refused(void **state)
 
     (void)state;
     assert_int_equal(read_lines(&a, twice, 3, &diag), GCB_E_CORRUPT);
-    assert_non_null(strstr(diag.text, "lines 1 and 3 are the same case"));
+    assert_non_null(strstr(diag.text, "line 3 repeats an earlier case"));
     gcb_cases_fini(&a);
     assert_int_equal(read_lines(&a, twice, 0, &diag), GCB_E_CORRUPT);
     gcb_cases_fini(&a);
