@@ -21,7 +21,7 @@ struct exchange {
     size_t size_count; /* 0: a dump */
     struct gcb_source_synthetic synthetic;
     struct gcb_load load;
-    struct gcb_coding *coding; /* NULL: without --coding */
+    struct gcb_timed coding; /* of --coding */
     struct gcb_link link;
     struct out_report link_report;
     bool links, wrong;
@@ -122,6 +122,7 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     } else {
         err = session_open_input(&c->s);
     }
+    gcb_load_fini(&c->load);
     c->load = (struct gcb_load){
         .source = c->s.source,
         .layout = &c->s.layout,
@@ -171,16 +172,16 @@ static int open_coding(struct exchange *c, struct gcb_diag *diag)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--coding is for simulated clusters (./dev simulate): here coding "
                             "takes its own time");
-    return gcb_coding_open(&c->coding, c->o->own.coding, diag);
+    return gcb_timed_read(&c->coding, &c->o->own.coding, 1, NULL, diag);
 }
 
 static int set_coding(struct exchange *c, struct gcb_diag *diag)
 {
     int err = 0;
 
-    for (size_t i = 0; c->coding && !err && i < c->count; i++)
-        err = gcb_coding_find(&c->lanes[i].coding, c->coding, &c->lanes[i].method,
-                              gcb_net_ranks(c->net), 4.0 * (double)c->load.elements, diag);
+    for (size_t i = 0; c->o->own.coding && !err && i < c->count; i++)
+        err = gcb_lane_take_times(&c->lanes[i], &c->coding, c->o->own.coding, gcb_net_ranks(c->net),
+                                  (double)c->load.elements, diag);
     return err;
 }
 
@@ -229,12 +230,13 @@ static void print_heading(const struct exchange *c)
     session_describe(settings, sizeof(settings), &c->s, "");
     opt_wrapf(c->s.report.out, 0, 0, "%u workers, each with %s in %zu message%s, %s, %s",
               gcb_net_ranks(c->net),
-              gcb_show_number(bytes, GCB_SHOW_SIZE, (double)c->load.input_bytes), c->load.messages,
-              c->load.messages == 1 ? "" : "s", settings, gcb_net_library(c->net));
+              gcb_show_number(bytes, GCB_SHOW_SIZE, (double)c->load.input_bytes),
+              c->load.plan.messages, c->load.plan.messages == 1 ? "" : "s", settings,
+              gcb_net_library(c->net));
     if (gcb_net_simulated(c->net))
         opt_wrapf(c->s.report.out, 0, 0, "A simulated network; %s%s",
-                  c->coding ? "times of coding are those of " : "coding takes no time",
-                  c->coding ? c->o->own.coding : " (--coding RESULTS)");
+                  c->o->own.coding ? "times of coding are those of " : "coding takes no time",
+                  c->o->own.coding ? c->o->own.coding : " (--coding RESULTS)");
 }
 
 static int show(struct exchange *c, struct gcb_diag *diag)
@@ -262,14 +264,14 @@ static void clear_lanes(struct exchange *c)
         const struct gcb_lane fresh = {.method = lane->method, .algorithm = lane->algorithm};
 
         c->wrong |= lane->wrong > 0;
-        gcb_lane_fini(lane, c->load.messages);
+        gcb_lane_fini(lane, c->load.plan.messages);
         *lane = fresh;
     }
 }
 
 static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 {
-    const struct gcb_race_config config = {
+    const struct gcb_lanes_config config = {
         .net = c->net,
         .load = &c->load,
         .kernels = &c->s.backend.kernels,
@@ -298,7 +300,7 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     if (err)
         return err;
     session_start_progress(&c->s);
-    err = gcb_race_run(&config, c->lanes, c->count, diag);
+    err = gcb_lanes_measure(&config, c->lanes, c->count, diag);
     progress_end(&c->s.progress);
     if (!err)
         err = gcb_net_agree(c->net, put_rows(c, diag), diag);
@@ -425,7 +427,8 @@ static int exchange_run(const void *options, const struct opt_list *operands,
     gcb_link_fini(&c.link);
     out_close(&c.link_report);
     session_close(&c.s);
-    gcb_coding_close(c.coding);
+    gcb_load_fini(&c.load);
+    gcb_timed_fini(&c.coding);
     gcb_free(c.lanes);
     return err;
 }

@@ -2,7 +2,7 @@
 #define CLI_EXCHANGE_EXCHANGE_OPTIONS_H
 
 #include "cli/base/session.h"
-#include "src/tool/exchange/race.h"
+#include "src/tool/exchange/lanes.h"
 
 struct exchange_own {
     struct opt_list algorithms; /* none: the default */

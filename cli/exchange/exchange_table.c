@@ -112,7 +112,7 @@ bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_
     const bool several = have_several_algorithms(lanes, count);
     struct gcb_answer answer = {.times = true};
     struct gcb_answer_item item;
-    char name[256], rival[64], bytes[32];
+    char name[256], baseline[64], bytes[32];
 
     if (!method || !bar)
         return false;
@@ -121,9 +121,9 @@ bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_
     labels = gcb_label_methods(&lanes->method, sizeof(*lanes), count);
     name_lane(name, sizeof(name), method,
               labels ? labels[method - lanes].text : method->method.name, several);
-    name_lane(rival, sizeof(rival), bar, bar->method.name, several);
+    name_lane(baseline, sizeof(baseline), bar, bar->method.name, several);
     gcb_free(labels);
-    answer.bar = rival;
+    answer.bar = baseline;
     item = gcb_answer_item_of(&method->method);
     item.name = name;
     item.gain = b.median / a.median;
@@ -132,7 +132,7 @@ bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_
     snprintf(out, size, "with %u workers and %s each on this network ", gcb_net_ranks(net),
              gcb_show_number(bytes, GCB_SHOW_SIZE, (double)load->input_bytes));
     if (item.gain < GCB_ANSWER_GAIN && !(item.low < 0.9 && item.high > 1.1))
-        gcb_append(out, size, "nothing is faster than %s: ", rival);
+        gcb_append(out, size, "nothing is faster than %s: ", baseline);
     gcb_append(out, size, "%s ", name);
     gcb_answer_gain(out, size, &answer, &item);
     gcb_append(out, size, "; errors and training were not tested");

@@ -56,7 +56,7 @@ int replay_schedule(struct gcb_schedule *out, const struct replay_own *own, stru
                             "--theta-schedule sqrt-lr needs the gradient's Lipschitz constant: "
                             "--lipschitz");
     out->lipschitz = own->lipschitz;
-    return own->lr ? gcb_curve_parse(&out->lr, own->lr, "--lr", diag) : 0;
+    return own->lr ? gcb_points_parse(&out->lr, own->lr, "--lr", diag) : 0;
 }
 
 int replay_check(const struct gcb_replay_config *config, const struct gcb_method *methods,

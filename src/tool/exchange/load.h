@@ -1,25 +1,25 @@
 #ifndef SRC_TOOL_EXCHANGE_LOAD_H
 #define SRC_TOOL_EXCHANGE_LOAD_H
 
-#include "src/tool/read/layout.h"
+#include "src/tool/replay/replay.h"
 
 /*
  * The gradients that workers exchange: those of the first step of a source. Worker w has the gradients of worker w modulo
  * the number of workers in the source, or synthetic ones of its own. All workers have the same messages.
  */
 struct gcb_load {
-    struct gcb_source *source;       /* borrowed */
-    const struct gcb_layout *layout; /* borrowed */
-    const struct gcb_source_synthetic
-        *synthetic;                 /* what `source` generates; NULL: it reads files */
+    struct gcb_source *source;                    /* borrowed */
+    const struct gcb_layout *layout;              /* borrowed */
+    const struct gcb_source_synthetic *synthetic; /* what `source` makes; NULL: it reads files */
     uint64_t seed;                  /* of synthetic gradients: worker w has seed + w */
-    size_t messages;                /* of one worker */
-    unsigned sources;               /* workers in the source */
+    struct gcb_replay_plan plan;    /* of the first step */
     uint64_t elements, input_bytes; /* of all messages of a worker */
 };
 
-/* Sets the last four members from the others. GCB_E_INVALID: workers of the first step differ in their messages. */
+/* Sets the last three members from the others. GCB_E_INVALID: workers of the first step differ in their messages. Release
+ * with gcb_load_fini, also on failure. */
 int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag);
+void gcb_load_fini(struct gcb_load *load); /* zeroed is fine */
 
 /* Message j of a worker. */
 const struct gcb_message_plan *gcb_load_message(const struct gcb_load *load, unsigned worker,

@@ -53,11 +53,12 @@ static int differs(const struct planner *p, const struct gcb_message_plan *m, st
 {
     char name[40], shown[96];
 
-    return gcb_diag_set(
-        diag, GCB_E_INVALID,
-        "step %" PRIu64 " worker %" PRIu32 " %s: a replay needs the same workers and "
-        "tensors, of the same sizes, in every step; select them with --step, --worker, --dataset",
-        m->step, m->worker, gcb_escape(shown, sizeof(shown), gcb_plan_name(name, m, p->source)));
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "step %" PRIu64 " worker %" PRIu32
+                        " %s: all workers of all steps need the same tensors, of "
+                        "the same sizes; select them with --step, --worker, --dataset",
+                        m->step, m->worker,
+                        gcb_escape(shown, sizeof(shown), gcb_plan_name(name, m, p->source)));
 }
 
 /* Every worker of every step must have the messages of the first worker of the first step. */
@@ -143,8 +144,8 @@ const char *gcb_replay_origin(const struct gcb_replay_plan *plan)
     return plan->merged > 1 ? "steps" : plan->workers > plan->sources ? "repeated" : "recorded";
 }
 
-static int init_plan(struct gcb_replay_plan *out, const struct gcb_replay_config *config,
-                     const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag)
+int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_replay_config *config,
+                         const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag)
 {
     const struct gcb_layout *layout = config->layout;
     struct planner p = {.plan = out, .source = config->source, .layout = layout};
@@ -223,7 +224,7 @@ int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *con
                              "skip or zero")
               : scan_dump(r, diag);
     if (!err)
-        err = init_plan(&r->plan, config, &r->scan, diag);
+        err = gcb_replay_plan_init(&r->plan, config, &r->scan, diag);
     if (err) {
         gcb_replay_close(r);
         return err;

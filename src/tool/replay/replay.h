@@ -102,6 +102,11 @@ struct gcb_replay_plan {
     uint32_t sources; /* workers with gradients of their own */
 };
 
+/* Makes the plan of a replay of all steps but those of `scan`, which may be NULL. Release plan->recorded with gcb_free, also
+ * on failure. Errors are those of gcb_replay_open. */
+int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_replay_config *config,
+                         const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);
+
 /* Message j of worker w < plan->sources in a step of the replay, from 0 to plan->step_count - 1. */
 const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
                                                      const struct gcb_layout *layout, size_t step,

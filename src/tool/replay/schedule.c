@@ -19,7 +19,7 @@ static int bad_point(const char *point, const char *option, struct gcb_diag *dia
 }
 
 /* Parses "V@STEP"; the first point of a list may also be "V". */
-static int add_point(struct gcb_curve *c, char *point, const char *option, struct gcb_diag *diag)
+static int add_point(struct gcb_points *c, char *point, const char *option, struct gcb_diag *diag)
 {
     char *at = strchr(point, '@');
     const size_t n = c->count;
@@ -41,8 +41,8 @@ static int add_point(struct gcb_curve *c, char *point, const char *option, struc
     return 0;
 }
 
-int gcb_curve_parse(struct gcb_curve *out, const char *text, const char *option,
-                    struct gcb_diag *diag)
+int gcb_points_parse(struct gcb_points *out, const char *text, const char *option,
+                     struct gcb_diag *diag)
 {
     char point[64];
     int err = 0;
@@ -62,7 +62,7 @@ int gcb_curve_parse(struct gcb_curve *out, const char *text, const char *option,
 }
 
 /* Finds the value at a step. Returns false before the first point. */
-static bool value_at(const struct gcb_curve *c, uint64_t index, double *value)
+static bool value_at(const struct gcb_points *c, uint64_t index, double *value)
 {
     size_t n = c->count;
 
@@ -75,7 +75,7 @@ static bool value_at(const struct gcb_curve *c, uint64_t index, double *value)
 
 static int parse_points(struct gcb_schedule *out, const char *text, struct gcb_diag *diag)
 {
-    const int err = gcb_curve_parse(&out->theta, text, "--theta-schedule", diag);
+    const int err = gcb_points_parse(&out->theta, text, "--theta-schedule", diag);
 
     for (size_t i = 0; !err && i < out->theta.count; i++)
         if (!(out->theta.value[i] >= 0.0 && out->theta.value[i] < 1.0))

@@ -10,7 +10,7 @@
 #define GCB_MAX_POINTS 64
 
 /* A step function: value[i] holds from step from[i] on. Plain data; zeroed: no points. */
-struct gcb_curve {
+struct gcb_points {
     double value[GCB_MAX_POINTS];
     uint64_t from[GCB_MAX_POINTS]; /* ascending */
     size_t count;
@@ -20,8 +20,8 @@ struct gcb_curve {
  * Parses "V" or "V@STEP,V@STEP,...", steps ascending; a value without a step holds from step 0. `option` is the option
  * that messages name. GCB_E_INVALID.
  */
-int gcb_curve_parse(struct gcb_curve *out, const char *text, const char *option,
-                    struct gcb_diag *diag);
+int gcb_points_parse(struct gcb_points *out, const char *text, const char *option,
+                     struct gcb_diag *diag);
 
 enum gcb_schedule_kind {
     GCB_SCHEDULE_NONE,
@@ -32,8 +32,8 @@ enum gcb_schedule_kind {
 
 struct gcb_schedule {
     enum gcb_schedule_kind kind;
-    struct gcb_curve theta;   /* for POINTS; before its first point the method's own theta holds */
-    struct gcb_curve lr;      /* for SQRT_LR; before its first point the dump's `lr` holds */
+    struct gcb_points theta;  /* for POINTS; before its first point the method's own theta holds */
+    struct gcb_points lr;     /* for SQRT_LR; before its first point the dump's `lr` holds */
     double lipschitz;         /* for SQRT_LR: L, above 0 */
     uint64_t steps_per_epoch; /* for WARMUP; 0: the dump's `epoch`, counted from its first value */
 };

@@ -34,7 +34,7 @@ static void schedule_by_learning_rate(void **state)
     replay_expect(s->seen.step[0].theta, 0.8, 1e-12);
     replay_expect(s->seen.step[3].theta, 0.4, 1e-12);
     replay_expect(s->seen.step[3].lr, 0.08, 1e-12);
-    assert_int_equal(gcb_curve_parse(&s->config.schedule.lr, "5@0,0.02@2", "--lr", NULL), 0);
+    assert_int_equal(gcb_points_parse(&s->config.schedule.lr, "5@0,0.02@2", "--lr", NULL), 0);
     assert_int_equal(replay_run(s, "topk"), 0);
     replay_expect(s->seen.step[0].theta, 0.999999, 0.0);
     replay_expect(s->seen.step[2].theta, 0.2, 1e-12);

@@ -1,6 +1,7 @@
-#include "src/tool/exchange/race.h"
+#include "src/tool/exchange/lanes.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 #include <xxhash.h>
@@ -20,8 +21,8 @@ struct gcb_lane_message {
     size_t bytes;
 };
 
-struct race {
-    const struct gcb_race_config *config;
+struct measuring {
+    const struct gcb_lanes_config *config;
     struct gcb_net *net;
     const struct gcb_load *load;
     unsigned rank, ranks;
@@ -33,8 +34,8 @@ struct race {
 };
 
 /* One run of a lane's messages. */
-struct lap {
-    struct race *race;
+struct pass {
+    struct measuring *all;
     struct gcb_lane *lane;
     bool phased; /* a barrier before each round */
     double phases[GCB_PHASES];
@@ -50,8 +51,8 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int explain(const struct race *r, int err, const struct gcb_method *method, unsigned worker,
-                   size_t j)
+static int explain(const struct measuring *r, int err, const struct gcb_method *method,
+                   unsigned worker, size_t j)
 {
     return gcb_plan_explain(err, method->name, gcb_load_message(r->load, worker, j),
                             r->load->source, r->diag);
@@ -59,7 +60,7 @@ static int explain(const struct race *r, int err, const struct gcb_method *metho
 
 /* ---- opening ---- */
 
-static int open_one(const struct race *r, struct gcb_exchange **out,
+static int open_one(const struct measuring *r, struct gcb_exchange **out,
                     const struct gcb_method *method, unsigned worker, size_t j)
 {
     const struct gcb_message_plan *plan = gcb_load_message(r->load, worker, j);
@@ -83,13 +84,13 @@ static int open_one(const struct race *r, struct gcb_exchange **out,
     return err ? explain(r, err, method, worker, j) : 0;
 }
 
-static int open_lane(const struct race *r, struct gcb_lane *lane)
+static int open_lane(const struct measuring *r, struct gcb_lane *lane)
 {
     struct gcb_exchange_params params;
     int err = 0;
 
     gcb_method_exchange(&params, &lane->method);
-    lane->messages = gcb_alloc_zero(r->load->messages, sizeof(*lane->messages));
+    lane->messages = gcb_alloc_zero(r->load->plan.messages, sizeof(*lane->messages));
     lane->seconds = gcb_alloc_zero(r->config->repeats, sizeof(*lane->seconds));
     lane->cpu = gcb_alloc_zero(r->config->repeats, sizeof(*lane->cpu));
     if (!lane->messages || !lane->seconds || !lane->cpu)
@@ -99,7 +100,7 @@ static int open_lane(const struct race *r, struct gcb_lane *lane)
         if (!lane->phases[p])
             return gcb_diag_nomem(r->diag, 0, "samples");
     }
-    for (size_t j = 0; !err && j < r->load->messages; j++) {
+    for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
         struct gcb_lane_message *m = &lane->messages[j];
 
         m->method = gcb_load_message(r->load, r->rank, j)->dense ? r->dense : lane->method;
@@ -124,7 +125,7 @@ void gcb_lane_fini(struct gcb_lane *lane, size_t messages)
 /* ---- an exchange ---- */
 
 /* Ends all ranks if err is not 0, because other ranks may already wait for this one. */
-static void must(const struct race *r, int err)
+static void must(const struct measuring *r, int err)
 {
     if (err)
         gcb_net_abort(r->diag);
@@ -138,7 +139,7 @@ struct watch {
 };
 
 /* This rank's part of the bytes on all links together. An all-reduce is counted by rank 0 alone. */
-static uint64_t link_bytes(const struct race *r, const struct gcb_round *round)
+static uint64_t link_bytes(const struct measuring *r, const struct gcb_round *round)
 {
     const uint64_t others = r->ranks - 1;
 
@@ -152,19 +153,19 @@ static uint64_t link_bytes(const struct race *r, const struct gcb_round *round)
     }
 }
 
-static void count_traffic(struct lap *lap, const struct gcb_round *round, bool fixed)
+static void count_traffic(struct pass *pass, const struct gcb_round *round, bool fixed)
 {
-    struct gcb_traffic *t = &lap->traffic;
+    struct gcb_traffic *t = &pass->traffic;
 
     if (round->kind != GCB_ROUND_SCATTER)
         t->rounds[round->kind]++;
-    for (unsigned w = 0; round->kind == GCB_ROUND_SCATTER && w < lap->race->ranks; w++)
-        t->rounds[round->kind] += w != lap->race->rank && round->parts[w];
-    t->bytes[round->kind] += link_bytes(lap->race, round);
+    for (unsigned w = 0; round->kind == GCB_ROUND_SCATTER && w < pass->all->ranks; w++)
+        t->rounds[round->kind] += w != pass->all->rank && round->parts[w];
+    t->bytes[round->kind] += link_bytes(pass->all, round);
     t->sizes += round->kind == GCB_ROUND_SCATTER || (round->kind == GCB_ROUND_GATHER && !fixed);
 }
 
-static void observe(const struct race *r, struct watch *watch, const struct gcb_round *round,
+static void observe(const struct measuring *r, struct watch *watch, const struct gcb_round *round,
                     const struct gcb_arrival *arrived)
 {
     watch->sent[0] += round->bytes;
@@ -175,10 +176,10 @@ static void observe(const struct race *r, struct watch *watch, const struct gcb_
 }
 
 /* Moves a round, and hands over what arrived. */
-static void run_round(struct lap *lap, const struct gcb_lane_message *m,
+static void run_round(struct pass *pass, const struct gcb_lane_message *m,
                       const struct gcb_round *round, struct watch *watch)
 {
-    const struct race *r = lap->race;
+    const struct measuring *r = pass->all;
     const unsigned count = round->kind == GCB_ROUND_REDUCE ? 1 : r->ranks;
     const struct gcb_arrival *arrived;
     double begin, sizes, moved, cpu;
@@ -187,83 +188,84 @@ static void run_round(struct lap *lap, const struct gcb_lane_message *m,
         must(r, gcb_diag_set(r->diag, GCB_E_UNSUPPORTED,
                              "%s sent a tensor raw, but the others do not expect its length",
                              m->method.name));
-    if (lap->phased)
+    if (pass->phased)
         gcb_net_barrier(r->net);
     begin = gcb_clock();
-    must(r, gcb_net_move(r->net, lap->lane->algorithm, round, m->fixed, &arrived, &sizes, r->diag));
+    must(r,
+         gcb_net_move(r->net, pass->lane->algorithm, round, m->fixed, &arrived, &sizes, r->diag));
     moved = gcb_clock();
-    lap->phases[GCB_PHASE_SIZES] += sizes;
-    lap->phases[GCB_PHASE_WIRE] += moved - begin - sizes;
-    count_traffic(lap, round, m->fixed);
+    pass->phases[GCB_PHASE_SIZES] += sizes;
+    pass->phases[GCB_PHASE_WIRE] += moved - begin - sizes;
+    count_traffic(pass, round, m->fixed);
     if (watch)
         observe(r, watch, round, arrived);
     cpu = cpu_seconds();
     begin = gcb_clock();
     for (unsigned w = 0; w < count; w++)
         must(r, gcb_exchange_receive(m->exchange, w, arrived[w].data, arrived[w].length, r->diag));
-    lap->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
-    lap->cpu += cpu_seconds() - cpu;
+    pass->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
+    pass->cpu += cpu_seconds() - cpu;
 }
 
 /* gcb_exchange_next, timed as encoding. */
-static int next_round(struct lap *lap, struct gcb_exchange *e, struct gcb_round *round)
+static int next_round(struct pass *pass, struct gcb_exchange *e, struct gcb_round *round)
 {
     const double begin = gcb_clock(), cpu = cpu_seconds();
-    const int more = gcb_exchange_next(e, round, lap->race->diag);
+    const int more = gcb_exchange_next(e, round, pass->all->diag);
 
-    lap->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
-    lap->cpu += cpu_seconds() - cpu;
+    pass->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
+    pass->cpu += cpu_seconds() - cpu;
     return more;
 }
 
 /* Lets the times of coding message j pass, in a simulated cluster. */
-static void compute(const struct lap *lap, double seconds, size_t j)
+static void compute(const struct pass *pass, double seconds, size_t j)
 {
-    const struct gcb_load *load = lap->race->load;
+    const struct gcb_load *load = pass->all->load;
 
     if (seconds > 0.0)
         gcb_clock_wait(seconds * (double)gcb_load_message(load, 0, j)->count /
                        (double)load->elements);
 }
 
-static int begin_step(struct lap *lap, size_t j, const float *x)
+static int begin_step(struct pass *pass, size_t j, const float *x)
 {
     const double begin = gcb_clock(), cpu = cpu_seconds();
     const int err =
-        gcb_exchange_begin(lap->lane->messages[j].exchange, lap->race->step, x, lap->race->diag);
+        gcb_exchange_begin(pass->lane->messages[j].exchange, pass->all->step, x, pass->all->diag);
 
-    compute(lap, lap->lane->coding.encode, j);
-    lap->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
-    lap->cpu += cpu_seconds() - cpu;
-    return err ? explain(lap->race, err, &lap->lane->messages[j].method, lap->race->rank, j) : 0;
+    compute(pass, pass->lane->encode, j);
+    pass->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
+    pass->cpu += cpu_seconds() - cpu;
+    return err ? explain(pass->all, err, &pass->lane->messages[j].method, pass->all->rank, j) : 0;
 }
 
-static void finish_step(struct lap *lap, size_t j, float *update)
+static void finish_step(struct pass *pass, size_t j, float *update)
 {
     const double begin = gcb_clock(), cpu = cpu_seconds();
 
-    must(lap->race, gcb_exchange_finish(lap->lane->messages[j].exchange, update, lap->race->diag));
-    compute(lap, lap->lane->coding.sum, j);
-    lap->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
-    lap->cpu += cpu_seconds() - cpu;
+    must(pass->all, gcb_exchange_finish(pass->lane->messages[j].exchange, update, pass->all->diag));
+    compute(pass, pass->lane->sum, j);
+    pass->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
+    pass->cpu += cpu_seconds() - cpu;
 }
 
 /* Exchanges all messages once. */
-static void run_lap(struct lap *lap)
+static void run_pass(struct pass *pass)
 {
-    struct race *r = lap->race;
+    struct measuring *r = pass->all;
     uint64_t at = 0;
 
-    for (size_t j = 0; j < r->load->messages; j++) {
-        const struct gcb_lane_message *m = &lap->lane->messages[j];
+    for (size_t j = 0; j < r->load->plan.messages; j++) {
+        const struct gcb_lane_message *m = &pass->lane->messages[j];
         struct gcb_round round = {.size = sizeof(round)};
         int more;
 
-        must(r, begin_step(lap, j, r->x + at));
-        while ((more = next_round(lap, m->exchange, &round)) == 1)
-            run_round(lap, m, &round, NULL);
+        must(r, begin_step(pass, j, r->x + at));
+        while ((more = next_round(pass, m->exchange, &round)) == 1)
+            run_round(pass, m, &round, NULL);
         must(r, more);
-        finish_step(lap, j, r->update + at);
+        finish_step(pass, j, r->update + at);
         at += gcb_load_message(r->load, r->rank, j)->count;
     }
 }
@@ -271,7 +273,7 @@ static void run_lap(struct lap *lap)
 /* ---- the exchange that is checked ---- */
 
 /* Tells all ranks the hash of this rank's tensor. */
-static void share_hash(struct race *r, const float *x, uint64_t n)
+static void share_hash(struct measuring *r, const float *x, uint64_t n)
 {
     memset(r->hashes, 0, r->ranks * sizeof(*r->hashes));
     r->hashes[r->rank] = XXH3_64bits(x, n * sizeof(*x));
@@ -279,7 +281,7 @@ static void share_hash(struct race *r, const float *x, uint64_t n)
 }
 
 /* Reads worker w's tensor on this rank, too. */
-static int read_again(const struct race *r, unsigned w, size_t j, float *x)
+static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
 {
     const struct gcb_message_plan *plan = gcb_load_message(r->load, w, j);
     char name[40], shown[96];
@@ -295,7 +297,7 @@ static int read_again(const struct race *r, unsigned w, size_t j, float *x)
 }
 
 /* Runs the exchanges of all workers on this rank, and writes worker 0's update. */
-static int run_serial(struct race *r, struct gcb_check *check, const struct gcb_method *method,
+static int run_serial(struct measuring *r, struct gcb_check *check, const struct gcb_method *method,
                       size_t j, float *update)
 {
     const uint64_t n = gcb_load_message(r->load, 0, j)->count;
@@ -326,7 +328,7 @@ static int run_serial(struct race *r, struct gcb_check *check, const struct gcb_
 }
 
 /* Adds the elements of the updates that differ from rank 0's. */
-static void compare_ranks(const struct race *r, struct gcb_lane *lane, float *scratch)
+static void compare_ranks(const struct measuring *r, struct gcb_lane *lane, float *scratch)
 {
     const uint64_t n = r->load->elements;
     uint64_t differ = 0;
@@ -341,53 +343,53 @@ static void compare_ranks(const struct race *r, struct gcb_lane *lane, float *sc
 }
 
 /* Exchanges message j for the first time, and compares rank 0's update with a serial one. */
-static int check_message(struct lap *lap, struct gcb_check *check, size_t j, uint64_t at,
+static int check_message(struct pass *pass, struct gcb_check *check, size_t j, uint64_t at,
                          float *scratch)
 {
-    struct race *r = lap->race;
-    struct gcb_lane_message *m = &lap->lane->messages[j];
+    struct measuring *r = pass->all;
+    struct gcb_lane_message *m = &pass->lane->messages[j];
     const bool serial = r->config->serial && r->rank == 0;
     struct gcb_round round = {.size = sizeof(round)};
     struct watch watch = {.check = serial ? check : NULL};
     uint64_t expected;
-    int more = 0, err = begin_step(lap, j, r->x + at);
+    int more = 0, err = begin_step(pass, j, r->x + at);
 
     if (!err)
-        more = next_round(lap, m->exchange, &round);
+        more = next_round(pass, m->exchange, &round);
     err = gcb_net_agree(r->net, err ? err : more < 0 ? more : 0, r->diag);
     if (err)
         return err;
-    for (; more == 1; more = next_round(lap, m->exchange, &round))
-        run_round(lap, m, &round, &watch);
+    for (; more == 1; more = next_round(pass, m->exchange, &round))
+        run_round(pass, m, &round, &watch);
     must(r, more);
-    finish_step(lap, j, r->update + at);
+    finish_step(pass, j, r->update + at);
     expected = watch.sent[0] == m->bytes ? m->bytes : 0;
     m->fixed = gcb_net_same(r->net, expected) && expected;
     gcb_net_add(r->net, watch.sent, 2);
-    lap->lane->wire_bytes += watch.sent[0];
-    lap->lane->link_bytes += watch.sent[1];
-    if (watch.rounds > lap->lane->rounds)
-        lap->lane->rounds = watch.rounds;
+    pass->lane->wire_bytes += watch.sent[0];
+    pass->lane->link_bytes += watch.sent[1];
+    if (watch.rounds > pass->lane->rounds)
+        pass->lane->rounds = watch.rounds;
     share_hash(r, r->x + at, gcb_load_message(r->load, r->rank, j)->count);
     if (serial) {
         err = run_serial(r, check, &m->method, j, scratch + at);
         if (!err)
-            lap->lane->wrong += gcb_check_compare(scratch + at, r->update + at,
-                                                  gcb_load_message(r->load, 0, j)->count);
+            pass->lane->wrong += gcb_check_compare(scratch + at, r->update + at,
+                                                   gcb_load_message(r->load, 0, j)->count);
         gcb_check_clear(check);
     }
     return gcb_net_agree(r->net, err, r->diag);
 }
 
-static int check_lane(struct race *r, struct gcb_lane *lane, float *scratch)
+static int check_lane(struct measuring *r, struct gcb_lane *lane, float *scratch)
 {
-    struct lap lap = {.race = r, .lane = lane};
+    struct pass pass = {.all = r, .lane = lane};
     struct gcb_check check = {.workers = r->ranks};
     uint64_t at = 0;
     int err = 0;
 
-    for (size_t j = 0; !err && j < r->load->messages; j++) {
-        err = check_message(&lap, &check, j, at, scratch);
+    for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
+        err = check_message(&pass, &check, j, at, scratch);
         at += gcb_load_message(r->load, r->rank, j)->count;
     }
     gcb_check_fini(&check);
@@ -399,31 +401,31 @@ static int check_lane(struct race *r, struct gcb_lane *lane, float *scratch)
     return 0;
 }
 
-/* ---- the race ---- */
+/* ---- timing ---- */
 
-static void time_lane(struct race *r, struct gcb_lane *lane, float *scratch)
+static void time_lane(struct measuring *r, struct gcb_lane *lane, float *scratch)
 {
-    struct lap lap = {.race = r, .lane = lane};
+    struct pass pass = {.all = r, .lane = lane};
     double most[GCB_PHASES + 2], begin;
 
     gcb_net_barrier(r->net);
     begin = gcb_clock();
-    run_lap(&lap);
+    run_pass(&pass);
     most[GCB_PHASES + 1] = gcb_clock() - begin;
     compare_ranks(r, lane, scratch);
     r->step++;
 
-    lap = (struct lap){.race = r, .lane = lane, .phased = true};
+    pass = (struct pass){.all = r, .lane = lane, .phased = true};
     gcb_net_barrier(r->net);
-    run_lap(&lap);
+    run_pass(&pass);
     compare_ranks(r, lane, scratch);
-    for (int k = 0; k < GCB_RACE_KINDS; k++) {
-        lane->traffic.rounds[k] += lap.traffic.rounds[k];
-        lane->traffic.bytes[k] += lap.traffic.bytes[k];
+    for (int k = 0; k < GCB_ROUND_KINDS; k++) {
+        lane->traffic.rounds[k] += pass.traffic.rounds[k];
+        lane->traffic.bytes[k] += pass.traffic.bytes[k];
     }
-    lane->traffic.sizes += lap.traffic.sizes;
-    memcpy(most, lap.phases, sizeof(lap.phases));
-    most[GCB_PHASES] = lap.cpu;
+    lane->traffic.sizes += pass.traffic.sizes;
+    memcpy(most, pass.phases, sizeof(pass.phases));
+    most[GCB_PHASES] = pass.cpu;
     gcb_net_max(r->net, most, GCB_PHASES + 2);
     for (int p = 0; p < GCB_PHASES; p++)
         lane->phases[p][lane->repeats] = most[p];
@@ -431,7 +433,7 @@ static void time_lane(struct race *r, struct gcb_lane *lane, float *scratch)
     lane->seconds[lane->repeats++] = most[GCB_PHASES + 1];
 }
 
-static void time_lanes(struct race *r, struct gcb_lane *lanes, size_t count, float *scratch)
+static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count, float *scratch)
 {
     const double begin = gcb_clock();
 
@@ -450,19 +452,19 @@ static void time_lanes(struct race *r, struct gcb_lane *lanes, size_t count, flo
     }
 }
 
-static int read_gradients(struct race *r)
+static int read_gradients(struct measuring *r)
 {
     uint64_t at = 0;
     int err = 0;
 
-    for (size_t j = 0; !err && j < r->load->messages; j++) {
+    for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
         err = gcb_load_read(r->load, r->rank, j, r->x + at, r->diag);
         at += gcb_load_message(r->load, r->rank, j)->count;
     }
     return err;
 }
 
-static int prepare(struct race *r, struct gcb_lane *lanes, size_t count, float **scratch)
+static int prepare(struct measuring *r, struct gcb_lane *lanes, size_t count, float **scratch)
 {
     const uint64_t n = r->load->elements;
     int err = gcb_method_parse(&r->dense, "identity", r->diag);
@@ -480,10 +482,10 @@ static int prepare(struct race *r, struct gcb_lane *lanes, size_t count, float *
     return gcb_net_agree(r->net, err, r->diag);
 }
 
-int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, size_t count,
-                 struct gcb_diag *diag)
+int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
+                      struct gcb_diag *diag)
 {
-    struct race r = {
+    struct measuring r = {
         .config = config,
         .net = config->net,
         .load = config->load,
@@ -504,8 +506,8 @@ int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, s
     for (size_t i = 0; !err && i < count; i++) {
         struct gcb_traffic *t = &lanes[i].traffic;
 
-        gcb_net_add(r.net, t->rounds, GCB_RACE_KINDS);
-        gcb_net_add(r.net, t->bytes, GCB_RACE_KINDS);
+        gcb_net_add(r.net, t->rounds, GCB_ROUND_KINDS);
+        gcb_net_add(r.net, t->bytes, GCB_ROUND_KINDS);
         gcb_net_add(r.net, &t->sizes, 1);
     }
     gcb_free(r.x);
@@ -513,4 +515,134 @@ int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, s
     gcb_free(r.hashes);
     gcb_free(scratch);
     return err;
+}
+
+int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, const char *path,
+                        unsigned workers, double elements, struct gcb_diag *diag)
+{
+    const double n = workers;
+    struct gcb_exchange_params params;
+    struct gcb_cost cost;
+    char spec[512];
+
+    gcb_method_exchange(&params, &lane->method);
+    if (!gcb_timed_exact(&cost, rows, &lane->method, (enum gcb_collective)params.collective))
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%s has no times of %s; measure them: gcbench bench --method %s --results FILE", path,
+            gcb_method_spec(spec, sizeof(spec), &lane->method, GCB_SPEC_GIVEN), spec);
+    lane->encode = elements * (cost.code + cost.code_share / n);
+    lane->sum = elements * (cost.decode + cost.add + cost.add_each * n);
+    if (params.collective == GCB_COLLECTIVE_ALLREDUCE) /* values are added on their way */
+        lane->sum += elements * cost.combine * (n - 1.0) / n;
+    return 0;
+}
+
+/* ---- rows ---- */
+
+struct gcb_stats gcb_lane_stats(const struct gcb_net *net, const struct gcb_lane *lane,
+                                const double *samples)
+{
+    struct gcb_stats s = gcb_stats_make(samples, lane->repeats);
+
+    if (gcb_net_simulated(net))
+        s.low = s.high = s.median;
+    return s;
+}
+
+static void put_interval(struct gcb_row *row, const struct gcb_stats *stats, enum gcb_field seconds,
+                         enum gcb_field low, enum gcb_field high)
+{
+    gcb_row_real(row, seconds, stats->median);
+    gcb_row_real(row, low, stats->low);
+    gcb_row_real(row, high, stats->high);
+}
+
+static void put_times(struct gcb_row *row, const struct gcb_net *net, const struct gcb_lane *lane)
+{
+    const struct gcb_stats whole = gcb_lane_stats(net, lane, lane->seconds);
+    const struct gcb_stats encode = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_ENCODE]);
+    const struct gcb_stats wire = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_WIRE]);
+    const struct gcb_stats sum = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_SUM]);
+
+    gcb_row_real(row, GCB_FIELD_SECONDS_MIN, whole.min);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MAX, whole.max);
+    put_interval(row, &whole, GCB_FIELD_SECONDS, GCB_FIELD_SECONDS_LOW, GCB_FIELD_SECONDS_HIGH);
+    put_interval(row, &encode, GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_ENCODE_SECONDS_LOW,
+                 GCB_FIELD_ENCODE_SECONDS_HIGH);
+    put_interval(row, &wire, GCB_FIELD_WIRE_SECONDS, GCB_FIELD_WIRE_SECONDS_LOW,
+                 GCB_FIELD_WIRE_SECONDS_HIGH);
+    put_interval(row, &sum, GCB_FIELD_SUM_SECONDS, GCB_FIELD_SUM_SECONDS_LOW,
+                 GCB_FIELD_SUM_SECONDS_HIGH);
+    gcb_row_real(row, GCB_FIELD_SIZES_SECONDS,
+                 gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_SIZES]).median);
+    gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_lane_stats(net, lane, lane->cpu).median);
+}
+
+/* What one rank's link carried in a timed exchange, on average. */
+static double mean_link_bytes(const struct gcb_lane *lane, unsigned ranks)
+{
+    uint64_t bytes = 0;
+
+    for (int k = 0; k < GCB_ROUND_KINDS; k++)
+        bytes += lane->traffic.bytes[k];
+    return (double)bytes / ranks / (double)lane->repeats;
+}
+
+/* Means over the timed exchanges: of one rank. */
+static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsigned ranks)
+{
+    static const enum gcb_field rounds[GCB_ROUND_KINDS] = {
+        [GCB_ROUND_GATHER] = GCB_FIELD_GATHER_ROUNDS,
+        [GCB_ROUND_SCATTER] = GCB_FIELD_SCATTER_ROUNDS,
+        [GCB_ROUND_REDUCE] = GCB_FIELD_REDUCE_ROUNDS,
+    };
+    static const enum gcb_field bytes[GCB_ROUND_KINDS] = {
+        [GCB_ROUND_GATHER] = GCB_FIELD_GATHER_BYTES,
+        [GCB_ROUND_SCATTER] = GCB_FIELD_SCATTER_BYTES,
+        [GCB_ROUND_REDUCE] = GCB_FIELD_REDUCE_BYTES,
+    };
+    const double exchanges = (double)ranks * (double)lane->repeats;
+    const double others = ranks > 1 ? ranks - 1 : 1;
+
+    for (int k = 0; k < GCB_ROUND_KINDS; k++) {
+        const double parts = k == GCB_ROUND_SCATTER ? others : 1.0;
+
+        gcb_row_real(row, rounds[k], (double)lane->traffic.rounds[k] / exchanges / parts);
+        gcb_row_real(row, bytes[k], (double)lane->traffic.bytes[k] / exchanges);
+    }
+    gcb_row_real(row, GCB_FIELD_SIZE_ROUNDS, (double)lane->traffic.sizes / exchanges);
+}
+
+void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                       const struct gcb_net *net, const struct gcb_load *load,
+                       const struct gcb_lane *lane, const char *file)
+{
+    const unsigned ranks = gcb_net_ranks(net);
+    const double seconds = gcb_lane_stats(net, lane, lane->seconds).median;
+    const double wire = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_WIRE]).median;
+    struct gcb_exchange_params params;
+
+    gcb_method_exchange(&params, &lane->method);
+    gcb_row_init(row, GCB_RECORD_RACE);
+    gcb_row_text(row, GCB_FIELD_FILE, file);
+    gcb_rows_put_setting(row, setting, &lane->method);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[params.collective]);
+    gcb_row_text(row, GCB_FIELD_ALGORITHM, gcb_net_algorithm_names[lane->algorithm]);
+    gcb_row_text(row, GCB_FIELD_MPI, gcb_net_library(net));
+    gcb_row_u64(row, GCB_FIELD_WORKERS, ranks);
+    gcb_row_text(row, GCB_FIELD_STATUS, lane->wrong ? "failed" : "ok");
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, load->elements);
+    gcb_row_u64(row, GCB_FIELD_MESSAGES, load->plan.messages);
+    gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, load->input_bytes);
+    gcb_row_u64(row, GCB_FIELD_WIRE_BYTES, lane->wire_bytes);
+    gcb_row_u64(row, GCB_FIELD_ROUNDS, lane->rounds);
+    gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, lane->link_bytes);
+    put_traffic(row, lane, ranks);
+    put_times(row, net, lane);
+    gcb_row_real(row, GCB_FIELD_ALGBW_GBPS, 1e-9 * (double)load->input_bytes / seconds);
+    gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * mean_link_bytes(lane, ranks) / wire);
+    gcb_row_bool(row, GCB_FIELD_VERIFIED, lane->verified);
+    gcb_row_u64(row, GCB_FIELD_WRONG, lane->wrong);
+    gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, lane->seconds, lane->repeats);
 }

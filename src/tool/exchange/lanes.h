@@ -1,12 +1,12 @@
-#ifndef SRC_TOOL_EXCHANGE_RACE_H
-#define SRC_TOOL_EXCHANGE_RACE_H
+#ifndef SRC_TOOL_EXCHANGE_LANES_H
+#define SRC_TOOL_EXCHANGE_LANES_H
 
 #include "src/lib/codec/method.h"
 #include "src/lib/exchange/exchange.h"
-#include "src/tool/exchange/coding.h"
 #include "src/tool/exchange/load.h"
 #include "src/tool/exchange/net.h"
 #include "src/tool/measure/stats.h"
+#include "src/tool/payoff/timed.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/run/rows.h"
 
@@ -20,13 +20,14 @@
  */
 enum gcb_phase { GCB_PHASE_ENCODE, GCB_PHASE_SIZES, GCB_PHASE_WIRE, GCB_PHASE_SUM, GCB_PHASES };
 
-#define GCB_RACE_KINDS 3 /* enum gcb_round_kind */
+#define GCB_ROUND_KINDS 3 /* enum gcb_round_kind */
 
 /* A method that takes part, with one algorithm for all its rounds. */
 struct gcb_lane {
     struct gcb_method method;
     enum gcb_net_algorithm algorithm;
-    struct gcb_coding_times coding; /* added to each exchange; 0 except in a simulated cluster */
+    /* seconds that are added to each exchange, of encoding and of decoding and adding; 0 except in a simulated cluster */
+    double encode, sum;
 
     /* ---- results ---- */
 
@@ -41,7 +42,7 @@ struct gcb_lane {
     /* over the exchanges with times of phases, and over all ranks */
     struct gcb_traffic {
         /* GCB_ROUND_SCATTER: transfers of a rank to others; bytes count as in link_bytes */
-        uint64_t rounds[GCB_RACE_KINDS], bytes[GCB_RACE_KINDS];
+        uint64_t rounds[GCB_ROUND_KINDS], bytes[GCB_ROUND_KINDS];
         uint64_t sizes; /* rounds before which lengths were exchanged */
     } traffic;
     bool verified;  /* the first update was compared with a serial one */
@@ -50,7 +51,7 @@ struct gcb_lane {
     struct gcb_lane_message *messages; /* private */
 };
 
-struct gcb_race_config {
+struct gcb_lanes_config {
     struct gcb_net *net;
     const struct gcb_load *load;
     const struct gcb_kernels *kernels;
@@ -67,9 +68,17 @@ struct gcb_race_config {
 
 /* Runs the lanes, of which the caller sets method and algorithm and zeroes the rest. Release each with gcb_lane_fini, also
  * on failure. */
-int gcb_race_run(const struct gcb_race_config *config, struct gcb_lane *lanes, size_t count,
-                 struct gcb_diag *diag);
+int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
+                      struct gcb_diag *diag);
 void gcb_lane_fini(struct gcb_lane *lane, size_t messages);
+
+/*
+ * Sets the lane's times of coding, for a simulated cluster, where computing takes no time: those in the rows of the file
+ * `path`, scaled to a gradient of so many elements (docs/payoff.md). GCB_E_INVALID: the rows have no times of this codec
+ * with these parameters.
+ */
+int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, const char *path,
+                        unsigned workers, double elements, struct gcb_diag *diag);
 
 /* The statistics of a lane's repeats. Simulated times are exact: their interval is the median. */
 struct gcb_stats gcb_lane_stats(const struct gcb_net *net, const struct gcb_lane *lane,
