@@ -13,7 +13,6 @@
 #include "src/tool/base/filekind.h"
 #include "src/tool/base/units.h"
 #include "src/tool/payoff/measured.h"
-#include "src/tool/payoff/payoff_rows.h"
 #include "src/tool/payoff/timed.h"
 
 /* The state of the command. Starts zeroed. */
@@ -273,12 +272,18 @@ static int read_rows(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
+/* True if the times of coding are those of a GPU's rows. */
+static bool on_gpu(const struct payoff *c)
+{
+    return strncmp(c->timed.device, "cuda", 4) == 0;
+}
+
 /* Refuses options of the CPU for times of a GPU. */
 static int check_device(const struct payoff *c, struct gcb_diag *diag)
 {
     const struct payoff_exchange *x = &c->o->exchange;
 
-    if (strncmp(c->timed.device, "cuda", 4) != 0 || (!x->host_copy && !(x->cores > 0.0)))
+    if (!on_gpu(c) || (!x->host_copy && !(x->cores > 0.0)))
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "--%s is for coding on the CPU, and these times are of a GPU: leave it out",
@@ -395,11 +400,9 @@ static int show(struct payoff *c, struct gcb_diag *diag)
     }
     if (err || c->place_count != 1)
         return err;
-    gcb_answer_row(&row,
-                   payoff_answer(answer, c->places,
-                                 strcmp(c->plan.coding, "cpu") == 0 &&
-                                     strncmp(c->timed.device, "cuda", 4) != 0),
-                   &c->places[0].judgement.answer);
+    gcb_answer_row(
+        &row, payoff_answer(answer, c->places, strcmp(c->plan.coding, "cpu") == 0 && !on_gpu(c)),
+        &c->places[0].judgement.answer);
     return out_answer(&c->report, &row, diag);
 }
 

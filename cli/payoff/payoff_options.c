@@ -168,19 +168,84 @@ static int read_params(double *out, const char *text, struct gcb_diag *diag)
     return 0;
 }
 
+/* ---- lists and ranges of bandwidths, in bytes per second, and of numbers of workers ---- */
+
+typedef bool parse_fn(const char *text, double *out);
+
+static bool parse_workers(const char *text, double *out)
+{
+    uint64_t n = 0;
+    const bool good = gcb_parse_u64(text, &n) && n >= 2 && n <= GCB_NETWORK_WORKERS;
+
+    *out = (double)n;
+    return good;
+}
+
+/* Adds the values of one piece of a list. Returns false if it is neither a value nor a range, or if there is no room. */
+static bool add_piece(struct payoff_grid *g, const char *text, parse_fn *parse)
+{
+    const char *dots = strstr(text, "..");
+    char first[96];
+    double low, high;
+
+    snprintf(first, sizeof(first), "%.*s", dots ? (int)(dots - text) : 95, text);
+    if (!parse(first, &low) || !parse(dots ? dots + 2 : text, &high) || low > high)
+        return false;
+    for (; low < high && g->count < PAYOFF_GRID; low *= 2.0)
+        g->values[g->count++] = low;
+    if (g->count == PAYOFF_GRID)
+        return false;
+    g->values[g->count++] = high;
+    return true;
+}
+
+static int add_list(struct payoff_grid *g, const char *text, parse_fn *parse, const char *takes,
+                    struct gcb_diag *diag)
+{
+    char piece[96], shown[128];
+
+    do {
+        const size_t n = strcspn(text, ",");
+
+        /* no value is longer; the dots make a longer piece invalid, so its beginning is not read */
+        snprintf(piece, sizeof(piece), "%.*s%s", (int)(n < 90 ? n : 90), text, n < 90 ? "" : "...");
+        if (!add_piece(g, piece, parse))
+            return gcb_diag_set(diag, GCB_E_INVALID, "%s, %d values at most: not '%s'", takes,
+                                PAYOFF_GRID, gcb_escape(shown, sizeof(shown), piece));
+        text += n;
+    } while (*text++ == ',');
+    return 0;
+}
+
+static int read_bandwidths(struct payoff_grid *g, const char *text, struct gcb_diag *diag)
+{
+    return add_list(g, text, gcb_parse_bandwidth,
+                    "--bandwidth takes 10Gb, 400Mb (bits), 1.25GB, 90MB (bytes), a list, or a "
+                    "range 1Gb..64Gb, which doubles",
+                    diag);
+}
+
+static int read_workers(struct payoff_grid *g, const char *text, struct gcb_diag *diag)
+{
+    return add_list(g, text, parse_workers,
+                    "--workers takes whole numbers from 2 to 65536, a list, or a range 2..128, "
+                    "which doubles",
+                    diag);
+}
+
 /* ---- the plan ---- */
 
 /* Reads the measured network. */
 static int read_curve(struct payoff_plan *p, const struct payoff_network *own,
                       struct gcb_diag *diag)
 {
-    struct gcb_payoff_grid workers = {.count = 0};
+    struct payoff_grid workers = {.count = 0};
     int err = 0;
 
     if (own->link)
         err = gcb_curve_read(&p->curve, own->link, diag);
     for (size_t i = 0; !err && i < own->workers.count && own->imports.count; i++)
-        err = gcb_payoff_grid_workers(&workers, own->workers.items[i], diag);
+        err = read_workers(&workers, own->workers.items[i], diag);
     if (!err && own->imports.count)
         err = gcb_curve_import(&p->curve, own->imports.items, own->imports.count,
                                workers.count == 1 ? (unsigned)workers.values[0] : 0, diag);
@@ -201,17 +266,17 @@ static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
     int err = 0;
 
     for (size_t i = 0; !err && i < own->bandwidth.count; i++)
-        err = gcb_payoff_grid_bandwidths(&p->bandwidths, own->bandwidth.items[i], diag);
+        err = read_bandwidths(&p->bandwidths, own->bandwidth.items[i], diag);
     for (size_t i = 0; !err && i < own->workers.count; i++)
-        err = gcb_payoff_grid_workers(&p->workers, own->workers.items[i], diag);
+        err = read_workers(&p->workers, own->workers.items[i], diag);
     if (!err && cluster && p->bandwidths.count == 0)
         p->bandwidths.values[p->bandwidths.count++] = cluster->bandwidth;
     if (!err && cluster && p->workers.count == 0)
         p->workers.values[p->workers.count++] = cluster->nodes * p->setting.network.per_node;
     if (!err && p->bandwidths.count == 0)
-        err = gcb_payoff_grid_bandwidths(&p->bandwidths, "1Gb,10Gb,25Gb,100Gb", diag);
+        err = read_bandwidths(&p->bandwidths, "1Gb,10Gb,25Gb,100Gb", diag);
     if (!err && p->workers.count == 0)
-        err = gcb_payoff_grid_workers(&p->workers, "8", diag);
+        err = read_workers(&p->workers, "8", diag);
     for (size_t i = 0; !err && i < p->workers.count; i++) {
         const unsigned each = p->setting.network.per_node;
         const unsigned n = (unsigned)p->workers.values[i];

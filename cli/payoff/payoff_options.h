@@ -4,7 +4,6 @@
 #include "cli/base/options.h"
 #include "src/tool/payoff/curve.h"
 #include "src/tool/payoff/judge.h"
-#include "src/tool/payoff/payoff_grid.h"
 
 /* The options of `payoff`, and the plan that follows from them. */
 struct payoff_network {
@@ -40,10 +39,17 @@ struct payoff_options {
 
 extern const struct opt_row payoff_network_rows[], payoff_exchange_rows[], payoff_judging_rows[];
 
+/* Bandwidths in bytes per second, or numbers of workers, in the order in which they were given. */
+#define PAYOFF_GRID 256
+struct payoff_grid {
+    double values[PAYOFF_GRID];
+    size_t count;
+};
+
 struct payoff_plan {
     const char *cluster; /* name of the preset; NULL: none */
     const char *coding;  /* of --coding, or of the cluster */
-    struct gcb_payoff_grid bandwidths, workers;
+    struct payoff_grid bandwidths, workers;
     /* its network's bandwidth and workers are set for each place; elements 0: those of the dump or the rows */
     struct gcb_setting setting;
     struct gcb_curve curve; /* of --link or --import */

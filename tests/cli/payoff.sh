@@ -34,7 +34,8 @@ rows() {
 
 # ---- options that are wrong, or contradict each other ----
 for options in "--workers 1" "--workers 8..4" "--workers 1.5" "--workers 65537" "--bandwidth 10" "--bandwidth 0Gb" \
-    "--bandwidth 2Gb..1Gb" "--bandwidth 1Gb..2Gb/3" "--latency 20" "--latency -1us" "--params many" "--params 0" \
+    "--bandwidth 2Gb..1Gb" "--bandwidth 1Gb..2Gb/3" "--bandwidth 1Gb," "--bandwidth ..2Gb" "--bandwidth 1Gb.." \
+    "--workers 2,,3" "--latency 20" "--latency -1us" "--params many" "--params 0" \
     "--model-bytes 100X" "--compute fast" "--inner-steps 0" "--bucket-bytes 0" "--host-copy fast" "--exact 0" "--exact 2" "--noise 0" \
     "--cluster nosuch" "--nodes 16x8" "--nodes 1x8 --intra 400GB/s" "--nodes 16 --intra 400GB/s" "--nodes 16x8 --intra 400" \
     "--intra 400GB/s" "--nodes 16x8 --intra 400GB/s --workers 8" "--cluster h100-8x400 --workers 12" \
@@ -102,17 +103,18 @@ assert {r['method'] for r in rows} == {'identity', 'fp16', 'bf16', 'qsgd'} and a
     exits 0
     quiet
     check "-q prints the answer" test -s "$out"
-    run payoff --params 25M --workers 2,4 --bandwidth 1Gb,10Gb --format csv "$results"
+    run payoff --params 25M --workers 2,4 --bandwidth 1Gb,2Gb..3Gb --format csv "$results"
     exits 0
     cp "$out" "$tmp/rows.csv"
-    run payoff --params 25M --workers 2,4 --bandwidth 1Gb,10Gb --format json --results "$tmp/saved.json" "$results"
+    run payoff --params 25M --workers 2,4 --bandwidth 1Gb,2Gb..3Gb --format json --results "$tmp/saved.json" "$results"
     exits 0
     check "rows are saved too" cmp "$out" "$tmp/saved.json"
     check "CSV has the same rows" python3 -c "
 import csv, json
 rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff']
 table = list(csv.DictReader(open('$tmp/rows.csv')))
-assert len(table) == len(rows) and len({(r['workers'], r['bandwidth_gbit']) for r in rows}) == 4
+assert len(table) == len(rows)
+assert {(r['workers'], r['bandwidth_gbit']) for r in rows} == {(w, b) for w in (2, 4) for b in (1, 2, 3)}
 for a, b in zip(table, rows):
     for key in ('label', 'kind', 'algorithm', 'advice'):
         assert a[key] == (b[key] or ''), (key, a, b)

@@ -6,7 +6,7 @@
 
 #include "src/tool/page/page.h"
 #include "src/tool/payoff/measured.h"
-#include "src/tool/payoff/payoff_rows.h"
+#include "src/tool/payoff/judge.h"
 #include "src/tool/payoff/timed.h"
 #include "src/tool/plot/plot.h"
 #include "src/tool/regress/compare.h"

@@ -3,6 +3,7 @@
 
 #include "src/tool/payoff/ways.h"
 #include "src/tool/rows/answer.h"
+#include "src/tool/rows/row.h"
 
 /* Computes for one network how long each way takes and what kind of error it has, and chooses those to show and to recommend. */
 
@@ -46,5 +47,9 @@ struct gcb_judgement {
 int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s,
               struct gcb_diag *diag);
 void gcb_judgement_fini(struct gcb_judgement *j); /* zeroed is fine */
+
+/* A `payoff` row of a way (docs/rows.md). `from`, `coding`: where its errors and times come from. */
+void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i,
+                    const struct gcb_setting *s, const char *from, const char *coding);
 
 #endif

@@ -1,4 +1,4 @@
-/* Bandwidths and times with their units, and lists of them. */
+/* Bandwidths and times with their units. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "src/tool/base/units.h"
-#include "src/tool/payoff/payoff_grid.h"
 
 static void test_bandwidths(void **state)
 {
@@ -59,56 +58,11 @@ static void test_durations(void **state)
     assert_false(gcb_parse_seconds("1d", &v));
 }
 
-static void test_lists(void **state)
-{
-    struct gcb_payoff_grid g = {.count = 0};
-    struct gcb_diag diag;
-
-    (void)state;
-    assert_int_equal(gcb_payoff_grid_bandwidths(&g, "1Gb,1.25GB", &diag), 0);
-    assert_int_equal(g.count, 2);
-    assert_true(g.values[0] == 1.25e8 && g.values[1] == 1.25e9);
-    assert_int_equal(gcb_payoff_grid_bandwidths(&g, "1Gb..3Gb", &diag), 0);
-    assert_int_equal(g.count, 5);
-    assert_true(g.values[2] == 1.25e8 && g.values[3] == 2.5e8 && g.values[4] == 3.75e8);
-    g.count = 0;
-    assert_int_equal(gcb_payoff_grid_workers(&g, "2,8,65536", &diag), 0);
-    assert_true(g.count == 3 && g.values[2] == 65536.0);
-}
-
-static void test_refused(void **state)
-{
-    static const char *const bandwidths[] = {"",      "1Gb,",  "2Gb..1Gb", "1Gb..2Gb/3",
-                                             "..2Gb", "1Gb..", "x"};
-    static const char *const workers[] = {"", "1", "65537", "8.5", "-2", "2,,3", "eight"};
-    struct gcb_payoff_grid g;
-    struct gcb_diag diag;
-    char many[4096];
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(bandwidths) / sizeof(bandwidths[0]); i++) {
-        g.count = 0;
-        assert_int_equal(gcb_payoff_grid_bandwidths(&g, bandwidths[i], &diag), GCB_E_INVALID);
-        assert_true(strlen(diag.text) > 0);
-    }
-    for (size_t i = 0; i < sizeof(workers) / sizeof(workers[0]); i++) {
-        g.count = 0;
-        assert_int_equal(gcb_payoff_grid_workers(&g, workers[i], &diag), GCB_E_INVALID);
-    }
-    memset(many, '1', sizeof(many) - 1); /* a single number that is too long */
-    many[sizeof(many) - 1] = '\0';
-    g.count = 0;
-    assert_int_equal(gcb_payoff_grid_bandwidths(&g, many, &diag), GCB_E_INVALID);
-    assert_int_equal(gcb_payoff_grid_workers(&g, many, &diag), GCB_E_INVALID);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bandwidths),
         cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
