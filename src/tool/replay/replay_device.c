@@ -131,66 +131,90 @@ static int compare(struct gcb_replay_device *d, const float *dev, const float *e
 }
 
 /* Makes the worker's encoder, or its part in the all-reduce, and takes the memory that it needs. */
-static int ready(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                 const struct gcb_method *method, const struct gcb_coder_config *config,
-                 float weight, struct gcb_diag *diag)
+static int ready(const struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
-    struct gcb_coder_config there = *config;
+    struct gcb_replay_device *d = a->s->device;
+    struct gcb_replay_device_worker *w = &a->worker->on_device;
+    struct gcb_coder_config config;
+    char name[40];
     int err = 0;
 
+    gcb_replay_coder_config(a->s, a->plan, name, &config);
+    config.env.workers = d->reduces ? a->s->workers : 0;
     if (d->reduces)
-        return w->reduce ? 0
-                         : gcb_device_reduce_create(&w->reduce, d->place.device, method, config,
-                                                    weight, diag);
-    there.place = &d->place;
+        return w->reduce
+                   ? 0
+                   : gcb_device_reduce_create(&w->reduce, d->place.device, &a->message->method,
+                                              &config, a->s->weights[a->w], diag);
+    config.place = &d->place;
     if (!w->encoder)
-        err = gcb_coder_create(&w->encoder, method, &there, diag);
+        err = gcb_coder_create(&w->encoder, &a->message->method, &config, diag);
     return err ? err : gcb_coder_reserve(w->encoder, diag);
 }
 
-int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                                 const struct gcb_replay_device_input *in, struct gcb_diag *diag)
+int gcb_replay_device_compensate(const struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
-    const uint64_t n = in->config.env.count;
+    struct gcb_replay_device *d = a->s->device;
+    struct gcb_replay_device_worker *w = &a->worker->on_device;
     float *gradient_dev;
-    int err = ready(d, w, in->method, &in->config, in->weight, diag);
+    int err = ready(a, diag);
 
-    if (!err && isfinite(in->norm))
-        err = gcb_device_memory_set_norm(w->memory, in->norm, diag);
+    if (!err && isfinite(a->norm))
+        err = gcb_device_memory_set_norm(w->memory, a->norm, diag);
     if (err)
         return err;
     gradient_dev = d->reduces ? w->gradient_dev : d->place.tensor.dev;
-    err = gcb_device_batch_upload(d->place.batch, gradient_dev, in->gradient, n * sizeof(float),
-                                  diag);
+    err = gcb_device_batch_upload(d->place.batch, gradient_dev, a->gradient,
+                                  a->plan->count * sizeof(float), diag);
     if (err)
         return err;
     w->encoded_dev = gcb_device_memory_compensate(w->memory, gradient_dev);
-    return compare(d, w->encoded_dev, in->expected, n, "memory gives", diag);
+    return compare(d, w->encoded_dev, a->encoded, a->plan->count, "memory gives", diag);
 }
 
-int gcb_replay_device_code(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                           const struct gcb_step *at, struct gcb_device_check *check,
-                           float *decoded, uint64_t *clamped, struct gcb_diag *diag)
+int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally *t,
+                           struct gcb_diag *diag)
 {
-    const struct gcb_coder_config config = {.place = &d->place, .max_elements = check->in.count};
-    const struct gcb_mview y = {.data = decoded, .count = check->in.count};
-    int err = gcb_coders_room(&d->room, &d->wire, w->encoder, false, diag);
+    struct gcb_replay_state *s = a->s;
+    struct gcb_replay_device *d = s->device;
+    struct gcb_coder *encoder = a->worker->on_device.encoder;
+    const struct gcb_step at = {.step = a->step->at, .worker = a->w};
+    const struct gcb_coder_config config = {.place = &d->place, .max_elements = a->plan->count};
+    const struct gcb_mview y = {.data = s->decoded, .count = a->plan->count};
+    const struct gcb_device_check check = {
+        .method = &a->message->method,
+        .in = {.data = a->encoded, .count = a->plan->count},
+        .message = &d->wire,
+        .expected = &s->wires[a->w],
+        .decoded = s->decoded,
+        .scratch = d->copy,
+        .coders = d->coders,
+        .kernels = s->config->kernels,
+        .queue = s->config->queue,
+    };
+    struct gcb_message_parts parts;
+    int err = gcb_coders_room(&d->room, &d->wire, encoder, false, diag);
 
     if (!err)
-        err = gcb_coder_encode_there(w->encoder, at, w->encoded_dev, &d->wire, diag);
+        err =
+            gcb_coder_encode_there(encoder, &at, a->worker->on_device.encoded_dev, &d->wire, diag);
     if (err)
         return err;
     gcb_message_seal(d->wire.data, d->wire.len, 0);
-    *clamped = gcb_coder_clamped(w->encoder);
-    check->message = &d->wire;
-    check->scratch = d->copy;
-    check->coders = d->coders;
-    err = gcb_device_check_message(check, diag);
+    t->clamped = gcb_coder_clamped(encoder);
+    memset(s->decoded, 0xff, t->elements * sizeof(float)); /* NaNs show missing elements */
+    err = gcb_device_check_message(&check, diag);
     if (!err)
         err = gcb_coder_renew_decoder(&d->decoder, d->wire.data, d->wire.len, &config, diag);
     if (!err)
         err = gcb_coder_decode(d->decoder, d->wire.data, d->wire.len, &y, diag);
-    return gcb_device_check_decoded(err, diag);
+    err = gcb_device_check_decoded(err, diag);
+    if (err)
+        return err;
+    gcb_fidelity_add(&t->fidelity, a->encoded, s->decoded, a->plan->count, s->config->kernels,
+                     s->config->queue);
+    err = gcb_device_check_values(&check, &t->fidelity, &parts, diag);
+    return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
 /* ---- all-reduce ---- */
@@ -212,14 +236,16 @@ static int contribute(struct gcb_replay_device *d, const struct gcb_replay_devic
     return err ? err : 1;
 }
 
-int gcb_replay_device_rounds(struct gcb_replay_device *d, struct gcb_replay_worker *workers,
-                             uint32_t count, uint64_t step, struct gcb_diag *diag)
+int gcb_replay_device_rounds(const struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
+    struct gcb_replay_device *d = a->s->device;
+    struct gcb_replay_worker *workers = a->message->workers;
+    const uint32_t count = a->s->workers;
     int err = 0;
 
     for (uint32_t w = 0; w < count; w++)
         gcb_device_reduce_begin(workers[w].on_device.reduce,
-                                &(struct gcb_step){.step = step, .worker = w},
+                                &(struct gcb_step){.step = a->step->at, .worker = w},
                                 workers[w].on_device.encoded_dev);
     while (!err) {
         struct gcb_round round = {.size = sizeof(round)};
@@ -237,16 +263,18 @@ int gcb_replay_device_rounds(struct gcb_replay_device *d, struct gcb_replay_work
     return err;
 }
 
-int gcb_replay_device_conclude(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                               const float *update, const float *own, uint64_t count,
-                               uint64_t clamped, struct gcb_diag *diag)
+int gcb_replay_device_conclude(const struct gcb_replay_sending *a, uint64_t clamped,
+                               struct gcb_diag *diag)
 {
+    struct gcb_replay_device *d = a->s->device;
+    const struct gcb_replay_device_worker *w = &a->worker->on_device;
+    const uint64_t n = a->plan->count;
     int err = gcb_device_reduce_conclude(w->reduce, d->update_dev, d->own_dev, diag);
 
     if (!err)
-        err = compare(d, d->update_dev, update, count, "all-reduce gives", diag);
+        err = compare(d, d->update_dev, a->s->update, n, "all-reduce gives", diag);
     if (!err)
-        err = compare(d, d->own_dev, own, count, "all-reduce takes", diag);
+        err = compare(d, d->own_dev, a->s->decoded, n, "all-reduce takes", diag);
     if (!err && gcb_device_reduce_spoilt(w->reduce) && gcb_device_memory_residual(w->memory))
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "the workers' sum overflows, and a memory on a device cannot take such "
@@ -257,10 +285,14 @@ int gcb_replay_device_conclude(struct gcb_replay_device *d, struct gcb_replay_de
     return err;
 }
 
-int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                             const float *expected, uint64_t count, struct gcb_diag *diag)
+int gcb_replay_device_update(const struct gcb_replay_sending *a, const float *expected,
+                             struct gcb_diag *diag)
 {
+    struct gcb_replay_device *d = a->s->device;
+    struct gcb_replay_device_worker *w = &a->worker->on_device;
+
     if (w->encoded_dev)
         gcb_device_memory_update(w->memory, d->reduces ? d->own_dev : d->place.tensor.dev);
-    return compare(d, gcb_device_memory_residual(w->memory), expected, count, "memory keeps", diag);
+    return compare(d, gcb_device_memory_residual(w->memory), expected, a->plan->count,
+                   "memory keeps", diag);
 }

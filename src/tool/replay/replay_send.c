@@ -4,22 +4,6 @@
 #include "src/lib/codec/packed.h"
 #include "src/tool/replay/replay_state.h"
 
-/* A step of one message: all workers begin, the rounds run, and what arrived is measured. */
-struct sending {
-    struct gcb_replay_state *s;
-    size_t at, j; /* step of the plan; message */
-    struct gcb_replay_message *message;
-    struct gcb_replay_step_sums *step;
-    bool sent;   /* false: this step sends nothing */
-    bool sparse; /* by a sparse all-reduce */
-    /* the current worker */
-    uint32_t w;
-    struct gcb_exchange *exchange;
-    struct gcb_replay_worker *worker;
-    const struct gcb_message_plan *plan;
-    const float *encoded; /* what its exchange sends; NULL: nothing */
-};
-
 /* The worker that has the gradients of worker w. */
 static uint32_t source_of(const struct gcb_replay_state *s, uint32_t w)
 {
@@ -32,16 +16,23 @@ static const struct gcb_message_plan *plan_of(const struct gcb_replay_state *s, 
     return gcb_replay_message_at(s->plan, s->config->layout, at, source_of(s, w), j);
 }
 
-static void set_worker(struct sending *a, uint32_t w)
+static bool clips(const struct gcb_replay_state *s)
+{
+    return s->memory.kind == GCB_MEMORY_DGC && s->memory.clip != 0.0;
+}
+
+static void set_worker(struct gcb_replay_sending *a, uint32_t w)
 {
     a->w = w;
     a->exchange = a->message->exchanges[w];
     a->worker = &a->message->workers[w];
     a->plan = plan_of(a->s, a->at, w, a->j);
+    a->gradient = a->s->inputs[source_of(a->s, w)];
+    a->norm = clips(a->s) ? sqrt(a->step->workers[w].clipped) : NAN;
 }
 
 /* Puts the names of method and message before the text of an error. */
-static int explain(const struct sending *a, int err, struct gcb_diag *diag)
+static int explain(const struct gcb_replay_sending *a, int err, struct gcb_diag *diag)
 {
     return gcb_plan_explain(err, a->message->method.name, a->plan, a->s->config->source, diag);
 }
@@ -66,11 +57,6 @@ static int read_gradient(struct gcb_replay_state *s, const struct gcb_message_pl
     return 0;
 }
 
-static bool clips(const struct gcb_replay_state *s)
-{
-    return s->memory.kind == GCB_MEMORY_DGC && s->memory.clip != 0.0;
-}
-
 /* Clipping needs the norm of all gradients of a worker before its first message. */
 static int measure_gradients(struct gcb_replay_state *s, size_t at,
                              struct gcb_replay_step_sums *step, struct gcb_diag *diag)
@@ -90,12 +76,12 @@ static int measure_gradients(struct gcb_replay_state *s, size_t at,
     return err;
 }
 
-static int begin_worker(struct sending *a, struct gcb_diag *diag)
+static int begin_worker(struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
     struct gcb_replay_norms *norms = &a->step->workers[a->w];
     struct gcb_memory *memory = gcb_exchange_memory(a->exchange);
-    float *x = s->inputs[source_of(s, a->w)];
+    float *x = a->gradient;
     int err = source_of(s, a->w) == a->w ? read_gradient(s, a->plan, x, diag) : 0;
 
     if (err)
@@ -103,8 +89,8 @@ static int begin_worker(struct sending *a, struct gcb_diag *diag)
     a->step->traffic.input_bytes += a->plan->input_bytes;
     a->worker->pending_bytes += a->plan->input_bytes;
     norms->gradient += norm_sq(s, x, a->plan->count);
-    if (clips(s))
-        gcb_memory_set_norm(memory, sqrt(norms->clipped));
+    if (!isnan(a->norm))
+        gcb_memory_set_norm(memory, a->norm);
     err = gcb_exchange_begin(a->exchange, a->step->at, x, diag);
     if (err)
         return explain(a, err, diag);
@@ -119,7 +105,7 @@ static int begin_worker(struct sending *a, struct gcb_diag *diag)
  * s->local until its next run. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
-    const struct sending *a = ctx;
+    const struct gcb_replay_sending *a = ctx;
     struct gcb_replay_traffic *traffic = &a->step->traffic;
     struct gcb_replay_state *s = a->s;
     uint8_t *bytes = s->local.bytes;
@@ -132,7 +118,7 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
         s->wires[w] = (struct gcb_wbuf){.data = bytes, .len = sent[w].bytes};
 }
 
-static int run_rounds(struct sending *a, struct gcb_diag *diag)
+static int run_rounds(struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_local *local = &a->s->local;
     int err;
@@ -150,7 +136,7 @@ static int run_rounds(struct sending *a, struct gcb_diag *diag)
 /* ---- the end ---- */
 
 /* Counts the values that a tuned range float coded, and the values beyond its `max`. */
-static void count_tuned(const struct sending *a, const struct gcb_tally *t)
+static void count_tuned(const struct gcb_replay_sending *a, const struct gcb_tally *t)
 {
     double bits;
 
@@ -160,15 +146,8 @@ static void count_tuned(const struct sending *a, const struct gcb_tally *t)
     a->step->traffic.tuned_clamped += t->clamped;
 }
 
-/* Adds the error: what arrived against what was sent. */
-static void add_error(const struct sending *a, struct gcb_tally *t)
-{
-    gcb_fidelity_add(&t->fidelity, a->encoded, a->s->decoded, a->plan->count, a->s->config->kernels,
-                     a->s->config->queue);
-}
-
 /* Adds what the encoder knows about its message. */
-static void ask_encoder(const struct sending *a, struct gcb_tally *t)
+static void ask_encoder(const struct gcb_replay_sending *a, struct gcb_tally *t)
 {
     const struct gcb_coder *encoder = gcb_exchange_encoder(a->exchange);
     double density, largest;
@@ -186,62 +165,18 @@ static void ask_encoder(const struct sending *a, struct gcb_tally *t)
     }
 }
 
-/* Encodes and decodes on the device, and compares with the CPU's message. The tally counts the device's, and s->decoded
- * becomes what the device decoded. */
-static int code_on_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
-{
-    struct gcb_replay_state *s = a->s;
-    const struct gcb_step at = {.step = a->step->at, .worker = a->w};
-    struct gcb_device_check check = {
-        .method = &a->message->method,
-        .in = {.data = a->encoded, .count = a->plan->count},
-        .expected = &s->wires[a->w],
-        .decoded = s->decoded,
-        .kernels = s->config->kernels,
-        .queue = s->config->queue,
-    };
-    struct gcb_message_parts parts;
-    int err;
-
-    memset(s->decoded, 0xff, t->elements * sizeof(float)); /* NaNs show missing elements */
-    err = gcb_replay_device_code(s->device, &a->worker->on_device, &at, &check, s->decoded,
-                                 &t->clamped, diag);
-    if (err)
-        return err;
-    add_error(a, t);
-    err = gcb_device_check_values(&check, &t->fidelity, &parts, diag);
-    return err ? err : gcb_tally_parts(t, &parts, diag);
-}
-
-/* Adds the gradient to the device's memory. */
-static int compensate_on_device(const struct sending *a, struct gcb_diag *diag)
-{
-    struct gcb_replay_state *s = a->s;
-    struct gcb_replay_device_input in = {
-        .method = &a->message->method,
-        .weight = s->weights[a->w],
-        .norm = clips(s) ? sqrt(a->step->workers[a->w].clipped) : (double)NAN,
-        .gradient = s->inputs[source_of(s, a->w)],
-        .expected = a->encoded,
-    };
-    char name[40];
-
-    gcb_replay_coder_config(s, a->plan, name, &in.config);
-    in.config.env.workers = gcb_replay_device_reduces(s->device) ? s->workers : 0;
-    return gcb_replay_device_compensate(s->device, &a->worker->on_device, &in, diag);
-}
-
-static int describe(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+static int describe(const struct gcb_replay_sending *a, struct gcb_tally *t, struct gcb_diag *diag)
 {
     struct gcb_message_parts parts;
     const int err = gcb_exchange_describe(a->exchange, &parts, diag);
 
-    add_error(a, t);
+    gcb_fidelity_add(&t->fidelity, a->encoded, a->s->decoded, a->plan->count, a->s->config->kernels,
+                     a->s->config->queue);
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
 /* The all-reduce of all workers on the device, except its end. */
-static int reduce_on_device(struct sending *a, struct gcb_diag *diag)
+static int reduce_on_device(struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
     int err = 0;
@@ -249,32 +184,30 @@ static int reduce_on_device(struct sending *a, struct gcb_diag *diag)
     for (uint32_t w = 0; w < s->workers && !err; w++) {
         set_worker(a, w);
         a->encoded = gcb_exchange_input(a->exchange);
-        err = compensate_on_device(a, diag);
+        err = gcb_replay_device_compensate(a, diag);
     }
     if (!err && a->sent)
-        err =
-            gcb_replay_device_rounds(s->device, a->message->workers, s->workers, a->step->at, diag);
+        err = gcb_replay_device_rounds(a, diag);
     return explain(a, err, diag);
 }
 
 /* The worker's part of the step on the device. */
-static int compare_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+static int compare_device(const struct gcb_replay_sending *a, struct gcb_tally *t,
+                          struct gcb_diag *diag)
 {
-    const struct gcb_replay_state *s = a->s;
     int err = 0;
 
     if (!a->worker->on_device.reduce) {
-        err = compensate_on_device(a, diag);
-        return err || !a->encoded ? err : code_on_device(a, t, diag);
+        err = gcb_replay_device_compensate(a, diag);
+        return err || !a->encoded ? err : gcb_replay_device_code(a, t, diag);
     }
     if (a->encoded)
-        err = gcb_replay_device_conclude(s->device, &a->worker->on_device, s->update, s->decoded,
-                                         a->plan->count, t->clamped, diag);
+        err = gcb_replay_device_conclude(a, t->clamped, diag);
     return err || !a->encoded ? err : describe(a, t, diag);
 }
 
 /* Tallies what the worker sent and what arrived of it. */
-static int tally_message(const struct sending *a, struct gcb_diag *diag)
+static int tally_message(const struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_norms *norms = &a->step->workers[a->w];
     const bool on_device = a->worker->on_device.memory;
@@ -307,7 +240,7 @@ static int tally_message(const struct sending *a, struct gcb_diag *diag)
  * sent. */
 static void receive_span(void *ctx, uint64_t i)
 {
-    const struct sending *a = ctx;
+    const struct gcb_replay_sending *a = ctx;
     const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(a->plan->count, i);
     const float *decoded = a->s->decoded;
     uint16_t *age = a->worker->age;
@@ -322,7 +255,7 @@ static void receive_span(void *ctx, uint64_t i)
     }
 }
 
-static int end_worker(struct sending *a, struct gcb_diag *diag)
+static int end_worker(struct gcb_replay_sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
     struct gcb_replay_traffic *traffic = &a->step->traffic;
@@ -345,7 +278,7 @@ static int end_worker(struct sending *a, struct gcb_diag *diag)
     gcb_parallel(s->config->queue, gcb_span_count(n), receive_span, a);
     err = gcb_exchange_learn(a->exchange, s->decoded, diag);
     if (!err && a->worker->on_device.memory)
-        err = gcb_replay_device_update(s->device, &a->worker->on_device, residual, n, diag);
+        err = gcb_replay_device_update(a, residual, diag);
     if (!err)
         a->step->workers[a->w].residual += norm_sq(s, residual, n);
     return err;
@@ -353,7 +286,7 @@ static int end_worker(struct sending *a, struct gcb_diag *diag)
 
 static void settle_span(void *ctx, uint64_t i)
 {
-    const struct sending *a = ctx;
+    const struct gcb_replay_sending *a = ctx;
     struct gcb_replay_message *m = a->message;
     const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(m->count, i);
     const float *update = a->s->update, *owed = a->s->owed;
@@ -373,7 +306,7 @@ static void settle_span(void *ctx, uint64_t i)
 
 /* Adds up a message after its last worker. Spans are added in order, so the sums do not depend on the number of
  * threads. */
-static void settle(struct sending *a)
+static void settle(struct gcb_replay_sending *a)
 {
     struct gcb_replay_state *s = a->s;
     struct gcb_replay_message *m = a->message;
@@ -402,7 +335,8 @@ static void settle(struct sending *a)
 int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag)
 {
-    struct sending a = {.s = s, .at = at, .j = j, .message = &s->messages[j], .step = step};
+    struct gcb_replay_sending a = {
+        .s = s, .at = at, .j = j, .message = &s->messages[j], .step = step};
     const uint64_t n = a.message->count;
     int err = clips(s) && j == 0 ? measure_gradients(s, at, step, diag) : 0;
 

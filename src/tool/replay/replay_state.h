@@ -116,6 +116,24 @@ void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_
 int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag);
 
+/* A step of one message: all workers begin, the rounds run, and what arrived is measured. */
+struct gcb_replay_sending {
+    struct gcb_replay_state *s;
+    size_t at, j; /* step of the plan; message */
+    struct gcb_replay_message *message;
+    struct gcb_replay_step_sums *step;
+    bool sent;   /* false: this step sends nothing */
+    bool sparse; /* by a sparse all-reduce */
+    /* the current worker */
+    uint32_t w;
+    struct gcb_exchange *exchange;
+    struct gcb_replay_worker *worker;
+    const struct gcb_message_plan *plan;
+    float *gradient;
+    double norm;          /* to which its gradients are clipped; NAN: they are not */
+    const float *encoded; /* what its exchange sends; NULL: nothing */
+};
+
 /*
  * The device's part of a replay (replay_device.c). Workers' memories are on the device. So are, in an all-gather, their
  * encoders and the receiver's decoder; in an all-reduce, what workers contribute, the update, and what arrived. The replay
@@ -138,34 +156,20 @@ int gcb_replay_device_start(struct gcb_replay_device *d, struct gcb_replay_devic
 void gcb_replay_device_forget(struct gcb_replay_device_worker *w);
 void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device_worker *w);
 
-/* A worker's gradient in a step. */
-struct gcb_replay_device_input {
-    const struct gcb_method *method;
-    struct gcb_coder_config config; /* the CPU's; of an all-reduce with env.workers */
-    float weight;                   /* of the worker, in an all-reduce */
-    double norm;                    /* for gcb_device_memory_set_norm; NAN: none */
-    const float *gradient;
-    const float *expected; /* the output of the CPU's memory; NULL: nothing is sent */
-};
-
-/* Begins a step: adds the gradient to the memory. */
-int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                                 const struct gcb_replay_device_input *in, struct gcb_diag *diag);
-/* In an all-gather: encodes the memory's output, and decodes that message into `decoded`. check->message is set to the
- * message, which is valid until the next one; so are scratch and coders of the check. check->expected is the CPU's. */
-int gcb_replay_device_code(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                           const struct gcb_step *at, struct gcb_device_check *check,
-                           float *decoded, uint64_t *clamped, struct gcb_diag *diag);
+/* Begins the current worker's step: adds the gradient to the memory. a->encoded: the output of the CPU's memory. */
+int gcb_replay_device_compensate(const struct gcb_replay_sending *a, struct gcb_diag *diag);
+/* In an all-gather: encodes the memory's output, and decodes that message into a->s->decoded. The tally counts the
+ * device's message. */
+int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally *t,
+                           struct gcb_diag *diag);
 /* In an all-reduce, after gcb_replay_device_compensate of all workers: runs all rounds. The host combines the values. Then
- * each worker concludes: `update`, what arrived (`own`) and the clamped elements are the CPU's. */
-int gcb_replay_device_rounds(struct gcb_replay_device *d, struct gcb_replay_worker *workers,
-                             uint32_t count, uint64_t step, struct gcb_diag *diag);
-int gcb_replay_device_conclude(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                               const float *update, const float *own, uint64_t count,
-                               uint64_t clamped, struct gcb_diag *diag);
+ * each worker concludes: the update, what arrived and the clamped elements are the CPU's. */
+int gcb_replay_device_rounds(const struct gcb_replay_sending *a, struct gcb_diag *diag);
+int gcb_replay_device_conclude(const struct gcb_replay_sending *a, uint64_t clamped,
+                               struct gcb_diag *diag);
 /* Ends the step: updates the memory, if a message was sent. `expected` is the CPU's residual, or NULL. */
-int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
-                             const float *expected, uint64_t count, struct gcb_diag *diag);
+int gcb_replay_device_update(const struct gcb_replay_sending *a, const float *expected,
+                             struct gcb_diag *diag);
 
 /* Largest value of a staleness counter (`age` of struct gcb_replay_worker). It means: at least this many steps. */
 #define GCB_STALENESS_MAX UINT16_MAX
