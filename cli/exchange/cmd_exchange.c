@@ -1,11 +1,9 @@
-#include "cli/exchange/cmd_exchange.h"
+#include "cli/exchange/exchange.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "cli/exchange/exchange_options.h"
-#include "cli/exchange/exchange_table.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"

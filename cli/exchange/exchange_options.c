@@ -1,4 +1,4 @@
-#include "cli/exchange/exchange_options.h"
+#include "cli/exchange/exchange.h"
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"

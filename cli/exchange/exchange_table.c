@@ -1,4 +1,4 @@
-#include "cli/exchange/exchange_table.h"
+#include "cli/exchange/exchange.h"
 
 #include <inttypes.h>
 #include <math.h>

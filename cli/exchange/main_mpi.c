@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "cli/base/program.h"
-#include "cli/exchange/cmd_exchange.h"
+#include "cli/exchange/exchange.h"
 
 /* gcbench-mpi: every rank runs this program; only rank 0 prints. */
 

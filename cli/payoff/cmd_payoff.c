@@ -6,7 +6,7 @@
 #include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/progress.h"
-#include "cli/payoff/payoff_table.h"
+#include "cli/payoff/payoff.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/data.h"

@@ -1,4 +1,4 @@
-#include "cli/payoff/payoff_options.h"
+#include "cli/payoff/payoff.h"
 
 #include <math.h>
 #include <string.h>

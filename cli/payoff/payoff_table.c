@@ -1,4 +1,4 @@
-#include "cli/payoff/payoff_table.h"
+#include "cli/payoff/payoff.h"
 
 #include <inttypes.h>
 #include <math.h>

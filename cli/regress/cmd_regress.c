@@ -1,8 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/regress/regress_builds.h"
-#include "cli/regress/regress_show.h"
+#include "cli/regress/regress.h"
 #include "src/lib/base/text.h"
 #include "src/tool/rows/environment.h"
 #include "src/tool/rows/results.h"

@@ -1,4 +1,4 @@
-#include "cli/regress/regress_builds.h"
+#include "cli/regress/regress.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "cli/regress/regress_options.h"
+#include "cli/regress/regress.h"
 
 #include <string.h>
 #include <sys/stat.h>

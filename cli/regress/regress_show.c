@@ -1,4 +1,4 @@
-#include "cli/regress/regress_show.h"
+#include "cli/regress/regress.h"
 
 #include <math.h>
 #include <string.h>

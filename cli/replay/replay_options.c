@@ -1,4 +1,4 @@
-#include "cli/replay/replay_options.h"
+#include "cli/replay/replay.h"
 
 #include <string.h>
 

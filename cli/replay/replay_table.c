@@ -1,4 +1,4 @@
-#include "cli/replay/replay_table.h"
+#include "cli/replay/replay.h"
 
 #include <inttypes.h>
 #include <math.h>

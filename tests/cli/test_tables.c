@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "cli/base/heading.h"
-#include "cli/replay/replay_table.h"
+#include "cli/replay/replay.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
 #include "src/tool/rows/number.h"

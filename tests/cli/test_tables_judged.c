@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "cli/payoff/payoff_table.h"
-#include "cli/regress/regress_show.h"
+#include "cli/payoff/payoff.h"
+#include "cli/regress/regress.h"
 #include "tests/cli/printed.h"
 
 static void test_regress(void **state)

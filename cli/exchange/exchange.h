@@ -1,8 +1,23 @@
-#ifndef CLI_EXCHANGE_EXCHANGE_OPTIONS_H
-#define CLI_EXCHANGE_EXCHANGE_OPTIONS_H
+#ifndef CLI_EXCHANGE_EXCHANGE_H
+#define CLI_EXCHANGE_EXCHANGE_H
 
+#include "cli/base/cmd.h"
 #include "cli/base/session.h"
 #include "src/tool/exchange/lanes.h"
+#include "src/tool/exchange/link.h"
+#include "src/tool/exchange/net.h"
+
+/* The command of gcbench-mpi. */
+extern const struct cmd cmd_exchange;
+
+/* The `own` of its context. */
+struct exchange_place {
+    struct gcb_net *net;
+    bool agreed; /* the command has asked all ranks if they understood their options */
+};
+
+/* Have all ranks understood their options, and do either all or none measure? Called by all ranks. */
+int exchange_agree(struct gcb_net *net, int status, bool measures, struct gcb_diag *diag);
 
 struct exchange_own {
     struct opt_list algorithms; /* none: the default */
@@ -34,5 +49,17 @@ bool exchange_is_baseline(const struct gcb_lane *lane);
 #define EXCHANGE_SIZES 32
 int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct exchange_own *own,
                    struct gcb_diag *diag);
+
+/* Prints the table of all lanes. */
+int exchange_show(const struct out_report *report, const struct gcb_lane *lanes, size_t count,
+                  unsigned ranks, struct gcb_diag *diag);
+/* Writes the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and bf16. Lanes with wrong
+ * updates do not count. Returns false if there is nothing to compare. */
+#define EXCHANGE_ANSWER 500
+bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_t count,
+                     const struct gcb_load *load, const struct gcb_net *net);
+
+int exchange_show_link(const struct out_report *report, const struct gcb_link *link,
+                       struct gcb_diag *diag);
 
 #endif
