@@ -44,15 +44,13 @@ static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, const
     gcb_table_cell(table, text);
     gcb_table_cell(table, gcb_collective_names[params.collective]);
     out_cell(table, GCB_FIELD_WIRE_BYTES, (double)lane->wire_bytes / ranks, 0);
-    out_cell(table, GCB_FIELD_SECONDS, gcb_stats_make(lane->seconds, lane->repeats).median, 0);
+    out_cell(table, GCB_FIELD_SECONDS, gcb_lane_stats(lane, GCB_TIME_WHOLE).median, 0);
+    out_cell(table, GCB_FIELD_SECONDS, gcb_lane_stats(lane, GCB_TIME_ENCODE).median, 0);
     out_cell(table, GCB_FIELD_SECONDS,
-             gcb_stats_make(lane->phases[GCB_PHASE_ENCODE], lane->repeats).median, 0);
-    out_cell(table, GCB_FIELD_SECONDS,
-             gcb_stats_make(lane->phases[GCB_PHASE_WIRE], lane->repeats).median +
-                 gcb_stats_make(lane->phases[GCB_PHASE_SIZES], lane->repeats).median,
+             gcb_lane_stats(lane, GCB_TIME_WIRE).median +
+                 gcb_lane_stats(lane, GCB_TIME_SIZES).median,
              0);
-    out_cell(table, GCB_FIELD_SECONDS,
-             gcb_stats_make(lane->phases[GCB_PHASE_SUM], lane->repeats).median, 0);
+    out_cell(table, GCB_FIELD_SECONDS, gcb_lane_stats(lane, GCB_TIME_SUM).median, 0);
     snprintf(text, sizeof(text), "%" PRIu64, lane->wrong);
     gcb_table_cell(table, text);
 }
@@ -78,7 +76,7 @@ static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count
     double least = INFINITY;
 
     for (size_t i = 0; i < count; i++) {
-        const double seconds = gcb_stats_make(lanes[i].seconds, lanes[i].repeats).median;
+        const double seconds = gcb_lane_stats(&lanes[i], GCB_TIME_WHOLE).median;
 
         if (lanes[i].wrong == 0 && exchange_is_baseline(&lanes[i]) == baselines &&
             seconds < least) {
@@ -116,8 +114,8 @@ bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_
 
     if (!method || !bar)
         return false;
-    a = gcb_lane_stats(net, method, method->seconds);
-    b = gcb_lane_stats(net, bar, bar->seconds);
+    a = gcb_lane_stats(method, GCB_TIME_WHOLE);
+    b = gcb_lane_stats(bar, GCB_TIME_WHOLE);
     labels = gcb_label_methods(&lanes->method, sizeof(*lanes), count);
     name_lane(name, sizeof(name), method,
               labels ? labels[method - lanes].text : method->method.name, several);

@@ -38,8 +38,7 @@ struct pass {
     struct measuring *all;
     struct gcb_lane *lane;
     bool phased; /* a barrier before each round */
-    double phases[GCB_PHASES];
-    double cpu;
+    double times[GCB_TIMES];
     struct gcb_traffic traffic; /* of this rank */
 };
 
@@ -49,6 +48,13 @@ static double cpu_seconds(void)
 
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Adds what has passed since both clocks were read. */
+static void add_times(struct pass *pass, enum gcb_time phase, double begin, double cpu)
+{
+    pass->times[phase] += gcb_clock() - begin;
+    pass->times[GCB_TIME_CPU] += cpu_seconds() - cpu;
 }
 
 static int explain(const struct measuring *r, int err, const struct gcb_method *method,
@@ -91,15 +97,14 @@ static int open_lane(const struct measuring *r, struct gcb_lane *lane)
 
     gcb_method_exchange(&params, &lane->method);
     lane->messages = gcb_alloc_zero(r->load->plan.messages, sizeof(*lane->messages));
-    lane->seconds = gcb_alloc_zero(r->config->repeats, sizeof(*lane->seconds));
-    lane->cpu = gcb_alloc_zero(r->config->repeats, sizeof(*lane->cpu));
-    if (!lane->messages || !lane->seconds || !lane->cpu)
+    if (!lane->messages)
         return gcb_diag_nomem(r->diag, 0, "a method");
-    for (int p = 0; p < GCB_PHASES; p++) {
-        lane->phases[p] = gcb_alloc_zero(r->config->repeats, sizeof(*lane->phases[p]));
-        if (!lane->phases[p])
+    for (int t = 0; t < GCB_TIMES; t++) {
+        lane->samples[t] = gcb_alloc_zero(r->config->repeats, sizeof(*lane->samples[t]));
+        if (!lane->samples[t])
             return gcb_diag_nomem(r->diag, 0, "samples");
     }
+    lane->exact = gcb_net_simulated(r->net);
     for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
         struct gcb_lane_message *m = &lane->messages[j];
 
@@ -116,10 +121,8 @@ void gcb_lane_fini(struct gcb_lane *lane, size_t messages)
     for (size_t j = 0; lane->messages && j < messages; j++)
         gcb_exchange_close(lane->messages[j].exchange);
     gcb_free(lane->messages);
-    gcb_free(lane->seconds);
-    gcb_free(lane->cpu);
-    for (int p = 0; p < GCB_PHASES; p++)
-        gcb_free(lane->phases[p]);
+    for (int t = 0; t < GCB_TIMES; t++)
+        gcb_free(lane->samples[t]);
 }
 
 /* ---- an exchange ---- */
@@ -194,8 +197,8 @@ static void run_round(struct pass *pass, const struct gcb_lane_message *m,
     must(r,
          gcb_net_move(r->net, pass->lane->algorithm, round, m->fixed, &arrived, &sizes, r->diag));
     moved = gcb_clock();
-    pass->phases[GCB_PHASE_SIZES] += sizes;
-    pass->phases[GCB_PHASE_WIRE] += moved - begin - sizes;
+    pass->times[GCB_TIME_SIZES] += sizes;
+    pass->times[GCB_TIME_WIRE] += moved - begin - sizes;
     count_traffic(pass, round, m->fixed);
     if (watch)
         observe(r, watch, round, arrived);
@@ -203,8 +206,7 @@ static void run_round(struct pass *pass, const struct gcb_lane_message *m,
     begin = gcb_clock();
     for (unsigned w = 0; w < count; w++)
         must(r, gcb_exchange_receive(m->exchange, w, arrived[w].data, arrived[w].length, r->diag));
-    pass->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
-    pass->cpu += cpu_seconds() - cpu;
+    add_times(pass, GCB_TIME_SUM, begin, cpu);
 }
 
 /* gcb_exchange_next, timed as encoding. */
@@ -213,8 +215,7 @@ static int next_round(struct pass *pass, struct gcb_exchange *e, struct gcb_roun
     const double begin = gcb_clock(), cpu = cpu_seconds();
     const int more = gcb_exchange_next(e, round, pass->all->diag);
 
-    pass->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
-    pass->cpu += cpu_seconds() - cpu;
+    add_times(pass, GCB_TIME_ENCODE, begin, cpu);
     return more;
 }
 
@@ -235,8 +236,7 @@ static int begin_step(struct pass *pass, size_t j, const float *x)
         gcb_exchange_begin(pass->lane->messages[j].exchange, pass->all->step, x, pass->all->diag);
 
     compute(pass, pass->lane->encode, j);
-    pass->phases[GCB_PHASE_ENCODE] += gcb_clock() - begin;
-    pass->cpu += cpu_seconds() - cpu;
+    add_times(pass, GCB_TIME_ENCODE, begin, cpu);
     return err ? explain(pass->all, err, &pass->lane->messages[j].method, pass->all->rank, j) : 0;
 }
 
@@ -246,8 +246,7 @@ static void finish_step(struct pass *pass, size_t j, float *update)
 
     must(pass->all, gcb_exchange_finish(pass->lane->messages[j].exchange, update, pass->all->diag));
     compute(pass, pass->lane->sum, j);
-    pass->phases[GCB_PHASE_SUM] += gcb_clock() - begin;
-    pass->cpu += cpu_seconds() - cpu;
+    add_times(pass, GCB_TIME_SUM, begin, cpu);
 }
 
 /* Exchanges all messages once. */
@@ -406,12 +405,12 @@ static int check_lane(struct measuring *r, struct gcb_lane *lane, float *scratch
 static void time_lane(struct measuring *r, struct gcb_lane *lane, float *scratch)
 {
     struct pass pass = {.all = r, .lane = lane};
-    double most[GCB_PHASES + 2], begin;
+    double begin, whole;
 
     gcb_net_barrier(r->net);
     begin = gcb_clock();
     run_pass(&pass);
-    most[GCB_PHASES + 1] = gcb_clock() - begin;
+    whole = gcb_clock() - begin;
     compare_ranks(r, lane, scratch);
     r->step++;
 
@@ -424,13 +423,11 @@ static void time_lane(struct measuring *r, struct gcb_lane *lane, float *scratch
         lane->traffic.bytes[k] += pass.traffic.bytes[k];
     }
     lane->traffic.sizes += pass.traffic.sizes;
-    memcpy(most, pass.phases, sizeof(pass.phases));
-    most[GCB_PHASES] = pass.cpu;
-    gcb_net_max(r->net, most, GCB_PHASES + 2);
-    for (int p = 0; p < GCB_PHASES; p++)
-        lane->phases[p][lane->repeats] = most[p];
-    lane->cpu[lane->repeats] = most[GCB_PHASES];
-    lane->seconds[lane->repeats++] = most[GCB_PHASES + 1];
+    pass.times[GCB_TIME_WHOLE] = whole;
+    gcb_net_max(r->net, pass.times, GCB_TIMES);
+    for (int t = 0; t < GCB_TIMES; t++)
+        lane->samples[t][lane->repeats] = pass.times[t];
+    lane->repeats++;
 }
 
 static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count, float *scratch)
@@ -540,43 +537,41 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
 
 /* ---- rows ---- */
 
-struct gcb_stats gcb_lane_stats(const struct gcb_net *net, const struct gcb_lane *lane,
-                                const double *samples)
+struct gcb_stats gcb_lane_stats(const struct gcb_lane *lane, enum gcb_time time)
 {
-    struct gcb_stats s = gcb_stats_make(samples, lane->repeats);
+    struct gcb_stats s = gcb_stats_make(lane->samples[time], lane->repeats);
 
-    if (gcb_net_simulated(net))
+    if (lane->exact)
         s.low = s.high = s.median;
     return s;
 }
 
-static void put_interval(struct gcb_row *row, const struct gcb_stats *stats, enum gcb_field seconds,
-                         enum gcb_field low, enum gcb_field high)
+static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
 {
-    gcb_row_real(row, seconds, stats->median);
-    gcb_row_real(row, low, stats->low);
-    gcb_row_real(row, high, stats->high);
-}
+    static const struct {
+        enum gcb_time time;
+        enum gcb_field seconds, low, high;
+    } intervals[] = {
+        {GCB_TIME_WHOLE, GCB_FIELD_SECONDS, GCB_FIELD_SECONDS_LOW, GCB_FIELD_SECONDS_HIGH},
+        {GCB_TIME_ENCODE, GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_ENCODE_SECONDS_LOW,
+         GCB_FIELD_ENCODE_SECONDS_HIGH},
+        {GCB_TIME_WIRE, GCB_FIELD_WIRE_SECONDS, GCB_FIELD_WIRE_SECONDS_LOW,
+         GCB_FIELD_WIRE_SECONDS_HIGH},
+        {GCB_TIME_SUM, GCB_FIELD_SUM_SECONDS, GCB_FIELD_SUM_SECONDS_LOW,
+         GCB_FIELD_SUM_SECONDS_HIGH},
+    };
+    struct gcb_stats s = gcb_lane_stats(lane, GCB_TIME_WHOLE);
 
-static void put_times(struct gcb_row *row, const struct gcb_net *net, const struct gcb_lane *lane)
-{
-    const struct gcb_stats whole = gcb_lane_stats(net, lane, lane->seconds);
-    const struct gcb_stats encode = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_ENCODE]);
-    const struct gcb_stats wire = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_WIRE]);
-    const struct gcb_stats sum = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_SUM]);
-
-    gcb_row_real(row, GCB_FIELD_SECONDS_MIN, whole.min);
-    gcb_row_real(row, GCB_FIELD_SECONDS_MAX, whole.max);
-    put_interval(row, &whole, GCB_FIELD_SECONDS, GCB_FIELD_SECONDS_LOW, GCB_FIELD_SECONDS_HIGH);
-    put_interval(row, &encode, GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_ENCODE_SECONDS_LOW,
-                 GCB_FIELD_ENCODE_SECONDS_HIGH);
-    put_interval(row, &wire, GCB_FIELD_WIRE_SECONDS, GCB_FIELD_WIRE_SECONDS_LOW,
-                 GCB_FIELD_WIRE_SECONDS_HIGH);
-    put_interval(row, &sum, GCB_FIELD_SUM_SECONDS, GCB_FIELD_SUM_SECONDS_LOW,
-                 GCB_FIELD_SUM_SECONDS_HIGH);
-    gcb_row_real(row, GCB_FIELD_SIZES_SECONDS,
-                 gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_SIZES]).median);
-    gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_lane_stats(net, lane, lane->cpu).median);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MIN, s.min);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MAX, s.max);
+    for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
+        s = gcb_lane_stats(lane, intervals[i].time);
+        gcb_row_real(row, intervals[i].seconds, s.median);
+        gcb_row_real(row, intervals[i].low, s.low);
+        gcb_row_real(row, intervals[i].high, s.high);
+    }
+    gcb_row_real(row, GCB_FIELD_SIZES_SECONDS, gcb_lane_stats(lane, GCB_TIME_SIZES).median);
+    gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_lane_stats(lane, GCB_TIME_CPU).median);
 }
 
 /* What one rank's link carried in a timed exchange, on average. */
@@ -619,8 +614,8 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
                        const struct gcb_lane *lane, const char *file)
 {
     const unsigned ranks = gcb_net_ranks(net);
-    const double seconds = gcb_lane_stats(net, lane, lane->seconds).median;
-    const double wire = gcb_lane_stats(net, lane, lane->phases[GCB_PHASE_WIRE]).median;
+    const double seconds = gcb_lane_stats(lane, GCB_TIME_WHOLE).median;
+    const double wire = gcb_lane_stats(lane, GCB_TIME_WIRE).median;
     struct gcb_exchange_params params;
 
     gcb_method_exchange(&params, &lane->method);
@@ -639,10 +634,10 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     gcb_row_u64(row, GCB_FIELD_ROUNDS, lane->rounds);
     gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, lane->link_bytes);
     put_traffic(row, lane, ranks);
-    put_times(row, net, lane);
+    put_times(row, lane);
     gcb_row_real(row, GCB_FIELD_ALGBW_GBPS, 1e-9 * (double)load->input_bytes / seconds);
     gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * mean_link_bytes(lane, ranks) / wire);
     gcb_row_bool(row, GCB_FIELD_VERIFIED, lane->verified);
     gcb_row_u64(row, GCB_FIELD_WRONG, lane->wrong);
-    gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, lane->seconds, lane->repeats);
+    gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, lane->samples[GCB_TIME_WHOLE], lane->repeats);
 }

@@ -18,7 +18,15 @@
  * training would, for the time of the whole exchange, and once with a barrier before each round, for the times of the
  * phases. So one rank's waiting for another does not count as transfer. Times are those of the slowest rank.
  */
-enum gcb_phase { GCB_PHASE_ENCODE, GCB_PHASE_SIZES, GCB_PHASE_WIRE, GCB_PHASE_SUM, GCB_PHASES };
+enum gcb_time {
+    GCB_TIME_ENCODE,
+    GCB_TIME_SIZES,
+    GCB_TIME_WIRE,
+    GCB_TIME_SUM,
+    GCB_TIME_CPU,   /* processor time of encoding and summing, on all threads */
+    GCB_TIME_WHOLE, /* the whole exchange, without barriers */
+    GCB_TIMES
+};
 
 #define GCB_ROUND_KINDS 3 /* enum gcb_round_kind */
 
@@ -31,10 +39,9 @@ struct gcb_lane {
 
     /* ---- results ---- */
 
-    double *seconds;            /* of each repeat: the whole exchange */
-    double *phases[GCB_PHASES]; /* of each repeat */
-    double *cpu; /* of each repeat: processor time of encoding and summing, on all threads */
+    double *samples[GCB_TIMES]; /* of each repeat */
     size_t repeats;
+    bool exact; /* the times are those of a simulation */
     /* The next three are those of the first exchange; later steps may have other rounds. */
     unsigned rounds;     /* the most that a message took */
     uint64_t wire_bytes; /* what all workers give in all rounds */
@@ -81,8 +88,7 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
                         unsigned workers, double elements, struct gcb_diag *diag);
 
 /* The statistics of a lane's repeats. Simulated times are exact: their interval is the median. */
-struct gcb_stats gcb_lane_stats(const struct gcb_net *net, const struct gcb_lane *lane,
-                                const double *samples);
+struct gcb_stats gcb_lane_stats(const struct gcb_lane *lane, enum gcb_time time);
 
 /* Row `exchange` (docs/rows.md). Release it with gcb_row_fini. */
 void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setting,
