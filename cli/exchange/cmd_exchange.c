@@ -21,7 +21,6 @@ struct exchange {
     struct gcb_load load;
     struct gcb_timed coding; /* of --coding */
     struct gcb_link link;
-    struct out_report link_report;
     bool links, wrong;
 };
 
@@ -84,8 +83,6 @@ static int resolve(struct exchange *c, struct gcb_diag *diag)
         err = session_resolve(&c->s);
     if (!err)
         err = exchange_sizes(c->sizes, &c->size_count, own, diag);
-    if (!err && own->link && !own->calibrate)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "-o is for what --calibrate measures");
     if (!err && own->calibrate && gcb_net_ranks(c->net) < 2)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "--calibrate measures transfers between ranks: start two or more, such "
@@ -326,51 +323,32 @@ static int measure_link(struct exchange *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Opens the file of -o before anything is measured, so that a bad name loses nothing. */
-static int open_link_report(struct exchange *c)
-{
-    const struct opt_save save = {.results = c->o->own.link, .force = c->o->common.save.force};
-    const struct opt_show quiet = {.format = GCB_FORMAT_TABLE, .quiet = true};
-    const int err = out_open(&c->link_report, &quiet, &save, c->s.files,
-                             GCB_RECORD_BIT(GCB_RECORD_LINK), c->s.ctx);
-
-    return err ? err
-               : out_environment(&c->link_report, &c->s.backend, c->s.files, NULL, 0, false,
-                                 c->s.ctx);
-}
-
 static int put_links(struct exchange *c, struct gcb_diag *diag)
 {
-    struct out_report *report = c->o->own.link ? &c->link_report : &c->s.report;
     int err = 0;
 
     if (!c->links || !is_first(c))
         return 0;
     if (c->s.report.table)
         err = exchange_show_link(&c->s.report, &c->link, diag);
-    for (size_t i = 0; !err && i < c->link.count && out_wants_rows(report); i++) {
+    for (size_t i = 0; !err && i < c->link.count && out_wants_rows(&c->s.report); i++) {
         struct gcb_row row;
 
         gcb_rows_link(&row, c->net, &c->link.sizes[i]);
-        err = out_put(report, &row, diag);
+        err = out_put(&c->s.report, &row, diag);
     }
-    return err || !c->o->own.link ? err : out_commit(report, diag);
+    return err;
 }
 
 /* ---- the command ---- */
 
 static int start_report(struct exchange *c)
 {
-    const bool links = c->o->own.calibrate && !c->o->own.link;
-    int err;
+    const unsigned links = c->o->own.calibrate ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0;
 
     session_fill_setting(&c->s);
-    if (!is_first(c))
-        return 0;
-    err = session_start_report(
-        &c->s, GCB_RECORD_BIT(GCB_RECORD_RACE) | (links ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0),
-        false);
-    return err || !c->o->own.link ? err : open_link_report(c);
+    return is_first(c) ? session_start_report(&c->s, GCB_RECORD_BIT(GCB_RECORD_RACE) | links, false)
+                       : 0;
 }
 
 static int run_all(struct exchange *c, struct gcb_diag *diag)
@@ -423,7 +401,6 @@ static int exchange_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = run_all(&c, ctx->diag);
     gcb_link_fini(&c.link);
-    out_close(&c.link_report);
     session_close(&c.s);
     gcb_load_fini(&c.load);
     gcb_timed_fini(&c.coding);
@@ -455,7 +432,7 @@ const struct cmd cmd_exchange = {
     .examples = "  mpirun -n 4 gcbench-mpi --method topk:theta=0.99 --method qsgd gradients.h5\n"
                 "  mpirun -n 4 gcbench-mpi --method powersgd --elements 1M\n"
                 "  mpirun -n 4 gcbench-mpi --algorithm ring --method qsgd --sizes 64K-16M/x4\n"
-                "  mpirun --host a,b,c,d gcbench-mpi --calibrate -o link.json\n",
+                "  mpirun --host a,b,c,d gcbench-mpi --calibrate --results link.json\n",
     .details =
         "Each rank is a worker. It encodes its own gradients, exchanges them with the others as "
         "the method does (docs/exchange.md), and adds up what arrives. Rank r has the gradients of "

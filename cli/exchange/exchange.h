@@ -27,7 +27,6 @@ struct exchange_own {
     /* synthetic gradients */
     const char *sizes, *dist;
     uint64_t elements;  /* 0: not given */
-    const char *link;   /* -o: where the rows of --calibrate go */
     const char *coding; /* a file of results */
 };
 extern const struct opt_row exchange_work_rows[], exchange_input_rows[], exchange_link_rows[];

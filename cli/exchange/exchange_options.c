@@ -42,8 +42,6 @@ const struct opt_row exchange_link_rows[] = {
     {OPT_ROW("calibrate", FLAG, exchange_own, calibrate),
      .help = "measure the network too: transfers of several sizes from each rank to the next, in "
              "turn with the exchanges"},
-    {OPT_ROW("output", TEXT, exchange_own, link), .letter = 'o', .metavar = "FILE",
-     .help = "write the rows of --calibrate to FILE instead of the other results"},
     {OPT_ROW("coding", TEXT, exchange_own, coding), .metavar = "RESULTS",
      .help = "in a simulated cluster: how long encoding, decoding and adding take (default: no "
              "time); rows of `gcbench bench`"},

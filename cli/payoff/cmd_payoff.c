@@ -263,8 +263,8 @@ static int read_rows(struct payoff *c, struct gcb_diag *diag)
     if (!err && c->measured.count && c->plan.bandwidths.count != 1)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "the results hold measured exchanges, and a prediction needs their "
-                           "network: give --link FILE (`gcbench-mpi --calibrate -o FILE` measures "
-                           "it) or one --bandwidth");
+                           "network: give --link FILE (`gcbench-mpi --calibrate --results FILE` "
+                           "measures it) or one --bandwidth");
     if (!err && !c->ways.count && !c->measured.count)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "no rows to judge: `bench --results FILE` writes times%s%s",
@@ -467,7 +467,7 @@ const struct cmd cmd_payoff = {
                 "  gcbench payoff --params 25M --bandwidth 10Gb --workers 2..128 --format csv\n"
                 "  gcbench bench --repeat 9 --results r.json grads.h5\n"
                 "  gcbench payoff --params 25M --workers 16 --bandwidth 10Gb r.json\n"
-                "  gcbench payoff --link link.json exchanges.json\n",
+                "  gcbench payoff --link rows.json rows.json\n",
     .details =
         "Without a file the errors are those of shipped gradients of a ResNet-20. RESULTS are rows "
         "of "

@@ -21,7 +21,7 @@ const struct opt_row payoff_network_rows[] = {
     {.name = "latency", .type = OPT_DURATION, .offset = offsetof(struct payoff_network, latency),
      .initial = NAN, .help = "time of one message without the time for its bytes: half of what ping says (default 20us)"},
     {.name = "link", .metavar = "FILE", .type = OPT_TEXT, .offset = offsetof(struct payoff_network, link),
-     .help = "instead of --bandwidth and --latency: the network as `gcbench-mpi --calibrate -o FILE` measured it"},
+     .help = "instead of --bandwidth and --latency: the network as `gcbench-mpi --calibrate --results FILE` measured it"},
     {.name = "import", .metavar = "FILE", .type = OPT_LIST,
      .offset = offsetof(struct payoff_network, imports),
      .help = "instead: a log of all_reduce_perf, all_gather_perf or reduce_scatter_perf (nccl-tests, rccl-tests), "

@@ -145,8 +145,8 @@ def failures():
             ("too many sizes", [(2, ["--sizes", "4-64G/x2"])], 2, "more than 32 sizes"),
             ("calibrating alone", [(1, ["--calibrate"]), (1, [*topk, good])], 2, "other methods"),
             ("other sizes", [(1, ["--sizes", "4-4/x2"]), (1, ["--sizes", "4-8/x2"])], 2, "other options"),
-            ("another file that exists", [(2, ["--calibrate", "-o", good])], 2, "exists"),
-            ("a file to overwrite that is read", [(2, [*topk, "--calibrate", "-o", good, "--force", good])], 2, "input"),
+            ("another file that exists", [(2, ["--calibrate", "--results", good])], 2, "exists"),
+            ("a file to overwrite that is read", [(2, [*topk, "--calibrate", "--results", good, "--force", good])], 2, "input"),
             ("steps without messages", [(2, ["--method", "topk:memory=delay,delay=2", good])], 2, "delay=1"),
             ("calibrating with one rank", [(1, ["--calibrate"])], 2, "two or more"),
             ("gradients that nobody exchanges", [(2, ["--calibrate", good])], 2, "--method"),
@@ -225,27 +225,27 @@ def shaped():
         sys.exit(77)
 
     with tempfile.TemporaryDirectory() as folder:
-        link, results = os.path.join(folder, "link.json"), os.path.join(folder, "r.json")
+        results = os.path.join(folder, "r.json")
         done = subprocess.run([HERE / "shaped.sh", "--rate", "100mbit", "--seconds", str(5 * HANG), "4", PROGRAM, *OVER_A_LINK,
-                               "--repeat", "7", "--calibrate", "-o", link, "--results", results],
+                               "--repeat", "7", "--calibrate", "--results", results],
                               env=ENV, text=True, capture_output=True)
         if done.returncode == 77:
             print(done.stderr.strip())
             sys.exit(77)
         check(done.returncode == 0, f"status {done.returncode}, {done.stderr[-300:]}")
-        predict(link, results)
+        predict(results)
 
 
 OVER_A_LINK = ["--elements", "256K", "--method", "topk:theta=0.99", "--method", "topk:theta=0.9", "--method", "qsgd",
                "--algorithm", "ring"]
 
 
-def predict(link, results, most=None):
+def predict(results, most=None):
     """Returns the rows of the exchanges. payoff's rows follow from them; with `most` the predicted time on the network may differ
     from the measured one by at most this factor."""
     rows, predicted = rows_of(Path(results).read_text()), results + ".predicted"
     check(len(rows) == 6 and all(row["wrong"] == 0 for row in rows), "wrong updates")
-    done = subprocess.run([GCBENCH, "payoff", "--link", link, "--results", predicted, results], text=True, capture_output=True)
+    done = subprocess.run([GCBENCH, "payoff", "--link", results, "--results", predicted, results], text=True, capture_output=True)
     check(done.returncode == 0, f"payoff: {done.stderr}")
     print(done.stdout)
     found = {row["spec"]: row for row in rows_of(Path(predicted).read_text(), "payoff")}
@@ -271,10 +271,10 @@ def simulate(*args):
 
 def simulated_link(folder):
     """Simulated times are exact, so the bytes need the time that the link gives them, and payoff predicts it."""
-    link, results = os.path.join(folder, "link.json"), os.path.join(folder, "over-link.json")
-    status, _, said = simulate("--hosts", 4, "--bandwidth", "100Mb", *OVER_A_LINK, "--calibrate", "-o", link, "--results", results)
+    results = os.path.join(folder, "over-link.json")
+    status, _, said = simulate("--hosts", 4, "--bandwidth", "100Mb", *OVER_A_LINK, "--calibrate", "--results", results)
     check(status == 0 and not said, f"a link: status {status}, {said}")
-    for row in predict(link, results, 1.02):
+    for row in predict(results, 1.02):
         least = 8 * row["link_bytes"] / 4 / 100e6
         check(least <= row["wire_seconds"] < 1.1 * least, f"{row['spec']} took {row['wire_seconds']} s, its bytes need {least} s")
 

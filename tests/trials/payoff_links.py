@@ -50,10 +50,10 @@ def measure(ranks, rate, name):
                        check=True, stdout=subprocess.DEVNULL)
     launch = [shaped, "--rate", rate, "--seconds", "1500", ranks]
     subprocess.run([*launch, mpi, f"{name}.h5", "--scope", "bucket", *words(METHODS), "--algorithm", "ring", "--algorithm",
-                    "doubling", "--repeat", str(o.repeat), "--time-limit", "4m", "--calibrate", "-o", f"{name}.link.json",
+                    "doubling", "--repeat", str(o.repeat), "--time-limit", "4m", "--calibrate",
                     "--results", f"{name}.json", "--force", "-q"], cwd=o.folder, env=ENV, stdout=subprocess.DEVNULL, check=True)
     share = min(1.0, len(os.sched_getaffinity(0)) / int(ranks))
-    subprocess.run([gcbench, "payoff", f"{name}.h5", "--link", f"{name}.link.json", "--workers", ranks, *words(METHODS),
+    subprocess.run([gcbench, "payoff", f"{name}.h5", "--link", f"{name}.json", "--workers", ranks, *words(METHODS),
                     "--cores-per-worker", f"{share:.3f}", "--results", f"{name}.payoff.json", "--force", "-q"],
                    cwd=o.folder, env=ENV, stdout=subprocess.DEVNULL, check=True)
 

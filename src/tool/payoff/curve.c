@@ -126,10 +126,9 @@ int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *dia
     *out = (struct gcb_curve){.path = path};
     err = gcb_results_read(NULL, path, GCB_RECORD_BIT(GCB_RECORD_LINK), read_row, out, diag);
     if (!err && out->workers == 0) {
-        err =
-            gcb_diag_set(diag, GCB_E_CORRUPT,
-                         "no `link` rows, which `gcbench-mpi --calibrate -o FILE` writes; --import "
-                         "reads logs of other tools");
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "no `link` rows, which `gcbench-mpi --calibrate --results FILE` writes; "
+                           "--import reads logs of other tools");
         gcb_diag_locate(diag, err, path, "line", 0);
     }
     if (!err)
