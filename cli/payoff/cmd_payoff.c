@@ -308,7 +308,7 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
     if (!err)
         err = check_device(c, diag);
     if (!err && c->plan.setting.elements == 0.0)
-        c->plan.setting.elements = (double)c->ways.elements;
+        c->plan.setting.elements = (double)c->ways.dump.all;
     if (!err && c->ways.count && !(c->plan.setting.elements > 0.0))
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "the rows do not say how large the gradient is: "

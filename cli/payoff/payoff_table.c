@@ -43,14 +43,15 @@ void payoff_show_origin(const struct out_report *report, const struct gcb_ways *
 {
     char elements[32], sampled[32];
 
-    if (ways->sampled)
+    if (ways->dump.count)
         opt_wrapf(report->out, 0, 2,
                   "errors: of %s, %u worker%s, %zu step%s, %s of %s elements (%zu of %zu "
                   "tensors); times of coding: %s",
-                  from, ways->workers, ways->workers == 1 ? "" : "s", ways->steps,
-                  ways->steps == 1 ? "" : "s", gcb_number(sampled, (double)ways->sampled, 3),
-                  gcb_number(elements, (double)ways->elements, 3), ways->sampled_tensors,
-                  ways->tensors, coding);
+                  from, ways->dump.workers, ways->dump.workers == 1 ? "" : "s", ways->dump.steps,
+                  ways->dump.steps == 1 ? "" : "s",
+                  gcb_number(sampled, (double)ways->dump.count, 3),
+                  gcb_number(elements, (double)ways->dump.all, 3), ways->dump.tensor_count,
+                  ways->dump.all_tensors, coding);
     else
         opt_wrapf(report->out, 0, 2, "errors: of %s; times of coding: %s", from, coding);
 }
@@ -165,23 +166,23 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
 
         extrapolated |= shown && j->items[i].times.extrapolated;
         fixed |= shown && !way->baseline && way->workers > 1 && way->workers < n &&
-                 (!ways->sampled || !gcb_mean_averages(&way->method));
+                 (!ways->dump.count || !gcb_mean_averages(&way->method));
         workers = way->workers > workers ? way->workers : workers;
     }
     if (*ways->left_out)
         opt_note(report->out, "left out: %s", ways->left_out);
-    if (ways->nonfinite)
+    if (ways->dump.nonfinite)
         opt_note(report->out, "%" PRIu64 " infinities or NaNs of the dump count as 0",
-                 ways->nonfinite);
+                 ways->dump.nonfinite);
     if (workers == 1)
         opt_note(report->out,
                  "errors are those of one worker: noise is assumed not to average out");
-    if (workers > 1 && ways->sampled && workers < n)
+    if (workers > 1 && ways->dump.count && workers < n)
         opt_note(report->out, "errors of roundings: computed for %u workers from those of %u",
                  s->network.workers, workers);
     if (fixed)
         opt_note(report->out, "errors%s are those of %u workers",
-                 ways->sampled ? " of ways that drop values" : "", workers);
+                 ways->dump.count ? " of ways that drop values" : "", workers);
     if (s->inner_steps > 1.0)
         opt_note(report->out, "errors are those of the dump: record changes of %.6g steps",
                  s->inner_steps);

@@ -18,8 +18,8 @@ static struct gcb_exchange_load make_load(const struct gcb_ways *ways, const str
         .collective = way->collective,
         .half = s->sharded,
         .bytes = gcb_way_bytes(ways, way, s->network.workers) * s->elements,
-        .reductions = way->reductions,
-        .sizes = way->varies,
+        .reductions = way->mean.reductions,
+        .sizes = way->mean.varies,
         .gradient = gradient,
         .add_gradient = cost ? ways->add_fp32 * s->elements / cores : 0.0,
         .copy = cost && !way->baseline && s->host_copy > 0.0 ? 2.0 * gradient / s->host_copy : 0.0,
@@ -49,7 +49,7 @@ static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const str
 static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
                     const struct gcb_setting *s)
 {
-    if (way->cost.code < 0.0 || (isnan(way->error) && !way->baseline) ||
+    if (way->cost.code < 0.0 || (isnan(way->mean.error) && !way->baseline) ||
         isnan(gcb_way_bytes(ways, way, s->network.workers)))
         return false;
     if (!s->sharded)
@@ -218,7 +218,8 @@ int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const stru
             continue;
         *x = (struct gcb_judged){.way = way};
         x->error = gcb_way_error(ways, way, s->network.workers, s->network.per_node, s->sharded);
-        x->lasting = way->error > 0.0 ? way->lasting * x->error / way->error : way->lasting;
+        x->lasting = way->mean.error > 0.0 ? way->mean.lasting * x->error / way->mean.error
+                                           : way->mean.lasting;
         x->times = time_way(ways, way, s, &way->cost);
         item = describe(x);
         x->kind = gcb_answer_kind(&out->answer, &item);

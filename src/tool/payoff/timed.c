@@ -333,7 +333,7 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
 
         gcb_free(way->rounds);
         way->rounds = NULL;
-        if (gcb_timed_cost(&way->cost, t, &way->method, way->collective, way->bytes))
+        if (gcb_timed_cost(&way->cost, t, &way->method, way->collective, way->mean.bytes))
             continue;
         way->cost.code = -1.0;
         gcb_leave_out(w->left_out, way->method.name, "no times");
@@ -394,15 +394,15 @@ static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct g
     way = gcb_ways_new(w, mean ? &mean->method : &m->method, collective);
     if (!way)
         return gcb_diag_nomem(diag, 0, "ways");
-    way->bytes = m->bytes;
+    way->mean.bytes = m->bytes;
     if (mean && !sends_messages(&m->method, collective) && n > 1.0)
-        way->bytes = mean->link_bytes / t->exchange_elements * n / (n - 1.0) /
-                     (collective == GCB_COLLECTIVE_ALLREDUCE ? 2.0 : 1.0);
-    way->varies = m->varies && collective != GCB_COLLECTIVE_ALLREDUCE;
+        way->mean.bytes = mean->link_bytes / t->exchange_elements * n / (n - 1.0) /
+                          (collective == GCB_COLLECTIVE_ALLREDUCE ? 2.0 : 1.0);
+    way->mean.varies = m->varies && collective != GCB_COLLECTIVE_ALLREDUCE;
     way->workers = mean ? mean->workers : 1;
-    way->error = mean ? mean->error : m->error * (twoshot ? sqrt(2.0) : 1.0);
-    way->second_error = !twoshot ? (double)NAN : mean ? mean->second_error : m->error;
-    gcb_timed_cost(&way->cost, t, &way->method, collective, way->bytes);
+    way->mean.error = mean ? mean->error : m->error * (twoshot ? sqrt(2.0) : 1.0);
+    way->mean.second_error = !twoshot ? (double)NAN : mean ? mean->second_error : m->error;
+    gcb_timed_cost(&way->cost, t, &way->method, collective, way->mean.bytes);
     return 0;
 }
 
@@ -439,6 +439,6 @@ int gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t, struct gcb
                 err = add_ways(w, t, m, c, diag);
     }
     w->add_fp32 = add_fp32(t);
-    w->elements = (uint64_t)fmin(t->exchange_elements, 0x1p60);
+    w->dump.all = (uint64_t)fmin(t->exchange_elements, 0x1p60);
     return err ? err : gcb_ways_label(w, diag);
 }

@@ -73,12 +73,11 @@ struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method
     way = &w->items[w->count++];
     *way = (struct gcb_way){.method = *method,
                             .collective = collective,
-                            .reductions = 1,
                             .cost = {.code = -1.0},
-                            .error = (double)NAN,
-                            .lasting = (double)NAN,
-                            .second_error = (double)NAN,
-                            .shared = 1.0};
+                            .mean = {.error = (double)NAN,
+                                     .lasting = (double)NAN,
+                                     .second_error = (double)NAN,
+                                     .shared = 1.0}};
     if (gcb_method_change(&way->method, "collective", gcb_collective_names[collective], NULL))
         way->method = *method;
     way->baseline = collective == GCB_COLLECTIVE_ALLREDUCE && method->codec->baseline;
@@ -190,7 +189,7 @@ static void drop_failed(struct gcb_ways *w)
     size_t kept = 0;
 
     for (size_t i = 0; i < w->count; i++) {
-        if (isnan(w->items[i].error))
+        if (isnan(w->items[i].mean.error))
             gcb_way_fini(&w->items[i]);
         else
             w->items[kept++] = w->items[i];
@@ -229,13 +228,7 @@ static int measure_errors(struct measuring *a, const struct gcb_gradients *g, st
             gcb_leave_out(w->left_out, way->label, err ? own.text : "its error is not finite");
             err = 0;
         } else {
-            way->error = mean.error;
-            way->lasting = mean.lasting;
-            way->second_error = mean.second_error;
-            way->shared = mean.shared;
-            way->bytes = mean.bytes;
-            way->reductions = mean.reductions > 1 ? mean.reductions : 1;
-            way->varies = mean.varies;
+            way->mean = mean;
             way->workers = g->workers;
         }
         report(a, 0.5 * (double)(i + 1) / (double)w->count);
@@ -376,15 +369,9 @@ int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct
         gcb_gradients_read(&g, source, layout, &errors, m->config->kernels, m->config->queue, diag);
 
     a.config.draws = DRAWS;
-    w->elements = g.all;
-    w->tensors = g.all_tensors;
-    w->sampled = g.count;
-    w->sampled_tensors = g.tensor_count;
-    w->steps = g.steps;
-    w->workers = g.workers;
-    w->nonfinite = g.nonfinite;
-    w->signal = g.signal;
-    w->noise = g.noise;
+    w->dump = g;
+    w->dump.tensors = NULL;
+    w->dump.data = w->dump.means = NULL;
     if (!err)
         err = measure_errors(&a, &g, diag);
     gcb_gradients_fini(&g);
@@ -392,7 +379,6 @@ int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct
         return err;
     err =
         gcb_gradients_read(&g, source, layout, &times, m->config->kernels, m->config->queue, diag);
-    w->timed = g.count;
     if (!err)
         err = measure_bytes(&a, &g, diag);
     if (!err && !m->untimed)
@@ -412,7 +398,7 @@ double gcb_way_bytes(const struct gcb_ways *w, const struct gcb_way *way, double
     for (size_t k = 0; way->reduced && k < w->reduced_count; k++)
         if (!(w->reduced_workers[k] < n) && !(w->reduced_workers[k] > n))
             return way->reduced[k];
-    return way->bytes;
+    return way->mean.bytes;
 }
 
 double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double n, double per_node,
@@ -420,10 +406,11 @@ double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double
 {
     /* an all-reduce sends every worker's own values, other ways those of a node's sum */
     const double p = way->collective == GCB_COLLECTIVE_ALLREDUCE ? 1.0 : per_node;
-    const double error = gcb_mean_among(&way->method, way->error, way->second_error, way->shared,
-                                        w->signal, w->noise, way->workers, n / p, p);
+    const double error =
+        gcb_mean_among(&way->method, way->mean.error, way->mean.second_error, way->mean.shared,
+                       w->dump.signal, w->dump.noise, way->workers, n / p, p);
 
-    if (!half || !(way->second_error > 0.0))
+    if (!half || !(way->mean.second_error > 0.0))
         return error;
-    return sqrt(fmax(error * error - way->second_error * way->second_error, 0.0));
+    return sqrt(fmax(error * error - way->mean.second_error * way->mean.second_error, 0.0));
 }

@@ -17,18 +17,14 @@ struct gcb_way {
     enum gcb_collective collective;
     bool baseline;             /* fp32, fp16 or bf16, by all-reduce */
     char label[GCB_WAY_LABEL]; /* "qgz:bits=8 twoshot" */
-    double bytes;              /* as in struct gcb_mean */
-    double *
-        reduced; /* bytes in an all-reduce of each of ways->reduced_workers; NULL: always `bytes` */
-    unsigned reductions;  /* the same */
-    bool varies;          /* the same */
-    struct gcb_cost cost; /* seconds for each element; negative: unknown */
-    struct gcb_cost
-        *rounds; /* of each round of measuring, in which all ways ran in turn; NULL: none */
-    /* The error of the mean of `workers` workers, and how much of it lasts. NAN: unknown. */
-    double error, lasting, second_error;
-    double shared; /* as in struct gcb_mean */
+    /* of the mean of `workers` workers; errors are NAN if they are unknown */
+    struct gcb_mean mean;
     unsigned workers; /* 1: of one message, which is then taken for that of the mean */
+    /* bytes in an all-reduce of each of ways->reduced_workers; NULL: always mean.bytes */
+    double *reduced;
+    struct gcb_cost cost; /* seconds for each element; negative: unknown */
+    /* of each round of measuring, in which all ways ran in turn; NULL: none */
+    struct gcb_cost *rounds;
 };
 
 #define GCB_LEFT_OUT 300
@@ -39,16 +35,9 @@ struct gcb_ways {
     size_t round_count;            /* of each way's rounds */
     const double *reduced_workers; /* borrowed: numbers of workers, reduced_count */
     size_t reduced_count;
-    double add_fp32;   /* seconds to add an element of one gradient to another */
-    uint64_t elements; /* of one worker's gradient; 0: unknown */
-    uint64_t
-        sampled;    /* elements of these on which errors were measured; 0: errors come from rows */
-    uint64_t timed; /* elements on which times were measured */
-    size_t tensors, sampled_tensors;
-    size_t steps;                /* whose errors were measured */
-    unsigned workers;            /* of the dump */
-    uint64_t nonfinite;          /* infinities and NaNs that count as 0 */
-    double signal, noise;        /* of struct gcb_gradients; both 0: unknown */
+    double add_fp32; /* seconds to add an element of one gradient to another */
+    /* on which errors were measured, without the arrays; from rows: only dump.all, and 0 if that is unknown */
+    struct gcb_gradients dump;
     char left_out[GCB_LEFT_OUT]; /* methods that cannot be judged, with the reason; "": none */
 };
 

@@ -34,8 +34,8 @@ static struct gcb_way *add(struct gcb_ways *w, const char *spec, enum gcb_collec
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
     way = gcb_ways_new(w, &method, collective);
     assert_non_null(way);
-    way->error = error;
-    way->lasting = lasting;
+    way->mean.error = error;
+    way->mean.lasting = lasting;
     way->workers = 8;
     way->cost = (struct gcb_cost){.code = seconds};
     return way;
@@ -288,10 +288,10 @@ static void test_limit_and_step(void **state)
     s.network.workers = 2; /* doubling: one step */
     s.elements = 1e9;
     s.bucket = 4e9;
-    add(&w, "identity", REDUCE, 0.0, 0.0, 0.0)->bytes = 4.0;
-    add(&w, "fp16", REDUCE, 3e-4, 3e-4, 5e-9)->bytes = 2.0;
-    add(&w, "bf16", REDUCE, 3e-3, 3e-3, 6e-9)->bytes = 3.0;
-    add(&w, "qsgd:bits=8", TWOSHOT, 0.01, 0.0, 1e-9)->bytes = 1.0;
+    add(&w, "identity", REDUCE, 0.0, 0.0, 0.0)->mean.bytes = 4.0;
+    add(&w, "fp16", REDUCE, 3e-4, 3e-4, 5e-9)->mean.bytes = 2.0;
+    add(&w, "bf16", REDUCE, 3e-3, 3e-3, 6e-9)->mean.bytes = 3.0;
+    add(&w, "qsgd:bits=8", TWOSHOT, 0.01, 0.0, 1e-9)->mean.bytes = 1.0;
     judge(&j, &w, &s);
     x = find(&j, 1e-9);
     assert_true(j.bar == 0); /* 4 s of fp32 beat 2 + 5 s of fp16 */
@@ -337,9 +337,9 @@ static void test_hidden(void **state)
     s.network.workers = 2; /* doubling: one step */
     s.elements = 1e9;
     s.bucket = 1e9; /* four transfers */
-    add(&w, "identity", REDUCE, 0.0, 0.0, 0.0)->bytes = 4.0;
-    add(&w, "fp16", REDUCE, 3e-4, 3e-4, 1e-10)->bytes = 2.0;
-    add(&w, "qsgd:bits=8", TWOSHOT, 0.01, 0.0, 5e-10)->bytes = 1.0;
+    add(&w, "identity", REDUCE, 0.0, 0.0, 0.0)->mean.bytes = 4.0;
+    add(&w, "fp16", REDUCE, 3e-4, 3e-4, 1e-10)->mean.bytes = 2.0;
+    add(&w, "qsgd:bits=8", TWOSHOT, 0.01, 0.0, 5e-10)->mean.bytes = 1.0;
     s.compute = 100.0;
     judge(&j, &w, &s);
     assert_string_equal(j.answer.bar, "fp16"); /* although fp32 makes the shortest step */
@@ -421,18 +421,18 @@ static void test_sharded(void **state)
     s.bucket = 4e9;
     s.network =
         (struct gcb_network){.bandwidth = 400e9, .workers = 256, .per_node = 8, .intra = 400e9};
-    add(&w, "identity", REDUCE, 0.0, 0.0, 1e-15)->bytes = 4.0;
-    add(&w, "fp16", REDUCE, 3e-4, 0.0, 2e-15)->bytes = 2.0;
-    add(&w, "bf16", REDUCE, 3e-3, 0.0, 3e-15)->bytes = 2.0;
-    add(&w, "bf16", GATHER, 3e-3, 0.0, 4e-15)->bytes = 2.0;
-    add(&w, "qsgd:bits=8", REDUCE, 0.01, 0.0, 5e-15)->bytes = 1.0;
+    add(&w, "identity", REDUCE, 0.0, 0.0, 1e-15)->mean.bytes = 4.0;
+    add(&w, "fp16", REDUCE, 3e-4, 0.0, 2e-15)->mean.bytes = 2.0;
+    add(&w, "bf16", REDUCE, 3e-3, 0.0, 3e-15)->mean.bytes = 2.0;
+    add(&w, "bf16", GATHER, 3e-3, 0.0, 4e-15)->mean.bytes = 2.0;
+    add(&w, "qsgd:bits=8", REDUCE, 0.01, 0.0, 5e-15)->mean.bytes = 1.0;
     x = NULL;
     for (int k = 0; k < 2; k++) {
         struct gcb_way *way = add(&w, k ? "qsgd:bits=4" : "qsgd:bits=8", TWOSHOT, k ? 0.2 : 0.03,
                                   0.0, k ? 7e-15 : 6e-15);
 
-        way->bytes = k ? 0.5 : 1.0;
-        way->second_error = k ? 0.1 : 0.02;
+        way->mean.bytes = k ? 0.5 : 1.0;
+        way->mean.second_error = k ? 0.1 : 0.02;
     }
     judge(&j, &w, &s);
     assert_int_equal(j.count, 3);
@@ -475,7 +475,7 @@ static void test_named_is_shown(void **state)
 
 static void test_workers(void **state)
 {
-    struct gcb_ways w = {.signal = 1.0, .noise = 3.0};
+    struct gcb_ways w = {.dump = {.signal = 1.0, .noise = 3.0}};
     static const double numbers[] = {4, 64};
     struct gcb_way *way;
 
@@ -483,7 +483,7 @@ static void test_workers(void **state)
     /* of 4 workers G = (4 + 3) / 4, of 64 G = 67 / 4 */
     way = add(&w, "qsgd:bits=4", TWOSHOT, 0.5, 0.0, 1.0);
     way->workers = 4;
-    way->second_error = 0.3;
+    way->mean.second_error = 0.3;
     near(gcb_way_error(&w, way, 4, 1, false), 0.5);
     near(gcb_way_error(&w, way, 4, 1, true), 0.4);
     near(gcb_way_error(&w, way, 64, 1, false), sqrt(0.16 * 7 / 67 + 0.09));
@@ -498,7 +498,7 @@ static void test_workers(void **state)
     near(gcb_way_error(&w, way, 64, 1, false), 0.5); /* what is dropped stays dropped */
     /* sums of integers get wider */
     way = add(&w, "qsgd:bits=4", REDUCE, 0.5, 0.0, 1.0);
-    way->bytes = 1.0;
+    way->mean.bytes = 1.0;
     near(gcb_way_bytes(&w, way, 64), 1.0);
     w.reduced_workers = numbers;
     w.reduced_count = 2;
@@ -556,7 +556,7 @@ static void test_ways_of_methods(void **state)
             gcb_method_exchange(&params, &w.items[k].method);
             assert_int_equal(params.collective, w.items[k].collective);
             assert_int_equal(w.items[k].baseline, i < 2);
-            assert_true(w.items[k].cost.code < 0.0 && isnan(w.items[k].error));
+            assert_true(w.items[k].cost.code < 0.0 && isnan(w.items[k].mean.error));
         }
         if (seen != cases[i].collectives)
             fail_msg("%s: %x, not %x", cases[i].spec, seen, cases[i].collectives);

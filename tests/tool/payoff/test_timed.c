@@ -398,7 +398,7 @@ static void test_perfect(void **state)
     take(&c, &t, "fp16", GCB_COLLECTIVE_ALLREDUCE, 2.0);
     expect_cost(&c, 6e-9, 0, 6e-9, 0, 0, 6e-9);
     assert_int_equal(gcb_ways_add(&w, "fp16", NULL), 0);
-    w.items[0].bytes = 2.0;
+    w.items[0].mean.bytes = 2.0;
     w.items[0].rounds = NULL;
     w.round_count = 9;
     gcb_ways_take_times(&w, &t);
@@ -420,8 +420,8 @@ static void test_take_times(void **state)
     assert_int_equal(gcb_ways_add(&w, "fp16", NULL), 0);
     assert_int_equal(gcb_ways_add(&w, "range:bits=8,collective=allgather", NULL), 0);
     assert_int_equal(gcb_ways_label(&w, NULL), 0);
-    w.items[0].bytes = 2.0;
-    w.items[1].bytes = 1.0;
+    w.items[0].mean.bytes = 2.0;
+    w.items[1].mean.bytes = 1.0;
     w.items[1].cost.code = 1.0;
     gcb_ways_take_times(&w, &t);
     near("fp16", w.items[0].cost.code, 11e-9);
@@ -470,21 +470,21 @@ static void test_ways(void **state)
     assert_int_equal(gcb_ways_from_rows(&w, &t, &diag), 0);
     /* fp16; two of qsgd and one of topk, because the other all-reduces send other bytes */
     assert_int_equal(w.count, 4);
-    near("a gradient", (double)w.elements, 1000);
+    near("a gradient", (double)w.dump.all, 1000);
     near("adding fp32", w.add_fp32, 6e-9);
     assert_true(find(&w, "fp16", GCB_COLLECTIVE_ALLREDUCE)->baseline);
     way = find(&w, "qsgd", GCB_COLLECTIVE_ALLGATHER);
-    near("error of a message", way->error, 0.4);
-    assert_true(way->workers == 1 && isnan(way->lasting) && isnan(way->second_error));
-    near("bytes", way->bytes, 0.5);
-    assert_false(way->varies);
+    near("error of a message", way->mean.error, 0.4);
+    assert_true(way->workers == 1 && isnan(way->mean.lasting) && isnan(way->mean.second_error));
+    near("bytes", way->mean.bytes, 0.5);
+    assert_false(way->mean.varies);
     way = find(&w, "qsgd", GCB_COLLECTIVE_TWOSHOT);
-    near("twice", way->error, 0.4 * sqrt(2.0));
-    near("the second time", way->second_error, 0.4);
+    near("twice", way->mean.error, 0.4 * sqrt(2.0));
+    near("the second time", way->mean.second_error, 0.4);
     near("half", gcb_way_error(&w, way, 64, 1, true), 0.4);
     near("does not average out", gcb_way_error(&w, way, 64, 1, false), 0.4 * sqrt(2.0));
     near("cost", way->cost.add, 3e-9);
-    assert_true(find(&w, "topk", GCB_COLLECTIVE_ALLGATHER)->varies);
+    assert_true(find(&w, "topk", GCB_COLLECTIVE_ALLGATHER)->mean.varies);
     for (size_t i = 0; i < w.count; i++)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(w.items[i].label, w.items[k].label);
@@ -498,17 +498,17 @@ static void test_ways(void **state)
     assert_int_equal(gcb_ways_from_rows(&w, &t, &diag), 0);
     assert_int_equal(w.count, 6);
     way = find(&w, "qsgd", GCB_COLLECTIVE_TWOSHOT);
-    near("measured", way->error, 0.2);
+    near("measured", way->mean.error, 0.2);
     assert_true(way->workers == 4);
-    near("message", way->bytes, 0.5);
+    near("message", way->mean.bytes, 0.5);
     way = find(&w, "qsgd", GCB_COLLECTIVE_ALLREDUCE);
-    near("measured", way->error, 0.25);
-    near("an all-reduce of b bytes puts 2 (n - 1) b on all links", way->bytes,
+    near("measured", way->mean.error, 0.25);
+    near("an all-reduce of b bytes puts 2 (n - 1) b on all links", way->mean.bytes,
          12000.0 / 2 / (2 * 3) / 1000);
     way = find(&w, "topk", GCB_COLLECTIVE_SPARDL);
-    near("measured", way->error, 0.7);
-    near("a worker's link, times n / (n - 1)", way->bytes, 3000.0 / 2 / 4 * 4 / 3 / 1000);
-    assert_true(gcb_method_find(&way->method, "memory") && way->varies);
+    near("measured", way->mean.error, 0.7);
+    near("a worker's link, times n / (n - 1)", way->mean.bytes, 3000.0 / 2 / 4 * 4 / 3 / 1000);
+    assert_true(gcb_method_find(&way->method, "memory") && way->mean.varies);
     {
         struct gcb_memory_params memory;
 
@@ -516,7 +516,7 @@ static void test_ways(void **state)
         assert_int_equal(memory.kind, GCB_MEMORY_EF); /* as it was measured */
     }
     way = find(&w, "qsgd", GCB_COLLECTIVE_ALLGATHER);
-    near("of one message", way->error, 0.4);
+    near("of one message", way->mean.error, 0.4);
     gcb_ways_fini(&w);
     gcb_timed_fini(&t);
 }
@@ -545,7 +545,7 @@ static void test_memories(void **state)
     assert_int_equal(w.count, 2);
     for (size_t i = 0; i < w.count; i++) {
         assert_true(w.items[i].workers == 4);
-        errors += w.items[i].error;
+        errors += w.items[i].mean.error;
     }
     near("both errors", errors, 0.25 + 0.125);
     assert_string_not_equal(w.items[0].label, w.items[1].label);
