@@ -113,19 +113,6 @@ static int compare(struct regress *r, struct gcb_diag *diag)
     return err ? err : regress_builds_run(&r->builds, &r->verdicts, diag);
 }
 
-/* Explains the column `ratio` of the table. */
-static void print_ratio(const struct regress *r)
-{
-    opt_wrap(r->report.out,
-             r->o->own.counts ? "ratio: new / base"
-             : r->o->own.against
-                 ? "ratio: median over the pairs of new / base, with its 95 % interval; SAME if "
-                   "the whole interval is within delta of 1"
-                 : "ratio: new / base, with the interval that follows from the 95 % intervals of "
-                   "both; SAME if the whole interval is within delta of 1",
-             0, 0);
-}
-
 static void print_heading(const struct regress *r)
 {
     opt_wrap(r->report.out, r->title, 0, 0);
@@ -133,8 +120,6 @@ static void print_heading(const struct regress *r)
         regress_builds_heading(&r->builds, &r->report);
     if (!r->o->own.counts && !r->report.quiet)
         print_differences(r);
-    if (!r->report.quiet)
-        print_ratio(r);
 }
 
 /* Applies --advisory-times and --accept. */
@@ -340,7 +325,9 @@ const struct cmd cmd_regress = {
         "Exit status: 4 for SLOW, LARGER, WORSE and GONE; 6 under --strict for AMBIGUOUS and "
         "NOT-COMPARED; 4 if both apply. Sizes and errors are compared exactly, FFT methods and "
         "GPUs "
-        "within 1e-4. Times of two files are compared only if both environments are the same. "
+        "within 1e-4. Column ratio: new / base, and its 95 % interval; with --against the median "
+        "over the pairs. SAME: the whole interval is within delta of 1. Times of two files are "
+        "compared only if both environments are the same. "
         "docs/method.md has the rules.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at,

@@ -480,91 +480,11 @@ int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_c
     return gcb_diag_nomem(diag, all * sizeof(*room), "pairing cases");
 }
 
-/* ---- files without a common case ---- */
-
-/* What may differ between two files. Settings of different methods are not compared. */
-enum property { KIND, FILES, METHOD, SETTING, SCOPE, DEVICE, CACHE, THREADS, PROPERTIES };
-
-/* A case's value of the property. */
-static const char *find_value(const struct gcb_case *c, enum property property)
-{
-    const char *const texts[PROPERTIES] = {
-        [KIND] = c->kernel     ? "kernels"
-                 : c->exchange ? "exchanges"
-                               : "methods",
-        [FILES] = c->text[GCB_CASE_FILES],
-        [METHOD] = c->method[0] ? c->method : c->text[GCB_CASE_SPEC],
-        [SETTING] = c->text[GCB_CASE_SPEC],
-        [SCOPE] = c->text[GCB_CASE_SCOPE],
-        [DEVICE] = c->text[GCB_CASE_DEVICE],
-        [CACHE] = c->text[GCB_CASE_CACHE],
-        [THREADS] = c->text[GCB_CASE_THREADS] + 1, /* "4" of "t4" */
-    };
-
-    return texts[property];
-}
-
-/* Does any value of the property appear in both files? GCB_E_NOMEM. */
-static int share_value(bool *out, const struct gcb_cases *base, const struct gcb_cases *next,
-                       enum property property)
-{
-    json_t *values = json_object(); /* the keys are base's values */
-    int err = values ? 0 : GCB_E_NOMEM;
-
-    for (size_t i = 0; !err && i < base->count; i++)
-        if (json_object_set_new_nocheck(values, find_value(&base->items[i], property), json_true()))
-            err = GCB_E_NOMEM;
-    *out = false;
-    for (size_t i = 0; !err && i < next->count; i++)
-        *out |= json_object_get(values, find_value(&next->items[i], property)) != NULL;
-    json_decref(values);
-    return err;
-}
-
-/* Appends "different files (b.h5, was a.h5)", from the first case of each file. */
-static void append_difference(char *out, size_t size, const struct gcb_cases *base,
-                              const struct gcb_cases *next, enum property property)
-{
-    static const char *const names[PROPERTIES] = {
-        [KIND] = "kinds of cases", [FILES] = "files",
-        [METHOD] = "methods",      [SETTING] = "settings",
-        [SCOPE] = "scopes",        [DEVICE] = "devices",
-        [CACHE] = "caches",        [THREADS] = "numbers of threads"};
-    const char *values[] = {find_value(next->items, property), find_value(base->items, property)};
-    char is[80], was[80], labels[2][1024];
-
-    for (size_t i = 0; property == SETTING && i < 2; i++)
-        values[i] = gcb_method_label(labels[i], sizeof(labels[i]), values[i]);
-    gcb_append(out, size, "%sdifferent %s (%s, was %s)", out[0] ? ", " : "", names[property],
-               gcb_text_shorten(is, sizeof(is), values[0], 36),
-               gcb_text_shorten(was, sizeof(was), values[1], 36));
-}
-
-/* Names every property whose values the two files do not share. GCB_E_NOMEM. */
-static int describe_differences(char *out, size_t size, const struct gcb_cases *base,
-                                const struct gcb_cases *next)
-{
-    bool shared[PROPERTIES] = {false};
-    int err = 0;
-
-    out[0] = '\0';
-    for (enum property i = 0; !err && i < PROPERTIES; i++) {
-        err = share_value(&shared[i], base, next, i);
-        if (!err && !shared[i] && (i != SETTING || shared[METHOD]))
-            append_difference(out, size, base, next, i);
-        if (i == KIND && !shared[i])
-            break;
-    }
-    if (!out[0])
-        snprintf(out, size, "both have the same values, but never in the same combination");
-    return err;
-}
-
 int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
                            const struct gcb_cases *next, const char *next_name,
                            struct gcb_diag *diag)
 {
-    char words[240], names[2][64];
+    char files[2][64], cases[2][128], *names[2];
     struct gcb_case_pair *pairs = NULL;
     bool common = false;
     size_t count = 0;
@@ -575,11 +495,16 @@ int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
     gcb_free(pairs);
     if (err || common)
         return err;
-    if (describe_differences(words, sizeof(words), base, next))
-        return gcb_diag_nomem(diag, 0, "values of cases");
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "%s and %s have no case in common: %s; run `bench` with the same files and "
-                        "options for both",
-                        gcb_escape(names[0], sizeof(names[0]), base_name),
-                        gcb_escape(names[1], sizeof(names[1]), next_name), words);
+    names[0] = gcb_case_make_name(base->items);
+    names[1] = gcb_case_make_name(next->items);
+    err = gcb_diag_set(diag, GCB_E_INVALID,
+                       "%s and %s have no case in common: the first are \"%s\" and \"%s\"; run "
+                       "`bench` with the same files and options for both",
+                       gcb_escape(files[0], sizeof(files[0]), base_name),
+                       gcb_escape(files[1], sizeof(files[1]), next_name),
+                       gcb_text_shorten(cases[0], sizeof(cases[0]), names[0] ? names[0] : "", 80),
+                       gcb_text_shorten(cases[1], sizeof(cases[1]), names[1] ? names[1] : "", 80));
+    gcb_free(names[0]);
+    gcb_free(names[1]);
+    return err;
 }

@@ -115,8 +115,7 @@ int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_c
 
 /*
  * Returns GCB_E_INVALID if two result files have no case in common: they hold different measurements, so no case is
- * GONE or NEW. The message names what differs (files, methods, scopes, ...) and what to do. File names are shown
- * escaped. GCB_E_NOMEM.
+ * GONE or NEW. The message names the first case of each. File names are shown escaped. GCB_E_NOMEM.
  */
 int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
                            const struct gcb_cases *next, const char *next_name,
