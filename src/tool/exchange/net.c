@@ -1,4 +1,7 @@
+#include "src/tool/exchange/net.h"
+
 #include <limits.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +9,33 @@
 #include "src/lib/base/diag.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
-#include "src/tool/exchange/net_private.h"
+
+/* The most bytes in one message of MPI, whose counts have type int. A test has a smaller piece. */
+#ifndef GCB_NET_PIECE
+#define GCB_NET_PIECE (1 << 30)
+#endif
+
+struct gcb_net {
+    MPI_Comm comm;
+    int rank, ranks;
+    char library[64];
+    MPI_Op sum_f16, sum_bf16;
+    MPI_Datatype block; /* GCB_NET_BLOCK bytes */
+    /* of each rank; grown when a round needs more */
+    struct gcb_arrival *arrived;
+    uint64_t *lengths; /* bytes that arrive from each rank */
+    uint64_t *offsets; /* where they lie in `buffer` */
+    uint64_t *sending; /* all-to-all: bytes for each rank */
+    int *counts;       /* four arrays, for MPI_Alltoallv */
+    uint8_t *buffer, *scratch;
+    size_t capacity, scratch_capacity;
+};
+
+/*
+ * `library` counts more bytes than a piece in blocks: what a rank sends another begins at a whole block, and ends with bytes
+ * that nobody reads. MPI-4 has functions that count further, but OpenMPI 4 lacks them.
+ */
+#define GCB_NET_BLOCK 4096
 
 const char *const gcb_net_algorithm_names[] = {"library", "ring", "doubling", NULL};
 const char *const gcb_net_pattern_names[] = {"shift", "pair", NULL};
@@ -177,4 +206,416 @@ bool gcb_net_is_late(struct gcb_net *net, double begin, double limit)
 
     gcb_net_max(net, &late, 1);
     return late > 0.0;
+}
+
+/* ---- types ---- */
+
+static MPI_Datatype type_of(enum gcb_reduction reduction)
+{
+    switch (reduction) {
+    case GCB_SUM_I8:
+        return MPI_INT8_T;
+    case GCB_SUM_I16:
+        return MPI_INT16_T;
+    case GCB_SUM_F16:
+    case GCB_SUM_BF16:
+        return MPI_UINT16_T;
+    default:
+        return MPI_FLOAT;
+    }
+}
+
+static MPI_Op op_of(const struct gcb_net *net, enum gcb_reduction reduction)
+{
+    switch (reduction) {
+    case GCB_SUM_F16:
+        return net->sum_f16;
+    case GCB_SUM_BF16:
+        return net->sum_bf16;
+    case GCB_MAX_F32:
+        return MPI_MAX;
+    default:
+        return MPI_SUM;
+    }
+}
+
+/* ---- transfers between two ranks ---- */
+
+/* The rank that is `steps` steps further round the ring; `steps` may be negative. */
+static int ring_rank(const struct gcb_net *net, int steps)
+{
+    return ((net->rank + steps) % net->ranks + net->ranks) % net->ranks;
+}
+
+static int piece_length(uint64_t left)
+{
+    return left < GCB_NET_PIECE ? (int)left : GCB_NET_PIECE;
+}
+
+/* Sends to one rank while receiving from another. Nothing is sent for 0 bytes: both ranks know the lengths. */
+static void swap(const struct gcb_net *net, int to, const void *data, uint64_t bytes, int from,
+                 void *into, uint64_t arriving)
+{
+    const uint64_t longest = bytes > arriving ? bytes : arriving;
+    MPI_Request requests[2];
+    MPI_Status ignored[2]; /* gcc warns of MPI_STATUSES_IGNORE as MPICH defines it */
+
+    for (uint64_t at = 0; at < longest; at += GCB_NET_PIECE) {
+        int count = 0;
+
+        if (at < arriving)
+            MPI_Irecv((uint8_t *)into + at, piece_length(arriving - at), MPI_BYTE, from, 0,
+                      net->comm, &requests[count++]);
+        if (at < bytes)
+            MPI_Isend((const uint8_t *)data + at, piece_length(bytes - at), MPI_BYTE, to, 0,
+                      net->comm, &requests[count++]);
+        MPI_Waitall(count, requests, ignored);
+    }
+}
+
+void gcb_net_transfer(struct gcb_net *net, enum gcb_net_pattern pattern, const void *data, void *to,
+                      int bytes)
+{
+    const bool pair = pattern == GCB_NET_PAIR;
+    const int next = pair ? net->rank ^ 1 : ring_rank(net, 1);
+
+    if (next < net->ranks)
+        swap(net, next, data, (uint64_t)bytes, pair ? next : ring_rank(net, -1), to,
+             (uint64_t)bytes);
+}
+
+/* ---- room for what arrives ---- */
+
+static int grow(uint8_t **array, size_t *capacity, size_t bytes, struct gcb_diag *diag)
+{
+    if (bytes <= *capacity && *array)
+        return 0;
+    gcb_free(*array);
+    *capacity = 0;
+    *array = gcb_alloc(bytes);
+    if (!*array)
+        return gcb_diag_nomem(diag, bytes, "what arrives from other ranks");
+    *capacity = bytes;
+    return 0;
+}
+
+/* Number of units that hold so many bytes. */
+static uint64_t count_units(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit;
+}
+
+static MPI_Datatype type_of_unit(const struct gcb_net *net, uint64_t unit)
+{
+    return unit == 1 ? MPI_BYTE : net->block;
+}
+
+/*
+ * Puts the bytes of all ranks one after the other into the buffer, in the order of ranks, but beginning with rank
+ * `first`, and each at a whole unit. Sets offsets and arrivals.
+ */
+static int place(struct gcb_net *net, int first, uint64_t unit, struct gcb_diag *diag)
+{
+    uint64_t total = 0;
+    int err;
+
+    for (int i = 0; i < net->ranks; i++) {
+        const int r = (first + i) % net->ranks;
+
+        net->offsets[r] = total;
+        total += unit * count_units(net->lengths[r], unit);
+    }
+    err = grow(&net->buffer, &net->capacity, total, diag);
+    for (int r = 0; !err && r < net->ranks; r++)
+        net->arrived[r] = (struct gcb_arrival){net->buffer + net->offsets[r], net->lengths[r]};
+    return err;
+}
+
+/* ---- all-gather ---- */
+
+static void gather_library(struct gcb_net *net, const struct gcb_round *round, uint64_t unit)
+{
+    const MPI_Datatype type = type_of_unit(net, unit);
+    int *counts = net->counts, *at = counts + net->ranks;
+
+    for (int r = 0; r < net->ranks; r++) {
+        counts[r] = (int)count_units(net->lengths[r], unit);
+        at[r] = (int)(net->offsets[r] / unit);
+    }
+    if (unit == 1) {
+        MPI_Allgatherv(round->data, (int)round->bytes, type, net->buffer, counts, at, type,
+                       net->comm);
+        return;
+    }
+    if (round->bytes)
+        memcpy(net->buffer + net->offsets[net->rank], round->data, round->bytes);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, net->buffer, counts, at, type, net->comm);
+}
+
+/* In step s a rank sends on the bytes that it received in step s - 1; in the first step, its own. */
+static void gather_ring(struct gcb_net *net)
+{
+    const int right = ring_rank(net, 1), left = ring_rank(net, -1);
+
+    for (int s = 0; s < net->ranks - 1; s++) {
+        const int out = ring_rank(net, -s), in = ring_rank(net, -s - 1);
+
+        swap(net, right, net->buffer + net->offsets[out], net->lengths[out], left,
+             net->buffer + net->offsets[in], net->lengths[in]);
+    }
+}
+
+/* Bytes of `count` ranks, from rank `first` on. */
+static uint64_t bytes_of(const struct gcb_net *net, int first, int count)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < count; i++)
+        bytes += net->lengths[(first + i) % net->ranks];
+    return bytes;
+}
+
+/* A rank has the bytes of `have` ranks, from its own on. It gets those of as many more from the rank `have` places on. */
+static void gather_bruck(struct gcb_net *net)
+{
+    for (int have = 1; have < net->ranks; have *= 2) {
+        const int count = have < net->ranks - have ? have : net->ranks - have;
+        const int to = ring_rank(net, -have), from = ring_rank(net, have);
+
+        swap(net, to, net->buffer, bytes_of(net, net->rank, count), from,
+             net->buffer + bytes_of(net, net->rank, have), bytes_of(net, from, count));
+    }
+}
+
+static int gather(struct gcb_net *net, enum gcb_net_algorithm algorithm,
+                  const struct gcb_round *round, uint64_t unit, struct gcb_diag *diag)
+{
+    const int err = place(net, algorithm == GCB_NET_DOUBLING ? net->rank : 0, unit, diag);
+
+    if (err)
+        return err;
+    if (algorithm == GCB_NET_LIBRARY) {
+        gather_library(net, round, unit);
+        return 0;
+    }
+    if (round->bytes)
+        memcpy(net->buffer + net->offsets[net->rank], round->data, round->bytes);
+    if (algorithm == GCB_NET_RING)
+        gather_ring(net);
+    else
+        gather_bruck(net);
+    return 0;
+}
+
+/* ---- all-to-all ---- */
+
+/* Where the bytes for a rank begin in what this rank sends. */
+static const uint8_t *part_of(const struct gcb_net *net, const struct gcb_round *round, int to)
+{
+    const uint8_t *data = round->data;
+
+    for (int r = 0; r < to; r++)
+        data += net->sending[r];
+    return data;
+}
+
+/* Copies what is sent to each rank to a whole block of `scratch`. */
+static int spread_parts(struct gcb_net *net, const struct gcb_round *round, struct gcb_diag *diag)
+{
+    uint64_t total = 0;
+    int err;
+
+    for (int r = 0; r < net->ranks; r++)
+        total += GCB_NET_BLOCK * count_units(net->sending[r], GCB_NET_BLOCK);
+    err = grow(&net->scratch, &net->scratch_capacity, total, diag);
+    for (int r = net->ranks - 1; !err && r >= 0; r--) {
+        total -= GCB_NET_BLOCK * count_units(net->sending[r], GCB_NET_BLOCK);
+        if (net->sending[r])
+            memcpy(net->scratch + total, part_of(net, round, r), net->sending[r]);
+    }
+    return err;
+}
+
+static int scatter_library(struct gcb_net *net, const struct gcb_round *round, uint64_t unit,
+                           struct gcb_diag *diag)
+{
+    const MPI_Datatype type = type_of_unit(net, unit);
+    const int n = net->ranks, err = unit == 1 ? 0 : spread_parts(net, round, diag);
+    int *counts = net->counts, *at = counts + n, *out = at + n, *out_at = out + n, total = 0;
+
+    for (int r = 0; r < n; r++) {
+        counts[r] = (int)count_units(net->lengths[r], unit);
+        at[r] = (int)(net->offsets[r] / unit);
+        out[r] = (int)count_units(net->sending[r], unit);
+        out_at[r] = total;
+        total += out[r];
+    }
+    if (!err)
+        MPI_Alltoallv(unit == 1 ? round->data : net->scratch, out, out_at, type, net->buffer,
+                      counts, at, type, net->comm);
+    return err;
+}
+
+static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
+                   const struct gcb_round *round, uint64_t unit, struct gcb_diag *diag)
+{
+    const int err = place(net, 0, unit, diag);
+
+    if (err || algorithm == GCB_NET_LIBRARY)
+        return err ? err : scatter_library(net, round, unit, diag);
+    if (net->sending[net->rank])
+        memcpy(net->buffer + net->offsets[net->rank], part_of(net, round, net->rank),
+               net->sending[net->rank]);
+    for (int s = 1; s < net->ranks; s++) {
+        const int to = ring_rank(net, s), from = ring_rank(net, -s);
+
+        swap(net, to, part_of(net, round, to), net->sending[to], from,
+             net->buffer + net->offsets[from], net->lengths[from]);
+    }
+    return 0;
+}
+
+/* ---- all-reduce ---- */
+
+/* Where share i begins if `bytes` bytes of values are divided into one share for each rank. */
+static uint64_t share_begin(const struct gcb_net *net, size_t value, uint64_t bytes, int i)
+{
+    return bytes / value * (uint64_t)i / (uint64_t)net->ranks * value;
+}
+
+static void reduce_library(struct gcb_net *net, const struct gcb_round *round)
+{
+    const size_t value = gcb_reduction_size(round->reduction);
+    uint64_t at = 0;
+
+    do { /* all ranks have as many bytes; an all-reduce of none is one, too */
+        const int length = piece_length(round->bytes - at);
+
+        MPI_Allreduce((const uint8_t *)round->data + at, net->buffer + at, length / (int)value,
+                      type_of(round->reduction), op_of(net, round->reduction), net->comm);
+        at += (uint64_t)length;
+    } while (at < round->bytes);
+}
+
+static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
+{
+    const size_t value = gcb_reduction_size(round->reduction);
+    const int right = ring_rank(net, 1), left = ring_rank(net, -1), n = net->ranks;
+
+    for (int s = 0; s < 2 * (n - 1); s++) {
+        const bool combining = s < n - 1; /* after it, this rank has the sum of share rank + 1 */
+        const int out = ring_rank(net, -s), in = ring_rank(net, -s - 1);
+        const uint64_t out_at = share_begin(net, value, round->bytes, out);
+        const uint64_t in_at = share_begin(net, value, round->bytes, in);
+        const uint64_t length = share_begin(net, value, round->bytes, in + 1) - in_at;
+
+        swap(net, right, net->buffer + out_at,
+             share_begin(net, value, round->bytes, out + 1) - out_at, left,
+             combining ? net->scratch : net->buffer + in_at, length);
+        if (combining)
+            gcb_reduction_combine(round->reduction, net->buffer + in_at, net->scratch, length);
+    }
+}
+
+/* Recursive doubling between the first `even` ranks, the largest power of two. Each further rank gives its values to one
+ * of them first, and gets the result at the end. */
+static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
+{
+    const uint64_t bytes = round->bytes;
+    int even = 1;
+
+    while (2 * even <= net->ranks)
+        even *= 2;
+    if (net->rank >= even) {
+        swap(net, net->rank - even, net->buffer, bytes, 0, NULL, 0);
+        swap(net, 0, NULL, 0, net->rank - even, net->buffer, bytes);
+        return;
+    }
+    if (net->rank + even < net->ranks) {
+        swap(net, 0, NULL, 0, net->rank + even, net->scratch, bytes);
+        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, bytes);
+    }
+    for (int step = 1; step < even; step *= 2) {
+        const int other = net->rank ^ step;
+
+        swap(net, other, net->buffer, bytes, other, net->scratch, bytes);
+        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, bytes);
+    }
+    if (net->rank + even < net->ranks)
+        swap(net, net->rank + even, net->buffer, bytes, 0, NULL, 0);
+}
+
+static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
+                  const struct gcb_round *round, struct gcb_diag *diag)
+{
+    int err = grow(&net->buffer, &net->capacity, round->bytes, diag);
+
+    if (!err && algorithm != GCB_NET_LIBRARY)
+        err = grow(&net->scratch, &net->scratch_capacity, round->bytes, diag);
+    if (err)
+        return err;
+    net->arrived[0] = (struct gcb_arrival){net->buffer, round->bytes};
+    if (algorithm == GCB_NET_LIBRARY) {
+        reduce_library(net, round);
+        return 0;
+    }
+    if (round->bytes)
+        memcpy(net->buffer, round->data, round->bytes);
+    if (algorithm == GCB_NET_RING)
+        reduce_ring(net, round);
+    else
+        reduce_doubling(net, round);
+    return 0;
+}
+
+/* ---- a round ---- */
+
+/* Gets the lengths of what arrives. Returns whether any rank sends more than `many` bytes: such a rank sets the highest
+ * bit of the lengths that it tells, because the others do not know its total. */
+static bool tell_lengths(struct gcb_net *net, const struct gcb_round *round, uint64_t many)
+{
+    const uint64_t mark = UINT64_C(1) << 63, mine = round->bytes > many ? mark : 0;
+    const uint64_t own = mine | round->bytes;
+    uint64_t marks = 0;
+
+    if (round->kind == GCB_ROUND_GATHER) {
+        MPI_Allgather(&own, 1, MPI_UINT64_T, net->lengths, 1, MPI_UINT64_T, net->comm);
+    } else {
+        for (int r = 0; r < net->ranks; r++)
+            net->sending[r] = mine | round->parts[r];
+        MPI_Alltoall(net->sending, 1, MPI_UINT64_T, net->lengths, 1, MPI_UINT64_T, net->comm);
+    }
+    for (int r = 0; r < net->ranks; r++) {
+        marks |= net->lengths[r] & mark;
+        net->lengths[r] &= ~mark;
+        net->sending[r] &= ~mark;
+    }
+    return marks;
+}
+
+int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
+                 const struct gcb_round *round, bool fixed, const struct gcb_arrival **arrived,
+                 double *sizes_seconds, struct gcb_diag *diag)
+{
+    const double begin = gcb_clock();
+    /* if no rank sends more, no rank sends or gets more than a piece */
+    const uint64_t many = GCB_NET_PIECE / (uint64_t)net->ranks;
+    bool large;
+    uint64_t unit;
+
+    *arrived = net->arrived;
+    *sizes_seconds = 0.0;
+    if (round->kind == GCB_ROUND_REDUCE)
+        return reduce(net, algorithm, round, diag);
+    if (round->kind == GCB_ROUND_GATHER && fixed) {
+        for (int r = 0; r < net->ranks; r++)
+            net->lengths[r] = round->bytes;
+        large = round->bytes > many;
+    } else {
+        large = tell_lengths(net, round, many);
+        *sizes_seconds = gcb_clock() - begin;
+    }
+    unit = large && algorithm == GCB_NET_LIBRARY ? GCB_NET_BLOCK : 1;
+    return round->kind == GCB_ROUND_GATHER ? gather(net, algorithm, round, unit, diag)
+                                           : scatter(net, algorithm, round, unit, diag);
 }

@@ -7,7 +7,7 @@
 
 /*
  * The ranks of an MPI program, and the collectives with which they exchange the rounds of src/gcbench.h. Each rank is a
- * worker. Only net.c and net_move.c see MPI.
+ * worker. Only net.c sees MPI.
  *
  * All ranks must call these functions in the same order, except where a comment says otherwise. MPI itself ends the
  * program if a rank dies or a transfer fails.
