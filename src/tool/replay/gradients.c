@@ -176,8 +176,7 @@ static int read_all(struct gcb_gradients *g, struct gcb_source *source,
             err = read_worker(g, source, plan, layout, step, w, x + w * g->count, room, diag);
         if (err)
             break;
-        g->nonfinite += gcb_nonfinite_count(x, g->workers * g->count, kernels);
-        gcb_nonfinite_zero(x, g->workers * g->count);
+        g->nonfinite += gcb_nonfinite_zero(x, g->workers * g->count);
         average(g, x, g->means + slot * g->count, kernels, &mean_sq, &worker_sq);
     }
     gcb_free(room);

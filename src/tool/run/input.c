@@ -122,11 +122,16 @@ uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernel
     return count;
 }
 
-void gcb_nonfinite_zero(float *x, uint64_t n)
+uint64_t gcb_nonfinite_zero(float *x, uint64_t n)
 {
+    uint64_t count = 0;
+
     for (uint64_t i = 0; i < n; i++)
-        if (gcb_magnitude(x[i]) >= GCB_INF_BITS)
+        if (gcb_magnitude(x[i]) >= GCB_INF_BITS) {
             x[i] = 0.0f;
+            count++;
+        }
+    return count;
 }
 
 /* The source lists tensors by step, so a new step is larger than the last. */

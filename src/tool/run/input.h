@@ -53,8 +53,8 @@ enum gcb_nonfinite_policy {
 /* Counts infinities and NaNs in x[0..n). */
 uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernels *kernels);
 
-/* Sets infinities and NaNs in x[0..n) to 0. */
-void gcb_nonfinite_zero(float *x, uint64_t n);
+/* Sets infinities and NaNs in x[0..n) to 0, and counts them. */
+uint64_t gcb_nonfinite_zero(float *x, uint64_t n);
 
 /* The infinities and NaNs of a whole dump. Starts zeroed. */
 struct gcb_nonfinite_scan {
