@@ -127,7 +127,8 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return err ? err : gcb_load_init(&c->load, diag);
 }
 
-/* Have all ranks the same methods and options? If not, some would wait for others for ever. */
+/* Fails unless all ranks have the same methods and options: otherwise some would wait for others
+ * for ever. */
 static int check_options(const struct exchange *c, struct gcb_diag *diag)
 {
     const uint64_t numbers[] = {c->s.backend.seed, c->o->own.repeats, c->o->own.calibrate,

@@ -16,7 +16,8 @@ struct exchange_place {
     bool agreed; /* the command has asked all ranks if they understood their options */
 };
 
-/* Have all ranks understood their options, and do either all or none measure? Called by all ranks. */
+/* Fails unless all ranks have understood their options, and either all or none measure. Called
+ * by all ranks. */
 int exchange_agree(struct gcb_net *net, int status, bool measures, struct gcb_diag *diag);
 
 struct exchange_own {
@@ -37,14 +38,15 @@ struct exchange_options {
     struct exchange_own own;
 };
 
-/* A method for each lane: those that the user named, and fp32, fp16 and bf16 unless --no-baselines is given; each with each
- * algorithm. Release *out with gcb_free. */
+/* A method for each lane: those that the user named, and fp32, fp16 and bf16 unless
+ * --no-baselines is given; each with each algorithm. Release *out with gcb_free. */
 int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
                    struct gcb_diag *diag);
-/* Is the lane one of fp32, fp16 and bf16, sent by all-reduce? */
+/* True if the lane is one of fp32, fp16 and bf16, sent by all-reduce. */
 bool exchange_is_baseline(const struct gcb_lane *lane);
 
-/* Numbers of elements of synthetic gradients; *count is 0 if neither --sizes nor --elements is given. */
+/* Numbers of elements of synthetic gradients; *count is 0 if neither --sizes nor --elements is
+ * given. */
 #define EXCHANGE_SIZES 32
 int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct exchange_own *own,
                    struct gcb_diag *diag);
@@ -52,8 +54,8 @@ int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct e
 /* Prints the table of all lanes. */
 int exchange_show(const struct out_report *report, const struct gcb_lane *lanes, size_t count,
                   unsigned ranks, struct gcb_diag *diag);
-/* Writes the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and bf16. Lanes with wrong
- * updates do not count. Returns false if there is nothing to compare. */
+/* Writes the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and
+ * bf16. Lanes with wrong updates do not count. Returns false if there is nothing to compare. */
 #define EXCHANGE_ANSWER 500
 bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_t count,
                      const struct gcb_load *load, const struct gcb_net *net);

@@ -68,8 +68,8 @@ int exchange_show(const struct out_report *report, const struct gcb_lane *lanes,
     return out_table(report, table, diag);
 }
 
-/* The lane with the least median time among those without a wrong update; `baselines`: only fp32, fp16 and bf16, or only
- * the others. NULL: there is none. */
+/* The lane with the least median time among those without a wrong update; `baselines`: only
+ * fp32, fp16 and bf16, or only the others. NULL: there is none. */
 static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count, bool baselines)
 {
     const struct gcb_lane *best = NULL;

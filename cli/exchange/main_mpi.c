@@ -14,7 +14,8 @@ static int dispatch(struct cmd_context *ctx)
         status = fprintf(ctx->out, "gcbench-mpi %s\n", gcb_version()) < 0 ? CMD_FAILED : 0;
     else
         status = cmd_run(&cmd_exchange, ctx, ctx->argc - 1, ctx->argv + 1);
-    /* a rank that could not read its options, or that only printed, must not leave the others waiting */
+    /* a rank that could not read its options, or that only printed, must not leave the others
+     * waiting */
     return place->agreed ? status : exchange_agree(place->net, status, false, ctx->diag);
 }
 

@@ -63,7 +63,8 @@ static void on_progress(void *ctx, double done)
 
 /* ---- times of coding ---- */
 
-/* GPUs of which estimates are made from the rows of the H200: their memory's speed in bytes per second. */
+/* GPUs of which estimates are made from the rows of the H200: their memory's speed in bytes per
+ * second. */
 static const struct card {
     const char *name;
     double memory;
@@ -187,7 +188,7 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
 
 /* ---- rows ---- */
 
-/* Is the file one of rows, and not a dump? */
+/* True if the file is one of rows, and not a dump. */
 static bool has_rows(const char *path)
 {
     struct stat st;

@@ -52,14 +52,17 @@ struct payoff_plan {
     const char *cluster; /* name of the preset; NULL: none */
     const char *coding;  /* of --coding, or of the cluster */
     struct payoff_grid bandwidths, workers;
-    /* its network's bandwidth and workers are set for each place; elements 0: those of the dump or the rows */
+    /* its network's bandwidth and workers are set for each place; elements 0: those of the dump
+     * or the rows */
     struct gcb_setting setting;
     struct gcb_curve curve; /* of --link or --import */
 };
-/* Makes the plan from the options. GCB_E_INVALID: a wrong value, or options that do not go together. */
+/* Makes the plan from the options. GCB_E_INVALID: a wrong value, or options that do not go
+ * together. */
 int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct gcb_diag *diag);
 
-/* What `payoff` prints for people: for one place a table of ways, for several a line each; then the answer. */
+/* What `payoff` prints for people: for one place a table of ways, for several a line each; then
+ * the answer. */
 
 /* What is known of the ways: of what size and on what they were measured. */
 void payoff_show_origin(const struct out_report *report, const struct gcb_ways *ways,
@@ -87,7 +90,8 @@ int payoff_show_places(const struct out_report *report, const struct payoff_plac
 int payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
                          const struct gcb_network *network, struct gcb_diag *diag);
 
-/* Writes the answer for one place. `on_cpu`: the times of coding are those of a CPU. Returns out. */
+/* Writes the answer for one place. `on_cpu`: the times of coding are those of a CPU. Returns
+ * out. */
 #define PAYOFF_ANSWER 1200
 char *payoff_answer(char out[PAYOFF_ANSWER], const struct payoff_place *place, bool on_cpu);
 

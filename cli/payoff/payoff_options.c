@@ -181,7 +181,8 @@ static bool parse_workers(const char *text, double *out)
     return good;
 }
 
-/* Adds the values of one piece of a list. Returns false if it is neither a value nor a range, or if there is no room. */
+/* Adds the values of one piece of a list. Returns false if it is neither a value nor a range, or
+ * if there is no room. */
 static bool add_piece(struct payoff_grid *g, const char *text, parse_fn *parse)
 {
     const char *dots = strstr(text, "..");

@@ -241,7 +241,8 @@ static int open_report(struct regress *r, struct gcb_diag *diag)
     return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
 }
 
-/* Collects the options that are passed on to `bench`. Adds `--suite ci` if they name no file, suite or kernels. */
+/* Collects the options that are passed on to `bench`. Adds `--suite ci` if they name no file,
+ * suite or kernels. */
 static int forward_options(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;

@@ -32,12 +32,13 @@ extern const struct opt_row regress_show_rows[]; /* rows for struct regress_opti
 /* Checks --against: GCB_E_INVALID if it is a folder. */
 int regress_check_program(const char *path, struct gcb_diag *diag);
 
-/* Collects the words of the command line that are passed on to `bench`: the options of groups with `passed_on`, and
- * parameters of methods. With `counts`, methods and what --counts sets itself are left out. Borrows the words.
- * GCB_E_NOMEM. */
+/* Collects the words of the command line that are passed on to `bench`: the options of groups
+ * with `passed_on`, and parameters of methods. With `counts`, methods and what --counts sets
+ * itself are left out. Borrows the words. GCB_E_NOMEM. */
 int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts);
 
-/* `regress --against`: runs this build and another one, for times or, with --counts, for instructions. */
+/* `regress --against`: runs this build and another one, for times or, with --counts, for
+ * instructions. */
 struct regress_builds {
     const struct regress_options *o;
     const struct opt_list *bench; /* options that are passed on to `bench` */
@@ -58,19 +59,21 @@ struct regress_builds {
     char layout_kept[200]; /* why the layout of the code did not vary; empty: it did */
 };
 
-/* Runs all processes and adds the verdicts. The caller sets the first four fields; the rest is zeroed. Always close it. */
+/* Runs all processes and adds the verdicts. The caller sets the first four fields; the rest is
+ * zeroed. Always close it. */
 int regress_builds_run(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag);
 /* Prints in a few lines what ran. */
 void regress_builds_heading(const struct regress_builds *b, const struct out_report *report);
 bool regress_builds_interrupted(const struct regress_builds *b);
 void regress_builds_close(struct regress_builds *b); /* `b` may be zeroed */
 
-/* Prints a comparison: a table of the times and of everything that changed, then causes and advice, then the counts. */
+/* Prints a comparison: a table of the times and of everything that changed, then causes and
+ * advice, then the counts. */
 int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict,
                  struct gcb_diag *diag);
 
-/* Writes the comparison as Markdown to `file` and renames the file. Names appear as plain text, whatever characters
- * they have. `title`: "gcbench regress: 0123abc against 4567def". */
+/* Writes the comparison as Markdown to `file` and renames the file. Names appear as plain text,
+ * whatever characters they have. `title`: "gcbench regress: 0123abc against 4567def". */
 int regress_markdown_write(const char *title, const struct gcb_verdicts *verdicts, bool strict,
                            struct gcb_outfile *file, struct gcb_diag *diag);
 

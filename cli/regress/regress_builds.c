@@ -263,8 +263,8 @@ static void choose_methods(struct regress_builds *b, const struct gcb_verdicts *
     b->method_count = kept;
 }
 
-/* If the layout of the code did not vary, checks each SLOW or FAST verdict by counting instructions. If a method cannot
- * be counted, its verdict stays. */
+/* If the layout of the code did not vary, checks each SLOW or FAST verdict by counting
+ * instructions. If a method cannot be counted, its verdict stays. */
 static int check_changed_times(struct regress_builds *b, struct gcb_verdicts *times,
                                struct gcb_diag *diag)
 {

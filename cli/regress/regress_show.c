@@ -44,7 +44,8 @@ static char *ratio_text(char out[32], const struct gcb_verdict *v, const char *n
     return out;
 }
 
-/* Writes a verdict, such as "SLOW (accepted)". With `bold`, a verdict that fails is bold in Markdown. */
+/* Writes a verdict, such as "SLOW (accepted)". With `bold`, a verdict that fails is bold in
+ * Markdown. */
 static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
 {
     const char *stars = bold && gcb_verdict_fails(v) ? "**" : "";
@@ -54,7 +55,8 @@ static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
     return out;
 }
 
-/* Is this verdict a line of the table? All times are, and all sizes and errors that changed. */
+/* True if this verdict is a line of the table. All times are, and all sizes and errors that
+ * changed. */
 static bool is_shown(const struct gcb_verdict *v)
 {
     return v->kind != GCB_SAME ||
@@ -110,7 +112,8 @@ static const char *new_advice(const struct cause *causes, size_t i)
     return advice;
 }
 
-/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width` columns. */
+/* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width`
+ * columns. */
 static char *cause_text(char out[CAUSE_TEXT], const struct cause *causes, size_t i, size_t width)
 {
     const struct cause *c = &causes[i];

@@ -128,7 +128,8 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, ((double)c->done + done) / (double)c->count);
 }
 
-/* Does each step get a line? --per decides. By default, if there is one method and at most MAX_STEPS_SHOWN steps. */
+/* True if each step gets a line. --per decides. By default, if there is one method and at most
+ * MAX_STEPS_SHOWN steps. */
 static bool wants_steps(const struct replay *c)
 {
     const uint64_t loops = c->o->own.loops ? c->o->own.loops : 1;

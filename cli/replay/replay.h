@@ -29,14 +29,16 @@ extern const struct opt_row replay_show_rows[];
 /* Makes the schedule that the options describe. GCB_E_INVALID: the options do not go together. */
 int replay_schedule(struct gcb_schedule *out, const struct replay_own *own, struct gcb_diag *diag);
 
-/* GCB_E_INVALID: a schedule is asked for and no method has a theta, or tuning and no method has a range to tune. */
+/* GCB_E_INVALID: a schedule is asked for and no method has a theta, or tuning and no method has
+ * a range to tune. */
 int replay_check(const struct gcb_replay_config *config, const struct gcb_method *methods,
                  size_t count, struct gcb_diag *diag);
 
 /* Says which gradients the workers have, if they are not simply those of the dump. */
 void replay_show_workers(FILE *out, const struct gcb_replay_plan *plan);
 
-/* Tables and notes that `replay` prints: a table of a method's steps, a table of all methods, and notes. */
+/* Tables and notes that `replay` prints: a table of a method's steps, a table of all methods,
+ * and notes. */
 struct gcb_table *replay_steps_create(bool scheduled);
 void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *step, bool scheduled);
 
@@ -47,7 +49,8 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
 /* Prints what was sent and lost in all steps, after `name` (NULL: there is only one method). */
 void replay_show_notes(FILE *out, const struct gcb_method *method,
                        const struct gcb_replay_total *total, const char *name);
-/* Gives the answer: by the error of the mean, or for a method with a memory by that of the sum of all updates. */
+/* Gives the answer: by the error of the mean, or for a method with a memory by that of the sum
+ * of all updates. */
 int replay_answer(struct out_report *report, const struct gcb_method *methods,
                   const struct gcb_label *labels, const struct gcb_replay_plan *plan,
                   const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag);

@@ -24,7 +24,8 @@ static const struct gcb_table_column scheduled_columns[1 + FIGURES] = {
     {.title = "stale"},   {.title = "theta"},
 };
 
-/* Method names with parameters are long, so rounds, densities, residuals and staleness are printed below the table. */
+/* Method names with parameters are long, so rounds, densities, residuals and staleness are
+ * printed below the table. */
 #define TOTALS 7
 static const struct gcb_table_column total_columns[TOTALS] = {
     {.title = "method", .elastic = true},
@@ -132,7 +133,8 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
 
 #define NOTE 600
 
-/* Appends, for example, "contraction 0.401 at least, 0.485 on average; residual^2 at 12.7 % of its bound". */
+/* Appends, for example, "contraction 0.401 at least, 0.485 on average; residual^2 at 12.7 % of
+ * its bound". */
 static void add_bound(char *note, const struct gcb_replay_total *t)
 {
     char least[32], mean[32];
@@ -210,7 +212,8 @@ void replay_show_notes(FILE *out, const struct gcb_method *method, const struct 
         show_nothing_sent(out, method, t);
 }
 
-/* Bytes that each worker sends in a step, on average; with one worker, the bytes of its messages. */
+/* Bytes that each worker sends in a step, on average; with one worker, the bytes of its
+ * messages. */
 static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gcb_replay_total *t)
 {
     const struct gcb_replay_figures *f = &t->figures;

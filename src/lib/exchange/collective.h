@@ -68,7 +68,7 @@ struct gcb_collective_ops {
     const struct gcb_keeper *keeper;
     /* After the last round: did some worker give infinities or NaNs, so that the update has them? NULL: never, or unknown. */
     bool (*spoilt)(const void *state);
-    /* Is the sum over all workers of weight times own the update, up to rounding? */
+    /* True if the sum over all workers of weight times own is the update, up to rounding. */
     bool (*conserves)(const void *state);
     /* After the last round: adds to *sum the squared norm of the sums that this worker encoded again, and to *lost that of
      * what this encoding lost. All workers together encode the weighted sum of what arrived. NULL: no sum is encoded

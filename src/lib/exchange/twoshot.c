@@ -299,7 +299,7 @@ static int twoshot_begin(void *state, const struct gcb_contribution *in, struct 
     return err;
 }
 
-/* Are all elements finite, also times `factor`? */
+/* True if all elements are finite, also times `factor`. */
 static bool stays_finite(const struct twoshot *s, const float *x, float factor, uint64_t n)
 {
     const struct gcb_codec_env *env = &s->env.coder.env;

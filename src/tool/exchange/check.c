@@ -41,7 +41,8 @@ void gcb_check_fini(struct gcb_check *c)
 
 /* ---- an all-reduce ---- */
 
-/* Half the distance from 1 to the next number; NAN if values are integers, or the reduction takes the maximum. */
+/* Half the distance from 1 to the next number; NAN if values are integers, or the reduction
+ * takes the maximum. */
 static double unit_of(enum gcb_reduction reduction)
 {
     switch (reduction) {
@@ -68,7 +69,7 @@ static double value_at(enum gcb_reduction reduction, const void *values, uint64_
     }
 }
 
-/* Is value i of `arrived` a sum of the workers' values, in some order of additions? */
+/* True if value i of `arrived` is a sum of the workers' values, in some order of additions. */
 static bool is_sum(const struct gcb_round *sent, unsigned workers, const void *arrived, uint64_t i)
 {
     const enum gcb_reduction reduction = sent[0].reduction;
@@ -96,7 +97,8 @@ static bool are_sums(const struct gcb_round *sent, unsigned workers, const void 
     return true;
 }
 
-/* Replaces the serial sums by the values that arrived, if these are sums of floats in another order. */
+/* Replaces the serial sums by the values that arrived, if these are sums of floats in another
+ * order. */
 static void combine(void *ctx, unsigned round, const struct gcb_round *sent, void *values)
 {
     const struct gcb_check *c = ctx;

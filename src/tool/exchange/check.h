@@ -5,13 +5,15 @@
 #include "src/tool/exchange/net.h"
 
 /*
- * Compares an exchange over a network with a serial one: rank 0 runs the exchanges of all workers in its own process. The
- * updates must have the same bits.
+ * Compares an exchange over a network with a serial one: rank 0 runs the exchanges of all workers
+ * in its own process. The updates must have the same bits.
  *
- * All-reduces of floats are the exception, because the algorithm chooses the order of the additions. There the values that arrived
- * must lie within the rounding errors of any order: |arrived - sum| <= 2 (n - 1) u sum|v|, where u is half the distance
- * from 1 to the next number (Higham: "Accuracy and stability of numerical algorithms", 2002, section 4.2). Then the
- * serial exchange goes on with what arrived. Otherwise it goes on with its own sum, and the updates differ.
+ * All-reduces of floats are the exception, because the algorithm chooses the order of the
+ * additions. There the values that arrived must lie within the rounding errors of any order:
+ * |arrived - sum| <= 2 (n - 1) u sum|v|, where u is half the distance from 1 to the next number
+ * (Higham: "Accuracy and stability of numerical algorithms", 2002, section 4.2). Then the serial
+ * exchange goes on with what arrived. Otherwise it goes on with its own sum, and the updates
+ * differ.
  */
 struct gcb_check {
     struct gcb_check_round {

@@ -11,12 +11,13 @@
 #include "src/tool/run/rows.h"
 
 /*
- * Measures real exchanges. Several methods exchange the same gradients, in turn, so that a busy machine slows all of them
- * alike. All functions are called by all ranks.
+ * Measures real exchanges. Several methods exchange the same gradients, in turn, so that a busy
+ * machine slows all of them alike. All functions are called by all ranks.
  *
- * The first exchange of each method is checked (check.h) and not timed. Then each repeat runs every method twice: once as
- * training would, for the time of the whole exchange, and once with a barrier before each round, for the times of the
- * phases. So one rank's waiting for another does not count as transfer. Times are those of the slowest rank.
+ * The first exchange of each method is checked (check.h) and not timed. Then each repeat runs every
+ * method twice: once as training would, for the time of the whole exchange, and once with a barrier
+ * before each round, for the times of the phases. So one rank's waiting for another does not count
+ * as transfer. Times are those of the slowest rank.
  */
 enum gcb_time {
     GCB_TIME_ENCODE,
@@ -34,7 +35,8 @@ enum gcb_time {
 struct gcb_lane {
     struct gcb_method method;
     enum gcb_net_algorithm algorithm;
-    /* seconds that are added to each exchange, of encoding and of decoding and adding; 0 except in a simulated cluster */
+    /* seconds that are added to each exchange, of encoding and of decoding and adding; 0 except
+     * in a simulated cluster */
     double encode, sum;
 
     /* ---- results ---- */
@@ -73,16 +75,16 @@ struct gcb_lanes_config {
     void *ctx;
 };
 
-/* Runs the lanes, of which the caller sets method and algorithm and zeroes the rest. Release each with gcb_lane_fini, also
- * on failure. */
+/* Runs the lanes, of which the caller sets method and algorithm and zeroes the rest. Release
+ * each with gcb_lane_fini, also on failure. */
 int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
                       struct gcb_diag *diag);
 void gcb_lane_fini(struct gcb_lane *lane, size_t messages);
 
 /*
- * Sets the lane's times of coding, for a simulated cluster, where computing takes no time: those in the rows of the file
- * `path`, scaled to a gradient of so many elements (docs/payoff.md). GCB_E_INVALID: the rows have no times of this codec
- * with these parameters.
+ * Sets the lane's times of coding, for a simulated cluster, where computing takes no time: those in
+ * the rows of the file `path`, scaled to a gradient of so many elements (docs/payoff.md).
+ * GCB_E_INVALID: the rows have no times of this codec with these parameters.
  */
 int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, const char *path,
                         unsigned workers, double elements, struct gcb_diag *diag);

@@ -11,8 +11,9 @@
 #define MOST_BYTES (1 << 28)
 
 /*
- * Number of transfers in a sample. The first is timed alone, and the others follow it at once: in all as many as an all-reduce by
- * a ring has, at least 2, and at most 6, or 3 from 1 MiB on. Below 64 KiB there are 20, because one is too short for the clock.
+ * Number of transfers in a sample. The first is timed alone, and the others follow it at once: in
+ * all as many as an all-reduce by a ring has, at least 2, and at most 6, or 3 from 1 MiB on. Below
+ * 64 KiB there are 20, because one is too short for the clock.
  */
 static unsigned inner_of(uint64_t bytes, unsigned ranks)
 {
@@ -69,8 +70,9 @@ void gcb_link_fini(struct gcb_link *link)
     memset(link, 0, sizeof(*link));
 }
 
-/* One transfer, after work on its bytes that is not timed: in an exchange, ranks encode or add before each transfer. Without
- * that, ranks of a slow network fall into a step in which one direction waits for the other. Returns its seconds. */
+/* One transfer, after work on its bytes that is not timed: in an exchange, ranks encode or add
+ * before each transfer. Without that, ranks of a slow network fall into a step in which one
+ * direction waits for the other. Returns its seconds. */
 static double time_transfer(struct gcb_link *link, const struct gcb_link_size *size,
                             struct gcb_net *net)
 {

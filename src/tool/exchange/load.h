@@ -4,8 +4,9 @@
 #include "src/tool/replay/replay.h"
 
 /*
- * The gradients that workers exchange: those of the first step of a source. Worker w has the gradients of worker w modulo
- * the number of workers in the source, or synthetic ones of its own. All workers have the same messages.
+ * The gradients that workers exchange: those of the first step of a source. Worker w has the
+ * gradients of worker w modulo the number of workers in the source, or synthetic ones of its own.
+ * All workers have the same messages.
  */
 struct gcb_load {
     struct gcb_source *source;                    /* borrowed */
@@ -16,8 +17,8 @@ struct gcb_load {
     uint64_t elements, input_bytes; /* of all messages of a worker */
 };
 
-/* Sets the last three members from the others. GCB_E_INVALID: workers of the first step differ in their messages. Release
- * with gcb_load_fini, also on failure. */
+/* Sets the last three members from the others. GCB_E_INVALID: workers of the first step differ
+ * in their messages. Release with gcb_load_fini, also on failure. */
 int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag);
 void gcb_load_fini(struct gcb_load *load); /* zeroed is fine */
 

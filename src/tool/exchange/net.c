@@ -32,8 +32,9 @@ struct gcb_net {
 };
 
 /*
- * `library` counts more bytes than a piece in blocks: what a rank sends another begins at a whole block, and ends with bytes
- * that nobody reads. MPI-4 has functions that count further, but OpenMPI 4 lacks them.
+ * `library` counts more bytes than a piece in blocks: what a rank sends another begins at a whole
+ * block, and ends with bytes that nobody reads. MPI-4 has functions that count further, but OpenMPI
+ * 4 lacks them.
  */
 #define GCB_NET_BLOCK 4096
 
@@ -252,7 +253,8 @@ static int piece_length(uint64_t left)
     return left < GCB_NET_PIECE ? (int)left : GCB_NET_PIECE;
 }
 
-/* Sends to one rank while receiving from another. Nothing is sent for 0 bytes: both ranks know the lengths. */
+/* Sends to one rank while receiving from another. Nothing is sent for 0 bytes: both ranks know
+ * the lengths. */
 static void swap(const struct gcb_net *net, int to, const void *data, uint64_t bytes, int from,
                  void *into, uint64_t arriving)
 {
@@ -311,8 +313,8 @@ static MPI_Datatype type_of_unit(const struct gcb_net *net, uint64_t unit)
 }
 
 /*
- * Puts the bytes of all ranks one after the other into the buffer, in the order of ranks, but beginning with rank
- * `first`, and each at a whole unit. Sets offsets and arrivals.
+ * Puts the bytes of all ranks one after the other into the buffer, in the order of ranks, but
+ * beginning with rank `first`, and each at a whole unit. Sets offsets and arrivals.
  */
 static int place(struct gcb_net *net, int first, uint64_t unit, struct gcb_diag *diag)
 {
@@ -352,7 +354,8 @@ static void gather_library(struct gcb_net *net, const struct gcb_round *round, u
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, net->buffer, counts, at, type, net->comm);
 }
 
-/* In step s a rank sends on the bytes that it received in step s - 1; in the first step, its own. */
+/* In step s a rank sends on the bytes that it received in step s - 1; in the first step, its
+ * own. */
 static void gather_ring(struct gcb_net *net)
 {
     const int right = ring_rank(net, 1), left = ring_rank(net, -1);
@@ -375,7 +378,8 @@ static uint64_t bytes_of(const struct gcb_net *net, int first, int count)
     return bytes;
 }
 
-/* A rank has the bytes of `have` ranks, from its own on. It gets those of as many more from the rank `have` places on. */
+/* A rank has the bytes of `have` ranks, from its own on. It gets those of as many more from the
+ * rank `have` places on. */
 static void gather_bruck(struct gcb_net *net)
 {
     for (int have = 1; have < net->ranks; have *= 2) {
@@ -517,8 +521,8 @@ static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
     }
 }
 
-/* Recursive doubling between the first `even` ranks, the largest power of two. Each further rank gives its values to one
- * of them first, and gets the result at the end. */
+/* Recursive doubling between the first `even` ranks, the largest power of two. Each further rank
+ * gives its values to one of them first, and gets the result at the end. */
 static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
 {
     const uint64_t bytes = round->bytes;
@@ -570,8 +574,9 @@ static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
 
 /* ---- a round ---- */
 
-/* Gets the lengths of what arrives. Returns whether any rank sends more than `many` bytes: such a rank sets the highest
- * bit of the lengths that it tells, because the others do not know its total. */
+/* Gets the lengths of what arrives. Returns whether any rank sends more than `many` bytes: such
+ * a rank sets the highest bit of the lengths that it tells, because the others do not know its
+ * total. */
 static bool tell_lengths(struct gcb_net *net, const struct gcb_round *round, uint64_t many)
 {
     const uint64_t mark = UINT64_C(1) << 63, mine = round->bytes > many ? mark : 0;

@@ -6,11 +6,11 @@
 #include "src/gcbench.h"
 
 /*
- * The ranks of an MPI program, and the collectives with which they exchange the rounds of src/gcbench.h. Each rank is a
- * worker. Only net.c sees MPI.
+ * The ranks of an MPI program, and the collectives with which they exchange the rounds of
+ * src/gcbench.h. Each rank is a worker. Only net.c sees MPI.
  *
- * All ranks must call these functions in the same order, except where a comment says otherwise. MPI itself ends the
- * program if a rank dies or a transfer fails.
+ * All ranks must call these functions in the same order, except where a comment says otherwise. MPI
+ * itself ends the program if a rank dies or a transfer fails.
  */
 struct gcb_net;
 
@@ -36,19 +36,21 @@ unsigned gcb_net_rank(const struct gcb_net *net);
 unsigned gcb_net_ranks(const struct gcb_net *net);
 /* Name and version of the MPI library. Owned by `net`. */
 const char *gcb_net_library(const struct gcb_net *net);
-/* Is it SimGrid, which simulates a network, and the clock too? Then computing takes no time. */
+/* True if it is SimGrid, which simulates a network, and the clock too. Then computing takes no
+ * time. */
 bool gcb_net_simulated(const struct gcb_net *net);
 
 /*
- * Have all ranks succeeded? `err` and `diag` are this rank's. If any rank failed, all ranks return the status and the text
- * of the lowest rank that failed. Unless all failed, "rank N: " is put before the text.
+ * Have all ranks succeeded? `err` and `diag` are this rank's. If any rank failed, all ranks return
+ * the status and the text of the lowest rank that failed. Unless all failed, "rank N: " is put
+ * before the text.
  */
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag);
-/* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any time after gcb_net_open,
- * which may have failed. */
+/* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any
+ * time after gcb_net_open, which may have failed. */
 _Noreturn void gcb_net_abort(const struct gcb_diag *diag);
 
-/* Have all ranks the same value? */
+/* True if all ranks have the same value. */
 bool gcb_net_same(struct gcb_net *net, uint64_t value);
 /* values[i] becomes the largest of all ranks, on all ranks. */
 void gcb_net_max(struct gcb_net *net, double *values, int count);
@@ -57,31 +59,34 @@ void gcb_net_add(struct gcb_net *net, uint64_t *values, int count);
 /* Copies `bytes` bytes of rank 0 to all ranks. */
 void gcb_net_spread(struct gcb_net *net, void *data, size_t bytes);
 void gcb_net_barrier(struct gcb_net *net);
-/* Have `limit` seconds passed since `begin`? Rank 0 decides, so that all ranks stop together. */
+/* True if `limit` seconds have passed since `begin`. Rank 0 decides, so that all ranks stop
+ * together. */
 bool gcb_net_is_late(struct gcb_net *net, double begin, double limit);
 
-/* The bytes that arrived from one worker in a round; in GCB_ROUND_REDUCE, the combined values of all workers. */
+/* The bytes that arrived from one worker in a round; in GCB_ROUND_REDUCE, the combined values of
+ * all workers. */
 struct gcb_arrival {
     const void *data;
     size_t length;
 };
 
 /*
- * Moves the bytes of a round. *arrived points to an array of one arrival for each rank, or of one for GCB_ROUND_REDUCE.
- * It and its bytes stay valid until the next call. `fixed`: all ranks send the same number of bytes in a
- * GCB_ROUND_GATHER; otherwise ranks tell each other the lengths first, and *sizes_seconds becomes the time that this took.
- * GCB_E_NOMEM.
+ * Moves the bytes of a round. *arrived points to an array of one arrival for each rank, or of one
+ * for GCB_ROUND_REDUCE. It and its bytes stay valid until the next call. `fixed`: all ranks send
+ * the same number of bytes in a GCB_ROUND_GATHER; otherwise ranks tell each other the lengths
+ * first, and *sizes_seconds becomes the time that this took. GCB_E_NOMEM.
  */
 int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  const struct gcb_round *round, bool fixed, const struct gcb_arrival **arrived,
                  double *sizes_seconds, struct gcb_diag *diag);
 
 /*
- * Two patterns of transfers, in which all ranks send and receive `bytes` bytes at the same time. They differ in speed: over
- * TCP the two directions between one pair of ranks share a connection and delay each other.
+ * Two patterns of transfers, in which all ranks send and receive `bytes` bytes at the same time.
+ * They differ in speed: over TCP the two directions between one pair of ranks share a connection
+ * and delay each other.
  *
- *  shift  each rank sends to the next rank of the ring, and receives from the previous one
- *  pair   ranks 0 and 1, 2 and 3, ... exchange bytes; the last of an odd number of ranks does nothing
+ * shift  each rank sends to the next rank of the ring, and receives from the previous one pair
+ * ranks 0 and 1, 2 and 3, ... exchange bytes; the last of an odd number of ranks does nothing
  */
 enum gcb_net_pattern { GCB_NET_SHIFT, GCB_NET_PAIR, GCB_NET_PATTERNS };
 extern const char *const gcb_net_pattern_names[]; /* ends with NULL */

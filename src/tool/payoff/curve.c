@@ -52,7 +52,7 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, boo
 
 /* ---- making a curve ---- */
 
-/* Is it a size or a time whose products and ratios are finite? */
+/* True if it is a size or a time whose products and ratios are finite. */
 static bool is_usable(double value)
 {
     return value >= 1e-30 && value <= 1e30;
@@ -171,8 +171,9 @@ struct steps {
 };
 
 /*
- * All-reduces: the algorithm that the model takes for this size (docs/payoff.md): doubling for small sizes, halving or a ring for
- * large ones. The latency and the bandwidth of the largest size say where it changes. A reduce-scatter is half of one.
+ * All-reduces: the algorithm that the model takes for this size (docs/payoff.md): doubling for
+ * small sizes, halving or a ring for large ones. The latency and the bandwidth of the largest size
+ * say where it changes. A reduce-scatter is half of one.
  */
 static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_table *t,
                                double latency, double bytes)
@@ -204,9 +205,9 @@ static struct steps find_steps(enum gcb_net_test test, const struct gcb_net_tabl
 }
 
 /*
- * Adds a table. The bytes of a step must rise with the size; of osu_bw only large sizes count. If the
- * table is the first of its pattern, the times of smaller sizes fall to the latency: its first point
- * is for a size of almost 0.
+ * Adds a table. The bytes of a step must rise with the size; of osu_bw only large sizes count. If
+ * the table is the first of its pattern, the times of smaller sizes fall to the latency: its first
+ * point is for a size of almost 0.
  */
 static int add_table(struct gcb_curve *out, enum gcb_net_test test, const struct gcb_net_table *t,
                      struct gcb_diag *diag)

@@ -8,9 +8,10 @@
 #include "src/tool/payoff/net_log.h"
 
 /*
- * Measured times of one transfer by its size, while all workers send and receive. Over TCP the two directions between two
- * workers share a connection and delay each other, so there is a line for each pattern. Workers begin the first transfer of an
- * exchange together; in the next ones some are late, and others wait for them, so these take longer.
+ * Measured times of one transfer by its size, while all workers send and receive. Over TCP the two
+ * directions between two workers share a connection and delay each other, so there is a line for
+ * each pattern. Workers begin the first transfer of an exchange together; in the next ones some are
+ * late, and others wait for them, so these take longer.
  */
 enum gcb_pattern {
     GCB_PATTERN_SHIFT, /* to one worker, from another */
@@ -23,7 +24,8 @@ extern const char *const gcb_pattern_names[]; /* "shift", "pair", NULL */
 struct gcb_curve {
     struct gcb_curve_line {
         size_t count;
-        /* bytes of the smallest transfer that was measured; times below are extrapolated. 0: none */
+        /* bytes of the smallest transfer that was measured; times below are extrapolated. 0:
+         * none */
         double least;
         bool reduces; /* the times include adding values, as those of a measured all-reduce */
         struct gcb_curve_point {
@@ -35,29 +37,31 @@ struct gcb_curve {
     const char *path;               /* of the file; borrowed */
     double bandwidth;               /* bytes per second of the largest first shift */
     unsigned workers;               /* that were measured; 0: unknown */
-    /* of an import: names of tests that were left out ("alltoall_perf, broadcast_perf"), not escaped */
+    /* of an import: names of tests that were left out ("alltoall_perf, broadcast_perf"), not
+     * escaped */
     char unused[256];
 };
 
 /*
- * The time of one transfer; `first`: of the first in an exchange. Between two measured sizes the time is interpolated
- * linearly; below the smallest it is that of the smallest; above the largest it grows in proportion. A pattern without
- * a line has the times of the other.
+ * The time of one transfer; `first`: of the first in an exchange. Between two measured sizes the
+ * time is interpolated linearly; below the smallest it is that of the smallest; above the largest
+ * it grows in proportion. A pattern without a line has the times of the other.
  */
 double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, bool first,
                     double bytes);
 
-/* Do measured times of this pattern include adding values? */
+/* True if measured times of this pattern include adding values. */
 bool gcb_curve_reduces(const struct gcb_curve *curve, enum gcb_pattern pattern);
-/* Is a transfer smaller than any that was measured, and its time over a tenth shorter? */
+/* True if a transfer is smaller than any that was measured, and its time over a tenth shorter. */
 bool gcb_curve_extrapolates(const struct gcb_curve *curve, enum gcb_pattern pattern, double bytes);
 
-/* Reads the `link` rows of a result file. GCB_E_IO; GCB_E_CORRUPT, with file and line: not a result file, no such row, a
- * damaged row, a size twice, or rows of several numbers of workers. */
+/* Reads the `link` rows of a result file. GCB_E_IO; GCB_E_CORRUPT, with file and line: not a
+ * result file, no such row, a damaged row, a size twice, or rows of several numbers of workers. */
 int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *diag);
 
-/* Adds a point to a curve that was zeroed. GCB_E_CORRUPT: a time or size that is not positive, an infinite bandwidth, a size twice, or too
- * many. Then says what is wrong, without file and line. */
+/* Adds a point to a curve that was zeroed. GCB_E_CORRUPT: a time or size that is not positive,
+ * an infinite bandwidth, a size twice, or too many. Then says what is wrong, without file and
+ * line. */
 int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
                   const struct gcb_curve_point *point, struct gcb_diag *diag);
 /* Computes the bandwidth. Call it once, after the last point; there must be at least one. */

@@ -45,7 +45,8 @@ static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const str
     return t;
 }
 
-/* May the way be used? FSDP reduces and scatters; only shares of sums can be compressed there. */
+/* True if the way may be used. FSDP reduces and scatters; only shares of sums can be compressed
+ * there. */
 static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
                     const struct gcb_setting *s)
 {
@@ -131,8 +132,9 @@ static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
 }
 
 /*
- * Marks the lines of the table: the bar, what the answer names and the fastest of each kind; then, as long as there is room, of
- * each kind the ways that are each a tenth faster than the ones with smaller errors, and than the bar.
+ * Marks the lines of the table: the bar, what the answer names and the fastest of each kind; then,
+ * as long as there is room, of each kind the ways that are each a tenth faster than the ones with
+ * smaller errors, and than the bar.
  */
 static void choose_lines(struct gcb_judgement *j)
 {

@@ -5,7 +5,8 @@
 #include "src/tool/rows/answer.h"
 #include "src/tool/rows/row.h"
 
-/* Computes for one network how long each way takes and what kind of error it has, and chooses those to show and to recommend. */
+/* Computes for one network how long each way takes and what kind of error it has, and chooses
+ * those to show and to recommend. */
 
 /* What is exchanged, by what machine, and what counts as small. */
 struct gcb_setting {
@@ -16,7 +17,8 @@ struct gcb_setting {
     double inner_steps; /* steps of computing for each exchange; 1 or more */
     double cores;       /* of each worker for coding, at most 1; 0: one */
     double host_copy;   /* bytes per second between device and host; 0: nothing is copied */
-    /* Gradients are only reduced and scattered, and weights of 2 bytes are gathered twice (ZeRO-3, FSDP). */
+    /* Gradients are only reduced and scattered, and weights of 2 bytes are gathered twice
+     * (ZeRO-3, FSDP). */
     bool sharded;
     unsigned reduce_bytes; /* of an element that is reduced without compression: 4 or 2 */
     double exact, noise;   /* as in struct gcb_answer */
@@ -26,15 +28,15 @@ struct gcb_judged {
     enum gcb_error_kind kind; /* not of a baseline */
     double error, lasting;    /* for this number of workers; lasting is NAN if it is unknown */
     struct gcb_exchange_times times;
-    /* how many times as fast as the fastest baseline: by exchange, with the ends of its 95 % interval (NAN: unknown); with free
-     * coding; and by a whole step (NAN without `compute`) */
+    /* how many times as fast as the fastest baseline: by exchange, with the ends of its 95 %
+     * interval (NAN: unknown); with free coding; and by a whole step (NAN without `compute`) */
     double x, x_low, x_high, limit, x_step;
     bool shown; /* in the table */
 };
 
 struct gcb_judgement {
-    struct gcb_judged *
-        items; /* one for each way, in the order of the table: baselines first, then kinds, then errors */
+    /* one for each way, in the order of the table: baselines first, then kinds, then errors */
+    struct gcb_judged *items;
     size_t count;
     size_t bar;       /* the fastest baseline; SIZE_MAX: none */
     double untouched; /* sharded: share of the bar's exchange that compression does not touch */
@@ -48,7 +50,8 @@ int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const stru
               struct gcb_diag *diag);
 void gcb_judgement_fini(struct gcb_judgement *j); /* zeroed is fine */
 
-/* A `payoff` row of a way (docs/rows.md). `from`, `coding`: where its errors and times come from. */
+/* A `payoff` row of a way (docs/rows.md). `from`, `coding`: where its errors and times come
+ * from. */
 void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i,
                     const struct gcb_setting *s, const char *from, const char *coding);
 

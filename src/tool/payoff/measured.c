@@ -113,7 +113,7 @@ void gcb_measured_fini(struct gcb_measureds *m)
 
 /* ---- predictions ---- */
 
-/* Have the exchanges everything in common but the method? */
+/* True if the exchanges have everything in common except the method. */
 static bool is_comparable(const struct gcb_measured *a, const struct gcb_measured *b)
 {
     static const enum gcb_field common[] = {

@@ -7,8 +7,9 @@
 #include "src/tool/rows/row.h"
 
 /*
- * Measured exchanges (rows `exchange` of gcbench-mpi) beside the model's times. The times of coding and adding are those that
- * the ranks measured, so only the network is predicted: from the number of rounds, their bytes and the link.
+ * Measured exchanges (rows `exchange` of gcbench-mpi) beside the model's times. The times of coding
+ * and adding are those that the ranks measured, so only the network is predicted: from the number
+ * of rounds, their bytes and the link.
  */
 struct gcb_measured {
     char label[GCB_LABEL + 16]; /* "qgz:bits=8 twoshot" */
@@ -34,8 +35,8 @@ struct gcb_measureds {
     size_t count, cap;
 };
 
-/* Adds an `exchange` row, unless its result was wrong. GCB_E_CORRUPT: it lacks something, with file and line. GCB_E_NOMEM.
- * The row's path is kept. */
+/* Adds an `exchange` row, unless its result was wrong. GCB_E_CORRUPT: it lacks something, with
+ * file and line. GCB_E_NOMEM. The row's path is kept. */
 int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
                      struct gcb_diag *diag);
 /* Predicts all, and orders them by groups. `network` has everything but the number of workers. */

@@ -22,18 +22,20 @@ struct algorithm {
 static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
 {
     const double lg = ceil(log2(n)), part = (n - 1.0) / n;
-    /* Without a power of two, halving and doubling begin and end with a step in which the nodes beyond it give and get
-     * values; the others work as `power` nodes. */
+    /* Without a power of two, halving and doubling begin and end with a step in which the nodes
+     * beyond it give and get values; the others work as `power` nodes. */
     const double power = exp2(floor(log2(n))), beyond = power < n ? 1.0 : 0.0;
     const double inner = (power - 1.0) / power, doubled = floor(log2(n));
-    /* steps of Bruck's algorithms go to one node and come from another, except the last step with a power of two nodes; those
-     * between all pairs of nodes, except the one to the opposite node */
+    /* steps of Bruck's algorithms go to one node and come from another, except the last step
+     * with a power of two nodes; those between all pairs of nodes, except the one to the
+     * opposite node */
     const double last = 1.0 - beyond, opposite = fmod(n, 2.0) > 0.0 ? 0.0 : 1.0;
     const enum gcb_collective gather = GCB_COLLECTIVE_ALLGATHER, reduce = GCB_COLLECTIVE_ALLREDUCE,
                               twoshot = GCB_COLLECTIVE_TWOSHOT;
     /* clang-format off */
     const struct algorithm all[ALGORITHMS] = {
-        /* collective, name,     steps, bytes,                             size_steps, adds, halves, pairs, paired */
+        /* collective, name,     steps, bytes,                             size_steps, adds,
+         * halves, pairs, paired */
         {gather, "ring",         n - 1, n - 1,                             lg, 0, false,           0, 0},
         {gather, "doubling",     lg, n - 1,                                lg, 0, false,           last, last * n / 2},
         {reduce, "ring",         2 * (n - 1), 2 * part,                    0, part, true,          0, 0},
@@ -60,7 +62,8 @@ static void cut_in_half(struct algorithm *a)
 
 /* ---- the wire ---- */
 
-/* The time of measured steps, which share the bytes evenly. The first step of each of `transfers` begins after a pause. */
+/* The time of measured steps, which share the bytes evenly. The first step of each of
+ * `transfers` begins after a pause. */
 static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern, double steps,
                          double transfers, double bytes)
 {
@@ -73,8 +76,8 @@ static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern
     return steps * next + transfers * (first - next);
 }
 
-/* The time of all steps of an algorithm, which moves `bytes` bytes through a node's link in `transfers` transfers, without
- * the time for these bytes. */
+/* The time of all steps of an algorithm, which moves `bytes` bytes through a node's link in
+ * `transfers` transfers, without the time for these bytes. */
 static double latency_of(const struct algorithm *a, const struct gcb_network *network,
                          double transfers, double bytes)
 {
@@ -103,7 +106,7 @@ static bool is_extrapolated(const struct algorithm *a, const struct gcb_network 
                                                       paired / (transfers * a->pairs))));
 }
 
-/* Were the steps of an all-reduce measured with its additions? */
+/* True if the steps of an all-reduce were measured with its additions. */
 static bool adds_inside(const struct algorithm *a, const struct gcb_network *network)
 {
     return network->curve &&
@@ -119,12 +122,14 @@ static double size_latency(const struct gcb_network *network, double steps)
 
 /* ---- an exchange ---- */
 
-/* The share of a step's computation before the first gradient is ready: a backward pass takes twice as long as a forward pass. */
+/* The share of a step's computation before the first gradient is ready: a backward pass takes
+ * twice as long as a forward pass. */
 #define FORWARD (1.0 / 3.0)
 
 /*
- * The time in which a backward pass, coding and sending overlap. Computation and coding share the processor; they make one
- * transfer after another ready, and the network carries one transfer after another: a flow shop of two machines.
+ * The time in which a backward pass, coding and sending overlap. Computation and coding share the
+ * processor; they make one transfer after another ready, and the network carries one transfer after
+ * another: a flow shop of two machines.
  */
 static double overlap(const struct gcb_exchange_load *load, double work, double latency,
                       double bytes)
@@ -135,9 +140,10 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
 }
 
 /*
- * Inside a node of p workers, values are reduced and scattered first, and gathered last; between nodes each worker exchanges
- * its share. Methods whose messages cannot be summed do this with fp32 and encode only their share. In half of an exchange
- * what travels inside nodes is left out: it is sent while other parts are between the nodes.
+ * Inside a node of p workers, values are reduced and scattered first, and gathered last; between
+ * nodes each worker exchanges its share. Methods whose messages cannot be summed do this with fp32
+ * and encode only their share. In half of an exchange what travels inside nodes is left out: it is
+ * sent while other parts are between the nodes.
  */
 static void take(struct gcb_exchange_times *out, const struct algorithm *a,
                  const struct gcb_network *network, const struct gcb_exchange_load *load)

@@ -9,14 +9,14 @@
 #include "src/tool/replay/mean.h"
 
 /*
- * The time of one exchange of a gradient between workers. docs/payoff.md explains the model, its sources and its limits.
- * Everything is in seconds, bytes, and bytes per second.
+ * The time of one exchange of a gradient between workers. docs/payoff.md explains the model, its
+ * sources and its limits. Everything is in seconds, bytes, and bytes per second.
  */
 struct gcb_network {
     double bandwidth; /* of each node's link, in each direction */
     double latency;   /* time of one step without the time for its bytes */
-    /* If not NULL, measured times of a step, by its bytes, replace both. At another bandwidth than the curve's own, the time
-     * for the bytes changes, and the rest stays. */
+    /* If not NULL, measured times of a step, by its bytes, replace both. At another bandwidth
+     * than the curve's own, the time for the bytes changes, and the rest stays. */
     const struct gcb_curve *curve;
     unsigned workers;  /* a multiple of per_node; more than one node */
     unsigned per_node; /* workers in a node, which share its link; 1 or more */
@@ -58,8 +58,8 @@ void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network
 
 /* Rounds of one kind, in which all workers exchange bytes. */
 struct gcb_wire_rounds {
-    enum gcb_collective
-        collective;        /* ALLGATHER; ALLREDUCE; TWOSHOT: only its first half, the all-to-all */
+    /* ALLGATHER; ALLREDUCE; TWOSHOT: only its first half, the all-to-all */
+    enum gcb_collective collective;
     const char *algorithm; /* "ring", "doubling", or NULL: the fastest */
     double count;
     double bytes; /* of all rounds, through a worker's link if they travel in the best known way */

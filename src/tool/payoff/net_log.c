@@ -70,9 +70,9 @@ static size_t cut_words(char *words[WORDS], char *line)
 /* ---- the end of a table ---- */
 
 /*
- * Finds the test of a table of nccl-tests by busbw / algbw, which depends on it and on the number of
- * ranks. Both are rounded. Versions before 2.17 do not name the test; then tests that are not read
- * have a root, an in-place column that is not checked, or another ratio.
+ * Finds the test of a table of nccl-tests by busbw / algbw, which depends on it and on the number
+ * of ranks. Both are rounded. Versions before 2.17 do not name the test; then tests that are not
+ * read have a root, an in-place column that is not checked, or another ratio.
  */
 static enum gcb_net_test find_test(const struct draft *t)
 {
@@ -175,8 +175,8 @@ static int read_columns(struct reading *r, char *line)
     return 0;
 }
 
-/* Does a row begin here? nccl-tests begin it with a size, a count and the name of a type, OSU with a
- * size. */
+/* True if a row begins here. nccl-tests begin it with a size, a count and the name of a type,
+ * OSU with a size. */
 static bool begins_row(char *const *row, char *const *end, bool osu)
 {
     uint64_t number;

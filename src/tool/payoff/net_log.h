@@ -9,9 +9,9 @@
 /*
  * Reads what tests of networks print:
  *
- *  nccl-tests    tables of all_reduce_perf, all_gather_perf and reduce_scatter_perf: the out-of-place
- *  rccl-tests    columns, or the in-place ones if there are no others
- *  OSU           tables of osu_latency, osu_bw, osu_allreduce and osu_allgather
+ * nccl-tests    tables of all_reduce_perf, all_gather_perf and reduce_scatter_perf: the
+ * out-of-place rccl-tests    columns, or the in-place ones if there are no others OSU
+ * tables of osu_latency, osu_bw, osu_allreduce and osu_allgather
  *
  * A file may have several tables, and other lines before, between and within them. Each line may
  * have a prefix, as mpirun, srun, kubectl and syslog write it. Sizes may come in any order. If a

@@ -10,7 +10,8 @@
 
 /* ---- reading ---- */
 
-/* True if both have the same codec with the same parameters. Memory and exchange may differ, unless `all`. */
+/* True if both have the same codec with the same parameters. Memory and exchange may differ,
+ * unless `all`. */
 static bool same_values(const struct gcb_method *a, const struct gcb_method *b, bool all)
 {
     const struct gcb_param *p;
@@ -98,7 +99,7 @@ static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_met
     return 0;
 }
 
-/* Is the row of the same device and setting as the first one? Others are left out. */
+/* True if the row is of the same device and setting as the first one. Others are left out. */
 static bool is_alike(struct gcb_timed *t, const json_t *row)
 {
     const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
@@ -344,7 +345,7 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
 
 /* ---- ways from rows ---- */
 
-/* Is the mean one of this method by this collective, whatever its memory is? */
+/* True if the mean is one of this method by this collective, whatever its memory is. */
 static bool is_mean_of(const struct gcb_timed_mean *mean, const struct gcb_method *method,
                        enum gcb_collective collective)
 {
@@ -354,7 +355,7 @@ static bool is_mean_of(const struct gcb_timed_mean *mean, const struct gcb_metho
     return params.collective == (int)collective && same_codec(&mean->method, method);
 }
 
-/* Is there a mean of the same way that was replayed with more workers, or earlier with as many? */
+/* True if a mean of the same way was replayed with more workers, or earlier with as many. */
 static bool is_replaced(const struct gcb_timed *t, const struct gcb_timed_mean *mean)
 {
     for (size_t i = 0; i < t->mean_count; i++) {
@@ -368,7 +369,7 @@ static bool is_replaced(const struct gcb_timed *t, const struct gcb_timed_mean *
     return false;
 }
 
-/* Do the messages themselves travel in the all-reduce, so that it has their bytes? */
+/* True if the messages themselves travel in the all-reduce, so that it has their bytes. */
 static bool sends_messages(const struct gcb_method *m, enum gcb_collective collective)
 {
     if (collective != GCB_COLLECTIVE_ALLREDUCE)

@@ -15,7 +15,8 @@
 #define TIMED (UINT64_C(1) << 20)     /* elements of one worker, for times */
 #define ROUNDS 25                     /* the most rounds of times */
 
-/* Methods whose error lasts are tried with error feedback. Those that round are tried without it, too. */
+/* Methods whose error lasts are tried with error feedback. Those that round are tried without
+ * it, too. */
 const char *const gcb_ways_default[] = {
     "identity",
     "fp16",
@@ -197,7 +198,8 @@ static void drop_failed(struct gcb_ways *w)
     w->count = kept;
 }
 
-/* A sparse all-reduce drops what depends on the workers' number, so it must be measured with several. */
+/* A sparse all-reduce drops what depends on the workers' number, so it must be measured with
+ * several. */
 static bool is_sparse(enum gcb_collective collective)
 {
     return collective == GCB_COLLECTIVE_OKTOPK || collective == GCB_COLLECTIVE_SPARDL;

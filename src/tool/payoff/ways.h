@@ -8,8 +8,9 @@
 #include "src/tool/rows/labels.h"
 
 /*
- * Ways to exchange a gradient: a method, its setting and a collective, with what each sends, costs a worker, and loses. Figures
- * are for each element of the gradient. They come from a dump (gcb_ways_measure) or from rows (timed.h).
+ * Ways to exchange a gradient: a method, its setting and a collective, with what each sends, costs
+ * a worker, and loses. Figures are for each element of the gradient. They come from a dump
+ * (gcb_ways_measure) or from rows (timed.h).
  */
 #define GCB_WAY_LABEL (GCB_LABEL + 16)
 struct gcb_way {
@@ -36,7 +37,8 @@ struct gcb_ways {
     const double *reduced_workers; /* borrowed: numbers of workers, reduced_count */
     size_t reduced_count;
     double add_fp32; /* seconds to add an element of one gradient to another */
-    /* on which errors were measured, without the arrays; from rows: only dump.all, and 0 if that is unknown */
+    /* on which errors were measured, without the arrays; from rows: only dump.all, and 0 if that
+     * is unknown */
     struct gcb_gradients dump;
     char left_out[GCB_LEFT_OUT]; /* methods that cannot be judged, with the reason; "": none */
 };
@@ -45,8 +47,8 @@ struct gcb_ways {
 extern const char *const gcb_ways_default[];
 
 /*
- * Adds the ways of a method: one for each collective that it can use, or the one that the spec names. Baselines have only
- * the all-reduce. GCB_E_INVALID: as gcb_method_parse. GCB_E_NOMEM.
+ * Adds the ways of a method: one for each collective that it can use, or the one that the spec
+ * names. Baselines have only the all-reduce. GCB_E_INVALID: as gcb_method_parse. GCB_E_NOMEM.
  */
 int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag);
 /* Adds a way without any figure. NULL: no memory. */
@@ -61,20 +63,21 @@ void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why);
 
 struct gcb_ways_measuring {
     const struct gcb_mean_config *config; /* draws is not read */
-    const double *
-        workers; /* numbers of workers to judge, worker_count; errors are measured with at most the largest of them */
+    /* numbers of workers to judge, worker_count; errors are measured with at most the largest of
+     * them */
+    const double *workers;
     size_t worker_count;
     bool all;     /* all elements of the dump, and not a sample of it */
     bool untimed; /* times come from elsewhere */
-    double
-        seconds; /* no new round of timing begins after this time, except the first GCB_STATS_LEAST */
+    /* no new round of timing begins after this time, except the first GCB_STATS_LEAST */
+    double seconds;
     unsigned cpu_flags;
     void (*progress)(void *ctx, double done); /* may be NULL */
 };
 
 /*
- * Measures the ways on gradients of a dump: errors and bytes on a sample of at most GCB_WAYS_SAMPLE elements of a worker,
- * times on fewer. Ways that fail are left out. Returns 1 after a stop.
+ * Measures the ways on gradients of a dump: errors and bytes on a sample of at most GCB_WAYS_SAMPLE
+ * elements of a worker, times on fewer. Ways that fail are left out. Returns 1 after a stop.
  */
 #define GCB_WAYS_SAMPLE (UINT64_C(4) << 20)
 int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct gcb_layout *layout,
@@ -84,7 +87,8 @@ void gcb_ways_fini(struct gcb_ways *w); /* zeroed is fine */
 
 /* The bytes of the way among n workers, for each element. NAN: so many workers cannot use it. */
 double gcb_way_bytes(const struct gcb_ways *w, const struct gcb_way *way, double n);
-/* The error of the mean of n workers, of which per_node each share a node. `half`: without the second encoding of a two-shot. */
+/* The error of the mean of n workers, of which per_node each share a node. `half`: without the
+ * second encoding of a two-shot. */
 double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double n, double per_node,
                      bool half);
 

@@ -50,7 +50,8 @@ static int run_test(struct test *t, double *medians, struct gcb_diag *diag)
     return 0;
 }
 
-/* Tests all times, and adjusts the p-values for the number of tests. The caller releases *out with gcb_free. */
+/* Tests all times, and adjusts the p-values for the number of tests. The caller releases *out
+ * with gcb_free. */
 static int run_tests(struct test **out, size_t *count, const struct gcb_ab_result *r,
                      struct gcb_diag *diag)
 {
@@ -83,7 +84,8 @@ static int run_tests(struct test **out, size_t *count, const struct gcb_ab_resul
 
 /* ---- verdicts ---- */
 
-/* Sets *why to the reason for the verdict if the interval does not show the reason, otherwise to "". Static text. */
+/* Sets *why to the reason for the verdict if the interval does not show the reason, otherwise to
+ * "". Static text. */
 static enum gcb_verdict_kind choose_kind(const struct gcb_verdict *v, double floor,
                                          const char **why)
 {
@@ -135,8 +137,8 @@ static int judge_test(struct gcb_verdicts *out, struct gcb_verdict *v, const str
     return 0;
 }
 
-/* Returns the floor: shorter times are not judged. Kernels have no floor by default, because `bench` times many calls
- * of a kernel together. */
+/* Returns the floor: shorter times are not judged. Kernels have no floor by default, because
+ * `bench` times many calls of a kernel together. */
 static double choose_floor(const struct gcb_ab_case *c, const struct gcb_ab_config *config)
 {
     if (config->floor >= 0.0)

@@ -36,7 +36,8 @@ static int copy_failure(const struct runner *t, int status, const struct gcb_dia
     return gcb_diag_set(diag, t->config->command.failure(status), "%s", own->text);
 }
 
-/* The child's output could not be read. If the child failed by itself, the child's own error is reported instead. */
+/* The child's output could not be read. If the child failed by itself, the child's own error is
+ * reported instead. */
 static int explain_bad_output(const struct runner *t, struct gcb_child *child, int err,
                               struct gcb_diag *diag)
 {
@@ -51,7 +52,8 @@ static int explain_bad_output(const struct runner *t, struct gcb_child *child, i
     return copy_failure(t, status, &own, diag);
 }
 
-/* `bench` may exit with an error after it has written rows that explain the failure. Then the rows are judged. */
+/* `bench` may exit with an error after it has written rows that explain the failure. Then the
+ * rows are judged. */
 static int finish_process(const struct runner *t, struct gcb_child *child,
                           const struct gcb_cases *cases, struct gcb_diag *diag)
 {
@@ -107,7 +109,8 @@ static int run_process(struct runner *t, struct gcb_cases *cases, int build, str
 
 /* ---- the plan ---- */
 
-/* Seconds of one call of every case. Kernels do not count: `bench` chooses how often it calls them. */
+/* Seconds of one call of every case. Kernels do not count: `bench` chooses how often it calls
+ * them. */
 static double sum_of_calls(const struct gcb_cases *cases)
 {
     double sum = 0.0;
@@ -150,11 +153,12 @@ static int make_plan(struct gcb_ab_result *out, struct runner *t, struct gcb_dia
 {
     const struct gcb_ab_config *c = t->config;
     const double most = c->pairs ? c->pairs : GCB_AB_MOST;
-    /* the median of calls leaves out waiting for other programs, but a process waits: multiply by the slowdown */
+    /* the median of calls leaves out waiting for other programs, but a process waits: multiply
+     * by the slowdown */
     const double budget = PLAN_SHARE * c->budget,
                  calls = t->slowdown * sum_of_calls(&out->runs.base);
-    /* `took` is that of the faster process: a disturbance of the slower process would look like overhead, and the plan
-     * would have too few and too long processes. */
+    /* `took` is that of the faster process: a disturbance of the slower process would look like
+     * overhead, and the plan would have too few and too long processes. */
     const double overhead = fmax(0.0, t->took - 2.0 * calls);
     const double least = GCB_AB_PAIRS * t->pair;
     double each = t->took;
@@ -166,8 +170,8 @@ static int make_plan(struct gcb_ab_result *out, struct runner *t, struct gcb_dia
             "give more time (--budget), or choose fewer cases (--method, --dataset, ...)",
             GCB_AB_PAIRS, t->pair / 2.0, least, c->budget);
     if (t->repeat && calls > 0.0) {
-        /* plan the most pairs whose processes do not consist mostly of overhead, and as many calls as fit into the
-         * share of the budget that a process gets */
+        /* plan the most pairs whose processes do not consist mostly of overhead, and as many
+         * calls as fit into the share of the budget that a process gets */
         const double cheap = fmax(CALLS_LEAST, floor(CALLS_SHARE * overhead / calls));
 
         each = fmax(budget / (2.0 * most), overhead + (cheap + 1.0) * calls);
@@ -209,7 +213,8 @@ static int make_cases(struct gcb_ab_result *out, double delta, struct gcb_diag *
 
 /* ---- the pairs ---- */
 
-/* Does the case have the same size and error as in the first process, within the tolerance of its method? */
+/* True if the case has the same size and error as in the first process, within the tolerance of
+ * its method. */
 static bool is_steady(const struct gcb_case *first, const struct gcb_case *now)
 {
     const double tolerance = gcb_compare_tolerance(first);
@@ -221,7 +226,8 @@ static bool is_steady(const struct gcb_case *first, const struct gcb_case *now)
                                    : fabs(now->errors[0] - first->errors[0]) <= tolerance;
 }
 
-/* Stores one process's result for the case. `now` is NULL if the process has no such case. GCB_E_NOMEM. */
+/* Stores one process's result for the case. `now` is NULL if the process has no such case.
+ * GCB_E_NOMEM. */
 static int store_case(struct gcb_ab_case *c, const struct gcb_case *now, int build, unsigned pair)
 {
     const struct gcb_case *first = build ? c->pair.next : c->pair.base;
@@ -298,8 +304,8 @@ static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag
     return err;
 }
 
-/* Is every time SAME? Only then may the run end early. A run that ended as soon as a case looked slow would find slow
- * cases by chance. */
+/* Finds whether every time is SAME. Only then may the run end early. A run that ended as soon as
+ * a case looked slow would find slow cases by chance. */
 static int check_settled(bool *out, const struct gcb_ab_result *r,
                          const struct gcb_ab_config *config, struct gcb_diag *diag)
 {
@@ -314,8 +320,8 @@ static int check_settled(bool *out, const struct gcb_ab_result *r,
     return err;
 }
 
-/* Reduces the calls of a process if GCB_AB_PAIRS pairs would take longer than `left` seconds at the present pace,
- * because the machine became slower or the first pair was not typical. */
+/* Reduces the calls of a process if GCB_AB_PAIRS pairs would take longer than `left` seconds at
+ * the present pace, because the machine became slower or the first pair was not typical. */
 static void adjust_repeat(struct gcb_ab_result *out, struct runner *t, double left)
 {
     const unsigned pairs = out->pairs - t->paced;

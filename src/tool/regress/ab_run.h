@@ -6,11 +6,12 @@
 #include "src/tool/regress/layout.h"
 
 /*
- * An A/B run: two builds alternate. A pair is one process of each build, and the order changes from pair to pair: base
- * new, new base, base new, ... Every process runs `bench` over all cases. Both processes of a pair see the machine in
- * the same state, so the ratio of their times compares the builds. Every process runs a newly linked program of its
- * build, with the functions at other addresses. So the spread over the pairs includes the effect of the layout of the
- * code. docs/method.md (Regressions) has the rules.
+ * An A/B run: two builds alternate. A pair is one process of each build, and the order changes from
+ * pair to pair: base new, new base, base new, ... Every process runs `bench` over all cases. Both
+ * processes of a pair see the machine in the same state, so the ratio of their times compares the
+ * builds. Every process runs a newly linked program of its build, with the functions at other
+ * addresses. So the spread over the pairs includes the effect of the layout of the code.
+ * docs/method.md (Regressions) has the rules.
  */
 
 #define GCB_AB_DELTA 0.05  /* the smallest change that counts */
@@ -24,11 +25,11 @@
 #define GCB_AB_REPEAT 16
 struct gcb_ab_command {
     char **argv; /* ends with NULL; argv[0] is set to the path of the build */
-    /* a word of argv with room for GCB_AB_REPEAT bytes, into which the number of calls of each case is written; NULL:
-     * argv is complete */
+    /* a word of argv with room for GCB_AB_REPEAT bytes, into which the number of calls of each
+     * case is written; NULL: argv is complete */
     char *repeat;
-    /* Turns the exit status of a build into a status: GCB_E_INVALID if the build was called wrongly, GCB_E_BACKEND if
-     * it lacks a device, otherwise GCB_E_IO. */
+    /* Turns the exit status of a build into a status: GCB_E_INVALID if the build was called
+     * wrongly, GCB_E_BACKEND if it lacks a device, otherwise GCB_E_IO. */
     int (*failure)(int exit_status);
 };
 
@@ -77,18 +78,19 @@ struct gcb_ab_result {
 };
 
 /*
- * Runs at least GCB_AB_PAIRS pairs, then more until every time is SAME or the budget or the number of pairs is used up.
- * If `stop` ends it, the pairs measured so far stay and the result is marked interrupted; without any pair the run
- * fails. GCB_E_IO, GCB_E_CORRUPT: a build cannot be run, fails, hangs, or prints no results. GCB_E_INVALID,
- * GCB_E_BACKEND: the build's exit status says so; GCB_E_INVALID also if the budget is too small. Release with
- * gcb_ab_result_fini on success and failure.
+ * Runs at least GCB_AB_PAIRS pairs, then more until every time is SAME or the budget or the number
+ * of pairs is used up. If `stop` ends it, the pairs measured so far stay and the result is marked
+ * interrupted; without any pair the run fails. GCB_E_IO, GCB_E_CORRUPT: a build cannot be run,
+ * fails, hangs, or prints no results. GCB_E_INVALID, GCB_E_BACKEND: the build's exit status says
+ * so; GCB_E_INVALID also if the budget is too small. Release with gcb_ab_result_fini on success and
+ * failure.
  */
 int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);
 void gcb_ab_result_fini(struct gcb_ab_result *r); /* zeroed is fine */
 
-/* Raises each delta of `r` to the change that the A/A run `aa` shows for the same case and operation: the
- * end of the 99 % interval that is farther from 1. GCB_E_NOMEM. */
+/* Raises each delta of `r` to the change that the A/A run `aa` shows for the same case and
+ * operation: the end of the 99 % interval that is farther from 1. GCB_E_NOMEM. */
 int gcb_ab_calibrate(struct gcb_ab_result *r, const struct gcb_ab_result *aa,
                      struct gcb_diag *diag);
 

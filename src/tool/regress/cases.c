@@ -12,8 +12,9 @@
 #include "src/tool/rows/results.h"
 
 /*
- * gcbench writes texts into rows escaped, but a result file may come from anywhere and must not steer a terminal. So
- * everything unsafe is escaped again, except backslashes, which the first escaping wrote.
+ * gcbench writes texts into rows escaped, but a result file may come from anywhere and must not
+ * steer a terminal. So everything unsafe is escaped again, except backslashes, which the first
+ * escaping wrote.
  */
 static char *escape_again(const char *text)
 {
@@ -32,7 +33,7 @@ static char *escape_again(const char *text)
     return out;
 }
 
-/* Is it a text that gcbench wrote, without characters beyond ASCII? Most are. */
+/* True for a text that gcbench wrote, without characters beyond ASCII. Most are. */
 static bool is_plain(const char *text)
 {
     while (*text >= 0x20 && *text <= 0x7e)
@@ -255,7 +256,8 @@ enum identity {
 
 #define SEVERAL (-1) /* more than one case has this key */
 
-/* Adds case number i to a map of keys: its value is the number of its only case, or SEVERAL. GCB_E_NOMEM. */
+/* Adds case number i to a map of keys: its value is the number of its only case, or SEVERAL.
+ * GCB_E_NOMEM. */
 static int add_key(json_t *map, const char *key, size_t i)
 {
     const json_int_t number = json_object_get(map, key) ? SEVERAL : (json_int_t)i;
@@ -422,8 +424,8 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 
 #define UNPAIRED SIZE_MAX
 
-/* Pairs two cases with the same identity, if each is the only unpaired case of its file with that identity. partner[f][i]: the
- * other file's case for case i of file f. GCB_E_NOMEM. */
+/* Pairs two cases with the same identity, if each is the only unpaired case of its file with
+ * that identity. partner[f][i]: the other file's case for case i of file f. GCB_E_NOMEM. */
 static int pair_by(const struct gcb_cases *const files[2], size_t *const partner[2],
                    enum identity identity)
 {

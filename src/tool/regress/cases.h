@@ -11,8 +11,8 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * The cases of a result file of `bench` or gcbench-mpi: one for each summary row (a method on an input), each kernel row and each
- * exchange row. A case keeps what a comparison needs.
+ * The cases of a result file of `bench` or gcbench-mpi: one for each summary row (a method on an
+ * input), each kernel row and each exchange row. A case keeps what a comparison needs.
  */
 
 /* The texts that identify a case; "" if the row lacks one. Escaped, without control characters. */
@@ -28,7 +28,8 @@ enum gcb_case_text {
     GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
 };
-/* The field of a row from which each text comes. The last three texts have none: gcb_case_finish makes them. */
+/* The field of a row from which each text comes. The last three texts have none: gcb_case_finish
+ * makes them. */
 extern const enum gcb_field gcb_case_fields[GCB_CASE_SIZE];
 
 enum gcb_case_status {
@@ -71,17 +72,18 @@ struct gcb_cases {
 };
 
 /*
- * Reads a result file ("-": standard input), or the stream `file` under the name `path` if `file` is not NULL.
- * GCB_E_CORRUPT, with file and line in words: not a result file, no cases, a case that appears twice, or two runs in one
- * file. Release with gcb_cases_fini on success and failure.
+ * Reads a result file ("-": standard input), or the stream `file` under the name `path` if `file`
+ * is not NULL. GCB_E_CORRUPT, with file and line in words: not a result file, no cases, a case that
+ * appears twice, or two runs in one file. Release with gcb_cases_fini on success and failure.
  */
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag);
 void gcb_cases_fini(struct gcb_cases *cases); /* zeroed is fine */
 
 /*
- * Gives every case of both runs its label: the method with the parameters that differ from the defaults, followed by
- * those of file, scope, device, instruction set, cache and threads that differ between cases. If labels would be equal,
- * the label is the file and the full name. Call this after both files have been read. GCB_E_NOMEM.
+ * Gives every case of both runs its label: the method with the parameters that differ from the
+ * defaults, followed by those of file, scope, device, instruction set, cache and threads that
+ * differ between cases. If labels would be equal, the label is the file and the full name. Call
+ * this after both files have been read. GCB_E_NOMEM.
  */
 int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_diag *diag);
 
@@ -91,31 +93,34 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
 int gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
 /* Sets the last three texts. GCB_E_NOMEM. */
 int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);
-/* All texts in one line, which `--accept` matches. The caller releases it with gcb_free. NULL: no memory. */
+/* All texts in one line, which `--accept` matches. The caller releases it with gcb_free. NULL:
+ * no memory. */
 char *gcb_case_make_name(const struct gcb_case *c);
 /* Removes the folders from each file of a list "a/b.h5, c.h5", in place. */
 void gcb_case_remove_folders(char *files);
 
-/* A case of one file and the same case of the other file. If only one file has the case, the other pointer is NULL. */
+/* A case of one file and the same case of the other file. If only one file has the case, the
+ * other pointer is NULL. */
 struct gcb_case_pair {
     const struct gcb_case *base, *next;
 };
 
 /*
- * Pairs the cases of two files, first by everything that identifies a case: file, scope, method, device, instruction
- * set, cache and threads. The remaining cases are paired without the folders of their files, and then also without the
- * instruction set, which changes neither sizes nor errors. A step leaves out cases that have the same key as another
- * case of their file.
+ * Pairs the cases of two files, first by everything that identifies a case: file, scope, method,
+ * device, instruction set, cache and threads. The remaining cases are paired without the folders of
+ * their files, and then also without the instruction set, which changes neither sizes nor errors. A
+ * step leaves out cases that have the same key as another case of their file.
  *
- * *out holds *count pairs: those with a base in the order of `base`, then the cases that only `next` has. Release it
- * with gcb_free. The pairs borrow the cases.
+ * *out holds *count pairs: those with a base in the order of `base`, then the cases that only
+ * `next` has. Release it with gcb_free. The pairs borrow the cases.
  */
 int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_cases *base,
                    const struct gcb_cases *next, struct gcb_diag *diag);
 
 /*
- * Returns GCB_E_INVALID if two result files have no case in common: they hold different measurements, so no case is
- * GONE or NEW. The message names the first case of each. File names are shown escaped. GCB_E_NOMEM.
+ * Returns GCB_E_INVALID if two result files have no case in common: they hold different
+ * measurements, so no case is GONE or NEW. The message names the first case of each. File names are
+ * shown escaped. GCB_E_NOMEM.
  */
 int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
                            const struct gcb_cases *next, const char *next_name,

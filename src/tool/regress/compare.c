@@ -50,7 +50,8 @@ static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *p
                         (double)b->header_bytes - (double)a->header_bytes);
 }
 
-/* Returns -1 if b is better than a, 0 if they are the same, 1 if b is worse. NAN is worse than any number. */
+/* Returns -1 if b is better than a, 0 if they are the same, 1 if b is worse. NAN is worse than
+ * any number. */
 static int compare_figure(double a, double b, double tolerance)
 {
     if (isnan(a) || isnan(b))
@@ -60,7 +61,8 @@ static int compare_figure(double a, double b, double tolerance)
     return b > a ? 1 : -1;
 }
 
-/* Compares the error figures: the first figure that differs decides. With a tolerance, only rel_l2 is compared. */
+/* Compares the error figures: the first figure that differs decides. With a tolerance, only
+ * rel_l2 is compared. */
 static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
                           double tolerance)
 {
@@ -132,7 +134,7 @@ static const char *find_hash(const json_t *row, const char *name)
     return NULL;
 }
 
-/* Do the two environment rows have different hashes of one of these files ("b.h5, c.h5")? */
+/* True if the two environment rows have different hashes of one of these files ("b.h5, c.h5"). */
 static bool contents_differ(const json_t *base, const json_t *next, const char *names)
 {
     const json_t *list = gcb_results_json(base, GCB_FIELD_INPUT_XXH3), *item;
@@ -273,7 +275,8 @@ size_t gcb_environment_differences(struct gcb_environment_difference *items, siz
 
 /* ---- times of two runs ---- */
 
-/* Judges the interval. A change is AMBIGUOUS unless the ratio of the fastest samples, `best`, shows the same change. */
+/* Judges the interval. A change is AMBIGUOUS unless the ratio of the fastest samples, `best`,
+ * shows the same change. */
 static enum gcb_verdict_kind judge_interval(const struct gcb_verdict *v, double best)
 {
     const enum gcb_verdict_kind kind = gcb_verdict_judge(v->low, v->high, v->delta);

@@ -4,14 +4,14 @@
 #include "src/tool/regress/verdict.h"
 
 /*
- * What can be judged from rows only: whether a case is there, its sizes and errors, and, between two runs on one machine,
- * its times. docs/method.md (Regressions) has the rules.
+ * What can be judged from rows only: whether a case is there, its sizes and errors, and, between
+ * two runs on one machine, its times. docs/method.md (Regressions) has the rules.
  */
 
 /* Times of two runs count as the same if they differ by less than this share. */
 #define GCB_RUNS_DELTA 0.10
-/* Allowed difference for GPUs, and for methods that use a library for mathematics: relative for sizes, absolute for
- * rel_l2. */
+/* Allowed difference for GPUs, and for methods that use a library for mathematics: relative for
+ * sizes, absolute for rel_l2. */
 #define GCB_TOLERANCE 1e-4
 
 /* How far sizes (relative) and errors of this case may differ: GCB_TOLERANCE or 0. */
@@ -23,15 +23,17 @@ struct gcb_runs {
 };
 
 /*
- * Adds the verdicts NEW, GONE, size and error of one pair. Returns whether times may be compared: both sides ran, on
- * the same input. If not, a verdict says why. Call gcb_verdicts_check at the end.
+ * Adds the verdicts NEW, GONE, size and error of one pair. Returns whether times may be compared:
+ * both sides ran, on the same input. If not, a verdict says why. Call gcb_verdicts_check at the
+ * end.
  */
 bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
                       const struct gcb_case_pair *pair);
 
 /*
- * Compares all cases of two result files. Times are compared if the environments are the same and the rows have intervals:
- * SLOW or FAST if the whole interval of the ratio is beyond `delta` and the ratio of the best samples is too. GCB_E_NOMEM.
+ * Compares all cases of two result files. Times are compared if the environments are the same and
+ * the rows have intervals: SLOW or FAST if the whole interval of the ratio is beyond `delta` and
+ * the ratio of the best samples is too. GCB_E_NOMEM.
  */
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);
@@ -43,9 +45,10 @@ struct gcb_environment_difference {
 };
 
 /*
- * Finds the differences that make times incomparable: processor, number of cpus, governor, kernel, build type, sanitizers,
- * compiler, flags, libraries, GPU and its driver. (Instruction set, threads and device belong to the cases.) Writes at most
- * `cap` and returns the number of all. Either row may be NULL: then the only difference is the field "environment".
+ * Finds the differences that make times incomparable: processor, number of cpus, governor, kernel,
+ * build type, sanitizers, compiler, flags, libraries, GPU and its driver. (Instruction set, threads
+ * and device belong to the cases.) Writes at most `cap` and returns the number of all. Either row
+ * may be NULL: then the only difference is the field "environment".
  */
 size_t gcb_environment_differences(struct gcb_environment_difference *out, size_t cap,
                                    const json_t *base, const json_t *next);

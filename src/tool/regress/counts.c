@@ -26,8 +26,8 @@ struct count {
     struct gcb_diag why;      /* status 0: it worked */
 };
 
-/* Reads the inclusive cost of a function from a callgrind file whose strings and positions are not compressed. 0: it was
- * never called. GCB_E_CORRUPT. */
+/* Reads the inclusive cost of a function from a callgrind file whose strings and positions are
+ * not compressed. 0: it was never called. GCB_E_CORRUPT. */
 static int read_cost(uint64_t *out, const char *path, const char *function, struct gcb_diag *diag)
 {
     FILE *f = fopen(path, "re");
@@ -167,7 +167,8 @@ static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *c
     return 0;
 }
 
-/* Runs both builds at the same time, which does not change the counts. If both fail, *failure says why. */
+/* Runs both builds at the same time, which does not change the counts. If both fail, *failure
+ * says why. */
 static void count_method(struct gcb_verdicts *out, const struct gcb_case *of_case,
                          const struct gcb_counts_config *config, size_t i, struct gcb_diag *failure)
 {
@@ -239,7 +240,8 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
         return out->count ? 0 : gcb_diag_set(diag, GCB_E_IO, "interrupted");
     for (size_t i = 0; i < out->count; i++)
         compared |= out->items[i].kind != GCB_NOT_COMPARED;
-    /* if nothing could be counted in either build, the arguments are wrong, and verdicts would mislead */
+    /* if nothing could be counted in either build, the arguments are wrong, and verdicts would
+     * mislead */
     return compared ? 0 : gcb_diag_set(diag, GCB_E_IO, "%s", failure.text);
 }
 

@@ -6,9 +6,9 @@
 #include "src/tool/regress/verdict.h"
 
 /*
- * Counts the instructions of encoding and decoding with valgrind's callgrind, in one process for each method and build:
- * only gcb_coder_encode, gcb_coder_decode and what they call. The same program on the same input has the same counts,
- * whatever else the machine does.
+ * Counts the instructions of encoding and decoding with valgrind's callgrind, in one process for
+ * each method and build: only gcb_coder_encode, gcb_coder_decode and what they call. The same
+ * program on the same input has the same counts, whatever else the machine does.
  */
 #define GCB_COUNTS_DELTA 0.01
 #define GCB_COUNTS_TIMEOUT 600.0 /* seconds of one process */
@@ -16,12 +16,13 @@
 
 struct gcb_counts_config {
     const char *exe[2]; /* paths of the base and of the new build */
-    /* the arguments of a build, NULL at the end; the build encodes and decodes each message once, with one thread */
+    /* the arguments of a build, NULL at the end; the build encodes and decodes each message
+     * once, with one thread */
     char *const *argv;
     /* a word of argv with room for GCB_COUNTS_SPEC bytes: the method is written into it */
     char *spec;
-    const char
-        *file; /* the first input file; its name is part of each case's name, like isa and scope */
+    /* the first input file; its name is part of each case's name, like isa and scope */
+    const char *file;
     const char *isa, *scope;
     const struct gcb_method *methods;
     size_t method_count;
@@ -40,20 +41,21 @@ struct gcb_counts {
 };
 
 /*
- * Adds the verdicts on every method. A method that cannot be counted in one build is NEW or GONE; in both builds,
- * NOT-COMPARED. The verdicts borrow the cases of `counts`, which the caller releases on success and failure.
- * GCB_E_BACKEND: no valgrind. GCB_E_IO: nothing could be counted.
+ * Adds the verdicts on every method. A method that cannot be counted in one build is NEW or GONE;
+ * in both builds, NOT-COMPARED. The verdicts borrow the cases of `counts`, which the caller
+ * releases on success and failure. GCB_E_BACKEND: no valgrind. GCB_E_IO: nothing could be counted.
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);
 /*
- * For comparisons in which the layout of the code did not vary: changes SLOW and FAST to AMBIGUOUS if `counts` says
- * SAME for the method and operation. `isa` is the instruction set of the counts; times of other instruction sets do not
- * change.
+ * For comparisons in which the layout of the code did not vary: changes SLOW and FAST to AMBIGUOUS
+ * if `counts` says SAME for the method and operation. `isa` is the instruction set of the counts;
+ * times of other instruction sets do not change.
  */
 void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *counts,
                        const char *isa);
-/* Can gcb_counts_settle change this verdict: is it SLOW or FAST, on the CPU, with this instruction set? */
+/* True if gcb_counts_settle can change this verdict: it is SLOW or FAST, on the CPU, with this
+ * instruction set. */
 bool gcb_counts_may_settle(const struct gcb_verdict *time, const char *isa);
 
 #endif

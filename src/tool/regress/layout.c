@@ -52,8 +52,8 @@ static void free_words(struct words *w)
 
 /* ---- processes ---- */
 
-/* Runs a program and hands each line of its output to `take`, which may be NULL. GCB_E_UNSUPPORTED: it failed. GCB_E_IO: it
- * was stopped. */
+/* Runs a program and hands each line of its output to `take`, which may be NULL.
+ * GCB_E_UNSUPPORTED: it failed. GCB_E_IO: it was stopped. */
 static int run_lines(const char *const *argv, int (*take)(struct gcb_layout *, const char *line),
                      struct gcb_layout *l, struct gcb_diag *diag)
 {
@@ -105,7 +105,8 @@ static bool has_ending(const char *word, const char *ending)
     return n > e && strcmp(word + n - e, ending) == 0;
 }
 
-/* Adds a member of an archive to the object files, if it is a file that exists (a thin archive refers to files). */
+/* Adds a member of an archive to the object files, if it is a file that exists (a thin archive
+ * refers to files). */
 static int take_member(struct gcb_layout *l, const char *line)
 {
     char path[2 * PATH_MAX];
@@ -122,7 +123,8 @@ static int list_archive(struct gcb_layout *l, const char *archive, struct gcb_di
     return run_lines(argv, take_member, l, diag);
 }
 
-/* Adds a word to the link command. The new program lies elsewhere, so each $ORIGIN becomes the old program's folder. */
+/* Adds a word to the link command. The new program lies elsewhere, so each $ORIGIN becomes the
+ * old program's folder. */
 static int add_to_command(struct gcb_layout *l, const char *word)
 {
     const char *slash = strrchr(l->target, '/'), *origin;
@@ -198,7 +200,8 @@ static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
 
 /* ---- padding and linking ---- */
 
-/* Makes the object files that hold only padding of 16, 32, ... bytes, with the compiler of the link command. */
+/* Makes the object files that hold only padding of 16, 32, ... bytes, with the compiler of the
+ * link command. */
 static int make_pads(struct gcb_layout *l, struct gcb_diag *diag)
 {
     char script[256];

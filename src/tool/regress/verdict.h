@@ -54,8 +54,8 @@ struct gcb_verdict {
     const char *reason;       /* one line; NULL if there is nothing to say */
 };
 
-/* A list of verdicts. Starts zeroed. Functions that add to it return no error; call gcb_verdicts_check once at the
- * end. */
+/* A list of verdicts. Starts zeroed. Functions that add to it return no error; call
+ * gcb_verdicts_check once at the end. */
 struct gcb_verdicts {
     struct gcb_verdict *items;
     size_t count, cap;
@@ -67,14 +67,14 @@ struct gcb_verdicts {
 /*
  * Judges a quantity by an interval of the ratio new / base.
  *
- * GCB_SLOW:      the whole interval is above 1 + delta.
- * GCB_FAST:      the whole interval is below 1 / (1 + delta): swapping the builds mirrors the verdict.
- * GCB_SAME:      the interval lies between these two limits.
- * GCB_AMBIGUOUS: anything else, including NAN.
+ * GCB_SLOW:      the whole interval is above 1 + delta. GCB_FAST:      the whole interval is below
+ * 1 / (1 + delta): swapping the builds mirrors the verdict. GCB_SAME:      the interval lies
+ * between these two limits. GCB_AMBIGUOUS: anything else, including NAN.
  */
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
 
-/* Adds a verdict whose figures are NAN. The pointer is valid until the next verdict is added; it is never NULL. */
+/* Adds a verdict whose figures are NAN. The pointer is valid until the next verdict is added; it
+ * is never NULL. */
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind);
 /* Sets the reason (printf style) of a verdict in `all`. */
@@ -88,12 +88,13 @@ void gcb_verdicts_fini(struct gcb_verdicts *all); /* zeroed is fine */
 const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v);
 const char *gcb_verdict_advice(const struct gcb_verdict *v); /* what to do next; may be NULL */
 
-/* Is it SLOW, LARGER, WORSE or GONE, and neither accepted nor advisory? */
+/* True if it is SLOW, LARGER, WORSE or GONE, and neither accepted nor advisory. */
 bool gcb_verdict_fails(const struct gcb_verdict *v);
 
 /*
- * Accepts the verdicts whose case matches the glob, and returns how many. The glob is tried on the case's name, on its
- * label and on the method's spec, each with and without the quantity ("NAME encode").
+ * Accepts the verdicts whose case matches the glob, and returns how many. The glob is tried on the
+ * case's name, on its label and on the method's spec, each with and without the quantity ("NAME
+ * encode").
  */
 size_t gcb_verdicts_accept(struct gcb_verdicts *all, const char *pattern);
 

@@ -11,8 +11,8 @@
 #define LARGE 16 /* a tensor of more than 1 / LARGE of the limit is cut */
 
 /*
- * Draws tensors: the one at each of `draws` evenly spaced places among those that are not `cut`. So a tensor is the more
- * likely drawn the larger it is. Returns the elements of all that are drawn.
+ * Draws tensors: the one at each of `draws` evenly spaced places among those that are not `cut`. So
+ * a tensor is the more likely drawn the larger it is. Returns the elements of all that are drawn.
  */
 static uint64_t draw(bool *drawn, const struct gcb_message_plan *m, size_t count, uint64_t cut,
                      uint64_t all, size_t draws)
@@ -133,7 +133,8 @@ static uint64_t find_room(const struct gcb_gradients *g)
     return most;
 }
 
-/* The mean of a step's workers, and the squared norms of the mean and of the workers. `x`: of all workers. */
+/* The mean of a step's workers, and the squared norms of the mean and of the workers. `x`: of
+ * all workers. */
 static void average(const struct gcb_gradients *g, const float *x, float *mean,
                     const struct gcb_kernels *kernels, double *mean_sq, double *worker_sq)
 {

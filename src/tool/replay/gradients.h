@@ -6,8 +6,8 @@
 #include "src/tool/read/layout.h"
 
 /*
- * Some tensors of a dump in memory, the same for all its workers and steps: what the error of a mean is measured on
- * (mean.h). Infinities and NaNs become 0.
+ * Some tensors of a dump in memory, the same for all its workers and steps: what the error of a
+ * mean is measured on (mean.h). Infinities and NaNs become 0.
  */
 struct gcb_gradients {
     size_t steps;
@@ -24,8 +24,9 @@ struct gcb_gradients {
     float *means;       /* of the workers: steps x count */
     uint64_t nonfinite; /* infinities and NaNs that became 0 */
     /*
-     * What the workers share, and what they do not, in squared norms, over up to 32 steps: the true gradient, and one worker's
-     * noise, so that a mean of n workers has the squared norm signal + noise / n. With one worker: noise is 0.
+     * What the workers share, and what they do not, in squared norms, over up to 32 steps: the true
+     * gradient, and one worker's noise, so that a mean of n workers has the squared norm signal +
+     * noise / n. With one worker: noise is 0.
      */
     double signal, noise;
 };
@@ -33,15 +34,17 @@ struct gcb_gradients {
 struct gcb_gradients_config {
     unsigned workers; /* the most workers; 0: all */
     size_t steps;     /* the most steps, evenly spread; 0: all */
-    /* The most elements of one worker, and of all workers and steps together; 0: no limit. If there are more, whole tensors
-     * are drawn, each the more likely the larger it is; but of a tensor of more than a sixteenth of the limit the first
-     * rows are taken, as large a share as that of all elements. */
+    /* The most elements of one worker, and of all workers and steps together; 0: no limit. If
+     * there are more, whole tensors are drawn, each the more likely the larger it is; but of a
+     * tensor of more than a sixteenth of the limit the first rows are taken, as large a share as
+     * that of all elements. */
     uint64_t most, most_together;
 };
 
 /*
- * Reads the gradients. `layout` has the scope `tensor`, and nothing is dense. GCB_E_INVALID: the steps or workers of the
- * dump do not have the same tensors, or there is no element. GCB_E_NOMEM. The source must outlive *out.
+ * Reads the gradients. `layout` has the scope `tensor`, and nothing is dense. GCB_E_INVALID: the
+ * steps or workers of the dump do not have the same tensors, or there is no element. GCB_E_NOMEM.
+ * The source must outlive *out.
  */
 int gcb_gradients_read(struct gcb_gradients *out, struct gcb_source *source,
                        const struct gcb_layout *layout, const struct gcb_gradients_config *config,
@@ -49,7 +52,8 @@ int gcb_gradients_read(struct gcb_gradients *out, struct gcb_source *source,
                        struct gcb_diag *diag);
 void gcb_gradients_fini(struct gcb_gradients *g); /* zeroed is fine */
 
-/* The elements of a row of a tensor, along all dimensions but the first; 1 if it has only one dimension. */
+/* The elements of a row of a tensor, along all dimensions but the first; 1 if it has only one
+ * dimension. */
 uint64_t gcb_gradients_row(const struct gcb_tensor *tensor);
 
 const float *gcb_gradients_at(const struct gcb_gradients *g, size_t step, unsigned worker);

@@ -10,7 +10,8 @@
 #define BUCKET ((uint64_t)25 << 18) /* elements of a message: 25 MiB, as in frameworks */
 #define ROUNDS 64                   /* that are timed */
 
-/* What was sent, in bytes over all messages and workers, and what encoding sums again lost, in squared norms. */
+/* What was sent, in bytes over all messages and workers, and what encoding sums again lost, in
+ * squared norms. */
 struct traffic {
     double gathered, scattered, reduced, linked;
     unsigned reductions;
@@ -157,7 +158,8 @@ static int open_team(struct team *t, const struct gcb_gradients *g,
 
 /* ---- one draw ---- */
 
-/* Adds worker 0's seconds. The last part of an exchange is decoding if values or sums arrive, and adding otherwise. */
+/* Adds worker 0's seconds. The last part of an exchange is decoding if values or sums arrive,
+ * and adding otherwise. */
 static void add_cost(struct gcb_cost *cost, enum gcb_collective collective, double begin,
                      const struct gcb_local_times times[ROUNDS], double end, unsigned workers)
 {
@@ -287,7 +289,8 @@ static double bytes_of(const struct traffic *sent, const struct gcb_method *meth
     }
 }
 
-/* Compares the error of an all-reduce with that of an all-gather, in which each worker has a scale of its own. */
+/* Compares the error of an all-reduce with that of an all-gather, in which each worker has a
+ * scale of its own. */
 static int compare_scales(struct gcb_mean *out, const struct gcb_gradients *g,
                           const struct gcb_mean_config *config, const struct gcb_method *method,
                           struct gcb_diag *diag)

@@ -279,7 +279,8 @@ static int set_theta(struct run *run, double theta, struct gcb_diag *diag)
     return err;
 }
 
-/* Sets `max` of each message to the largest value coded so far. A message with only zeros so far keeps its `max`. */
+/* Sets `max` of each message to the largest value coded so far. A message with only zeros so far
+ * keeps its `max`. */
 static int fix_ranges(struct run *run, struct gcb_diag *diag)
 {
     int err = 0;

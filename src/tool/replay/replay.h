@@ -9,13 +9,15 @@
 #include "src/tool/run/rows.h"
 
 /*
- * Replays the steps of a dump in order, as training would have sent them: each worker adds its memory to its gradient,
- * and all workers exchange the results (src/lib/exchange/exchange.h). docs/replay.md says what each figure means.
+ * Replays the steps of a dump in order, as training would have sent them: each worker adds its
+ * memory to its gradient, and all workers exchange the results (src/lib/exchange/exchange.h).
+ * docs/replay.md says what each figure means.
  *
- * Methods are replayed one after the other. For each worker and message a method keeps its part of the exchange, with
- * its memory (4 bytes an element, 8 with momentum), and a counter of 2 bytes an element. For each message it also keeps
- * sums of 16 bytes an element, 20 if messages cover several steps. All workers' gradients of the largest message are in
- * memory at once. The space does not grow with the number of steps. Each tensor is read once a step.
+ * Methods are replayed one after the other. For each worker and message a method keeps its part of
+ * the exchange, with its memory (4 bytes an element, 8 with momentum), and a counter of 2 bytes an
+ * element. For each message it also keeps sums of 16 bytes an element, 20 if messages cover several
+ * steps. All workers' gradients of the largest message are in memory at once. The space does not
+ * grow with the number of steps. Each tensor is read once a step.
  */
 struct gcb_replay_config {
     struct gcb_source *source;
@@ -29,20 +31,23 @@ struct gcb_replay_config {
     struct gcb_output_layers output_layers;
     const struct gcb_nonfinite_watch *watch; /* called by the scan for NaNs; may be NULL */
     uint64_t loops;                          /* times the recorded steps are replayed; 0: once */
-    /* Workers of a replayed step; 0: those of the dump. Fewer: the first ones. More, a multiple of the dump's if
-     * split_steps: consecutive steps of the dump become workers of one step; otherwise the dump's workers are repeated. */
+    /* Workers of a replayed step; 0: those of the dump. Fewer: the first ones. More, a multiple
+     * of the dump's if split_steps: consecutive steps of the dump become workers of one step;
+     * otherwise the dump's workers are repeated. */
     uint32_t workers;
     bool split_steps;
     bool allow_gaps; /* step numbers may have gaps */
     struct gcb_schedule schedule;
-    /* range floats: `max` becomes the largest value of the first tune_steps steps; 0: `max` stays as set */
+    /* range floats: `max` becomes the largest value of the first tune_steps steps; 0: `max`
+     * stays as set */
     uint64_t tune_steps;
 };
 
 #define GCB_REPLAY_ROUNDS 64 /* most rounds of an exchange */
 
-/* Figures of a step, or of all steps together. NAN: the figure has no meaning, as most figures of a step without a
- * message. In the figures of all steps, members marked "last" are those of the last step. */
+/* Figures of a step, or of all steps together. NAN: the figure has no meaning, as most figures
+ * of a step without a message. In the figures of all steps, members marked "last" are those of
+ * the last step. */
 struct gcb_replay_figures {
     struct gcb_tally tally; /* of all messages; its error compares decoded with encoded values */
     uint64_t input_bytes; /* bytes of all gradients; tally.input_bytes: of gradients in messages */
@@ -85,9 +90,10 @@ struct gcb_replay_total {
 #define GCB_REPLAY_WORKERS 4096
 
 /*
- * The order of a replay. All steps of the dump have the same workers, and all workers the same messages: message j of
- * the w-th worker of a recorded step is layout->messages[first + w * messages + j]. A replayed step uses `merged`
- * recorded steps, and worker w of it has the gradients of worker w modulo `sources`.
+ * The order of a replay. All steps of the dump have the same workers, and all workers the same
+ * messages: message j of the w-th worker of a recorded step is layout->messages[first + w *
+ * messages + j]. A replayed step uses `merged` recorded steps, and worker w of it has the gradients
+ * of worker w modulo `sources`.
  */
 struct gcb_replay_plan {
     struct gcb_replay_plan_step {
@@ -102,8 +108,8 @@ struct gcb_replay_plan {
     uint32_t sources; /* workers with gradients of their own */
 };
 
-/* Makes the plan of a replay of all steps but those of `scan`, which may be NULL. Release plan->recorded with gcb_free, also
- * on failure. Errors are those of gcb_replay_open. */
+/* Makes the plan of a replay of all steps but those of `scan`, which may be NULL. Release
+ * plan->recorded with gcb_free, also on failure. Errors are those of gcb_replay_open. */
 int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_replay_config *config,
                          const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);
 
@@ -124,10 +130,10 @@ struct gcb_replay_observer {
 struct gcb_replay;
 
 /*
- * Checks that the dump can be replayed and scans it for infinities and NaNs. `config` is copied, what it points to is
- * borrowed. If the watch ends the scan, the replay knows only what was scanned, and must not be run.
- * GCB_E_INVALID: steps have different messages, step numbers have gaps and allow_gaps is false, or the number of workers
- * is impossible; GCB_E_NONFINITE.
+ * Checks that the dump can be replayed and scans it for infinities and NaNs. `config` is copied,
+ * what it points to is borrowed. If the watch ends the scan, the replay knows only what was
+ * scanned, and must not be run. GCB_E_INVALID: steps have different messages, step numbers have
+ * gaps and allow_gaps is false, or the number of workers is impossible; GCB_E_NONFINITE.
  */
 int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag);
@@ -137,7 +143,7 @@ const struct gcb_replay_plan *gcb_replay_plan_of(const struct gcb_replay *r);
 /* Number of steps that GCB_POLICY_SKIP leaves out. */
 uint64_t gcb_replay_skipped_steps(const struct gcb_replay *r);
 
-/* Does the schedule change parameters of this method? Does tuning change them? */
+/* True if the schedule, or tuning, changes parameters of this method. */
 bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method);
 bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method);
 

@@ -102,7 +102,8 @@ void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device
     gcb_replay_device_forget(w);
 }
 
-/* Are the arrays equal bit for bit? Any two NaNs are equal, because processors give different NaNs for the same sum. */
+/* True if the arrays are equal bit for bit. Any two NaNs are equal, because processors give
+ * different NaNs for the same sum. */
 static bool same_floats(const float *a, const float *b, uint64_t n)
 {
     uint64_t i = 0;
@@ -114,7 +115,8 @@ static bool same_floats(const float *a, const float *b, uint64_t n)
     return i == n;
 }
 
-/* Compares the device's array `dev` with the CPU's. Either both are NULL or they are equal; otherwise this fails. */
+/* Compares the device's array `dev` with the CPU's. Either both are NULL or they are equal;
+ * otherwise this fails. */
 static int compare(struct gcb_replay_device *d, const float *dev, const float *expected, uint64_t n,
                    const char *what, struct gcb_diag *diag)
 {
@@ -219,8 +221,8 @@ int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally 
 
 /* ---- all-reduce ---- */
 
-/* Adds a worker's values of the next round to those of the workers before it. Returns 1, 0 if no round is left, or an
- * error. */
+/* Adds a worker's values of the next round to those of the workers before it. Returns 1, 0 if no
+ * round is left, or an error. */
 static int contribute(struct gcb_replay_device *d, const struct gcb_replay_device_worker *w,
                       bool first, struct gcb_round *round, struct gcb_diag *diag)
 {

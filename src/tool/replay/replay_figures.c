@@ -55,10 +55,10 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /*
- * Does the memory bound the residual e? With plain error feedback ||e||^2 <= 4 (1 - d) / d^2 max ||g||^2 for gradients
- * g and contraction d, whatever share of e is carried on. If a message covers several steps, g is the sum of their
- * gradients, whose norm is at most the sum of their norms. Momentum adds more than the gradients, so there is no bound
- * with momentum.
+ * True if the memory bounds the residual e. With plain error feedback ||e||^2 <= 4 (1 - d) / d^2
+ * max ||g||^2 for gradients g and contraction d, whatever share of e is carried on. If a message
+ * covers several steps, g is the sum of their gradients, whose norm is at most the sum of their
+ * norms. Momentum adds more than the gradients, so there is no bound with momentum.
  */
 static bool is_feedback(const struct gcb_memory_params *p)
 {
@@ -185,7 +185,8 @@ void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_replay_s
     sums->sent_steps++;
 }
 
-/* The largest squared residual / its bound. There is a bound only if the contraction d is above 0. */
+/* The largest squared residual / its bound. There is a bound only if the contraction d is above
+ * 0. */
 static double bound_ratio(const struct gcb_replay_sums *sums)
 {
     const double lost = sums->lost, d = 1.0 - lost;

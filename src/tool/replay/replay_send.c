@@ -101,8 +101,8 @@ static int begin_worker(struct gcb_replay_sending *a, struct gcb_diag *diag)
 
 /* ---- the rounds ---- */
 
-/* Counts the bytes of a round, and remembers the workers' messages, with which the device's are compared: they stay in
- * s->local until its next run. */
+/* Counts the bytes of a round, and remembers the workers' messages, with which the device's are
+ * compared: they stay in s->local until its next run. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
     const struct gcb_replay_sending *a = ctx;
@@ -236,8 +236,8 @@ static int tally_message(const struct gcb_replay_sending *a, struct gcb_diag *di
     return 0;
 }
 
-/* Counts the age of each element, and notes which elements were sent. An element that was encoded as 0 counts as
- * sent. */
+/* Counts the age of each element, and notes which elements were sent. An element that was
+ * encoded as 0 counts as sent. */
 static void receive_span(void *ctx, uint64_t i)
 {
     const struct gcb_replay_sending *a = ctx;
@@ -304,8 +304,8 @@ static void settle_span(void *ctx, uint64_t i)
     a->s->spans[i] = sum;
 }
 
-/* Adds up a message after its last worker. Spans are added in order, so the sums do not depend on the number of
- * threads. */
+/* Adds up a message after its last worker. Spans are added in order, so the sums do not depend
+ * on the number of threads. */
 static void settle(struct gcb_replay_sending *a)
 {
     struct gcb_replay_state *s = a->s;

@@ -7,7 +7,8 @@
 #include "src/tool/replay/replay.h"
 #include "src/tool/run/device_check.h"
 
-/* What a replay of one method keeps from step to step, for every message of a step and every worker. */
+/* What a replay of one method keeps from step to step, for every message of a step and every
+ * worker. */
 
 /* One worker's part of one message on a device; starts zeroed. */
 struct gcb_replay_device_worker {
@@ -25,8 +26,8 @@ struct gcb_replay_worker {
     struct gcb_replay_device_worker on_device;
 };
 
-/* The j-th message of every step. Sums are over workers, without dividing by their number, because figures are
- * ratios. */
+/* The j-th message of every step. Sums are over workers, without dividing by their number,
+ * because figures are ratios. */
 struct gcb_replay_message {
     uint64_t count;
     struct gcb_method method; /* with this step's theta and the tuned max */
@@ -102,17 +103,18 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
                           struct gcb_diag *diag);
 void gcb_replay_state_fini(struct gcb_replay_state *s); /* zeroed is fine */
 
-/* Changes a parameter of a message's method. Memories stay, and what encoders keep if it fits (gcb_exchange_change);
- * on a device encoders are made anew. */
+/* Changes a parameter of a message's method. Memories stay, and what encoders keep if it fits
+ * (gcb_exchange_change); on a device encoders are made anew. */
 int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *message,
                       const char *key, double value, struct gcb_diag *diag);
 
-/* The configuration of coders of a message. The path is borrowed from the source or written to `name`. */
+/* The configuration of coders of a message. The path is borrowed from the source or written to
+ * `name`. */
 void gcb_replay_coder_config(const struct gcb_replay_state *s, const struct gcb_message_plan *plan,
                              char name[40], struct gcb_coder_config *out);
 
-/* Message j of a step for all workers: reads gradients, runs the exchange, measures what arrived. `at` is the step's
- * place in the plan. */
+/* Message j of a step for all workers: reads gradients, runs the exchange, measures what
+ * arrived. `at` is the step's place in the plan. */
 int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag);
 
@@ -135,14 +137,15 @@ struct gcb_replay_sending {
 };
 
 /*
- * The device's part of a replay (replay_device.c). Workers' memories are on the device. So are, in an all-gather, their
- * encoders and the receiver's decoder; in an all-reduce, what workers contribute, the update, and what arrived. The replay
- * does the same on the CPU. Each step compares the device's memory output, message and decoded tensor, or update and what
- * arrived, and residual with the CPU's. GCB_E_UNVERIFIED with a message: they differ.
+ * The device's part of a replay (replay_device.c). Workers' memories are on the device. So are, in
+ * an all-gather, their encoders and the receiver's decoder; in an all-reduce, what workers
+ * contribute, the update, and what arrived. The replay does the same on the CPU. Each step compares
+ * the device's memory output, message and decoded tensor, or update and what arrived, and residual
+ * with the CPU's. GCB_E_UNVERIFIED with a message: they differ.
  *
- * gcb_replay_device_create takes space for messages of up to `largest` elements. `reduces`: for all-reduces, not
- * all-gathers. `device` is borrowed. GCB_E_NOMEM, GCB_E_DEVICE. After a failure *out must be destroyed too, after
- * gcb_replay_device_end for all workers. NULL is fine.
+ * gcb_replay_device_create takes space for messages of up to `largest` elements. `reduces`: for
+ * all-reduces, not all-gathers. `device` is borrowed. GCB_E_NOMEM, GCB_E_DEVICE. After a failure
+ * *out must be destroyed too, after gcb_replay_device_end for all workers. NULL is fine.
  */
 int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
                              uint64_t largest, bool reduces, struct gcb_diag *diag);
@@ -156,32 +159,38 @@ int gcb_replay_device_start(struct gcb_replay_device *d, struct gcb_replay_devic
 void gcb_replay_device_forget(struct gcb_replay_device_worker *w);
 void gcb_replay_device_end(struct gcb_replay_device *d, struct gcb_replay_device_worker *w);
 
-/* Begins the current worker's step: adds the gradient to the memory. a->encoded: the output of the CPU's memory. */
+/* Begins the current worker's step: adds the gradient to the memory. a->encoded: the output of
+ * the CPU's memory. */
 int gcb_replay_device_compensate(const struct gcb_replay_sending *a, struct gcb_diag *diag);
-/* In an all-gather: encodes the memory's output, and decodes that message into a->s->decoded. The tally counts the
- * device's message. */
+/* In an all-gather: encodes the memory's output, and decodes that message into a->s->decoded.
+ * The tally counts the device's message. */
 int gcb_replay_device_code(const struct gcb_replay_sending *a, struct gcb_tally *t,
                            struct gcb_diag *diag);
-/* In an all-reduce, after gcb_replay_device_compensate of all workers: runs all rounds. The host combines the values. Then
- * each worker concludes: the update, what arrived and the clamped elements are the CPU's. */
+/* In an all-reduce, after gcb_replay_device_compensate of all workers: runs all rounds. The host
+ * combines the values. Then each worker concludes: the update, what arrived and the clamped
+ * elements are the CPU's. */
 int gcb_replay_device_rounds(const struct gcb_replay_sending *a, struct gcb_diag *diag);
 int gcb_replay_device_conclude(const struct gcb_replay_sending *a, uint64_t clamped,
                                struct gcb_diag *diag);
-/* Ends the step: updates the memory, if a message was sent. `expected` is the CPU's residual, or NULL. */
+/* Ends the step: updates the memory, if a message was sent. `expected` is the CPU's residual, or
+ * NULL. */
 int gcb_replay_device_update(const struct gcb_replay_sending *a, const float *expected,
                              struct gcb_diag *diag);
 
-/* Largest value of a staleness counter (`age` of struct gcb_replay_worker). It means: at least this many steps. */
+/* Largest value of a staleness counter (`age` of struct gcb_replay_worker). It means: at least
+ * this many steps. */
 #define GCB_STALENESS_MAX UINT16_MAX
 
-/* How many staleness counters have each value. Counted anew in each step, so that percentiles are exact. */
+/* How many staleness counters have each value. Counted anew in each step, so that percentiles
+ * are exact. */
 struct gcb_staleness {
     uint64_t count[GCB_STALENESS_MAX + 1];
     uint64_t total;
 };
 
 void gcb_staleness_add(struct gcb_staleness *s, const uint16_t *age, uint64_t n);
-/* The smallest age for which at least `share` (above 0) of all counters are at most that age; 0 without counters. */
+/* The smallest age for which at least `share` (above 0) of all counters are at most that age; 0
+ * without counters. */
 uint64_t gcb_staleness_at(const struct gcb_staleness *s, double share);
 uint64_t gcb_staleness_max(const struct gcb_staleness *s);
 
@@ -199,8 +208,8 @@ struct gcb_replay_sums {
     struct gcb_staleness staleness;
 };
 
-/* Adds a step to `sums` and `total`, and fills `step`; index, loop, step, theta and lr of `step` are set by the caller.
- * The staleness comes from `state`. */
+/* Adds a step to `sums` and `total`, and fills `step`; index, loop, step, theta and lr of `step`
+ * are set by the caller. The staleness comes from `state`. */
 void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_replay_state *state,
                          const struct gcb_replay_step_sums *added, struct gcb_replay_step *step,
                          struct gcb_replay_total *total);

@@ -4,8 +4,8 @@
 #include "src/tool/read/source.h"
 
 /*
- * What changes from step to step of a replay. Steps are counted from 0 in the order of the replay, through all its
- * repetitions, whatever their numbers in the dump.
+ * What changes from step to step of a replay. Steps are counted from 0 in the order of the replay,
+ * through all its repetitions, whatever their numbers in the dump.
  */
 #define GCB_MAX_POINTS 64
 
@@ -17,8 +17,8 @@ struct gcb_points {
 };
 
 /*
- * Parses "V" or "V@STEP,V@STEP,...", steps ascending; a value without a step holds from step 0. `option` is the option
- * that messages name. GCB_E_INVALID.
+ * Parses "V" or "V@STEP,V@STEP,...", steps ascending; a value without a step holds from step 0.
+ * `option` is the option that messages name. GCB_E_INVALID.
  */
 int gcb_points_parse(struct gcb_points *out, const char *text, const char *option,
                      struct gcb_diag *diag);
@@ -39,8 +39,8 @@ struct gcb_schedule {
 };
 
 /*
- * Parses "0.9@0,0.5@8", "sqrt-lr", "dgc-warmup" or "dgc-warmup:STEPS_PER_EPOCH" into a zeroed schedule: sets kind,
- * theta and steps_per_epoch. GCB_E_INVALID with a message.
+ * Parses "0.9@0,0.5@8", "sqrt-lr", "dgc-warmup" or "dgc-warmup:STEPS_PER_EPOCH" into a zeroed
+ * schedule: sets kind, theta and steps_per_epoch. GCB_E_INVALID with a message.
  */
 int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_diag *diag);
 
@@ -53,8 +53,9 @@ struct gcb_schedule_step {
 };
 
 /*
- * Sets *theta for a step; `own` is the method's own theta. Sets *lr to the learning rate from which theta is computed,
- * or NAN. GCB_E_INVALID: the dump lacks what the schedule needs; the message names the option to give.
+ * Sets *theta for a step; `own` is the method's own theta. Sets *lr to the learning rate from which
+ * theta is computed, or NAN. GCB_E_INVALID: the dump lacks what the schedule needs; the message
+ * names the option to give.
  */
 int gcb_schedule_theta(const struct gcb_schedule *s, const struct gcb_schedule_step *at, double own,
                        double *theta, double *lr, struct gcb_diag *diag);
