@@ -8,6 +8,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/replay/mean.h"
+#include "src/tool/search/choose.h"
 #include "src/tool/search/pareto.h"
 #include "src/tool/search/policy_search.h"
 #include "src/tool/search/sweep.h"
@@ -20,9 +21,12 @@
 #define MEAN_STEPS 3
 #define SEARCH 0.8 /* share of the progress bar for the searches of --match */
 
-/* ---- options, and what follows from them before a file is opened ---- */
+    /* ---- options, and what follows from them before a file is opened ---- */
 
-enum sweep_per { SWEEP_PER_NONE, SWEEP_PER_MESSAGE };
+    enum sweep_per {
+        SWEEP_PER_NONE,
+        SWEEP_PER_MESSAGE
+    };
 
 struct sweep_own {
     struct opt_list vary, match;

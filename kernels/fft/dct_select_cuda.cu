@@ -1,6 +1,6 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/block_dct.cuh"
-#include "kernels/select/chunk.cuh"
+#include "kernels/select/chunk_cuda.cuh"
 #include "src/lib/base/status.h"
 
 /* Each block handles a chunk of 4096 elements. */

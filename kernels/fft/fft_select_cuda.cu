@@ -1,7 +1,7 @@
 #include "kernels/base/hd.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/block_rfft.cuh"
-#include "kernels/select/chunk.cuh"
+#include "kernels/select/chunk_cuda.cuh"
 #include "kernels/select/select_elem.h"
 #include "src/lib/base/status.h"
 

@@ -5,7 +5,7 @@
  * them (adaptive_codes_cuda.cu). */
 #include "kernels/index/gap_elem.h"
 #include "kernels/index/prefix_elem.h"
-#include "kernels/select/select.cuh"
+#include "kernels/select/select_cuda.cuh"
 
 namespace gcb
 {

@@ -11,8 +11,8 @@
 #include "kernels/cuda/scan.cuh"
 #include "kernels/index/bits.cuh"
 #include "kernels/index/index_cuda.h"
-#include "kernels/select/payload.cuh"
-#include "kernels/select/select.cuh"
+#include "kernels/select/select_cuda.cuh"
+#include "kernels/select/values_cuda.cuh"
 
 namespace gcb
 {

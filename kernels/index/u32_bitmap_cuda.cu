@@ -1,7 +1,7 @@
 #include "kernels/index/index_cuda.h"
 
-#include "kernels/select/payload.cuh"
-#include "kernels/select/select.cuh"
+#include "kernels/select/select_cuda.cuh"
+#include "kernels/select/values_cuda.cuh"
 
 namespace
 {

@@ -3,8 +3,8 @@
 #include "kernels/cuda/align.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/memory/feedback.cuh"
-#include "kernels/select/chunk.cuh"
-#include "kernels/select/select.cuh"
+#include "kernels/select/chunk_cuda.cuh"
+#include "kernels/select/select_cuda.cuh"
 
 namespace
 {

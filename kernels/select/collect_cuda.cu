@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "kernels/memory/feedback.cuh"
-#include "kernels/select/select.cuh"
+#include "kernels/select/select_cuda.cuh"
 
 namespace
 {

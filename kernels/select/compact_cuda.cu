@@ -1,5 +1,5 @@
 #include "kernels/reduce/sum.cuh"
-#include "kernels/select/select.cuh"
+#include "kernels/select/select_cuda.cuh"
 
 namespace
 {

@@ -1,7 +1,7 @@
 #include "kernels/cuda/align.h"
 #include "kernels/select/entries.cuh"
-#include "kernels/select/select.cuh"
-#include "kernels/select/values.cuh"
+#include "kernels/select/select_cuda.cuh"
+#include "kernels/select/values_cuda.cuh"
 
 namespace
 {

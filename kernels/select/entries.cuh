@@ -4,8 +4,8 @@
 /* Reads the entries of a payload that lie in one range of positions. */
 #include "kernels/convert/convert_elem.h"
 #include "kernels/cuda/tile.cuh"
-#include "kernels/select/payload.cuh"
 #include "kernels/select/uniform_elem.h"
+#include "kernels/select/values_cuda.cuh"
 #include "kernels/select/values_cuda.h"
 
 namespace gcb

@@ -1,6 +1,6 @@
 #include "kernels/cuda/align.h"
 #include "kernels/reduce/sum.cuh"
-#include "kernels/select/select.cuh"
+#include "kernels/select/select_cuda.cuh"
 
 namespace
 {

@@ -1,4 +1,4 @@
-#include "kernels/select/select.cuh"
+#include "kernels/select/select_cuda.cuh"
 
 #include "kernels/cuda/align.h"
 

@@ -1,6 +1,6 @@
 #include "kernels/memory/feedback.cuh"
 #include "kernels/reduce/sum.cuh"
-#include "kernels/select/select.cuh"
+#include "kernels/select/select_cuda.cuh"
 #include "kernels/select/select_elem.h"
 
 namespace

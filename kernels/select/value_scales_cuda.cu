@@ -1,5 +1,5 @@
 #include "kernels/reduce/sum.cuh"
-#include "kernels/select/values.cuh"
+#include "kernels/select/values_cuda.cuh"
 
 namespace
 {

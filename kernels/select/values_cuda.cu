@@ -2,9 +2,8 @@
 
 #include "kernels/convert/convert_elem.h"
 #include "kernels/reduce/sum.cuh"
-#include "kernels/select/payload.cuh"
 #include "kernels/select/uniform_elem.h"
-#include "kernels/select/values.cuh"
+#include "kernels/select/values_cuda.cuh"
 
 namespace
 {

@@ -4,7 +4,7 @@
 #include "kernels/reduce/norm_elem.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
-#include "src/lib/codec/qsgd_state.h"
+#include "src/lib/codec/qsgd_private.h"
 
 /*
  * QSGD (Alistarh et al., NIPS 2017): the values of a bucket are divided by its norm and rounded stochastically to the

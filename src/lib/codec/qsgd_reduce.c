@@ -1,4 +1,4 @@
-#include "src/lib/codec/qsgd_state.h"
+#include "src/lib/codec/qsgd_private.h"
 
 /* QSGD in an all-reduce: norms that all workers share, and sums of levels (src/lib/codec/shared_scale.h). */
 

@@ -1,4 +1,4 @@
-#include "src/lib/coder/framing.h"
+#include "src/lib/coder/coder_private.h"
 
 #include <inttypes.h>
 #include <math.h>

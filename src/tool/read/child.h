@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "src/lib/wire/buf.h"
+#include "src/tool/read/infile.h"
 #include "src/tool/read/reader.h"
 
 /*

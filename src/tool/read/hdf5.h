@@ -3,6 +3,7 @@
 
 #include <hdf5.h>
 
+#include "src/tool/read/infile.h"
 #include "src/tool/read/reader.h"
 
 /*

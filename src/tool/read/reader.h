@@ -1,8 +1,11 @@
 #ifndef SRC_TOOL_READ_READER_H
 #define SRC_TOOL_READ_READER_H
 
+#include <stdbool.h>
+
 #include "src/lib/tensor/tensor.h"
-#include "src/tool/read/infile.h"
+
+struct gcb_infile; /* infile.h */
 
 /*
  * A file format is a table of functions, one file, and one row in gcb_readers (source_list.c). The

@@ -5,6 +5,7 @@
 
 #include "src/lib/base/diag.h"
 #include "src/lib/tensor/tensor.h"
+#include "src/tool/read/infile.h"
 #include "src/tool/read/reader.h"
 #include "src/tool/read/synthetic.h"
 

@@ -1,8 +1,7 @@
 #ifndef SRC_TOOL_SEARCH_CHOOSE_H
 #define SRC_TOOL_SEARCH_CHOOSE_H
 
-#include "src/tool/run/policy.h"
-#include "src/tool/search/compose.h"
+#include "src/tool/search/choice.h"
 
 /*
  * What `sweep --match` does: finds a setting of each method for each goal, or two that share the messages, and, if asked to, the
@@ -12,43 +11,10 @@
  * more than GCB_CHOOSE_SAMPLE elements on a sample of it. The best few settings are then searched on the whole input, near
  * the settings found.
  */
-#define GCB_CHOOSE_SAMPLE (UINT64_C(1) << 20)
 #define GCB_CHOOSE_LARGE (UINT64_C(1) << 24)
 /* With `narrow`, methods of an input of more than GCB_CHOOSE_LARGE elements that take more than this many times the bytes (or
  * error) of the best method on the sample, or miss the goal there, are left out. */
 #define GCB_CHOOSE_FAR 3.0
-
-struct gcb_choice {
-    /* to set before the run */
-    const struct gcb_match_goal *goals;
-    size_t goal_count;
-    struct gcb_match_search
-        *searches; /* one for each method and goal: `count`; room for goal_count more */
-    size_t count;
-    bool compose; /* also search compositions */
-    bool over;    /* of each method, search only the parameter of its line search */
-    bool narrow;  /* methods may be left out */
-    bool allot;   /* also search a policy for goals[0] (src/tool/search/policy_search.h) */
-
-    /* the result: `searches` of methods, then at most one composition for each goal */
-    size_t composed; /* number of compositions, the last of `searches` */
-    /* the compositions with a plain stage, searched in the same way */
-    struct gcb_match_search *without;
-    struct gcb_choice_stage {
-        const struct gcb_match_goal *goal; /* of the composition */
-        enum gcb_stage_name stage;         /* the stage that is plain */
-    } * stages;                            /* without_count */
-    size_t without_count;
-    size_t tried,
-        evaluations; /* settings searched of all methods and compositions, each with its own line search, and figures
-                                * measured */
-    uint64_t sampled, elements; /* elements of the sample (0: none was taken), and of the input */
-    struct gcb_policy policy;   /* without rules: none meets the goal */
-    /* with `allot`: the searches of the compositions for goals[0], `tried_count` */
-    struct gcb_match_search *tried_all;
-    size_t tried_count;
-    char left_out[1000]; /* methods that were left out: "powersgd, demo" */
-};
 
 /* `config` and `observer` as in gcb_match_run. After an interruption, compositions that were not measured over the whole
  * input are missing. */
@@ -57,7 +23,7 @@ int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
                    struct gcb_diag *diag);
 void gcb_choice_fini(struct gcb_choice *c); /* zeroed is fine */
 
-/* Is this search one of a composition? */
+/* True if this search is one of a composition. */
 bool gcb_choice_composed(const struct gcb_choice *c, size_t search);
 
 /* What stage `k` of `without` earns: how many times the bytes of the composition (at a limit on the size: its error) the best

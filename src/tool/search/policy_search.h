@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_SEARCH_POLICY_SEARCH_H
 #define SRC_TOOL_SEARCH_POLICY_SEARCH_H
 
-#include "src/tool/search/choose.h"
+#include "src/tool/search/choice.h"
 
 /*
  * Divides a budget of bytes or of error among tensors, each of which has a choice of settings. Each tensor begins with its
@@ -35,7 +35,7 @@ struct gcb_budget_limit {
 bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_budget_limit *limit,
                   double *slope);
 
-/* Do these sums over all tensors meet the limit? */
+/* True if these sums over all tensors meet the limit. */
 bool gcb_budget_meets(const struct gcb_budget_limit *limit, const struct gcb_allot_option *sum);
 
 /* The sums over all tensors of what was chosen. */
@@ -62,7 +62,7 @@ int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
                       const struct gcb_run_config *config, const struct gcb_run_observer *observer,
                       bool *interrupted, struct gcb_diag *diag);
 
-/* Can a policy meet a goal of this kind? */
+/* True if a policy can meet a goal of this kind. */
 bool gcb_policy_search_can(const struct gcb_match_goal *goal);
 
 /* The best search of a choice that met goals[0]: the best single method. NULL: none. */

@@ -9,7 +9,7 @@
 #include "src/tool/read/hdf5.h"
 #include "src/tool/write/container.h"
 #include "src/tool/write/container_format.h"
-#include "src/tool/write/h5out.h"
+#include "src/tool/write/dump_private.h"
 
 /*
  * Reads messages. A child process lists the file (src/tool/read/child.h): it sends one record for

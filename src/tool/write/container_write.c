@@ -7,7 +7,7 @@
 #include "src/lib/wire/message.h"
 #include "src/tool/write/container.h"
 #include "src/tool/write/container_format.h"
-#include "src/tool/write/h5out.h"
+#include "src/tool/write/dump_private.h"
 
 /* ---- the format, which the reader uses too ---- */
 

@@ -1,7 +1,7 @@
 #include "src/tool/write/dump.h"
 
 #include "kernels/convert/convert.h"
-#include "src/tool/write/h5out.h"
+#include "src/tool/write/dump_private.h"
 
 enum { BLOCK = 2048 }; /* number of elements that are converted at a time */
 

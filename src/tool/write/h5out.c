@@ -1,4 +1,4 @@
-#include "src/tool/write/h5out.h"
+#include "src/tool/write/dump_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "src/tool/read/child.h"
-#include "src/tool/write/h5out.h"
+#include "src/tool/write/dump_private.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true

@@ -1,5 +1,5 @@
-#ifndef SRC_LIB_CODER_FRAMING_H
-#define SRC_LIB_CODER_FRAMING_H
+#ifndef SRC_LIB_CODER_CODER_PRIVATE_H
+#define SRC_LIB_CODER_CODER_PRIVATE_H
 
 #include "src/lib/codec/device.h"
 #include "src/lib/coder/coder.h"

@@ -1,5 +1,5 @@
-#ifndef KERNELS_SELECT_SELECT_CUH
-#define KERNELS_SELECT_SELECT_CUH
+#ifndef KERNELS_SELECT_SELECT_CUDA_CUH
+#define KERNELS_SELECT_SELECT_CUDA_CUH
 
 /* Shared by the files that implement select_cuda.h. */
 #include "kernels/base/hd.h"

@@ -1,5 +1,5 @@
-#ifndef KERNELS_SELECT_CHUNK_CUH
-#define KERNELS_SELECT_CHUNK_CUH
+#ifndef KERNELS_SELECT_CHUNK_CUDA_CUH
+#define KERNELS_SELECT_CHUNK_CUDA_CUH
 
 /*
  * Chooses the k largest magnitudes of a chunk (src/lib/sparse/select_chunk.c). A block of threads

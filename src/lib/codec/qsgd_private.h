@@ -1,5 +1,5 @@
-#ifndef SRC_LIB_CODEC_QSGD_STATE_H
-#define SRC_LIB_CODEC_QSGD_STATE_H
+#ifndef SRC_LIB_CODEC_QSGD_PRIVATE_H
+#define SRC_LIB_CODEC_QSGD_PRIVATE_H
 
 #include "src/lib/codec/elias.h"
 #include "src/lib/codec/qsgd.h"

@@ -1,5 +1,5 @@
-#ifndef SRC_TOOL_WRITE_H5OUT_H
-#define SRC_TOOL_WRITE_H5OUT_H
+#ifndef SRC_TOOL_WRITE_DUMP_PRIVATE_H
+#define SRC_TOOL_WRITE_DUMP_PRIVATE_H
 
 #include <hdf5.h>
 

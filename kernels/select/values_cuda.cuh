@@ -1,0 +1,83 @@
+#ifndef KERNELS_SELECT_VALUES_CUDA_CUH
+#define KERNELS_SELECT_VALUES_CUDA_CUH
+
+/* Shared by the files that implement values_cuda.h, and by readers of a payload's parts. */
+#include "kernels/cuda/warp.cuh"
+#include "kernels/range/range_choose.cuh"
+#include "kernels/select/select_cuda.cuh"
+#include "kernels/select/values_cuda.h"
+#include "src/lib/base/status.h"
+
+namespace gcb
+{
+
+/* ---- offsets of the parts of a payload, and unaligned numbers ---- */
+
+__device__ __forceinline__ uint64_t values_at(uint64_t n, const struct gcb_cuda_values &how)
+{
+    return (n ? GCB_CUDA_KEPT_BYTES : 0) + how.side + how.scale;
+}
+
+__device__ __forceinline__ uint64_t index_at(uint64_t n, uint64_t kept,
+                                             const struct gcb_cuda_values &how)
+{
+    return values_at(n, how) + (kept * how.width * how.bits + 7) / 8;
+}
+
+__device__ __forceinline__ void put_u32(uint8_t *out, uint32_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        out[i] = static_cast<uint8_t>(v >> 8 * i);
+}
+
+__device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
+{
+    uint32_t v = 0;
+
+    for (unsigned i = 0; i < 4; i++)
+        v |= static_cast<uint32_t>(in[i]) << 8 * i;
+    return v;
+}
+
+/* Marks a payload as damaged; nothing more of it is read. */
+__device__ __forceinline__ void refuse(struct gcb_cuda_payload_head *head,
+                                       gcb_device_result *result)
+{
+    head->kept = 0;
+    set_status(&result->status, GCB_E_CORRUPT);
+}
+
+/* u32_bitmap_cuda.cu: fills f.first from f.pos. */
+int find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_decoding &f, uint64_t n);
+
+/* ---- measurements of the kept values ---- */
+
+/* Measurements of the kept values: means need sums of blocks, range floats need counts of
+ * exponents. */
+struct value_measures {
+    struct gcb_cuda_scale scale;
+    uint32_t max_bits;
+    uint64_t exponents[kExponents]; /* complex bins have two values: up to 2^32 */
+};
+static_assert(sizeof(value_measures) % 8 == 0, "the array of doubles after it must be aligned");
+
+struct measure_arrays {
+    value_measures *all;
+    double *up, *down; /* sums of positive and of other values, by sum block */
+    uint32_t *positive;
+};
+
+/* The number of values. */
+__device__ __forceinline__ uint64_t values_of(const struct gcb_cuda_chosen &c, unsigned width)
+{
+    return c.choice->kept * width;
+}
+
+/* value_scales_cuda.cu: queues the measurements that this kind of values needs before
+ * encoding. */
+int measure_values(struct gcb_device_stream *s, const measure_arrays &m,
+                   const struct gcb_cuda_chosen *c, const struct gcb_cuda_values *how);
+
+} /* namespace gcb */
+
+#endif
