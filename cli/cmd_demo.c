@@ -13,7 +13,6 @@ static int demo_run(const void *options, const struct opt_list *operands, struct
     char line[] = COMMAND, sample[GCB_DATA_PATH], *rest, *words[32];
     int count = 0, err;
 
-    (void)options;
     if (operands->count)
         return gcb_diag_set(ctx->diag, GCB_E_INVALID,
                             "demo takes no file; for your own file, see `gcbench help choose`");

@@ -60,6 +60,5 @@ bool interrupt_seen(void)
 
 bool interrupt_stop(void *ctx)
 {
-    (void)ctx;
     return seen;
 }

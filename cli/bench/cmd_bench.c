@@ -320,7 +320,6 @@ static int on_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
 
-    (void)diag;
     return session_put(&c->s, row);
 }
 

@@ -50,7 +50,6 @@ static int list_ways(struct payoff *c, struct gcb_diag *diag)
 
 static bool on_stop(void *ctx)
 {
-    (void)ctx;
     return interrupt_seen();
 }
 
@@ -426,8 +425,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
         err = out_open(&c.report, &c.o->show, &c.o->save, c.files,
                        GCB_RECORD_BIT(GCB_RECORD_PAYOFF), ctx);
     if (!err)
-        err = out_environment(&c.report, &c.backend, c.files, NULL, 0,
-                              false, ctx);
+        err = out_environment(&c.report, &c.backend, c.files, NULL, 0, false, ctx);
     if (!err)
         err = show(&c, ctx->diag);
     if (!err && c.measured.count)

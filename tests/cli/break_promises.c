@@ -6,7 +6,5 @@ double __wrap_gcb_promise_distance(const float *x, const float *y, uint64_t n);
 
 double __wrap_gcb_promise_distance(const float *x, const float *y, uint64_t n)
 {
-    (void)x;
-    (void)y;
     return n > 0 ? 1e300 : 0.0;
 }

@@ -51,14 +51,12 @@ static void ends(const int *first, const int *second, int want, const char *word
 
 static void test_nothing_wrong(void **state)
 {
-    (void)state;
     ends((const int[]){0, 0, 1}, (const int[]){0, 1}, CMD_DONE, "");
     ends((const int[]){GCB_E_UNSUPPORTED, 0, 1}, (const int[]){1}, CMD_DONE, "");
 }
 
 static void test_gravest_first(void **state)
 {
-    (void)state;
     ends((const int[]){0, GCB_E_BACKEND, 1}, (const int[]){GCB_E_UNSUPPORTED, 1}, GCB_E_BACKEND,
          "method 1");
     ends((const int[]){GCB_E_BACKEND, 0, 1}, (const int[]){GCB_E_NOMEM, 1}, CMD_FAILED,

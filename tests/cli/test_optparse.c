@@ -82,7 +82,6 @@ static void test_forms(void **state)
     struct gcb_diag diag;
     struct values v;
 
-    (void)state;
     assert_int_equal(
         parse(&v, &r, &diag,
               WORDS("in", "--text=a=b", "-fvv", "--list", "x", "-ly", "-l", "-z", "--number", "9",
@@ -113,7 +112,6 @@ static void test_help_ends_reading(void **state)
     struct gcb_diag diag;
     struct values v;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(parse(&v, &r, &diag, WORDS("--flag", asked[i], "--bogus")), 0);
         assert_true(r.help);
@@ -160,7 +158,6 @@ static void test_wrong(void **state)
         {{"--thetta", "1"}, "did you mean '--theta'?"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct opt_result r;
         struct gcb_diag diag;
@@ -194,7 +191,6 @@ static void test_overrides(void **state)
     char text[256];
     size_t n;
 
-    (void)state;
     assert_int_equal(resolve(&m, &n, &diag,
                              WORDS("--method", "topk:values=range", "--theta", "0.5",
                                    "--method=qsgd", "--bits", "5", "--method", "identity")),
@@ -242,7 +238,6 @@ static void test_wrong_overrides(void **state)
         {{"--method", "topk:"}, "has no key=value"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct gcb_method *m = NULL;
         struct gcb_diag diag;
@@ -266,7 +261,6 @@ static void test_no_parameter_is_an_option(void **state)
                                        "histogram", "spectrum", "no-baselines", "vary", "match"};
     const char *key;
 
-    (void)state;
     for (size_t i = 0; (key = opt_methods_key_at(i)); i++) {
         for (size_t g = 0; g < sizeof(shared) / sizeof(shared[0]); g++)
             for (const struct opt_row *row = shared[g]; row->name; row++)
@@ -282,7 +276,6 @@ static void test_print_fits(void **state)
     size_t size;
     FILE *f = open_memstream(&data, &size);
 
-    (void)state;
     opt_print(f, &spec);
     opt_wrap(f, "word word", 0, 4);
     fclose(f);

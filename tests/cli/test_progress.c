@@ -36,7 +36,6 @@ static void check_left(double budget, const char *words)
 
 static void test_left(void **state)
 {
-    (void)state;
     check_left(0.0, "  10 %  1:30 left");
     check_left(600.0, "  10 %  1:30 left");
     check_left(20.0, "  10 %  0:20 left");

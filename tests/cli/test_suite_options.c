@@ -42,7 +42,6 @@ static void test_defaults(void **state)
     struct made m = {.given = {.own = {.suite = NULL}}};
     const struct gcb_suite_plan *p = &m.plan;
 
-    (void)state;
     assert_int_equal(make(&m, HEAD ",\"methods\":\"all\"}", NULL), 0);
     assert_true(m.given.methods.specs.count == 0 && p->repeat == 0 && p->warmup == 1);
     assert_true(p->scope_count == 1 && p->scopes[0] == GCB_SCOPE_TENSOR);
@@ -58,7 +57,6 @@ static void test_everything(void **state)
     struct made m = {.given = {.own = {.suite = NULL}}};
     const struct gcb_suite_plan *p = &m.plan;
 
-    (void)state;
     assert_int_equal(make(&m,
                           HEAD ",\"methods\":[\"fft:theta=0.9\",\"topk\"],\"nearer_than\":\"sbc\","
                                "\"scopes\":[\"model\",\"tensor\"],\"devices\":[\"cpu\",\"cuda:1\"],"
@@ -86,7 +84,6 @@ static void test_options_come_first(void **state)
     struct bench_options o = {.own = {.suite = "ci", .precision = 0.1}, .timing = {.warmup = 7}};
     struct gcb_suite suite = {.name = NULL};
 
-    (void)state;
     assert_int_equal(bench_take_suite(&o, &filled, &suite, true, NULL), 0);
     assert_true(o.timing.warmup == 7 && o.timing.repeat == 0 && o.own.precision == 0.1);
     assert_int_equal(o.own.scopes.count, 1);
@@ -96,7 +93,6 @@ static void test_options_come_first(void **state)
 
 static void test_shipped(void **state)
 {
-    (void)state;
     for (const struct gcb_suite_text *t = gcb_suite_texts; t->name; t++) {
         struct made m = {.given = {.own = {.suite = NULL}}};
         struct gcb_method *methods;
@@ -137,7 +133,6 @@ static void test_wrong(void **state)
         {HEAD ",\"repeat\":3,\"precision\":0.1}", "--repeat fixes the number of runs"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct made m = {.given = {.own = {.suite = NULL}}};
         struct gcb_diag diag = {0};

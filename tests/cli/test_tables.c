@@ -36,7 +36,6 @@ static int parse(void **state)
 {
     int err = 0;
 
-    (void)state;
     for (size_t i = 0; !err && i < 4; i++)
         err = gcb_method_parse(&methods[i], specs[i], NULL);
     return err;
@@ -54,7 +53,6 @@ static void test_speed(void **state)
     static const struct gcb_table_column columns[] = {{.title = "enc GB/s"}};
     struct printed p;
 
-    (void)state;
     begin(&p);
     for (size_t v = 0; v < VALUES; v++)
         for (size_t s = 0; s < SECONDS; s++) {
@@ -83,7 +81,6 @@ static void test_speed(void **state)
 /* Tables with speeds warn of a busy machine. */
 static void test_load(void **state)
 {
-    (void)state;
     for (int load = 1; load <= 3; load++) {
         struct printed p;
 
@@ -166,7 +163,6 @@ static void show_replay(double v, double w)
 
 static void test_replay(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < VALUES; i++)
         for (size_t j = 0; j < VALUES; j++)
             show_replay(values[i], values[j]);
@@ -188,7 +184,6 @@ static void test_numbers(void **state)
     };
     char text[32];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         assert_string_equal(
             gcb_number_within(text, known[i].value, known[i].digits, known[i].width),
@@ -210,7 +205,6 @@ static void test_table(void **state)
     struct gcb_table *table;
     struct printed p;
 
-    (void)state;
     begin(&p);
     table = gcb_table_create(columns, 3);
     gcb_table_cell(table, "a.long.name");

@@ -19,7 +19,6 @@ static void test_regress(void **state)
     struct gcb_verdict v[GCB_QUANTITIES];
     const struct gcb_verdicts all = {.items = v, .count = GCB_QUANTITIES};
 
-    (void)state;
     for (size_t i = 0; i < VALUES; i++)
         for (size_t k = 0; k < GCB_VERDICT_KINDS; k++) {
             struct printed p;
@@ -85,7 +84,6 @@ static void show_payoff(double v, double w)
 
 static void test_payoff(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < VALUES; i++)
         for (size_t j = 0; j < VALUES; j++)
             show_payoff(values[i], values[j]);

@@ -520,7 +520,6 @@ static void threads_share_long_tensors(void **state)
     float *x = malloc(LONG * sizeof(float));
     struct gcb_method m;
 
-    (void)state;
     fill(x, LONG, IN_NOISE, 8);
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         struct trip a = {0}, b = {0};

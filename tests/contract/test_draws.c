@@ -75,7 +75,6 @@ static void draws_do_not_overlap(void **state)
     size_t drawing = 0;
     float x[N];
 
-    (void)state;
     gcb_kernels_init(&kernels, 0);
     philox = kernels.philox;
     kernels.philox.bytes = noted_bytes;

@@ -92,7 +92,6 @@ static void two_callers_at_once(void **state)
 {
     struct gcb_method m;
 
-    (void)state;
     for (size_t w = 0; w < WORKERS; w++)
         check_fill(x[w], N, FILL_NOISE, w);
     for (size_t i = 0; gcb_method_at(&m, i); i++)

@@ -40,8 +40,6 @@ static unsigned device_index;
 /* device_trip.c sets the order of threads on the stand-in; a device has its own. */
 void gcb_host_schedule(enum gcb_host_order order, uint64_t seed)
 {
-    (void)order;
-    (void)seed;
 }
 
 /* Waits and allocations are not counted here. */
@@ -54,7 +52,6 @@ void gcb_host_count(struct gcb_host_counts *out)
 const struct gcb_device_module *gcb_device_module(const struct gcb_device_core *core);
 const struct gcb_device_module *gcb_device_module(const struct gcb_device_core *core)
 {
-    (void)core;
     return device.module;
 }
 
@@ -74,7 +71,6 @@ static void run_case(void *ctx, struct outcome *o, size_t at)
                                     .test_func = check,
                                     .initial_state = o};
 
-    (void)ctx;
     printf("%s\n", name);
     fflush(stdout);
     if (_cmocka_run_group_tests("device", &test, 1, NULL, NULL))
@@ -87,7 +83,6 @@ static int open_device(void *ctx)
     struct gcb_diag diag = {0};
     const int err = gcb_device_open(&device, device_index, &diag);
 
-    (void)ctx;
     if (err)
         fprintf(stderr, "check_device: %s\n", diag.text);
     return err;

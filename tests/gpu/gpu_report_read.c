@@ -64,7 +64,6 @@ int report_take(void *ctx, const struct gcb_results_row *row, struct gcb_diag *d
 {
     struct report *r = ctx;
 
-    (void)diag;
     if (strcmp(row->record, "environment") == 0) {
         take_text(r->gpu, sizeof(r->gpu), row->json, "gpu");
         take_text(r->driver, sizeof(r->driver), row->json, "gpu_driver");

@@ -31,7 +31,6 @@ static int open_device(void *ctx)
 
 static int no_device(void *ctx)
 {
-    (void)ctx;
     return -1;
 }
 
@@ -62,7 +61,6 @@ static void what_fails_takes_no_other_along(void **state)
     struct outcome out[COUNT];
     char hung[64];
 
-    (void)state;
     snprintf(hung, sizeof(hung), "no end in %u s", 3 * patience());
     assert_int_equal(check_apart(&c, out), 0);
     for (size_t i = 0; i < COUNT; i++) {
@@ -85,7 +83,6 @@ static void alone_nothing_is_asked_behind_a_failure(void **state)
     struct checking c = {.count = 3, .ctx = &plan, .open = open_device, .run = run};
     struct outcome out[3];
 
-    (void)state;
     assert_int_equal(check_alone(&c, out), 0);
     assert_string_equal(out[0].status, "ok");
     assert_string_equal(out[1].status, "failed");

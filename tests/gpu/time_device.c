@@ -48,7 +48,6 @@ static int transform(struct work *w, struct gcb_diag *diag)
 {
     void *scratch = (uint8_t *)w->payload + bins_bytes(w->n);
 
-    (void)diag;
     return device.module->fft.forward(gcb_device_batch_stream(w->batch), w->fft, w->payload,
                                       w->tensor, scratch);
 }

@@ -254,8 +254,6 @@ static void check_padded(void)
 
 static void nothing(void *ctx, uint64_t i)
 {
-    (void)ctx;
-    (void)i;
 }
 
 /* Starting a thread asks for memory (src/lib/base/queue.c), so threads are started before a transform is watched. */

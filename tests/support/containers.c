@@ -17,7 +17,6 @@ struct containers containers;
 
 int containers_setup(void **state)
 {
-    (void)state;
     strcpy(containers.folder, "/tmp/test_container.XXXXXX");
     if (!mkdtemp(containers.folder))
         return -1;
@@ -29,7 +28,6 @@ int containers_setup(void **state)
 
 int containers_teardown(void **state)
 {
-    (void)state;
     unlink(containers.dump[0]);
     unlink(containers.dump[1]);
     unlink(containers.path);

@@ -7,8 +7,6 @@ static int take_tally(void *ctx, size_t i, const struct gcb_tally *tally, struct
 {
     struct gcb_tally *out = ctx;
 
-    (void)i;
-    (void)diag;
     *out = *tally;
     return 0;
 }

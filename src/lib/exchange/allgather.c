@@ -92,7 +92,6 @@ static int allgather_send(void *state, unsigned round, struct gcb_round *out, st
 {
     const struct allgather *s = state;
 
-    (void)diag;
     if (round)
         return 0;
     out->kind = GCB_ROUND_GATHER;
@@ -106,7 +105,6 @@ static int allgather_receive(void *state, unsigned round, uint32_t from, const v
 {
     struct allgather *s = state;
 
-    (void)round;
     return s->sum ? gcb_sum_add(s->sum, data, length, s->env.weights[from], diag) : 0;
 }
 
@@ -141,7 +139,6 @@ static struct gcb_coder *allgather_encoder(void *state)
 
 static bool allgather_conserves(const void *state)
 {
-    (void)state;
     return true;
 }
 

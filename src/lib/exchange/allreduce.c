@@ -110,7 +110,6 @@ static int allreduce_begin(void *state, const struct gcb_contribution *in, struc
 {
     struct allreduce *s = state;
 
-    (void)diag;
     s->in = *in;
     s->raw = in->raw;
     s->spoilt = s->whole = false;
@@ -254,7 +253,6 @@ static int allreduce_receive(void *state, unsigned round, uint32_t from, const v
 {
     struct allreduce *s = state;
 
-    (void)from;
     if (length != round_bytes(s, round))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "%zu bytes arrived, but a round has %llu", length,
                             (unsigned long long)round_bytes(s, round));
@@ -272,7 +270,6 @@ static int allreduce_conclude(void *state, float *update, float *own, struct gcb
     const struct gcb_reduce_at at = here(s);
     const uint64_t n = s->env.coder.env.count;
 
-    (void)diag;
     if (!s->spoilt && s->whole) {
         if (update && n)
             memcpy(update, s->values, n * sizeof(*update));
@@ -295,7 +292,6 @@ static int allreduce_describe(void *state, struct gcb_message_parts *parts, stru
 {
     const struct allreduce *s = state;
 
-    (void)diag;
     memset(parts, 0, sizeof(*parts));
     parts->wire_bytes = parts->payload.value_bytes = s->sent;
     parts->payload.kept = parts->payload.positions = s->env.coder.env.count;

@@ -180,7 +180,6 @@ int gcb_pieces_conclude(void *state, float *update, float *own, struct gcb_diag 
     const struct gcb_list arrived = own_list(p);
     const uint64_t n = p->env.coder.env.count;
 
-    (void)diag;
     if (update && !p->spoilt)
         write_list(update, n, &p->result);
     for (uint64_t i = 0; update && p->spoilt && i < n; i++)
@@ -194,7 +193,6 @@ int gcb_pieces_settle(void *state, const struct gcb_addition *to, struct gcb_dia
 {
     const struct gcb_list own = own_list(state);
 
-    (void)diag;
     for (uint64_t i = 0; i < own.n; i++) {
         const float rest = to->acc[own.pos[i]] + to->weight * own.x[i];
 
@@ -212,7 +210,6 @@ int gcb_pieces_describe(void *state, struct gcb_message_parts *parts, struct gcb
     const struct gcb_pieces *p = state;
     struct gcb_parts *payload = &parts->payload;
 
-    (void)diag;
     *parts = p->sizes;
     parts->wire_bytes =
         parts->header_bytes + payload->scale_bytes + payload->value_bytes + payload->index_bytes;

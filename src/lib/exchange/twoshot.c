@@ -355,7 +355,6 @@ static int encode_mean(struct twoshot *s, struct gcb_diag *diag)
 
 static unsigned twoshot_rounds(const struct gcb_method *method)
 {
-    (void)method;
     return 2;
 }
 
@@ -548,7 +547,6 @@ static int twoshot_describe(void *state, struct gcb_message_parts *parts, struct
 /* The clamped count of an encoder is that of one share only, so no encoder describes the step. */
 static struct gcb_coder *twoshot_encoder(void *state)
 {
-    (void)state;
     return NULL;
 }
 

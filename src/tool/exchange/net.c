@@ -45,13 +45,11 @@ const char *const gcb_net_pattern_names[] = {"shift", "pair", NULL};
 
 static void combine_f16(void *one, void *acc, int *count, MPI_Datatype *type)
 {
-    (void)type;
     gcb_reduction_combine(GCB_SUM_F16, acc, one, (size_t)*count * sizeof(uint16_t));
 }
 
 static void combine_bf16(void *one, void *acc, int *count, MPI_Datatype *type)
 {
-    (void)type;
     gcb_reduction_combine(GCB_SUM_BF16, acc, one, (size_t)*count * sizeof(uint16_t));
 }
 

@@ -280,7 +280,6 @@ static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *inf
 {
     struct visitor *v = ctx;
 
-    (void)info;
     if (v->left-- == 0)
         return 1;
     v->visit(v->ctx, object, name);

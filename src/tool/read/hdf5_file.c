@@ -18,7 +18,6 @@ static herr_t take_first(unsigned n, const H5E_error2_t *error, void *ctx)
 {
     const struct cause *c = ctx;
 
-    (void)n;
     if (error->desc && error->desc[0])
         gcb_escape(c->out, c->size, error->desc);
     return 1;

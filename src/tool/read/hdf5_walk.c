@@ -104,7 +104,6 @@ static herr_t on_link(hid_t at, const char *name, const H5L_info_t *info, void *
     struct links *l = ctx;
     char *copy = gcb_strdup(name);
 
-    (void)at;
     if (!copy || gcb_grow(&l->all, &l->cap, l->count, sizeof(*l->all)) != 0) {
         gcb_free(copy);
         l->no_memory = true;

@@ -34,7 +34,6 @@ static bool read_notes(char *out, const unsigned char *p, size_t size)
 /* Called by dl_iterate_phdr for the program, which is the first object: reads its build id, then stops. */
 static int visit(struct dl_phdr_info *info, size_t size, void *id)
 {
-    (void)size;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const void *notes = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 

@@ -461,7 +461,6 @@ static bool draws(const struct gcb_method *m)
 
 static void count_difference(void *ctx, uint64_t i, const struct gcb_element_error *e)
 {
-    (void)i;
     *(double *)ctx += e->step >= LEVELS_APART ? 2.0 * e->up * (1.0 - e->up) : 0.0;
 }
 
@@ -598,7 +597,6 @@ static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e
     const double second = e->step * e->step * e->up * (1.0 - e->up);
     const double fixed = e->step > 0.0 ? 0.0 : e->most; /* the error of an element without a draw */
 
-    (void)i;
     s->mean += second + fixed * fixed;
     s->variance += e->up * pow(up, 4) + (1.0 - e->up) * pow(down, 4) - second * second;
     s->most = fmax(s->most, fmax(up * up, down * down));

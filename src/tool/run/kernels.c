@@ -113,7 +113,6 @@ static int run_calls(void *ctx, struct gcb_diag *diag)
 {
     const struct calls *c = ctx;
 
-    (void)diag;
     for (size_t i = 0; i < c->count; i++)
         c->c->run(c->job);
     return 0;

@@ -17,7 +17,6 @@ static int coders_encode(void *ctx, const struct gcb_promise_job *job, struct gc
     struct gcb_coder *c = NULL;
     int err = gcb_coder_create(&c, job->method, &job->config, diag);
 
-    (void)ctx;
     for (unsigned i = 0; !err && i < job->repeats; i++) {
         out->len = start;
         err = gcb_coder_encode(c, &job->at, &in, out, diag);
@@ -33,7 +32,6 @@ static int coders_decode(void *ctx, const struct gcb_promise_job *job, const voi
     struct gcb_coder *c = NULL;
     int err = gcb_coder_create_decoder(&c, message, length, &job->config, diag);
 
-    (void)ctx;
     if (!err)
         err = gcb_coder_decode(c, message, length, out, diag);
     if (!err && parts)

@@ -11,7 +11,6 @@
 
 static bool binds_all(const struct gcb_method *m)
 {
-    (void)m;
     return true;
 }
 

@@ -57,7 +57,6 @@ static int there(void *job, struct gcb_diag *diag)
 {
     const struct gcb_copy *c = job;
 
-    (void)diag;
     memcpy(c->there, c->in, c->count * sizeof(*c->in));
     return 0;
 }
@@ -71,7 +70,6 @@ static int back(void *job, struct gcb_diag *diag)
 {
     const struct gcb_copy *c = job;
 
-    (void)diag;
     memcpy(c->back, c->there, c->count * sizeof(*c->back));
     return 0;
 }

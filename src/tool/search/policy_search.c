@@ -493,7 +493,6 @@ static int on_trial(void *ctx, const struct gcb_run_trial *t, struct gcb_diag *d
     struct searcher *s = ctx;
     struct sums *sums = &s->sums[t->method * s->count + s->unit_of[t->plan->pieces[0].tensor]];
 
-    (void)diag;
     sums->bytes += (double)t->tally.wire_bytes;
     sums->error += t->tally.fidelity.dd;
     sums->squares += t->tally.fidelity.xx;

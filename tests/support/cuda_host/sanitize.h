@@ -20,7 +20,6 @@
 
 namespace gcb_host
 {
-
 /* Call before switching to the stack [bottom, bottom + size). `fake` is NULL if this fiber is
  * done. */
 inline void sanitize_leave(void **fake, const void *bottom, size_t size)
@@ -28,9 +27,6 @@ inline void sanitize_leave(void **fake, const void *bottom, size_t size)
 #ifdef GCB_HOST_ASAN
     __sanitizer_start_switch_fiber(fake, bottom, size);
 #else
-    (void)fake;
-    (void)bottom;
-    (void)size;
 #endif
 }
 
@@ -41,9 +37,6 @@ inline void sanitize_arrive(void *fake, const void **bottom, size_t *size)
 #ifdef GCB_HOST_ASAN
     __sanitizer_finish_switch_fiber(fake, bottom, size);
 #else
-    (void)fake;
-    (void)bottom;
-    (void)size;
 #endif
 }
 
@@ -52,8 +45,6 @@ inline void sanitize_forbid(const void *p, size_t size)
 #ifdef GCB_HOST_ASAN
     __asan_poison_memory_region(p, size);
 #else
-    (void)p;
-    (void)size;
 #endif
 }
 
@@ -62,8 +53,6 @@ inline void sanitize_allow(const void *p, size_t size)
 #ifdef GCB_HOST_ASAN
     __asan_unpoison_memory_region(p, size);
 #else
-    (void)p;
-    (void)size;
 #endif
 }
 

@@ -16,7 +16,6 @@
 
 static void test_columns(void **state)
 {
-    (void)state;
     assert_int_equal(gcb_text_columns(""), 0);
     assert_int_equal(gcb_text_columns("layers.12"), 9);
     assert_int_equal(gcb_text_columns(AE "e" ACCENT), 2);
@@ -36,7 +35,6 @@ static void check_shorten(const char *text, size_t width, const char *want)
 
 static void test_shorten(void **state)
 {
-    (void)state;
     check_shorten("layers.12.weight", 16, "layers.12.weight");
     check_shorten("layers.12.weight", 12, "laye..weight");
     check_shorten("layers.12.weight", 2, "..");
@@ -49,7 +47,6 @@ static void test_break(void **state)
 {
     static const char name[] = "sparse:a=1,b=2,cc=33";
 
-    (void)state;
     assert_int_equal(gcb_text_break(name, 20, 20), 20);
     assert_int_equal(gcb_text_break(name, 20, 19), 15); /* "sparse:a=1,b=2," */
     assert_int_equal(gcb_text_break(name, 20, 15), 15);
@@ -66,7 +63,6 @@ static void test_little_room(void **state)
 {
     static const char text[] = AE AE AE AE AE AE AE AE;
 
-    (void)state;
     for (size_t size = 1; size < 24; size++) {
         char *out =
             malloc(size); /* the exact size, so that a sanitizer finds a write past the end */

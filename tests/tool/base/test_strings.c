@@ -28,7 +28,6 @@ static void test_keep(void **state)
     static const char *kept[MANY];
     struct gcb_strings s = {.count = 0};
 
-    (void)state;
     for (size_t i = 0; i < MANY; i++) {
         make_text(text, i);
         kept[i] = gcb_strings_keep(&s, text);

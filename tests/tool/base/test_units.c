@@ -24,7 +24,6 @@ static void test_bandwidths(void **state)
         "1e1Gb", "10Gbits", "1.2.3Gb", "10GBps/s", "s",   "10Gbitps", "10GbE/s", "10bit"};
     double v;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         assert_true(gcb_parse_bandwidth(good[i].text, &v));
         assert_true(fabs(v - good[i].bytes) < 1e-9 * v);
@@ -37,7 +36,6 @@ static void test_durations(void **state)
 {
     double v;
 
-    (void)state;
     assert_true(gcb_parse_duration("20us", &v) && fabs(v - 20e-6) < 1e-18);
     assert_true(gcb_parse_duration("80ms", &v) && fabs(v - 0.08) < 1e-15);
     assert_true(gcb_parse_duration("1.5s", &v) && v == 1.5);

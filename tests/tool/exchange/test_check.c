@@ -29,7 +29,6 @@ static void carry(void *ctx, unsigned round, const struct gcb_round *sent, void 
     struct gcb_diag diag;
     uint8_t *sum = malloc(bytes);
 
-    (void)round;
     memcpy(sum, sent[network->first].data, bytes);
     for (unsigned i = 1; i < WORKERS; i++)
         gcb_reduction_combine(sent[0].reduction, sum, sent[(network->first + i) % WORKERS].data,
@@ -81,7 +80,6 @@ static uint64_t compare(const char *spec, unsigned first, double error)
 
 static void floats_may_be_added_in_any_order(void **state)
 {
-    (void)state;
     for (unsigned first = 0; first < WORKERS; first++) {
         assert_int_equal(compare("identity", first, 0.0), 0);
         assert_int_equal(compare("fp16", first, 0.0), 0);
@@ -93,7 +91,6 @@ static void floats_may_be_added_in_any_order(void **state)
 
 static void a_wrong_value_is_found(void **state)
 {
-    (void)state;
     assert_int_equal(compare("identity", 0, 1e-5), 1);
     assert_true(compare("identity", 2, 1e-5) > 1); /* no order is accepted any more */
     assert_true(compare("terngrad:collective=allreduce", 0, 1.0) > 0);

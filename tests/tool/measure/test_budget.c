@@ -24,7 +24,6 @@ static void test_greedy(void **state)
     struct gcb_budget b;
     double total = 0.0, least = 1e9, most = 0.0;
 
-    (void)state;
     gcb_budget_start(&b, 1000.0, 100.0);
     for (int i = 0; i < 100; i++) {
         const double offered = gcb_budget_take(&b, 1.0);
@@ -43,7 +42,6 @@ static void test_modest(void **state)
 {
     struct gcb_budget b;
 
-    (void)state;
     gcb_budget_start(&b, 1000.0, 100.0);
     for (int i = 0; i < 99; i++) {
         assert_true(gcb_budget_take(&b, 1.0) > 29.0);
@@ -56,7 +54,6 @@ static void test_over(void **state)
 {
     struct gcb_budget b;
 
-    (void)state;
     gcb_budget_start(&b, 1.0, 2.0);
     now += 5.0;
     assert_true(gcb_budget_take(&b, 1.0) > 0.0);
@@ -71,7 +68,6 @@ static void test_weight(void **state)
     struct gcb_budget b;
     double light;
 
-    (void)state;
     gcb_budget_start(&b, 1000.0, 1000.0);
     light = gcb_budget_take(&b, 1.0);
     assert_true(fabs(gcb_budget_take(&b, 10.0) / light - 10.0) < 0.1);

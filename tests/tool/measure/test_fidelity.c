@@ -110,7 +110,6 @@ static void test_against_plain_formulas(void **state)
     static const size_t sizes[] = {40, 4095, 4096, 4097, N};
     static float x[N], y[N];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct gcb_fidelity f;
 
@@ -127,7 +126,6 @@ static void test_threads_change_nothing(void **state)
     float *x = test_malloc(n * sizeof(*x)), *y = test_malloc(n * sizeof(*y));
     struct gcb_fidelity f;
 
-    (void)state;
     fill(x, y, n, 5);
     f = measure(x, y, n);
     for (int threads = 2; threads <= 5; threads++) {
@@ -149,7 +147,6 @@ static void test_blocks_in_index_order(void **state)
     struct gcb_fidelity f;
     double xx = 0.0, dd = 0.0, d = 0.0;
 
-    (void)state;
     fill(x, y, N, 11);
     for (size_t at = 0; at < N; at += GCB_SUM_BLOCK) {
         struct gcb_compare c;
@@ -169,7 +166,6 @@ static void test_instructions_change_nothing(void **state)
     struct gcb_kernels plain;
     struct gcb_fidelity f, g = {0};
 
-    (void)state;
     gcb_kernels_init(&plain, 0);
     fill(x, y, N, 9);
     f = measure(x, y, N);
@@ -183,7 +179,6 @@ static void test_parts_add_up(void **state)
     const size_t cut = 12345;
     struct gcb_fidelity f, g;
 
-    (void)state;
     fill(x, y, N, 2);
     f = measure(x, y, cut);
     g = measure(x + cut, y + cut, N - cut);
@@ -200,7 +195,6 @@ static void test_nearer_than_a_reference(void **state)
     struct gcb_fidelity_figures figures;
     struct gcb_fidelity f = {0}, g = {0};
 
-    (void)state;
     gcb_fidelity_compare(&f, x, y, reference, 4);
     gcb_fidelity_compare(&g, x + 4, y + 4, reference + 4, 5);
     gcb_fidelity_merge(&f, &g);
@@ -219,7 +213,6 @@ static void test_zeros_and_nothing(void **state)
     struct gcb_fidelity_figures g;
     struct gcb_fidelity f = measure(zero, zero, 3);
 
-    (void)state;
     gcb_fidelity_figures(&g, &f, 1.0);
     assert_true(g.rel_l2 == 0.0 && g.cosine == 1.0 && g.zeros_preserved == 1.0);
     assert_true(isnan(g.snr_db) && isnan(g.accuracy_gain_bits));
@@ -242,7 +235,6 @@ static void test_zeros_and_nothing(void **state)
 /* Equal values have a cosine of exactly 1, although sqrt(s) * sqrt(s) is often not s. */
 static void test_equal(void **state)
 {
-    (void)state;
     for (uint32_t i = 1; i < 200; i++) {
         const float x[2] = {1.0f, (float)i / 64.0f};
         const struct gcb_fidelity f = measure(x, x, 2);
@@ -258,7 +250,6 @@ static void test_extremes(void **state)
 {
     const float scale[] = {0x1p-149f, 0x1p-126f, 0x1p127f};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         const float x[2] = {scale[i], scale[i]}, y[2] = {scale[i], 0.0f};
         const struct gcb_fidelity f = measure(x, y, 2);
@@ -277,7 +268,6 @@ static void test_nonfinite_input(void **state)
     static float x[N], y[N];
     struct gcb_fidelity f;
 
-    (void)state;
     fill(x, y, N, 7);
     for (size_t i = 17; i < N; i += 5000) {
         x[i] = i % 2 ? NAN : -INFINITY;
@@ -297,7 +287,6 @@ static void test_broken_decoder_shows(void **state)
     static float x[N], y[N];
     const float bad[] = {INFINITY, NAN};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct gcb_fidelity_figures g;
         struct gcb_fidelity f;

@@ -34,7 +34,6 @@ static void test_numpy(void **state)
     static const double y[N] = {2.1e-6, 2.4e-6, 3.9e-6, 9.6e-6, 3.3e-5, 5.3e-4, 1.9e-3, 0.0125};
     const struct gcb_fit f = fit(sizes, y, N);
 
-    (void)state;
     assert_true(f.good && f.points == N);
     assert_true(near(f.fixed, 1.9494366290195255e-06, 1e-9));
     assert_true(near(f.slope, 4.739977263102051e-10, 1e-9));
@@ -48,7 +47,6 @@ static void test_no_time_back(void **state)
     static const double y[N] = {1e-7, 5e-7, 4e-6, 1.9e-5, 7e-5, 1.2e-3, 4.5e-3, 0.03};
     const struct gcb_fit f = fit(sizes, y, N);
 
-    (void)state;
     assert_true(f.good && f.fixed == 0.0);
     assert_true(near(f.slope, 6.393850277094201e-10, 1e-9));
     assert_true(near(f.error, 0.43813023511567123, 1e-9));
@@ -60,7 +58,6 @@ static void test_no_bytes_back(void **state)
     static const double x[] = {1e3, 1e4, 1e5}, y[] = {3e-3, 2e-3, 1e-3};
     const struct gcb_fit f = fit(x, y, 3);
 
-    (void)state;
     assert_true(f.slope == 0.0);
     /* sum 1/y over sum 1/y^2 */
     assert_true(near(f.fixed, (1000. / 3 + 500. + 1000.) / (1e6 / 9 + 25e4 + 1e6), 1e-12));
@@ -71,7 +68,6 @@ static void test_exact(void **state)
     double y[N];
     struct gcb_fit f;
 
-    (void)state;
     for (size_t i = 0; i < N; i++)
         y[i] = 7e-6 + 3e-10 * sizes[i];
     f = fit(sizes, y, N);
@@ -85,7 +81,6 @@ static void test_outlier(void **state)
     double y[N];
     struct gcb_fit f;
 
-    (void)state;
     for (size_t i = 0; i < N; i++)
         y[i] = 7e-6 + 3e-10 * sizes[i];
     y[3] *= 50.0;
@@ -98,7 +93,6 @@ static void test_one_size(void **state)
     static const double x[] = {4096, 4096, 6000}, y[] = {1e-6, 1e-6, 1e-6};
     struct gcb_fit f = fit(x, y, 2);
 
-    (void)state;
     assert_true(!f.good && f.fixed == 0.0 && near(f.slope, 1e-6 / 4096, 1e-12));
     f = fit(x, y, 3);
     assert_false(f.good);
@@ -109,7 +103,6 @@ static void test_nothing(void **state)
     static const double x[] = {0.0, 10.0, INFINITY, NAN, 5.0}, y[] = {1.0, 0.0, 1.0, 1.0, NAN};
     const struct gcb_fit f = fit(x, y, 5);
 
-    (void)state;
     assert_true(f.points == 0 && !f.good && isnan(f.fixed) && isnan(f.slope));
 }
 

@@ -37,7 +37,6 @@ static int open_coders(void **state)
     struct gcb_wbuf out = {.data = bytes, .cap = sizeof(bytes)};
     struct gcb_method method;
 
-    (void)state;
     for (size_t i = 0; i < N; i++)
         x[i] = (float)i * 0.5f - 100.0f;
     return gcb_method_parse(&method, "identity", NULL) ||
@@ -48,7 +47,6 @@ static int open_coders(void **state)
 
 static int close_coders(void **state)
 {
-    (void)state;
     gcb_coder_destroy(encoder);
     gcb_coder_destroy(decoder);
     return 0;
@@ -99,7 +97,6 @@ static void test_counts(void **state)
 {
     int left = 4;
 
-    (void)state;
     tick = 0x1p-20;
     assert_int_equal(samples(&(struct gcb_timing){.warmup = 3, .repeat = 7}), 7);
     assert_int_equal(samples(&(struct gcb_timing){.warmup = 0, .repeat = 0}), 1);
@@ -120,7 +117,6 @@ static int be_busy(void *job, struct gcb_diag *diag)
 {
     struct busy *b = job;
 
-    (void)diag;
     now += 1e-6 * b->micros[b->calls++ % b->count];
     return 0;
 }
@@ -144,7 +140,6 @@ static void test_stops(void **state)
     struct gcb_samples s = measured(&timing, &busy);
     int left = 3;
 
-    (void)state;
     assert_int_equal(s.stop, GCB_STOP_PRECISION);
     assert_true(s.count >= GCB_STATS_LEAST && s.count < 100);
     assert_true(s.stats.high - s.stats.low <= 2.0 * 0.5 * s.stats.median);
@@ -186,7 +181,6 @@ static void test_grace(void **state)
     struct busy busy = {quick, 1, 0};
     struct gcb_samples s = measured(&timing, &busy);
 
-    (void)state;
     assert_int_equal(s.count, GCB_STATS_LEAST);
     assert_int_equal(s.stop, GCB_STOP_TIME);
     gcb_samples_fini(&s);
@@ -211,7 +205,6 @@ static void test_pair(void **state)
     struct gcb_samples s[2];
     struct gcb_samples *const both[2] = {&s[0], &s[1]};
 
-    (void)state;
     assert_int_equal(gcb_samples_init(&s[0], &timing, NULL), 0);
     assert_int_equal(gcb_samples_init(&s[1], &timing, NULL), 0);
     assert_int_equal(gcb_measure_in_turn(both, &timing, ops, 2, NULL), 0);
@@ -247,7 +240,6 @@ static int see_flush(void *job, struct gcb_diag *diag)
     struct cold *c = job;
     const unsigned emptied = c->calls < c->warmup ? 0 : c->calls - c->warmup + 1;
 
-    (void)diag;
     c->calls++;
     for (int i = 0; i < PLACES; i++)
         assert_int_equal(flushed[i], emptied);
@@ -261,7 +253,6 @@ static int see_walk(void *job, struct gcb_diag *diag)
 
     uint64_t other = 0;
 
-    (void)diag;
     c->calls++;
     for (uint64_t line = 0; line < c->evict->bytes / 64; line++)
         other += c->evict->data[8 * line] != emptied;
@@ -289,7 +280,6 @@ static void test_cold_flush(void **state)
     char stack[100], *heap = malloc(100);
     struct gcb_evict evict;
 
-    (void)state;
     assert_int_equal(gcb_evict_init(&evict, NULL, gcb_cpu_detect(), NULL), 0);
     if (!evict.flush.lines) {
         print_message("skipped: this processor cannot flush single cache lines fast\n");
@@ -309,7 +299,6 @@ static void test_cold_walk(void **state)
     const struct gcb_queue queue = {.threads = 2};
     struct gcb_evict evict;
 
-    (void)state;
     assert_int_equal(gcb_evict_init(&evict, &queue, 0, NULL), 0);
     assert_true(!evict.flush.lines);
     assert_true(evict.bytes > gcb_host_cache() || evict.bytes + (1 << 20) > gcb_host_memory() / 4);
@@ -322,7 +311,6 @@ static void test_decode(void **state)
     struct gcb_wbuf message = {.data = bytes, .cap = sizeof(bytes)};
     struct gcb_samples s;
 
-    (void)state;
     assert_int_equal(gcb_samples_init(&s, &timing, NULL), 0);
     assert_int_equal(measure_encode(&s, &timing, &message), 0);
     assert_int_equal(measure_decode(&s, &timing, &message), 0);
@@ -341,7 +329,6 @@ static void test_no_room(void **state)
     struct gcb_wbuf message = {.data = bytes, .cap = 100};
     struct gcb_samples s;
 
-    (void)state;
     assert_int_equal(gcb_samples_init(&s, &timing, NULL), 0);
     assert_int_equal(measure_encode(&s, &timing, &message), GCB_E_NOSPACE);
     gcb_samples_fini(&s);
@@ -353,7 +340,6 @@ static void test_sums_of_samples(void **state)
     double a[] = {1.0, 2.0, 3.0}, b[] = {10.0, 20.0}, c[] = {100.0, 200.0, 300.0};
     struct gcb_sample_sums sums = {0};
 
-    (void)state;
     assert_int_equal(gcb_sample_sums_add(&sums, &(struct gcb_samples){.seconds = a, .count = 3}),
                      0);
     assert_true(gcb_sample_sums_mad(&sums) == 1.0);

@@ -58,7 +58,6 @@ static void test_against_plain(void **state)
     static float x[N];
     double want[4];
 
-    (void)state;
     gcb_kernels_init(&kernels, 0);
     for (size_t i = 0; i < 3; i++) {
         struct gcb_moments m = {.count = 0};
@@ -81,7 +80,6 @@ static void test_join_is_add(void **state)
     struct gcb_kernels kernels;
     static float x[N];
 
-    (void)state;
     gcb_kernels_init(&kernels, 0);
     fill(x, N, 3.0f);
     gcb_moments_add(&whole, &kernels, &(struct gcb_view){x, N});
@@ -105,7 +103,6 @@ static void test_nonfinite_are_left_out(void **state)
     struct gcb_moments m = {.count = 0}, none = m;
     struct gcb_kernels kernels;
 
-    (void)state;
     gcb_kernels_init(&kernels, 0);
     gcb_moments_add(&m, &kernels, &(struct gcb_view){x, 7});
     assert_int_equal(m.count, 7);
@@ -125,7 +122,6 @@ static void test_no_spread(void **state)
     struct gcb_moments m = {.count = 0}, empty = m;
     struct gcb_kernels kernels;
 
-    (void)state;
     gcb_kernels_init(&kernels, 0);
     gcb_moments_add(&m, &kernels, &(struct gcb_view){x, 3});
     assert_true(gcb_moments_deviation(&m) < 1e-15);
@@ -143,7 +139,6 @@ static void test_histogram_holds_everything(void **state)
     double last = -INFINITY;
     uint64_t total = 0;
 
-    (void)state;
     memset(&h, 0, sizeof(h));
     gcb_histogram_add(&h, &(struct gcb_view){x, 10});
     assert_int_equal(h.zeros, 2);
@@ -178,7 +173,6 @@ static void test_spectrum_of_a_cosine(void **state)
     static struct gcb_spectrum s;
     float x[64];
 
-    (void)state;
     for (size_t i = 0; i < 64; i++)
         x[i] = (float)cos(2.0 * 3.14159265358979323846 * 5.0 * (double)i / 64.0);
     gcb_spectrum_init(&s, 64);
@@ -209,7 +203,6 @@ static void test_spectrum_of_nothing(void **state)
     struct gcb_spectrum_plan plan = {0};
     static struct gcb_spectrum s;
 
-    (void)state;
     gcb_spectrum_init(&s, 0);
     assert_int_equal(gcb_spectrum_plan_for(&plan, 0, &queue, NULL), 0);
     gcb_spectrum_add(&s, &plan, &(struct gcb_view){zeros, 0});

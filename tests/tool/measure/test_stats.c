@@ -24,7 +24,6 @@ static void test_odd(void **state)
     const double v[] = {5.0, 1.0, 9.0, 2.0, 4.0};
     const struct gcb_stats s = stats(v, 5);
 
-    (void)state;
     assert_true(s.median == 4.0 && s.min == 1.0 && s.max == 9.0);
     assert_true(s.mad == 2.0); /* of 0 1 2 3 5 */
     assert_true(v[0] == 5.0 && v[4] == 4.0);
@@ -35,7 +34,6 @@ static void test_even(void **state)
     const double v[] = {8.0, 1.0, 2.0, 3.0};
     const struct gcb_stats s = stats(v, 4);
 
-    (void)state;
     assert_true(s.median == 2.5 && s.min == 1.0 && s.max == 8.0);
     assert_true(s.mad == 1.0); /* of 0.5 0.5 1.5 5.5 */
 }
@@ -46,7 +44,6 @@ static void test_outlier(void **state)
     const double v[] = {1.0, 1.1, 0.9, 1000.0, 1.0};
     const struct gcb_stats s = stats(v, 5);
 
-    (void)state;
     assert_true(s.median == 1.0 && s.mad < 0.11);
 }
 
@@ -55,7 +52,6 @@ static void test_few(void **state)
     const double v[] = {3.0, 7.0};
     struct gcb_stats s = stats(v, 1);
 
-    (void)state;
     assert_true(s.median == 3.0 && s.min == 3.0 && s.max == 3.0);
     assert_true(isnan(s.mad)); /* one sample has no spread */
     s = stats(v, 2);
@@ -85,7 +81,6 @@ static void test_ranks(void **state)
                                       {999, 469},   {1000, 469},  {1023, 480}, {1024, 481},
                                       {5000, 2431}, {10000, 4902}};
 
-    (void)state;
     for (unsigned n = 1; n <= 55; n++)
         assert_int_equal(gcb_stats_rank(n), exact_rank(n));
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -99,7 +94,6 @@ static void test_interval(void **state)
     double v[16];
     struct gcb_stats s;
 
-    (void)state;
     for (size_t i = 0; i < 10; i++)
         v[i] = (double)((i * 7) % 10);
     s = stats(v, 5);
@@ -116,7 +110,6 @@ static void test_coverage(void **state)
     uint64_t x = 88172645463325252u;
     unsigned held = 0;
 
-    (void)state;
     for (unsigned set = 0; set < 2000; set++) {
         double v[15];
         struct gcb_stats s;

@@ -65,7 +65,6 @@ static double coverage(double deviation, double likeness)
 /* For comparison: stopping at the first narrow interval, from 6 samples on, gives 92, 75 and 59 % (docs/method.md). */
 static void test_coverage(void **state)
 {
-    (void)state;
     assert_true(coverage(0.05, 0.0) >= 93.0);
     assert_true(coverage(0.05, 0.5) >= 88.0);
     assert_true(coverage(0.05, 0.7) >= 80.0);
@@ -79,7 +78,6 @@ static void test_likeness(void **state)
     double v[MOST], pairs[MOST], drift[MOST];
     double other;
 
-    (void)state;
     state64 = 1234567;
     for (size_t i = 0; i < MOST; i++) {
         v[i] = normal();
@@ -106,7 +104,6 @@ static void test_wider(void **state)
     double mixed[100], sorted[100], scratch[100];
     struct gcb_stats m, s;
 
-    (void)state;
     for (size_t i = 0; i < 100; i++) {
         sorted[i] = (double)i;
         mixed[i] = (double)(i * 37 % 100);
@@ -123,7 +120,6 @@ static void test_looks(void **state)
 {
     struct gcb_steady s;
 
-    (void)state;
     gcb_steady_init(&s);
     assert_false(gcb_steady_due(&s, GCB_STEADY_LEAST - 1));
     assert_true(gcb_steady_due(&s, GCB_STEADY_LEAST));

@@ -31,7 +31,6 @@ static void test_times(void **state)
 {
     struct gcb_curve curve = {.path = "link.json"};
 
-    (void)state;
     add(&curve, GCB_PATTERN_SHIFT, 1e6, 2e-3, 4e-3);
     add(&curve, GCB_PATTERN_SHIFT, 1e3, 1e-5, 2e-5); /* in any order */
     gcb_curve_finish(&curve);
@@ -72,7 +71,6 @@ static void test_refused(void **state)
     struct gcb_curve curve = {.path = "link.json"};
     struct gcb_diag diag;
 
-    (void)state;
     add(&curve, GCB_PATTERN_SHIFT, 2.0, 1.0, 1.0);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         assert_int_equal(gcb_curve_add(&curve, GCB_PATTERN_SHIFT, &wrong[i], &diag), GCB_E_CORRUPT);
@@ -89,7 +87,6 @@ static void test_import(void **state)
 {
     static const unsigned ranks[] = {2, 3, 8, 12, 16};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
         const struct gcb_network wire = {
             .bandwidth = 1e9, .latency = 1e-5, .workers = ranks[i], .per_node = 1};

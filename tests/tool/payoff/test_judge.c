@@ -119,7 +119,6 @@ static void test_kinds(void **state)
     struct gcb_judgement j;
     struct gcb_setting s = plain;
 
-    (void)state;
     for (int moved = 0; moved < 2; moved++) {
         struct gcb_ways w = {.count = 0};
         const double by = moved ? 2.0 : 1.0; /* both limits and all errors; not what may last */
@@ -155,7 +154,6 @@ static void test_front(void **state)
     struct gcb_ways w = {.count = 0};
     struct gcb_judgement j;
 
-    (void)state;
     add_baselines(&w);
     add(&w, "qsgd:bits=8", GATHER, 0.01, 0.0, 0.92); /* not a tenth faster than fp16 */
     add(&w, "qsgd:bits=8", TWOSHOT, 0.02, 0.0, 0.8);
@@ -202,7 +200,6 @@ static void test_eight(void **state)
     struct gcb_judgement j;
     size_t shown = 0;
 
-    (void)state;
     add_baselines(&w);
     for (int i = 0; i < 7; i++) {
         const double faster = pow(0.85, i);
@@ -257,7 +254,6 @@ static void test_advice(void **state)
 {
     const double least = 1.0 / 1.1; /* the time of what is 1.1 times as fast as fp16 */
 
-    (void)state;
     expect_advice(0.92, 0.92, 0.92, 0.92, 0.3, NONE, NONE, NONE);
     expect_advice(least * (1 - 1e-12), 0.8, 2, 2, 0.3, least * (1 - 1e-12), NONE, NONE);
     expect_advice(0.8, 0.7, 2, 2, 0.3, 0.8, NONE, NONE); /* noise not 1.2 times faster still */
@@ -284,7 +280,6 @@ static void test_limit_and_step(void **state)
     const struct gcb_judged *x;
     struct gcb_judgement j;
 
-    (void)state;
     s.network.workers = 2; /* doubling: one step */
     s.elements = 1e9;
     s.bucket = 4e9;
@@ -333,7 +328,6 @@ static void test_hidden(void **state)
     struct gcb_setting s = plain;
     struct gcb_judgement j;
 
-    (void)state;
     s.network.workers = 2; /* doubling: one step */
     s.elements = 1e9;
     s.bucket = 1e9; /* four transfers */
@@ -365,7 +359,6 @@ static void test_interval(void **state)
     const double want[ROUNDS] = {2.0, 2.0, 1.8, 2.5, 5.0 / 0.7, 2.2, 1.25};
     struct gcb_judgement j;
 
-    (void)state;
     add(&w, "identity", REDUCE, 0.0, 0.0, 1.5);
     add(&w, "fp16", REDUCE, 3e-4, 3e-4, 1.0);
     add(&w, "qsgd:bits=8", GATHER, 0.01, 0.0, 0.6);
@@ -394,7 +387,6 @@ static void test_gaps(void **state)
     struct gcb_ways w = {.count = 0};
     struct gcb_judgement j;
 
-    (void)state;
     add(&w, "qsgd:bits=8", GATHER, 0.01, 0.0, 0.5);
     add(&w, "qsgd:bits=4", GATHER, 0.01, 0.0, -1.0);
     judge(&j, &w, &plain);
@@ -415,7 +407,6 @@ static void test_sharded(void **state)
     const struct gcb_judged *x;
     struct gcb_judgement j;
 
-    (void)state;
     s.sharded = true;
     s.elements = 7e9;
     s.bucket = 4e9;
@@ -460,7 +451,6 @@ static void test_named_is_shown(void **state)
     struct gcb_ways w = {.count = 0};
     struct gcb_judgement j;
 
-    (void)state;
     add_baselines(&w);
     add(&w, "topk:density=0.1,memory=ef", GATHER, 0.3, 0.3, 0.5);
     add(&w, "topk:density=0.01,memory=ef", GATHER, 0.9, 0.9, 0.1);
@@ -479,7 +469,6 @@ static void test_workers(void **state)
     static const double numbers[] = {4, 64};
     struct gcb_way *way;
 
-    (void)state;
     /* of 4 workers G = (4 + 3) / 4, of 64 G = 67 / 4 */
     way = add(&w, "qsgd:bits=4", TWOSHOT, 0.5, 0.0, 1.0);
     way->workers = 4;
@@ -544,7 +533,6 @@ static void test_ways_of_methods(void **state)
     };
     struct gcb_ways w = {.count = 0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         unsigned seen = 0;
 

@@ -187,7 +187,6 @@ static void test_algorithms(void **state)
     static const double latencies[] = {0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1.0};
     unsigned won[GCB_COLLECTIVES][3] = {{0}};
 
-    (void)state;
     for (size_t k = 0; k < SIZES * 7 * GCB_COLLECTIVES * 2; k++) {
         const unsigned n = sizes[k % SIZES];
         const enum gcb_collective c = (enum gcb_collective)(k / SIZES / 7 % GCB_COLLECTIVES);
@@ -229,7 +228,6 @@ static void test_algorithms(void **state)
 /* Rounds by a named algorithm, whatever is fastest. */
 static void test_rounds(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < SIZES * 3; k++) {
         const enum gcb_collective c = k % 3 == 0   ? GCB_COLLECTIVE_ALLGATHER
                                       : k % 3 == 1 ? GCB_COLLECTIVE_ALLREDUCE
@@ -272,7 +270,6 @@ static void test_reductions(void **state)
     struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLREDUCE);
     struct gcb_exchange_times one, three;
 
-    (void)state;
     load.bytes = 1e9; /* halving */
     gcb_exchange_model(&one, &net, &load);
     load.reductions = 3;
@@ -293,7 +290,6 @@ static void test_reductions(void **state)
 /* The first half reduces and scatters; weights are gathered beside it. */
 static void test_half(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < SIZES; k++) {
         const unsigned n = sizes[k];
         const double part = (n - 1.0) / n;
@@ -329,7 +325,6 @@ static void test_two_levels(void **state)
     struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_TWOSHOT);
     struct gcb_exchange_times t, flat;
 
-    (void)state;
     net.per_node = 4; /* 6 nodes */
     net.intra = 1e10;
     /* inside a node fp32 is reduced, scattered and gathered; each worker codes a quarter */
@@ -377,7 +372,6 @@ static double flow_shop(size_t count, double work, double latency, double bytes)
 
 static void test_overlap(void **state)
 {
-    (void)state;
     for (int k = 0; k < 400; k++) {
         const size_t count = 1 + (size_t)k % 9;
         struct gcb_network net = make_network(1e9, k % 3 ? 3e-5 : 0.0, 8);
@@ -406,7 +400,6 @@ static void test_local_sgd(void **state)
     struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLGATHER);
     struct gcb_exchange_times t;
 
-    (void)state;
     load.inner_steps = 10;
     gcb_exchange_model(&t, &net, &load);
     expect(t.cost, t.seconds / 10, "cost", 8);
@@ -475,7 +468,6 @@ static void test_curve(void **state)
 {
     static struct gcb_curve curve;
 
-    (void)state;
     make_curve(&curve, false);
     for (size_t k = 0; k < SIZES; k++) {
         const unsigned n = sizes[k], lg = ceil_log2(n);
@@ -529,7 +521,6 @@ static void test_curve_of_an_exchange(void **state)
     struct gcb_exchange_load load = make_load(GCB_COLLECTIVE_ALLREDUCE);
     struct gcb_exchange_times t;
 
-    (void)state;
     make_curve(&curve, false);
     net.curve = &curve;
     net.bandwidth = curve.bandwidth;

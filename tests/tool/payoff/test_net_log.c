@@ -134,7 +134,6 @@ static char *prefixed(const char *prefix, const char *text)
 /* nccl-tests 2.4 to 2.20 and rccl-tests differ in columns and lines. */
 static void test_versions(void **state)
 {
-    (void)state;
     reads(ALLREDUCE);
     has_allreduce();
     assert_string_equal(log_read.unused, "");
@@ -202,7 +201,6 @@ static void test_prefixes(void **state)
         "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n1                       1.68\n"
         "65536                  12.72\n";
 
-    (void)state;
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         char *text = prefixed(prefixes[i], ALLREDUCE);
 
@@ -225,7 +223,6 @@ static void test_other_lines(void **state)
     static const char info[] = "host1:23920:24013 [0] NCCL INFO Channel 00/02 :    0   1   2   3\n";
     char text[4096];
 
-    (void)state;
     snprintf(text, sizeof(text),
              "$ ./build/all_reduce_perf -b 8\n%s" KIND("all_reduce_perf") RANKS4
              "%s" COLUMNS "%s" AR8
@@ -257,7 +254,6 @@ static void test_order(void **state)
     char text[1 << 16] = HEAD;
     const struct gcb_net_table *t = &log_read.tables[GCB_NET_ALLREDUCE];
 
-    (void)state;
     reads(HEAD AR128M AR8 AR1M END);
     has_allreduce();
     /* -N 3 prints the table three times: the last row of a size counts */
@@ -290,7 +286,6 @@ static void test_order(void **state)
 
 static void test_several(void **state)
 {
-    (void)state;
     reads(ALLREDUCE "some words\n" ALLGATHER OTHER("alltoall_perf") OTHER("broadcast_perf"));
     has_allreduce();
     has_table(GCB_NET_ALLGATHER, 4, 1024.0, 11.2, 67108864.0, 1502.7, 0.0);
@@ -312,7 +307,6 @@ static void test_other_tests(void **state)
         "alltoall_perf", "alltoallv_perf", "sendrecv_perf",  "broadcast_perf",      "gather_perf",
         "scatter_perf",  "reduce_perf",    "hypercube_perf", "all_reduce_bias_perf"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         char text[4096];
 
@@ -351,7 +345,6 @@ static void test_other_tests(void **state)
 
 static void test_failed(void **state)
 {
-    (void)state;
     refuses(HEAD "1048576 262144 float sum -1 53.24 19.70 29.54 12 53.50 19.60 29.40 0\n" END, 8);
     refuses(HEAD "1048576 262144 float sum -1 53.24 19.70 29.54 0 53.50 19.60 29.40 1e+06\n" END,
             8);
@@ -372,7 +365,6 @@ static void test_rows(void **state)
     static const char *const cells[] = {"nan", "-nan", "inf", "-18.66", "0.00", "-", "N/A", "1x"};
     char text[4096];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
         snprintf(text, sizeof(text), HEAD "8 2 float sum -1 %s 0.0 0.0 0 17.9 0.0 0.0 0\n" END,
                  cells[i]);
@@ -394,7 +386,6 @@ static void test_ranks(void **state)
 {
     char *many = malloc(1 << 18);
 
-    (void)state;
     refuses("# Using devices\n" RANK(0) RANK(0) COLUMNS AR8 END, 3);
     refuses(KIND("all_reduce_perf") "# Using devices\n" RANK(0) COLUMNS AR8 END, 4);
     refuses_with(KIND("all_reduce_perf") COLUMNS AR1M END, 0, GCB_E_INVALID, 2);
@@ -422,7 +413,6 @@ static void test_cut(void **state)
     static const char whole[] = ALLREDUCE;
     char *text = malloc(1 << 20);
 
-    (void)state;
     /* wherever the log ends before its last line but one */
     for (size_t n = 0; n < (size_t)(strstr(whole, " bandwidth ") + 9 - whole); n++)
         assert_int_equal(read_bytes(whole, n, 0), GCB_E_CORRUPT);
@@ -458,7 +448,6 @@ static void test_encodings(void **state)
         {"\xff\xfe#", "iconv -f UTF-16 -t UTF-8 "},
     };
 
-    (void)state;
     assert_non_null(text);
     strcpy(text, "\xef\xbb\xbf");
     end = text + 3;
@@ -496,7 +485,6 @@ static void test_encodings(void **state)
 
 static void test_osu(void **state)
 {
-    (void)state;
     reads("[host1:1] SET UCX_NET_DEVICES=mlx5_2:1\n\n# OSU MPI-CUDA Latency Test v7.4\n# Datatype: "
           "MPI_CHAR.\n# Size   Avg Latency(us)\n"
           "0   1.5\n1   1.68\n[host1:1] a warning\n65536   12.72\n\n# OSU MPI Bandwidth Test "

@@ -77,7 +77,6 @@ static void test_sums(void **state)
 {
     struct gcb_timed t;
 
-    (void)state;
     assert_int_equal(
         read_text(&t, ROW("result", "qsgd", QSGD4,
                           TIMES("1000", "600", "1e-3", "2e-3") ",\"rel_l2\":0.1,"
@@ -126,7 +125,6 @@ static void test_which_rows(void **state)
     struct gcb_timed t;
     char text[4096];
 
-    (void)state;
     for (unsigned chosen = 1; chosen < 1u << 4; chosen++)
         for (int turned = 0; turned < 2; turned++) {
             unsigned best =
@@ -193,7 +191,6 @@ static void test_left_out(void **state)
         {"{\"record\":\"tensor\",\"schema\":1}\n", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct gcb_timed t;
         char text[2048];
@@ -224,7 +221,6 @@ static void test_refuses(void **state)
     struct gcb_timed t;
     struct gcb_diag diag;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int err;
 
@@ -250,7 +246,6 @@ static void test_settings(void **state)
                                          "\"cpu\",\"isa\":\"c\",\"threads\":1",
                                          "\"cpu\",\"isa\":\"avx2\",\"threads\":2"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         struct gcb_timed t;
         char text[2048];
@@ -316,7 +311,6 @@ static void test_costs(void **state)
     struct gcb_timed t;
     struct gcb_cost c;
 
-    (void)state;
     assert_int_equal(read_text(&t, COPY_1GB ROW("result", "qsgd", QSGD4,
                                                 TIMES("1000", "500", "11e-6", "7e-6") SUMMED)
                                        ROW("result", "topk", "topk:density=0.1",
@@ -365,7 +359,6 @@ static void test_nearest(void **state)
     struct gcb_timed t;
     struct gcb_cost c;
 
-    (void)state;
     assert_int_equal(
         read_text(&t, ROW("result", "qsgd", "qsgd:bits=2", TIMES("1000", "250", "1e-6", "1e-6"))
                           ROW("result", "qsgd", "qsgd:bits=4", TIMES("1000", "500", "2e-6", "1e-6"))
@@ -388,7 +381,6 @@ static void test_perfect(void **state)
     struct gcb_ways w = {.count = 0};
     struct gcb_cost c;
 
-    (void)state;
     take(&c, &t, "qsgd:bits=8", GCB_COLLECTIVE_TWOSHOT, 1.0);
     /* reads 4, writes 1; the share of the sum besides: writes the sum, 4; decoding reads 1, writes 4; adding reads all
      * messages, 1 in all; values of an all-reduce: reads two, writes one */
@@ -414,7 +406,6 @@ static void test_take_times(void **state)
     struct gcb_ways w = {.count = 0};
     struct gcb_timed t;
 
-    (void)state;
     assert_int_equal(
         read_text(&t, ROW("result", "fp16", "fp16", TIMES("1000", "2000", "11e-6", "7e-6"))), 0);
     assert_int_equal(gcb_ways_add(&w, "fp16", NULL), 0);
@@ -464,7 +455,6 @@ static void test_ways(void **state)
     struct gcb_diag diag;
     struct gcb_timed t;
 
-    (void)state;
     add_file(&f, bench);
     assert_int_equal(read_files(&t, &f, &diag), 0);
     assert_int_equal(gcb_ways_from_rows(&w, &t, &diag), 0);
@@ -528,7 +518,6 @@ static void test_memories(void **state)
     struct gcb_timed t;
     double errors = 0.0;
 
-    (void)state;
     assert_int_equal(
         read_text(&t,
                   ROW("result", "topk", "topk:density=0.1", TIMES("1000", "800", "9e-6", "2e-6"))

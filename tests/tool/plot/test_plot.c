@@ -54,7 +54,6 @@ static void test_rows(void **state)
                           CASE("topk", "topk:theta=0.8", "null", "0.25"));
     const struct gcb_plot_record *c = data->kinds[GCB_RECORD_SUMMARY].items;
 
-    (void)state;
     assert_int_equal(data->kinds[GCB_RECORD_SUMMARY].count, 2);
     assert_ptr_equal(c[0].method, c[1].method); /* interned */
     assert_ptr_not_equal(c[0].spec, c[1].spec);
@@ -72,7 +71,6 @@ static void test_texts_are_safe(void **state)
 {
     struct gcb_plot_data *data;
 
-    (void)state;
     assert_int_equal(gcb_plot_data_create(&data, NULL), 0);
     assert_string_equal(gcb_plot_intern(data, "a\\x0ab"), "a\\x0ab");
     assert_string_equal(gcb_plot_intern(data, "a\x1b[31m\nb"), "a\\x1b[31m\\x0ab");
@@ -84,7 +82,6 @@ static void test_quoting(void **state)
 {
     struct gcb_plot_page page = {.script = NULL};
 
-    (void)state;
     assert_int_equal(gcb_plot_page_open(&page, NULL), 0);
     gcb_plot_var_text(&page, "t", "it's `x` \"$(y)\" \\n\n");
     gcb_plot_var_real(&page, "r", -INFINITY);
@@ -131,7 +128,6 @@ static void test_curves(void **state)
                             CASE("qsgd", "qsgd:bits=4", "4", "0.2"));
     struct gcb_plot_set set;
 
-    (void)state;
     collect(&set, data, "rate-distortion");
     assert_int_equal(set.cases.count, 6); /* the repeated spec once */
     assert_int_equal(set.count, 4);
@@ -171,7 +167,6 @@ static void test_error_shares(void **state)
                           BIN("a", ERROR, "0", "0", "4") BIN("a", ERROR, "2", "4", "4"));
     struct gcb_plot_page page;
 
-    (void)state;
     fill(&page, data, "error-cdf");
     assert_string_equal(page.csv_text, "series,magnitude,share\n0,0,0.2\n0,2,1\n0,1e+30,1\n"
                                        "\n1,0,0.5\n1,4,1\n1,1e+30,1\n");
@@ -183,7 +178,6 @@ static void test_spec_values(void **state)
 {
     char text[32];
 
-    (void)state;
     assert_string_equal(gcb_plot_spec_text(text, "fft:theta=0.85,bits=10", "bits"), "10");
     assert_string_equal(gcb_plot_spec_text(text, "fft:theta=0.85,bits=10", "bit"), "");
     assert_string_equal(gcb_plot_spec_text(text, "x", "transform"), "");
@@ -197,7 +191,6 @@ static void test_memories(void **state)
         "topk", "topk:theta=0.9,memory=ef,decay=1", "4", "0.3"));
     struct gcb_plot_set set = {.items = NULL};
 
-    (void)state;
     for (size_t i = 0; i < data->kinds[GCB_RECORD_SUMMARY].count; i++)
         assert_int_equal(gcb_plot_set_add(&set, &data->kinds[GCB_RECORD_SUMMARY].items[i]), 0);
     assert_int_equal(gcb_plot_set_divide(&set, true), 0);
@@ -213,7 +206,6 @@ static void test_styles(void **state)
 {
     struct gcb_method a, b;
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&a, i); i++) {
         const struct gcb_plot_style style = gcb_plot_style_of(a.name, 0);
 
@@ -240,7 +232,6 @@ static void test_colours(void **state)
     struct gcb_plot_set set = {.items = NULL};
     struct gcb_method method;
 
-    (void)state;
     assert_non_null(gcb_plot_set_name(&set, "fp16", "fp16"));
     assert_non_null(gcb_plot_set_name(&set, "bf16", "bf16"));
     for (size_t i = 0; gcb_method_at(&method, i); i++)
@@ -271,7 +262,6 @@ static void test_axes_of_pages(void **state)
     struct gcb_plot_data *data =
         read_rows(EXCHANGE("2", "1") EXCHANGE("4", "1") EXCHANGE("8", "1"));
 
-    (void)state;
     assert_int_equal(gcb_plot_pages(plot_of("scaling"), data), 1);
     assert_int_equal(gcb_plot_pages(plot_of("break-even"), data), 0);
     gcb_plot_data_destroy(data);
@@ -285,7 +275,6 @@ static void test_names(void **state)
 {
     struct gcb_diag diag = {0};
 
-    (void)state;
     for (size_t i = 0; gcb_plot_at(i); i++)
         assert_ptr_equal(gcb_plot_find(gcb_plot_at(i)->name, strlen(gcb_plot_at(i)->name), &diag),
                          gcb_plot_at(i));

@@ -162,7 +162,6 @@ static void test_ended(void **state)
 {
     char hung[100], waits[100];
 
-    (void)state;
     snprintf(hung, sizeof(hung), "damaged: the HDF5 library took more than %u s of processor time",
              patience());
     snprintf(waits, sizeof(waits), "no data for %u s; copy the file to a local disk",
@@ -182,7 +181,6 @@ static void test_rights(void **state)
     const struct gcb_read_limits limits = {0}, external = {.allow_external = true};
     struct gcb_diag diag = {0};
 
-    (void)state;
     if (SANITIZED) {
         print_message("skipped: sanitizers need system calls that the child may not make\n");
         skip();
@@ -209,7 +207,6 @@ static void test_in_process(void **state)
     const struct gcb_read_limits limits = {.in_process = true};
     struct gcb_diag diag = {0};
 
-    (void)state;
     assert_int_equal(read_file("crash", &limits, &diag), 0);
 }
 
@@ -219,7 +216,6 @@ static void test_contradictions(void **state)
     static const char *const names[] = {"none", "more", "zero"};
     const struct gcb_read_limits limits = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct gcb_diag diag = {0};
 
@@ -257,7 +253,6 @@ static void test_killed(void **state)
     struct h5make m;
     float x[64];
 
-    (void)state;
     h5make_open(&m, "killed.h5");
     h5make_put(&m, "/step_1/plain", H5T_IEEE_F32LE, 64, 0, 0);
     h5make_put(&m, "/step_1/zipped", H5T_IEEE_F32LE, 64, 0, 16);
@@ -280,7 +275,6 @@ static void test_leaks(void **state)
     struct gcb_diag diag;
     int open_before = 0, open_after = 0;
 
-    (void)state;
     for (int i = 3; i < 256; i++)
         open_before += fcntl(i, F_GETFD) >= 0;
     for (int i = 0; i < 8; i++) {
@@ -304,7 +298,6 @@ static void test_texts(void **state)
     struct gcb_source *source = NULL;
     hid_t a;
 
-    (void)state;
     h5make_open(&m, "texts.h5");
     h5make_close(&m);
     assert_true(H5Pset_userblock(list, 1024) >= 0);
@@ -359,7 +352,6 @@ static void test_pieces(void **state)
     struct gcb_diag diag = {0};
     struct h5make m;
 
-    (void)state;
     assert_true(x && y);
     for (size_t i = 0; i < most; i++)
         x[i] = (float)(i % 100003);
@@ -401,7 +393,6 @@ static void test_pipe(void **state)
     char pipe[256], words[64];
     float x[3];
 
-    (void)state;
     h5make_open(&m, "pipe.h5");
     snprintf(pipe, sizeof(pipe), "%s.pipe", m.path);
     assert_int_equal(mkfifo(pipe, 0600), 0);
@@ -435,7 +426,6 @@ static void test_order(void **state)
     double *huge;
     hid_t set;
 
-    (void)state;
     h5make_open(&m, "order.h5");
     for (int i = 0; i < SETS; i++) {
         char path[32];
@@ -508,7 +498,6 @@ static void test_long_names(void **state)
     struct gcb_source *source = NULL;
     struct h5make m;
 
-    (void)state;
     make_long_names(&m);
     files[0] = m.path;
     for (int i = 0; i < 2; i++) {
@@ -526,7 +515,6 @@ static void test_long_names(void **state)
 
 static int clean(void **state)
 {
-    (void)state;
     h5make_clean();
     return 0;
 }

@@ -88,7 +88,6 @@ static void shared_lists(void **state)
     struct gcb_h5file file;
     uint64_t before;
 
-    (void)state;
     make_groups(at);
     share_list(at);
     assert_int_equal(gcb_infile_find(&in, path, gcb_readers, &limits, &diag), 0);
@@ -106,13 +105,11 @@ static int setup(void **state)
 {
     const int fd = mkstemp(path);
 
-    (void)state;
     return fd < 0 ? -1 : close(fd);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 

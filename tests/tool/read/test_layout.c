@@ -18,7 +18,6 @@ static int make_file(void **state)
     static const char *const places[] = {"/step_1/worker_0", "/step_1/worker_1", "/step_2/worker_0",
                                          "/step_2/worker_1"};
 
-    (void)state;
     h5make_open(&file, "layout.h5");
     for (size_t i = 0; i < 4; i++) {
         static const struct {
@@ -40,7 +39,6 @@ static int make_file(void **state)
 
 static int clean(void **state)
 {
-    (void)state;
     h5make_clean();
     return 0;
 }
@@ -97,7 +95,6 @@ static void test_tensor(void **state)
     struct gcb_source *source = open_source();
     struct gcb_layout layout;
 
-    (void)state;
     plan(&layout, source, &(struct gcb_layout_config){.scope = GCB_SCOPE_TENSOR, .min_elements = 4},
          16);
     for (size_t i = 0; i < 16; i++) {
@@ -118,7 +115,6 @@ static void test_model(void **state)
     struct gcb_source *source = open_source();
     struct gcb_layout layout;
 
-    (void)state;
     plan(&layout, source, &(struct gcb_layout_config){.scope = GCB_SCOPE_MODEL}, 4);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(layout.messages[i].count, 353);
@@ -137,7 +133,6 @@ static void test_bucket(void **state)
     struct gcb_source *source = open_source();
     struct gcb_layout layout;
 
-    (void)state;
     /* a + b are 412 bytes, c is 800 (too large: its own bucket), d is 400 */
     plan(&layout, source,
          &(struct gcb_layout_config){.scope = GCB_SCOPE_BUCKET, .bucket_bytes = 412}, 12);
@@ -164,7 +159,6 @@ static void test_dense(void **state)
     struct gcb_source *source = open_source();
     struct gcb_layout layout;
 
-    (void)state;
     plan(&layout, source, &config, 12);
     assert_int_equal(layout.messages[0].count, 250);
     assert_false(layout.messages[0].dense);
@@ -185,7 +179,6 @@ static void test_mixed(void **state)
     struct gcb_layout layout;
     struct h5make m;
 
-    (void)state;
     h5make_open(&m, "mixed.h5");
     h5make_put(&m, "a", H5T_IEEE_F64LE, 5, 0, 0);
     h5make_put(&m, "b", H5T_IEEE_F32LE, 5, 0, 0);
@@ -208,7 +201,6 @@ static void test_read(void **state)
     struct gcb_layout layout;
     float x[354] = {0};
 
-    (void)state;
     plan(&layout, source, &(struct gcb_layout_config){.scope = GCB_SCOPE_MODEL}, 4);
     x[353] = 7.0f;
     assert_int_equal(gcb_layout_read(source, &layout.messages[2], x, NULL), 0);

@@ -28,7 +28,6 @@ static char folder[64], path[96];
 
 static int setup(void **state)
 {
-    (void)state;
     strcpy(folder, "/tmp/test_h5limits.XXXXXX");
     if (!mkdtemp(folder))
         return -1;
@@ -39,7 +38,6 @@ static int setup(void **state)
 /* Nothing but the file that was written is left. */
 static int teardown(void **state)
 {
-    (void)state;
     unlink(path);
     return rmdir(folder);
 }
@@ -162,7 +160,6 @@ static void no_memory_is_an_error(void **state)
 {
     int (*const work[])(struct gcb_diag *) = {write_file, read_in_process, read_in_child};
 
-    (void)state;
     if (SANITIZED) {
         print_message("skipped: sanitizers need more memory than can be limited\n");
         skip();
@@ -181,7 +178,6 @@ static void no_memory_is_an_error(void **state)
 
 static void a_failed_close_is_an_error(void **state)
 {
-    (void)state;
     assert_int_equal(run(write_to_full_disk, 0), 1);
 }
 

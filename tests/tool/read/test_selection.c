@@ -23,7 +23,6 @@ static void check_accepts(const char *text, unsigned want)
 
 static void test_accepts(void **state)
 {
-    (void)state;
     check_accepts(NULL, 0xffff);
     check_accepts("all", 0xffff);
     check_accepts("0", 1u << 0);
@@ -41,7 +40,6 @@ static void test_extremes(void **state)
 {
     struct gcb_numbers s;
 
-    (void)state;
     assert_int_equal(gcb_numbers_parse(&s, "1-18446744073709551615/2", "--step", false, NULL), 0);
     assert_true(gcb_numbers_contain(&s, UINT64_MAX));
     assert_false(gcb_numbers_contain(&s, UINT64_MAX - 1));
@@ -68,7 +66,6 @@ static void test_malformed(void **state)
     struct gcb_numbers s;
     struct gcb_diag diag;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         memset(&s, 0xff, sizeof(s));
         assert_int_equal(gcb_numbers_parse(&s, bad[i], "--step", true, &diag), GCB_E_INVALID);
@@ -86,7 +83,6 @@ static void test_long_lists(void **state)
     struct gcb_numbers s;
     size_t n = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 500; i++) {
         memcpy(text + n, i % 2 ? "77," : "123,", i % 2 ? 3 : 4);
         n += i % 2 ? 3 : 4;
@@ -105,7 +101,6 @@ static void test_missed(void **state)
     struct gcb_numbers s;
     uint64_t n = 0;
 
-    (void)state;
     assert_int_equal(gcb_numbers_parse(&s, "1,5,8-9", "--step", true, NULL), 0);
     assert_true(gcb_numbers_missed(&s, &n));
     assert_int_equal(n, 1);
@@ -122,7 +117,6 @@ static void test_globs(void **state)
     const char *include[] = {"layers.*", "head/?"}, *exclude[] = {"*bias"};
     struct gcb_tensor_selection all = {0}, some = {.include = include, .include_count = 2};
 
-    (void)state;
     assert_true(gcb_selection_accepts(&all, "anything/at all"));
     assert_true(gcb_selection_accepts(&some, "layers.0/weight"));
     assert_true(gcb_selection_accepts(&some, "head/w"));
@@ -144,7 +138,6 @@ static void test_reaches(void **state)
     } rows[] = {{"", 15},      {"a", 3}, {"a/b", 3}, {"a/bc", 3}, {"a/c", 2},
                 {"weight", 2}, {"w", 2}, {"e", 10},  {"e/f", 2},  {"c", 2}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         for (unsigned g = 0; g < 4; g++) {
             const struct gcb_tensor_selection one = {.include = &globs[g], .include_count = 1};

@@ -124,7 +124,6 @@ static void make_types(void)
 
 static int make_all(void **state)
 {
-    (void)state;
     make_dump();
     make_ranks();
     make_epochs();
@@ -134,7 +133,6 @@ static int make_all(void **state)
 
 static int clean(void **state)
 {
-    (void)state;
     h5make_clean();
     return 0;
 }
@@ -192,7 +190,6 @@ static void test_order(void **state)
     const char *files[] = {dump.path};
     struct gcb_source_config config = {.files = files, .file_count = 1};
 
-    (void)state;
     check_listing(&config, "0/0/step_abc/n 9/2/step_4/b 10/0/Z 10/0/a/x 10/0/a- 10/0/b 10/1/b");
     config.order = GCB_ORDER_RECORDED;
     check_listing(&config, "0/0/step_abc/n 9/2/step_4/b 10/0/b 10/0/Z 10/0/a- 10/0/a/x 10/1/b");
@@ -204,7 +201,6 @@ static void test_selection(void **state)
     struct gcb_source_config config = {.files = files, .file_count = 1};
     struct gcb_tensor_selection *s = &config.selection;
 
-    (void)state;
     s->steps = "last";
     check_listing(&config, "10/0/Z 10/0/a/x 10/0/a- 10/0/b 10/1/b");
     s->steps = "last,0-9/9";
@@ -239,7 +235,6 @@ static void test_step_without_tensor(void **state)
     struct gcb_source_config config = {
         .files = files, .file_count = 1, .selection = {.steps = "4"}};
 
-    (void)state;
     check_refused(&config, GCB_E_INVALID, "no step 4; the last is 30");
     config.in_process = true;
     check_refused(&config, GCB_E_INVALID, "no step 4; the last is 30");
@@ -252,7 +247,6 @@ static void test_idle_globs(void **state)
     struct gcb_tensor_selection *s = &config.selection;
     struct gcb_source *source;
 
-    (void)state;
     s->include = include;
     s->include_count = 2;
     s->exclude = exclude;
@@ -276,7 +270,6 @@ static void test_files(void **state)
     struct gcb_source *source;
     float x[3];
 
-    (void)state;
     check_listing(&config, "1/0/w 1/3/w 1/9/w");
     source = open_ok(&config);
     for (size_t i = 0; i < 3; i++) { /* from one file to the other and back */
@@ -301,7 +294,6 @@ static void test_facts(void **state)
     struct gcb_source *source = open_ok(&config);
     double v = -1;
 
-    (void)state;
     check_remark(source, GCB_REMARK_OTHERS, "1 dataset of other types than floats skipped");
     assert_true(gcb_source_step_value(source, 10, "loss", &v) && v == 2.25);
     assert_true(gcb_source_step_value(source, 10, "found_inf", &v) && v == 1.0);
@@ -321,7 +313,6 @@ static void test_epoch_values(void **state)
     struct gcb_source *source = open_ok(&config);
     double v;
 
-    (void)state;
     for (unsigned step = 1; step <= 2; step++) {
         assert_true(gcb_source_step_value(source, step, "loss", &v) && v == step);
         assert_true(gcb_source_step_value(source, step, "lr", &v) && v == 0.25 * step);
@@ -380,7 +371,6 @@ static void test_types(void **state)
     const struct gcb_source_config config = {.files = files, .file_count = 1};
     struct gcb_source *source = open_ok(&config);
 
-    (void)state;
     assert_int_equal(gcb_source_count(source), 12);
     for (size_t i = 0; i < 12; i++) {
         assert_int_equal(gcb_source_tensor(source, i)->dtype, want[i]);
@@ -394,7 +384,6 @@ static void test_max_bytes(void **state)
     const char *files[] = {types.path}, *f64[] = {"f64"}, *f16[] = {"f16be"};
     struct gcb_source_config config = {.files = files, .file_count = 1, .max_bytes = 800007};
 
-    (void)state;
     config.selection.include = f64;
     config.selection.include_count = 1;
     check_refused(&config, GCB_E_NOMEM, "/f64: 800008 bytes, more than --max-bytes 800007");
@@ -434,7 +423,6 @@ static void test_many_files(void **state)
     struct h5make m;
     char name[32];
 
-    (void)state;
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof(name), "many_%02d.h5", i);
         h5make_open(&m, name);
@@ -482,7 +470,6 @@ static void test_special(void **state)
     const char *files[1];
     struct gcb_source_config config = {.files = files, .file_count = 1};
 
-    (void)state;
     for (int way = 0; way < 6; way++) { /* without HDF5, by HDF5's child, in this process */
         const hid_t type = way % 3 == 0 ? H5T_IEEE_F64LE : H5T_IEEE_F64BE;
         struct gcb_source *source;
@@ -543,7 +530,6 @@ static void test_external(void **state)
     char raw[80];
     float x[3];
 
-    (void)state;
     snprintf(raw, sizeof(raw), "%.*s/raw.bin", (int)(strrchr(rank3.path, '/') - rank3.path),
              rank3.path);
     make_outside(&m, raw);
@@ -572,7 +558,6 @@ static void test_external_gone(void **state)
     struct gcb_source_config config = {.files = files, .file_count = 1, .allow_external = true};
     struct h5make m;
 
-    (void)state;
     h5make_open(&m, "gone.h5");
     assert_true(H5Lcreate_external("h5make-missing.h5", "/", m.file, "/link", H5P_DEFAULT,
                                    H5P_DEFAULT) >= 0);

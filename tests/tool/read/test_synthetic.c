@@ -70,7 +70,6 @@ static void check_moments(const char *text, double kurtosis, double tolerance)
 
 static void test_moments(void **state)
 {
-    (void)state;
     check_moments("normal", 3.0, 0.08);
     check_moments("laplace", 6.0, 0.5);
     check_moments("student-t:df=20", 3.375, 0.15);
@@ -82,7 +81,6 @@ static void test_student_tails(void **state)
     float *x = fill("student-t", 7, 2);
     size_t beyond[2] = {0, 0};
 
-    (void)state;
     for (size_t i = 0; i < N; i++) {
         const double t = fabs((double)x[i]) * 100.0 * sqrt(3.0);
 
@@ -98,7 +96,6 @@ static void test_heaviest_tails_are_finite(void **state)
 {
     float *x = fill("student-t:df=0.001", 7, 3);
 
-    (void)state;
     moment(x, 0);
     free(x);
 }
@@ -109,7 +106,6 @@ static void test_sparse(void **state)
     static const char *const texts[] = {"sparse:zeros=0", "sparse:zeros=0.25", "sparse",
                                         "sparse:zeros=1"};
 
-    (void)state;
     for (size_t k = 0; k < 4; k++) {
         float *x = fill(texts[k], 7, 4);
         size_t zeros = 0;
@@ -130,7 +126,6 @@ static void test_autoregressive(void **state)
     static const double rhos[] = {0.9, -0.5, 0.0};
     static const char *const texts[] = {"ar", "ar:rho=-0.5", "ar:rho=0"};
 
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         float *x = fill(texts[k], 7, 5);
 
@@ -146,7 +141,6 @@ static const char *const all[] = {"normal", "laplace", "student-t", "sparse", "a
 /* A fill gives the same values again and is the beginning of a longer fill; another seed or stream gives other values. */
 static void test_determinism(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < 5; k++) {
         float *x = fill(all[k], 1, 1), *again = fill(all[k], 1, 1);
         float *stream = fill(all[k], 1, 2), *seed = fill(all[k], 2, 1);
@@ -179,7 +173,6 @@ static void test_known_values(void **state)
                                       {0, 0, 0},
                                       {-0.00119274703, 0.000974772091, 0.00572093623}};
 
-    (void)state;
     for (size_t k = 0; k < 5; k++) {
         float *x = fill(all[k], 1, 1);
 
@@ -211,7 +204,6 @@ static void test_parse(void **state)
     struct gcb_synthetic s = {0};
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(gcb_synthetic_parse(&s, "normal", NULL), 0);
     assert_int_equal(s.dist, GCB_DIST_NORMAL);
     assert_true(s.df == 3.0 && s.zeros == 0.9 && s.rho == 0.9);
@@ -258,7 +250,6 @@ static void test_layouts(void **state)
 {
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
 
-    (void)state;
     check_layout("resnet50", 161, 25557032, "conv1.weight", "fc.bias");
     check_layout("gpt2", 148, 124439808, "transformer.wte.weight", "transformer.ln_f.bias");
     check_layout("alexnet", 16, 61100840, "features.0.weight", "classifier.6.bias");

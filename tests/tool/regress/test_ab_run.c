@@ -136,7 +136,6 @@ static void test_order(void **state)
     char line[200], want[200];
     FILE *f;
 
-    (void)state;
     write_builds(NATURAL, NATURAL, "");
     go(&t);
     assert_int_equal(t.err, 0);
@@ -168,7 +167,6 @@ static void test_noise(void **state)
     static const char *const noises[] = {"\"drift\": 0.01", "\"noise\": 0.3, \"jitter\": 0.02",
                                          "\"noise\": 0.05, \"seed\": 7"};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct trial t = trial();
 
@@ -187,7 +185,6 @@ static void test_verdicts(void **state)
 {
     struct trial t = trial();
 
-    (void)state;
     write_builds(NATURAL ", {\"spec\": \"fp16\"}, {\"spec\": \"tiny\", \"encode_seconds\": 1e-5}, "
                          "{\"spec\": \"gone\"}, {\"spec\": \"grown\", \"encode_seconds\": 1e-5}",
                  "{\"spec\": \"natural\", \"encode_seconds\": 1.2e-3, \"decode_seconds\": 4e-4}, "
@@ -217,7 +214,6 @@ static void test_delta(void **state)
 {
     struct trial t = trial();
 
-    (void)state;
     write_builds(
         NATURAL,
         "{\"spec\": \"natural\", \"encode_seconds\": 1.03e-3, \"decode_seconds\": 5.25e-4}",
@@ -237,7 +233,6 @@ static void test_calibration(void **state)
 {
     struct trial aa = trial(), t = trial();
 
-    (void)state;
     write_builds(NATURAL, NATURAL, "\"jitter\": 0.5");
     go(&aa);
     assert_int_equal(aa.err, 0);
@@ -262,7 +257,6 @@ static void test_budget(void **state)
 {
     struct trial t = trial();
 
-    (void)state;
     write_builds(NATURAL, NATURAL,
                  "\"call\": 0.003, \"slowed\": 10"); /* 4 times what is timed; later 40 times */
     t.config.budget = 12.0;
@@ -278,7 +272,6 @@ static void test_kernels(void **state)
 {
     struct trial t = trial();
 
-    (void)state;
     write_builds("{\"family\": \"select\", \"kernel\": \"topk\", \"seconds\": 1e-6}",
                  "{\"family\": \"select\", \"kernel\": \"topk\", \"seconds\": 2e-6}", "");
     go(&t);
@@ -295,7 +288,6 @@ static void test_many(void **state)
     struct trial t = trial();
     size_t used = 0, slow = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++)
         used += (size_t)snprintf(cases + used, sizeof(cases) - used, "%s{\"spec\": \"m%u\"}",
                                  i ? ", " : "", i);
@@ -334,7 +326,6 @@ static void test_failures(void **state)
 {
     struct trial t = trial();
 
-    (void)state;
     fails("hang", GCB_E_IO, "did not end within 3 s");
     fails("exit", GCB_E_IO, "exit status 1: gcbench: out of \\x1b[31mluck");
     fails("stop-after:9", GCB_E_IO, "exit status 1");
@@ -362,7 +353,6 @@ static void test_fails_once(void **state)
 {
     struct trial t = trial();
 
-    (void)state;
     write_builds(NATURAL ", {\"spec\": \"fp16\"}", NATURAL ", {\"spec\": \"fp16\"}", "");
     write_build(1, NATURAL ", {\"spec\": \"fp16\"}",
                 "\"do\": \"fail-at:8\""); /* the ninth process of both builds */
@@ -383,7 +373,6 @@ static void test_failed_rows(void **state)
 {
     struct trial t = trial();
 
-    (void)state;
     write_builds(NATURAL ", {\"spec\": \"fp16\"}", NATURAL ", {\"spec\": \"fp16\"}", "");
     write_build(
         1, NATURAL ", {\"spec\": \"fp16\", \"status\": \"failed\", \"reason\": \"a wrong byte\"}",
@@ -415,7 +404,6 @@ static void test_interrupted(void **state)
 {
     struct trial t = trial();
 
-    (void)state;
     write_builds(NATURAL, "{\"spec\": \"natural\", \"encode_seconds\": 2e-3, \"wire_bytes\": 1001}",
                  "");
     t.stop_after = 3;
@@ -438,7 +426,6 @@ static void test_interrupted(void **state)
 
 static int setup(void **state)
 {
-    (void)state;
     if (!mkdtemp(folder))
         return -1;
     snprintf(paths[0], sizeof(paths[0]), "%s/base", folder);
@@ -452,7 +439,6 @@ static int teardown(void **state)
 {
     char name[80];
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         snprintf(name, sizeof(name), "%s.json", paths[i]);
         unlink(name);

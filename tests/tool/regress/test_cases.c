@@ -43,7 +43,6 @@ static void test_basename(void **state)
     };
     char out[64];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         strcpy(out, pairs[i][0]);
         gcb_case_remove_folders(out);
@@ -67,7 +66,6 @@ static void test_match(void **state)
     struct gcb_diag diag;
     size_t count;
 
-    (void)state;
     assert_int_equal(read_lines(&a, base, 6, &diag), 0);
     assert_int_equal(read_lines(&b, next, 6, &diag), 0);
     assert_int_equal(gcb_pair_cases(&m, &count, &a, &b, &diag), 0);
@@ -91,7 +89,6 @@ static void test_labels(void **state)
     struct gcb_cases a, none = {.items = NULL};
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(read_lines(&a, base, 3, &diag), 0);
     assert_int_equal(gcb_cases_label(&a, &none, &diag), 0);
     assert_string_equal(a.items[0].label, "topk:theta=0.9 g.h5"); /* u32 is the default */
@@ -112,7 +109,6 @@ static void test_refused(void **state)
     struct gcb_cases a;
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(read_lines(&a, twice, 3, &diag), GCB_E_CORRUPT);
     assert_non_null(strstr(diag.text, "line 3 repeats an earlier case"));
     gcb_cases_fini(&a);
@@ -127,7 +123,6 @@ static void test_clean(void **state)
     struct gcb_cases a;
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(read_lines(&a, odd, 1, &diag), 0);
     assert_string_equal(a.items[0].text[GCB_CASE_FILE], "a\\x1b[31m\\x09b\\x0a.h5");
     gcb_cases_fini(&a);

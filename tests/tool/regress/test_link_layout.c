@@ -40,8 +40,6 @@ static void links_programs_that_run_and_differ(void **state)
     size_t size[3];
     char *bytes[3], command[128];
 
-    (void)state;
-
     assert_int_equal(gcb_layout_open(&l, gcbench, program, NULL, &diag), 0);
     assert_string_equal(gcb_layout_path(l), program);
     for (int i = 0; i < 3; i++) {
@@ -66,7 +64,6 @@ static void says_why_a_program_cannot_be_linked(void **state)
     struct gcb_layout *l = NULL;
     struct gcb_diag diag = {.status = 0};
 
-    (void)state;
     assert_int_equal(gcb_layout_open(&l, "/bin/sh", program, NULL, &diag), GCB_E_UNSUPPORTED);
     assert_non_null(strstr(diag.text, "build.ninja"));
     gcb_layout_close(l);
@@ -90,7 +87,6 @@ static void refuses_other_link_commands(void **state)
     struct gcb_layout *l = NULL;
     char path[96], exe[96];
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/build.ninja", folder);
     snprintf(exe, sizeof(exe), "%s/tool", folder);
     fclose(fopen(exe, "w"));

@@ -14,7 +14,6 @@
 
 static void test_rule(void **state)
 {
-    (void)state;
     assert_int_equal(gcb_verdict_judge(0.99, 1.02, 0.05), GCB_SAME);
     assert_int_equal(gcb_verdict_judge(1.06, 1.2, 0.05), GCB_SLOW);
     assert_int_equal(gcb_verdict_judge(0.8, 0.9, 0.05), GCB_FAST);
@@ -41,7 +40,6 @@ static void test_swapped(void **state)
     static const double deltas[] = {0.01, 0.05, 0.10, 0.4, 2.0};
     size_t kinds[GCB_VERDICT_KINDS] = {0};
 
-    (void)state;
     for (size_t d = 0; d < 5; d++)
         for (double low = 0.2; low < 4.0; low *= 1.013)
             for (double width = 1.0; width < 1.3; width *= 1.07) {
@@ -74,7 +72,6 @@ static void test_files(void **state)
     static const enum gcb_verdict_kind wanted[] = {GCB_SAME, GCB_SLOW, GCB_FAST, GCB_SAME,
                                                    GCB_SAME};
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct gcb_runs runs = {.base = {.items = NULL}};
         struct gcb_verdicts verdicts = {.items = NULL};
@@ -123,7 +120,6 @@ static void test_settled_by_counts(void **state)
     struct gcb_cases cases = {.items = NULL};
     struct gcb_case_pair pair;
 
-    (void)state;
     /* verdicts borrow cases, which move while they are added */
     add_case(&cases, "topk", "avx2");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

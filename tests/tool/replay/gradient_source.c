@@ -14,7 +14,6 @@ const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
 
 int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag *diag)
 {
-    (void)diag;
     s->whole_reads++;
     memcpy(out, s->data[i], s->items[i].count * sizeof(*out));
     return 0;
@@ -22,14 +21,12 @@ int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag 
 
 bool gcb_source_has_parts(const struct gcb_source *s, size_t i)
 {
-    (void)i;
     return s->parts;
 }
 
 int gcb_source_read_part(struct gcb_source *s, size_t i, uint64_t from, uint64_t count, float *out,
                          struct gcb_diag *diag)
 {
-    (void)diag;
     assert_true(s->parts && from + count <= s->items[i].count);
     s->part_reads++;
     memcpy(out, s->data[i] + from, count * sizeof(*out));
@@ -39,9 +36,6 @@ int gcb_source_read_part(struct gcb_source *s, size_t i, uint64_t from, uint64_t
 bool gcb_source_step_value(const struct gcb_source *s, uint64_t step, const char *name,
                            double *value)
 {
-    (void)s;
-    (void)step;
-    (void)name;
     *value = NAN;
     return false;
 }

@@ -6,7 +6,6 @@ struct gcb_source replay_source;
 
 size_t gcb_source_count(const struct gcb_source *s)
 {
-    (void)s;
     return TENSORS;
 }
 
@@ -17,7 +16,6 @@ const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
 
 int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag *diag)
 {
-    (void)diag;
     memcpy(out, s->data[i], s->tensor[i].count * sizeof(*out));
     return 0;
 }
@@ -76,7 +74,6 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
 {
     struct seen *s = ctx;
 
-    (void)diag;
     assert_int_equal(step->index, s->steps);
     s->step[s->steps++] = *step;
     return 0;

@@ -55,7 +55,6 @@ static void test_all(void **state)
     static const size_t steps[] = {0, 1, 2, 3, 4, 5};
     struct setup s;
 
-    (void)state;
     gradient_source_make(&s.source, 6, 3, counts, 4, 1.0, 0.5);
     assert_int_equal(read_all(&s, &(struct gcb_gradients_config){.workers = 0}), 0);
     assert_true(s.g.count == 1100 && s.g.all == 1100 && s.g.tensor_count == 3);
@@ -91,7 +90,6 @@ static void test_sample(void **state)
     double kept[2] = {0.0, 0.0}, of[2] = {0.0, 0.0};
     struct setup s;
 
-    (void)state;
     for (size_t j = 0; j < 40; j++)
         all += counts[j] = j % 8 == 3 ? 900 : 20 + j;
     gradient_source_make(&s.source, 2, 2, counts, 40, 1.0, 1.0);
@@ -131,7 +129,6 @@ static void test_part(void **state)
     static const uint64_t counts[] = {10, 5000, 10};
     struct setup s;
 
-    (void)state;
     gradient_source_make(&s.source, 2, 2, counts, 3, 1.0, 1.0);
     for (int parts = 0; parts < 2; parts++) {
         bool large = false;
@@ -159,7 +156,6 @@ static void test_refuses(void **state)
     static const uint64_t empty[] = {0, 0}, counts[] = {20, 30};
     struct setup s;
 
-    (void)state;
     gradient_source_make(&s.source, 2, 2, empty, 2, 1.0, 1.0);
     assert_int_equal(read_all(&s, &(struct gcb_gradients_config){.workers = 0}), GCB_E_INVALID);
     assert_null(s.g.data);
@@ -182,7 +178,6 @@ static void test_nonfinite(void **state)
     static const uint64_t counts[] = {40};
     struct setup s;
 
-    (void)state;
     gradient_source_make(&s.source, 1, 2, counts, 1, 1.0, 1.0);
     gradient_source_at(&s.source, 0, 0, 0)[3] = INFINITY;
     gradient_source_at(&s.source, 0, 1, 0)[3] = 4.0f;
@@ -207,7 +202,6 @@ static void test_signal(void **state)
     static const uint64_t counts[] = {20000, 10000};
     struct setup s;
 
-    (void)state;
     for (unsigned workers = 1; workers <= 8; workers *= 2) {
         gradient_source_make(&s.source, 2, workers, counts, 2, 0.5, 1.5);
         assert_int_equal(read_all(&s, &(struct gcb_gradients_config){.workers = 0}), 0);

@@ -235,9 +235,6 @@ static void test_zeros(void **state)
 
 static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag)
 {
-    (void)ctx;
-    (void)step;
-    (void)diag;
     return 0;
 }
 

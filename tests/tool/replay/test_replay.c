@@ -251,7 +251,6 @@ static void staleness_percentiles(void **state)
     struct gcb_staleness *s = malloc(sizeof(*s));
     const uint16_t age[] = {0, 0, 0, 5, 9, 65535};
 
-    (void)state;
     memset(s, 0, sizeof(*s));
     assert_int_equal(gcb_staleness_at(s, 0.5), 0);
     assert_int_equal(gcb_staleness_max(s), 0);

@@ -76,7 +76,6 @@ static void schedules_explain_themselves(void **state)
     struct gcb_schedule schedule;
     struct gcb_diag diag;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         memset(&schedule, 0, sizeof(schedule));
         assert_int_equal(gcb_schedule_parse(&schedule, bad[i][0], &diag), GCB_E_INVALID);

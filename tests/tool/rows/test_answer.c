@@ -51,7 +51,6 @@ static void kinds_follow_error_and_what_lasts(void **state)
     };
     const struct gcb_answer a = {.count = 0}, moved = {.exact = 0.1, .noise = 0.2};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct gcb_answer_item item = {
             .error = cases[i].error, .lasting = cases[i].lasting, .unbiased = cases[i].unbiased};
@@ -74,7 +73,6 @@ static void the_best_of_each_kind_is_chosen(void **state)
         ITEM("far", 0.9, 0.8, 40.0, FED),      ITEM("failed", NAN, NAN, 50.0, PLAIN),
     };
 
-    (void)state;
     expect(items, sizeof(items) / sizeof(items[0]), "exact", "noise", "fed");
     expect(items, 2, "", "", ""); /* never a baseline */
     expect(items, 0, "", "", "");
@@ -84,14 +82,11 @@ static void the_best_of_each_kind_is_chosen(void **state)
 static void errors_decide_between_near_gains(void **state)
 {
     const struct gcb_answer_item items[] = {
-        ITEM("fastest", 0.04, 0.0, 2.0, PLAIN),
-        ITEM("close", 0.01, 0.0, 1.91, PLAIN),
-        ITEM("slower", 0.001, 0.0, 1.89, PLAIN),
-        ITEM("noise", 0.3, 0.0, 3.0, PLAIN),
+        ITEM("fastest", 0.04, 0.0, 2.0, PLAIN),  ITEM("close", 0.01, 0.0, 1.91, PLAIN),
+        ITEM("slower", 0.001, 0.0, 1.89, PLAIN), ITEM("noise", 0.3, 0.0, 3.0, PLAIN),
         ITEM("less", 0.2, 0.0, 2.86, PLAIN),
     };
 
-    (void)state;
     expect(items, 5, "close", "less", "");
 }
 
@@ -107,7 +102,6 @@ static void gains_decide(void **state)
         {0.5, 0.5, 1.2, "", "", "fed"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct gcb_answer_item items[] = {
             ITEM("exact", 0.01, 0.01, cases[i].exact, PLAIN),
@@ -129,7 +123,6 @@ static void rows_say_what_was_chosen(void **state)
     struct gcb_row row;
     char text[1000];
 
-    (void)state;
     gcb_answer_choose(&a);
     gcb_answer_row(&row, gcb_answer_text(text, sizeof(text), &a), &a);
     assert_false(row.failed);

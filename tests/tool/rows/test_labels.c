@@ -114,7 +114,6 @@ static void test_apart(void **state)
     struct gcb_method m;
     size_t count = 0;
 
-    (void)state;
     for (; gcb_ways_default[count]; count++) { /* those that payoff tries */
         assert_int_equal(gcb_method_parse(&m, gcb_ways_default[count], NULL), 0);
         gcb_method_spec(specs[count], SPEC, &m, GCB_SPEC_FULL);
@@ -157,7 +156,6 @@ static void put(size_t i, const char *spec)
 /* What was changed is shown, and a main parameter if the set has other values of it. */
 static void test_parameters(void **state)
 {
-    (void)state;
     put(0, "randomk:memory=ef,decay=0.5"); /* theta as it is without being told */
     label(1, 1);
     assert_true(gcb_spec_has(labels[0].text, "memory=ef", 9));
@@ -177,7 +175,6 @@ static void test_stable(void **state)
     static char turned[MOST][SPEC];
     const size_t methods = count_methods(), count = 60;
 
-    (void)state;
     seed = 99;
     for (size_t i = 0; i < count; i++)
         draw_spec(specs[i], draw((uint32_t)methods));
@@ -217,7 +214,6 @@ static void test_stable(void **state)
 /* Of policies the number of rules is shown, and the id only if that is not enough. */
 static void test_policies(void **state)
 {
-    (void)state;
     strcpy(specs[0], "policy:rules=3,id=0123456789abcdef");
     strcpy(specs[1], "policy:rules=4,id=fedcba9876543210");
     strcpy(specs[2], "topk:theta=0.99");
@@ -246,7 +242,6 @@ static void test_names(void **state)
     static const char spec[] = "topk:theta=0.99,index=u32,select=topk";
     char out[SPEC];
 
-    (void)state;
     assert_true(gcb_spec_has(spec, "index=u32", 9));
     assert_false(gcb_spec_has(spec, "index=u3", 8) || gcb_spec_has(spec, "topk", 4) ||
                  gcb_spec_has(spec, "dex=u32", 7) || gcb_spec_has("topk", "topk", 4));
@@ -278,7 +273,6 @@ static void test_methods(void **state)
     } set[4];
     struct gcb_label *found;
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(gcb_method_parse(&set[i].method, names[i], NULL), 0);
         gcb_method_spec(specs[i], SPEC, &set[i].method, GCB_SPEC_FULL);

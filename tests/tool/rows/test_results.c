@@ -67,7 +67,6 @@ static void test_unwanted(void **state)
     struct seen s = {.rows = 0};
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(
         read_records(&s, text, strlen(text), GCB_RECORD_BIT(GCB_RECORD_SUMMARY), &diag), 0);
     assert_string_equal(s.records, "su");
@@ -84,7 +83,6 @@ static void test_rows(void **state)
     struct seen s = {.rows = 0};
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(read_text(&s, text, strlen(text), &diag), 0);
     assert_string_equal(s.records, "ers");
     assert_int_equal(s.last_line, 3);
@@ -113,7 +111,6 @@ static void test_refused(void **state)
         {"{\"record\":\"a\",\"record\":\"b\",\"schema\":1}\n", "not JSON"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct seen s = {.rows = 0};
         struct gcb_diag diag;
@@ -131,7 +128,6 @@ static void test_binary(void **state)
     struct seen s = {.rows = 0};
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(read_text(&s, nul, sizeof(nul) - 1, &diag), GCB_E_CORRUPT);
     assert_int_equal(read_text(&s, "\xff\xfe\n", 3, &diag), GCB_E_CORRUPT);
     assert_int_equal(s.rows, 0);
@@ -142,7 +138,6 @@ static void test_missing(void **state)
     struct seen s = {.rows = 0};
     struct gcb_diag diag = {0};
 
-    (void)state;
     assert_int_equal(
         gcb_results_read(NULL, "/nonexistent\n/r.json", GCB_RESULTS_ALL, visit, &s, &diag),
         GCB_E_IO);
@@ -156,7 +151,6 @@ static void test_visitor_stops(void **state)
     struct seen s = {.stop_at = 1};
     struct gcb_diag diag;
 
-    (void)state;
     assert_int_equal(read_text(&s, text, strlen(text), &diag), GCB_E_INVALID);
     assert_int_equal(s.rows, 1);
 }
@@ -167,7 +161,6 @@ static void test_fields(void **state)
         "{\"spec\":\"x\",\"kept\":7,\"ratio\":0.25,\"cosine\":null,\"min\":-1,\"baseline\":true}",
         0, NULL);
 
-    (void)state;
     assert_string_equal(gcb_results_text(row, GCB_FIELD_SPEC), "x");
     assert_null(gcb_results_text(row, GCB_FIELD_KEPT));
     assert_null(gcb_results_text(row, GCB_FIELD_REASON));

@@ -60,7 +60,6 @@ static void test_json(void **state)
     const char *const texts[] = {"x\"\n\xff"};
     char *data = written(GCB_FORMAT_JSON, texts, 1);
 
-    (void)state;
     assert_string_equal(data,
                         "{\"record\": \"histogram\", \"schema\": 1, \"low\": 0.8, \"tensor\": "
                         "\"x\\\"\\\\x0a\\\\xff\", \"count\": 7, \"share\": true, \"high\": null, "
@@ -73,7 +72,6 @@ static void test_csv(void **state)
     const char *const texts[] = {"plain", "a,b", "q\"q", "=1+1", "-x,", "tab\t", ""};
     char *data = written(GCB_FORMAT_CSV, texts, 7);
 
-    (void)state;
     assert_string_equal(data, HEADER "\n"
                                      "histogram,plain,,0.8,,7,true,5,,,,,\n"
                                      "spectrum,\"a,b\",,0.8,,7,true,5,,,,,\n"
@@ -90,7 +88,6 @@ static void test_tsv(void **state)
     const char *const texts[] = {"a,b\t\"c\"", "@x"};
     char *data = written(GCB_FORMAT_TSV, texts, 2);
 
-    (void)state;
     assert_string_equal(data,
                         "record\ttensor\tby\tlow\thigh\tcount\tshare\tbins\tenergy\tenergy_share\t"
                         "max_magnitude\tthreshold\tdensity\n"
@@ -104,7 +101,6 @@ static void test_table_drops_rows(void **state)
     const char *const texts[] = {"x"};
     char *data = written(GCB_FORMAT_TABLE, texts, 1);
 
-    (void)state;
     assert_string_equal(data, "");
     free(data);
 }
@@ -117,7 +113,6 @@ static void test_other_records_stay_out_of_csv(void **state)
     FILE *f = open_memstream(&data, &size);
     struct gcb_row row;
 
-    (void)state;
     make_row(&row, GCB_RECORD_ENVIRONMENT, "x");
     assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_CSV, f, "memory", records, NULL), 0);
     assert_int_equal(gcb_sink_put(sink, &row, NULL), 0);
@@ -132,7 +127,6 @@ static void test_large_numbers(void **state)
 {
     struct gcb_row row;
 
-    (void)state;
     gcb_row_init(&row, GCB_RECORD_HISTOGRAM);
     gcb_row_u64(&row, GCB_FIELD_MAX, UINT64_MAX);
     gcb_row_u64(&row, GCB_FIELD_MIN, INT64_MAX);
@@ -147,7 +141,6 @@ static void test_method(void **state)
     struct gcb_row row;
     json_t *params;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&m, "topk:density=0.25", NULL), 0);
     gcb_row_init(&row, GCB_RECORD_RESULT);
     gcb_row_method(&row, &m);
@@ -163,7 +156,6 @@ static void test_full_disk(void **state)
 {
     static const enum gcb_format formats[] = {GCB_FORMAT_JSON, GCB_FORMAT_CSV, GCB_FORMAT_TSV};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         FILE *f = fopen("/dev/full", "w");
         struct gcb_sink *sink = NULL;
@@ -192,7 +184,6 @@ static void test_reader_gone(void **state)
     int ends[2];
     FILE *f;
 
-    (void)state;
     signal(SIGPIPE, SIG_IGN);
     assert_int_equal(pipe(ends), 0);
     f = fdopen(ends[1], "w");
@@ -211,7 +202,6 @@ static void test_failed_row_is_no_memory(void **state)
     struct gcb_sink *sink = NULL;
     struct gcb_row row;
 
-    (void)state;
     gcb_row_init(&row, GCB_RECORD_HISTOGRAM);
     gcb_row_json(&row, GCB_FIELD_LOW, NULL);
     assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_TABLE, stdout, "s", records, NULL), 0);
@@ -230,7 +220,6 @@ static void test_result_columns(void **state)
     enum gcb_field columns[GCB_FIELDS];
     const size_t count = gcb_field_columns(columns, GCB_RESULT_RECORDS);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
         assert_string_equal(gcb_field_name(columns[i]), first[i]);
     assert_string_equal(gcb_field_name(columns[count - 2]), "reason");
@@ -266,7 +255,6 @@ static void test_table(void **state)
 {
     char *data = drawn(80, false);
 
-    (void)state;
     assert_string_equal(data, "name                       n\n"
                               "caf\u00e9                       1\n"
                               "a.long.name.of.a.tensor  200\n"

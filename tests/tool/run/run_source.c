@@ -6,7 +6,6 @@ struct gcb_source run_source;
 
 size_t gcb_source_count(const struct gcb_source *s)
 {
-    (void)s;
     return TENSORS;
 }
 
@@ -17,7 +16,6 @@ const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
 
 int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag *diag)
 {
-    (void)diag;
     if (s->heals && s->reads == s->heals)
         s->data[1][5] = 0.0f;
     s->reads++;
@@ -28,15 +26,12 @@ int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag 
 
 bool gcb_source_has_parts(const struct gcb_source *s, size_t i)
 {
-    (void)s;
-    (void)i;
     return true;
 }
 
 int gcb_source_read_part(struct gcb_source *s, size_t i, uint64_t from, uint64_t count, float *out,
                          struct gcb_diag *diag)
 {
-    (void)diag;
     assert_true(from <= s->tensor[i].count && count <= s->tensor[i].count - from);
     memcpy(out, s->data[i] + from, count * sizeof(*out));
     s->parts++;

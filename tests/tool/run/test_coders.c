@@ -45,7 +45,6 @@ static void test_reuse(void **state)
     struct gcb_coders *c = NULL;
     struct gcb_coder *first;
 
-    (void)state;
     assert_int_equal(gcb_coders_create(&c, 1000, NULL), 0);
     first = encoder(c, &topk, 100, "a");
     assert_ptr_not_equal(encoder(c, &topk, 100, "b"), first);
@@ -65,7 +64,6 @@ static void test_what_remembers_begins_afresh(void **state)
     struct gcb_coders *c = NULL, *other = NULL;
     struct gcb_method redsync;
 
-    (void)state;
     for (size_t i = 0; i < 4096; i++) {
         x[0][i] = (float)(i % 97) - 48.0f;
         x[1][i] = 3.0f * (float)((i * 7919) % 4096) - 6000.0f;
@@ -89,7 +87,6 @@ static void test_budget(void **state)
     struct gcb_coders *c = NULL;
     struct gcb_coder *small;
 
-    (void)state;
     assert_int_equal(gcb_coders_create(&c, 1000, NULL), 0);
     small = encoder(c, &topk, 10, "small");
     encoder(c, &topk, 600, "large");
@@ -117,7 +114,6 @@ static void test_decoders_come_from_messages(void **state)
     uint8_t bytes[4096];
     size_t length;
 
-    (void)state;
     assert_int_equal(gcb_coders_create(&c, 1000, NULL), 0);
     length = message(encoder(c, &topk, 100, "a"), bytes, sizeof(bytes), 100);
     assert_int_equal(gcb_coders_decoder(c, &a, bytes, length, &cfg, NULL), 0);
@@ -142,7 +138,6 @@ static void test_sums(void **state)
     uint8_t bytes[4096];
     struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
 
-    (void)state;
     assert_int_equal(gcb_coders_create(&c, 1000, NULL), 0);
     w.len = message(encoder(c, &topk, 100, "a"), bytes, sizeof(bytes), 100);
     assert_int_equal(gcb_coders_sum(c, &first, &topk, &w, into, &cfg, NULL), 0);

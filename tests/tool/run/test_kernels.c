@@ -52,7 +52,6 @@ static int on_result(void *ctx, const struct gcb_kernel_result *r, struct gcb_di
     struct seen *s = ctx;
     const bool first = strcmp(r->isa, "c") == 0 || strcmp(r->isa, "fftw") == 0;
 
-    (void)diag;
     s->results++;
     s->agreeing += r->agrees;
     s->c += first;
@@ -101,7 +100,6 @@ static void test_all_covered(void **state)
     size_t fft = 0, cases = 0, count;
     const struct gcb_kernels_config all = {.glob_count = 0};
 
-    (void)state;
     for (const struct gcb_kernel_case *c = gcb_kernel_cases; c->name; c++, cases++) {
         if (c->offset == GCB_KERNEL_LIBRARY)
             fft += strcmp(c->family, "fft") == 0;
@@ -125,7 +123,6 @@ static void test_variants_agree(void **state)
     size_t count;
     struct seen seen = run(&config, 0);
 
-    (void)state;
     assert_int_equal(gcb_kernels_match(&count, &config, NULL), 0);
     assert_int_equal(seen.agreeing, seen.results);
     assert_int_equal(seen.c, count);
@@ -147,7 +144,6 @@ static void test_wrong_variant(void **state)
                                               .timing = {.repeat = 1}};
     struct seen seen;
 
-    (void)state;
     if (!config.flags) {
         print_message("skipped: this CPU has only the variants in C\n");
         skip();
@@ -176,7 +172,6 @@ static void test_fixed_work(void **state)
     struct seen seen = run(&config, 0);
     double bytes;
 
-    (void)state;
     assert_int_equal(seen.results, 1);
     assert_int_equal(seen.last.samples->count, 0); /* the samples have been released */
     assert_int_equal(seen.last.calls, 64);
@@ -213,7 +208,6 @@ static size_t matches(const char *a, const char *b)
 
 static void test_globs(void **state)
 {
-    (void)state;
     assert_int_equal(matches("reduce/sum", NULL), 1);
     assert_int_equal(matches("reduce", NULL), 5);
     assert_int_equal(matches("reduce/*", "sum*"), 5);
@@ -230,7 +224,6 @@ static void test_stop(void **state)
     const struct gcb_kernels_config config = {.sizes = (1u << GCB_KERNEL_L1) | 1u << GCB_KERNEL_L2,
                                               .timing = {.repeat = 1}};
 
-    (void)state;
     assert_int_equal(run(&config, 3).results, 3);
 }
 
@@ -253,7 +246,6 @@ static void test_row(void **state)
     struct gcb_row row;
     char *text;
 
-    (void)state;
     gcb_stats_of(&samples.stats, seconds, 3, scratch);
     samples.stats.low = 1.5e-6;
     samples.stop = GCB_STOP_PRECISION;

@@ -152,7 +152,6 @@ static void test_broken(void **state)
 {
     float x[N];
 
-    (void)state;
     fill(x, N);
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
         check_both(broken[i].promise, broken[i].method, x, broken[i].fault);
@@ -179,7 +178,6 @@ static void test_rules(void **state)
     struct gcb_method m;
     float x[N];
 
-    (void)state;
     fill(x, N);
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         const unsigned caps = gcb_method_caps(&m);
@@ -236,7 +234,6 @@ static void all_are_broken(bool on_device)
 
 static void test_all_are_broken_once(void **state)
 {
-    (void)state;
     all_are_broken(false);
     all_are_broken(true);
 }
@@ -251,7 +248,6 @@ static void test_device_fails(void **state)
     struct setup at;
     float x[N];
 
-    (void)state;
     fill(x, N);
     set_up(&at, "fp16", N, 1);
     assert_int_equal(
@@ -273,7 +269,6 @@ static void test_page_has_all(void **state)
     const struct gcb_promise *p;
     FILE *in = page ? fopen(page, "r") : NULL;
 
-    (void)state;
     if (!page) {
         print_message("skipped: the path of docs/verify.md was not given\n");
         skip();
@@ -335,7 +330,6 @@ static void test_least_steps(void **state)
     };
     float x[N], y[N], z[N];
 
-    (void)state;
     fill(x, N);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct gcb_promise *p = promise(cases[i].promise);
@@ -372,7 +366,6 @@ static void test_no_false_alarm(void **state)
     struct gcb_method m;
     float x[N];
 
-    (void)state;
     fill(x, N);
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
         for (uint64_t seed = 1; seed <= 40; seed++)
@@ -421,7 +414,6 @@ static void test_binding(void **state)
     };
     struct setup s;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set_up(&s, cases[i].method, 1, 1);
         if (gcb_promise_binds(promise(cases[i].promise), &s.method) != cases[i].binds)

@@ -285,8 +285,6 @@ static void test_in_place(void **state)
 /* A codec that cannot encode the tensors ends the run, or with carry_on only its method. */
 static int refuse(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    (void)state;
-    (void)env;
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "not for such tensors");
 }
 
@@ -341,7 +339,6 @@ static void test_in_cache(void **state)
     const uint64_t room = gcb_host_cache() / 12;
     struct gcb_layout layout = {.largest = room};
 
-    (void)state;
     assert_true(gcb_run_in_cache(&layout, 24 * room));
     assert_false(gcb_run_in_cache(&layout, room ? 24 * room - 1 : 0) && room);
     layout.largest = room + 1;

@@ -97,7 +97,6 @@ static int rows_of_trial(void *ctx, const struct gcb_run_trial *t, struct gcb_di
                                              .fill_gbps = 5.0};
     struct gcb_row row;
 
-    (void)diag;
     gcb_rows_result(&row, &setting, &s->methods[t->method], t);
     assert_has_all_columns(&row);
     assert_string_equal(json_string_value(json_object_get(row.json, "tensor")), t->first->path);

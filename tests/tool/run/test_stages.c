@@ -85,7 +85,6 @@ static int fill(void **state)
 {
     uint32_t seed = 7;
 
-    (void)state;
     x = malloc(N * sizeof(*x));
     for (size_t i = 0; x && i < N; i++) {
         seed = seed * 1664525u + 1013904223u;
@@ -96,7 +95,6 @@ static int fill(void **state)
 
 static int release(void **state)
 {
-    (void)state;
     free(x);
     return 0;
 }
@@ -165,7 +163,6 @@ static void test_probe(void **state)
                                          "topk:transform=hadamard,values=fp16,index=adaptive"};
     static const char *const plain[] = {"identity", "fp16", "qsgd", "terngrad"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(staged) / sizeof(staged[0]); i++) {
         check_method(staged[i], 100000, GCB_STAGES);
         check_method(staged[i], 1, GCB_STAGES);
@@ -254,7 +251,6 @@ static void test_sum(void **state)
     struct gcb_row row;
     double stages[4];
 
-    (void)state;
     try_method(&tally, &row, "fft:theta=0.8", true);
     assert_true(made_of(field(&row, "encode_seconds") - stages_of(stages, &row), TAKE));
     assert_true(made_of(stages[0], TRANSFORM) && made_of(stages[1], COLLECT));
@@ -277,7 +273,6 @@ static void test_rows(void **state)
     struct gcb_tally tally, all = {0};
     struct gcb_row row;
 
-    (void)state;
     try_method(&tally, &row, "topk", false);
     assert_true(sum_of_stages(&row) == -4.0 && tally.encode.staged == 0);
     gcb_row_fini(&row);
@@ -315,7 +310,6 @@ static void test_measure(void **state)
     struct gcb_encode_call call = {.job = &job, .message = &message};
     const struct gcb_operation op = gcb_encode_operation(&call);
 
-    (void)state;
     gcb_stages_init(&stages);
     assert_int_equal(gcb_method_parse(&method, "topk", NULL), 0);
     assert_int_equal(gcb_coder_create(&job.coder, &method, &config, NULL), 0);

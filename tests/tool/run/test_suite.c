@@ -23,7 +23,6 @@ static void test_defaults(void **state)
 {
     struct gcb_suite s;
 
-    (void)state;
     assert_int_equal(parse(&s, HEAD "}", NULL), 0);
     assert_string_equal(s.name, "x");
     assert_true(s.pair_count == 0 && s.input_count == 0);
@@ -37,7 +36,6 @@ static void test_everything(void **state)
         "4",       "repeat",        "3",       "min_time", "0.5",     "max_time", "2s"};
     struct gcb_suite s;
 
-    (void)state;
     assert_int_equal(parse(&s,
                            HEAD
                            ",\"about\":\"words\",\"methods\":[\"fft:theta=0.9\",\"topk\"],"
@@ -62,7 +60,6 @@ static void test_inputs(void **state)
 {
     struct gcb_suite s;
 
-    (void)state;
     assert_int_equal(parse(&s,
                            HEAD ",\"inputs\":["
                                 "{\"dist\":\"normal\",\"elements\":[1,2]},"
@@ -118,7 +115,6 @@ static const char *const wrong[][2] = {
 
 static void test_wrong(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct gcb_diag diag = {0};
         struct gcb_suite s;
@@ -137,7 +133,6 @@ static void test_shipped(void **state)
     struct gcb_source *source;
     struct gcb_suite s;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         assert_int_equal(gcb_suite_load(&s, expected[i], NULL), 0);
         assert_string_equal(s.name, expected[i]);
@@ -165,7 +160,6 @@ static void test_load(void **state)
     struct gcb_diag diag = {0};
     struct gcb_suite s;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, HEAD "}", strlen(HEAD "}")), (int)strlen(HEAD "}"));
     close(fd);

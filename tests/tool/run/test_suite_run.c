@@ -41,7 +41,6 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     struct seen *s = ctx;
     char text[64];
 
-    (void)diag;
     assert_int_equal(at->layout->count, at->scope == GCB_SCOPE_MODEL ? 1 : 3);
     assert_true(at->bandwidth->bytes == 0);
     snprintf(text, sizeof(text), "[%.*s%c%s%d%c", s->config.source_count > 1 ? 1 : 0,
@@ -56,7 +55,6 @@ static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_r
 {
     struct seen *s = ctx;
 
-    (void)diag;
     assert_int_equal(!result, at->device->why.status != 0);
     say(s, result ? "]" : "-]");
     return s->end_error;
@@ -66,8 +64,6 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
 {
     struct seen *s = ctx;
 
-    (void)trial;
-    (void)diag;
     s->trials++;
     say(s, ".");
     return 0;
@@ -77,7 +73,6 @@ static int on_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
 {
     struct seen *s = ctx;
 
-    (void)diag;
     gcb_row_fini(row);
     if (s->text[strlen(s->text) - 1] != 's') /* there is a row for each bin */
         say(s, "s");
@@ -162,7 +157,6 @@ static void test_order(void **state)
 {
     struct seen s;
 
-    (void)state;
     open_suite(&s);
     assert_int_equal(run(&s), 0);
     assert_string_equal(s.text, "[mc1w..][mc1c..][mc2w..][mc2c..][mg1w-][mg1c-][mg2w-][mg2c-]"
@@ -177,7 +171,6 @@ static void test_shapes(void **state)
 {
     struct seen s;
 
-    (void)state;
     open_suite(&s);
     s.config.histogram = true;
     s.plan.thread_count = s.plan.device_count = 1;
@@ -194,7 +187,6 @@ static void test_inputs(void **state)
     struct gcb_source *sources[2];
     struct seen s;
 
-    (void)state;
     open_suite(&s);
     sources[0] = s.source;
     assert_int_equal(gcb_source_open_synthetic(&sources[1], tensors, 3, 1, NULL), 0);
@@ -214,7 +206,6 @@ static void test_ends(void **state)
 {
     struct seen s;
 
-    (void)state;
     open_suite(&s);
     s.stop_after = 5; /* in the third case */
     assert_int_equal(run(&s), 0);
@@ -233,7 +224,6 @@ static void test_measure(void **state)
     const struct gcb_bandwidth *b = NULL;
     struct seen s;
 
-    (void)state;
     open_suite(&s);
     s.plan.thread_count = 1;
     s.config.no_bandwidth = false;

@@ -117,7 +117,6 @@ static void check(bool convex, bool on_error)
 
 static void test_against_all_combinations(void **state)
 {
-    (void)state;
     srand(11);
     for (int i = 0; i < 4000; i++)
         check(i % 2 == 0, i % 4 < 2);
@@ -129,7 +128,6 @@ static void test_equal_steps_are_optimal(void **state)
     struct gcb_budget_limit limit = {.on_error = false};
     double slope;
 
-    (void)state;
     srand(12);
     for (int i = 0; i < 200; i++) {
         for (size_t t = 0; t < TENSORS; t++) {
@@ -156,7 +154,6 @@ static void test_budgets_that_cannot_be_met(void **state)
     struct gcb_allotment t = {.items = one, .count = 2};
     double slope;
 
-    (void)state;
     assert_false(gcb_allocate(&t, 1, &(struct gcb_budget_limit){false, 9.0}, &slope));
     assert_int_equal(t.chosen, 0);
     assert_false(gcb_allocate(&t, 1, &(struct gcb_budget_limit){true, 0.4}, &slope));

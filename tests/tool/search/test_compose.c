@@ -11,13 +11,11 @@ static const struct gcb_match_goal goal = {
 
 static bool never(void *ctx)
 {
-    (void)ctx;
     return false;
 }
 
 static bool at_once(void *ctx)
 {
-    (void)ctx;
     return true;
 }
 
@@ -66,7 +64,6 @@ static void test_stages(void **state)
     static const char all[] =
         "sparse:transform=dct,chunk=64,select=chunk,values=range,bits=5,index=adaptive";
 
-    (void)state;
     check_stage(all, GCB_STAGE_NAME_TRANSFORM, "transform=dct,chunk=64",
                 "sparse:chunk=64,select=chunk,values=range,bits=5,index=adaptive");
     check_stage(all, GCB_STAGE_NAME_SELECT, "select=chunk",

@@ -13,7 +13,6 @@ static const struct gcb_match_goal goal = {
 
 static bool never(void *ctx)
 {
-    (void)ctx;
     return false;
 }
 

@@ -39,8 +39,6 @@ static double plateaus(uint64_t at, uint64_t count)
 
 static double flat(uint64_t at, uint64_t count)
 {
-    (void)at;
-    (void)count;
     return 0.5;
 }
 
@@ -113,7 +111,6 @@ static uint64_t first(double target, figure *f, uint64_t count)
 
 static void test_short_lines_are_exact(void **state)
 {
-    (void)state;
     for (uint64_t count = 1; count <= 40; count++)
         for (double target = 0.05; target < 1.0; target += 0.1) {
             const struct gcb_line_found found = search(&error, target, straight, count);
@@ -134,7 +131,6 @@ static void test_long_lines_are_near(void **state)
 {
     static figure *const figures[] = {straight, curved};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         for (double target = 0.01; target < 1.0; target += 0.09) {
             const struct gcb_line_found found = search(&error, target, figures[i], LINE);
@@ -147,7 +143,6 @@ static void test_long_lines_are_near(void **state)
 
 static void test_a_plateau_is_entered_at_its_edge(void **state)
 {
-    (void)state;
     for (double target = 0.25; target < 1.0; target += 0.1) {
         const struct gcb_line_found found = search(&error, target, plateaus, LINE);
 
@@ -166,7 +161,6 @@ static void test_sides(void **state)
 {
     struct gcb_line_found found;
 
-    (void)state;
     found = search(&cosine, 0.335, rising, 101);
     assert_int_equal(found.position, 34);
     found = search(&bits, 0.335, rising, 101);
@@ -181,7 +175,6 @@ static void test_ends(void **state)
 {
     struct gcb_line_found found = search(&error, 2.0, straight, LINE);
 
-    (void)state;
     assert_true(found.reached && found.position == 0);
     found = search(&error, 0.4, flat, LINE);
     assert_true(!found.reached && found.monotonic && found.value == 0.5);
@@ -199,7 +192,6 @@ static void test_valley(void **state)
 {
     struct gcb_line_found found = search(&error, 0.5, valley, LINE);
 
-    (void)state;
     assert_true(found.reached && !found.monotonic);
     assert_true(fabs(share(found.position, LINE) - 0.5) < 1e-3);
     found = search(&error, 0.1, valley, LINE);
@@ -213,7 +205,6 @@ static void test_a_valley_before_the_end(void **state)
 {
     struct gcb_line_found found = search(&error, 0.1, hidden_valley, LINE);
 
-    (void)state;
     assert_true(!found.reached && !found.monotonic);
     assert_true(found.value < 0.3 + 1e-3);
     found = search(&error, 0.1, hidden_valley, 21);
@@ -224,7 +215,6 @@ static void test_what_is_no_number_meets_nothing(void **state)
 {
     struct gcb_line_found found = search(&error, 0.2, mostly_nan, LINE);
 
-    (void)state;
     assert_true(found.reached && found.value == 0.1);
     assert_int_equal(found.position, first(0.2, mostly_nan, LINE));
     found = search(&error, 0.05, mostly_nan, LINE);
@@ -243,7 +233,6 @@ static void test_sums(void **state)
                 {"wire_bytes=100", 200.0, 200.0},
                 {"cosine=0.9", 0.75, -0.75}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct gcb_match_goal goal;
 
@@ -264,7 +253,6 @@ static void test_goals(void **state)
     struct gcb_match_goal goal;
     struct gcb_diag diag;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         memset(&diag, 0, sizeof(diag));
         assert_int_equal(gcb_match_goal_parse(&goal, "match", bad[i], &diag), GCB_E_INVALID);
@@ -285,7 +273,6 @@ static void test_starts_anywhere(void **state)
 {
     static figure *const figures[] = {straight, curved, plateaus, flat, mostly_nan};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         for (double target = 0.05; target < 1.2; target += 0.1) {
             const struct gcb_line_found want = search(&error, target, figures[i], LINE);
@@ -311,7 +298,6 @@ static void test_starts_anywhere(void **state)
 /* A size that grows with the position: the search starts from the other end. */
 static void test_starts_with_a_limit_on_size(void **state)
 {
-    (void)state;
     for (start = 0; start < LINE; start += LINE / 9) {
         const struct gcb_line_found found = search(&bits, 0.3, share, LINE);
 

@@ -25,20 +25,16 @@ static struct gcb_source source;
 
 size_t gcb_source_count(const struct gcb_source *s)
 {
-    (void)s;
     return 1;
 }
 
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
 {
-    (void)i;
     return &s->tensor;
 }
 
 bool gcb_source_has_parts(const struct gcb_source *s, size_t i)
 {
-    (void)s;
-    (void)i;
     return false;
 }
 
@@ -51,8 +47,6 @@ int gcb_source_read_part(struct gcb_source *s, size_t i, uint64_t from, uint64_t
 
 int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag *diag)
 {
-    (void)i;
-    (void)diag;
     s->reads++;
     memcpy(out, s->data, sizeof(s->data));
     return 0;
@@ -67,7 +61,6 @@ static int make(void **state)
     static const struct gcb_layout_config config = {.scope = GCB_SCOPE_TENSOR};
     uint32_t seed = 1;
 
-    (void)state;
     gcb_kernels_init(&kernels, 0);
     source.tensor = (struct gcb_tensor){.path = "w",
                                         .dataset = "w",
@@ -90,7 +83,6 @@ static int make(void **state)
 
 static int clean(void **state)
 {
-    (void)state;
     gcb_layout_fini(&layout);
     return 0;
 }
@@ -112,7 +104,6 @@ static struct gcb_run_config config_of(const struct gcb_method *methods, size_t 
 
 static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
 {
-    (void)diag;
     ((struct gcb_tally *)ctx)[trial->method] = trial->tally;
     return 0;
 }
@@ -151,7 +142,6 @@ static void test_found_settings_do_what_was_found(void **state)
     char words[200];
     bool interrupted;
 
-    (void)state;
     assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     assert_int_equal(gcb_match_goal_parse(&ratio, "match", "ratio=9", NULL), 0);
     {
@@ -188,7 +178,6 @@ static void test_words_of_what_is_out_of_reach(void **state)
     char words[200];
     bool interrupted;
 
-    (void)state;
     assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.01", NULL), 0);
     {
         struct gcb_match_search s[3] = {search_of("terngrad", &error, NULL),
@@ -209,14 +198,12 @@ static void test_words_of_what_is_out_of_reach(void **state)
 
 static bool at_once(void *ctx)
 {
-    (void)ctx;
     return true;
 }
 
 /* Stops after the grid: every round reads the source once. */
 static bool after_grid(void *ctx)
 {
-    (void)ctx;
     return source.reads > 1;
 }
 
@@ -245,7 +232,6 @@ static void test_interrupted_behind_the_grid(void **state)
     struct gcb_match_search s;
     bool interrupted = false;
 
-    (void)state;
     assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     s = search_of("topk", &error, NULL);
     source.reads = 0;
@@ -276,7 +262,6 @@ static void test_interrupted_in_the_grid(void **state)
     struct gcb_match_search s[2];
     bool interrupted = false;
 
-    (void)state;
     assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     s[0] = search_of("topk", &error, NULL);
     s[1] = search_of("qsgd", &error, NULL);
@@ -300,7 +285,6 @@ static void test_refused_setting(void **state)
     struct gcb_method bad;
     bool interrupted;
 
-    (void)state;
     assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     assert_int_equal(gcb_method_parse(&bad, "range", NULL), 0);
     assert_int_equal(gcb_method_set(&bad, "mantissa", "12", NULL), 0);
@@ -321,7 +305,6 @@ static void test_interrupted(void **state)
     struct gcb_match_search s;
     bool interrupted = false;
 
-    (void)state;
     assert_int_equal(gcb_match_goal_parse(&error, "match", "rel_l2=0.3", NULL), 0);
     s = search_of("topk", &error, NULL);
     assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
@@ -334,7 +317,6 @@ static void test_columns(void **state)
     enum gcb_field columns[GCB_FIELDS];
     const size_t count = gcb_field_columns(columns, GCB_SWEEP_RECORDS);
 
-    (void)state;
     for (size_t n = 0; n < count; n++)
         for (size_t i = 0; i < n; i++)
             assert_int_not_equal(columns[i], columns[n]);

@@ -34,7 +34,6 @@ static void test_pairs(void **state)
     static const struct gcb_mix_point points[] = {{0.04, 8}, {0.25, 7}, {0.16, 4}, {0.36, 2}};
     const struct gcb_mix between = find(points, 4, 0.26, NEVER);
 
-    (void)state;
     check(between, 2, 3, 0.5, true); /* (0.36 - 0.26) / (0.36 - 0.16) */
     assert_true(fabs(gcb_mix_between(&between, points[2].cost, points[3].cost) - 3.0) < 1e-12);
     check(find(points, 4, 0.10, NEVER), 0, 2, 0.5, true);
@@ -49,7 +48,6 @@ static void test_skips_what_is_above_the_hull(void **state)
 {
     static const struct gcb_mix_point points[] = {{0.1, 10}, {0.2, 9}, {0.5, 2}};
 
-    (void)state;
     check(find(points, 3, 0.3, NEVER), 0, 2, 0.5, true);
 }
 
@@ -57,7 +55,6 @@ static void test_collinear(void **state)
 {
     static const struct gcb_mix_point points[] = {{3, 4}, {0, 10}, {2, 6}, {1, 8}};
 
-    (void)state;
     check(find(points, 4, 1.5, NEVER), 3, 2, 0.5, true); /* the nearest two */
     check(find(points, 4, 1.0, NEVER), 3, 3, 1.0, true);
     check(find(points, 4, 0.25, NEVER), 1, 3, 0.75, true);
@@ -67,7 +64,6 @@ static void test_outside(void **state)
 {
     static const struct gcb_mix_point points[] = {{0.2, 5}, {0.4, 3}};
 
-    (void)state;
     check(find(points, 2, 0.5, NEVER), 1, 1, 1.0, true);  /* the cheapest has room left */
     check(find(points, 2, 0.1, NEVER), 0, 0, 1.0, false); /* the nearest misses */
     check(find(points, 1, 0.3, NEVER), 0, 0, 1.0, true);
@@ -79,7 +75,6 @@ static void test_worse_beyond(void **state)
 {
     static const struct gcb_mix_point points[] = {{0.2, 5}, {0.4, 5}, {0.6, 9}};
 
-    (void)state;
     check(find(points, 3, 0.3, NEVER), 0, 0, 1.0, true);
 }
 
@@ -87,7 +82,6 @@ static void test_equal_points(void **state)
 {
     static const struct gcb_mix_point points[] = {{0.2, 6}, {0.2, 6}, {0.4, 2}, {0.4, 2}};
 
-    (void)state;
     check(find(points, 4, 0.3, NEVER), 0, 2, 0.5, true);
     check(find(points, 2, 0.3, NEVER), 0, 0, 1.0, true);
 }
@@ -97,7 +91,6 @@ static void test_nan(void **state)
     static const struct gcb_mix_point points[] = {{NAN, 1},      {0.2, 6}, {0.25, NAN},
                                                   {INFINITY, 1}, {0.4, 2}, {NAN, NAN}};
 
-    (void)state;
     check(find(points, 6, 0.3, NEVER), 1, 4, 0.5, true);
     check(find(points, 1, 0.3, NEVER), SIZE_MAX, SIZE_MAX, 1.0, false);
     check(find(points, 0, 0.3, NEVER), SIZE_MAX, SIZE_MAX, 1.0, false);
@@ -108,7 +101,6 @@ static void test_single(void **state)
 {
     struct gcb_mix_point points[] = {{0.16, 4}, {0.2499, 3.13}, {0.36, 2}};
 
-    (void)state;
     check(find(points, 3, 0.25, 0.0005), 1, 1, 1.0, true);
     check(find(points, 3, 0.25, 0.00005), 0, 2, 0.55, true);
     points[0] =
@@ -127,7 +119,6 @@ static void test_without_mixing(void **state)
     static const struct gcb_mix_point points[] = {{-0.95, 8}, {-0.92, 4}, {-0.8, 2}};
     struct gcb_mix mix;
 
-    (void)state;
     gcb_mix_find(&mix, points, 3, -0.9, NEVER, false);
     check(mix, 1, 1, 1.0, true);
 }

@@ -40,7 +40,6 @@ static void test_against_all_pairs(void **state)
     static double cost[N * 3];
     bool mark[N];
 
-    (void)state;
     srand(7);
     for (size_t figures = 2; figures <= 3; figures++)
         for (int grain = 4; grain <= 4000; grain *= 10) {
@@ -62,7 +61,6 @@ static void test_equal_ones_are_all_marked(void **state)
     const double cost[] = {1, 2, 1, 2, 2, 1, 2, 2, NAN, 0};
     bool mark[5];
 
-    (void)state;
     gcb_pareto_mark(mark, cost, 5, 2);
     assert_true(mark[0] && mark[1] && mark[2] && !mark[3] && !mark[4]);
     gcb_pareto_mark(mark, cost, 0, 2);
@@ -76,7 +74,6 @@ static void test_totals_know_which_way_is_good(void **state)
     bool mark[3], left_out[3] = {false, false, false};
     size_t count;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         totals[i].tally = (struct gcb_tally){.messages = 1, .input_bytes = 1000, .elements = 250};
     totals[0].tally.wire_bytes = 100;
@@ -118,7 +115,6 @@ static void test_fields(void **state)
     struct gcb_diag diag;
     size_t count;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         memset(&diag, 0, sizeof(diag));
         assert_int_equal(gcb_pareto_parse(fields, &count, bad[i], &diag), GCB_E_INVALID);

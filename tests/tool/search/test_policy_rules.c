@@ -40,7 +40,6 @@ static void test_any_choice_is_exact(void **state)
     const char *paths[MOST];
     size_t chosen[MOST];
 
-    (void)state;
     srand(3);
     for (size_t i = 0; i < MOST; i++) {
         snprintf(names[i], sizeof(names[i]), "layers.%zu.%s%zu.%s", i / 4, i % 4 < 2 ? "c" : "b",
@@ -61,7 +60,6 @@ static void test_alike_tensors_share_a_glob(void **state)
     static const size_t by_kind[] = {1, 0, 1, 0, 1, 2}, by_layer[] = {0, 0, 1, 1, 2, 2},
                         all[] = {1, 1, 1, 1, 1, 1};
 
-    (void)state;
     assert_int_equal(write_rules(paths, by_kind, 6), 3);
     assert_int_equal(write_rules(paths, by_layer, 6), 3);
     assert_int_equal(write_rules(paths, all, 6), 1);
@@ -78,7 +76,6 @@ static void test_odd_names(void **state)
     struct gcb_policy policy = {0};
     char text[100];
 
-    (void)state;
     write_rules(paths, chosen, 9);
     assert_int_equal(gcb_policy_write(&policy, paths, chosen, 9, methods, NULL), 0);
     for (size_t i = 0; i + 1 < policy.count; i++)
@@ -98,7 +95,6 @@ static void test_what_globs_cannot_tell_apart(void **state)
     char longest[GCB_RULE_GLOB + 1] = "";
     struct gcb_policy policy = {0};
 
-    (void)state;
     write_rules(paths, chosen, 3); /* the rule for "aab" comes first */
     assert_int_equal(gcb_policy_write(&policy, paths, alone, 3, methods, NULL), 0);
     assert_int_equal(policy.count, 0);

@@ -38,7 +38,6 @@ static void test_density(void **state)
     char spec[256];
     double before = 2.0;
 
-    (void)state;
     assert_string_equal(axis.param->name, "theta");
     assert_int_equal(axis.count, 7 * 90000 + 1);
     assert_true(value_at(&m, &axis, 0) == 0.9999999);
@@ -62,7 +61,6 @@ static void test_whole_numbers(void **state)
     struct gcb_method m;
     struct gcb_rate_axis axis = axis_of(&m, "qsgd", NULL);
 
-    (void)state;
     assert_string_equal(axis.param->name, "bits");
     assert_int_equal(axis.count, 15);
     assert_true(value_at(&m, &axis, 0) == 2.0 && value_at(&m, &axis, 14) == 16.0);
@@ -81,7 +79,6 @@ static void test_threshold(void **state)
     struct gcb_method m;
     const struct gcb_rate_axis axis = axis_of(&m, "sparse:select=threshold", NULL);
 
-    (void)state;
     assert_string_equal(axis.param->name, "threshold");
     assert_true(value_at(&m, &axis, 0) == 1e6);
     assert_true(value_at(&m, &axis, axis.count - 1) == 1e-12);
@@ -93,7 +90,6 @@ static void test_methods_without_one(void **state)
     struct gcb_method m;
     const struct gcb_rate_axis axis = axis_of(&m, "terngrad", NULL);
 
-    (void)state;
     assert_null(axis.param);
     assert_int_equal(axis.count, 1);
     assert_int_equal(gcb_rate_axis_set(&m, &axis, 0, NULL), 0);
@@ -105,7 +101,6 @@ static void test_refusals(void **state)
     struct gcb_diag diag = {0};
     struct gcb_method m;
 
-    (void)state;
     assert_int_equal(gcb_method_parse(&m, "topk:density=0.1", NULL), 0);
     assert_int_equal(gcb_rate_axis_init(&axis, &m, NULL, &diag), GCB_E_INVALID);
     assert_non_null(strstr(diag.text, "'theta' is searched for"));
@@ -122,7 +117,6 @@ static void test_all(void **state)
     struct gcb_method m;
     size_t tuned = 0;
 
-    (void)state;
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
         assert_int_equal(gcb_rate_axis_init(&axis, &m, NULL, NULL), 0);
         tuned += axis.param != NULL;
@@ -139,7 +133,6 @@ static void test_decimals(void **state)
     char out[64];
     double v;
 
-    (void)state;
     assert_string_equal(gcb_decimal_text(out, 12345, -5, false), "0.12345");
     assert_string_equal(gcb_decimal_text(out, 12345, -5, true), "0.87655");
     assert_string_equal(gcb_decimal_text(out, 12345, -3, false), "12.345");
@@ -153,7 +146,6 @@ static void test_scale(void **state)
 {
     static const char *const specs[] = {"topk", "sparse:select=threshold", "demo"};
 
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         struct gcb_method m;
         const struct gcb_rate_axis axis = axis_of(&m, specs[k], NULL);
@@ -180,7 +172,6 @@ static void test_scale_of_whole_numbers(void **state)
     const struct gcb_rate_axis axis = axis_of(&m, "range", NULL), none = axis_of(&m, "fp16", NULL);
     const uint64_t four = 4 - axis.low;
 
-    (void)state;
     assert_int_equal(gcb_rate_axis_scale(&axis, four, 1.0), four);
     assert_int_equal(gcb_rate_axis_scale(&axis, four, 1.4), 6 - axis.low);
     assert_int_equal(gcb_rate_axis_scale(&axis, four, 0.75), 3 - axis.low);

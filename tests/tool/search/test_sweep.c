@@ -41,7 +41,6 @@ static const char *values(const char *method, const char *text)
 
 static void test_lists(void **state)
 {
-    (void)state;
     assert_string_equal(values("topk", "theta=0.9,0.99"), "0.9 0.99");
     assert_string_equal(values("topk", "theta=0.9,0.9,0.8"), "0.9 0.8");
     assert_string_equal(values("fft", "index=bitmap,golomb"), "bitmap golomb");
@@ -50,7 +49,6 @@ static void test_lists(void **state)
 
 static void test_even_steps(void **state)
 {
-    (void)state;
     assert_string_equal(values("topk", "theta=0.5..0.9/5"), "0.5 0.6 0.7 0.8 0.9");
     assert_string_equal(values("topk", "theta=0.9..0.5/3"), "0.9 0.7 0.5");
     assert_string_equal(values("topk", "density=0.1..0.3/3"), "0.1 0.2 0.3");
@@ -63,7 +61,6 @@ static void test_even_steps(void **state)
 
 static void test_steps_of_the_logarithm(void **state)
 {
-    (void)state;
     assert_string_equal(values("topk", "density=0.1..0.001/3log"), "0.1 0.01 0.001");
     assert_string_equal(values("topk", "theta=0.9..0.999/3log"), "0.9 0.99 0.999");
     assert_string_equal(values("topk", "theta=0.999..0.9/3log"), "0.999 0.99 0.9");
@@ -104,7 +101,6 @@ static void test_hostile(void **state)
     struct gcb_vary vary;
     struct gcb_diag diag;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(unread) / sizeof(unread[0]); i++) {
         memset(&diag, 0, sizeof(diag));
         assert_int_equal(gcb_vary_parse(&vary, unread[i], &diag), GCB_E_INVALID);
@@ -126,7 +122,6 @@ static void test_long(void **state)
     struct gcb_vary vary;
     struct gcb_value_list v;
 
-    (void)state;
     for (size_t n = 1; n < sizeof(text); n *= 3) {
         memset(text, 'x', sizeof(text));
         snprintf(text + n, sizeof(text) - n, "=1");
@@ -174,13 +169,11 @@ static const char *const nothing[] = {NULL};
 
 static void test_nothing_varied(void **state)
 {
-    (void)state;
     assert_string_equal(expand(LIST("topk", "qsgd:bits=3"), nothing), "topk qsgd:bits=3");
 }
 
 static void test_each_takes_what_it_has(void **state)
 {
-    (void)state;
     assert_string_equal(expand(LIST("topk", "qsgd"), LIST("theta=0.9,0.8")),
                         "topk:theta=0.9 topk:theta=0.8 qsgd");
     assert_string_equal(expand(LIST("fft", "topk", "qsgd"), LIST("density=0.5", "bits=3,4")),
@@ -190,7 +183,6 @@ static void test_each_takes_what_it_has(void **state)
 
 static void test_all_combinations(void **state)
 {
-    (void)state;
     assert_string_equal(expand(LIST("fft"), LIST("theta=0.1,0.2", "bits=3,4", "index=u32,golomb")),
                         "fft:theta=0.1,bits=3,index=u32 fft:theta=0.1,bits=3,index=golomb "
                         "fft:theta=0.1,bits=4,index=u32 fft:theta=0.1,bits=4,index=golomb "
@@ -201,7 +193,6 @@ static void test_all_combinations(void **state)
 /* theta has no meaning if a threshold selects: then there is one setting, not two. */
 static void test_without_a_meaning(void **state)
 {
-    (void)state;
     assert_string_equal(
         expand(LIST("sparse"), LIST("theta=0.1,0.2", "select=topk,threshold")),
         "sparse:theta=0.1,select=topk sparse:select=threshold sparse:theta=0.2,select=topk");
@@ -211,7 +202,6 @@ static void test_without_a_meaning(void **state)
 /* Settings that a method refuses are listed too if at least one is valid: a run reports why. */
 static void test_some_are_refused(void **state)
 {
-    (void)state;
     assert_string_equal(expand(LIST("range"), LIST("bits=4,8", "mantissa=3,6")),
                         "range:bits=4,mantissa=3 range:bits=4,mantissa=6 range:bits=8,mantissa=3 "
                         "range:bits=8,mantissa=6");
@@ -229,7 +219,6 @@ static void refused(const char *const *methods, const char *const *vary, const c
 
 static void test_refusals(void **state)
 {
-    (void)state;
     refused(LIST("topk"), LIST("bucket=64"), "no method given has this parameter");
     refused(LIST("topk"), LIST("thata=0.5"), "did you mean 'theta'?");
     refused(LIST("topk"), LIST("bits=3"), "or it has no effect with the method's other values");
@@ -250,7 +239,6 @@ static void test_defaults(void **state)
     static const char *const left_out[] = {"identity", "fp16", "sparse"};
     struct gcb_method m;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
         assert_int_equal(gcb_method_parse(&m, taken[i], NULL), 0);
         assert_true(gcb_sweep_default(&m));

@@ -86,7 +86,6 @@ static void test_round_trip(void **state)
 {
     static const size_t messages[] = {8, 4, 2};
 
-    (void)state;
     containers_dump(containers.dump[0], 2);
     for (int scope = GCB_SCOPE_TENSOR; scope <= GCB_SCOPE_MODEL; scope++) {
         struct gcb_source *source = containers_source(1);
@@ -110,7 +109,6 @@ static void test_paths(void **state)
     static const char *const root[] = {"/", NULL};
     static const char *const schema[] = {"/step_000000/worker_0/", "/step_000000/worker_3/", NULL};
 
-    (void)state;
     containers_dump(containers.dump[0], 0);
     containers_dump(containers.dump[1], 0);
     for (int scope = GCB_SCOPE_TENSOR; scope <= GCB_SCOPE_MODEL; scope++)
@@ -136,7 +134,6 @@ static void test_wrong_messages(void **state)
     uint8_t message[64];
     size_t n;
 
-    (void)state;
     containers_dump(containers.dump[0], 1);
     source = containers_source(1);
     assert_int_equal(gcb_layout_init(&layout, source, &config, NULL), 0);
@@ -166,7 +163,6 @@ static void test_not_a_container(void **state)
     struct gcb_container *c = NULL;
     struct gcb_diag diag = {0};
 
-    (void)state;
     containers_dump(containers.dump[0], 1);
     assert_int_equal(gcb_container_open(&c, containers.dump[0], 0, false, &diag), GCB_E_CORRUPT);
     assert_non_null(strstr(diag.text, "not a file of messages"));
@@ -181,7 +177,6 @@ static void test_memory_limit(void **state)
     struct gcb_container *c = NULL;
     struct gcb_diag diag = {0};
 
-    (void)state;
     containers_make(GCB_SCOPE_TENSOR);
     assert_int_equal(gcb_container_open(&c, containers.path, 240, false, &diag), 0);
     gcb_container_close(c);

@@ -121,13 +121,11 @@ static void check_flips(enum gcb_scope scope)
 
 static void test_flips_tensor(void **state)
 {
-    (void)state;
     check_flips(GCB_SCOPE_TENSOR);
 }
 
 static void test_flips_bucket(void **state)
 {
-    (void)state;
     check_flips(GCB_SCOPE_BUCKET);
 }
 
@@ -138,7 +136,6 @@ static void test_cuts(void **state)
         size_t n;
         uint8_t *bytes;
 
-        (void)state;
         containers_make((enum gcb_scope)scope);
         bytes = slurp(&n);
         for (size_t cut = n; cut-- > 0;) {
@@ -206,7 +203,6 @@ static void test_changed_attributes(void **state)
     static const char *const shapes[] = {"30x2", "60", "2x31", ""};
     hid_t file;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         file = open_to_tamper(GCB_SCOPE_TENSOR);
         put_text(file, STEP "w/a", "shape", shapes[i]);
@@ -236,7 +232,6 @@ static void test_lost_and_renamed(void **state)
 {
     hid_t file = open_to_tamper(GCB_SCOPE_TENSOR);
 
-    (void)state;
     H5Ldelete(file, STEP "w/s", H5P_DEFAULT);
     found(file, "missing");
     file = open_to_tamper(GCB_SCOPE_TENSOR);
@@ -269,7 +264,6 @@ static void test_changed_layout(void **state)
     uint8_t *rows_read = malloc(n);
     char *whole;
 
-    (void)state;
     assert_non_null(rows_read);
     assert_true(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows_read) >= 0);
     H5Dclose(set);
@@ -306,7 +300,6 @@ static void test_count_against_shape(void **state)
     uint8_t message[64];
     const size_t n = (size_t)H5Dget_storage_size(set);
 
-    (void)state;
     assert_true(n <= sizeof(message));
     assert_true(H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, message) >= 0);
     assert_int_equal(gcb_load_u32(message + 8), 5);
@@ -333,7 +326,6 @@ static void test_repeated_names(void **state)
     struct gcb_diag diag = {0};
     uint8_t message[64];
 
-    (void)state;
     containers_dump(containers.dump[0], 1);
     source = containers_source(1);
     assert_int_equal(gcb_layout_init(&layout, source, &config, NULL), 0);

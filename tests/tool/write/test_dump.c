@@ -50,7 +50,6 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
 
 static int setup(void **state)
 {
-    (void)state;
     strcpy(folder, "/tmp/test_dump.XXXXXX");
     if (!mkdtemp(folder))
         return -1;
@@ -73,7 +72,6 @@ static int files(void)
 
 static int teardown(void **state)
 {
-    (void)state;
     writes_left = -1;
     unlink(path);
     return rmdir(folder);
@@ -178,7 +176,6 @@ static void test_round_trip(void **state)
     double same[6];
     hid_t file;
 
-    (void)state;
     write_sample(dump);
     assert_int_equal(access(path, F_OK), -1); /* not before it is complete */
     assert_int_equal(gcb_h5out_commit(dump, NULL), 0);
@@ -209,7 +206,6 @@ static void test_large(void **state)
     struct gcb_h5out *dump = create(false);
     hid_t file;
 
-    (void)state;
     assert_true(x && y);
     for (uint64_t i = 0; i < n; i++)
         x[i] = (float)(i % 2048) - 1000.0f;
@@ -255,7 +251,6 @@ static void test_same_bytes(void **state)
     uint8_t *bytes[2];
     size_t n[2];
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct gcb_h5out *dump = create(true);
 
@@ -277,7 +272,6 @@ static void test_bad_names(void **state)
     static const char *const names[] = {"/a/b", "/a/b/c", "/a",  "relative", "/",
                                         "",     "/x/",    "//x", "/./x",     "/x/."};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct gcb_h5out *dump = create(false);
         struct gcb_diag diag = {0};
@@ -298,7 +292,6 @@ static void test_bad_requests(void **state)
     const uint64_t huge[] = {UINT64_C(1) << 40, UINT64_C(1) << 40};
     char *text = calloc(1, 70000);
 
-    (void)state;
     assert_non_null(text);
     memset(text, 'a', 69999);
     assert_int_equal(gcb_h5out_note(dump, "/absent", "a", "b", NULL), GCB_E_INVALID);
@@ -343,7 +336,6 @@ static void test_full_disk(void **state)
     FILE *old = fopen(path, "w");
     long total;
 
-    (void)state;
     assert_non_null(old);
     fputs("old", old);
     fclose(old);
@@ -383,7 +375,6 @@ static void test_file_limit(void **state)
     struct rlimit before, tight;
     struct gcb_diag diag = {0};
 
-    (void)state;
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before);
     for (rlim_t size = 0; size < 3 << 20; size += 100000) {

@@ -21,7 +21,6 @@ static char folder[64], path[96], other[96];
 
 static int setup(void **state)
 {
-    (void)state;
     strcpy(folder, "/tmp/test_outfile.XXXXXX");
     if (!mkdtemp(folder))
         return -1;
@@ -45,7 +44,6 @@ static int files(void)
 /* Each test removes its files except these two. */
 static int teardown(void **state)
 {
-    (void)state;
     unlink(path);
     unlink(other);
     return rmdir(folder);
@@ -103,7 +101,6 @@ static void test_new_file(void **state)
     const mode_t mask = umask(027);
     struct stat s;
 
-    (void)state;
     out = start(path, false);
     umask(mask);
     assert_int_equal(access(path, F_OK), -1);
@@ -122,7 +119,6 @@ static void test_given_up(void **state)
 {
     struct gcb_outfile out;
 
-    (void)state;
     write_text(path, "old");
     out = start(path, true);
     write_text(out.temp_path, "half");
@@ -136,7 +132,6 @@ static void test_replace(void **state)
 {
     struct gcb_outfile out;
 
-    (void)state;
     write_text(path, "old");
     refuse(path, false, NULL, GCB_E_INVALID, "--force");
     out = start(path, true);
@@ -152,7 +147,6 @@ static void test_race(void **state)
     struct gcb_outfile first, second;
     struct gcb_diag diag = {0};
 
-    (void)state;
     first = start(path, false);
     second = start(path, false);
     assert_string_not_equal(first.temp_path, second.temp_path);
@@ -169,7 +163,6 @@ static void test_race(void **state)
 
 static void test_not_regular(void **state)
 {
-    (void)state;
     refuse(folder, true, NULL, GCB_E_INVALID, "not a regular file");
     refuse("/dev/null", true, NULL, GCB_E_INVALID, "not a regular file");
     assert_int_equal(mkfifo(other, 0600), 0);
@@ -183,7 +176,6 @@ static void test_links(void **state)
     struct gcb_outfile out;
     struct stat s;
 
-    (void)state;
     assert_int_equal(symlink(other, path), 0);
     refuse(path, true, NULL, GCB_E_INVALID, "leads nowhere");
     write_text(other, "old");
@@ -199,7 +191,6 @@ static void test_links(void **state)
 
 static void test_input(void **state)
 {
-    (void)state;
     write_text(path, "precious");
     refuse(path, true, path, GCB_E_INVALID, "is an input");
     assert_int_equal(link(path, other), 0); /* also under another name */
@@ -211,7 +202,6 @@ static void test_bad_names(void **state)
 {
     char longer[400];
 
-    (void)state;
     refuse("", false, NULL, GCB_E_INVALID, "name of the file to write is empty");
     snprintf(longer, sizeof(longer), "%s/", folder);
     refuse(longer, true, NULL, GCB_E_INVALID, "names a folder");
@@ -232,7 +222,6 @@ static void test_longest_name(void **state)
     char longest[400];
     struct gcb_outfile out;
 
-    (void)state;
     snprintf(longest, sizeof(longest), "%s/%0255d", folder, 0);
     out = start(longest, false);
     write_text(out.temp_path, "new");
@@ -247,7 +236,6 @@ static void test_relative(void **state)
     char here[256];
     struct gcb_outfile out;
 
-    (void)state;
     assert_non_null(getcwd(here, sizeof(here)));
     assert_int_equal(chdir(folder), 0);
     out = start("out.h5", false);
@@ -263,7 +251,6 @@ static void test_commit_fails(void **state)
 {
     struct gcb_outfile out;
 
-    (void)state;
     write_text(path, "old");
     out = start(path, true);
     assert_int_equal(unlink(out.temp_path), 0);
@@ -276,7 +263,6 @@ static void test_same(void **state)
 {
     char spelled[160], link[96];
 
-    (void)state;
     snprintf(spelled, sizeof(spelled), "%s/../%s/./out.h5", folder, strrchr(folder, '/') + 1);
     assert_true(gcb_outfile_same(path, path));
     assert_true(gcb_outfile_same(path, spelled)); /* neither exists */
@@ -297,7 +283,6 @@ static void test_abandon(void **state)
 {
     struct gcb_outfile done, open, given_up;
 
-    (void)state;
     done = start(path, false);
     write_text(done.temp_path, "done");
     open = start(other, false);
@@ -317,7 +302,6 @@ static void test_many(void **state)
 {
     struct gcb_outfile out[40];
 
-    (void)state;
     for (int i = 0; i < 40; i++)
         out[i] = start(path, false);
     for (int i = 0; i < 40; i++)
@@ -335,7 +319,6 @@ static void keeps_mode_and_owner(void **state)
     struct gcb_outfile o;
     struct stat before, after;
 
-    (void)state;
     write_text(path, "old");
     assert_int_equal(chmod(path, 0604), 0);
     if (geteuid() == 0)
@@ -375,7 +358,6 @@ static void removes_what_dead_processes_left(void **state)
 {
     const pid_t dead = fork();
 
-    (void)state;
     if (dead == 0)
         _exit(0);
     assert_int_equal(waitpid(dead, NULL, 0), dead);
