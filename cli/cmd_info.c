@@ -127,7 +127,7 @@ static int info_run(const void *options, const struct opt_list *operands, struct
 {
     const struct info_options *o = options;
     struct out_report r = {.stream = NULL};
-    char version[32], text[512] = "";
+    char version[32], bytes[32], text[512] = "";
     const char *name;
     struct gcb_row row;
     struct facts f;
@@ -151,7 +151,7 @@ static int info_run(const void *options, const struct opt_list *operands, struct
         fprintf(r.out,
                 "bandwidth   read %.1f, fill %.1f, copy %.1f GB/s with %d thread%s over %s\n",
                 f.bandwidth.read_gbps, f.bandwidth.fill_gbps, f.bandwidth.copy_gbps, f.threads,
-                f.threads == 1 ? "" : "s", gcb_bytes(version, (double)f.bandwidth.bytes));
+                f.threads == 1 ? "" : "s", gcb_bytes(bytes, (double)f.bandwidth.bytes));
     }
     gcb_environment_row(&row, &(struct gcb_environment){.argc = ctx->argc,
                                                         .argv = ctx->argv,

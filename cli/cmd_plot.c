@@ -133,9 +133,11 @@ static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
     struct gcb_plot_drawing drawing = {.drawn = false};
     int err = p->folder_made ? 0 : make_folder(job->folder, p->ctx->diag);
 
+    if (!err && strlen(job->folder) + 1 + GCB_PLOT_NAME > sizeof(paths[0]))
+        err = gcb_diag_set(p->ctx->diag, GCB_E_INVALID, "-o: the path of the folder is too long");
     p->folder_made = !err;
     for (int i = 0; !err && i < GCB_PLOT_FILES; i++) {
-        snprintf(paths[i], sizeof(paths[i]) - GCB_PLOT_NAME, "%s/", job->folder);
+        snprintf(paths[i], sizeof(paths[i]), "%s/", job->folder);
         gcb_plot_name(paths[i] + strlen(paths[i]), GCB_PLOT_NAME, job, (enum gcb_plot_file)i);
         err = gcb_outfile_init(&files[i], paths[i], p->o->force, NULL, 0, p->ctx->diag);
     }

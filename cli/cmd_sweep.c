@@ -21,12 +21,9 @@
 #define MEAN_STEPS 3
 #define SEARCH 0.8 /* share of the progress bar for the searches of --match */
 
-    /* ---- options, and what follows from them before a file is opened ---- */
+/* ---- options, and what follows from them before a file is opened ---- */
 
-    enum sweep_per {
-        SWEEP_PER_NONE,
-        SWEEP_PER_MESSAGE
-    };
+enum sweep_per { SWEEP_PER_NONE, SWEEP_PER_MESSAGE };
 
 struct sweep_own {
     struct opt_list vary, match;

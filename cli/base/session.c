@@ -226,18 +226,24 @@ int session_read_shard(struct session *s, const struct gcb_method *methods, size
 /* Adds an option to the list, which is sorted by name; options of the same name keep their order. */
 static int add_option(json_t *list, const struct opt_given *given)
 {
-    char text[4096], before[4096];
+    const char *value = given->value ? given->value : "";
+    const size_t length = strlen(given->name) + strlen(value) + sizeof("--=");
+    char *text = gcb_alloc(length);
     size_t at = json_array_size(list);
+    int err;
 
+    if (!text)
+        return GCB_E_NOMEM;
     for (; at > 0; at--) {
-        snprintf(before, sizeof(before), "%s", json_string_value(json_array_get(list, at - 1)) + 2);
-        before[strcspn(before, "=")] = '\0';
-        if (strcmp(before, given->name) <= 0)
+        const char *before = json_string_value(json_array_get(list, at - 1)) + 2;
+
+        if (strncmp(before, given->name, strcspn(before, "=")) <= 0)
             break;
     }
-    snprintf(text, sizeof(text), "--%s%s%s", given->name, given->value ? "=" : "",
-             given->value ? given->value : "");
-    return json_array_insert_new(list, at, gcb_row_make_text(text));
+    snprintf(text, length, "--%s%s%s", given->name, given->value ? "=" : "", value);
+    err = json_array_insert_new(list, at, gcb_row_make_text(text));
+    gcb_free(text);
+    return err;
 }
 
 /* True if shards with different values of the option still belong to the same run. A shard that ends at --budget is refused. */

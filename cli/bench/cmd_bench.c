@@ -485,12 +485,12 @@ static void show_notes(const struct bench *c)
 
     for (size_t i = 0; i < c->plan.device_count; i++)
         device |= c->devices[i].gpu.module != NULL;
-    fprintf(out,
-            "\n* baseline   ±: half of the median's 95 %% interval; ±?: it is wider than that\n"
-            "sum: adding a message to a sum of messages, without finishing the sum\n"
-            "%% of mem: encode/decode as a share of memory's read/fill bandwidth;\n"
-            "cache: it does not apply, because all messages fit in the cache\n"
-            "end: why measuring stopped early: time limit or sample limit (max)\n");
+    fprintf(out, "\n* baseline   ±: half of the median's 95 %% interval\n"
+                 "±?: the interval is wider than the median, so the speed is not known\n"
+                 "sum: adding a message to a sum of messages, without finishing the sum\n"
+                 "%% of mem: encode/decode as a share of memory's read/fill bandwidth;\n"
+                 "cache: it does not apply, because all messages fit in the cache\n"
+                 "end: why measuring stopped early: time limit or sample limit (max)\n");
     if (device)
         opt_wrapf(out, 0, 0,
                   "messages of at most %d elements are encoded in groups on a device; the time of "

@@ -194,7 +194,6 @@ norm_grids cut_norms(const struct gcb_device_group *g, bool l2)
 int compute_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
                   const norm_grids &grids, bool l2)
 {
-
     if (!grids.blocks)
         return 0;
     if (l2)

@@ -29,7 +29,7 @@ follow() { # FILE WORDS [EXTENT]
         [ "$rc" -eq 0 ] && break
         check "one line" test "$(wc -l <"$err")" -eq 1
         [ $round -gt 1 ] || says "$2"
-        advice=$(sed -E 's/.*(rewrite the file|rewrite it|convert it|unpack it|fetch it|join them|trust it|closing it): //; s/ \(Debian package .*//' "$err")
+        advice=$(sed -E 's/.*(rewrite the file|rewrite it|convert it|unpack it|fetch it|join them|trust it|closing it): //; s/ \((Debian package|datasets is in) .*//' "$err")
         advice=$(fill "$advice" "$target")
         last="$advice"
         touch "$tmp/before"
@@ -106,7 +106,7 @@ for file in *.h5; do
     for how in "" --in-process; do
         run inspect $how "$file"
         exits 1
-        check "the command is whole" grep -qE "convert.py FILE NEW.h5\$" "$err"
+        check "the command is whole" grep -qE "convert.py FILE NEW.h5 \(datasets is in gcbench.s source and in share/gcbench\)\$" "$err"
         check "the text is UTF-8" sh -c "! grep -q '[\\]x' '$err' && iconv -f UTF-8 '$err'"
     done
 done

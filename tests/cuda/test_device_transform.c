@@ -232,7 +232,7 @@ static void without_cufft(void **state)
     gcb_host_fft(GCB_HOST_FFT_EXACT);
 }
 
-/* A failure of queued work is reported by the wait. Until then the stream takes no more launches. */
+/* A failure of queued work is reported by the wait. From then on the stream takes no launches. */
 static void cufft_fails(void **state)
 {
     const struct gcb_coder_config config = {.env = {.count = 100}};

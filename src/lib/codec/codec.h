@@ -159,8 +159,8 @@ struct gcb_codec_ops {
     uint64_t (*clamped)(const void *state);
     /* largest magnitude of the last tensor, NAN if the encoder did not need it; NULL: this codec never needs it */
     double (*largest)(const void *state);
-    /* bits per element as the paper counts them; `nominal_bits` is used instead if they depend on parameters or count.
-     * NAN: unknown */
+    /* Bits per element as the paper counts them. If they depend on parameters or count, `nominal_bits` is there and counts
+     * instead: it returns NAN if they are unknown. */
     double bits;
     double (*nominal_bits)(const void *state);
     /* requested density, in (0, 1]; NAN if the parameters do not set one. NULL: this codec drops nothing */

@@ -19,7 +19,7 @@ enum { FIRST = 512 }; /* bytes of a file's start that are looked at */
 #define ICONV "unpack it: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"
 #define PICKLE \
     "it runs code when it is read; if you trust it: python3 datasets/convert.py --trust-pickle " \
-    "FILE NEW.h5"
+    "FILE NEW.h5" GCB_CONVERT_IN
 
 static const struct row rows[] = {
     {0, BYTES("\x93NUMPY"), {"a NumPy file", CONVERT}},

@@ -285,8 +285,12 @@ int gcb_plot_draw(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
         return err;
     }
     err = run_gnuplot(w.folder, strrchr(w.paths[GCB_PLOT_SCRIPT], '/') + 1, diag);
-    if (!err && (read_file(image, w.paths[GCB_PLOT_IMAGE], diag) || !is_complete(image, job->type)))
-        err = gcb_diag_set(diag, GCB_E_IO, "gnuplot did not finish the image; is the disk full?");
+    if (!err) {
+        err = read_file(image, w.paths[GCB_PLOT_IMAGE], diag);
+        if (err == GCB_E_IO || (!err && !is_complete(image, job->type)))
+            err =
+                gcb_diag_set(diag, GCB_E_IO, "gnuplot did not finish the image; is the disk full?");
+    }
     if (!err && job->type == GCB_PLOT_TEXT)
         trim(image->bytes);
     out->drawn = !err;

@@ -499,13 +499,16 @@ int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
         return err;
     names[0] = gcb_case_make_name(base->items);
     names[1] = gcb_case_make_name(next->items);
-    err = gcb_diag_set(diag, GCB_E_INVALID,
-                       "%s and %s have no case in common: the first are \"%s\" and \"%s\"; run "
-                       "`bench` with the same files and options for both",
-                       gcb_escape(files[0], sizeof(files[0]), base_name),
-                       gcb_escape(files[1], sizeof(files[1]), next_name),
-                       gcb_text_shorten(cases[0], sizeof(cases[0]), names[0] ? names[0] : "", 80),
-                       gcb_text_shorten(cases[1], sizeof(cases[1]), names[1] ? names[1] : "", 80));
+    err =
+        names[0] && names[1]
+            ? gcb_diag_set(diag, GCB_E_INVALID,
+                           "%s and %s have no case in common: the first are \"%s\" and \"%s\"; run "
+                           "`bench` with the same files and options for both",
+                           gcb_escape(files[0], sizeof(files[0]), base_name),
+                           gcb_escape(files[1], sizeof(files[1]), next_name),
+                           gcb_text_shorten(cases[0], sizeof(cases[0]), names[0], 80),
+                           gcb_text_shorten(cases[1], sizeof(cases[1]), names[1], 80))
+            : gcb_diag_nomem(diag, 0, "names of cases");
     gcb_free(names[0]);
     gcb_free(names[1]);
     return err;
