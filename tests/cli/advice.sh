@@ -29,7 +29,7 @@ follow() { # FILE WORDS [EXTENT]
         [ "$rc" -eq 0 ] && break
         check "one line" test "$(wc -l <"$err")" -eq 1
         [ $round -gt 1 ] || says "$2"
-        advice=$(sed -E 's/.*(rewrite the file|rewrite it|convert it|unpack it|fetch it|join them|trust it|closing it): //; s/ \((Debian package|datasets is in) .*//' "$err")
+        advice=$(sed -E 's/.*(rewrite the file|rewrite it|convert it|unpack it|fetch it|join them|trust it|closing it): //; s/ \((Debian package|in share).*//' "$err")
         advice=$(fill "$advice" "$target")
         last="$advice"
         touch "$tmp/before"
@@ -77,7 +77,7 @@ run inspect "$in/long.h5"
 exits 0
 says "1 dataset of a float format that gcbench does not read skipped, such as /long; python3 "
 cd "$tmp/work" || exit 99
-advice=$(fill "$(sed 's/.*\/long; //' "$err")" "$in/long.h5")
+advice=$(fill "$(sed 's/.*\/long; //; s/ (in share.*//' "$err")" "$in/long.h5")
 last="$advice"
 rm -f new.h5
 sh -c "$advice" >"$out" 2>"$err"
@@ -106,7 +106,7 @@ for file in *.h5; do
     for how in "" --in-process; do
         run inspect $how "$file"
         exits 1
-        check "the command is whole" grep -qE "convert.py FILE NEW.h5 \(datasets is in gcbench.s source and in share/gcbench\)\$" "$err"
+        check "the command is whole" grep -qE "convert.py FILE NEW.h5 \(in share/gcbench\)\$" "$err"
         check "the text is UTF-8" sh -c "! grep -q '[\\]x' '$err' && iconv -f UTF-8 '$err'"
     done
 done

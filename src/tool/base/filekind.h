@@ -15,7 +15,7 @@ struct gcb_filekind {
 };
 
 /* The command that turns a file into one that gcbench reads. */
-#define GCB_CONVERT_IN " (datasets is in gcbench's source and in share/gcbench)"
+#define GCB_CONVERT_IN " (in share/gcbench)"
 #define GCB_CONVERT "python3 datasets/convert.py FILE NEW.h5" GCB_CONVERT_IN
 
 struct gcb_filekind gcb_filekind_find(int descriptor);
