@@ -139,7 +139,15 @@ if [ -e /sys/devices/system/cpu/cpu0/cache ]; then
 else
     leave_out "what fits in the cache (/sys does not say how large it is)"
 fi
-check "shares of memory where caches are cold" grep -qE '[0-9?]+/[0-9?]+' "$out"
+check "shares of memory where caches are cold, as in the rows" python3 - "$json" "$out" <<'END'
+import json, re, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+shares = [[row[f"{way}_bandwidth_share"] for way in ("encode", "decode")]
+          for row in rows if row["record"] == "summary" and row["cache"] == "cold"]
+wanted = ["/".join("?" if x >= 9.995 else f"{100 * x:.0f}" for x in pair) for pair in shares]
+lines = [line for line in open(sys.argv[2]) if re.match(r"\w+ \*", line)]
+assert wanted and [word for line in lines for word in line.split() if re.fullmatch(r"[\d?]+/[\d?]+", word)] == wanted
+END
 look cases
 fails 2 "--repeat fixes the number of runs" bench --method fp16 --scope tensor --scope model --threads 1,2 --repeat 2 --time-budget 1 "$sample"
 fails 2 "both already means warm and cold" bench --method fp16 --scope tensor,model --threads 1,2 --device cpu --cache warm,both "$sample"

@@ -189,11 +189,18 @@ write other "[$topk, {\"spec\": \"fp16\"}]" '{"input_xxh3": [{"file": "dir/g.h5"
 compare base other --strict
 exits 6
 
-# ---- nothing in common ----
-for other in '"file": "x/h.h5"' '"threads": 2' '"scope": "model"' '"device": "cuda:0"' '"cache": "cold"'; do
-    write apart "[{\"spec\": \"topk:theta=0.9\", $other}, {\"spec\": \"fp16\", \"method\": \"fp16\", $other}]"
-    fails 2 "base.rows and apart.rows have no case in common: the first are" regress base.rows apart.rows
-done
+# ---- nothing in common: both names say what differs ----
+while read -r field name; do
+    write apart "[{\"spec\": \"topk:theta=0.9\", $field}, {\"spec\": \"fp16\", \"method\": \"fp16\", $field}]"
+    fails 2 "base.rows and apart.rows have no case in common: the first are \"g.h5 tensor topk:" regress base.rows apart.rows
+    check "names $name" grep -qE " and \"$name.*\"; run" "$err"
+done <<'END'
+"file":"x/h.h5" h.h5 tensor topk:
+"threads":2 g.h5 tensor topk:.* cpu .* warm t2
+"scope":"model" g.h5 model topk:
+"device":"cuda:0" g.h5 tensor topk:.* cuda:0
+"cache":"cold" g.h5 tensor topk:.* cold t1
+END
 write apart '[{"spec": "topk:theta=0.8"}]'
 fails 2 "topk:theta=0.8" regress one.rows apart.rows --format json
 
