@@ -163,7 +163,7 @@ compare base unsupported
 exits 0
 judged "fp16 case NOT-COMPARED"
 write twice "[$topk, $topk]"
-fails 1 "twice.rows: line 3 repeats an earlier case" regress base.rows twice.rows
+fails 1 "twice.rows: lines 2 and 3 are the same case" regress base.rows twice.rows
 cat base.rows base.rows >two.rows
 fails 1 "line 4: a second environment row" regress base.rows two.rows
 

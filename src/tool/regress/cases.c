@@ -265,24 +265,46 @@ static int add_key(json_t *map, const char *key, size_t i)
     return json_object_set_new_nocheck(map, key, json_integer(number)) ? GCB_E_NOMEM : 0;
 }
 
-/* Adds a case by the texts of its identity, which hold no line break. GCB_E_NOMEM. */
-static int add_case(json_t *map, const struct gcb_case *c, size_t i, enum identity identity)
+/* Returns the texts of a case's identity, which hold no line break, as a key. NULL: no memory. */
+static char *make_key(const struct gcb_case *c, enum identity identity)
 {
     size_t size = 1;
     char *key;
-    int err;
 
     for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
         size += strlen(c->text[t]) + 1;
     key = gcb_alloc_zero(size, 1);
-    if (!key)
-        return GCB_E_NOMEM;
-    for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
+    for (size_t t = 0; key && t < GCB_CASE_TEXTS; t++)
         if (t != (identity == SAME_ALL ? GCB_CASE_FILES : GCB_CASE_FILE) &&
             (t != GCB_CASE_ISA || identity != SAME_WITHOUT_ISA))
             gcb_append(key, size, "%s\n", c->text[t]);
-    err = add_key(map, key, i);
+    return key;
+}
+
+/* Adds a case by its identity. GCB_E_NOMEM. */
+static int add_case(json_t *map, const struct gcb_case *c, size_t i, enum identity identity)
+{
+    char *key = make_key(c, identity);
+    const int err = key ? add_key(map, key, i) : GCB_E_NOMEM;
+
     gcb_free(key);
+    return err;
+}
+
+/* Reports that two cases of a file are the same. Returns GCB_E_CORRUPT, or GCB_E_NOMEM without a
+ * message. */
+static int fail_duplicate(const struct gcb_case *first, const struct gcb_case *second,
+                          const char *path, struct gcb_diag *diag)
+{
+    char shown[200], name[200], *full = gcb_case_make_name(second);
+    int err = GCB_E_NOMEM;
+
+    if (full)
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "%s: lines %" PRIu64 " and %" PRIu64 " are the same case, %.150s",
+                           gcb_escape(shown, sizeof(shown), path), first->line, second->line,
+                           gcb_escape(name, sizeof(name), full));
+    gcb_free(full);
     return err;
 }
 
@@ -290,21 +312,18 @@ static int add_case(json_t *map, const struct gcb_case *c, size_t i, enum identi
 static int check_duplicates(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
 {
     json_t *map = json_object();
-    char shown[200], name[200];
     int err = map ? 0 : GCB_E_NOMEM;
 
     for (size_t i = 0; !err && i < cases->count; i++) {
-        err = add_case(map, &cases->items[i], i, SAME_ALL);
-        if (!err && json_object_size(map) <= i) {
-            char *full = gcb_case_make_name(&cases->items[i]);
+        const struct gcb_case *c = &cases->items[i];
+        char *key = make_key(c, SAME_ALL);
+        const json_t *first = key ? json_object_get(map, key) : NULL;
 
-            err = full ? gcb_diag_set(diag, GCB_E_CORRUPT,
-                                      "%s: line %" PRIu64 " repeats an earlier case, %.150s",
-                                      gcb_escape(shown, sizeof(shown), path), cases->items[i].line,
-                                      gcb_escape(name, sizeof(name), full))
-                       : GCB_E_NOMEM;
-            gcb_free(full);
-        }
+        if (first)
+            err = fail_duplicate(&cases->items[json_integer_value(first)], c, path, diag);
+        else
+            err = key ? add_key(map, key, i) : GCB_E_NOMEM;
+        gcb_free(key);
     }
     json_decref(map);
     return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "cases") : err;

@@ -110,7 +110,7 @@ static void test_refused(void **state)
     struct gcb_diag diag;
 
     assert_int_equal(read_lines(&a, twice, 3, &diag), GCB_E_CORRUPT);
-    assert_non_null(strstr(diag.text, "line 3 repeats an earlier case"));
+    assert_non_null(strstr(diag.text, "lines 1 and 3 are the same case"));
     gcb_cases_fini(&a);
     assert_int_equal(read_lines(&a, twice, 0, &diag), GCB_E_CORRUPT);
     gcb_cases_fini(&a);
