@@ -105,12 +105,12 @@ static int split_list(struct words *out, const struct opt_list *list, const char
 static int take_scopes(struct gcb_suite_plan *s, const struct opt_list *list, struct gcb_diag *diag)
 {
     struct words words;
-    int err = split_list(&words, list, "scope", diag), at = 0;
+    int choice = 0, err = split_list(&words, list, "scope", diag);
 
     for (size_t i = 0; !err && i < words.count; i++) {
-        err = opt_choose(&at, "scope", opt_scopes, words.text[i], diag);
+        err = opt_choose(&choice, "scope", opt_scopes, words.text[i], diag);
         if (!err)
-            s->scopes[i] = (enum gcb_scope)at;
+            s->scopes[i] = (enum gcb_scope)choice;
     }
     if (!err && words.count)
         s->scope_count = words.count;
@@ -139,17 +139,17 @@ static int take_threads(struct gcb_suite_plan *s, const struct opt_list *list,
 static int take_caches(struct gcb_suite_plan *s, const struct opt_list *list, struct gcb_diag *diag)
 {
     struct words words;
-    int err = split_list(&words, list, "cache", diag), at = 0;
+    int choice = 0, err = split_list(&words, list, "cache", diag);
 
-    if (words.count)
+    if (!err && words.count)
         s->cache_count = 0;
     for (size_t i = 0; !err && i < words.count; i++) {
-        err = opt_choose(&at, "cache", both, words.text[i], diag);
-        if (!err && at == GCB_CACHES && words.count > 1)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--cache: both already means warm and cold: give only one value");
+        err = opt_choose(&choice, "cache", both, words.text[i], diag);
+        if (!err && choice == GCB_CACHES && words.count > 1)
+            err = gcb_diag_set(diag, GCB_E_INVALID,
+                               "--cache: both already means warm and cold: give only one value");
         for (int c = 0; !err && c < GCB_CACHES; c++)
-            if (at == c || at == GCB_CACHES)
+            if (choice == c || choice == GCB_CACHES)
                 s->caches[s->cache_count++] = (enum gcb_cache)c;
     }
     return err;

@@ -93,18 +93,19 @@ void gcb_temp_sweep(const char *folder)
 
 char *gcb_temp_make_folder(const char *parent)
 {
-    const size_t size = strlen(parent) + GCB_TEMP_PREFIX + 8;
+    const size_t size = strlen(parent) + GCB_TEMP_PREFIX + sizeof("/XXXXXX");
     char prefix[GCB_TEMP_PREFIX], *path = gcb_alloc(size);
+    int why = ENOMEM;
 
     gcb_temp_sweep(parent);
-    if (!path) {
-        errno = ENOMEM;
-        return NULL;
+    if (path) {
+        snprintf(path, size, "%s/%sXXXXXX", parent, gcb_temp_prefix(prefix));
+        if (mkdtemp(path))
+            return path;
+        why = errno;
     }
-    snprintf(path, size, "%s/%sXXXXXX", parent, gcb_temp_prefix(prefix));
-    if (mkdtemp(path))
-        return path;
     gcb_free(path);
+    errno = why;
     return NULL;
 }
 
