@@ -119,9 +119,13 @@ static size_t list_words(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
     return i;
 }
 
+#define LEAST_LISTED 128 /* positions from which list_words is called */
+
 static int bitmap_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
 {
-    for (size_t i = n >= 128 ? list_words(c, pos, n) : 0; i < n; i++) {
+    size_t i = n >= LEAST_LISTED ? list_words(c, pos, n) : 0;
+
+    for (; i < n; i++) {
         while (c->word == 0) {
             if (c->body == c->end)
                 return GCB_E_CORRUPT;
@@ -131,7 +135,7 @@ static int bitmap_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
         c->word &= c->word - 1;
     }
     c->done += n;
-    if (n && pos[n - 1] >= c->n)
+    if (n && pos[n - 1] >= c->n) /* the last position is the largest */
         return GCB_E_CORRUPT;
     if (c->done < c->kept)
         return 0;

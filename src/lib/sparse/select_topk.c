@@ -69,8 +69,8 @@ static uint32_t kth_of_many(const float *x, uint64_t n, uint64_t k)
         uint32_t digit = digits - 1;
 
         count_digits(histogram, x, n, shifts[pass], mask, prefix);
-        for (uint32_t i = 0; pass > 0 && i < DIGITS / 2;
-             i++) /* bit 10 belongs to the digit before */
+        /* bit 10 belongs to the digit before */
+        for (uint32_t i = 0; pass > 0 && i < DIGITS / 2; i++)
             histogram[i] += histogram[i + DIGITS / 2];
         while (above + histogram[digit] < k)
             above += histogram[digit--];

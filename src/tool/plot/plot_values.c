@@ -138,8 +138,9 @@ static void put_kept(struct gcb_plot_page *page)
 
         gcb_plot_spec_text(transform, c->setting, "transform");
         gcb_plot_spec_text(chunk, c->setting, "chunk");
-        for (size_t i = 0;
-             strcmp(transform, "fft") == 0 && strcmp(chunk, "0") == 0 && i < rows->count; i++)
+        if (strcmp(transform, "fft") != 0 || strcmp(chunk, "0") != 0)
+            continue;
+        for (size_t i = 0; i < rows->count; i++)
             if (rows->items[i].env == c->env && rows->items[i].spec == c->spec) {
                 GCB_PLOT_ROW(page, "kept", (double)s + 1, NAN, NAN, rows->items[i].density, NAN);
                 break;

@@ -154,9 +154,11 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
     gcb_method_take_memory(&s->dense, method);
     if (config->device)
         err = open_device(s, method, diag);
-    for (; !err && s->count < plan->messages;
-         s->count++) /* counts a failed message too: fini releases it */
-        err = init_message(s, &s->messages[s->count], &layout->messages[s->count], method, diag);
+    while (!err && s->count < plan->messages) {
+        const size_t i = s->count++; /* counts a failed message too: fini releases it */
+
+        err = init_message(s, &s->messages[i], &layout->messages[i], method, diag);
+    }
     return err;
 }
 

@@ -117,10 +117,11 @@ void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum g
         const double key = gcb_tally_figure(&result->totals[i].tally, figure);
         size_t at = i;
 
-        for (;
-             at > 0 && before(key, gcb_tally_figure(&result->totals[order[at - 1]].tally, figure));
-             at--)
+        while (at > 0 &&
+               before(key, gcb_tally_figure(&result->totals[order[at - 1]].tally, figure))) {
             order[at] = order[at - 1];
+            at--;
+        }
         order[at] = i;
     }
 }

@@ -17,7 +17,7 @@ static size_t memory_floats(void)
     const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
     size_t n = (size_t)1 << 24;
 
-    while (4 * n <= cache && 8 * n <= most)
+    while (n * sizeof(float) <= cache && 2 * n * sizeof(float) <= most)
         n *= 2;
     return n;
 }
@@ -300,9 +300,9 @@ int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
 
 uint64_t gcb_kernels_bandwidth_bytes(void)
 {
-    const uint64_t array = 4 * memory_floats(), least = UINT64_C(128) << 20;
+    const uint64_t bytes = memory_floats() * sizeof(float), least = UINT64_C(128) << 20;
 
-    return array > least ? array : least;
+    return bytes > least ? bytes : least;
 }
 
 void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *r, bool samples)
