@@ -411,7 +411,8 @@ struct gcb_round {
 
 /* Bytes of a value. */
 size_t gcb_reduction_size(enum gcb_reduction reduction);
-/* acc[i] = acc[i] combined with one[i], for `bytes` bytes of values. For a caller that has no all-reduce of its own. */
+/* Sets acc[i] to acc[i] combined with one[i]. `bytes` is a multiple of
+ * gcb_reduction_size(reduction). For callers whose network library lacks this all-reduce. */
 void gcb_reduction_combine(enum gcb_reduction reduction, void *acc, const void *one, size_t bytes);
 
 /*

@@ -214,6 +214,7 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
 
         if (err)
             return err;
+        /* gcb_element_names has the types from GCB_ELEMENT_BF16 on */
         gcb_reading_use(&config.reading, (enum gcb_element)(GCB_ELEMENT_BF16 + choice));
     }
     return gcb_source_open(out, &config, diag);

@@ -29,7 +29,8 @@ extern const struct opt_row opt_part_rows[]; /* --step and --worker */
 extern const struct opt_row opt_input_rows[];
 /* Words that --step and --worker take, for completions; each list ends with NULL. */
 extern const char *const opt_steps[], *const opt_workers[];
-/* Opens the files named as operands as one dump. GCB_E_INVALID if there is no file. */
+/* Opens the files named as operands as one dump. The caller owns *out. GCB_E_INVALID: there is no
+ * file, a file is "-", or --as has an unknown type. Other errors are those of gcb_source_open. */
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag);
 

@@ -44,10 +44,11 @@ struct bench {
 
 /* ---- before the first case ---- */
 
-/* Finds the devices. A missing device becomes rows with status "unsupported"; if none is found, fail. */
+/* Finds the devices. A missing device becomes rows with status "unsupported"; fails if none is
+ * found. The last device stays in c->s. */
 static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 {
-    bool some = false;
+    bool found = false;
 
     for (size_t i = 0; i < c->plan.device_count; i++) {
         struct gcb_suite_device *d = &c->devices[i];
@@ -60,9 +61,9 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
         if (err && err != GCB_E_BACKEND)
             return gcb_diag_set(diag, err, "%s", d->why.text);
         d->why.status = err;
-        some |= !err;
+        found |= !err;
     }
-    if (!some)
+    if (!found)
         return gcb_diag_set(diag, GCB_E_BACKEND, "%s", c->devices[0].why.text);
     return 0;
 }
@@ -112,8 +113,8 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
     if (err)
         return err;
     c->s.o.message.scope = (int)c->plan.scopes[0];
-    for (size_t i = 1; i < c->plan.scope_count;
-         i++) /* --bucket-bytes is right if any scope is bucket */
+    /* --bucket-bytes is valid if any scope is bucket */
+    for (size_t i = 1; i < c->plan.scope_count; i++)
         if (c->plan.scopes[i] == GCB_SCOPE_BUCKET)
             c->s.o.message.scope = GCB_SCOPE_BUCKET;
     return opt_message_check(&c->s.o.message, diag);

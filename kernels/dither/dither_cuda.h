@@ -36,8 +36,8 @@ uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 
 /*
  * Writes the norms (float32, one per bucket), then codes of fixed width, and sets result->length.
- * If a tile of 4096 elements holds whole buckets or the whole tensor, it takes one launch and reads
- * each element once; otherwise three launches and two reads.
+ * Takes one launch and reads each element once if a tile of 4096 elements holds whole buckets or
+ * the whole tensor. Otherwise it takes three launches and reads each element twice.
  */
 int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,

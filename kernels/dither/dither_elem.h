@@ -85,7 +85,8 @@ GCB_HD uint32_t gcb_dither_256ths(float scaled, float inv256, float top256)
     return (uint32_t)gcb_lesser(scaled * inv256, top256);
 }
 
-/* `fine` is gcb_philox_24(seed, index, fine). */
+/* Returns 1 if the second draw rounds x up, else 0. `fine` is that draw:
+ * gcb_philox_24(d->seed, index, d->fine). */
 GCB_HD uint32_t gcb_dither_rounds_up(float x, uint32_t fine, const struct gcb_dither *d)
 {
     const float t = gcb_dither_t(x, d);

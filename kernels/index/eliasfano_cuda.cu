@@ -104,7 +104,7 @@ __global__ void put_blocks(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cu
 
 /* ---- reading ---- */
 
-/* How the bits of a block are divided. */
+/* Where a block's parts begin, in bits: `low` bits of each position, then the unary high parts. */
 struct block_parts {
     uint64_t low_at, high_at;
     unsigned low;
@@ -122,7 +122,7 @@ __device__ bool find_parts(block_parts *to, const gcb::stream_block &block)
     return low <= kMostLow && to->high_at <= in.end;
 }
 
-/* A mask of the zeros among the 32 bits from `at` on, as far as they are before `to`. */
+/* Returns a mask of the zeros among the 32 bits from `at` on. Bits from `to` on count as ones. */
 __device__ uint32_t zeros_at(const gcb::bit_source &in, uint64_t at, uint64_t to)
 {
     const uint64_t left = to - at;
@@ -130,7 +130,8 @@ __device__ uint32_t zeros_at(const gcb::bit_source &in, uint64_t at, uint64_t to
     return ~gcb::peek_bits(in, at) & (left < 32 ? (1u << left) - 1 : 0xffffffffu);
 }
 
-/* Position i, given that its zero is at bit `at`. Returns n for n or more. */
+/* Returns position number i of the block, whose zero is at bit `at`; n if the position is n or
+ * more, which no valid block has. */
 __device__ uint32_t read_position(const gcb::stream_block &block, const block_parts &in, unsigned i,
                                   uint64_t at, uint64_t n)
 {

@@ -99,7 +99,7 @@ static bool *natural_nonfinite(void *state)
     return &((struct natural *)state)->nonfinite;
 }
 
-/* The values of n codes. */
+/* Writes the values of n codes to x. */
 static void rebuild(float *x, const uint16_t *code, size_t n)
 {
     for (size_t j = 0; j < n; j++)

@@ -50,7 +50,8 @@ static int make_steps(struct gcb_qsgd *s)
     return 0;
 }
 
-/* The shortest run of whole buckets that fills a tile and whose codes end at a byte. */
+/* Returns the number of elements in the shortest run of whole buckets that fills a tile and whose
+ * codes end at a byte. */
 static uint64_t unit_length(const struct gcb_qsgd *s)
 {
     uint64_t unit = s->l.bucket;
@@ -151,8 +152,8 @@ static size_t part_in_bucket(const struct gcb_qsgd *s, uint64_t first, size_t n)
     return left < n ? left : n;
 }
 
-/* Computes the codes of n <= GCB_TILE elements x, of which the first has the number `first`. The norms of their buckets
- * have been written before. */
+/* Computes the codes of x[0..n), the tensor's elements from number `first` on; n <= GCB_TILE. The
+ * norms of their buckets must have been written. */
 void gcb_qsgd_quantise(const struct gcb_qsgd_job *job, const float *x, uint64_t first, size_t n,
                        uint16_t *code)
 {
@@ -171,7 +172,8 @@ void gcb_qsgd_quantise(const struct gcb_qsgd_job *job, const float *x, uint64_t 
     }
 }
 
-/* The inverse of quantise. */
+/* Writes the values of n codes to job->to, or adds them to the arrays of job->add. The first code
+ * is that of the tensor's element number `first`. */
 static void rebuild(const struct gcb_qsgd_job *job, const uint16_t *code, uint64_t first, size_t n)
 {
     const struct gcb_qsgd *s = job->s;

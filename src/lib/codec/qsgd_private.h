@@ -44,8 +44,8 @@ struct gcb_qsgd_job {
 
 /* Writes the norms of buckets [from, to), times the weight. */
 void gcb_qsgd_put_norms(const struct gcb_qsgd_job *job, uint64_t from, uint64_t to);
-/* Computes the codes of n <= GCB_TILE elements x, of which the first has the number `first`. The norms of their buckets
- * have been written before. */
+/* Computes the codes of x[0..n), the tensor's elements from number `first` on; n <= GCB_TILE. The
+ * norms of their buckets must have been written. */
 void gcb_qsgd_quantise(const struct gcb_qsgd_job *job, const float *x, uint64_t first, size_t n,
                        uint16_t *code);
 

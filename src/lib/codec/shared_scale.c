@@ -72,7 +72,7 @@ struct rebuilding {
     float *out;
 };
 
-/* The elements of one bucket. */
+/* Writes elements [from, to) of one bucket: the values of their levels, divided by the weight. */
 static void rebuild_run(const struct rebuilding *r, float scale, uint64_t from, uint64_t to)
 {
     const float levels = (float)r->s->levels;

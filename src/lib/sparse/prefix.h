@@ -13,12 +13,13 @@
 int gcb_prefix_table(uint16_t *table, const uint8_t *length);
 
 /*
- * Lengths on the wire: 6 bits with the number of the last symbol that occurs; then, for each symbol up to it, some ones
- * and a zero. The number of ones means:
- *   0  as long as the code of the last symbol that occurred (at first: 4)
+ * Lengths on the wire: 6 bits with the number of the last symbol that occurs; then, for each symbol
+ * up to it, some ones and a zero. "Before" is the length of the last symbol that occurred, 4 at
+ * first. The number of ones means:
+ *   0  the length before
  *   1  the symbol does not occur
- *   2  one bit longer than that
- *   3  one bit shorter than that
+ *   2  one bit more than before
+ *   3  one bit less than before
  *   4  the length follows in 4 bits
  */
 void gcb_prefix_put(struct gcb_bitw *w, const uint8_t *length);

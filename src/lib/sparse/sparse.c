@@ -236,8 +236,9 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
-/* Every coefficient of a transform is looked at. Without a transform a selection may be enough. Rounding to float16 makes
- * infinities finite. */
+/* Returns the flag that an encode sets if it meets an infinity or NaN, or NULL if it may miss one.
+ * A transform looks at every coefficient, and a selection of the largest at every element.
+ * Rounding to float16 makes infinities finite, so it hides them. */
 static bool *sparse_nonfinite(void *state)
 {
     struct gcb_sparse *s = state;
@@ -256,7 +257,8 @@ static uint64_t sparse_clamped(const void *state)
     return s->v.clamped + s->t.saturated;
 }
 
-/* Only values with a range need the largest value, unless the parameter `max` gives it. */
+/* Returns the largest magnitude that was kept. NAN if the values need none, if the parameter `max`
+ * gives it, or if all values are 0. */
 static double sparse_largest(const void *state)
 {
     const struct gcb_sparse *s = state;

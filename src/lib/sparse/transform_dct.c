@@ -17,7 +17,8 @@ static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
     return gcb_transform_plan(t, GCB_FFT_DCT, diag);
 }
 
-/* Multiplies the first coefficient of each chunk by `first`, and a shorter last chunk by its scale. */
+/* Multiplies the first coefficient of each chunk by `first`, and all of a shorter last chunk by its
+ * scale. */
 static void correct_scale(struct gcb_transform_state *t, float first)
 {
     const uint64_t length = gcb_transform_chunk(t), rest = t->length % length;

@@ -68,15 +68,15 @@ struct gcb_lanes_config {
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
     size_t repeats;
-    double seconds; /* no repeat begins after this time, counted from the first */
+    double seconds; /* no repeat begins so long after the begin of the first repeat */
     bool serial;    /* compare with a serial exchange of all workers, which rank 0 runs */
     /* called on each rank after each repeat; may be NULL */
     void (*progress)(void *ctx, double done);
     void *ctx;
 };
 
-/* Runs the lanes, of which the caller sets method and algorithm and zeroes the rest. Release
- * each with gcb_lane_fini, also on failure. */
+/* Runs the lanes. The caller sets the method and the algorithm of each lane and zeroes the rest.
+ * Release each lane with gcb_lane_fini, also on failure. */
 int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
                       struct gcb_diag *diag);
 void gcb_lane_fini(struct gcb_lane *lane, size_t messages);

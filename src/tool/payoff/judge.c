@@ -85,7 +85,7 @@ static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
 
 /* ---- kinds ---- */
 
-/* Baselines first, then by kind, then by error. */
+/* Orders by kind, baselines first; then by error, then by cost. */
 static int by_kind(const void *a, const void *b)
 {
     const struct gcb_judged *x = a, *y = b;

@@ -101,9 +101,9 @@ struct gcb_plot_drawing {
     bool drawn; /* the image is complete */
 };
 /*
- * Draws a page. With GCB_PLOT_TEXT the image is letters for a terminal, 79 columns wide. If gnuplot is not installed
- * (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), *out still has the script and the data; after another failure it is empty. Release it
- * with gcb_plot_drawing_fini in any case.
+ * Draws a page. With GCB_PLOT_TEXT the image is letters for a terminal, 79 columns wide. If gnuplot
+ * is not installed (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), *out still has the script and the data.
+ * After another failure *out is empty. Release *out with gcb_plot_drawing_fini in any case.
  */
 int gcb_plot_draw(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
                   struct gcb_diag *diag);

@@ -24,15 +24,15 @@ struct walk {
     void *places;  /* of the groups that were found so far: a balanced tree (tsearch) */
     size_t count;  /* of `places` */
     bool mapped;   /* `places` has all groups */
-    size_t listed; /* links of the groups that were mapped, some of which may share a list */
+    size_t listed; /* links of the groups that were mapped; some groups may share a list */
     char path[GCB_READ_PATH + 1];
     size_t length;                  /* length of `path`, which is "" at the root */
     struct key above[GCB_H5_DEPTH]; /* the groups of `path`, from the root on */
-    unsigned depth;                 /* number of these groups */
+    unsigned depth;                 /* number of groups in `above` */
     uint64_t linked;                /* bit i: component i of `path` is a link to a group */
-    unsigned objects;               /* links so far */
-    unsigned own;                   /* of these, those that are not below a link to another place */
-    uint64_t repeats;               /* the others, each with a weight */
+    unsigned links;                 /* links so far */
+    unsigned own;                   /* links that are not below a link to another place */
+    uint64_t repeats;               /* the other links, each with a weight */
 };
 
 static int by_key(const void *a, const void *b)
@@ -388,7 +388,7 @@ static int check_name(struct walk *w, const char *name)
 {
     const size_t n = strlen(name);
 
-    if (++w->objects > GCB_READ_OBJECTS)
+    if (++w->links > GCB_READ_OBJECTS)
         return too_many_links(w);
     /* Links within links can make the number of paths grow as a power of 2, so deeper ones weigh
      * more. */

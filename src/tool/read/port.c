@@ -40,8 +40,8 @@ void gcb_tensor_put(struct gcb_wbuf *w, const struct gcb_tensor *t)
     gcb_text_put(w, t->dataset);
 }
 
-/* True if the shape, types and place of a tensor go together and with the file. The process that
- * sent them is not trusted. */
+/* True if the shape, types and place of a tensor agree with each other and with the file. The
+ * process that sent them is not trusted. */
 static bool is_plausible(const struct gcb_tensor *t, const struct gcb_infile *file)
 {
     const size_t size = t->element < GCB_ELEMENTS ? gcb_element_size(t->element) : 0;
@@ -61,6 +61,7 @@ static bool is_plausible(const struct gcb_tensor *t, const struct gcb_infile *fi
             return false;
     if (t->count != (empty ? 0 : count))
         return false;
+    /* with --allow-external the bytes may be in another file, so the child sends no offset */
     return t->offset == 0 || (!file->limits.allow_external && t->offset <= file->size &&
                               t->count <= (file->size - t->offset) / size);
 }

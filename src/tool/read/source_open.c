@@ -86,8 +86,7 @@ static void drop_unselected_steps(struct gcb_listing *l)
     s->count = n;
 }
 
-/* Orders tensors so that the names of one object are together, and of these the names of one step.
- */
+/* Orders tensors by object, then by step, so that the names of one object are together. */
 static int by_object(const void *a, const void *b)
 {
     const struct gcb_tensor *x = *(struct gcb_tensor *const *)a,

@@ -170,7 +170,8 @@ static int judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
     return err;
 }
 
-/* If sizes or errors of a build change from process to process, they cannot be compared. */
+/* Marks the verdicts about sizes and errors as ambiguous, from number `from` on: they cannot be
+ * compared, because one build gave different values in different processes. */
 static void judge_unsteady(struct gcb_verdicts *out, size_t from)
 {
     for (size_t i = from; i < out->count; i++) {

@@ -122,7 +122,7 @@ static int read_worker(const struct gcb_gradients *g, struct gcb_source *source,
     return err;
 }
 
-/* Room for a tensor of which only a part is kept and that cannot be read in parts. */
+/* Returns the elements to reserve for a tensor that must be read whole to keep a part of it. */
 static uint64_t find_room(const struct gcb_gradients *g)
 {
     uint64_t most = 1;

@@ -24,17 +24,19 @@ extern const char *const gcb_error_kinds[GCB_ERROR_KINDS];
 struct gcb_answer_item {
     const char *name;
     double error; /* NAN: not known, the item is left out */
-    double
-        lasting; /* how much of it lasts; NAN: not measured, then nothing of an unbiased method and all of others */
+    /* how much of the error lasts; NAN: not measured, then nothing of an unbiased method's error
+     * lasts, and all of other errors */
+    double lasting;
     bool unbiased, memory, baseline;
     double gain;      /* how many times fewer bytes than the bar, or as fast */
     double low, high; /* ends of its interval; NAN: unknown */
-    double
-        step; /* how many times as fast a training step is with it; it then decides. NAN: unknown */
+    /* how many times as fast a training step is with the method; NAN: unknown, then gain decides */
+    double step;
     double speed; /* of encoding, GB/s; NAN: unknown */
 };
 
-/* What is known of a method: whether it is a baseline, unbiased, and has a memory. Everything else is unknown. */
+/* Returns what is known of a method: whether it is a baseline, unbiased, and has a memory.
+ * Everything else is unknown. */
 struct gcb_answer_item gcb_answer_item_of(const struct gcb_method *m);
 
 struct gcb_answer {
@@ -42,27 +44,33 @@ struct gcb_answer {
     size_t count;
     const char *bar; /* what gains are compared with: "fp16" */
     bool times;      /* gains are about time, otherwise about bytes */
-    double exact,
-        noise; /* largest errors of these kinds; 0: GCB_ERROR_EXACT_MOST, GCB_ERROR_NOISE_MOST */
+    /* largest errors of these kinds; 0: GCB_ERROR_EXACT_MOST, GCB_ERROR_NOISE_MOST */
+    double exact, noise;
 
     /* ---- of gcb_answer_choose; SIZE_MAX: none ---- */
 
     size_t best; /* the nearly exact one with the most gain, if that is 1.1 or more */
-    size_t noisy; /* the noise with the most gain, if that is 1.2 times that of `best`, or without it 1.2 or more */
-    size_t
-        trained; /* of those with a memory whose error lasts, up to the limit of noise: the most gain, if it is more */
+    /* the noise with the most gain, if that is 1.2 times that of `best`, or without it 1.2 or
+     * more */
+    size_t noisy;
+    /* of those with a memory whose error lasts, up to the limit of noise: the most gain, if it is
+     * more */
+    size_t trained;
 };
 #define GCB_ANSWER_GAIN 1.1
-#define GCB_ANSWER_CLOSE 0.95 /* gains so near to the most count as the same: then the smaller error decides */
+/* gains so near to the most count as the same: then the smaller error decides */
+#define GCB_ANSWER_CLOSE 0.95
 #define GCB_ANSWER_NOISE_GAIN 1.2
 
 enum gcb_error_kind gcb_answer_kind(const struct gcb_answer *a, const struct gcb_answer_item *item);
-/* May the item be recommended, if its gain is enough? Not baselines, and what lasts only with a memory. */
+/* True if the item may be recommended when its gain is enough: it is no baseline, its error is
+ * known, and it has a memory if its error lasts. */
 bool gcb_answer_usable(const struct gcb_answer *a, const struct gcb_answer_item *item);
-/* What the item is worth: how many times as fast a step is with it, or without that its gain. */
+/* Returns how many times as fast a step is with the item, or its gain if that is not known. */
 double gcb_answer_worth(const struct gcb_answer_item *item);
-/* The usable item of a kind that is worth most, with an error of at most `most`; of those that are worth about as much, the one
- * with the smallest error. SIZE_MAX: none. */
+/* Returns the usable item of a kind that is worth most and has an error of at most `most`. If
+ * several items are worth about as much, returns the one with the smallest error.
+ * SIZE_MAX: none. */
 size_t gcb_answer_best(const struct gcb_answer *a, enum gcb_error_kind kind, double most);
 void gcb_answer_choose(struct gcb_answer *a);
 

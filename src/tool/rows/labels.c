@@ -76,7 +76,7 @@ static bool tells_apart(const struct gcb_label *items, size_t count, const struc
     return false;
 }
 
-/* Does the parameter differ from what the method's name means? `label`: gcb_method_label's. */
+/* True if the parameter differs from what the method's name means. `label`: gcb_method_label's. */
 static bool is_changed(const char *label, const char *piece, size_t length)
 {
     char name[GCB_LABEL], plain[GCB_LABEL];
@@ -86,13 +86,13 @@ static bool is_changed(const char *label, const char *piece, size_t length)
     return gcb_spec_has(label, piece, length) && !gcb_spec_has(plain, piece, length);
 }
 
-/* Is the parameter the id of a policy, which nobody can read? */
+/* True if the parameter is the id of a policy, which nobody can read. */
 static bool is_id(const char *spec, const char *piece)
 {
     return strncmp(spec, "policy:", strlen("policy:")) == 0 && strncmp(piece, "id=", 3) == 0;
 }
 
-/* Is there another policy with as many rules? */
+/* True if there is another policy with as many rules. */
 static bool has_twin(const struct gcb_label *items, size_t count, const struct gcb_label *one)
 {
     const size_t rules = strcspn(one->spec, ",") + 1; /* "policy:rules=3," */

@@ -29,10 +29,11 @@ struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t strid
 /* Removes a parameter, such as "collective", from a label or a spec. Returns text. */
 char *gcb_spec_drop(char *text, const char *key);
 
-/* Does the spec have this parameter, "theta=0.99", of `length` bytes? */
+/* True if the spec has this parameter, such as "theta=0.99", of `length` bytes. */
 bool gcb_spec_has(const char *spec, const char *piece, size_t length);
 
-/* Does what a user wrote ("topk", "topk:theta=0.99", a spec or a label) name the method with this spec and label? */
+/* True if `wanted`, which a user wrote ("topk", "topk:theta=0.99", a spec or a label), names the
+ * method with this spec and label. */
 bool gcb_spec_is_named(const char *wanted, const char *spec, const char *label);
 
 #endif

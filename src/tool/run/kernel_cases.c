@@ -295,7 +295,10 @@ static void run_widen(struct gcb_kernel_job *job)
     widen(job->y, job->bytes, job->n);
 }
 
-/* ---- range: 8 bits, a mantissa of 4 bits; other formats take the same arithmetic. Sums add to 0 with a weight of 0. ---- */
+/*
+ * ---- range: 8 bits, a mantissa of 4 bits; other formats take the same arithmetic ----
+ * In `bench`, sums add to 0 with a weight of 0.
+ */
 
 static void prepare_range(struct gcb_kernel_job *job)
 {
@@ -487,7 +490,7 @@ static void run_flip(struct gcb_kernel_job *job)
     job->kernels.hadamard.flip(job->y, job->random, job->n);
 }
 
-/* ---- accumulate: in place, with a weight of 0, because sums would grow out of range ---- */
+/* ---- accumulate: in place; `bench` has a weight of 0, or sums would grow out of range ---- */
 
 static void prepare_add(struct gcb_kernel_job *job)
 {

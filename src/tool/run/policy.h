@@ -5,8 +5,8 @@
 #include "src/tool/read/source.h"
 
 /*
- * A policy chooses the method of each tensor by its path: the first rule whose glob matches names it. Messages must
- * cover one tensor each.
+ * A policy chooses the method of each tensor by the tensor's path: the first rule whose glob
+ * matches. Messages must cover one tensor each.
  */
 #define GCB_RULE_GLOB 1024                      /* bytes of a glob, with the 0 at its end */
 #define GCB_RULE_TEXT (5 * GCB_RULE_GLOB + 600) /* bytes that hold every rule as an option */

@@ -33,7 +33,8 @@ static enum gcb_promise_status check_round_trip(struct gcb_promise_case *c)
 
 /* ---- the same bytes ---- */
 
-/* Counts the bytes in which two messages differ. The extra bytes of the longer message count too. */
+/* Returns in how many bytes two messages differ. The extra bytes of the longer message count
+ * too. */
 static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b)
 {
     const size_t n = a->len < b->len ? a->len : b->len;

@@ -283,7 +283,8 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
     return err;
 }
 
-/* Runs the current method on the group that begins at message r->from; *count is its number of messages. */
+/* Runs the current method on the group that begins at message r->from, and sets *count to the
+ * group's number of messages. */
 static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;

@@ -26,8 +26,8 @@ struct gcb_suite_run {
     size_t shaped;             /* number of layouts for which a case has collected shapes */
 };
 
-/* Plans the messages of an input and a scope, and estimates the work of a case. Layouts are numbered by input, then by
- * scope. */
+/* Plans the messages of layout `number`, and estimates the work of a case. The number of a layout
+ * is input * scope_count + scope. */
 static int plan_layout(struct gcb_suite_run *r, size_t number, struct gcb_diag *diag)
 {
     struct gcb_suite_config *c = &r->config;

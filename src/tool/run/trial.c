@@ -476,7 +476,8 @@ static uint64_t tensor_bytes(const struct item *item)
     return gcb_cuda_align256(item->config.env.count * sizeof(float));
 }
 
-/* Room for the payload, and later for the input tensor, with which the decoded tensor is compared. */
+/* Returns the bytes to reserve for the payload. The input tensor takes the same place later, to be
+ * compared with the decoded tensor. */
 static uint64_t payload_bytes(const struct item *item, const struct gcb_coder *coder)
 {
     const uint64_t payload = gcb_cuda_align256(gcb_device_coder_max_payload(coder));

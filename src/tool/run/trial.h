@@ -154,8 +154,8 @@ struct gcb_trial_input {
 /* The largest number of messages in a group. */
 #define GCB_TRIAL_GROUP 256
 
-/* How many of these messages, from the first on, a device encodes in one set of launches (docs/method.md, "Groups"). All
- * must be of one step and worker. 1 on the CPU. */
+/* Returns how many of the `count` messages, from the first on, a device encodes in one set of
+ * launches (docs/method.md, "Groups"). All must be of one step and worker. 1 on the CPU. */
 size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                        const struct gcb_trial_input in[], size_t count);
 

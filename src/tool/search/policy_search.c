@@ -463,6 +463,8 @@ static int add_settings(struct searcher *s, const struct gcb_method *method,
     return 0;
 }
 
+/* Adds the settings around the position that a search found. Adds none for another goal, or if the
+ * search measured nothing. */
 static int add_search(struct searcher *s, const struct gcb_match_search *search,
                       const double *factors, size_t count)
 {
@@ -473,6 +475,7 @@ static int add_search(struct searcher *s, const struct gcb_match_search *search,
     return add_settings(s, &search->method, &at, factors, count);
 }
 
+/* Adds the coarse settings around what each search found. */
 static int add_candidates(struct searcher *s)
 {
     const struct gcb_choice *c = s->choice;
