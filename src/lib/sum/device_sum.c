@@ -1,9 +1,7 @@
 #include "src/lib/sum/device_sum.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 #include "src/lib/base/alloc.h"
+#include "src/lib/sum/sum.h"
 
 struct gcb_device_sum {
     struct gcb_place space; /* its tensor is for decoded elements */
@@ -168,13 +166,9 @@ int gcb_device_sum_add(struct gcb_device_sum *s, const struct gcb_frame *frame,
     struct gcb_coder *c = NULL;
     int err;
 
-    if (!isfinite(weight))
-        return gcb_diag_set(diag, GCB_E_INVALID, "a weight must be finite");
-    if (frame->count != s->count)
-        return gcb_diag_set(diag, GCB_E_MISMATCH,
-                            "the message has %" PRIu64 " elements, the sum %" PRIu64, frame->count,
-                            s->count);
-    err = find_decoder(s, frame, &c, diag);
+    err = gcb_sum_check(frame, s->count, weight, diag);
+    if (!err)
+        err = find_decoder(s, frame, &c, diag);
     if (err)
         return err;
     err = GCB_E_MISMATCH;

@@ -174,15 +174,25 @@ static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const voi
     return err;
 }
 
-static int add_parsed(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
-                      size_t length, float weight, struct gcb_diag *diag)
+int gcb_sum_check(const struct gcb_frame *frame, uint64_t count, float weight,
+                  struct gcb_diag *diag)
 {
     if (!isfinite(weight))
         return gcb_diag_set(diag, GCB_E_INVALID, "a weight must be finite");
-    if (frame->count != s->count)
+    if (frame->count != count)
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the message has %" PRIu64 " elements, the sum %" PRIu64, frame->count,
-                            s->count);
+                            count);
+    return 0;
+}
+
+static int add_parsed(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
+                      size_t length, float weight, struct gcb_diag *diag)
+{
+    const int err = gcb_sum_check(frame, s->count, weight, diag);
+
+    if (err)
+        return err;
     return (s->main || frame->flags & GCB_WIRE_STORED ? add_message : add_first)(
         s, frame, message, length, weight, diag);
 }

@@ -15,6 +15,11 @@
  * order of the calls.
  */
 
+/* What every sum refuses: GCB_E_INVALID for a weight that is not finite, GCB_E_MISMATCH for a message
+ * of other than `count` elements. */
+int gcb_sum_check(const struct gcb_frame *frame, uint64_t count, float weight,
+                  struct gcb_diag *diag);
+
 /* Opens a sum of messages of this method, with config->env.count elements. `into` is as in gcb_sum_open. */
 int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float *into,
                    const struct gcb_coder_config *config, struct gcb_diag *diag);

@@ -33,7 +33,7 @@ struct gcb_match_mean {
  * GCB_E_INVALID with a message. */
 int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const char *text,
                          struct gcb_diag *diag);
-/* Does the value meet the goal? NAN does not. */
+/* True if the value meets the goal. NAN does not. */
 bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
 /* A figure as a sum over messages, less for a value that meets more targets; without a power, only the order is right. */
 double gcb_match_sum(const struct gcb_match_goal *goal, double value);

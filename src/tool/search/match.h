@@ -106,18 +106,19 @@ int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_searc
 
 /* What the mix found costs: bytes if the goal limits the error, else the error. INFINITY: the goal is not met. */
 double gcb_match_cost(const struct gcb_match_search *s);
-/* Is one search's result better than another's by more than GCB_MATCH_GAIN? Less may come from a line search that ended
- * within a thousandth of the target. Results that miss the goal are compared by how far
- * they miss it. */
+/* True if one search's result is better than another's by more than GCB_MATCH_GAIN. Less may come from a
+ * line search that ended within a thousandth of the target. Results that miss the goal are compared by
+ * how far they miss it. */
 #define GCB_MATCH_GAIN 0.005
 bool gcb_match_better(const struct gcb_match_search *a, const struct gcb_match_search *b);
-/* Does the search's setting, measured as `tally`, meet the goal, by itself or mixed? A setting without messages does not. */
+/* True if the search's setting, measured as `tally`, meets the goal, by itself or mixed. A setting without
+ * messages does not. */
 bool gcb_match_reached(const struct gcb_match_search *s, const struct gcb_tally *tally);
 /* Changes the bytes and the error in the tally of the search's setting to those of the mix. The cosine of a mix is not known:
  * NAN. All other figures stay. */
 void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search *s);
 
-/* Is the goal a limit on the error? Otherwise it limits the size. */
+/* True if the goal is a limit on the error. Otherwise it limits the size. */
 bool gcb_match_limits_error(const struct gcb_match_goal *goal);
 
 /* A note on the setting found, measured as `tally`: why the goal is not met, or how far the answer can be trusted. NULL:

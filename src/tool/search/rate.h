@@ -25,7 +25,8 @@ struct gcb_rate_axis {
 int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, const char *key,
                        struct gcb_diag *diag);
 
-/* Does the method have a parameter of this name that changes the size and has an effect with its other values? */
+/* True if the method has a parameter of this name that changes the size and has an effect with its other
+ * values. */
 bool gcb_rate_named(const struct gcb_method *m, const char *key);
 
 /* Sets the parameter to the value at a position, as if the user had written the value. */

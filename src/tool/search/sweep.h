@@ -50,8 +50,8 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
                      size_t method_count, const char *const *vary, size_t vary_count,
                      struct gcb_diag *diag);
 
-/* Does a sweep without --method include this method? It includes methods with parameters, but no codec that is the same
- * as one of its presets. */
+/* True if a sweep without --method includes this method. It includes methods with parameters, but no codec
+ * that is the same as one of its presets. */
 bool gcb_sweep_default(const struct gcb_method *m);
 
 #endif
