@@ -1,18 +1,21 @@
 /*
  * Memory, streams and events of the stand-in for a device. Each allocation of device memory ends at
- * a page that cannot be accessed; outside kernels and copies none of it can. Work stays in its
- * stream until the host waits for it.
+ * a page that cannot be accessed; outside kernels and copies none of it can. Within them, an
+ * allocation becomes accessible when it is first touched. Work stays in its stream until the host
+ * waits for it.
  */
 #include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <set>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 #include "emulate.h"
 #include "host.h"
@@ -69,26 +72,61 @@ size_t slack(const piece &p)
     return p.mapped - p.offset - p.size;
 }
 
-void protect(int how)
+piece *piece_with(uintptr_t address)
 {
-    for (const auto &entry : pieces)
-        if (mprotect(entry.second.base, entry.second.mapped, how) != 0)
-            abort();
+    auto after = pieces.upper_bound(address);
+    const auto has = [address](const piece &p) {
+        return address - reinterpret_cast<uintptr_t>(p.base) < p.mapped;
+    };
+
+    if (after != pieces.end() && has(after->second))
+        return &after->second;
+    return after != pieces.begin() && has((--after)->second) ? &after->second : nullptr;
 }
 
 unsigned opened; /* open_memory calls without a close_memory */
+std::vector<piece *> touched;
+struct sigaction host_action; /* what a fault does outside of work */
+
+void protect(const piece *p, int how)
+{
+    if (mprotect(p->base, p->mapped, how) != 0)
+        abort();
+}
+
+/* Gives the work on the device the allocation that it touches. Any other access is a fault. */
+void touch(int number, siginfo_t *info, void *)
+{
+    piece *p = piece_with(reinterpret_cast<uintptr_t>(info->si_addr));
+
+    if (p) {
+        protect(p, PROT_READ | PROT_WRITE);
+        touched.push_back(p); /* has room: see cudaMalloc */
+    } else {
+        sigaction(number, &host_action, nullptr);
+    }
+}
 
 /* For work on the device. Calls may be nested: only the outermost one opens and closes. */
 void open_memory()
 {
-    if (opened++ == 0)
-        protect(PROT_READ | PROT_WRITE);
+    struct sigaction action = {};
+
+    if (opened++ > 0)
+        return;
+    action.sa_sigaction = touch;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &action, &host_action);
 }
 
 void close_memory()
 {
-    if (--opened == 0)
-        protect(PROT_NONE);
+    if (--opened > 0)
+        return;
+    sigaction(SIGSEGV, &host_action, nullptr);
+    for (const piece *p : touched)
+        protect(p, PROT_NONE);
+    touched.clear();
 }
 
 /* Are the bytes as they were when they were allocated? They may be accessed only here. */
@@ -104,13 +142,10 @@ bool fresh(const unsigned char *p, size_t size)
 
 void check_edges()
 {
-    for (const auto &entry : pieces) {
-        const piece &p = entry.second;
-
-        if (!fresh(p.base, p.offset) || !fresh(p.base + p.offset + p.size, slack(p)))
+    for (const piece *p : touched)
+        if (!fresh(p->base, p->offset) || !fresh(p->base + p->offset + p->size, slack(*p)))
             report_fault("device memory is written outside an allocation of " +
-                         std::to_string(p.size) + " bytes");
-    }
+                         std::to_string(p->size) + " bytes");
 }
 
 void run_one(cudaStream_t stream)
@@ -133,8 +168,12 @@ void run_all(cudaStream_t stream)
 
 void run_to(cudaEvent_t event, uint64_t record)
 {
+    if (event->reached >= record)
+        return;
+    open_memory();
     while (event->reached < record && !event->stream->work.empty())
         run_one(event->stream);
+    close_memory();
 }
 
 bool mapped(uintptr_t address)
@@ -348,7 +387,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
         return refused(cudaErrorMemoryAllocation);
     p.offset = (p.mapped - bytes) / kAlign * kAlign;
     p.base = static_cast<unsigned char *>(base) + kFence;
-    /* keeps the kernel from joining these pages with those around them, only to cut them out again for every launch */
+    /* keeps the kernel from joining these pages with those around them, only to cut them out again */
     madvise(p.base, p.mapped, MADV_DONTDUMP);
     mprotect(p.base, p.mapped, PROT_READ | PROT_WRITE);
     memset(p.base, kFresh, p.mapped);
@@ -357,6 +396,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
     sanitize_forbid(p.base + p.offset + p.size, slack(p));
     *out = p.base + p.offset;
     pieces[reinterpret_cast<uintptr_t>(*out)] = p;
+    touched.reserve(pieces.size());
     counts.bytes += bytes;
     counts.allocations++;
     counts.most_bytes = counts.bytes > counts.most_bytes ? counts.bytes : counts.most_bytes;
