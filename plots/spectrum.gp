@@ -3,7 +3,7 @@
 band(s, name) = strcol("by") eq 'frequency' && column("series") == s ? column(name) : NaN
 eval extent('energy', 'column("energy")', 'strcol("by") eq "frequency" && column("series") == 0 && v > 0')
 if (energy_low > energy_high) { energy_low = 0.1; energy_high = 1 }
-eval open(780 + 60 + legend_width, 520)
+eval open(800 + 110 + legend_width, 520)
 if (!is_text) { set multiplot }
 set key off
 eval box(95, plot_width - 405, 88, 60)
@@ -21,7 +21,7 @@ if (!is_text) {
     set ytics auto
     set logscale x
     set format x '%g'
-    eval box(475, plot_width - 780, 88, 60)
+    eval box(495, plot_width - 800, 88, 60)
     set xrange [0.0005:1]
     set yrange [0:1.02]
     set xlabel 'share of bins, the largest first'
