@@ -151,7 +151,7 @@ int exchange_show_link(const struct out_report *report, const struct gcb_link *l
         const struct gcb_link_size *size = &link->sizes[i];
         const double seconds = gcb_stats_make(size->seconds, size->samples).median;
 
-        gcb_table_cell(table, gcb_net_pattern_names[size->pattern]);
+        gcb_table_cell(table, gcb_pattern_names[size->pattern]);
         out_cell(table, GCB_FIELD_BYTES, size->bytes, 0);
         out_cell(table, GCB_FIELD_FIRST_SECONDS, gcb_stats_make(size->first, size->samples).median,
                  0);

@@ -25,7 +25,7 @@ static unsigned inner_of(uint64_t bytes, unsigned ranks)
 }
 
 /* Adds the sizes of one pattern. Returns the largest. */
-static size_t add_sizes(struct gcb_link *link, enum gcb_net_pattern pattern, uint64_t most,
+static size_t add_sizes(struct gcb_link *link, enum gcb_pattern pattern, uint64_t most,
                         unsigned ranks)
 {
     uint64_t bytes = LEAST_BYTES;
@@ -52,8 +52,8 @@ int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, struc
     size_t bytes = 0;
 
     memset(link, 0, sizeof(*link));
-    for (int pattern = 0; pattern < GCB_NET_PATTERNS; pattern++)
-        bytes = add_sizes(link, (enum gcb_net_pattern)pattern, most, ranks);
+    for (int pattern = 0; pattern < GCB_PATTERNS; pattern++)
+        bytes = add_sizes(link, (enum gcb_pattern)pattern, most, ranks);
     link->out = gcb_alloc_zero(bytes, 1);
     link->in = gcb_alloc_zero(bytes, 1);
     return link->out && link->in ? 0 : gcb_diag_nomem(diag, 2 * bytes, "a transfer");
@@ -127,7 +127,7 @@ void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net, const struct 
 
     gcb_row_init(row, GCB_RECORD_LINK);
     gcb_row_text(row, GCB_FIELD_MPI, gcb_net_library(net));
-    gcb_row_text(row, GCB_FIELD_PATTERN, gcb_net_pattern_names[size->pattern]);
+    gcb_row_text(row, GCB_FIELD_PATTERN, gcb_pattern_names[size->pattern]);
     gcb_row_u64(row, GCB_FIELD_WORKERS, gcb_net_ranks(net));
     gcb_row_u64(row, GCB_FIELD_BYTES, (uint64_t)size->bytes);
     gcb_row_real(row, GCB_FIELD_SECONDS, stats.median);

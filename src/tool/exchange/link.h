@@ -10,13 +10,13 @@
 struct gcb_link {
     size_t count; /* of `sizes`: each size in the pattern `shift`, then in `pair` */
     struct gcb_link_size {
-        enum gcb_net_pattern pattern;
+        enum gcb_pattern pattern;
         int bytes;
         unsigned inner; /* transfers in a sample: the first, and those that follow it at once */
         /* samples, of the slowest rank: of the first transfer, and of one that follows */
         double *first, *seconds;
         size_t samples, first_cap, cap;
-    } sizes[GCB_NET_PATTERNS * GCB_LINK_SIZES];
+    } sizes[GCB_PATTERNS * GCB_LINK_SIZES];
     uint8_t *out, *in;
 };
 

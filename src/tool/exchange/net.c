@@ -15,31 +15,24 @@
 #define GCB_NET_PIECE (1 << 30)
 #endif
 
+struct buffer {
+    uint8_t *bytes;
+    size_t capacity;
+};
+
 struct gcb_net {
-    MPI_Comm comm;
     int rank, ranks;
     char library[64];
     MPI_Op sum_f16, sum_bf16;
-    MPI_Datatype block; /* GCB_NET_BLOCK bytes */
     /* of each rank; grown when a round needs more */
     struct gcb_arrival *arrived;
     uint64_t *lengths; /* bytes that arrive from each rank */
-    uint64_t *offsets; /* where they lie in `buffer` */
     uint64_t *sending; /* all-to-all: bytes for each rank */
     int *counts;       /* four arrays, for MPI_Alltoallv */
-    uint8_t *buffer, *scratch;
-    size_t capacity, scratch_capacity;
+    struct buffer in, scratch;
 };
 
-/*
- * `library` counts more bytes than a piece in blocks: what a rank sends another begins at a whole
- * block, and ends with bytes that nobody reads. MPI-4 has functions that count further, but OpenMPI
- * 4 lacks them.
- */
-#define GCB_NET_BLOCK 4096
-
 const char *const gcb_net_algorithm_names[] = {"library", "ring", "doubling", NULL};
-const char *const gcb_net_pattern_names[] = {"shift", "pair", NULL};
 
 /* ---- combining values ---- */
 
@@ -57,12 +50,13 @@ static void combine_bf16(void *one, void *acc, int *count, MPI_Datatype *type)
 
 static void name_library(struct gcb_net *net)
 {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    char text[MPI_MAX_LIBRARY_VERSION_STRING], *end;
     int length;
 
     MPI_Get_library_version(text, &length);
     text[strcspn(text, ",\n")] = '\0';
-    for (char *end = strstr(text, ". "); end; end = NULL) /* SimGrid's is a text of two sentences */
+    end = strstr(text, ". "); /* SimGrid's is a text of two sentences */
+    if (end)
         *end = '\0';
     for (char *c = text; *c; c++)
         *c = *c == '\t' ? ' ' : *c;
@@ -78,21 +72,17 @@ int gcb_net_open(struct gcb_net **out, int *argc, char ***argv, struct gcb_diag 
     net = *out = gcb_alloc_zero(1, sizeof(*net));
     if (!net)
         return gcb_diag_nomem(diag, sizeof(*net), "the network");
-    net->comm = MPI_COMM_WORLD;
-    MPI_Comm_rank(net->comm, &net->rank);
-    MPI_Comm_size(net->comm, &net->ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &net->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &net->ranks);
     name_library(net);
     MPI_Op_create(combine_f16, 1, &net->sum_f16);
     MPI_Op_create(combine_bf16, 1, &net->sum_bf16);
-    MPI_Type_contiguous(GCB_NET_BLOCK, MPI_BYTE, &net->block);
-    MPI_Type_commit(&net->block);
     n = (size_t)net->ranks;
     net->arrived = gcb_alloc_zero(n, sizeof(*net->arrived));
     net->lengths = gcb_alloc_zero(n, sizeof(*net->lengths));
-    net->offsets = gcb_alloc_zero(n + 1, sizeof(*net->offsets));
     net->sending = gcb_alloc_zero(n, sizeof(*net->sending));
     net->counts = gcb_alloc_zero(4 * n, sizeof(*net->counts));
-    if (!net->arrived || !net->lengths || !net->offsets || !net->sending || !net->counts)
+    if (!net->arrived || !net->lengths || !net->sending || !net->counts)
         return gcb_diag_nomem(diag, 0, "the network");
     return 0;
 }
@@ -102,14 +92,12 @@ void gcb_net_close(struct gcb_net *net)
     if (net) {
         MPI_Op_free(&net->sum_f16);
         MPI_Op_free(&net->sum_bf16);
-        MPI_Type_free(&net->block);
         gcb_free(net->arrived);
         gcb_free(net->lengths);
-        gcb_free(net->offsets);
         gcb_free(net->sending);
         gcb_free(net->counts);
-        gcb_free(net->buffer);
-        gcb_free(net->scratch);
+        gcb_free(net->in.bytes);
+        gcb_free(net->scratch.bytes);
         gcb_free(net);
     }
     MPI_Finalize();
@@ -143,12 +131,12 @@ int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag)
     struct gcb_diag told = *diag;
     int least[2], first; /* the first rank that failed, and the first that did not */
 
-    MPI_Allreduce(mine, least, 2, MPI_INT, MPI_MIN, net->comm);
+    MPI_Allreduce(mine, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     first = least[0];
     if (first == net->ranks)
         return 0;
-    MPI_Bcast(&told, sizeof(told), MPI_BYTE, first, net->comm);
-    MPI_Bcast(&err, 1, MPI_INT, first, net->comm);
+    MPI_Bcast(&told, sizeof(told), MPI_BYTE, first, MPI_COMM_WORLD);
+    MPI_Bcast(&err, 1, MPI_INT, first, MPI_COMM_WORLD);
     if (!told.text[0])
         gcb_diag_set(&told, err, "%s", gcb_status_text(err));
     return least[1] == net->ranks ? gcb_diag_set(diag, err, "%s", told.text)
@@ -170,18 +158,18 @@ bool gcb_net_same(struct gcb_net *net, uint64_t value)
 {
     uint64_t ends[2] = {value, ~value}, most[2];
 
-    MPI_Allreduce(ends, most, 2, MPI_UINT64_T, MPI_MAX, net->comm);
+    MPI_Allreduce(ends, most, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     return most[0] == ~most[1];
 }
 
 void gcb_net_max(struct gcb_net *net, double *values, int count)
 {
-    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, net->comm);
+    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
 void gcb_net_add(struct gcb_net *net, uint64_t *values, int count)
 {
-    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, MPI_SUM, net->comm);
+    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
 
 void gcb_net_spread(struct gcb_net *net, void *data, size_t bytes)
@@ -190,13 +178,13 @@ void gcb_net_spread(struct gcb_net *net, void *data, size_t bytes)
 
     for (size_t n; bytes; at += n, bytes -= n) {
         n = bytes < INT_MAX ? bytes : INT_MAX;
-        MPI_Bcast(at, (int)n, MPI_BYTE, 0, net->comm);
+        MPI_Bcast(at, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD);
     }
 }
 
 void gcb_net_barrier(struct gcb_net *net)
 {
-    MPI_Barrier(net->comm);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 bool gcb_net_is_late(struct gcb_net *net, double begin, double limit)
@@ -205,37 +193,6 @@ bool gcb_net_is_late(struct gcb_net *net, double begin, double limit)
 
     gcb_net_max(net, &late, 1);
     return late > 0.0;
-}
-
-/* ---- types ---- */
-
-static MPI_Datatype type_of(enum gcb_reduction reduction)
-{
-    switch (reduction) {
-    case GCB_SUM_I8:
-        return MPI_INT8_T;
-    case GCB_SUM_I16:
-        return MPI_INT16_T;
-    case GCB_SUM_F16:
-    case GCB_SUM_BF16:
-        return MPI_UINT16_T;
-    default:
-        return MPI_FLOAT;
-    }
-}
-
-static MPI_Op op_of(const struct gcb_net *net, enum gcb_reduction reduction)
-{
-    switch (reduction) {
-    case GCB_SUM_F16:
-        return net->sum_f16;
-    case GCB_SUM_BF16:
-        return net->sum_bf16;
-    case GCB_MAX_F32:
-        return MPI_MAX;
-    default:
-        return MPI_SUM;
-    }
 }
 
 /* ---- transfers between two ranks ---- */
@@ -265,18 +222,18 @@ static void swap(const struct gcb_net *net, int to, const void *data, uint64_t b
 
         if (at < arriving)
             MPI_Irecv((uint8_t *)into + at, piece_length(arriving - at), MPI_BYTE, from, 0,
-                      net->comm, &requests[count++]);
+                      MPI_COMM_WORLD, &requests[count++]);
         if (at < bytes)
             MPI_Isend((const uint8_t *)data + at, piece_length(bytes - at), MPI_BYTE, to, 0,
-                      net->comm, &requests[count++]);
+                      MPI_COMM_WORLD, &requests[count++]);
         MPI_Waitall(count, requests, ignored);
     }
 }
 
-void gcb_net_transfer(struct gcb_net *net, enum gcb_net_pattern pattern, const void *data, void *to,
+void gcb_net_transfer(struct gcb_net *net, enum gcb_pattern pattern, const void *data, void *to,
                       int bytes)
 {
-    const bool pair = pattern == GCB_NET_PAIR;
+    const bool pair = pattern == GCB_PATTERN_PAIR;
     const int next = pair ? net->rank ^ 1 : ring_rank(net, 1);
 
     if (next < net->ranks)
@@ -286,71 +243,60 @@ void gcb_net_transfer(struct gcb_net *net, enum gcb_net_pattern pattern, const v
 
 /* ---- room for what arrives ---- */
 
-static int grow(uint8_t **array, size_t *capacity, size_t bytes, struct gcb_diag *diag)
+static int grow(struct buffer *b, size_t bytes, struct gcb_diag *diag)
 {
-    if (bytes <= *capacity && *array)
+    if (bytes <= b->capacity && b->bytes)
         return 0;
-    gcb_free(*array);
-    *capacity = 0;
-    *array = gcb_alloc(bytes);
-    if (!*array)
+    gcb_free(b->bytes);
+    *b = (struct buffer){.bytes = gcb_alloc(bytes)};
+    if (!b->bytes)
         return gcb_diag_nomem(diag, bytes, "what arrives from other ranks");
-    *capacity = bytes;
+    b->capacity = bytes;
     return 0;
 }
 
-/* Number of units that hold so many bytes. */
-static uint64_t count_units(uint64_t bytes, uint64_t unit)
+/* Makes room for the bytes of all ranks, one after the other in the order of ranks, but beginning with rank `first`. */
+static int place(struct gcb_net *net, int first, struct gcb_diag *diag)
 {
-    return (bytes + unit - 1) / unit;
-}
-
-static MPI_Datatype type_of_unit(const struct gcb_net *net, uint64_t unit)
-{
-    return unit == 1 ? MPI_BYTE : net->block;
-}
-
-/*
- * Puts the bytes of all ranks one after the other into the buffer, in the order of ranks, but
- * beginning with rank `first`, and each at a whole unit. Sets offsets and arrivals.
- */
-static int place(struct gcb_net *net, int first, uint64_t unit, struct gcb_diag *diag)
-{
+    uint8_t *at;
     uint64_t total = 0;
     int err;
 
-    for (int i = 0; i < net->ranks; i++) {
+    for (int r = 0; r < net->ranks; r++)
+        total += net->lengths[r];
+    err = grow(&net->in, total, diag);
+    at = net->in.bytes;
+    for (int i = 0; !err && i < net->ranks; i++) {
         const int r = (first + i) % net->ranks;
 
-        net->offsets[r] = total;
-        total += unit * count_units(net->lengths[r], unit);
+        net->arrived[r] = (struct gcb_arrival){at, net->lengths[r]};
+        at += net->lengths[r];
     }
-    err = grow(&net->buffer, &net->capacity, total, diag);
-    for (int r = 0; !err && r < net->ranks; r++)
-        net->arrived[r] = (struct gcb_arrival){net->buffer + net->offsets[r], net->lengths[r]};
     return err;
 }
 
-/* ---- all-gather ---- */
-
-static void gather_library(struct gcb_net *net, const struct gcb_round *round, uint64_t unit)
+/* Takes over this rank's own bytes. */
+static void keep_own(struct gcb_net *net, const void *data)
 {
-    const MPI_Datatype type = type_of_unit(net, unit);
-    int *counts = net->counts, *at = counts + net->ranks;
+    const struct gcb_arrival *own = &net->arrived[net->rank];
 
-    for (int r = 0; r < net->ranks; r++) {
-        counts[r] = (int)count_units(net->lengths[r], unit);
-        at[r] = (int)(net->offsets[r] / unit);
-    }
-    if (unit == 1) {
-        MPI_Allgatherv(round->data, (int)round->bytes, type, net->buffer, counts, at, type,
-                       net->comm);
-        return;
-    }
-    if (round->bytes)
-        memcpy(net->buffer + net->offsets[net->rank], round->data, round->bytes);
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, net->buffer, counts, at, type, net->comm);
+    if (own->length)
+        memcpy(own->data, data, own->length);
 }
+
+/* Lists lengths as MPI takes them, and then where each begins, one after the other. */
+static void list_counts(int *counts, const uint64_t *lengths, int ranks)
+{
+    int *at = counts + ranks, total = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        counts[r] = (int)lengths[r];
+        at[r] = total;
+        total += counts[r];
+    }
+}
+
+/* ---- all-gather ---- */
 
 /* In step s a rank sends on the bytes that it received in step s - 1; in the first step, its
  * own. */
@@ -359,10 +305,10 @@ static void gather_ring(struct gcb_net *net)
     const int right = ring_rank(net, 1), left = ring_rank(net, -1);
 
     for (int s = 0; s < net->ranks - 1; s++) {
-        const int out = ring_rank(net, -s), in = ring_rank(net, -s - 1);
+        const struct gcb_arrival *out = &net->arrived[ring_rank(net, -s)];
+        const struct gcb_arrival *in = &net->arrived[ring_rank(net, -s - 1)];
 
-        swap(net, right, net->buffer + net->offsets[out], net->lengths[out], left,
-             net->buffer + net->offsets[in], net->lengths[in]);
+        swap(net, right, out->data, out->length, left, in->data, in->length);
     }
 }
 
@@ -384,24 +330,25 @@ static void gather_bruck(struct gcb_net *net)
         const int count = have < net->ranks - have ? have : net->ranks - have;
         const int to = ring_rank(net, -have), from = ring_rank(net, have);
 
-        swap(net, to, net->buffer, bytes_of(net, net->rank, count), from,
-             net->buffer + bytes_of(net, net->rank, have), bytes_of(net, from, count));
+        swap(net, to, net->in.bytes, bytes_of(net, net->rank, count), from,
+             net->in.bytes + bytes_of(net, net->rank, have), bytes_of(net, from, count));
     }
 }
 
 static int gather(struct gcb_net *net, enum gcb_net_algorithm algorithm,
-                  const struct gcb_round *round, uint64_t unit, struct gcb_diag *diag)
+                  const struct gcb_round *round, struct gcb_diag *diag)
 {
-    const int err = place(net, algorithm == GCB_NET_DOUBLING ? net->rank : 0, unit, diag);
+    const int err = place(net, algorithm == GCB_NET_DOUBLING ? net->rank : 0, diag);
 
     if (err)
         return err;
     if (algorithm == GCB_NET_LIBRARY) {
-        gather_library(net, round, unit);
+        list_counts(net->counts, net->lengths, net->ranks);
+        MPI_Allgatherv(round->data, (int)round->bytes, MPI_BYTE, net->in.bytes, net->counts,
+                       net->counts + net->ranks, MPI_BYTE, MPI_COMM_WORLD);
         return 0;
     }
-    if (round->bytes)
-        memcpy(net->buffer + net->offsets[net->rank], round->data, round->bytes);
+    keep_own(net, round->data);
     if (algorithm == GCB_NET_RING)
         gather_ring(net);
     else
@@ -421,58 +368,27 @@ static const uint8_t *part_of(const struct gcb_net *net, const struct gcb_round 
     return data;
 }
 
-/* Copies what is sent to each rank to a whole block of `scratch`. */
-static int spread_parts(struct gcb_net *net, const struct gcb_round *round, struct gcb_diag *diag)
-{
-    uint64_t total = 0;
-    int err;
-
-    for (int r = 0; r < net->ranks; r++)
-        total += GCB_NET_BLOCK * count_units(net->sending[r], GCB_NET_BLOCK);
-    err = grow(&net->scratch, &net->scratch_capacity, total, diag);
-    for (int r = net->ranks - 1; !err && r >= 0; r--) {
-        total -= GCB_NET_BLOCK * count_units(net->sending[r], GCB_NET_BLOCK);
-        if (net->sending[r])
-            memcpy(net->scratch + total, part_of(net, round, r), net->sending[r]);
-    }
-    return err;
-}
-
-static int scatter_library(struct gcb_net *net, const struct gcb_round *round, uint64_t unit,
-                           struct gcb_diag *diag)
-{
-    const MPI_Datatype type = type_of_unit(net, unit);
-    const int n = net->ranks, err = unit == 1 ? 0 : spread_parts(net, round, diag);
-    int *counts = net->counts, *at = counts + n, *out = at + n, *out_at = out + n, total = 0;
-
-    for (int r = 0; r < n; r++) {
-        counts[r] = (int)count_units(net->lengths[r], unit);
-        at[r] = (int)(net->offsets[r] / unit);
-        out[r] = (int)count_units(net->sending[r], unit);
-        out_at[r] = total;
-        total += out[r];
-    }
-    if (!err)
-        MPI_Alltoallv(unit == 1 ? round->data : net->scratch, out, out_at, type, net->buffer,
-                      counts, at, type, net->comm);
-    return err;
-}
-
 static int scatter(struct gcb_net *net, enum gcb_net_algorithm algorithm,
-                   const struct gcb_round *round, uint64_t unit, struct gcb_diag *diag)
+                   const struct gcb_round *round, struct gcb_diag *diag)
 {
-    const int err = place(net, 0, unit, diag);
+    const int n = net->ranks, err = place(net, 0, diag);
+    int *in = net->counts, *out = in + 2 * n;
 
-    if (err || algorithm == GCB_NET_LIBRARY)
-        return err ? err : scatter_library(net, round, unit, diag);
-    if (net->sending[net->rank])
-        memcpy(net->buffer + net->offsets[net->rank], part_of(net, round, net->rank),
-               net->sending[net->rank]);
-    for (int s = 1; s < net->ranks; s++) {
+    if (err)
+        return err;
+    if (algorithm == GCB_NET_LIBRARY) {
+        list_counts(in, net->lengths, n);
+        list_counts(out, net->sending, n);
+        MPI_Alltoallv(round->data, out, out + n, MPI_BYTE, net->in.bytes, in, in + n, MPI_BYTE,
+                      MPI_COMM_WORLD);
+        return 0;
+    }
+    keep_own(net, part_of(net, round, net->rank));
+    for (int s = 1; s < n; s++) {
         const int to = ring_rank(net, s), from = ring_rank(net, -s);
 
-        swap(net, to, part_of(net, round, to), net->sending[to], from,
-             net->buffer + net->offsets[from], net->lengths[from]);
+        swap(net, to, part_of(net, round, to), net->sending[to], from, net->arrived[from].data,
+             net->lengths[from]);
     }
     return 0;
 }
@@ -487,14 +403,25 @@ static uint64_t share_begin(const struct gcb_net *net, size_t value, uint64_t by
 
 static void reduce_library(struct gcb_net *net, const struct gcb_round *round)
 {
+    const struct {
+        MPI_Datatype type;
+        MPI_Op op;
+    } kinds[] = {
+        [GCB_SUM_F32] = {MPI_FLOAT, MPI_SUM},
+        [GCB_SUM_F16] = {MPI_UINT16_T, net->sum_f16},
+        [GCB_SUM_BF16] = {MPI_UINT16_T, net->sum_bf16},
+        [GCB_SUM_I8] = {MPI_INT8_T, MPI_SUM},
+        [GCB_SUM_I16] = {MPI_INT16_T, MPI_SUM},
+        [GCB_MAX_F32] = {MPI_FLOAT, MPI_MAX},
+    };
     const size_t value = gcb_reduction_size(round->reduction);
     uint64_t at = 0;
 
     do { /* all ranks have as many bytes; an all-reduce of none is one, too */
         const int length = piece_length(round->bytes - at);
 
-        MPI_Allreduce((const uint8_t *)round->data + at, net->buffer + at, length / (int)value,
-                      type_of(round->reduction), op_of(net, round->reduction), net->comm);
+        MPI_Allreduce((const uint8_t *)round->data + at, net->in.bytes + at, length / (int)value,
+                      kinds[round->reduction].type, kinds[round->reduction].op, MPI_COMM_WORLD);
         at += (uint64_t)length;
     } while (at < round->bytes);
 }
@@ -511,11 +438,12 @@ static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
         const uint64_t in_at = share_begin(net, value, round->bytes, in);
         const uint64_t length = share_begin(net, value, round->bytes, in + 1) - in_at;
 
-        swap(net, right, net->buffer + out_at,
+        swap(net, right, net->in.bytes + out_at,
              share_begin(net, value, round->bytes, out + 1) - out_at, left,
-             combining ? net->scratch : net->buffer + in_at, length);
+             combining ? net->scratch.bytes : net->in.bytes + in_at, length);
         if (combining)
-            gcb_reduction_combine(round->reduction, net->buffer + in_at, net->scratch, length);
+            gcb_reduction_combine(round->reduction, net->in.bytes + in_at, net->scratch.bytes,
+                                  length);
     }
 }
 
@@ -529,40 +457,40 @@ static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
     while (2 * even <= net->ranks)
         even *= 2;
     if (net->rank >= even) {
-        swap(net, net->rank - even, net->buffer, bytes, 0, NULL, 0);
-        swap(net, 0, NULL, 0, net->rank - even, net->buffer, bytes);
+        swap(net, net->rank - even, net->in.bytes, bytes, 0, NULL, 0);
+        swap(net, 0, NULL, 0, net->rank - even, net->in.bytes, bytes);
         return;
     }
     if (net->rank + even < net->ranks) {
-        swap(net, 0, NULL, 0, net->rank + even, net->scratch, bytes);
-        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, bytes);
+        swap(net, 0, NULL, 0, net->rank + even, net->scratch.bytes, bytes);
+        gcb_reduction_combine(round->reduction, net->in.bytes, net->scratch.bytes, bytes);
     }
     for (int step = 1; step < even; step *= 2) {
         const int other = net->rank ^ step;
 
-        swap(net, other, net->buffer, bytes, other, net->scratch, bytes);
-        gcb_reduction_combine(round->reduction, net->buffer, net->scratch, bytes);
+        swap(net, other, net->in.bytes, bytes, other, net->scratch.bytes, bytes);
+        gcb_reduction_combine(round->reduction, net->in.bytes, net->scratch.bytes, bytes);
     }
     if (net->rank + even < net->ranks)
-        swap(net, net->rank + even, net->buffer, bytes, 0, NULL, 0);
+        swap(net, net->rank + even, net->in.bytes, bytes, 0, NULL, 0);
 }
 
 static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                   const struct gcb_round *round, struct gcb_diag *diag)
 {
-    int err = grow(&net->buffer, &net->capacity, round->bytes, diag);
+    int err = grow(&net->in, round->bytes, diag);
 
     if (!err && algorithm != GCB_NET_LIBRARY)
-        err = grow(&net->scratch, &net->scratch_capacity, round->bytes, diag);
+        err = grow(&net->scratch, round->bytes, diag);
     if (err)
         return err;
-    net->arrived[0] = (struct gcb_arrival){net->buffer, round->bytes};
+    net->arrived[0] = (struct gcb_arrival){net->in.bytes, round->bytes};
     if (algorithm == GCB_NET_LIBRARY) {
         reduce_library(net, round);
         return 0;
     }
     if (round->bytes)
-        memcpy(net->buffer, round->data, round->bytes);
+        memcpy(net->in.bytes, round->data, round->bytes);
     if (algorithm == GCB_NET_RING)
         reduce_ring(net, round);
     else
@@ -582,11 +510,11 @@ static bool tell_lengths(struct gcb_net *net, const struct gcb_round *round, uin
     uint64_t marks = 0;
 
     if (round->kind == GCB_ROUND_GATHER) {
-        MPI_Allgather(&own, 1, MPI_UINT64_T, net->lengths, 1, MPI_UINT64_T, net->comm);
+        MPI_Allgather(&own, 1, MPI_UINT64_T, net->lengths, 1, MPI_UINT64_T, MPI_COMM_WORLD);
     } else {
         for (int r = 0; r < net->ranks; r++)
             net->sending[r] = mine | round->parts[r];
-        MPI_Alltoall(net->sending, 1, MPI_UINT64_T, net->lengths, 1, MPI_UINT64_T, net->comm);
+        MPI_Alltoall(net->sending, 1, MPI_UINT64_T, net->lengths, 1, MPI_UINT64_T, MPI_COMM_WORLD);
     }
     for (int r = 0; r < net->ranks; r++) {
         marks |= net->lengths[r] & mark;
@@ -603,8 +531,7 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
     const double begin = gcb_clock();
     /* if no rank sends more, no rank sends or gets more than a piece */
     const uint64_t many = GCB_NET_PIECE / (uint64_t)net->ranks;
-    bool large;
-    uint64_t unit;
+    bool large = round->bytes > many;
 
     *arrived = net->arrived;
     *sizes_seconds = 0.0;
@@ -613,12 +540,12 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
     if (round->kind == GCB_ROUND_GATHER && fixed) {
         for (int r = 0; r < net->ranks; r++)
             net->lengths[r] = round->bytes;
-        large = round->bytes > many;
     } else {
         large = tell_lengths(net, round, many);
         *sizes_seconds = gcb_clock() - begin;
     }
-    unit = large && algorithm == GCB_NET_LIBRARY ? GCB_NET_BLOCK : 1;
-    return round->kind == GCB_ROUND_GATHER ? gather(net, algorithm, round, unit, diag)
-                                           : scatter(net, algorithm, round, unit, diag);
+    if (large && algorithm == GCB_NET_LIBRARY)
+        algorithm = GCB_NET_RING; /* MPI's counts have type int */
+    return round->kind == GCB_ROUND_GATHER ? gather(net, algorithm, round, diag)
+                                           : scatter(net, algorithm, round, diag);
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "src/gcbench.h"
+#include "src/tool/payoff/curve.h"
 
 /*
  * The ranks of an MPI program, and the collectives with which they exchange the rounds of
@@ -17,7 +18,8 @@ struct gcb_net;
 /*
  * Which algorithm moves the bytes of a round; n is the number of ranks.
  *
- *  library   MPI_Allgatherv, MPI_Alltoallv, MPI_Allreduce: whatever the MPI library chooses
+ *  library   MPI_Allgatherv, MPI_Alltoallv, MPI_Allreduce: whatever the MPI library chooses; as `ring` if a rank gives
+ *            more than 1 GiB divided by n to an all-gather or an all-to-all, which MPI's counts do not hold
  *  ring      all-gather and all-reduce in a ring (Patarasuk and Yuan: "Bandwidth optimal all-reduce algorithms for
  *            clusters of workstations", 2009, section 3); all-to-all in n - 1 steps between pairs
  *  doubling  all-gather in lg n steps (Bruck et al.: "Efficient algorithms for all-to-all communications", 1997,
@@ -66,7 +68,7 @@ bool gcb_net_is_late(struct gcb_net *net, double begin, double limit);
 /* The bytes that arrived from one worker in a round; in GCB_ROUND_REDUCE, the combined values of
  * all workers. */
 struct gcb_arrival {
-    const void *data;
+    void *data;
     size_t length;
 };
 
@@ -81,16 +83,11 @@ int gcb_net_move(struct gcb_net *net, enum gcb_net_algorithm algorithm,
                  double *sizes_seconds, struct gcb_diag *diag);
 
 /*
- * Two patterns of transfers, in which all ranks send and receive `bytes` bytes at the same time.
- * They differ in speed: over TCP the two directions between one pair of ranks share a connection
- * and delay each other.
- *
- * shift  each rank sends to the next rank of the ring, and receives from the previous one pair
- * ranks 0 and 1, 2 and 3, ... exchange bytes; the last of an odd number of ranks does nothing
+ * All ranks send and receive `bytes` bytes at the same time. In the pattern `shift` each rank sends to the next rank of the
+ * ring, and receives from the previous one; in the pattern `pair` ranks 0 and 1, 2 and 3, ... exchange bytes, and the last
+ * of an odd number of ranks does nothing.
  */
-enum gcb_net_pattern { GCB_NET_SHIFT, GCB_NET_PAIR, GCB_NET_PATTERNS };
-extern const char *const gcb_net_pattern_names[]; /* ends with NULL */
-void gcb_net_transfer(struct gcb_net *net, enum gcb_net_pattern pattern, const void *data, void *to,
+void gcb_net_transfer(struct gcb_net *net, enum gcb_pattern pattern, const void *data, void *to,
                       int bytes);
 
 #endif
