@@ -183,21 +183,13 @@ static int set_coding(struct exchange *c, struct gcb_diag *diag)
 
 /* ---- measuring ---- */
 
-static void sample_link(struct exchange *c)
-{
-    struct gcb_diag diag;
-
-    if (gcb_link_sample(&c->link, c->net, &diag))
-        gcb_net_abort(&diag);
-}
-
 static void on_progress(void *ctx, double done)
 {
     struct exchange *c = ctx;
 
     progress_update(&c->s.progress, done);
     if (c->links)
-        sample_link(c);
+        gcb_link_sample(&c->link, c->net);
 }
 
 static int put_rows(struct exchange *c, struct gcb_diag *diag)
@@ -288,9 +280,9 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
         err = gcb_net_agree(c->net, set_coding(c, diag), diag);
     if (!err && c->o->own.calibrate) {
         gcb_link_fini(&c->link);
-        err = gcb_net_agree(
-            c->net, gcb_link_init(&c->link, 4 * c->load.elements, gcb_net_ranks(c->net), diag),
-            diag);
+        err = gcb_link_init(&c->link, 4 * c->load.elements, gcb_net_ranks(c->net),
+                            c->o->own.repeats, diag);
+        err = gcb_net_agree(c->net, err, diag);
         c->links = !err;
     }
     if (err)
@@ -312,13 +304,14 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 static int measure_link(struct exchange *c, struct gcb_diag *diag)
 {
     const double begin = gcb_clock();
-    int err = gcb_link_init(&c->link, UINT64_C(64) << 20, gcb_net_ranks(c->net), diag);
+    int err = gcb_link_init(&c->link, UINT64_C(64) << 20, gcb_net_ranks(c->net),
+                            c->o->own.repeats, diag);
 
     err = gcb_net_agree(c->net, err, diag);
     for (uint64_t k = 0; !err && k < c->o->own.repeats; k++) {
         if (k && gcb_net_is_late(c->net, begin, c->o->own.seconds))
             break;
-        sample_link(c);
+        gcb_link_sample(&c->link, c->net);
     }
     c->links = !err;
     return err;

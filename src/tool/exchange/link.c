@@ -24,47 +24,35 @@ static unsigned inner_of(uint64_t bytes, unsigned ranks)
     return steps < 2 ? 2 : steps < most ? steps : most;
 }
 
-/* Adds the sizes of one pattern. Returns the largest. */
-static size_t add_sizes(struct gcb_link *link, enum gcb_pattern pattern, uint64_t most,
-                        unsigned ranks)
-{
-    uint64_t bytes = LEAST_BYTES;
-
-    for (int i = 0; i < GCB_LINK_SIZES; i++, bytes *= 4) {
-        const bool last = bytes >= most || i + 1 == GCB_LINK_SIZES;
-
-        if (bytes > most && i > 0)
-            bytes = most;
-        link->sizes[link->count++] = (struct gcb_link_size){
-            .pattern = pattern,
-            .bytes = (int)bytes,
-            .inner = inner_of(bytes, ranks),
-        };
-        if (last)
-            break;
-    }
-    return bytes;
-}
-
-int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, struct gcb_diag *diag)
+int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_t repeats,
+                  struct gcb_diag *diag)
 {
     const uint64_t most = largest < MOST_BYTES ? largest : MOST_BYTES;
-    size_t bytes = 0;
 
     memset(link, 0, sizeof(*link));
-    for (int pattern = 0; pattern < GCB_PATTERNS; pattern++)
-        bytes = add_sizes(link, (enum gcb_pattern)pattern, most, ranks);
-    link->out = gcb_alloc_zero(bytes, 1);
-    link->in = gcb_alloc_zero(bytes, 1);
-    return link->out && link->in ? 0 : gcb_diag_nomem(diag, 2 * bytes, "a transfer");
+    link->out = gcb_alloc_zero(most, 1);
+    link->in = gcb_alloc_zero(most, 1);
+    if (!link->out || !link->in)
+        return gcb_diag_nomem(diag, 2 * most, "a transfer");
+    for (enum gcb_pattern pattern = 0; pattern < GCB_PATTERNS; pattern++)
+        for (uint64_t bytes = LEAST_BYTES; bytes < 4 * most; bytes *= 4) {
+            struct gcb_link_size *size = &link->sizes[link->count++];
+
+            size->pattern = pattern;
+            size->bytes = (int)(bytes < most ? bytes : most);
+            size->inner = inner_of((uint64_t)size->bytes, ranks);
+            size->first = gcb_alloc_zero(2 * (uint64_t)repeats, sizeof(*size->first));
+            if (!size->first)
+                return gcb_diag_nomem(diag, 0, "samples");
+            size->seconds = size->first + repeats;
+        }
+    return 0;
 }
 
 void gcb_link_fini(struct gcb_link *link)
 {
-    for (size_t i = 0; i < link->count; i++) {
+    for (size_t i = 0; i < link->count; i++)
         gcb_free(link->sizes[i].first);
-        gcb_free(link->sizes[i].seconds);
-    }
     gcb_free(link->out);
     gcb_free(link->in);
     memset(link, 0, sizeof(*link));
@@ -86,38 +74,22 @@ static double time_transfer(struct gcb_link *link, const struct gcb_link_size *s
     return gcb_clock() - begin;
 }
 
-/* Takes one sample: times[0] is of the first transfer, times[1] of one that follows. */
-static void take_sample(struct gcb_link *link, const struct gcb_link_size *size,
-                        struct gcb_net *net, double times[2])
+void gcb_link_sample(struct gcb_link *link, struct gcb_net *net)
 {
-    /* not timed: MPI may connect to a rank only when it first sends to it */
-    gcb_net_transfer(net, size->pattern, link->out, link->in, size->bytes);
-    gcb_net_barrier(net);
-    times[0] = time_transfer(link, size, net);
-    times[1] = 0.0;
-    for (unsigned k = 1; k < size->inner; k++)
-        times[1] += time_transfer(link, size, net) / (size->inner - 1);
-    gcb_net_max(net, times, 2);
-}
-
-int gcb_link_sample(struct gcb_link *link, struct gcb_net *net, struct gcb_diag *diag)
-{
-    int err = 0;
-
     for (size_t i = 0; i < link->count; i++) {
         struct gcb_link_size *size = &link->sizes[i];
-        double times[2];
+        double times[2] = {0.0}; /* of the first transfer, and of one that follows */
 
-        take_sample(link, size, net, times);
-        if (err || gcb_grow(&size->first, &size->first_cap, size->samples, sizeof(*size->first)) ||
-            gcb_grow(&size->seconds, &size->cap, size->samples, sizeof(*size->seconds))) {
-            err = gcb_diag_nomem(diag, 0, "samples");
-            continue;
-        }
+        /* not timed: MPI may connect to a rank only when it first sends to it */
+        gcb_net_transfer(net, size->pattern, link->out, link->in, size->bytes);
+        gcb_net_barrier(net);
+        times[0] = time_transfer(link, size, net);
+        for (unsigned k = 1; k < size->inner; k++)
+            times[1] += time_transfer(link, size, net) / (size->inner - 1);
+        gcb_net_max(net, times, 2);
         size->first[size->samples] = times[0];
         size->seconds[size->samples++] = times[1];
     }
-    return err;
 }
 
 void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net, const struct gcb_link_size *size)

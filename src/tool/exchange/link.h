@@ -15,18 +15,19 @@ struct gcb_link {
         unsigned inner; /* transfers in a sample: the first, and those that follow it at once */
         /* samples, of the slowest rank: of the first transfer, and of one that follows */
         double *first, *seconds;
-        size_t samples, first_cap, cap;
+        size_t samples;
     } sizes[GCB_PATTERNS * GCB_LINK_SIZES];
     uint8_t *out, *in;
 };
 
-/* Sizes from 4 bytes to `largest` (at most 256 MiB), each four times the one before.
- * GCB_E_NOMEM. Release with gcb_link_fini, also on failure. */
-int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, struct gcb_diag *diag);
+/* Sizes from 4 bytes to `largest` (4 or more; at most 256 MiB), each four times the one before, with room for `repeats`
+ * samples. GCB_E_NOMEM. Release with gcb_link_fini, also on failure. */
+int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_t repeats,
+                  struct gcb_diag *diag);
 void gcb_link_fini(struct gcb_link *link); /* zeroed is fine */
 
-/* Takes one sample of each size. Called by all ranks. */
-int gcb_link_sample(struct gcb_link *link, struct gcb_net *net, struct gcb_diag *diag);
+/* Takes one sample of each size. Called by all ranks, at most `repeats` times. */
+void gcb_link_sample(struct gcb_link *link, struct gcb_net *net);
 
 /* Row `link` of one size (docs/rows.md). Release it with gcb_row_fini. */
 void gcb_rows_link(struct gcb_row *row, const struct gcb_net *net,
