@@ -245,18 +245,6 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     return out_answer(&c->s.report, &row, diag);
 }
 
-static void clear_lanes(struct exchange *c)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        struct gcb_lane *lane = &c->lanes[i];
-        const struct gcb_lane fresh = {.method = lane->method, .algorithm = lane->algorithm};
-
-        c->wrong |= lane->wrong > 0;
-        gcb_lane_fini(lane, c->load.plan.messages);
-        *lane = fresh;
-    }
-}
-
 static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_lanes_config config = {
@@ -294,7 +282,10 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
         err = gcb_net_agree(c->net, put_rows(c, diag), diag);
     if (!err)
         err = gcb_net_agree(c->net, show(c, diag), diag);
-    clear_lanes(c);
+    for (size_t k = 0; k < c->count; k++) {
+        c->wrong |= c->lanes[k].wrong > 0;
+        gcb_lane_clear(&c->lanes[k]);
+    }
     return err;
 }
 
@@ -304,8 +295,8 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 static int measure_link(struct exchange *c, struct gcb_diag *diag)
 {
     const double begin = gcb_clock();
-    int err = gcb_link_init(&c->link, UINT64_C(64) << 20, gcb_net_ranks(c->net),
-                            c->o->own.repeats, diag);
+    int err =
+        gcb_link_init(&c->link, UINT64_C(64) << 20, gcb_net_ranks(c->net), c->o->own.repeats, diag);
 
     err = gcb_net_agree(c->net, err, diag);
     for (uint64_t k = 0; !err && k < c->o->own.repeats; k++) {

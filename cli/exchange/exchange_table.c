@@ -43,7 +43,7 @@ static void add_lane(struct gcb_table *table, const struct gcb_lane *lane, const
         gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
     gcb_table_cell(table, text);
     gcb_table_cell(table, gcb_collective_names[params.collective]);
-    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)lane->wire_bytes / ranks, 0);
+    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)lane->first.given / ranks, 0);
     out_cell(table, GCB_FIELD_SECONDS, gcb_lane_stats(lane, GCB_TIME_WHOLE).median, 0);
     out_cell(table, GCB_FIELD_SECONDS, gcb_lane_stats(lane, GCB_TIME_ENCODE).median, 0);
     out_cell(table, GCB_FIELD_SECONDS,

@@ -14,8 +14,8 @@
 #include "src/tool/run/input.h"
 
 /* A message of a lane, on this rank. */
-struct gcb_lane_message {
-    struct gcb_method method; /* the lane's; identity for a message that is sent dense */
+struct message {
+    const struct gcb_method *method; /* the lane's; identity for a message that is sent dense */
     struct gcb_exchange *exchange;
     bool fixed; /* all ranks send the same number of bytes in an all-gather */
     size_t bytes;
@@ -27,8 +27,9 @@ struct measuring {
     const struct gcb_load *load;
     unsigned rank, ranks;
     struct gcb_method dense;
-    float *x, *update; /* of all messages, one after the other */
-    uint64_t *hashes;  /* of each rank's tensor, in the exchange that is checked */
+    struct message *messages;    /* of all lanes */
+    float *x, *update, *scratch; /* of all messages, one after the other; one allocation */
+    uint64_t *hashes;            /* of each rank's tensor, in the exchange that is checked */
     uint64_t step;
     struct gcb_diag *diag;
 };
@@ -37,9 +38,11 @@ struct measuring {
 struct pass {
     struct measuring *all;
     struct gcb_lane *lane;
-    bool phased; /* a barrier before each round */
+    struct message *messages;
+    bool phased, first; /* a barrier before each round; the exchange that is checked */
     double times[GCB_TIMES];
-    struct gcb_traffic traffic; /* of this rank */
+    struct gcb_traffic *traffic; /* grows by what this rank gives; NULL: not counted */
+    struct gcb_check *check;     /* records what arrives; may be NULL */
 };
 
 static double cpu_seconds(void)
@@ -90,39 +93,31 @@ static int open_one(const struct measuring *r, struct gcb_exchange **out,
     return err ? explain(r, err, method, worker, j) : 0;
 }
 
-static int open_lane(const struct measuring *r, struct gcb_lane *lane)
+static int open_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
 {
     struct gcb_exchange_params params;
-    int err = 0;
+    double *samples = gcb_alloc_zero(GCB_TIMES * (uint64_t)r->config->repeats, sizeof(*samples));
+    int err = samples ? 0 : gcb_diag_nomem(r->diag, 0, "samples");
 
     gcb_method_exchange(&params, &lane->method);
-    lane->messages = gcb_alloc_zero(r->load->plan.messages, sizeof(*lane->messages));
-    if (!lane->messages)
-        return gcb_diag_nomem(r->diag, 0, "a method");
-    for (int t = 0; t < GCB_TIMES; t++) {
-        lane->samples[t] = gcb_alloc_zero(r->config->repeats, sizeof(*lane->samples[t]));
-        if (!lane->samples[t])
-            return gcb_diag_nomem(r->diag, 0, "samples");
-    }
+    for (int t = 0; !err && t < GCB_TIMES; t++)
+        lane->samples[t] = samples + (size_t)t * r->config->repeats;
     lane->exact = gcb_net_simulated(r->net);
     for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
-        struct gcb_lane_message *m = &lane->messages[j];
+        struct message *m = &messages[j];
 
-        m->method = gcb_load_message(r->load, r->rank, j)->dense ? r->dense : lane->method;
-        err = open_one(r, &m->exchange, &m->method, r->rank, j);
+        m->method = gcb_load_message(r->load, r->rank, j)->dense ? &r->dense : &lane->method;
+        err = open_one(r, &m->exchange, m->method, r->rank, j);
         if (!err && params.collective == GCB_COLLECTIVE_ALLGATHER)
             m->bytes = gcb_coder_length(gcb_exchange_encoder(m->exchange));
     }
     return err;
 }
 
-void gcb_lane_fini(struct gcb_lane *lane, size_t messages)
+void gcb_lane_clear(struct gcb_lane *lane)
 {
-    for (size_t j = 0; lane->messages && j < messages; j++)
-        gcb_exchange_close(lane->messages[j].exchange);
-    gcb_free(lane->messages);
-    for (int t = 0; t < GCB_TIMES; t++)
-        gcb_free(lane->samples[t]);
+    gcb_free(lane->samples[0]);
+    *lane = (struct gcb_lane){.method = lane->method, .algorithm = lane->algorithm};
 }
 
 /* ---- an exchange ---- */
@@ -133,13 +128,6 @@ static void must(const struct measuring *r, int err)
     if (err)
         gcb_net_abort(r->diag);
 }
-
-/* What the checked exchange records about its rounds. Timed exchanges do not use it. */
-struct watch {
-    struct gcb_check *check; /* NULL: not on this rank */
-    uint64_t sent[2];        /* bytes that this rank gives; its part of the bytes on all links */
-    unsigned rounds;
-};
 
 /* This rank's part of the bytes on all links together. An all-reduce is counted by rank 0 alone. */
 static uint64_t link_bytes(const struct measuring *r, const struct gcb_round *round)
@@ -158,8 +146,9 @@ static uint64_t link_bytes(const struct measuring *r, const struct gcb_round *ro
 
 static void count_traffic(struct pass *pass, const struct gcb_round *round, bool fixed)
 {
-    struct gcb_traffic *t = &pass->traffic;
+    struct gcb_traffic *t = pass->traffic;
 
+    t->given += round->bytes;
     if (round->kind != GCB_ROUND_SCATTER)
         t->rounds[round->kind]++;
     for (unsigned w = 0; round->kind == GCB_ROUND_SCATTER && w < pass->all->ranks; w++)
@@ -168,19 +157,8 @@ static void count_traffic(struct pass *pass, const struct gcb_round *round, bool
     t->sizes += round->kind == GCB_ROUND_SCATTER || (round->kind == GCB_ROUND_GATHER && !fixed);
 }
 
-static void observe(const struct measuring *r, struct watch *watch, const struct gcb_round *round,
-                    const struct gcb_arrival *arrived)
-{
-    watch->sent[0] += round->bytes;
-    watch->sent[1] += link_bytes(r, round);
-    watch->rounds++;
-    if (watch->check)
-        must(r, gcb_check_record(watch->check, round, arrived, r->diag));
-}
-
 /* Moves a round, and hands over what arrived. */
-static void run_round(struct pass *pass, const struct gcb_lane_message *m,
-                      const struct gcb_round *round, struct watch *watch)
+static void run_round(struct pass *pass, const struct message *m, const struct gcb_round *round)
 {
     const struct measuring *r = pass->all;
     const unsigned count = round->kind == GCB_ROUND_REDUCE ? 1 : r->ranks;
@@ -190,7 +168,7 @@ static void run_round(struct pass *pass, const struct gcb_lane_message *m,
     if (m->fixed && round->bytes != m->bytes)
         must(r, gcb_diag_set(r->diag, GCB_E_UNSUPPORTED,
                              "%s sent a tensor raw, but the others do not expect its length",
-                             m->method.name));
+                             m->method->name));
     if (pass->phased)
         gcb_net_barrier(r->net);
     begin = gcb_clock();
@@ -199,9 +177,10 @@ static void run_round(struct pass *pass, const struct gcb_lane_message *m,
     moved = gcb_clock();
     pass->times[GCB_TIME_SIZES] += sizes;
     pass->times[GCB_TIME_WIRE] += moved - begin - sizes;
-    count_traffic(pass, round, m->fixed);
-    if (watch)
-        observe(r, watch, round, arrived);
+    if (pass->traffic)
+        count_traffic(pass, round, m->fixed);
+    if (pass->check)
+        must(r, gcb_check_record(pass->check, round, arrived, r->diag));
     cpu = cpu_seconds();
     begin = gcb_clock();
     for (unsigned w = 0; w < count; w++)
@@ -231,42 +210,52 @@ static void compute(const struct pass *pass, double seconds, size_t j)
 
 static int begin_step(struct pass *pass, size_t j, const float *x)
 {
+    const struct message *m = &pass->messages[j];
     const double begin = gcb_clock(), cpu = cpu_seconds();
-    const int err =
-        gcb_exchange_begin(pass->lane->messages[j].exchange, pass->all->step, x, pass->all->diag);
+    const int err = gcb_exchange_begin(m->exchange, pass->all->step, x, pass->all->diag);
 
     compute(pass, pass->lane->encode, j);
     add_times(pass, GCB_TIME_ENCODE, begin, cpu);
-    return err ? explain(pass->all, err, &pass->lane->messages[j].method, pass->all->rank, j) : 0;
+    return err ? explain(pass->all, err, m->method, pass->all->rank, j) : 0;
 }
 
 static void finish_step(struct pass *pass, size_t j, float *update)
 {
     const double begin = gcb_clock(), cpu = cpu_seconds();
 
-    must(pass->all, gcb_exchange_finish(pass->lane->messages[j].exchange, update, pass->all->diag));
+    must(pass->all, gcb_exchange_finish(pass->messages[j].exchange, update, pass->all->diag));
     compute(pass, pass->lane->sum, j);
     add_times(pass, GCB_TIME_SUM, begin, cpu);
 }
 
-/* Exchanges all messages once. */
-static void run_pass(struct pass *pass)
+/* Exchanges message j, which begins at `at` in the arrays. Only in the first exchange an error of one rank ends none of the
+ * others: all return it. */
+static int run_message(struct pass *pass, size_t j, uint64_t at)
 {
     struct measuring *r = pass->all;
-    uint64_t at = 0;
+    const struct message *m = &pass->messages[j];
+    struct gcb_round round = {.size = sizeof(round)};
+    unsigned rounds = 0;
+    int more = 0, err = begin_step(pass, j, r->x + at);
 
-    for (size_t j = 0; j < r->load->plan.messages; j++) {
-        const struct gcb_lane_message *m = &pass->lane->messages[j];
-        struct gcb_round round = {.size = sizeof(round)};
-        int more;
-
-        must(r, begin_step(pass, j, r->x + at));
-        while ((more = next_round(pass, m->exchange, &round)) == 1)
-            run_round(pass, m, &round, NULL);
-        must(r, more);
-        finish_step(pass, j, r->update + at);
-        at += gcb_load_message(r->load, r->rank, j)->count;
+    if (!err)
+        more = next_round(pass, m->exchange, &round);
+    err = err ? err : more < 0 ? more : 0;
+    if (pass->first)
+        err = gcb_net_agree(r->net, err, r->diag);
+    else
+        must(r, err);
+    if (err)
+        return err;
+    for (; more == 1; more = next_round(pass, m->exchange, &round)) {
+        run_round(pass, m, &round);
+        rounds++;
     }
+    must(r, more);
+    finish_step(pass, j, r->update + at);
+    if (pass->first && rounds > pass->lane->rounds)
+        pass->lane->rounds = rounds;
+    return 0;
 }
 
 /* ---- the exchange that is checked ---- */
@@ -327,156 +316,152 @@ static int run_serial(struct measuring *r, struct gcb_check *check, const struct
 }
 
 /* Adds the elements of the updates that differ from rank 0's. */
-static void compare_ranks(const struct measuring *r, struct gcb_lane *lane, float *scratch)
+static void compare_ranks(const struct measuring *r, struct gcb_lane *lane)
 {
     const uint64_t n = r->load->elements;
     uint64_t differ = 0;
 
     if (gcb_net_same(r->net, XXH3_64bits(r->update, n * sizeof(*r->update))))
         return;
-    memcpy(scratch, r->update, n * sizeof(*scratch));
-    gcb_net_spread(r->net, scratch, n * sizeof(*scratch));
-    differ = gcb_check_compare(scratch, r->update, n);
+    memcpy(r->scratch, r->update, n * sizeof(*r->scratch));
+    gcb_net_spread(r->net, r->scratch, n * sizeof(*r->scratch));
+    differ = gcb_check_compare(r->scratch, r->update, n);
     gcb_net_add(r->net, &differ, 1);
     lane->wrong += differ;
 }
 
 /* Exchanges message j for the first time, and compares rank 0's update with a serial one. */
-static int check_message(struct pass *pass, struct gcb_check *check, size_t j, uint64_t at,
-                         float *scratch)
+static int check_message(struct pass *pass, size_t j, uint64_t at)
 {
     struct measuring *r = pass->all;
-    struct gcb_lane_message *m = &pass->lane->messages[j];
-    const bool serial = r->config->serial && r->rank == 0;
-    struct gcb_round round = {.size = sizeof(round)};
-    struct watch watch = {.check = serial ? check : NULL};
+    struct message *m = &pass->messages[j];
+    const uint64_t given = pass->traffic->given, n = gcb_load_message(r->load, r->rank, j)->count;
     uint64_t expected;
-    int more = 0, err = begin_step(pass, j, r->x + at);
+    int err = run_message(pass, j, at);
 
-    if (!err)
-        more = next_round(pass, m->exchange, &round);
-    err = gcb_net_agree(r->net, err ? err : more < 0 ? more : 0, r->diag);
     if (err)
         return err;
-    for (; more == 1; more = next_round(pass, m->exchange, &round))
-        run_round(pass, m, &round, &watch);
-    must(r, more);
-    finish_step(pass, j, r->update + at);
-    expected = watch.sent[0] == m->bytes ? m->bytes : 0;
+    expected = pass->traffic->given - given == m->bytes ? m->bytes : 0;
     m->fixed = gcb_net_same(r->net, expected) && expected;
-    gcb_net_add(r->net, watch.sent, 2);
-    pass->lane->wire_bytes += watch.sent[0];
-    pass->lane->link_bytes += watch.sent[1];
-    if (watch.rounds > pass->lane->rounds)
-        pass->lane->rounds = watch.rounds;
-    share_hash(r, r->x + at, gcb_load_message(r->load, r->rank, j)->count);
-    if (serial) {
-        err = run_serial(r, check, &m->method, j, scratch + at);
+    share_hash(r, r->x + at, n);
+    if (pass->check) {
+        err = run_serial(r, pass->check, m->method, j, r->scratch + at);
         if (!err)
-            pass->lane->wrong += gcb_check_compare(scratch + at, r->update + at,
-                                                   gcb_load_message(r->load, 0, j)->count);
-        gcb_check_clear(check);
+            pass->lane->wrong += gcb_check_compare(r->scratch + at, r->update + at, n);
+        gcb_check_clear(pass->check);
     }
     return gcb_net_agree(r->net, err, r->diag);
 }
 
-static int check_lane(struct measuring *r, struct gcb_lane *lane, float *scratch)
+static int check_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
 {
-    struct pass pass = {.all = r, .lane = lane};
     struct gcb_check check = {.workers = r->ranks};
+    struct pass pass = {
+        .all = r,
+        .lane = lane,
+        .messages = messages,
+        .first = true,
+        .traffic = &lane->first,
+        .check = r->config->serial && r->rank == 0 ? &check : NULL,
+    };
     uint64_t at = 0;
     int err = 0;
 
+    r->step = 0;
     for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
-        err = check_message(&pass, &check, j, at, scratch);
+        err = check_message(&pass, j, at);
         at += gcb_load_message(r->load, r->rank, j)->count;
     }
     gcb_check_fini(&check);
     if (err)
         return err;
     gcb_net_spread(r->net, &lane->wrong, sizeof(lane->wrong)); /* rank 0 counted them */
-    compare_ranks(r, lane, scratch);
+    compare_ranks(r, lane);
     lane->verified = r->config->serial;
     return 0;
 }
 
 /* ---- timing ---- */
 
-static void time_lane(struct measuring *r, struct gcb_lane *lane, float *scratch)
+/* Exchanges all messages once, as the next step. */
+static void run_pass(struct pass *pass)
 {
-    struct pass pass = {.all = r, .lane = lane};
-    double begin, whole;
+    struct measuring *r = pass->all;
+    uint64_t at = 0;
+    double begin;
 
     gcb_net_barrier(r->net);
     begin = gcb_clock();
-    run_pass(&pass);
-    whole = gcb_clock() - begin;
-    compare_ranks(r, lane, scratch);
-    r->step++;
-
-    pass = (struct pass){.all = r, .lane = lane, .phased = true};
-    gcb_net_barrier(r->net);
-    run_pass(&pass);
-    compare_ranks(r, lane, scratch);
-    for (int k = 0; k < GCB_ROUND_KINDS; k++) {
-        lane->traffic.rounds[k] += pass.traffic.rounds[k];
-        lane->traffic.bytes[k] += pass.traffic.bytes[k];
+    for (size_t j = 0; j < r->load->plan.messages; j++) {
+        run_message(pass, j, at);
+        at += gcb_load_message(r->load, r->rank, j)->count;
     }
-    lane->traffic.sizes += pass.traffic.sizes;
-    pass.times[GCB_TIME_WHOLE] = whole;
-    gcb_net_max(r->net, pass.times, GCB_TIMES);
+    pass->times[GCB_TIME_WHOLE] = gcb_clock() - begin;
+    compare_ranks(r, pass->lane);
+    r->step++;
+}
+
+static void time_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
+{
+    struct pass whole = {.all = r, .lane = lane, .messages = messages};
+    struct pass phased = whole;
+
+    phased.phased = true;
+    phased.traffic = &lane->timed;
+    run_pass(&whole);
+    run_pass(&phased);
+    phased.times[GCB_TIME_WHOLE] = whole.times[GCB_TIME_WHOLE];
+    gcb_net_max(r->net, phased.times, GCB_TIMES);
     for (int t = 0; t < GCB_TIMES; t++)
-        lane->samples[t][lane->repeats] = pass.times[t];
+        lane->samples[t][lane->repeats] = phased.times[t];
     lane->repeats++;
 }
 
-static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count, float *scratch)
+static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count)
 {
     const double begin = gcb_clock();
+    uint64_t step = 1;
 
-    for (size_t k = 0; k < r->config->repeats; k++) {
-        const uint64_t step = r->step;
-
+    for (size_t k = 0; k < r->config->repeats; k++, step += 2) {
         if (k && gcb_net_is_late(r->net, begin, r->config->seconds))
             return;
         for (size_t i = 0; i < count; i++) {
             r->step = step; /* all lanes have the same steps */
-            time_lane(r, &lanes[i], scratch);
+            time_lane(r, &lanes[i], &r->messages[i * r->load->plan.messages]);
         }
-        r->step = step + 2;
-        if (r->config->progress)
-            r->config->progress(r->config->ctx, (double)(k + 1) / (double)r->config->repeats);
+        r->config->progress(r->config->ctx, (double)(k + 1) / (double)r->config->repeats);
     }
 }
 
-static int read_gradients(struct measuring *r)
+static int prepare(struct measuring *r, struct gcb_lane *lanes, size_t count)
 {
+    const size_t messages = r->load->plan.messages;
+    const uint64_t n = r->load->elements;
     uint64_t at = 0;
-    int err = 0;
+    int err = gcb_method_parse(&r->dense, "identity", r->diag);
 
-    for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
+    r->messages = gcb_alloc_zero(count * messages, sizeof(*r->messages));
+    r->x = gcb_alloc_array(3 * n, sizeof(*r->x));
+    r->hashes = gcb_alloc_array(r->ranks, sizeof(*r->hashes));
+    if (!err && (!r->messages || !r->x || !r->hashes))
+        err = gcb_diag_nomem(r->diag, 3 * n * sizeof(float), "the gradients of a worker");
+    r->update = err ? NULL : r->x + n;
+    r->scratch = err ? NULL : r->update + n;
+    for (size_t j = 0; !err && j < messages; j++) {
         err = gcb_load_read(r->load, r->rank, j, r->x + at, r->diag);
         at += gcb_load_message(r->load, r->rank, j)->count;
     }
-    return err;
+    for (size_t i = 0; !err && i < count; i++)
+        err = open_lane(r, &lanes[i], &r->messages[i * messages]);
+    return gcb_net_agree(r->net, err, r->diag);
 }
 
-static int prepare(struct measuring *r, struct gcb_lane *lanes, size_t count, float **scratch)
+static void add_traffic(struct gcb_net *net, struct gcb_traffic *t)
 {
-    const uint64_t n = r->load->elements;
-    int err = gcb_method_parse(&r->dense, "identity", r->diag);
-
-    r->x = gcb_alloc_array(n, sizeof(*r->x));
-    r->update = gcb_alloc_array(n, sizeof(*r->update));
-    r->hashes = gcb_alloc_array(r->ranks, sizeof(*r->hashes));
-    *scratch = gcb_alloc_array(n, sizeof(**scratch));
-    if (!err && (!r->x || !r->update || !r->hashes || !*scratch))
-        err = gcb_diag_nomem(r->diag, 3 * n * sizeof(float), "the gradients of a worker");
-    if (!err)
-        err = read_gradients(r);
-    for (size_t i = 0; !err && i < count; i++)
-        err = open_lane(r, &lanes[i]);
-    return gcb_net_agree(r->net, err, r->diag);
+    gcb_net_add(net, &t->given, 1);
+    gcb_net_add(net, t->rounds, GCB_ROUND_KINDS);
+    gcb_net_add(net, t->bytes, GCB_ROUND_KINDS);
+    gcb_net_add(net, &t->sizes, 1);
 }
 
 int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
@@ -490,27 +475,22 @@ int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *la
         .ranks = gcb_net_ranks(config->net),
         .diag = diag,
     };
-    float *scratch = NULL;
-    int err = prepare(&r, lanes, count, &scratch);
+    const size_t messages = config->load->plan.messages;
+    int err = prepare(&r, lanes, count);
 
-    for (size_t i = 0; !err && i < count; i++) {
-        r.step = 0;
-        err = check_lane(&r, &lanes[i], scratch);
-    }
-    r.step = 1;
+    for (size_t i = 0; !err && i < count; i++)
+        err = check_lane(&r, &lanes[i], &r.messages[i * messages]);
     if (!err)
-        time_lanes(&r, lanes, count, scratch);
+        time_lanes(&r, lanes, count);
     for (size_t i = 0; !err && i < count; i++) {
-        struct gcb_traffic *t = &lanes[i].traffic;
-
-        gcb_net_add(r.net, t->rounds, GCB_ROUND_KINDS);
-        gcb_net_add(r.net, t->bytes, GCB_ROUND_KINDS);
-        gcb_net_add(r.net, &t->sizes, 1);
+        add_traffic(r.net, &lanes[i].first);
+        add_traffic(r.net, &lanes[i].timed);
     }
+    for (size_t j = 0; r.messages && j < count * messages; j++)
+        gcb_exchange_close(r.messages[j].exchange);
+    gcb_free(r.messages);
     gcb_free(r.x);
-    gcb_free(r.update);
     gcb_free(r.hashes);
-    gcb_free(scratch);
     return err;
 }
 
@@ -574,28 +554,18 @@ static void put_times(struct gcb_row *row, const struct gcb_lane *lane)
     gcb_row_real(row, GCB_FIELD_CPU_SECONDS, gcb_lane_stats(lane, GCB_TIME_CPU).median);
 }
 
-/* What one rank's link carried in a timed exchange, on average. */
-static double mean_link_bytes(const struct gcb_lane *lane, unsigned ranks)
+static uint64_t sum_bytes(const struct gcb_traffic *t)
 {
-    uint64_t bytes = 0;
-
-    for (int k = 0; k < GCB_ROUND_KINDS; k++)
-        bytes += lane->traffic.bytes[k];
-    return (double)bytes / ranks / (double)lane->repeats;
+    return t->bytes[GCB_ROUND_GATHER] + t->bytes[GCB_ROUND_SCATTER] + t->bytes[GCB_ROUND_REDUCE];
 }
 
 /* Means over the timed exchanges: of one rank. */
 static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsigned ranks)
 {
-    static const enum gcb_field rounds[GCB_ROUND_KINDS] = {
-        [GCB_ROUND_GATHER] = GCB_FIELD_GATHER_ROUNDS,
-        [GCB_ROUND_SCATTER] = GCB_FIELD_SCATTER_ROUNDS,
-        [GCB_ROUND_REDUCE] = GCB_FIELD_REDUCE_ROUNDS,
-    };
-    static const enum gcb_field bytes[GCB_ROUND_KINDS] = {
-        [GCB_ROUND_GATHER] = GCB_FIELD_GATHER_BYTES,
-        [GCB_ROUND_SCATTER] = GCB_FIELD_SCATTER_BYTES,
-        [GCB_ROUND_REDUCE] = GCB_FIELD_REDUCE_BYTES,
+    static const enum gcb_field fields[GCB_ROUND_KINDS][2] = {
+        [GCB_ROUND_GATHER] = {GCB_FIELD_GATHER_ROUNDS, GCB_FIELD_GATHER_BYTES},
+        [GCB_ROUND_SCATTER] = {GCB_FIELD_SCATTER_ROUNDS, GCB_FIELD_SCATTER_BYTES},
+        [GCB_ROUND_REDUCE] = {GCB_FIELD_REDUCE_ROUNDS, GCB_FIELD_REDUCE_BYTES},
     };
     const double exchanges = (double)ranks * (double)lane->repeats;
     const double others = ranks > 1 ? ranks - 1 : 1;
@@ -603,10 +573,10 @@ static void put_traffic(struct gcb_row *row, const struct gcb_lane *lane, unsign
     for (int k = 0; k < GCB_ROUND_KINDS; k++) {
         const double parts = k == GCB_ROUND_SCATTER ? others : 1.0;
 
-        gcb_row_real(row, rounds[k], (double)lane->traffic.rounds[k] / exchanges / parts);
-        gcb_row_real(row, bytes[k], (double)lane->traffic.bytes[k] / exchanges);
+        gcb_row_real(row, fields[k][0], (double)lane->timed.rounds[k] / exchanges / parts);
+        gcb_row_real(row, fields[k][1], (double)lane->timed.bytes[k] / exchanges);
     }
-    gcb_row_real(row, GCB_FIELD_SIZE_ROUNDS, (double)lane->traffic.sizes / exchanges);
+    gcb_row_real(row, GCB_FIELD_SIZE_ROUNDS, (double)lane->timed.sizes / exchanges);
 }
 
 void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setting,
@@ -616,6 +586,8 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     const unsigned ranks = gcb_net_ranks(net);
     const double seconds = gcb_lane_stats(lane, GCB_TIME_WHOLE).median;
     const double wire = gcb_lane_stats(lane, GCB_TIME_WIRE).median;
+    /* what one rank's link carried in a timed exchange, on average */
+    const double link = (double)sum_bytes(&lane->timed) / ranks / (double)lane->repeats;
     struct gcb_exchange_params params;
 
     gcb_method_exchange(&params, &lane->method);
@@ -630,13 +602,13 @@ void gcb_rows_exchange(struct gcb_row *row, const struct gcb_rows_setting *setti
     gcb_row_u64(row, GCB_FIELD_ELEMENTS, load->elements);
     gcb_row_u64(row, GCB_FIELD_MESSAGES, load->plan.messages);
     gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, load->input_bytes);
-    gcb_row_u64(row, GCB_FIELD_WIRE_BYTES, lane->wire_bytes);
+    gcb_row_u64(row, GCB_FIELD_WIRE_BYTES, lane->first.given);
     gcb_row_u64(row, GCB_FIELD_ROUNDS, lane->rounds);
-    gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, lane->link_bytes);
+    gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, sum_bytes(&lane->first));
     put_traffic(row, lane, ranks);
     put_times(row, lane);
     gcb_row_real(row, GCB_FIELD_ALGBW_GBPS, 1e-9 * (double)load->input_bytes / seconds);
-    gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * mean_link_bytes(lane, ranks) / wire);
+    gcb_row_real(row, GCB_FIELD_BUSBW_GBPS, 1e-9 * link / wire);
     gcb_row_bool(row, GCB_FIELD_VERIFIED, lane->verified);
     gcb_row_u64(row, GCB_FIELD_WRONG, lane->wrong);
     gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, lane->samples[GCB_TIME_WHOLE], lane->repeats);

@@ -31,6 +31,16 @@ enum gcb_time {
 
 #define GCB_ROUND_KINDS 3 /* enum gcb_round_kind */
 
+/* What ranks give in some exchanges. */
+struct gcb_traffic {
+    uint64_t given; /* bytes in all rounds */
+    /* GCB_ROUND_SCATTER: transfers of a rank to others */
+    uint64_t rounds[GCB_ROUND_KINDS];
+    uint64_t
+        bytes[GCB_ROUND_KINDS]; /* on all links, if they travel in the best known way (local.h) */
+    uint64_t sizes;             /* rounds before which lengths were exchanged */
+};
+
 /* A method that takes part, with one algorithm for all its rounds. */
 struct gcb_lane {
     struct gcb_method method;
@@ -41,23 +51,14 @@ struct gcb_lane {
 
     /* ---- results ---- */
 
-    double *samples[GCB_TIMES]; /* of each repeat */
+    double *samples[GCB_TIMES]; /* of each repeat; one allocation */
     size_t repeats;
-    bool exact; /* the times are those of a simulation */
-    /* The next three are those of the first exchange; later steps may have other rounds. */
-    unsigned rounds;     /* the most that a message took */
-    uint64_t wire_bytes; /* what all workers give in all rounds */
-    uint64_t link_bytes; /* on all links together, if they travel in the best known way (local.h) */
-    /* over the exchanges with times of phases, and over all ranks */
-    struct gcb_traffic {
-        /* GCB_ROUND_SCATTER: transfers of a rank to others; bytes count as in link_bytes */
-        uint64_t rounds[GCB_ROUND_KINDS], bytes[GCB_ROUND_KINDS];
-        uint64_t sizes; /* rounds before which lengths were exchanged */
-    } traffic;
+    bool exact;      /* the times are those of a simulation */
+    unsigned rounds; /* the most that a message took in the first exchange */
+    /* of all ranks: of the first exchange (later steps may have other rounds), and of all with times of phases */
+    struct gcb_traffic first, timed;
     bool verified;  /* the first update was compared with a serial one */
     uint64_t wrong; /* elements of updates that differ, also between ranks */
-
-    struct gcb_lane_message *messages; /* private */
 };
 
 struct gcb_lanes_config {
@@ -76,10 +77,11 @@ struct gcb_lanes_config {
 };
 
 /* Runs the lanes. The caller sets the method and the algorithm of each lane and zeroes the rest.
- * Release each lane with gcb_lane_fini, also on failure. */
+ * Clear each lane with gcb_lane_clear, also on failure. */
 int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
                       struct gcb_diag *diag);
-void gcb_lane_fini(struct gcb_lane *lane, size_t messages);
+/* Releases the results; the method and the algorithm stay. */
+void gcb_lane_clear(struct gcb_lane *lane);
 
 /*
  * Sets the lane's times of coding, for a simulated cluster, where computing takes no time: those in
