@@ -28,7 +28,7 @@ struct payoff {
     struct gcb_measureds measured; /* exchanges in rows */
     char from[200], coding[200];   /* where errors and times come from */
     struct out_report report;
-    struct payoff_place *places;
+    struct gcb_judgement *places;
     size_t place_count;
 };
 
@@ -329,15 +329,15 @@ static int judge_all(struct payoff *c, struct gcb_diag *diag)
         return gcb_diag_nomem(diag, 0, "places");
     for (size_t w = 0; !err && w < p->workers.count; w++)
         for (size_t b = 0; !err && b < p->bandwidths.count; b++) {
-            struct payoff_place *place = &c->places[c->place_count++];
+            struct gcb_judgement *place = &c->places[c->place_count++];
+            struct gcb_setting setting = p->setting;
 
-            place->setting = p->setting;
-            place->setting.network.workers = (unsigned)p->workers.values[w];
-            place->setting.network.bandwidth = p->bandwidths.values[b];
-            err = gcb_judge(&place->judgement, &c->ways, &place->setting, diag);
-            for (size_t i = 0; c->o->judging.methods.count && i < place->judgement.count; i++)
-                place->judgement.items[i].shown = true;
-            if (!err && place->judgement.bar == SIZE_MAX)
+            setting.network.workers = (unsigned)p->workers.values[w];
+            setting.network.bandwidth = p->bandwidths.values[b];
+            err = gcb_judge(place, &c->ways, &setting, diag);
+            for (size_t i = 0; c->o->judging.methods.count && i < place->count; i++)
+                place->items[i].shown = true;
+            if (!err && place->bar == SIZE_MAX)
                 err = gcb_diag_set(diag, GCB_E_INVALID,
                                    "there are no times of %s, with which ways are compared: add "
                                    "`bench --method %s`",
@@ -356,8 +356,8 @@ static int put_rows(struct payoff *c, struct gcb_diag *diag)
     int err = 0;
 
     for (size_t p = 0; p < c->place_count && out_wants_rows(&c->report); p++)
-        for (size_t i = 0; !err && i < c->places[p].judgement.count; i++) {
-            gcb_payoff_row(&row, &c->places[p].judgement, i, &c->places[p].setting, from, coding);
+        for (size_t i = 0; !err && i < c->places[p].count; i++) {
+            gcb_payoff_row(&row, &c->places[p], i, from, coding);
             err = out_put(&c->report, &row, diag);
         }
     return err;
@@ -389,20 +389,19 @@ static int show(struct payoff *c, struct gcb_diag *diag)
     if (!err && c->report.table && c->place_count) {
         payoff_show_setting(&c->report, &c->plan, &c->places[0].setting, c->place_count > 1);
         payoff_show_origin(&c->report, &c->ways, c->from, c->coding);
-        err = c->place_count == 1 ? payoff_show_ways(&c->report, &c->places[0].judgement,
-                                                     &c->places[0].setting, diag)
+        err = c->place_count == 1 ? payoff_show_ways(&c->report, c->places, diag)
                                   : payoff_show_places(&c->report, c->places, c->place_count, diag);
         if (!err && !c->report.quiet && c->files->count == 0 && !c->o->exchange.params &&
             !c->o->exchange.model_bytes)
             opt_note(c->report.out, "this is the sample's gradient: --params gives yours");
         if (!err && !c->report.quiet)
-            payoff_show_notes(&c->report, &c->ways, &c->places[0].judgement, &c->places[0].setting);
+            payoff_show_notes(&c->report, &c->ways, c->places);
     }
     if (err || c->place_count != 1)
         return err;
     gcb_answer_row(
         &row, payoff_answer(answer, c->places, strcmp(c->plan.coding, "cpu") == 0 && !on_gpu(c)),
-        &c->places[0].judgement.answer);
+        &c->places[0].answer);
     return out_answer(&c->report, &row, diag);
 }
 
@@ -434,7 +433,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
         err = out_commit(&c.report, ctx->diag);
     out_close(&c.report);
     for (size_t i = 0; i < c.place_count; i++)
-        gcb_judgement_fini(&c.places[i].judgement);
+        gcb_judgement_fini(&c.places[i]);
     gcb_free(c.places);
     gcb_ways_fini(&c.ways);
     gcb_timed_fini(&c.timed);

@@ -72,18 +72,14 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
                          const struct gcb_setting *s, bool several);
 /* With -v: all ways. */
 int payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j,
-                     const struct gcb_setting *s, struct gcb_diag *diag);
+                     struct gcb_diag *diag);
 
 /* Notes of one line: what is left out, and what the errors and times are not. */
 void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,
-                       const struct gcb_judgement *j, const struct gcb_setting *s);
+                       const struct gcb_judgement *j);
 
 /* A line for each of several places. */
-struct payoff_place {
-    struct gcb_setting setting;
-    struct gcb_judgement judgement;
-};
-int payoff_show_places(const struct out_report *report, const struct payoff_place *places,
+int payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
                        size_t count, struct gcb_diag *diag);
 
 /* Measured exchanges and their predictions: a table, and what they say together. */
@@ -93,6 +89,6 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
 /* Writes the answer for one place. `on_cpu`: the times of coding are those of a CPU. Returns
  * out. */
 #define PAYOFF_ANSWER 1200
-char *payoff_answer(char out[PAYOFF_ANSWER], const struct payoff_place *place, bool on_cpu);
+char *payoff_answer(char out[PAYOFF_ANSWER], const struct gcb_judgement *j, bool on_cpu);
 
 #endif

@@ -97,18 +97,18 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
 
     snprintf(text, sizeof(text), "%s reduce-scatter", x->way->method.name);
     gcb_table_cell(table, s->sharded && x->way->baseline ? text : x->way->label);
-    gcb_table_cell(table, error_text(text, x->error));
-    gcb_table_cell(table, error_text(text, x->lasting));
+    gcb_table_cell(table, error_text(text, x->item.error));
+    gcb_table_cell(table, error_text(text, x->item.lasting));
     gcb_number_within(text, 1e-6 * t->link_bytes, 3, 7);
     gcb_table_cell(table, text);
     gcb_table_cell(table, gcb_seconds(text, t->seconds));
-    gcb_factor(text, x->x);
-    if (!bar && !isnan(x->x_low) && x->x_low < 0.9 && x->x_high > 1.1)
-        snprintf(text, sizeof(text), "%s-%s", gcb_factor(low, x->x_low),
-                 gcb_factor(high, x->x_high));
+    gcb_factor(text, x->item.gain);
+    if (!bar && !isnan(x->item.low) && x->item.low < 0.9 && x->item.high > 1.1)
+        snprintf(text, sizeof(text), "%s-%s", gcb_factor(low, x->item.low),
+                 gcb_factor(high, x->item.high));
     gcb_table_cell(table, text);
     if (!isnan(s->compute))
-        gcb_table_cell(table, gcb_factor(text, x->x_step));
+        gcb_table_cell(table, gcb_factor(text, x->item.step));
     gcb_table_cell(table, gcb_factor(text, x->limit));
     snprintf(text, sizeof(text), "%.0f/%.0f/%.0f", 100.0 * t->coding / t->seconds,
              100.0 * t->network / t->seconds, 100.0 * t->adding / t->seconds);
@@ -116,9 +116,9 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
 }
 
 int payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j,
-                     const struct gcb_setting *s, struct gcb_diag *diag)
+                     struct gcb_diag *diag)
 {
-    const bool steps = !isnan(s->compute);
+    const bool steps = !isnan(j->setting.compute);
     char faster[32];
     const struct gcb_table_column columns[] = {
         {.title = "way", .elastic = true, .text = true},
@@ -147,14 +147,15 @@ int payoff_show_ways(const struct out_report *report, const struct gcb_judgement
         if (!x->way->baseline && kind != (int)x->kind)
             gcb_table_title(table, titles[x->kind]);
         kind = x->way->baseline ? -1 : (int)x->kind;
-        add_way(table, x, i == j->bar, s);
+        add_way(table, x, i == j->bar, &j->setting);
     }
     return out_table(report, table, diag);
 }
 
 void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,
-                       const struct gcb_judgement *j, const struct gcb_setting *s)
+                       const struct gcb_judgement *j)
 {
+    const struct gcb_setting *s = &j->setting;
     const double n = s->network.workers;
     bool extrapolated = false, fixed = false;
     unsigned workers = 1;
@@ -194,7 +195,7 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
                  gcb_escape(shown_names, sizeof(shown_names), s->network.curve->unused));
 }
 
-int payoff_show_places(const struct out_report *report, const struct payoff_place *places,
+int payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
                        size_t count, struct gcb_diag *diag)
 {
     static const struct gcb_table_column columns[] = {
@@ -209,8 +210,8 @@ int payoff_show_places(const struct out_report *report, const struct payoff_plac
     char text[64], bar[96];
 
     for (size_t i = 0; i < count; i++) {
-        const struct gcb_judgement *j = &places[i].judgement;
-        const struct gcb_network *n = &places[i].setting.network;
+        const struct gcb_judgement *j = &places[i];
+        const struct gcb_network *n = &j->setting.network;
         const size_t best = j->answer.noisy != SIZE_MAX ? j->answer.noisy : j->answer.best;
 
         snprintf(text, sizeof(text), "%u", n->workers);
@@ -225,8 +226,8 @@ int payoff_show_places(const struct out_report *report, const struct payoff_plac
             continue;
         }
         gcb_table_cell(table, j->items[best].way->label);
-        gcb_table_cell(table, error_text(text, j->items[best].error));
-        gcb_table_cell(table, gcb_factor(text, j->items[best].x));
+        gcb_table_cell(table, error_text(text, j->items[best].item.error));
+        gcb_table_cell(table, gcb_factor(text, j->items[best].item.gain));
     }
     return out_table(report, table, diag);
 }
@@ -283,10 +284,9 @@ int payoff_show_measured(const struct out_report *report, const struct gcb_measu
 
 /* ---- the answer ---- */
 
-char *payoff_answer(char out[PAYOFF_ANSWER], const struct payoff_place *place, bool on_cpu)
+char *payoff_answer(char out[PAYOFF_ANSWER], const struct gcb_judgement *j, bool on_cpu)
 {
-    const struct gcb_judgement *j = &place->judgement;
-    const struct gcb_setting *s = &place->setting;
+    const struct gcb_setting *s = &j->setting;
     const struct gcb_answer *a = &j->answer;
     const size_t named[] = {a->best, a->noisy};
     char text[32];

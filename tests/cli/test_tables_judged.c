@@ -44,14 +44,14 @@ static void show_payoff(double v, double w)
 {
     struct gcb_way ways[8];
     struct gcb_judged items[8];
-    struct payoff_place places[2];
+    struct gcb_judgement places[2];
     const struct gcb_setting setting = {
         .network = {.bandwidth = fabs(v), .latency = fabs(w), .workers = 65536, .per_node = 1},
         .elements = fabs(w),
         .compute = w,
         .inner_steps = fabs(v)};
     const struct payoff_plan plan = {.cluster = "ethernet-10g"};
-    struct gcb_judgement j = {.items = items, .count = 8, .answer = {.bar = "fp16", .times = true}};
+    struct gcb_judgement j = {.setting = setting, .items = items, .count = 8, .answer = {.bar = "fp16", .times = true}};
     struct printed p;
 
     for (size_t i = 0; i < 8; i++) {
@@ -60,24 +60,24 @@ static void show_payoff(double v, double w)
         items[i] = (struct gcb_judged){
             .way = &ways[i],
             .kind = (enum gcb_error_kind)(i % GCB_ERROR_KINDS),
-            .error = fabs(v),
-            .lasting = fabs(w),
+            .item = {.error = fabs(v),
+                     .lasting = fabs(w),
+                     .gain = w,
+                     .low = i % 2 ? fabs(v) : NAN,
+                     .high = fabs(w),
+                     .step = w},
             .times =
                 {.coding = v, .network = w, .adding = v, .seconds = w, .cost = v, .link_bytes = v},
-            .x = w,
-            .x_low = i % 2 ? fabs(v) : NAN,
-            .x_high = fabs(w),
             .limit = v,
-            .x_step = w,
             .shown = true};
     }
     j.answer.best = j.answer.noisy = j.answer.trained = SIZE_MAX;
-    places[0] = places[1] = (struct payoff_place){.setting = setting, .judgement = j};
-    places[1].judgement.answer.best = 1;
+    places[0] = places[1] = j;
+    places[1].answer.best = 1;
     begin(&p);
     payoff_show_setting(&p.report, &plan, &setting, false);
     payoff_show_setting(&p.report, &plan, &setting, true);
-    assert_int_equal(payoff_show_ways(&p.report, &j, &setting, NULL), 0);
+    assert_int_equal(payoff_show_ways(&p.report, &j, NULL), 0);
     assert_int_equal(payoff_show_places(&p.report, places, 2, NULL), 0);
     end(&p);
 }

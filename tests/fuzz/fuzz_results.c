@@ -59,7 +59,7 @@ static int judge(struct gcb_ways *ways, const struct gcb_timed *timed, struct gc
         for (size_t k = 0; !err && j.bar != SIZE_MAX && k < j.count; k++) {
             fuzz_require(j.items[k].way->baseline || j.items[k].kind < GCB_ERROR_KINDS,
                          "a way is of a kind", NULL);
-            gcb_payoff_row(&row, &j, k, &s, "rows", "rows");
+            gcb_payoff_row(&row, &j, k, "rows", "rows");
             json_decref(row.json);
         }
         if (!err) {

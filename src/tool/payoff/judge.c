@@ -10,13 +10,15 @@
 /* ---- times ---- */
 
 /* `cost`: seconds for each element; NULL: coding and adding are free. */
-static struct gcb_exchange_load make_load(const struct gcb_ways *ways, const struct gcb_way *way,
+static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const struct gcb_way *way,
                                           const struct gcb_setting *s, const struct gcb_cost *cost)
 {
     const double gradient = 4.0 * s->elements, cores = s->cores > 0.0 ? s->cores : 1.0;
+    struct gcb_exchange_times t;
     struct gcb_exchange_load load = {
         .collective = way->collective,
         .half = s->sharded,
+        .gathered = s->sharded ? gradient : 0.0, /* 2 bytes, twice */
         .bytes = gcb_way_bytes(ways, way, s->network.workers) * s->elements,
         .reductions = way->mean.reductions,
         .sizes = way->mean.varies,
@@ -28,19 +30,8 @@ static struct gcb_exchange_load make_load(const struct gcb_ways *ways, const str
         .inner_steps = s->inner_steps,
     };
 
-    if (s->sharded)
-        load.gathered = 2.0 * 2.0 * s->elements;
     if (cost)
         load.cost = gcb_cost_scale(*cost, s->elements / cores);
-    return load;
-}
-
-static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const struct gcb_way *way,
-                                          const struct gcb_setting *s, const struct gcb_cost *cost)
-{
-    const struct gcb_exchange_load load = make_load(ways, way, s, cost);
-    struct gcb_exchange_times t;
-
     gcb_exchange_model(&t, &s->network, &load);
     return t;
 }
@@ -60,26 +51,26 @@ static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
     return way->collective == GCB_COLLECTIVE_TWOSHOT;
 }
 
-/* The interval of x: in each round the way and the fastest baseline ran in turn. */
+/* The interval of the gain: in each round the way and the fastest baseline ran in turn. */
 static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
-                          const struct gcb_ways *ways, const struct gcb_setting *s)
+                          const struct gcb_ways *ways)
 {
     const struct gcb_way *bar = j->items[j->bar].way;
     double *values = gcb_alloc_array(ways->round_count + 1, sizeof(*values));
     const size_t count = values && bar->rounds && x->way->rounds ? ways->round_count : 0;
-    struct gcb_stats stats = {.low = (double)NAN, .high = (double)NAN};
+    struct gcb_stats stats;
 
     for (size_t r = 0; r < count; r++) {
-        const double least = time_way(ways, bar, s, &bar->rounds[r]).seconds;
+        const double least = time_way(ways, bar, &j->setting, &bar->rounds[r]).seconds;
 
-        values[r] = least / time_way(ways, x->way, s, &x->way->rounds[r]).seconds;
+        values[r] = least / time_way(ways, x->way, &j->setting, &x->way->rounds[r]).seconds;
     }
     if (count) {
         stats = gcb_stats_make(values, count);
-        x->x = stats.median;
+        x->item.gain = stats.median;
+        x->item.low = stats.low;
+        x->item.high = stats.high;
     }
-    x->x_low = stats.low;
-    x->x_high = stats.high;
     gcb_free(values);
 }
 
@@ -94,29 +85,9 @@ static int by_kind(const void *a, const void *b)
         return x->way->baseline ? -1 : 1;
     if (!x->way->baseline && x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
-    if (x->error < y->error || x->error > y->error)
-        return x->error < y->error ? -1 : 1;
+    if (x->item.error < y->item.error || x->item.error > y->item.error)
+        return x->item.error < y->item.error ? -1 : 1;
     return (x->times.cost > y->times.cost) - (x->times.cost < y->times.cost);
-}
-
-static struct gcb_answer_item describe(const struct gcb_judged *x)
-{
-    struct gcb_memory_params memory;
-
-    gcb_method_memory(&memory, &x->way->method);
-    return (struct gcb_answer_item){
-        .name = x->way->label,
-        .error = x->error,
-        .lasting = x->lasting,
-        .unbiased = gcb_method_caps(&x->way->method) & GCB_CAP_UNBIASED,
-        .memory = memory.kind != GCB_MEMORY_NONE,
-        .baseline = x->way->baseline,
-        .gain = x->x,
-        .low = x->x_low,
-        .high = x->x_high,
-        .step = x->x_step,
-        .speed = (double)NAN,
-    };
 }
 
 /* ---- what is shown ---- */
@@ -157,7 +128,7 @@ static void choose_lines(struct gcb_judgement *j)
         if (i && j->items[i].kind != j->items[i - 1].kind)
             most = 1.0;
         if (!gcb_answer_usable(a, &j->advised[i]) || j->items[i].kind >= GCB_ERROR_LOUD ||
-            j->items[i].error > USELESS || !(worth >= GCB_ANSWER_GAIN * most))
+            j->items[i].item.error > USELESS || !(worth >= GCB_ANSWER_GAIN * most))
             continue;
         most = worth;
         mark(j, i, &shown);
@@ -179,25 +150,24 @@ static void find_bar(struct gcb_judgement *j)
         j->answer.bar = "fp32";
 }
 
-static void compare(struct gcb_judgement *j, const struct gcb_ways *ways,
-                    const struct gcb_setting *s)
+static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
 {
     double least = INFINITY,
            step = INFINITY; /* of the baselines: with free coding, and with overlap */
 
     for (size_t i = 0; i < j->count; i++)
         if (j->items[i].way->baseline) {
-            least = fmin(least, time_way(ways, j->items[i].way, s, NULL).seconds);
+            least = fmin(least, time_way(ways, j->items[i].way, &j->setting, NULL).seconds);
             step = fmin(step, j->items[i].times.step);
         }
     for (size_t i = 0; i < j->count && j->bar != SIZE_MAX; i++) {
         struct gcb_judged *x = &j->items[i];
         const struct gcb_exchange_times *bar = &j->items[j->bar].times;
 
-        x->x = bar->seconds / x->times.seconds;
-        find_interval(x, j, ways, s);
-        x->limit = least / time_way(ways, x->way, s, NULL).seconds;
-        x->x_step = isnan(x->times.step) ? (double)NAN : step / x->times.step;
+        x->item.gain = bar->seconds / x->times.seconds;
+        find_interval(x, j, ways);
+        x->limit = least / time_way(ways, x->way, &j->setting, NULL).seconds;
+        x->item.step = isnan(x->times.step) ? (double)NAN : step / x->times.step;
         j->untouched = bar->gathered / bar->seconds;
     }
 }
@@ -205,7 +175,8 @@ static void compare(struct gcb_judgement *j, const struct gcb_ways *ways,
 int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s,
               struct gcb_diag *diag)
 {
-    *out = (struct gcb_judgement){.items = gcb_alloc_zero(ways->count + 1, sizeof(*out->items)),
+    *out = (struct gcb_judgement){.setting = *s,
+                                  .items = gcb_alloc_zero(ways->count + 1, sizeof(*out->items)),
                                   .advised = gcb_alloc_zero(ways->count + 1, sizeof(*out->advised)),
                                   .answer = {.times = true, .exact = s->exact, .noise = s->noise}};
     out->answer.items = out->advised;
@@ -214,26 +185,28 @@ int gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const stru
     for (size_t i = 0; i < ways->count; i++) {
         const struct gcb_way *way = &ways->items[i];
         struct gcb_judged *x = &out->items[out->count];
-        struct gcb_answer_item item;
 
         if (!can_use(ways, way, s))
             continue;
-        *x = (struct gcb_judged){.way = way};
-        x->error = gcb_way_error(ways, way, s->network.workers, s->network.per_node, s->sharded);
-        x->lasting = way->mean.error > 0.0 ? way->mean.lasting * x->error / way->mean.error
-                                           : way->mean.lasting;
+        *x = (struct gcb_judged){.way = way, .item = gcb_answer_item_of(&way->method)};
+        x->item.name = way->label;
+        x->item.baseline = way->baseline;
+        x->item.error =
+            gcb_way_error(ways, way, s->network.workers, s->network.per_node, s->sharded);
+        x->item.lasting = way->mean.lasting;
+        if (way->mean.error > 0.0)
+            x->item.lasting = x->item.lasting * x->item.error / way->mean.error;
         x->times = time_way(ways, way, s, &way->cost);
-        item = describe(x);
-        x->kind = gcb_answer_kind(&out->answer, &item);
+        x->kind = gcb_answer_kind(&out->answer, &x->item);
         out->count++;
     }
     if (out->count)
         qsort(out->items, out->count, sizeof(*out->items), by_kind);
     out->answer.count = out->count;
     find_bar(out);
-    compare(out, ways, s);
+    compare(out, ways);
     for (size_t i = 0; i < out->count; i++)
-        out->advised[i] = describe(&out->items[i]);
+        out->advised[i] = out->items[i].item;
     gcb_answer_choose(&out->answer);
     choose_lines(out);
     return 0;
@@ -263,10 +236,11 @@ static void put_network(struct gcb_row *row, const struct gcb_setting *s)
     gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, 4.0 * s->elements);
 }
 
-void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i,
-                    const struct gcb_setting *s, const char *from, const char *coding)
+void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i, const char *from,
+                    const char *coding)
 {
     const struct gcb_judged *x = &j->items[i];
+    const struct gcb_setting *s = &j->setting;
     const struct gcb_exchange_times *t = &x->times;
     char spec[1024];
 
@@ -281,8 +255,8 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i
     gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[x->way->collective]);
     gcb_row_text(row, GCB_FIELD_ALGORITHM, t->algorithm);
     gcb_row_text(row, GCB_FIELD_KIND, x->way->baseline ? NULL : gcb_error_kinds[x->kind]);
-    gcb_row_real(row, GCB_FIELD_ERROR_OF_MEAN, x->error);
-    gcb_row_real(row, GCB_FIELD_LASTING, x->lasting);
+    gcb_row_real(row, GCB_FIELD_ERROR_OF_MEAN, x->item.error);
+    gcb_row_real(row, GCB_FIELD_LASTING, x->item.lasting);
     gcb_row_u64(row, GCB_FIELD_MEAN_WORKERS, x->way->workers);
     put_network(row, s);
     gcb_row_real(row, GCB_FIELD_TRANSFERS, fmax(1.0, ceil(4.0 * s->elements / s->bucket)));
@@ -296,11 +270,11 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i
     gcb_row_real(row, GCB_FIELD_COMPUTE_SECONDS, s->compute);
     gcb_row_real(row, GCB_FIELD_STEP_SECONDS, t->step);
     gcb_row_text(row, GCB_FIELD_BAR, j->answer.bar);
-    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR, x->x);
-    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_LOW, x->x_low);
-    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_HIGH, x->x_high);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR, x->item.gain);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_LOW, x->item.low);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR_HIGH, x->item.high);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_LIMIT, x->limit);
-    gcb_row_real(row, GCB_FIELD_SPEEDUP_STEP, x->x_step);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_STEP, x->item.step);
     gcb_row_text(row, GCB_FIELD_ADVICE,
                  i == j->answer.best      ? "best"
                  : i == j->answer.noisy   ? "noise"

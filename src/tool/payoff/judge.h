@@ -26,21 +26,22 @@ struct gcb_setting {
 struct gcb_judged {
     const struct gcb_way *way;
     enum gcb_error_kind kind; /* not of a baseline */
-    double error, lasting;    /* for this number of workers; lasting is NAN if it is unknown */
+    /* its error among so many workers, and how many times as fast as the fastest baseline it is: by exchange (`gain`), and
+     * by a whole step (NAN without `compute`) */
+    struct gcb_answer_item item;
     struct gcb_exchange_times times;
-    /* how many times as fast as the fastest baseline: by exchange, with the ends of its 95 %
-     * interval (NAN: unknown); with free coding; and by a whole step (NAN without `compute`) */
-    double x, x_low, x_high, limit, x_step;
-    bool shown; /* in the table */
+    double limit; /* how many times as fast with free coding */
+    bool shown;   /* in the table */
 };
 
 struct gcb_judgement {
+    struct gcb_setting setting;
     /* one for each way, in the order of the table: baselines first, then kinds, then errors */
     struct gcb_judged *items;
     size_t count;
     size_t bar;       /* the fastest baseline; SIZE_MAX: none */
     double untouched; /* sharded: share of the bar's exchange that compression does not touch */
-    struct gcb_answer_item *advised; /* of each item */
+    struct gcb_answer_item *advised; /* the `item` of each */
     struct gcb_answer answer;        /* which ways are advised, by their place in `items` */
 };
 #define GCB_WAY_SHOWN 8 /* lines of a table, besides the baseline */
@@ -52,7 +53,7 @@ void gcb_judgement_fini(struct gcb_judgement *j); /* zeroed is fine */
 
 /* A `payoff` row of a way (docs/rows.md). `from`, `coding`: where its errors and times come
  * from. */
-void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i,
-                    const struct gcb_setting *s, const char *from, const char *coding);
+void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i, const char *from,
+                    const char *coding);
 
 #endif

@@ -67,7 +67,7 @@ static void judge(struct gcb_judgement *j, struct gcb_ways *w, const struct gcb_
         if (x[-1].way->baseline == x->way->baseline)
             assert_true(x->way->baseline || x[-1].kind <= x->kind);
         if (!x->way->baseline && !x[-1].way->baseline && x[-1].kind == x->kind)
-            assert_true(x[-1].error <= x->error);
+            assert_true(x[-1].item.error <= x->item.error);
     }
 }
 
@@ -187,9 +187,9 @@ static void test_front(void **state)
     expect_shown(&j, 0.3, false);
     expect_shown(&j, 0.1, false);
     expect_shown(&j, 0.01, false);
-    near(find(&j, 0.8)->x, 1.25);
-    near(find(&j, 1.5)->x, 1.0 / 1.5);
-    assert_true(isnan(find(&j, 0.8)->x_low) && isnan(find(&j, 0.8)->x_step));
+    near(find(&j, 0.8)->item.gain, 1.25);
+    near(find(&j, 1.5)->item.gain, 1.0 / 1.5);
+    assert_true(isnan(find(&j, 0.8)->item.low) && isnan(find(&j, 0.8)->item.step));
     done(&j, &w);
 }
 
@@ -291,7 +291,7 @@ static void test_limit_and_step(void **state)
     x = find(&j, 1e-9);
     assert_true(j.bar == 0); /* 4 s of fp32 beat 2 + 5 s of fp16 */
     near(x->times.seconds, 1.0 + 1.0);
-    near(x->x, 2.0);
+    near(x->item.gain, 2.0);
     near(x->limit, 2.0); /* against fp16 */
     near(x->times.link_bytes, 1e9);
     gcb_judgement_fini(&j);
@@ -299,8 +299,8 @@ static void test_limit_and_step(void **state)
     judge(&j, &w, &s);
     x = find(&j, 1e-9);
     near(x->times.step, 5.0);
-    near(x->x_step, 7.0 / 5.0);
-    near(x->x, 2.0);
+    near(x->item.step, 7.0 / 5.0);
+    near(x->item.gain, 2.0);
     near(x->times.cost, 2.0);
     gcb_judgement_fini(&j);
     s.bucket = 1e9; /* four buckets: the last one is sent after all work */
@@ -337,8 +337,8 @@ static void test_hidden(void **state)
     s.compute = 100.0;
     judge(&j, &w, &s);
     assert_string_equal(j.answer.bar, "fp16"); /* although fp32 makes the shortest step */
-    near(find(&j, 5e-10)->x, 2.1 / 1.5);
-    near(find(&j, 5e-10)->x_step, (100.1 + 0.5) / (100.5 + 0.25));
+    near(find(&j, 5e-10)->item.gain, 2.1 / 1.5);
+    near(find(&j, 5e-10)->item.step, (100.1 + 0.5) / (100.5 + 0.25));
     near(find(&j, 5e-10)->limit, 2.0);
     assert_true(j.answer.best == SIZE_MAX);
     assert_true(find(&j, 5e-10)->shown); /* the fastest of its kind */
@@ -369,15 +369,15 @@ static void test_interval(void **state)
     }
     judge(&j, &w, &plain);
     /* sorted: 1.25 1.8 2 2 2.2 2.5 7.14; with seven the interval has all */
-    near(find(&j, 0.6)->x, 2.0);
-    near(find(&j, 0.6)->x_low, want[6]);
-    near(find(&j, 0.6)->x_high, want[4]);
-    near(find(&j, 1.0)->x, 1.0); /* in each round, too */
+    near(find(&j, 0.6)->item.gain, 2.0);
+    near(find(&j, 0.6)->item.low, want[6]);
+    near(find(&j, 0.6)->item.high, want[4]);
+    near(find(&j, 1.0)->item.gain, 1.0); /* in each round, too */
     gcb_judgement_fini(&j);
     w.round_count = GCB_STATS_LEAST - 1; /* too few for an interval: 2 2 1.8 2.5 7.14 */
     judge(&j, &w, &plain);
-    near(find(&j, 0.6)->x, 2.0);
-    assert_true(isnan(find(&j, 0.6)->x_low) && isnan(find(&j, 0.6)->x_high));
+    near(find(&j, 0.6)->item.gain, 2.0);
+    assert_true(isnan(find(&j, 0.6)->item.low) && isnan(find(&j, 0.6)->item.high));
     done(&j, &w);
 }
 
@@ -432,7 +432,7 @@ static void test_sharded(void **state)
     assert_true(fabs(j.items[j.bar].times.network - 0.102) < 0.0005);
     x = find(&j, 6e-15);
     assert_true(x && fabs(x->times.network - 0.085) < 0.0005);
-    near(x->error, sqrt(0.03 * 0.03 - 0.02 * 0.02)); /* nothing is encoded again */
+    near(x->item.error, sqrt(0.03 * 0.03 - 0.02 * 0.02)); /* nothing is encoded again */
     x = find(&j, 7e-15);
     assert_true(x && fabs(x->times.network - 0.0765) < 0.0005 && fabs(x->limit - 1.33) < 0.005);
     near(j.untouched, j.items[j.bar].times.gathered / j.items[j.bar].times.seconds);
