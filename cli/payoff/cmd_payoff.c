@@ -373,7 +373,7 @@ static int show_measured(struct payoff *c, struct gcb_diag *diag)
     network.bandwidth = c->plan.bandwidths.values[0];
     gcb_measured_predict(&c->measured, &network);
     for (size_t i = 0; !err && i < c->measured.count && out_wants_rows(&c->report); i++) {
-        gcb_measured_row(&row, &c->measured, &c->measured.items[i], &network);
+        gcb_measured_row(&row, &c->measured.items[i], &network);
         err = out_put(&c->report, &row, diag);
     }
     return err || !c->report.table ? err

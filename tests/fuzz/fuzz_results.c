@@ -87,7 +87,7 @@ static void read_for_payoff(const char *path)
     for (size_t i = 0; !err && i < measured.count; i++) {
         struct gcb_row row;
 
-        gcb_measured_row(&row, &measured, &measured.items[i], &network);
+        gcb_measured_row(&row, &measured.items[i], &network);
         json_decref(row.json);
     }
     gcb_ways_fini(&ways);

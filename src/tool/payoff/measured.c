@@ -1,86 +1,70 @@
 #include "src/tool/payoff/measured.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
-#include "src/tool/payoff/ways.h"
 
 /* ---- reading ---- */
 
-static void read_numbers(struct gcb_measured *x, const json_t *row)
+/* The rounds that a row counts. */
+static const struct {
+    enum gcb_collective collective;
+    enum gcb_field count, bytes;
+} kinds[] = {
+    {GCB_COLLECTIVE_ALLGATHER, GCB_FIELD_GATHER_ROUNDS, GCB_FIELD_GATHER_BYTES},
+    {GCB_COLLECTIVE_TWOSHOT, GCB_FIELD_SCATTER_ROUNDS, GCB_FIELD_SCATTER_BYTES},
+    {GCB_COLLECTIVE_ALLREDUCE, GCB_FIELD_REDUCE_ROUNDS, GCB_FIELD_REDUCE_BYTES},
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static double amount(const struct gcb_measured *x, enum gcb_field field)
 {
-    static const struct {
-        enum gcb_collective collective;
-        enum gcb_field count, bytes;
-    } kinds[3] = {
-        {GCB_COLLECTIVE_ALLGATHER, GCB_FIELD_GATHER_ROUNDS, GCB_FIELD_GATHER_BYTES},
-        {GCB_COLLECTIVE_TWOSHOT, GCB_FIELD_SCATTER_ROUNDS, GCB_FIELD_SCATTER_BYTES},
-        {GCB_COLLECTIVE_ALLREDUCE, GCB_FIELD_REDUCE_ROUNDS, GCB_FIELD_REDUCE_BYTES},
-    };
-    const double workers = gcb_results_amount(row, GCB_FIELD_WORKERS);
-
-    x->workers = workers >= 1.0 && workers <= GCB_NETWORK_WORKERS ? (unsigned)workers : 0;
-    x->gradient = 4.0 * gcb_results_amount(row, GCB_FIELD_ELEMENTS);
-    x->seconds = gcb_results_amount(row, GCB_FIELD_SECONDS);
-    x->low = gcb_results_amount(row, GCB_FIELD_SECONDS_LOW);
-    x->high = gcb_results_amount(row, GCB_FIELD_SECONDS_HIGH);
-    x->coding = gcb_results_amount(row, GCB_FIELD_ENCODE_SECONDS) +
-                gcb_results_amount(row, GCB_FIELD_SUM_SECONDS);
-    x->network = gcb_results_amount(row, GCB_FIELD_WIRE_SECONDS) +
-                 gcb_results_amount(row, GCB_FIELD_SIZES_SECONDS);
-    x->size_rounds = gcb_results_amount(row, GCB_FIELD_SIZE_ROUNDS);
-    for (size_t i = 0; i < 3; i++)
-        x->rounds[i] = (struct gcb_wire_rounds){.collective = kinds[i].collective,
-                                                .count = gcb_results_amount(row, kinds[i].count),
-                                                .bytes = gcb_results_amount(row, kinds[i].bytes)};
-}
-
-static void read_texts(struct gcb_measured *x, const json_t *row)
-{
-    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
-    const char *collective = gcb_results_text(row, GCB_FIELD_COLLECTIVE);
-    struct gcb_method m;
-
-    gcb_escape(x->spec, sizeof(x->spec), spec ? spec : "");
-    gcb_escape(x->collective, sizeof(x->collective), collective ? collective : "");
-    x->baseline = strcmp(x->collective, "allreduce") == 0 && !gcb_method_parse(&m, x->spec, NULL) &&
-                  m.codec->baseline;
+    return gcb_results_amount(x->row, field);
 }
 
 /* Returns what a usable row must have and this one lacks; NULL: nothing. */
 static const char *find_gap(const struct gcb_measured *x)
 {
-    static const char *const algorithms[] = {"library", "ring", "doubling"};
     const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);
-    bool known = false;
+    const double low = amount(x, GCB_FIELD_SECONDS_LOW), high = amount(x, GCB_FIELD_SECONDS_HIGH);
 
-    for (size_t i = 0; algorithm && i < 3; i++)
-        known |= strcmp(algorithm, algorithms[i]) == 0;
-    if (!gcb_results_text(x->row, GCB_FIELD_METHOD) || !*x->spec)
+    if (!gcb_results_text(x->row, GCB_FIELD_METHOD) || !gcb_results_text(x->row, GCB_FIELD_SPEC))
         return "method and spec";
     if (x->workers < 1)
         return "a number of workers that payoff knows";
-    if (!known)
+    if (!algorithm || !gcb_lists("library, ring, doubling", algorithm))
         return "an algorithm that payoff knows";
-    if (!(x->seconds > 0.0) || !(x->gradient > 0.0) || !(x->coding >= 0.0) || !(x->network >= 0.0))
+    if (!(x->seconds > 0.0) || !(amount(x, GCB_FIELD_ELEMENTS) > 0.0) || !(x->coding >= 0.0) ||
+        !(x->network >= 0.0))
         return "elements and the times of its phases";
-    if (x->low > x->high || x->low < 0.0)
+    if (low > high || low < 0.0)
         return "an interval whose ends are in order";
-    for (size_t i = 0; i < 3; i++)
-        if (!(x->rounds[i].count >= 0.0 && x->rounds[i].bytes >= 0.0 && x->size_rounds >= 0.0))
+    for (size_t i = 0; i < KINDS; i++)
+        if (!(amount(x, kinds[i].count) >= 0.0 && amount(x, kinds[i].bytes) >= 0.0 &&
+              amount(x, GCB_FIELD_SIZE_ROUNDS) >= 0.0))
             return "`gather_rounds` to `size_rounds`; measure again with this version";
     return NULL;
+}
+
+static bool is_baseline(const json_t *row)
+{
+    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
+    const char *collective = gcb_results_text(row, GCB_FIELD_COLLECTIVE);
+    struct gcb_method m;
+
+    return spec && collective && strcmp(collective, "allreduce") == 0 &&
+           !gcb_method_parse(&m, spec, NULL) && m.codec->baseline;
 }
 
 int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
                      struct gcb_diag *diag)
 {
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS), *gap;
+    const double workers = gcb_results_amount(row->json, GCB_FIELD_WORKERS);
     struct gcb_measured *x;
 
     if (!status || strcmp(status, "ok") != 0)
@@ -88,9 +72,15 @@ int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
     if (gcb_grow(&m->items, &m->cap, m->count, sizeof(*m->items)))
         return gcb_diag_nomem(diag, 0, "measured exchanges");
     x = &m->items[m->count];
-    *x = (struct gcb_measured){.path = row->path, .row = row->json};
-    read_texts(x, row->json);
-    read_numbers(x, row->json);
+    *x = (struct gcb_measured){
+        .path = row->path,
+        .row = row->json,
+        .baseline = is_baseline(row->json),
+        .workers = workers >= 1.0 && workers <= GCB_NETWORK_WORKERS ? (unsigned)workers : 0,
+    };
+    x->seconds = amount(x, GCB_FIELD_SECONDS);
+    x->coding = amount(x, GCB_FIELD_ENCODE_SECONDS) + amount(x, GCB_FIELD_SUM_SECONDS);
+    x->network = amount(x, GCB_FIELD_WIRE_SECONDS) + amount(x, GCB_FIELD_SIZES_SECONDS);
     gap = find_gap(x);
     if (gap)
         return gcb_diag_locate(diag,
@@ -144,10 +134,16 @@ static void predict(struct gcb_measured *x, struct gcb_network network)
 
     network.workers = x->workers;
     network.per_node = 1;
-    x->predicted_network = gcb_sizes_model(&network, x->size_rounds);
-    for (size_t i = 0; i < 3; i++) {
-        x->rounds[i].algorithm = strcmp(algorithm, "library") == 0 ? NULL : algorithm;
-        x->predicted_network += gcb_wire_model(&network, &x->rounds[i]);
+    x->predicted_network = gcb_sizes_model(&network, amount(x, GCB_FIELD_SIZE_ROUNDS));
+    for (size_t i = 0; i < KINDS; i++) {
+        const struct gcb_wire_rounds rounds = {
+            .collective = kinds[i].collective,
+            .algorithm = strcmp(algorithm, "library") == 0 ? NULL : algorithm,
+            .count = amount(x, kinds[i].count),
+            .bytes = amount(x, kinds[i].bytes),
+        };
+
+        x->predicted_network += gcb_wire_model(&network, &rounds);
     }
     x->predicted = x->coding + x->predicted_network;
 }
@@ -158,15 +154,33 @@ static void label_all(struct gcb_measureds *m)
     struct gcb_label *labels = gcb_alloc_zero(m->count + 1, sizeof(*labels));
 
     for (size_t i = 0; labels && i < m->count; i++)
-        labels[i] = (struct gcb_label){.spec = m->items[i].spec, .set = m->items[i].order};
+        labels[i] = (struct gcb_label){.spec = gcb_results_text(m->items[i].row, GCB_FIELD_SPEC),
+                                       .set = m->items[i].order};
     if (labels)
         gcb_label_all(labels, m->count);
     for (size_t i = 0; labels && i < m->count; i++) {
-        struct gcb_measured *x = &m->items[i];
+        const char *collective = gcb_results_text(m->items[i].row, GCB_FIELD_COLLECTIVE);
+        char label[GCB_WAY_LABEL];
 
-        gcb_way_label(x->label, labels[i].text, x->collective);
+        gcb_way_label(label, labels[i].text, collective ? collective : "");
+        gcb_escape(m->items[i].label, sizeof(m->items[i].label), label);
     }
     gcb_free(labels);
+}
+
+/* The measured fastest baseline of an exchange's group; NULL: none. */
+static const struct gcb_measured *find_bar(const struct gcb_measureds *m,
+                                           const struct gcb_measured *x)
+{
+    const struct gcb_measured *bar = NULL;
+
+    for (size_t i = 0; i < m->count; i++) {
+        const struct gcb_measured *o = &m->items[i];
+
+        if (o->order == x->order && o->baseline && (!bar || o->seconds < bar->seconds))
+            bar = o;
+    }
+    return bar;
 }
 
 void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *network)
@@ -184,34 +198,19 @@ void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *net
         qsort(m->items, m->count, sizeof(*m->items), by_group);
     label_all(m);
     for (size_t i = 0; i < m->count; i++) {
-        const struct gcb_measured *bar = gcb_measured_bar(m, &m->items[i]);
+        struct gcb_measured *x = &m->items[i];
 
-        m->items[i].x = bar ? bar->seconds / m->items[i].seconds : (double)NAN;
-        m->items[i].predicted_x = bar ? bar->predicted / m->items[i].predicted : (double)NAN;
+        x->bar = find_bar(m, x);
+        x->x = x->bar ? x->bar->seconds / x->seconds : (double)NAN;
+        x->predicted_x = x->bar ? x->bar->predicted / x->predicted : (double)NAN;
     }
-}
-
-const struct gcb_measured *gcb_measured_bar(const struct gcb_measureds *m,
-                                            const struct gcb_measured *x)
-{
-    const struct gcb_measured *bar = NULL;
-
-    for (size_t i = 0; i < m->count; i++) {
-        const struct gcb_measured *o = &m->items[i];
-
-        if (o->order == x->order && o->baseline && (!bar || o->seconds < bar->seconds))
-            bar = o;
-    }
-    return bar;
 }
 
 /* ---- rows ---- */
 
-void gcb_measured_row(struct gcb_row *row, const struct gcb_measureds *all,
-                      const struct gcb_measured *x, const struct gcb_network *network)
+void gcb_measured_row(struct gcb_row *row, const struct gcb_measured *x,
+                      const struct gcb_network *network)
 {
-    const struct gcb_measured *bar = gcb_measured_bar(all, x);
-
     static const enum gcb_field copied[] = {GCB_FIELD_FILE,      GCB_FIELD_METHOD,
                                             GCB_FIELD_SPEC,      GCB_FIELD_COLLECTIVE,
                                             GCB_FIELD_ALGORITHM, GCB_FIELD_MPI};
@@ -227,17 +226,17 @@ void gcb_measured_row(struct gcb_row *row, const struct gcb_measureds *all,
     gcb_row_u64(row, GCB_FIELD_WORKERS, x->workers);
     gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * network->bandwidth);
     gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, network->latency);
-    gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, x->gradient);
+    gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, 4.0 * amount(x, GCB_FIELD_ELEMENTS));
     gcb_row_text(row, GCB_FIELD_CODING, "ranks");
     gcb_row_real(row, GCB_FIELD_CODING_SECONDS, x->coding);
     gcb_row_real(row, GCB_FIELD_NETWORK_SECONDS, x->predicted_network);
     gcb_row_real(row, GCB_FIELD_SECONDS, x->predicted);
     gcb_row_real(row, GCB_FIELD_MEASURED_SECONDS, x->seconds);
-    gcb_row_real(row, GCB_FIELD_MEASURED_SECONDS_LOW, x->low);
-    gcb_row_real(row, GCB_FIELD_MEASURED_SECONDS_HIGH, x->high);
+    gcb_row_real(row, GCB_FIELD_MEASURED_SECONDS_LOW, amount(x, GCB_FIELD_SECONDS_LOW));
+    gcb_row_real(row, GCB_FIELD_MEASURED_SECONDS_HIGH, amount(x, GCB_FIELD_SECONDS_HIGH));
     gcb_row_real(row, GCB_FIELD_MEASURED_NETWORK_SECONDS, x->network);
     gcb_row_real(row, GCB_FIELD_MEASURED_RATIO, x->seconds / x->predicted);
-    gcb_row_text(row, GCB_FIELD_BAR, bar ? bar->label : NULL);
+    gcb_row_text(row, GCB_FIELD_BAR, x->bar ? x->bar->label : NULL);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_BAR, x->predicted_x);
     gcb_row_real(row, GCB_FIELD_MEASURED_SPEEDUP_BAR, x->x);
 }

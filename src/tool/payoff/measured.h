@@ -1,8 +1,7 @@
 #ifndef SRC_TOOL_PAYOFF_MEASURED_H
 #define SRC_TOOL_PAYOFF_MEASURED_H
 
-#include "src/tool/payoff/model.h"
-#include "src/tool/rows/labels.h"
+#include "src/tool/payoff/ways.h"
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/row.h"
 
@@ -12,22 +11,21 @@
  * of rounds, their bytes and the link.
  */
 struct gcb_measured {
-    char label[GCB_LABEL + 16]; /* "qgz:bits=8 twoshot" */
-    char spec[512], collective[32];
-    const json_t *row; /* a reference of its own */
-    const char *path;  /* of the rows; borrowed */
-    size_t order;      /* of the exchanges that can be compared with it */
-    bool baseline;     /* fp32, fp16 or bf16 by all-reduce */
+    char label[GCB_WAY_LABEL]; /* "qgz:bits=8 twoshot" */
+    const json_t *row;         /* a reference of its own */
+    const char *path;          /* of the rows; borrowed */
+    size_t order;              /* of the exchanges that can be compared with it */
+    bool baseline;             /* fp32, fp16 or bf16 by all-reduce */
     unsigned workers;
-    double gradient;           /* bytes as fp32 */
-    double seconds, low, high; /* the median and the ends of its 95 % interval (NAN: unknown) */
-    double coding;             /* seconds of encoding, decoding and adding */
-    double network;            /* seconds on the network */
-    struct gcb_wire_rounds rounds[3];
-    double size_rounds;
-    double predicted_network, predicted; /* of gcb_measured_predict */
-    double x,
-        predicted_x; /* times as fast as the measured fastest baseline of the group; NAN: none */
+    double seconds; /* the median */
+    double coding;  /* seconds of encoding, decoding and adding */
+    double network; /* seconds on the network */
+
+    /* ---- of gcb_measured_predict ---- */
+
+    double predicted_network, predicted;
+    const struct gcb_measured *bar; /* the measured fastest baseline of the group; NULL: none */
+    double x, predicted_x;          /* times as fast as it; NAN: none */
 };
 
 struct gcb_measureds {
@@ -41,13 +39,10 @@ int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
                      struct gcb_diag *diag);
 /* Predicts all, and orders them by groups. `network` has everything but the number of workers. */
 void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *network);
-/* The measured fastest baseline of an exchange's group; NULL: none. After gcb_measured_predict. */
-const struct gcb_measured *gcb_measured_bar(const struct gcb_measureds *m,
-                                            const struct gcb_measured *x);
 void gcb_measured_fini(struct gcb_measureds *m); /* zeroed is fine */
 
 /* A `payoff` row of the model `measured` (docs/rows.md). */
-void gcb_measured_row(struct gcb_row *row, const struct gcb_measureds *all,
-                      const struct gcb_measured *x, const struct gcb_network *network);
+void gcb_measured_row(struct gcb_row *row, const struct gcb_measured *x,
+                      const struct gcb_network *network);
 
 #endif
