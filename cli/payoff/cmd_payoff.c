@@ -53,13 +53,6 @@ static bool on_stop(void *ctx)
     return interrupt_seen();
 }
 
-static void on_progress(void *ctx, double done)
-{
-    struct payoff *c = ctx;
-
-    progress_update(&c->progress, done);
-}
-
 /* ---- times of coding ---- */
 
 /* GPUs of which estimates are made from the rows of the H200: their memory's speed in bytes per
@@ -138,20 +131,19 @@ static int read_coding(struct payoff *c, struct gcb_diag *diag)
 /* Measures the ways on dumps. Without files: on the sample that is installed. */
 static int measure(struct payoff *c, struct gcb_diag *diag)
 {
-    const struct gcb_mean_config config = {.kernels = &c->backend.kernels,
-                                           .queue = &c->backend.queue,
-                                           .seed = c->backend.seed,
-                                           .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
-                                           .stop = on_stop,
-                                           .ctx = c};
-    const struct gcb_ways_measuring m = {.config = &config,
-                                         .workers = c->plan.workers.values,
-                                         .worker_count = c->plan.workers.count,
-                                         .all = c->o->judging.all,
-                                         .untimed = c->timed.count || c->timed.memory > 0.0,
-                                         .seconds = 20.0,
-                                         .cpu_flags = c->backend.cpu_flags,
-                                         .progress = on_progress};
+    struct gcb_ways_measuring m = {.config = {.kernels = &c->backend.kernels,
+                                              .queue = &c->backend.queue,
+                                              .seed = c->backend.seed,
+                                              .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
+                                              .stop = on_stop,
+                                              .ctx = &c->progress},
+                                   .workers = c->plan.workers.values,
+                                   .worker_count = c->plan.workers.count,
+                                   .all = c->o->judging.all,
+                                   .untimed = c->timed.count || c->timed.memory > 0.0,
+                                   .seconds = 20.0,
+                                   .cpu_flags = c->backend.cpu_flags,
+                                   .progress = progress_update};
     const struct gcb_layout_config scope = {.scope = GCB_SCOPE_TENSOR};
     struct gcb_source *source = NULL;
     struct gcb_layout layout = {.count = 0};

@@ -36,7 +36,8 @@ static const char *find_gap(const struct gcb_measured *x)
         return "method and spec";
     if (x->workers < 1)
         return "a number of workers that payoff knows";
-    if (!algorithm || !gcb_lists("library, ring, doubling", algorithm))
+    if (!algorithm || (strcmp(algorithm, "library") != 0 && strcmp(algorithm, "ring") != 0 &&
+                       strcmp(algorithm, "doubling") != 0))
         return "an algorithm that payoff knows";
     if (!(x->seconds > 0.0) || !(amount(x, GCB_FIELD_ELEMENTS) > 0.0) || !(x->coding >= 0.0) ||
         !(x->network >= 0.0))

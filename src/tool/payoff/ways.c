@@ -170,18 +170,15 @@ void gcb_ways_fini(struct gcb_ways *w)
 
 /* ---- measuring ---- */
 
-struct measuring {
-    struct gcb_ways *w;
-    const struct gcb_ways_measuring *m;
-    struct gcb_mean_config config;
-    double done; /* share of the work */
-};
-
-static void report(struct measuring *a, double done)
+/* Leaves out a way that failed, with its own words. Returns what ends the measuring: a lack of memory, a stop, or 0. */
+static int leave_out_failed(struct gcb_ways *w, const struct gcb_way *way, int err,
+                            const struct gcb_diag *own, struct gcb_diag *diag)
 {
-    a->done = fmax(a->done, done);
-    if (a->m->progress)
-        a->m->progress(a->m->config->ctx, a->done);
+    if (err == GCB_E_NOMEM)
+        return gcb_diag_set(diag, err, "%s", own->text);
+    if (err < 0)
+        gcb_leave_out(w->left_out, way->label, own->text);
+    return err > 0 ? err : 0;
 }
 
 /* Removes ways that failed, which have no error. */
@@ -189,67 +186,54 @@ static void drop_failed(struct gcb_ways *w)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < w->count; i++) {
-        if (isnan(w->items[i].mean.error))
-            gcb_way_fini(&w->items[i]);
-        else
+    for (size_t i = 0; i < w->count; i++)
+        if (!isnan(w->items[i].mean.error))
             w->items[kept++] = w->items[i];
-    }
     w->count = kept;
 }
 
-/* A sparse all-reduce drops what depends on the workers' number, so it must be measured with
- * several. */
-static bool is_sparse(enum gcb_collective collective)
+static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m,
+                          const struct gcb_gradients *g, struct gcb_diag *diag)
 {
-    return collective == GCB_COLLECTIVE_OKTOPK || collective == GCB_COLLECTIVE_SPARDL;
-}
-
-static int measure_errors(struct measuring *a, const struct gcb_gradients *g, struct gcb_diag *diag)
-{
-    struct gcb_ways *w = a->w;
-    int err = 0;
-
-    for (size_t i = 0; !err && i < w->count; i++) {
+    for (size_t i = 0; i < w->count; i++) {
         struct gcb_way *way = &w->items[i];
         struct gcb_mean mean;
         struct gcb_diag own = {.status = 0};
+        int failed, err;
 
-        if (g->workers < 2 && is_sparse(way->collective)) {
+        /* a sparse all-reduce drops what depends on the workers' number */
+        if (g->workers < 2 && (way->collective == GCB_COLLECTIVE_OKTOPK ||
+                               way->collective == GCB_COLLECTIVE_SPARDL)) {
             gcb_leave_out(w->left_out, gcb_collective_names[way->collective],
                           "one recorded worker");
             continue;
         }
-
-        err = gcb_mean_measure(&mean, g, &a->config, &way->method, &own);
-        if (err == GCB_E_NOMEM)
-            return gcb_diag_set(diag, err, "%s", own.text);
-        if (err == 1)
+        failed = gcb_mean_measure(&mean, g, &m->config, &way->method, &own);
+        err = leave_out_failed(w, way, failed, &own, diag);
+        if (err)
             return err;
-        if (err || !isfinite(mean.error)) {
-            gcb_leave_out(w->left_out, way->label, err ? own.text : "its error is not finite");
-            err = 0;
-        } else {
+        if (!failed && isfinite(mean.error)) {
             way->mean = mean;
             way->workers = g->workers;
+        } else if (!failed) {
+            gcb_leave_out(w->left_out, way->label, "its error is not finite");
         }
-        report(a, 0.5 * (double)(i + 1) / (double)w->count);
+        m->progress(m->config.ctx, 0.5 * (double)(i + 1) / (double)w->count);
     }
     drop_failed(w);
-    if (!err && w->count == 0)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "there is nothing to judge; left out: %s",
-                           w->left_out);
-    return err;
+    return w->count ? 0
+                    : gcb_diag_set(diag, GCB_E_INVALID, "there is nothing to judge; left out: %s",
+                                   w->left_out);
 }
 
 /* Sums of integers get wider with the number of workers. */
-static int measure_bytes(struct measuring *a, const struct gcb_gradients *g, struct gcb_diag *diag)
+static int measure_bytes(struct gcb_ways *w, const struct gcb_ways_measuring *m,
+                         const struct gcb_gradients *g, struct gcb_diag *diag)
 {
-    struct gcb_ways *w = a->w;
     int err = 0;
 
-    w->reduced_workers = a->m->workers;
-    w->reduced_count = a->m->worker_count;
+    w->reduced_workers = m->workers;
+    w->reduced_count = m->worker_count;
     for (size_t i = 0; !err && i < w->count; i++) {
         struct gcb_way *way = &w->items[i];
 
@@ -260,39 +244,33 @@ static int measure_bytes(struct measuring *a, const struct gcb_gradients *g, str
             return gcb_diag_nomem(diag, 0, "bytes");
         for (size_t k = 0; !err && k < w->reduced_count; k++) {
             struct gcb_diag own = {.status = 0};
+            const int failed = gcb_mean_reduced(&way->reduced[k], g, &m->config, &way->method,
+                                                (unsigned)w->reduced_workers[k], &own);
 
-            err = gcb_mean_reduced(&way->reduced[k], g, &a->config, &way->method,
-                                   (unsigned)w->reduced_workers[k], &own);
-            if (err == GCB_E_NOMEM)
-                return gcb_diag_set(diag, err, "%s", own.text);
-            if (err) { /* so many workers cannot use it */
+            err = leave_out_failed(w, way, failed, &own, diag);
+            if (failed) /* so many workers cannot use it */
                 way->reduced[k] = (double)NAN;
-                gcb_leave_out(w->left_out, way->label, own.text);
-                err = 0;
-            }
         }
     }
     return err;
 }
 
 /* One way's cost in one round. A way that fails is left out. */
-static int time_way(struct measuring *a, const struct gcb_gradients *g, struct gcb_way *way,
-                    size_t round, struct gcb_diag *diag)
+static int time_way(struct gcb_ways *w, const struct gcb_ways_measuring *m,
+                    const struct gcb_gradients *g, struct gcb_way *way, size_t round,
+                    struct gcb_diag *diag)
 {
     struct gcb_diag own = {.status = 0};
-    int err;
+    int failed;
 
     if (!way->rounds)
         return 0;
-    err = gcb_mean_time(&way->rounds[round], g, &a->config, &way->method, &own);
-    if (err == GCB_E_NOMEM)
-        return gcb_diag_set(diag, err, "%s", own.text);
-    if (err) {
-        gcb_leave_out(a->w->left_out, way->label, own.text);
+    failed = gcb_mean_time(&way->rounds[round], g, &m->config, &way->method, &own);
+    if (failed) {
         gcb_free(way->rounds);
         way->rounds = NULL;
     }
-    return 0;
+    return leave_out_failed(w, way, failed, &own, diag);
 }
 
 /* The medians of the costs over the rounds, number by number. */
@@ -318,9 +296,9 @@ static void take_medians(struct gcb_ways *w)
 }
 
 /* All ways in turn, in rounds, so that a disturbance slows them alike. */
-static int measure_times(struct measuring *a, const struct gcb_gradients *g, struct gcb_diag *diag)
+static int measure_times(struct gcb_ways *w, const struct gcb_ways_measuring *m,
+                         const struct gcb_gradients *g, struct gcb_diag *diag)
 {
-    struct gcb_ways *w = a->w;
     const double begun = gcb_clock();
     int err = 0;
 
@@ -330,15 +308,16 @@ static int measure_times(struct measuring *a, const struct gcb_gradients *g, str
             return gcb_diag_nomem(diag, 0, "times");
     }
     for (size_t r = 0; !err && r < ROUNDS; r++) {
-        if (r >= GCB_STATS_LEAST && gcb_clock() - begun > a->m->seconds)
+        if (r >= GCB_STATS_LEAST && gcb_clock() - begun > m->seconds)
             break;
         for (size_t i = 0; !err && i < w->count; i++) {
             /* each round begins with another way */
-            err = time_way(a, g, &w->items[(i + r * 7) % w->count], r, diag);
-            if (!err && a->config.stop && a->config.stop(a->config.ctx))
+            err = time_way(w, m, g, &w->items[(i + r * 7) % w->count], r, diag);
+            if (!err && m->config.stop(m->config.ctx))
                 return 1;
-            report(a, 0.5 + 0.5 * fmin(((double)r + (double)i / (double)w->count) / GCB_STATS_LEAST,
-                                       0.99));
+            m->progress(m->config.ctx, 0.5 + 0.5 * fmin(((double)r + (double)i / (double)w->count) /
+                                                            GCB_STATS_LEAST,
+                                                        0.99));
         }
         w->round_count += !err;
     }
@@ -347,47 +326,38 @@ static int measure_times(struct measuring *a, const struct gcb_gradients *g, str
     return err;
 }
 
-static unsigned most_workers(const struct gcb_ways_measuring *m)
-{
-    double most = 1.0;
-
-    for (size_t i = 0; i < m->worker_count; i++)
-        most = fmax(most, m->workers[i]);
-    return (unsigned)most;
-}
-
 int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct gcb_layout *layout,
-                     const struct gcb_ways_measuring *m, struct gcb_diag *diag)
+                     struct gcb_ways_measuring *m, struct gcb_diag *diag)
 {
-    const struct gcb_gradients_config errors = {.workers = most_workers(m),
-                                                .steps = m->all ? 0 : STEPS,
-                                                .most = m->all ? 0 : GCB_WAYS_SAMPLE,
-                                                .most_together = m->all ? 0 : TOGETHER};
+    struct gcb_gradients_config errors = {.workers = 1,
+                                          .steps = m->all ? 0 : STEPS,
+                                          .most = m->all ? 0 : GCB_WAYS_SAMPLE,
+                                          .most_together = m->all ? 0 : TOGETHER};
     const struct gcb_gradients_config times = {.workers = 2, .steps = 1, .most = TIMED};
-    struct measuring a = {.w = w, .m = m, .config = *m->config};
     struct gcb_gradients g = {.steps = 0};
     struct gcb_evict evict = {.data = NULL};
-    int err =
-        gcb_gradients_read(&g, source, layout, &errors, m->config->kernels, m->config->queue, diag);
+    int err;
 
-    a.config.draws = DRAWS;
+    for (size_t i = 0; i < m->worker_count; i++)
+        errors.workers = (unsigned)fmax(errors.workers, m->workers[i]);
+    err = gcb_gradients_read(&g, source, layout, &errors, m->config.kernels, m->config.queue, diag);
+    m->config.draws = DRAWS;
     w->dump = g;
     w->dump.tensors = NULL;
     w->dump.data = w->dump.means = NULL;
     if (!err)
-        err = measure_errors(&a, &g, diag);
+        err = measure_errors(w, m, &g, diag);
     gcb_gradients_fini(&g);
     if (err)
         return err;
-    err =
-        gcb_gradients_read(&g, source, layout, &times, m->config->kernels, m->config->queue, diag);
+    err = gcb_gradients_read(&g, source, layout, &times, m->config.kernels, m->config.queue, diag);
     if (!err)
-        err = measure_bytes(&a, &g, diag);
+        err = measure_bytes(w, m, &g, diag);
     if (!err && !m->untimed)
-        err = gcb_evict_init(&evict, m->config->queue, m->cpu_flags, diag);
-    a.config.evict = &evict;
+        err = gcb_evict_init(&evict, m->config.queue, m->cpu_flags, diag);
+    m->config.evict = &evict;
     if (!err && !m->untimed)
-        err = measure_times(&a, &g, diag);
+        err = measure_times(w, m, &g, diag);
     gcb_evict_fini(&evict);
     gcb_gradients_fini(&g);
     return err;

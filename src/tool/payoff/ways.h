@@ -62,7 +62,7 @@ int gcb_ways_label(struct gcb_ways *w, struct gcb_diag *diag);
 void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why);
 
 struct gcb_ways_measuring {
-    const struct gcb_mean_config *config; /* draws is not read */
+    struct gcb_mean_config config; /* draws and evict are not read; it has `stop` */
     /* numbers of workers to judge, worker_count; errors are measured with at most the largest of
      * them */
     const double *workers;
@@ -72,7 +72,7 @@ struct gcb_ways_measuring {
     /* no new round of timing begins after this time, except the first GCB_STATS_LEAST */
     double seconds;
     unsigned cpu_flags;
-    void (*progress)(void *ctx, double done); /* may be NULL */
+    void (*progress)(void *ctx, double done); /* with the context of `config` */
 };
 
 /*
@@ -81,7 +81,7 @@ struct gcb_ways_measuring {
  */
 #define GCB_WAYS_SAMPLE (UINT64_C(4) << 20)
 int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct gcb_layout *layout,
-                     const struct gcb_ways_measuring *m, struct gcb_diag *diag);
+                     struct gcb_ways_measuring *m, struct gcb_diag *diag);
 void gcb_way_fini(struct gcb_way *way);
 void gcb_ways_fini(struct gcb_ways *w); /* zeroed is fine */
 
