@@ -503,7 +503,7 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
     char spec[512];
 
     gcb_method_exchange(&params, &lane->method);
-    if (!gcb_timed_exact(&cost, rows, &lane->method, (enum gcb_collective)params.collective))
+    if (!gcb_timed_cost(&cost, rows, &lane->method, (enum gcb_collective)params.collective, NAN))
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "%s has no times of %s; measure them: gcbench bench --method %s --results FILE", path,

@@ -10,24 +10,18 @@
 
 /* ---- reading ---- */
 
-/* True if both have the same codec with the same parameters. Memory and exchange may differ,
- * unless `all`. */
-static bool same_values(const struct gcb_method *a, const struct gcb_method *b, bool all)
+/* True if both have the same codec with the same parameters. Memory and exchange may differ. */
+static bool same_codec(const struct gcb_method *a, const struct gcb_method *b)
 {
     const struct gcb_param *p;
 
     if (a->codec != b->codec)
         return false;
-    for (size_t row = 0; (p = gcb_method_param(a, row)) && (all || p != gcb_memory_table); row++)
+    for (size_t row = 0; (p = gcb_method_param(a, row)) && p != gcb_memory_table; row++)
         if ((a->value[row] < b->value[row] || a->value[row] > b->value[row]) &&
             (gcb_method_applies(a, row) || gcb_method_applies(b, row)))
             return false;
     return true;
-}
-
-static bool same_codec(const struct gcb_method *a, const struct gcb_method *b)
-{
-    return same_values(a, b, false);
 }
 
 static struct gcb_timed_method *find_same(const struct gcb_timed *t, const struct gcb_method *m)
@@ -79,23 +73,31 @@ static int add_result(struct gcb_timed *t, const struct gcb_results_row *row,
     return 0;
 }
 
+/* Of the rows of one way, that with the most workers counts, and of these the first. */
 static int add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_method *method,
                     struct gcb_diag *diag)
 {
     const double workers = gcb_results_amount(row, GCB_FIELD_WORKERS);
     const double steps = gcb_results_amount(row, GCB_FIELD_STEPS);
-    struct gcb_timed_mean *m;
+    struct gcb_exchange_params params;
+    struct gcb_ways *all = &t->replayed;
+    struct gcb_way *way;
 
-    if (gcb_grow(&t->means, &t->mean_cap, t->mean_count, sizeof(*t->means)))
+    gcb_method_exchange(&params, method);
+    way = gcb_ways_new(all, method, (enum gcb_collective)params.collective);
+    if (!way)
         return gcb_diag_nomem(diag, 0, "errors");
-    m = &t->means[t->mean_count++];
-    *m = (struct gcb_timed_mean){
-        .method = *method,
-        .error = gcb_results_amount(row, GCB_FIELD_ALPHA),
-        .workers = (unsigned)fmin(fmax(workers, 1.0), GCB_NETWORK_WORKERS),
-        .second_error = gcb_results_amount(row, GCB_FIELD_SECOND_ERROR),
-        .link_bytes = gcb_results_amount(row, GCB_FIELD_REPLAY_LINK_BYTES) / (workers * steps),
-    };
+    way->workers = (unsigned)fmin(fmax(workers, 1.0), GCB_NETWORK_WORKERS);
+    way->mean.error = gcb_results_amount(row, GCB_FIELD_ALPHA);
+    way->mean.second_error = gcb_results_amount(row, GCB_FIELD_SECOND_ERROR);
+    way->mean.bytes = gcb_results_amount(row, GCB_FIELD_REPLAY_LINK_BYTES) / (workers * steps);
+    for (size_t i = 0; i + 1 < all->count; i++)
+        if (gcb_method_equal(&all->items[i].method, &way->method)) {
+            if (all->items[i].workers < way->workers)
+                all->items[i] = *way;
+            all->count--;
+            break;
+        }
     return 0;
 }
 
@@ -231,7 +233,7 @@ int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
 void gcb_timed_fini(struct gcb_timed *t)
 {
     gcb_free(t->items);
-    gcb_free(t->means);
+    gcb_ways_fini(&t->replayed);
     memset(t, 0, sizeof(*t));
 }
 
@@ -280,16 +282,18 @@ bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes)
 {
     const double copy = copy_of(t);
-    const struct gcb_timed_method *found = NULL;
+    const struct gcb_timed_method *found =
+        isnan(bytes) ? find_same(t, method) : find_nearest(t, method, bytes);
     struct gcb_timed_method m;
     double scale;
 
     if (t->memory > 0.0)
         m = perfect(t, method, bytes);
-    else if ((found = find_nearest(t, method, bytes)) != NULL)
+    else if (found)
         m = *found;
     else
         return false;
+    bytes = isnan(bytes) ? m.bytes : bytes;
     scale = (4.0 + bytes) / (4.0 + m.bytes);
     if (isnan(m.sum)) /* decodes, and adds the result: it reads two arrays and writes one */
         m.sum = m.decode + (copy > 0.0 ? 6.0 / copy : 0.0);
@@ -314,19 +318,6 @@ bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
     return true;
 }
 
-bool gcb_timed_exact(struct gcb_cost *out, const struct gcb_timed *t,
-                     const struct gcb_method *method, enum gcb_collective collective)
-{
-    const struct gcb_timed_method *m = find_same(t, method);
-
-    return m && gcb_timed_cost(out, t, method, collective, m->bytes);
-}
-
-static double add_fp32(const struct gcb_timed *t)
-{
-    return copy_of(t) > 0.0 ? 6.0 / copy_of(t) : 0.0;
-}
-
 void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
 {
     for (size_t i = 0; i < w->count; i++) {
@@ -340,34 +331,10 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
         gcb_leave_out(w->left_out, way->method.name, "no times");
     }
     w->round_count = 0;
-    w->add_fp32 = add_fp32(t);
+    w->add_fp32 = copy_of(t) > 0.0 ? 6.0 / copy_of(t) : 0.0;
 }
 
 /* ---- ways from rows ---- */
-
-/* True if the mean is one of this method by this collective, whatever its memory is. */
-static bool is_mean_of(const struct gcb_timed_mean *mean, const struct gcb_method *method,
-                       enum gcb_collective collective)
-{
-    struct gcb_exchange_params params;
-
-    gcb_method_exchange(&params, &mean->method);
-    return params.collective == (int)collective && same_codec(&mean->method, method);
-}
-
-/* True if a mean of the same way was replayed with more workers, or earlier with as many. */
-static bool is_replaced(const struct gcb_timed *t, const struct gcb_timed_mean *mean)
-{
-    for (size_t i = 0; i < t->mean_count; i++) {
-        const struct gcb_timed_mean *m = &t->means[i];
-        const bool better = m->workers > mean->workers || (m->workers == mean->workers && m < mean);
-
-        if (better && strcmp(m->method.name, mean->method.name) == 0 &&
-            same_values(&m->method, &mean->method, true))
-            return true;
-    }
-    return false;
-}
 
 /* True if the messages themselves travel in the all-reduce, so that it has their bytes. */
 static bool sends_messages(const struct gcb_method *m, enum gcb_collective collective)
@@ -377,33 +344,34 @@ static bool sends_messages(const struct gcb_method *m, enum gcb_collective colle
     return m->codec->baseline || gcb_method_caps(m) & GCB_CAP_LINEAR;
 }
 
-/* `mean` may be NULL. */
+/* `replayed`: the way as it was replayed; may be NULL. */
 static int add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
-                   const struct gcb_timed_mean *mean, enum gcb_collective collective,
+                   const struct gcb_way *replayed, enum gcb_collective collective,
                    struct gcb_diag *diag)
 {
     const bool twoshot = collective == GCB_COLLECTIVE_TWOSHOT;
-    const double n = mean ? mean->workers : 2.0;
+    const bool own = sends_messages(&m->method, collective);
     struct gcb_way *way;
 
-    if ((!mean || !(t->exchange_elements > 0.0)) && !sends_messages(&m->method, collective))
+    if ((!replayed || !(t->exchange_elements > 0.0)) && !own)
         return 0;
-    if (!mean && isnan(m->error) && !m->method.codec->baseline) {
+    if (!replayed && isnan(m->error) && !m->method.codec->baseline) {
         gcb_leave_out(w->left_out, m->method.name, "no error");
         return 0;
     }
-    way = gcb_ways_new(w, mean ? &mean->method : &m->method, collective);
+    way = gcb_ways_new(w, replayed ? &replayed->method : &m->method, collective);
     if (!way)
         return gcb_diag_nomem(diag, 0, "ways");
+    way->workers = replayed ? replayed->workers : 1;
     way->mean.bytes = m->bytes;
-    if (mean && !sends_messages(&m->method, collective) && n > 1.0)
-        way->mean.bytes = mean->link_bytes / t->exchange_elements * n / (n - 1.0) /
+    if (!own && way->workers > 1)
+        way->mean.bytes = replayed->mean.bytes / t->exchange_elements * way->workers /
+                          (way->workers - 1.0) /
                           (collective == GCB_COLLECTIVE_ALLREDUCE ? 2.0 : 1.0);
     way->mean.varies = m->varies && collective != GCB_COLLECTIVE_ALLREDUCE;
-    way->workers = mean ? mean->workers : 1;
-    way->mean.error = mean ? mean->error : m->error * (twoshot ? sqrt(2.0) : 1.0);
-    way->mean.second_error = !twoshot ? (double)NAN : mean ? mean->second_error : m->error;
-    gcb_timed_cost(&way->cost, t, &way->method, collective, way->mean.bytes);
+    way->mean.error = replayed ? replayed->mean.error : m->error * (twoshot ? sqrt(2.0) : 1.0);
+    if (twoshot)
+        way->mean.second_error = replayed ? replayed->mean.second_error : m->error;
     return 0;
 }
 
@@ -414,12 +382,14 @@ static int add_ways(struct gcb_ways *w, const struct gcb_timed *t, const struct 
     bool replayed = false;
     int err = 0;
 
-    for (size_t i = 0; !err && i < t->mean_count; i++)
-        if (is_mean_of(&t->means[i], &m->method, collective)) {
+    for (size_t i = 0; !err && i < t->replayed.count; i++) {
+        const struct gcb_way *way = &t->replayed.items[i];
+
+        if (way->collective == collective && same_codec(&way->method, &m->method)) {
             replayed = true;
-            if (!is_replaced(t, &t->means[i]))
-                err = add_way(w, t, m, &t->means[i], collective, diag);
+            err = add_way(w, t, m, way, collective, diag);
         }
+    }
     return replayed ? err : add_way(w, t, m, NULL, collective, diag);
 }
 
@@ -439,7 +409,7 @@ int gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t, struct gcb
             if (collectives & GCB_COLLECTIVE_BIT(c))
                 err = add_ways(w, t, m, c, diag);
     }
-    w->add_fp32 = add_fp32(t);
+    gcb_ways_take_times(w, t);
     w->dump.all = (uint64_t)fmin(t->exchange_elements, 0x1p60);
     return err ? err : gcb_ways_label(w, diag);
 }

@@ -23,18 +23,13 @@ struct gcb_timed_method {
 struct gcb_timed {
     struct gcb_timed_method *items;
     size_t count, cap;
-    double exchange_elements;       /* of one step and worker; 0: unknown */
-    double copy;                    /* bytes a second that are copied; NAN: unknown */
-    char device[64];                /* of the rows: "cpu", "cuda:0" */
-    char where[200];                /* device, threads and instruction set: one for all rows */
-    char gpu[64], date[16];         /* of the environment row; "": unknown */
-    struct gcb_timed_mean {         /* of `replay` rows */
-        struct gcb_method method;   /* names its collective */
-        double error, second_error; /* as in struct gcb_mean */
-        unsigned workers;
-        double link_bytes; /* of one worker, in one step */
-    } * means;
-    size_t mean_count, mean_cap;
+    double exchange_elements; /* of one step and worker; 0: unknown */
+    double copy;              /* bytes a second that are copied; NAN: unknown */
+    char device[64];          /* of the rows: "cpu", "cuda:0" */
+    char where[200];          /* device, threads and instruction set: one for all rows */
+    char gpu[64], date[16];   /* of the environment row; "": unknown */
+    struct gcb_ways
+        replayed; /* of `replay` rows; mean.bytes is that of one worker's link, in one step */
     char left_out[GCB_LEFT_OUT];
     struct gcb_measureds *measured; /* of gcb_timed_read */
     /* bytes per second of an ideal memory (`--coding 3000GB/s`); 0: times come from rows */
@@ -54,14 +49,10 @@ void gcb_timed_fini(struct gcb_timed *t); /* zeroed is fine */
 /*
  * Fills *out with the cost of a way with `bytes` bytes for each element. If this setting of its
  * method was not timed, takes the nearest one, scaled by the bytes that must move. Returns false if
- * no setting was timed.
+ * no setting was timed. With NAN bytes only this setting counts, with its own bytes.
  */
 bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes);
-
-/* The same only for the setting that was timed, with its own bytes. */
-bool gcb_timed_exact(struct gcb_cost *out, const struct gcb_timed *t,
-                     const struct gcb_method *method, enum gcb_collective collective);
 
 /* Gives the ways these times, in place of measured ones, and leaves out those without. */
 void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t);

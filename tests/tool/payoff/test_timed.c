@@ -288,7 +288,7 @@ static bool is_exact(const struct gcb_timed *t, const char *spec)
     struct gcb_cost cost;
 
     assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
-    return gcb_timed_exact(&cost, t, &method, GCB_COLLECTIVE_ALLGATHER);
+    return gcb_timed_cost(&cost, t, &method, GCB_COLLECTIVE_ALLGATHER, NAN);
 }
 
 /* Of each collective: what is encoded, decoded and added. */
