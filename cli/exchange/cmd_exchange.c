@@ -48,10 +48,25 @@ static int refuse_delay(const struct exchange *c, struct gcb_diag *diag)
     return 0;
 }
 
-static int check_input(const struct exchange *c, struct gcb_diag *diag)
+/* Refuses options that do not go together. */
+static int check(const struct exchange *c, struct gcb_diag *diag)
 {
     const struct exchange_own *own = &c->o->own;
-    const bool files = c->s.files->count, synthetic = c->size_count;
+    const bool files = c->s.files->count, synthetic = c->size_count, methods = c->count;
+    const struct {
+        bool wrong;
+        const char *words;
+    } rules[] = {
+        {own->calibrate && gcb_net_ranks(c->net) < 2,
+         "--calibrate measures transfers between ranks: start two or more, such as mpirun -n 2 "
+         "gcbench-mpi --calibrate"},
+        {methods && !synthetic && !files, "no gradients: give a FILE, --elements or --sizes"},
+        {!methods && (synthetic || files),
+         "--calibrate without a method exchanges no gradients: add --method identity, for example"},
+        {own->dist && methods && !synthetic, "--dist needs --elements or --sizes"},
+        {c->o->common.message.nonfinite != OPT_NONFINITE_ERROR,
+         "gcbench-mpi stops at infinities and NaNs: leave out --nonfinite"},
+    };
     char shown[128];
 
     if (synthetic && files)
@@ -60,16 +75,10 @@ static int check_input(const struct exchange *c, struct gcb_diag *diag)
                             "a method needs --method",
                             own->sizes ? "--sizes" : "--elements",
                             gcb_escape(shown, sizeof(shown), c->s.files->items[0]));
-    if (c->count && !synthetic && !files)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no gradients: give a FILE, --elements or --sizes");
-    if (!c->count && (synthetic || files))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--calibrate without a method exchanges no gradients: add --method "
-                            "identity, for example");
-    if (own->dist && c->count && !synthetic)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--dist needs --elements or --sizes");
-    return 0;
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (rules[i].wrong)
+            return gcb_diag_set(diag, GCB_E_INVALID, "%s", rules[i].words);
+    return refuse_delay(c, diag);
 }
 
 static int resolve(struct exchange *c, struct gcb_diag *diag)
@@ -83,17 +92,8 @@ static int resolve(struct exchange *c, struct gcb_diag *diag)
         err = session_resolve(&c->s);
     if (!err)
         err = exchange_sizes(c->sizes, &c->size_count, own, diag);
-    if (!err && own->calibrate && gcb_net_ranks(c->net) < 2)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "--calibrate measures transfers between ranks: start two or more, such "
-                           "as mpirun -n 2 gcbench-mpi --calibrate");
     if (!err)
-        err = check_input(c, diag);
-    if (!err)
-        err = refuse_delay(c, diag);
-    if (!err && c->o->common.message.nonfinite != OPT_NONFINITE_ERROR)
-        err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "gcbench-mpi stops at infinities and NaNs: leave out --nonfinite");
+        err = check(c, diag);
     c->synthetic.dist.dist = GCB_DIST_LAPLACE;
     c->synthetic.name = own->dist ? own->dist : "laplace";
     if (!err && own->dist)
@@ -127,6 +127,12 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return err ? err : gcb_load_init(&c->load, diag);
 }
 
+static int require_same(const struct exchange *c, uint64_t value, const char *words,
+                        struct gcb_diag *diag)
+{
+    return gcb_net_same(c->net, value) ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "%s", words);
+}
+
 /* Fails unless all ranks have the same methods and options: otherwise some would wait for others
  * for ever. */
 static int check_options(const struct exchange *c, struct gcb_diag *diag)
@@ -143,19 +149,8 @@ static int check_options(const struct exchange *c, struct gcb_diag *diag)
         gcb_method_spec(spec, sizeof(spec), &c->lanes[i].method, GCB_SPEC_FULL);
         hash = XXH3_64bits_withSeed(spec, strlen(spec), hash + c->lanes[i].algorithm);
     }
-    return gcb_net_same(c->net, hash)
-               ? 0
-               : gcb_diag_set(diag, GCB_E_INVALID,
-                              "ranks have other methods or other options: all need the same");
-}
-
-static int check_tensors(const struct exchange *c, struct gcb_diag *diag)
-{
-    return gcb_net_same(c->net, gcb_load_hash(&c->load))
-               ? 0
-               : gcb_diag_set(diag, GCB_E_INVALID,
-                              "ranks have other tensors: all need files with the same tensors, and "
-                              "the same options");
+    return require_same(c, hash, "ranks have other methods or other options: all need the same",
+                        diag);
 }
 
 /* ---- a simulated cluster ---- */
@@ -171,16 +166,6 @@ static int open_coding(struct exchange *c, struct gcb_diag *diag)
     return gcb_timed_read(&c->coding, &c->o->own.coding, 1, NULL, diag);
 }
 
-static int set_coding(struct exchange *c, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    for (size_t i = 0; c->o->own.coding && !err && i < c->count; i++)
-        err = gcb_lane_take_times(&c->lanes[i], &c->coding, c->o->own.coding, gcb_net_ranks(c->net),
-                                  (double)c->load.elements, diag);
-    return err;
-}
-
 /* ---- measuring ---- */
 
 static void on_progress(void *ctx, double done)
@@ -190,24 +175,6 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, done);
     if (c->links)
         gcb_link_sample(&c->link, c->net);
-}
-
-static int put_rows(struct exchange *c, struct gcb_diag *diag)
-{
-    char files[SESSION_FILES];
-    int err = 0;
-
-    (void)diag; /* session_put uses the context's */
-    if (!is_first(c))
-        return 0;
-    for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
-        struct gcb_row row;
-
-        gcb_rows_exchange(&row, &c->s.setting, c->net, &c->load, &c->lanes[i],
-                          c->size_count ? GCB_SOURCE_SYNTHETIC : session_name_files(files, &c->s));
-        err = session_put(&c->s, &row);
-    }
-    return err;
 }
 
 /* Prints what was exchanged. */
@@ -229,13 +196,18 @@ static void print_heading(const struct exchange *c)
 
 static int show(struct exchange *c, struct gcb_diag *diag)
 {
-    char answer[EXCHANGE_ANSWER];
+    char files[SESSION_FILES], answer[EXCHANGE_ANSWER];
     struct gcb_row row;
     int err = 0;
 
     if (!is_first(c))
         return 0;
-    if (c->s.report.table) {
+    for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
+        gcb_rows_exchange(&row, &c->s.setting, c->net, &c->load, &c->lanes[i],
+                          c->size_count ? GCB_SOURCE_SYNTHETIC : session_name_files(files, &c->s));
+        err = session_put(&c->s, &row);
+    }
+    if (!err && c->s.report.table) {
         print_heading(c);
         err = exchange_show(&c->s.report, c->lanes, c->count, gcb_net_ranks(c->net), diag);
     }
@@ -263,9 +235,15 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     int err = gcb_net_agree(c->net, open_load(c, i, diag), diag);
 
     if (!err)
-        err = check_tensors(c, diag);
-    if (!err)
-        err = gcb_net_agree(c->net, set_coding(c, diag), diag);
+        err = require_same(c, gcb_load_hash(&c->load),
+                           "ranks have other tensors: all need files with the same tensors, and "
+                           "the same options",
+                           diag);
+    for (size_t k = 0; c->o->own.coding && !err && k < c->count; k++)
+        err = gcb_lane_take_times(&c->lanes[k], &c->coding, c->o->own.coding, gcb_net_ranks(c->net),
+                                  (double)c->load.elements, diag);
+    if (c->o->own.coding)
+        err = gcb_net_agree(c->net, err, diag);
     if (!err && c->o->own.calibrate) {
         gcb_link_fini(&c->link);
         err = gcb_link_init(&c->link, 4 * c->load.elements, gcb_net_ranks(c->net),
@@ -278,8 +256,6 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     session_start_progress(&c->s);
     err = gcb_lanes_measure(&config, c->lanes, c->count, diag);
     progress_end(&c->s.progress);
-    if (!err)
-        err = gcb_net_agree(c->net, put_rows(c, diag), diag);
     if (!err)
         err = gcb_net_agree(c->net, show(c, diag), diag);
     for (size_t k = 0; k < c->count; k++) {

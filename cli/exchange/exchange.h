@@ -42,8 +42,8 @@ struct exchange_options {
  * --no-baselines is given; each with each algorithm. Release *out with gcb_free. */
 int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
                    struct gcb_diag *diag);
-/* True if the lane is one of fp32, fp16 and bf16, sent by all-reduce. */
-bool exchange_is_baseline(const struct gcb_lane *lane);
+/* True if the method is one of fp32, fp16 and bf16, sent by all-reduce. */
+bool exchange_is_baseline(const struct gcb_method *method);
 
 /* Numbers of elements of synthetic gradients; *count is 0 if neither --sizes nor --elements is
  * given. */

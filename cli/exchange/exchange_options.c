@@ -49,12 +49,12 @@ const struct opt_row exchange_link_rows[] = {
 };
 /* clang-format on */
 
-bool exchange_is_baseline(const struct gcb_lane *lane)
+bool exchange_is_baseline(const struct gcb_method *method)
 {
     struct gcb_exchange_params params;
 
-    gcb_method_exchange(&params, &lane->method);
-    return params.collective == GCB_COLLECTIVE_ALLREDUCE && lane->method.codec->baseline;
+    gcb_method_exchange(&params, method);
+    return params.collective == GCB_COLLECTIVE_ALLREDUCE && method->codec->baseline;
 }
 
 /* Appends the baselines that are not among the methods. */
@@ -68,11 +68,9 @@ static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_
     for (size_t b = 0; !err && b < sizeof(specs) / sizeof(specs[0]); b++) {
         bool there = false;
 
-        for (size_t i = 0; i < named; i++) {
-            const struct gcb_lane lane = {.method = (*methods)[i]};
-
-            there |= strcmp(lane.method.name, specs[b]) == 0 && exchange_is_baseline(&lane);
-        }
+        for (size_t i = 0; i < named; i++)
+            there |=
+                strcmp((*methods)[i].name, specs[b]) == 0 && exchange_is_baseline(&(*methods)[i]);
         snprintf(spec, sizeof(spec), "%s:collective=allreduce", specs[b]);
         if (!there)
             err = opt_methods_append(methods, count, spec, diag);
@@ -80,37 +78,22 @@ static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_
     return err;
 }
 
-static int find_algorithms(int found[GCB_NET_ALGORITHMS], size_t *count,
-                           const struct opt_list *names, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    *count = 0;
-    if (names->count == 0)
-        found[(*count)++] = GCB_NET_LIBRARY;
-    for (size_t i = 0; !err && i < names->count; i++) {
-        int algorithm;
-        bool again = false;
-
-        err = opt_choose(&algorithm, "--algorithm", gcb_net_algorithm_names, names->items[i], diag);
-        for (size_t k = 0; !err && k < *count; k++)
-            again |= found[k] == algorithm;
-        if (!err && !again)
-            found[(*count)++] = algorithm;
-    }
-    return err;
-}
-
 int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
                    struct gcb_diag *diag)
 {
-    int algorithms[GCB_NET_ALGORITHMS];
+    const struct opt_list *names = &o->own.algorithms;
+    bool chosen[GCB_NET_ALGORITHMS] = {[GCB_NET_LIBRARY] = names->count == 0};
     struct gcb_method *methods = NULL;
-    size_t method_count = 0, algorithm_count;
-    int err = find_algorithms(algorithms, &algorithm_count, &o->own.algorithms, diag);
+    size_t method_count = 0;
+    int algorithm, err = 0;
 
     *out = NULL;
     *count = 0;
+    for (size_t i = 0; !err && i < names->count; i++) {
+        err = opt_choose(&algorithm, "--algorithm", gcb_net_algorithm_names, names->items[i], diag);
+        if (!err)
+            chosen[algorithm] = true;
+    }
     if (!err)
         err = opt_methods_resolve(&methods, &method_count, &o->methods, NULL, diag);
     if (!err && (method_count || !o->own.calibrate) && !o->own.no_baselines)
@@ -118,14 +101,13 @@ int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_o
     if (!err && !method_count && !o->own.calibrate)
         err = gcb_diag_set(diag, GCB_E_INVALID, "no method given: add --method topk, for example");
     if (!err)
-        *out = gcb_alloc_zero(method_count * algorithm_count, sizeof(**out));
+        *out = gcb_alloc_zero(method_count * GCB_NET_ALGORITHMS, sizeof(**out));
     if (!err && !*out)
         err = gcb_diag_nomem(diag, 0, "methods");
     for (size_t i = 0; !err && i < method_count; i++)
-        for (size_t a = 0; a < algorithm_count; a++) {
-            (*out)[*count].method = methods[i];
-            (*out)[(*count)++].algorithm = (enum gcb_net_algorithm)algorithms[a];
-        }
+        for (enum gcb_net_algorithm a = 0; a < GCB_NET_ALGORITHMS; a++)
+            if (chosen[a])
+                (*out)[(*count)++] = (struct gcb_lane){.method = methods[i], .algorithm = a};
     gcb_free(methods);
     return err;
 }

@@ -78,7 +78,7 @@ static const struct gcb_lane *fastest(const struct gcb_lane *lanes, size_t count
     for (size_t i = 0; i < count; i++) {
         const double seconds = gcb_lane_stats(&lanes[i], GCB_TIME_WHOLE).median;
 
-        if (lanes[i].wrong == 0 && exchange_is_baseline(&lanes[i]) == baselines &&
+        if (lanes[i].wrong == 0 && exchange_is_baseline(&lanes[i].method) == baselines &&
             seconds < least) {
             least = seconds;
             best = &lanes[i];
@@ -92,7 +92,7 @@ static const char *name_lane(char *out, size_t size, const struct gcb_lane *lane
                              bool several)
 {
     snprintf(out, size, "%s", label);
-    if (exchange_is_baseline(lane))
+    if (exchange_is_baseline(&lane->method))
         snprintf(out, size, "%s",
                  strcmp(lane->method.name, "identity") == 0 ? "fp32" : lane->method.name);
     if (several)

@@ -184,53 +184,50 @@ static bool has_rows(const char *path)
 {
     struct stat st;
     FILE *file;
-    int first;
+    char first = '\0';
 
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
         return true; /* can be read only once; a dump cannot be piped */
     file = fopen(path, "re");
-    first = file ? fgetc(file) : EOF;
-
-    while (file && (first == ' ' || first == '\n' || first == '\r'))
-        first = fgetc(file);
-    if (file)
-        fclose(file);
+    if (!file)
+        return false;
+    fscanf(file, " %c", &first);
+    fclose(file);
     return first == '{';
 }
 
-/* Counts the ways that have one of the names, each for each name. */
-static size_t count_named(const struct gcb_way *ways, size_t count, const char *const *names,
-                          size_t name_count)
+static bool is_named(const struct gcb_way *way, const char *name)
 {
-    size_t named = 0;
     char spec[1024];
 
-    for (size_t i = 0; i < count; i++) {
-        gcb_method_spec(spec, sizeof(spec), &ways[i].method, GCB_SPEC_FULL);
-        for (size_t k = 0; k < name_count; k++)
-            named += gcb_spec_is_named(names[k], spec, ways[i].label);
-    }
-    return named;
+    gcb_method_spec(spec, sizeof(spec), &way->method, GCB_SPEC_FULL);
+    return gcb_spec_is_named(name, spec, way->label);
 }
 
 /* Keeps the ways of the methods that were named, and the baselines. */
 static int select_ways(struct payoff *c, struct gcb_diag *diag)
 {
     const struct opt_list *methods = &c->o->judging.methods;
+    struct gcb_way *ways = c->ways.items;
     size_t kept = 0;
     char shown[128];
 
-    for (size_t k = 0; k < methods->count; k++)
-        if (!count_named(c->ways.items, c->ways.count, &methods->items[k], 1))
+    for (size_t k = 0; k < methods->count; k++) {
+        bool found = false;
+
+        for (size_t i = 0; i < c->ways.count; i++)
+            found |= is_named(&ways[i], methods->items[k]);
+        if (!found)
             return gcb_diag_set(diag, GCB_E_INVALID, "--method %s: not in the results",
                                 gcb_escape(shown, sizeof(shown), methods->items[k]));
+    }
     for (size_t i = 0; i < c->ways.count; i++) {
-        struct gcb_way *way = &c->ways.items[i];
+        bool keep = ways[i].baseline || !methods->count;
 
-        if (way->baseline || !methods->count || count_named(way, 1, methods->items, methods->count))
-            c->ways.items[kept++] = *way;
-        else
-            gcb_way_fini(way);
+        for (size_t k = 0; k < methods->count; k++)
+            keep |= is_named(&ways[i], methods->items[k]);
+        if (keep)
+            ways[kept++] = ways[i];
     }
     c->ways.count = kept;
     return 0;

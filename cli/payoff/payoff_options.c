@@ -131,13 +131,12 @@ static int read_rate(double *out, const char *option, const char *text, struct g
 /* Reads "16x8": nodes and workers in each. */
 static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *diag)
 {
-    const char *x = strchr(text, 'x');
-    const int digits = x && x - text < 20 ? (int)(x - text) : 0;
     uint64_t n = 0, each = 0;
-    char nodes[24], shown[64];
+    char nodes[20], workers[20], shown[64];
+    int end = 0;
 
-    snprintf(nodes, sizeof(nodes), "%.*s", digits, text);
-    if (!digits || !gcb_parse_u64(nodes, &n) || !gcb_parse_u64(x + 1, &each) || n < 2 || each < 1 ||
+    if (sscanf(text, "%19[0-9]x%19[0-9]%n", nodes, workers, &end) != 2 || text[end] ||
+        !gcb_parse_u64(nodes, &n) || !gcb_parse_u64(workers, &each) || n < 2 || each < 1 ||
         n > GCB_NETWORK_WORKERS || each > GCB_NETWORK_WORKERS || n * each > GCB_NETWORK_WORKERS)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
@@ -200,38 +199,35 @@ static bool add_piece(struct payoff_grid *g, const char *text, parse_fn *parse)
     return true;
 }
 
-static int add_list(struct payoff_grid *g, const char *text, parse_fn *parse, const char *takes,
-                    struct gcb_diag *diag)
+static int add_lists(struct payoff_grid *g, const struct opt_list *lists, parse_fn *parse,
+                     const char *takes, struct gcb_diag *diag)
 {
     char piece[96], shown[128];
 
-    do {
-        const size_t n = strcspn(text, ",");
+    for (size_t i = 0; i < lists->count; i++) {
+        const char *text = lists->items[i];
 
-        /* no value is longer; the dots make a longer piece invalid, so its beginning is not read */
-        snprintf(piece, sizeof(piece), "%.*s%s", (int)(n < 90 ? n : 90), text, n < 90 ? "" : "...");
-        if (!add_piece(g, piece, parse))
-            return gcb_diag_set(diag, GCB_E_INVALID, "%s, %d values at most: not '%s'", takes,
-                                PAYOFF_GRID, gcb_escape(shown, sizeof(shown), piece));
-        text += n;
-    } while (*text++ == ',');
+        do {
+            const size_t n = strcspn(text, ",");
+
+            /* no value is longer; the dots make a longer piece invalid, so its beginning is not
+             * read */
+            snprintf(piece, sizeof(piece), "%.*s%s", (int)(n < 90 ? n : 90), text,
+                     n < 90 ? "" : "...");
+            if (!add_piece(g, piece, parse))
+                return gcb_diag_set(diag, GCB_E_INVALID, "%s, %d values at most: not '%s'", takes,
+                                    PAYOFF_GRID, gcb_escape(shown, sizeof(shown), piece));
+            text += n;
+        } while (*text++ == ',');
+    }
     return 0;
 }
 
-static int read_bandwidths(struct payoff_grid *g, const char *text, struct gcb_diag *diag)
+/* Sets the values if none was given. */
+static void add_usual(struct payoff_grid *g, const double *values, size_t count)
 {
-    return add_list(g, text, gcb_parse_bandwidth,
-                    "--bandwidth takes 10Gb, 400Mb (bits), 1.25GB, 90MB (bytes), a list, or a "
-                    "range 1Gb..64Gb, which doubles",
-                    diag);
-}
-
-static int read_workers(struct payoff_grid *g, const char *text, struct gcb_diag *diag)
-{
-    return add_list(g, text, parse_workers,
-                    "--workers takes whole numbers from 2 to 65536, a list, or a range 2..128, "
-                    "which doubles",
-                    diag);
+    for (size_t i = 0; i < count && g->count <= i; i++)
+        g->values[g->count++] = values[i];
 }
 
 /* ---- the plan ---- */
@@ -240,46 +236,46 @@ static int read_workers(struct payoff_grid *g, const char *text, struct gcb_diag
 static int read_curve(struct payoff_plan *p, const struct payoff_network *own,
                       struct gcb_diag *diag)
 {
-    struct payoff_grid workers = {.count = 0};
-    int err = 0;
+    const unsigned workers = p->workers.count == 1 ? (unsigned)p->workers.values[0] : 0;
+    const int err = own->link ? gcb_curve_read(&p->curve, own->link, diag)
+                              : gcb_curve_import(&p->curve, own->imports.items, own->imports.count,
+                                                 workers, diag);
 
-    if (own->link)
-        err = gcb_curve_read(&p->curve, own->link, diag);
-    for (size_t i = 0; !err && i < own->workers.count && own->imports.count; i++)
-        err = read_workers(&workers, own->workers.items[i], diag);
-    if (!err && own->imports.count)
-        err = gcb_curve_import(&p->curve, own->imports.items, own->imports.count,
-                               workers.count == 1 ? (unsigned)workers.values[0] : 0, diag);
-    if (err || (!own->link && !own->imports.count))
+    if (err)
         return err;
     p->setting.network.curve = &p->curve;
     p->setting.network.latency = gcb_curve_at(&p->curve, GCB_PATTERN_SHIFT, false, 0.0);
-    p->bandwidths.values[p->bandwidths.count++] = p->curve.bandwidth;
-    if (p->curve.workers && own->workers.count == 0)
-        p->workers.values[p->workers.count++] = p->curve.workers;
+    add_usual(&p->bandwidths, &p->curve.bandwidth, 1);
+    if (p->curve.workers)
+        add_usual(&p->workers, &(double){p->curve.workers}, 1);
     return 0;
 }
 
-/* The places: bandwidths and numbers of workers. Those of the cluster hold if none is given. */
+/* The places: bandwidths and numbers of workers. Those of a measured network or of the cluster hold if none is given. */
 static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
                       const struct cluster *cluster, struct gcb_diag *diag)
 {
-    int err = 0;
+    static const double bandwidths[] = {0.125e9, 1.25e9, 3.125e9, 12.5e9};
+    const unsigned each = p->setting.network.per_node;
+    int err = add_lists(&p->bandwidths, &own->bandwidth, gcb_parse_bandwidth,
+                        "--bandwidth takes 10Gb, 400Mb (bits), 1.25GB, 90MB (bytes), a list, or a "
+                        "range 1Gb..64Gb, which doubles",
+                        diag);
 
-    for (size_t i = 0; !err && i < own->bandwidth.count; i++)
-        err = read_bandwidths(&p->bandwidths, own->bandwidth.items[i], diag);
-    for (size_t i = 0; !err && i < own->workers.count; i++)
-        err = read_workers(&p->workers, own->workers.items[i], diag);
-    if (!err && cluster && p->bandwidths.count == 0)
-        p->bandwidths.values[p->bandwidths.count++] = cluster->bandwidth;
-    if (!err && cluster && p->workers.count == 0)
-        p->workers.values[p->workers.count++] = cluster->nodes * p->setting.network.per_node;
-    if (!err && p->bandwidths.count == 0)
-        err = read_bandwidths(&p->bandwidths, "1Gb,10Gb,25Gb,100Gb", diag);
-    if (!err && p->workers.count == 0)
-        err = read_workers(&p->workers, "8", diag);
+    if (!err)
+        err = add_lists(&p->workers, &own->workers, parse_workers,
+                        "--workers takes whole numbers from 2 to 65536, a list, or a range 2..128, "
+                        "which doubles",
+                        diag);
+    if (!err && (own->link || own->imports.count))
+        err = read_curve(p, own, diag);
+    if (cluster) {
+        add_usual(&p->bandwidths, &cluster->bandwidth, 1);
+        add_usual(&p->workers, &(double){cluster->nodes * each}, 1);
+    }
+    add_usual(&p->bandwidths, bandwidths, sizeof(bandwidths) / sizeof(bandwidths[0]));
+    add_usual(&p->workers, &(double){8.0}, 1);
     for (size_t i = 0; !err && i < p->workers.count; i++) {
-        const unsigned each = p->setting.network.per_node;
         const unsigned n = (unsigned)p->workers.values[i];
 
         if (n % each || n / each < 2)
@@ -372,7 +368,5 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct 
         err = read_nodes(out, own->nodes, diag);
     if (!err && x->params)
         err = read_params(&s->elements, x->params, diag);
-    if (!err)
-        err = read_curve(out, own, diag);
     return err ? err : read_grids(out, own, cluster, diag);
 }

@@ -170,7 +170,6 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     const char *name = gcb_results_text(row->json, GCB_FIELD_METHOD), *why;
     const char *spec = gcb_results_text(row->json, GCB_FIELD_SPEC);
     struct gcb_method method = {.codec = NULL};
-    char path[256];
 
     if (row->kind == GCB_RECORD_ENVIRONMENT) {
         read_environment(t, row->json);
@@ -182,9 +181,9 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         row->kind != GCB_RECORD_REPLAY) /* a record that this version does not know */
         return 0;
     if (!name || !spec)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %llu: a %s without method and spec",
-                            gcb_escape(path, sizeof(path), row->path),
-                            (unsigned long long)row->line, row->record);
+        return gcb_diag_locate(
+            diag, gcb_diag_set(diag, GCB_E_CORRUPT, "a %s without method and spec", row->record),
+            row->path, "line", row->line);
     if (strcmp(name, "memcpy") == 0)
         return 0; /* measures the machine, not a method */
     if (gcb_method_parse(&method, spec, NULL))

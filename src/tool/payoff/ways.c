@@ -154,16 +154,12 @@ void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why)
         strcat(list, ", ...");
 }
 
-void gcb_way_fini(struct gcb_way *way)
-{
-    gcb_free(way->rounds);
-    gcb_free(way->reduced);
-}
-
 void gcb_ways_fini(struct gcb_ways *w)
 {
-    for (size_t i = 0; i < w->count; i++)
-        gcb_way_fini(&w->items[i]);
+    for (size_t i = 0; i < w->count; i++) {
+        gcb_free(w->items[i].rounds);
+        gcb_free(w->items[i].reduced);
+    }
     gcb_free(w->items);
     memset(w, 0, sizeof(*w));
 }

@@ -82,7 +82,6 @@ struct gcb_ways_measuring {
 #define GCB_WAYS_SAMPLE (UINT64_C(4) << 20)
 int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct gcb_layout *layout,
                      struct gcb_ways_measuring *m, struct gcb_diag *diag);
-void gcb_way_fini(struct gcb_way *way);
 void gcb_ways_fini(struct gcb_ways *w); /* zeroed is fine */
 
 /* The bytes of the way among n workers, for each element. NAN: so many workers cannot use it. */
