@@ -6,7 +6,8 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/clock.h"
+
+#define LINK_BYTES (UINT64_C(64) << 20) /* the largest transfer without gradients */
 
 /* The state of the command on one rank. Starts zeroed. */
 struct exchange {
@@ -200,7 +201,7 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     struct gcb_row row;
     int err = 0;
 
-    if (!is_first(c))
+    if (!is_first(c) || !c->count)
         return 0;
     for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
         gcb_rows_exchange(&row, &c->s.setting, c->net, &c->load, &c->lanes[i],
@@ -217,6 +218,7 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     return out_answer(&c->s.report, &row, diag);
 }
 
+/* Exchanges the gradients of the i-th size, or of the dump. Without methods only the network is measured. */
 static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_lanes_config config = {
@@ -232,22 +234,24 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
         .progress = on_progress,
         .ctx = c,
     };
-    int err = gcb_net_agree(c->net, open_load(c, i, diag), diag);
+    int err = 0;
 
-    if (!err)
-        err = require_same(c, gcb_load_hash(&c->load),
-                           "ranks have other tensors: all need files with the same tensors, and "
-                           "the same options",
-                           diag);
-    for (size_t k = 0; c->o->own.coding && !err && k < c->count; k++)
-        err = gcb_lane_take_times(&c->lanes[k], &c->coding, c->o->own.coding, gcb_net_ranks(c->net),
-                                  (double)c->load.elements, diag);
-    if (c->o->own.coding)
+    if (c->count) {
+        err = gcb_net_agree(c->net, open_load(c, i, diag), diag);
+        if (!err)
+            err = require_same(c, gcb_load_hash(&c->load),
+                               "ranks have other tensors: all need files with the same tensors, "
+                               "and the same options",
+                               diag);
+        for (size_t k = 0; c->o->own.coding && !err && k < c->count; k++)
+            err = gcb_lane_take_times(&c->lanes[k], &c->coding, c->o->own.coding,
+                                      gcb_net_ranks(c->net), (double)c->load.elements, diag);
         err = gcb_net_agree(c->net, err, diag);
+    }
     if (!err && c->o->own.calibrate) {
         gcb_link_fini(&c->link);
-        err = gcb_link_init(&c->link, 4 * c->load.elements, gcb_net_ranks(c->net),
-                            c->o->own.repeats, diag);
+        err = gcb_link_init(&c->link, c->count ? 4 * c->load.elements : LINK_BYTES,
+                            gcb_net_ranks(c->net), c->o->own.repeats, diag);
         err = gcb_net_agree(c->net, err, diag);
         c->links = !err;
     }
@@ -266,23 +270,6 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 }
 
 /* ---- the link ---- */
-
-/* Without methods only the network is measured. */
-static int measure_link(struct exchange *c, struct gcb_diag *diag)
-{
-    const double begin = gcb_clock();
-    int err =
-        gcb_link_init(&c->link, UINT64_C(64) << 20, gcb_net_ranks(c->net), c->o->own.repeats, diag);
-
-    err = gcb_net_agree(c->net, err, diag);
-    for (uint64_t k = 0; !err && k < c->o->own.repeats; k++) {
-        if (k && gcb_net_is_late(c->net, begin, c->o->own.seconds))
-            break;
-        gcb_link_sample(&c->link, c->net);
-    }
-    c->links = !err;
-    return err;
-}
 
 static int put_links(struct exchange *c, struct gcb_diag *diag)
 {
@@ -321,10 +308,8 @@ static int run_all(struct exchange *c, struct gcb_diag *diag)
         err = gcb_net_agree(c->net, open_coding(c, diag), diag);
     if (!err)
         err = gcb_net_agree(c->net, start_report(c), diag);
-    for (size_t i = 0; !err && c->count && i < loads; i++)
+    for (size_t i = 0; !err && i < loads; i++)
         err = run_load(c, i, diag);
-    if (!err && !c->count)
-        err = measure_link(c, diag);
     if (!err)
         err = gcb_net_agree(c->net, put_links(c, diag), diag);
     if (!err)

@@ -3,9 +3,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
-#include "cli/base/progress.h"
 #include "cli/payoff/payoff.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
@@ -19,15 +17,12 @@
 struct payoff {
     const struct payoff_options *o;
     const struct opt_list *files;
-    struct cmd_context *ctx;
+    struct session s;
     struct payoff_plan plan;
-    struct opt_backend backend;
-    struct progress progress;
     struct gcb_ways ways;
     struct gcb_timed timed;        /* times that are not measured now: of rows or --coding */
     struct gcb_measureds measured; /* exchanges in rows */
     char from[200], coding[200];   /* where errors and times come from */
-    struct out_report report;
     struct gcb_judgement *places;
     size_t place_count;
 };
@@ -131,47 +126,39 @@ static int read_coding(struct payoff *c, struct gcb_diag *diag)
 /* Measures the ways on dumps. Without files: on the sample that is installed. */
 static int measure(struct payoff *c, struct gcb_diag *diag)
 {
-    struct gcb_ways_measuring m = {.config = {.kernels = &c->backend.kernels,
-                                              .queue = &c->backend.queue,
-                                              .seed = c->backend.seed,
-                                              .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
+    struct gcb_ways_measuring m = {.config = {.kernels = &c->s.backend.kernels,
+                                              .queue = &c->s.backend.queue,
+                                              .seed = c->s.backend.seed,
+                                              .fft_rigor = (enum gcb_fft_rigor)c->s.o.exec.fft_plan,
                                               .stop = on_stop,
-                                              .ctx = &c->progress},
+                                              .ctx = &c->s.progress},
                                    .workers = c->plan.workers.values,
                                    .worker_count = c->plan.workers.count,
                                    .all = c->o->judging.all,
                                    .untimed = c->timed.count || c->timed.memory > 0.0,
                                    .seconds = 20.0,
-                                   .cpu_flags = c->backend.cpu_flags,
+                                   .cpu_flags = c->s.backend.cpu_flags,
                                    .progress = progress_update};
-    const struct gcb_layout_config scope = {.scope = GCB_SCOPE_TENSOR};
-    struct gcb_source *source = NULL;
-    struct gcb_layout layout = {.count = 0};
-    char sample[GCB_DATA_PATH];
-    struct opt_list files = *c->files;
-    const char *items[1] = {sample};
+    char path[GCB_DATA_PATH];
+    const char *items[1] = {path};
+    const struct opt_list sample = {.items = items, .count = 1};
     int err;
 
-    if (files.count == 0) {
-        if (!gcb_data_find(sample, "datasets/sample.h5"))
+    if (c->files->count == 0) {
+        if (!gcb_data_find(path, "datasets/sample.h5"))
             return gcb_diag_set(diag, GCB_E_IO, "%s: not found: install gcbench, or name a dump",
-                                sample);
-        files = (struct opt_list){.items = items, .count = 1};
+                                path);
+        c->s.files = &sample;
     }
     err = list_ways(c, diag);
     if (!err)
-        err = opt_input_open(&source, &c->o->input, &files, diag);
-    if (!err && !c->o->show.quiet)
-        heading_note_input(c->ctx->err, source, &c->o->input, NULL);
-    if (!err)
-        err = gcb_layout_init(&layout, source, &scope, diag);
-    progress_start(&c->progress, c->ctx->err, !c->o->show.quiet);
+        err = session_open_input(&c->s);
+    session_start_progress(&c->s);
     interrupt_catch(); /* not earlier: until here a signal may end the command at once */
     if (!err)
-        err = gcb_ways_measure(&c->ways, source, &layout, &m, diag);
-    progress_end(&c->progress);
-    gcb_layout_fini(&layout);
-    gcb_source_close(source);
+        err = gcb_ways_measure(&c->ways, c->s.source, &c->s.layout, &m, diag);
+    progress_end(&c->s.progress);
+    c->s.files = c->files;
     if (!err && m.untimed)
         gcb_ways_take_times(&c->ways, &c->timed);
     return err;
@@ -344,10 +331,10 @@ static int put_rows(struct payoff *c, struct gcb_diag *diag)
     struct gcb_row row;
     int err = 0;
 
-    for (size_t p = 0; p < c->place_count && out_wants_rows(&c->report); p++)
+    for (size_t p = 0; p < c->place_count && out_wants_rows(&c->s.report); p++)
         for (size_t i = 0; !err && i < c->places[p].count; i++) {
             gcb_payoff_row(&row, &c->places[p], i, from, coding);
-            err = out_put(&c->report, &row, diag);
+            err = out_put(&c->s.report, &row, diag);
         }
     return err;
 }
@@ -361,12 +348,13 @@ static int show_measured(struct payoff *c, struct gcb_diag *diag)
 
     network.bandwidth = c->plan.bandwidths.values[0];
     gcb_measured_predict(&c->measured, &network);
-    for (size_t i = 0; !err && i < c->measured.count && out_wants_rows(&c->report); i++) {
+    for (size_t i = 0; !err && i < c->measured.count && out_wants_rows(&c->s.report); i++) {
         gcb_measured_row(&row, &c->measured.items[i], &network);
-        err = out_put(&c->report, &row, diag);
+        err = out_put(&c->s.report, &row, diag);
     }
-    return err || !c->report.table ? err
-                                   : payoff_show_measured(&c->report, &c->measured, &network, diag);
+    return err || !c->s.report.table
+               ? err
+               : payoff_show_measured(&c->s.report, &c->measured, &network, diag);
 }
 
 static int show(struct payoff *c, struct gcb_diag *diag)
@@ -375,52 +363,53 @@ static int show(struct payoff *c, struct gcb_diag *diag)
     struct gcb_row row;
     int err = put_rows(c, diag);
 
-    if (!err && c->report.table && c->place_count) {
-        payoff_show_setting(&c->report, &c->plan, &c->places[0].setting, c->place_count > 1);
-        payoff_show_origin(&c->report, &c->ways, c->from, c->coding);
-        err = c->place_count == 1 ? payoff_show_ways(&c->report, c->places, diag)
-                                  : payoff_show_places(&c->report, c->places, c->place_count, diag);
-        if (!err && !c->report.quiet && c->files->count == 0 && !c->o->exchange.params &&
+    if (!err && c->s.report.table && c->place_count) {
+        payoff_show_setting(&c->s.report, &c->plan, &c->places[0].setting, c->place_count > 1);
+        payoff_show_origin(&c->s.report, &c->ways, c->from, c->coding);
+        err = c->place_count == 1
+                  ? payoff_show_ways(&c->s.report, c->places, diag)
+                  : payoff_show_places(&c->s.report, c->places, c->place_count, diag);
+        if (!err && !c->s.report.quiet && c->files->count == 0 && !c->o->exchange.params &&
             !c->o->exchange.model_bytes)
-            opt_note(c->report.out, "this is the sample's gradient: --params gives yours");
-        if (!err && !c->report.quiet)
-            payoff_show_notes(&c->report, &c->ways, c->places);
+            opt_note(c->s.report.out, "this is the sample's gradient: --params gives yours");
+        if (!err && !c->s.report.quiet)
+            payoff_show_notes(&c->s.report, &c->ways, c->places);
     }
     if (err || c->place_count != 1)
         return err;
     gcb_answer_row(
         &row, payoff_answer(answer, c->places, strcmp(c->plan.coding, "cpu") == 0 && !on_gpu(c)),
         &c->places[0].answer);
-    return out_answer(&c->report, &row, diag);
+    return out_answer(&c->s.report, &row, diag);
 }
 
 static int payoff_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
-    struct payoff c = {.o = options, .files = operands, .ctx = ctx};
-    int err = payoff_plan(&c.plan, c.o, ctx->diag);
+    const struct payoff_options *o = options;
+    struct payoff c = {
+        .o = o,
+        .files = operands,
+        .s = {.o = o->common, .files = operands, .ctx = ctx},
+    };
+    int err = payoff_plan(&c.plan, o, ctx->diag);
 
     if (!err)
-        err = opt_exec_resolve(&c.backend, &c.o->exec, ctx->diag);
+        err = session_resolve(&c.s);
     if (!err)
         err = find_ways(&c, ctx->diag);
-    if (interrupt_seen()) {
-        fprintf(ctx->err, "gcbench: interrupted\n");
-        err = CMD_FAILED;
-    }
+    if (interrupt_seen())
+        err = session_interrupted(&c.s, "");
     if (!err && c.ways.count)
         err = judge_all(&c, ctx->diag);
     if (!err)
-        err = out_open(&c.report, &c.o->show, &c.o->save, c.files,
-                       GCB_RECORD_BIT(GCB_RECORD_PAYOFF), ctx);
-    if (!err)
-        err = out_environment(&c.report, &c.backend, c.files, NULL, 0, false, ctx);
+        err = session_start_report(&c.s, GCB_RECORD_BIT(GCB_RECORD_PAYOFF), false);
     if (!err)
         err = show(&c, ctx->diag);
     if (!err && c.measured.count)
         err = show_measured(&c, ctx->diag);
     if (!err)
-        err = out_commit(&c.report, ctx->diag);
-    out_close(&c.report);
+        err = out_commit(&c.s.report, ctx->diag);
+    session_close(&c.s);
     for (size_t i = 0; i < c.place_count; i++)
         gcb_judgement_fini(&c.places[i]);
     gcb_free(c.places);
@@ -434,12 +423,12 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Network", payoff_network_rows, struct payoff_options, network),
     OPT_GROUP("Exchange", payoff_exchange_rows, struct payoff_options, exchange),
     OPT_GROUP("Ways", payoff_judging_rows, struct payoff_options, judging),
-    OPT_GROUP("Input", opt_part_rows, struct payoff_options, input),
-    OPT_GROUP("Input", opt_input_rows, struct payoff_options, input),
-    OPT_GROUP("Measuring", opt_exec_rows, struct payoff_options, exec),
-    OPT_GROUP("Output", opt_force_rows, struct payoff_options, save),
-    OPT_GROUP("Output", opt_save_rows, struct payoff_options, save),
-    OPT_GROUP("Output", opt_show_rows, struct payoff_options, show),
+    OPT_GROUP("Input", opt_part_rows, struct payoff_options, common.input),
+    OPT_GROUP("Input", opt_input_rows, struct payoff_options, common.input),
+    OPT_GROUP("Measuring", opt_exec_rows, struct payoff_options, common.exec),
+    OPT_GROUP("Output", opt_force_rows, struct payoff_options, common.save),
+    OPT_GROUP("Output", opt_save_rows, struct payoff_options, common.save),
+    OPT_GROUP("Output", opt_show_rows, struct payoff_options, common.show),
     {.rows = NULL},
 };
 

@@ -1,8 +1,7 @@
 #ifndef CLI_PAYOFF_PAYOFF_H
 #define CLI_PAYOFF_PAYOFF_H
 
-#include "cli/base/options.h"
-#include "cli/base/output.h"
+#include "cli/base/session.h"
 #include "src/tool/payoff/curve.h"
 #include "src/tool/payoff/judge.h"
 #include "src/tool/payoff/measured.h"
@@ -33,10 +32,7 @@ struct payoff_options {
     struct payoff_network network;
     struct payoff_exchange exchange;
     struct payoff_judging judging;
-    struct opt_input input;
-    struct opt_exec exec;
-    struct opt_save save;
-    struct opt_show show;
+    struct session_options common;
 };
 
 extern const struct opt_row payoff_network_rows[], payoff_exchange_rows[], payoff_judging_rows[];

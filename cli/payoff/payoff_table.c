@@ -41,19 +41,16 @@ static char *rate_text(char *out, double bandwidth)
 void payoff_show_origin(const struct out_report *report, const struct gcb_ways *ways,
                         const char *from, const char *coding)
 {
-    char elements[32], sampled[32];
+    const struct gcb_gradients *dump = &ways->dump;
+    char sample[160] = "", elements[32], sampled[32];
 
-    if (ways->dump.count)
-        opt_wrapf(report->out, 0, 2,
-                  "errors: of %s, %u worker%s, %zu step%s, %s of %s elements (%zu of %zu "
-                  "tensors); times of coding: %s",
-                  from, ways->dump.workers, ways->dump.workers == 1 ? "" : "s", ways->dump.steps,
-                  ways->dump.steps == 1 ? "" : "s",
-                  gcb_number(sampled, (double)ways->dump.count, 3),
-                  gcb_number(elements, (double)ways->dump.all, 3), ways->dump.tensor_count,
-                  ways->dump.all_tensors, coding);
-    else
-        opt_wrapf(report->out, 0, 2, "errors: of %s; times of coding: %s", from, coding);
+    if (dump->count)
+        snprintf(sample, sizeof(sample),
+                 ", %u worker%s, %zu step%s, %s of %s elements (%zu of %zu tensors)", dump->workers,
+                 dump->workers == 1 ? "" : "s", dump->steps, dump->steps == 1 ? "" : "s",
+                 gcb_number(sampled, (double)dump->count, 3),
+                 gcb_number(elements, (double)dump->all, 3), dump->tensor_count, dump->all_tensors);
+    opt_wrapf(report->out, 0, 2, "errors: of %s%s; times of coding: %s", from, sample, coding);
 }
 
 void payoff_show_setting(const struct out_report *report, const struct payoff_plan *plan,

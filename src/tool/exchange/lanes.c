@@ -15,6 +15,9 @@
 
 /* A message of a lane, on this rank. */
 struct message {
+    size_t number;
+    const struct gcb_message_plan *plan;
+    uint64_t at;                     /* where it begins in the arrays of struct measuring */
     const struct gcb_method *method; /* the lane's; identity for a message that is sent dense */
     struct gcb_exchange *exchange;
     bool fixed; /* all ranks send the same number of bytes in an all-gather */
@@ -60,19 +63,12 @@ static void add_times(struct pass *pass, enum gcb_time phase, double begin, doub
     pass->times[GCB_TIME_CPU] += cpu_seconds() - cpu;
 }
 
-static int explain(const struct measuring *r, int err, const struct gcb_method *method,
-                   unsigned worker, size_t j)
-{
-    return gcb_plan_explain(err, method->name, gcb_load_message(r->load, worker, j),
-                            r->load->source, r->diag);
-}
-
 /* ---- opening ---- */
 
 static int open_one(const struct measuring *r, struct gcb_exchange **out,
-                    const struct gcb_method *method, unsigned worker, size_t j)
+                    const struct gcb_method *method, unsigned worker,
+                    const struct gcb_message_plan *plan)
 {
-    const struct gcb_message_plan *plan = gcb_load_message(r->load, worker, j);
     const struct gcb_output_layers none = {NULL, 0};
     struct gcb_exchange_config config = {
         .coder = {.env = {.seed = r->config->seed,
@@ -90,13 +86,14 @@ static int open_one(const struct measuring *r, struct gcb_exchange **out,
 
     gcb_plan_env(&config.coder.env, name, r->load->source, plan, &none);
     err = gcb_exchange_create(out, method, &config, r->diag);
-    return err ? explain(r, err, method, worker, j) : 0;
+    return err ? gcb_plan_explain(err, method->name, plan, r->load->source, r->diag) : 0;
 }
 
 static int open_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
 {
     struct gcb_exchange_params params;
     double *samples = gcb_alloc_zero(GCB_TIMES * (uint64_t)r->config->repeats, sizeof(*samples));
+    uint64_t at = 0;
     int err = samples ? 0 : gcb_diag_nomem(r->diag, 0, "samples");
 
     gcb_method_exchange(&params, &lane->method);
@@ -104,10 +101,13 @@ static int open_lane(struct measuring *r, struct gcb_lane *lane, struct message 
         lane->samples[t] = samples + (size_t)t * r->config->repeats;
     lane->exact = gcb_net_simulated(r->net);
     for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
+        const struct gcb_message_plan *plan = gcb_load_message(r->load, r->rank, j);
         struct message *m = &messages[j];
 
-        m->method = gcb_load_message(r->load, r->rank, j)->dense ? &r->dense : &lane->method;
-        err = open_one(r, &m->exchange, m->method, r->rank, j);
+        *m = (struct message){.number = j, .plan = plan, .at = at};
+        m->method = plan->dense ? &r->dense : &lane->method;
+        at += plan->count;
+        err = open_one(r, &m->exchange, m->method, r->rank, plan);
         if (!err && params.collective == GCB_COLLECTIVE_ALLGATHER)
             m->bytes = gcb_coder_length(gcb_exchange_encoder(m->exchange));
     }
@@ -198,45 +198,41 @@ static int next_round(struct pass *pass, struct gcb_exchange *e, struct gcb_roun
     return more;
 }
 
-/* Lets the times of coding message j pass, in a simulated cluster. */
-static void compute(const struct pass *pass, double seconds, size_t j)
+/* Lets the time of coding a message pass, in a simulated cluster. */
+static void compute(const struct pass *pass, double seconds, const struct message *m)
 {
-    const struct gcb_load *load = pass->all->load;
-
     if (seconds > 0.0)
-        gcb_clock_wait(seconds * (double)gcb_load_message(load, 0, j)->count /
-                       (double)load->elements);
+        gcb_clock_wait(seconds * (double)m->plan->count / (double)pass->all->load->elements);
 }
 
-static int begin_step(struct pass *pass, size_t j, const float *x)
+static int begin_step(struct pass *pass, const struct message *m)
 {
-    const struct message *m = &pass->messages[j];
+    struct measuring *r = pass->all;
     const double begin = gcb_clock(), cpu = cpu_seconds();
-    const int err = gcb_exchange_begin(m->exchange, pass->all->step, x, pass->all->diag);
+    const int err = gcb_exchange_begin(m->exchange, r->step, r->x + m->at, r->diag);
 
-    compute(pass, pass->lane->encode, j);
+    compute(pass, pass->lane->encode, m);
     add_times(pass, GCB_TIME_ENCODE, begin, cpu);
-    return err ? explain(pass->all, err, m->method, pass->all->rank, j) : 0;
+    return err ? gcb_plan_explain(err, m->method->name, m->plan, r->load->source, r->diag) : 0;
 }
 
-static void finish_step(struct pass *pass, size_t j, float *update)
+static void finish_step(struct pass *pass, const struct message *m)
 {
+    struct measuring *r = pass->all;
     const double begin = gcb_clock(), cpu = cpu_seconds();
 
-    must(pass->all, gcb_exchange_finish(pass->messages[j].exchange, update, pass->all->diag));
-    compute(pass, pass->lane->sum, j);
+    must(r, gcb_exchange_finish(m->exchange, r->update + m->at, r->diag));
+    compute(pass, pass->lane->sum, m);
     add_times(pass, GCB_TIME_SUM, begin, cpu);
 }
 
-/* Exchanges message j, which begins at `at` in the arrays. Only in the first exchange an error of one rank ends none of the
- * others: all return it. */
-static int run_message(struct pass *pass, size_t j, uint64_t at)
+/* Exchanges a message. Only in the first exchange an error of one rank ends none of the others: all return it. */
+static int run_message(struct pass *pass, const struct message *m)
 {
     struct measuring *r = pass->all;
-    const struct message *m = &pass->messages[j];
     struct gcb_round round = {.size = sizeof(round)};
     unsigned rounds = 0;
-    int more = 0, err = begin_step(pass, j, r->x + at);
+    int more = 0, err = begin_step(pass, m);
 
     if (!err)
         more = next_round(pass, m->exchange, &round);
@@ -252,21 +248,13 @@ static int run_message(struct pass *pass, size_t j, uint64_t at)
         rounds++;
     }
     must(r, more);
-    finish_step(pass, j, r->update + at);
+    finish_step(pass, m);
     if (pass->first && rounds > pass->lane->rounds)
         pass->lane->rounds = rounds;
     return 0;
 }
 
 /* ---- the exchange that is checked ---- */
-
-/* Tells all ranks the hash of this rank's tensor. */
-static void share_hash(struct measuring *r, const float *x, uint64_t n)
-{
-    memset(r->hashes, 0, r->ranks * sizeof(*r->hashes));
-    r->hashes[r->rank] = XXH3_64bits(x, n * sizeof(*x));
-    gcb_net_add(r->net, r->hashes, (int)r->ranks);
-}
 
 /* Reads worker w's tensor on this rank, too. */
 static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
@@ -285,10 +273,10 @@ static int read_again(const struct measuring *r, unsigned w, size_t j, float *x)
 }
 
 /* Runs the exchanges of all workers on this rank, and writes worker 0's update. */
-static int run_serial(struct measuring *r, struct gcb_check *check, const struct gcb_method *method,
-                      size_t j, float *update)
+static int run_serial(struct measuring *r, struct gcb_check *check, const struct message *m,
+                      float *update)
 {
-    const uint64_t n = gcb_load_message(r->load, 0, j)->count;
+    const uint64_t n = m->plan->count;
     struct gcb_exchange **all = gcb_alloc_zero(r->ranks, sizeof(*all));
     float *x = gcb_alloc_array(n * r->ranks + 1, sizeof(*x));
     int err = 0;
@@ -298,9 +286,9 @@ static int run_serial(struct measuring *r, struct gcb_check *check, const struct
                              "the gradients of all workers, to check the exchange (--no-serial "
                              "leaves that out)");
     for (unsigned w = 0; !err && w < r->ranks; w++) {
-        err = open_one(r, &all[w], method, w, j);
+        err = open_one(r, &all[w], m->method, w, gcb_load_message(r->load, w, m->number));
         if (!err)
-            err = read_again(r, w, j, x + w * n);
+            err = read_again(r, w, m->number, x + w * n);
         if (!err)
             err = gcb_exchange_begin(all[w], r->step, x + w * n, r->diag);
     }
@@ -330,24 +318,26 @@ static void compare_ranks(const struct measuring *r, struct gcb_lane *lane)
     lane->wrong += differ;
 }
 
-/* Exchanges message j for the first time, and compares rank 0's update with a serial one. */
-static int check_message(struct pass *pass, size_t j, uint64_t at)
+/* Exchanges a message for the first time, and compares rank 0's update with a serial one. */
+static int check_message(struct pass *pass, struct message *m)
 {
     struct measuring *r = pass->all;
-    struct message *m = &pass->messages[j];
-    const uint64_t given = pass->traffic->given, n = gcb_load_message(r->load, r->rank, j)->count;
+    const uint64_t given = pass->traffic->given, n = m->plan->count;
     uint64_t expected;
-    int err = run_message(pass, j, at);
+    int err = run_message(pass, m);
 
     if (err)
         return err;
     expected = pass->traffic->given - given == m->bytes ? m->bytes : 0;
     m->fixed = gcb_net_same(r->net, expected) && expected;
-    share_hash(r, r->x + at, n);
+    /* all ranks learn the hash of each rank's tensor */
+    memset(r->hashes, 0, r->ranks * sizeof(*r->hashes));
+    r->hashes[r->rank] = XXH3_64bits(r->x + m->at, n * sizeof(*r->x));
+    gcb_net_add(r->net, r->hashes, (int)r->ranks);
     if (pass->check) {
-        err = run_serial(r, pass->check, m->method, j, r->scratch + at);
+        err = run_serial(r, pass->check, m, r->scratch + m->at);
         if (!err)
-            pass->lane->wrong += gcb_check_compare(r->scratch + at, r->update + at, n);
+            pass->lane->wrong += gcb_check_compare(r->scratch + m->at, r->update + m->at, n);
         gcb_check_clear(pass->check);
     }
     return gcb_net_agree(r->net, err, r->diag);
@@ -364,14 +354,11 @@ static int check_lane(struct measuring *r, struct gcb_lane *lane, struct message
         .traffic = &lane->first,
         .check = r->config->serial && r->rank == 0 ? &check : NULL,
     };
-    uint64_t at = 0;
     int err = 0;
 
     r->step = 0;
-    for (size_t j = 0; !err && j < r->load->plan.messages; j++) {
-        err = check_message(&pass, j, at);
-        at += gcb_load_message(r->load, r->rank, j)->count;
-    }
+    for (size_t j = 0; !err && j < r->load->plan.messages; j++)
+        err = check_message(&pass, &messages[j]);
     gcb_check_fini(&check);
     if (err)
         return err;
@@ -387,15 +374,12 @@ static int check_lane(struct measuring *r, struct gcb_lane *lane, struct message
 static void run_pass(struct pass *pass)
 {
     struct measuring *r = pass->all;
-    uint64_t at = 0;
     double begin;
 
     gcb_net_barrier(r->net);
     begin = gcb_clock();
-    for (size_t j = 0; j < r->load->plan.messages; j++) {
-        run_message(pass, j, at);
-        at += gcb_load_message(r->load, r->rank, j)->count;
-    }
+    for (size_t j = 0; j < r->load->plan.messages; j++)
+        run_message(pass, &pass->messages[j]);
     pass->times[GCB_TIME_WHOLE] = gcb_clock() - begin;
     compare_ranks(r, pass->lane);
     r->step++;

@@ -63,9 +63,9 @@ static void cut_in_half(struct algorithm *a)
 /* ---- the wire ---- */
 
 /* The time of measured steps, which share the bytes evenly. The first step of each of
- * `transfers` begins after a pause. */
+ * `transfers` begins after a pause. Sets *extrapolated if a step is smaller than any that was measured. */
 static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern, double steps,
-                         double transfers, double bytes)
+                         double transfers, double bytes, bool *extrapolated)
 {
     double next, first;
 
@@ -73,13 +73,14 @@ static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern
         return 0.0;
     next = gcb_curve_at(curve, pattern, false, bytes / steps);
     first = gcb_curve_at(curve, pattern, true, bytes / steps);
+    *extrapolated |= gcb_curve_extrapolates(curve, pattern, bytes / steps);
     return steps * next + transfers * (first - next);
 }
 
 /* The time of all steps of an algorithm, which moves `bytes` bytes through a node's link in
  * `transfers` transfers, without the time for these bytes. */
 static double latency_of(const struct algorithm *a, const struct gcb_network *network,
-                         double transfers, double bytes)
+                         double transfers, double bytes, bool *extrapolated)
 {
     const double paired = bytes * a->paired / a->bytes, shifts = a->steps - a->pairs;
     const struct gcb_curve *curve = network->curve;
@@ -87,23 +88,12 @@ static double latency_of(const struct algorithm *a, const struct gcb_network *ne
 
     if (!curve)
         return a->steps * transfers * network->latency;
-    seconds = steps_time(curve, GCB_PATTERN_SHIFT, transfers * shifts, transfers, bytes - paired) +
+    seconds = steps_time(curve, GCB_PATTERN_SHIFT, transfers * shifts, transfers, bytes - paired,
+                         extrapolated) +
               steps_time(curve, GCB_PATTERN_PAIR, transfers * a->pairs,
-                         shifts > 0.0 ? 0.0 : transfers, paired);
+                         shifts > 0.0 ? 0.0 : transfers, paired, extrapolated);
     /* latency and bytes together never take less than 0 seconds */
     return fmax(seconds - bytes / curve->bandwidth, -bytes / network->bandwidth);
-}
-
-static bool is_extrapolated(const struct algorithm *a, const struct gcb_network *network,
-                            double transfers, double bytes)
-{
-    const double paired = bytes * a->paired / a->bytes, shifts = a->steps - a->pairs;
-
-    return network->curve &&
-           ((shifts > 0.0 && gcb_curve_extrapolates(network->curve, GCB_PATTERN_SHIFT,
-                                                    (bytes - paired) / (transfers * shifts))) ||
-            (a->pairs > 0.0 && gcb_curve_extrapolates(network->curve, GCB_PATTERN_PAIR,
-                                                      paired / (transfers * a->pairs))));
 }
 
 /* True if the steps of an all-reduce were measured with its additions. */
@@ -170,8 +160,7 @@ static void take(struct gcb_exchange_times *out, const struct algorithm *a,
     if (!adds_inside(a, network))
         out->adding += a->adds * c->combine / p;
     out->adding += others * (values ? c->combine : load->add_gradient);
-    out->extrapolated = is_extrapolated(a, network, load->transfers, out->link_bytes);
-    latency = latency_of(a, network, load->transfers, out->link_bytes) +
+    latency = latency_of(a, network, load->transfers, out->link_bytes, &out->extrapolated) +
               (rounds - 1.0) * a->steps * load->transfers * size_latency(network, 1.0);
     if (load->sizes)
         latency += size_latency(network, a->size_steps * load->transfers);
@@ -229,11 +218,12 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
         .steps = n - 1.0, .bytes = part, .pairs = opposite, .paired = opposite / n};
     struct algorithm all[ALGORITHMS];
     double least = INFINITY;
+    bool extrapolated = false;
 
     if (!(rounds->count > 0.0))
         return 0.0;
     if (rounds->collective == GCB_COLLECTIVE_TWOSHOT)
-        return latency_of(&pairwise, network, rounds->count, rounds->bytes) +
+        return latency_of(&pairwise, network, rounds->count, rounds->bytes, &extrapolated) +
                rounds->bytes / network->bandwidth;
     list_algorithms(all, n);
     for (size_t i = 0; i < ALGORITHMS; i++) {
@@ -243,7 +233,8 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
         if (all[i].collective != rounds->collective ||
             (rounds->algorithm && strcmp(all[i].name, rounds->algorithm) != 0))
             continue;
-        seconds = latency_of(&all[i], network, rounds->count, bytes) + bytes / network->bandwidth;
+        seconds = latency_of(&all[i], network, rounds->count, bytes, &extrapolated) +
+                  bytes / network->bandwidth;
         least = fmin(least, seconds);
     }
     return least;
