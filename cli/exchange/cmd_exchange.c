@@ -61,6 +61,8 @@ static int check(const struct exchange *c, struct gcb_diag *diag)
         {own->calibrate && gcb_net_ranks(c->net) < 2,
          "--calibrate measures transfers between ranks: start two or more, such as mpirun -n 2 "
          "gcbench-mpi --calibrate"},
+        {own->coding && !gcb_net_simulated(c->net),
+         "--coding is for simulated clusters (./dev simulate): here coding takes its own time"},
         {methods && !synthetic && !files, "no gradients: give a FILE, --elements or --sizes"},
         {!methods && (synthetic || files),
          "--calibrate without a method exchanges no gradients: add --method identity, for example"},
@@ -152,19 +154,6 @@ static int check_options(const struct exchange *c, struct gcb_diag *diag)
     }
     return require_same(c, hash, "ranks have other methods or other options: all need the same",
                         diag);
-}
-
-/* ---- a simulated cluster ---- */
-
-static int open_coding(struct exchange *c, struct gcb_diag *diag)
-{
-    if (!c->o->own.coding)
-        return 0;
-    if (!gcb_net_simulated(c->net))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--coding is for simulated clusters (./dev simulate): here coding "
-                            "takes its own time");
-    return gcb_timed_read(&c->coding, &c->o->own.coding, 1, NULL, diag);
 }
 
 /* ---- measuring ---- */
@@ -290,24 +279,19 @@ static int put_links(struct exchange *c, struct gcb_diag *diag)
 
 /* ---- the command ---- */
 
-static int start_report(struct exchange *c)
-{
-    const unsigned links = c->o->own.calibrate ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0;
-
-    session_fill_setting(&c->s);
-    return is_first(c) ? session_start_report(&c->s, GCB_RECORD_BIT(GCB_RECORD_RACE) | links, false)
-                       : 0;
-}
-
 static int run_all(struct exchange *c, struct gcb_diag *diag)
 {
     const size_t loads = c->size_count ? c->size_count : 1;
+    const unsigned links = c->o->own.calibrate ? GCB_RECORD_BIT(GCB_RECORD_LINK) : 0;
+    const unsigned records = GCB_RECORD_BIT(GCB_RECORD_RACE) | links;
     int err = check_options(c, diag);
 
-    if (!err)
-        err = gcb_net_agree(c->net, open_coding(c, diag), diag);
-    if (!err)
-        err = gcb_net_agree(c->net, start_report(c), diag);
+    if (!err && c->o->own.coding)
+        err = gcb_timed_read(&c->coding, &c->o->own.coding, 1, NULL, diag);
+    session_fill_setting(&c->s);
+    if (!err && is_first(c))
+        err = session_start_report(&c->s, records, false);
+    err = gcb_net_agree(c->net, err, diag);
     for (size_t i = 0; !err && i < loads; i++)
         err = run_load(c, i, diag);
     if (!err)

@@ -254,20 +254,9 @@ static bool on_gpu(const struct payoff *c)
     return strncmp(c->timed.device, "cuda", 4) == 0;
 }
 
-/* Refuses options of the CPU for times of a GPU. */
-static int check_device(const struct payoff *c, struct gcb_diag *diag)
-{
-    const struct payoff_exchange *x = &c->o->exchange;
-
-    if (!on_gpu(c) || (!x->host_copy && !(x->cores > 0.0)))
-        return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--%s is for coding on the CPU, and these times are of a GPU: leave it out",
-                        x->host_copy ? "host-copy" : "cores-per-worker");
-}
-
 static int find_ways(struct payoff *c, struct gcb_diag *diag)
 {
+    const struct payoff_exchange *x = &c->o->exchange;
     size_t rows = 0;
     int err = read_coding(c, diag);
 
@@ -281,8 +270,11 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
         snprintf(c->from, sizeof(c->from), "the shipped sample, a ResNet-20");
     if (!err)
         err = rows ? read_rows(c, diag) : measure(c, diag);
-    if (!err)
-        err = check_device(c, diag);
+    if (!err && on_gpu(c) && (x->host_copy || x->cores > 0.0))
+        err = gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "--%s is for coding on the CPU, and these times are of a GPU: leave it out",
+            x->host_copy ? "host-copy" : "cores-per-worker");
     if (!err && c->plan.setting.elements == 0.0)
         c->plan.setting.elements = (double)c->ways.dump.all;
     if (!err && c->ways.count && !(c->plan.setting.elements > 0.0))

@@ -10,75 +10,69 @@ static const char *const dtypes[] = {"bf16", "fp32", NULL};
 
 /* clang-format off */
 const struct opt_row payoff_network_rows[] = {
-    {.name = "cluster", .metavar = "NAME", .type = OPT_TEXT,
-     .offset = offsetof(struct payoff_network, cluster),
-     .help = "a network by its name: h100-8x400, a100-8x200, ethernet-10g, ethernet-1g or sites-100m; other options "
-             "change parts of it"},
-    {.name = "bandwidth", .metavar = "LINK", .type = OPT_LIST,
-     .offset = offsetof(struct payoff_network, bandwidth),
-     .help = "bandwidth of a node, all its cards together: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a range "
-             "1Gb..64Gb, which doubles; repeatable (default 1Gb,10Gb,25Gb,100Gb)"},
-    {.name = "latency", .type = OPT_DURATION, .offset = offsetof(struct payoff_network, latency),
-     .initial = NAN, .help = "time of one message without the time for its bytes: half of what ping says (default 20us)"},
-    {.name = "link", .metavar = "FILE", .type = OPT_TEXT, .offset = offsetof(struct payoff_network, link),
-     .help = "instead of --bandwidth and --latency: the network as `gcbench-mpi --calibrate --results FILE` measured it"},
-    {.name = "import", .metavar = "FILE", .type = OPT_LIST,
-     .offset = offsetof(struct payoff_network, imports),
-     .help = "instead: a log of all_reduce_perf, all_gather_perf or reduce_scatter_perf (nccl-tests, rccl-tests), "
-             "or of osu_latency, osu_bw, osu_allreduce or osu_allgather, with the times of the network; repeatable"},
-    {.name = "workers", .metavar = "N", .type = OPT_LIST,
-     .offset = offsetof(struct payoff_network, workers),
-     .help = "number of workers, a list, or a range 2..128, which doubles; repeatable (default 8, or those of --link)"},
-    {.name = "nodes", .metavar = "NxP", .type = OPT_TEXT, .offset = offsetof(struct payoff_network, nodes),
+    {OPT_ROW("cluster", TEXT, payoff_network, cluster), .metavar = "NAME",
+     .help = "a network by its name: h100-8x400, a100-8x200, ethernet-10g, ethernet-1g or "
+             "sites-100m; other options change parts of it"},
+    {OPT_ROW("bandwidth", LIST, payoff_network, bandwidth), .metavar = "LINK",
+     .help = "bandwidth of a node, all its cards together: 10Gb (bits), 1.25GB (bytes), a list "
+             "1Gb,10Gb or a range 1Gb..64Gb, which doubles (default 1Gb,10Gb,25Gb,100Gb)"},
+    {OPT_ROW("latency", DURATION, payoff_network, latency), .initial = NAN,
+     .help = "time of one message without its bytes: half of what ping says (default 20us)"},
+    {OPT_ROW("link", TEXT, payoff_network, link), .metavar = "FILE",
+     .help = "instead of --bandwidth and --latency: the network as `gcbench-mpi --calibrate "
+             "--results FILE` measured it"},
+    {OPT_ROW("import", LIST, payoff_network, imports), .metavar = "FILE",
+     .help = "instead: a log of all_reduce_perf, all_gather_perf or reduce_scatter_perf "
+             "(nccl-tests, rccl-tests), or of osu_latency, osu_bw, osu_allreduce or "
+             "osu_allgather, with the times of the network; repeatable"},
+    {OPT_ROW("workers", LIST, payoff_network, workers), .metavar = "N",
+     .help = "number of workers, a list, or a range 2..128, which doubles; repeatable (default 8, "
+             "or those of --link)"},
+    {OPT_ROW("nodes", TEXT, payoff_network, nodes), .metavar = "NxP",
      .help = "N nodes of P workers that share the node's link; instead of --workers"},
-    {.name = "intra", .metavar = "LINK", .type = OPT_TEXT, .offset = offsetof(struct payoff_network, intra),
+    {OPT_ROW("intra", TEXT, payoff_network, intra), .metavar = "LINK",
      .help = "with --nodes: bandwidth of each worker inside its node, such as 400GB/s"},
     {.name = NULL},
 };
 
 const struct opt_row payoff_exchange_rows[] = {
-    {.name = "params", .metavar = "N", .type = OPT_TEXT, .offset = offsetof(struct payoff_exchange, params),
+    {OPT_ROW("params", TEXT, payoff_exchange, params), .metavar = "N",
      .help = "number of parameters, such as 350M or 1.3B (default: as in the dump or the results)"},
-    {.name = "model-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_exchange, model_bytes),
-     .min = 4, .max = 0x1p60,
-     .help = "instead of --params: bytes of the gradient as fp32; 100M is 100 MiB, 100MB is decimal"},
-    {.name = "compute", .type = OPT_DURATION, .offset = offsetof(struct payoff_exchange, compute),
-     .initial = NAN, .help = "time of a step's computation; the exchange may overlap its backward pass, two thirds of it"},
-    {.name = "inner-steps", .metavar = "H", .type = OPT_INT,
-     .offset = offsetof(struct payoff_exchange, inner_steps), .min = 1, .max = 1e6,
+    {OPT_ROW("model-bytes", SIZE, payoff_exchange, model_bytes), .min = 4, .max = 0x1p60,
+     .help = "instead of --params: bytes of the gradient as fp32; 100M is 100 MiB"},
+    {OPT_ROW("compute", DURATION, payoff_exchange, compute), .initial = NAN,
+     .help = "time of a step's computation, of which two thirds may overlap with the exchange"},
+    {OPT_ROW("inner-steps", INT, payoff_exchange, inner_steps), .min = 1, .max = 1e6,
      .help = "local SGD: exchange once in H steps, without overlap"},
-    {.name = "sharded", .type = OPT_FLAG, .offset = offsetof(struct payoff_exchange, sharded),
-     .help = "FSDP, ZeRO-3: gradients are reduced and scattered, and weights in bf16 are gathered twice"},
-    {.name = "reduce-dtype", .metavar = "TYPE", .type = OPT_CHOICE,
-     .offset = offsetof(struct payoff_exchange, reduce_dtype), .choices = dtypes,
+    {OPT_ROW("sharded", FLAG, payoff_exchange, sharded),
+     .help = "FSDP, ZeRO-3: gradients are reduced and scattered, and bf16 weights are gathered twice"},
+    {OPT_ROW("reduce-dtype", CHOICE, payoff_exchange, reduce_dtype), .metavar = "TYPE",
+     .choices = dtypes,
      .help = "with --sharded: how gradients travel without compression, bf16 (default) or fp32"},
-    {.name = "bucket-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_exchange, bucket_bytes),
-     .min = 1, .max = 0x1p60,
-     .help = "size of the buckets, as fp32, that the gradient travels in (default 25M; 400M with --sharded; one bucket "
-             "with --inner-steps, where nothing overlaps)"},
-    {.name = "cores-per-worker", .metavar = "N", .type = OPT_REAL,
-     .offset = offsetof(struct payoff_exchange, cores), .min = 0.001, .max = 1,
-     .help = "share of a core that each worker has for coding, which then takes longer (default 1)"},
-    {.name = "host-copy", .metavar = "RATE", .type = OPT_TEXT,
-     .offset = offsetof(struct payoff_exchange, host_copy),
-     .help = "gradients are on a GPU, and coding on the CPU: they are copied, and the result back, at this rate, such as "
-             "25GB/s"},
+    {OPT_ROW("bucket-bytes", SIZE, payoff_exchange, bucket_bytes), .min = 1, .max = 0x1p60,
+     .help = "size of the buckets, as fp32, that the gradient travels in (default 25M; 400M with "
+             "--sharded; one bucket with --inner-steps, where nothing overlaps)"},
+    {OPT_ROW("cores-per-worker", REAL, payoff_exchange, cores), .min = 0.001, .max = 1,
+     .help = "share of a core that each worker has for coding (default 1)"},
+    {OPT_ROW("host-copy", TEXT, payoff_exchange, host_copy), .metavar = "RATE",
+     .help = "gradients are on a GPU, and coding on the CPU: they are copied, and the result "
+             "back, at this rate, such as 25GB/s"},
     {.name = NULL},
 };
 
 const struct opt_row payoff_judging_rows[] = {
-    {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
-     .offset = offsetof(struct payoff_judging, methods),
-     .help = "only this method, NAME[:key=value,...]; repeatable (default: forty settings, or all in RESULTS)"},
-    {.name = "coding", .metavar = "WHERE", .type = OPT_TEXT, .offset = offsetof(struct payoff_judging, coding),
-     .help = "whose times of encoding and decoding: cpu (one thread; default, unless --cluster has GPUs), h200 (measured, shipped), h100 or a100 "
-             "(estimated from h200), a file of `bench` rows, or the speed of a memory such as 3000GB/s (the best that any "
-             "coder can reach)"},
-    {.name = "exact", .metavar = "E", .type = OPT_REAL, .offset = offsetof(struct payoff_judging, exact),
-     .min = 1e-6, .max = 1, .help = "largest error that is nearly exact, and largest part of noise that may last (default 0.05)"},
-    {.name = "noise", .metavar = "E", .type = OPT_REAL, .offset = offsetof(struct payoff_judging, noise),
-     .min = 1e-6, .max = 10, .help = "largest error of a way that the answer may name (default 0.35)"},
-    {.name = "all", .type = OPT_FLAG, .offset = offsetof(struct payoff_judging, all),
+    {OPT_ROW("method", LIST, payoff_judging, methods), .metavar = "SPEC",
+     .help = "only this method, NAME[:key=value,...]; repeatable (default: forty, or all in RESULTS)"},
+    {OPT_ROW("coding", TEXT, payoff_judging, coding), .metavar = "WHERE",
+     .help = "whose times of encoding and decoding: cpu (one thread; default, unless --cluster "
+             "has GPUs), h200 (measured, shipped), h100 or a100 (estimated from h200), a file of "
+             "`bench` rows, or the speed of a memory such as 3000GB/s (the best that any coder "
+             "can reach)"},
+    {OPT_ROW("exact", REAL, payoff_judging, exact), .metavar = "E", .min = 1e-6, .max = 1,
+     .help = "largest error that is nearly exact, and part of noise that may last (default 0.05)"},
+    {OPT_ROW("noise", REAL, payoff_judging, noise), .metavar = "E", .min = 1e-6, .max = 10,
+     .help = "largest error of a way that the answer may name (default 0.35)"},
+    {OPT_ROW("all", FLAG, payoff_judging, all),
      .help = "measure errors on all steps and elements of the dump, and not on a sample"},
     {.name = NULL},
 };
@@ -93,6 +87,7 @@ static const struct cluster {
     double inner_steps;
     const char *coding; /* unless --coding is given */
 } clusters[] = {
+    {NULL, 8, 1, 0.0, 20e-6, 0.0, 1.0, "cpu"}, /* none was named */
     {"h100-8x400", 16, 8, 8 * 50e9, 5e-6, 400e9, 1.0, "h100"},
     {"a100-8x200", 16, 8, 8 * 25e9, 5e-6, 250e9, 1.0, "a100"},
     {"ethernet-10g", 16, 1, 1.25e9, 20e-6, 0.0, 1.0, "cpu"},
@@ -100,19 +95,21 @@ static const struct cluster {
     {"sites-100m", 8, 1, 12.5e6, 30e-3, 0.0, 100.0, "cpu"},
 };
 
+/* `name` may be NULL. */
 static int find_cluster(const struct cluster **out, const char *name, struct gcb_diag *diag)
 {
     char shown[64], names[200] = "";
 
-    for (size_t i = 0; i < sizeof(clusters) / sizeof(clusters[0]); i++) {
-        if (strcmp(name, clusters[i].name) == 0) {
-            *out = &clusters[i];
+    *out = &clusters[0];
+    for (size_t i = 1; name && i < sizeof(clusters) / sizeof(clusters[0]); i++) {
+        *out = &clusters[i];
+        if (strcmp(name, clusters[i].name) == 0)
             return 0;
-        }
-        gcb_append(names, sizeof(names), "%s%s", i ? ", " : "", clusters[i].name);
+        gcb_append(names, sizeof(names), "%s%s", i > 1 ? ", " : "", clusters[i].name);
     }
-    return gcb_diag_set(diag, GCB_E_INVALID, "--cluster: '%s' is none of %s",
-                        gcb_escape(shown, sizeof(shown), name), names);
+    return !name ? 0
+                 : gcb_diag_set(diag, GCB_E_INVALID, "--cluster: '%s' is none of %s",
+                                gcb_escape(shown, sizeof(shown), name), names);
 }
 
 /* ---- numbers in texts ---- */
@@ -269,12 +266,10 @@ static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
                         diag);
     if (!err && (own->link || own->imports.count))
         err = read_curve(p, own, diag);
-    if (cluster) {
+    if (cluster->name)
         add_usual(&p->bandwidths, &cluster->bandwidth, 1);
-        add_usual(&p->workers, &(double){cluster->nodes * each}, 1);
-    }
+    add_usual(&p->workers, &(double){cluster->nodes * each}, 1);
     add_usual(&p->bandwidths, bandwidths, sizeof(bandwidths) / sizeof(bandwidths[0]));
-    add_usual(&p->workers, &(double){8.0}, 1);
     for (size_t i = 0; !err && i < p->workers.count; i++) {
         const unsigned n = (unsigned)p->workers.values[i];
 
@@ -299,24 +294,24 @@ static int check(const struct payoff_options *o, const struct cluster *cluster,
         const char *words;
     } rules[] = {
         {own->link && own->imports.count, "--link and --import both give the network: give one"},
-        {network && (own->bandwidth.count || !isnan(own->latency) || cluster),
+        {network && (own->bandwidth.count || !isnan(own->latency) || cluster->name),
          "--link and --import replace --bandwidth, --latency and --cluster: leave these out"},
         {network && own->nodes,
          "--link and --import describe one link for each worker: leave out --nodes"},
-        {own->nodes && !own->intra && !(cluster && cluster->per_node > 1),
+        {own->nodes && !own->intra && cluster->per_node == 1,
          "--nodes NxP is for nodes of P workers, and needs --intra, the bandwidth inside a node"},
-        {own->intra && !own->nodes && !(cluster && cluster->per_node > 1),
+        {own->intra && !own->nodes && cluster->per_node == 1,
          "--intra has a meaning only with --nodes"},
         {own->nodes && own->workers.count,
          "--nodes says how many workers there are: leave out --workers"},
-        {o->judging.coding && strcmp(o->judging.coding, "cpu") == 0 && cluster &&
+        {o->judging.coding && strcmp(o->judging.coding, "cpu") == 0 &&
              strcmp(cluster->coding, "cpu") != 0,
          "this cluster has its gradients on GPUs: leave out --coding cpu"},
         {x->params && x->model_bytes, "--params and --model-bytes are the same: give one"},
         {x->reduce_dtype && !x->sharded, "--reduce-dtype has a meaning only with --sharded"},
         {x->sharded && x->inner_steps > 1, "--sharded exchanges in every step: leave out "
                                            "--inner-steps"},
-        {x->sharded && !x->inner_steps && cluster && cluster->inner_steps > 1.0,
+        {x->sharded && !x->inner_steps && cluster->inner_steps > 1.0,
          "--sharded exchanges in every step, and this cluster does not: add --inner-steps 1"},
     };
 
@@ -330,28 +325,26 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct 
 {
     const struct payoff_network *own = &o->network;
     const struct payoff_exchange *x = &o->exchange;
-    const struct cluster *cluster = NULL;
+    const struct cluster *cluster;
     struct gcb_setting *s = &out->setting;
     int err;
 
     memset(out, 0, sizeof(*out));
-    err = own->cluster ? find_cluster(&cluster, own->cluster, diag) : 0;
+    err = find_cluster(&cluster, own->cluster, diag);
     if (!err)
         err = check(o, cluster, diag);
     if (err)
         return err;
-    out->cluster = cluster ? cluster->name : NULL;
-    out->coding = o->judging.coding ? o->judging.coding : cluster ? cluster->coding : "cpu";
+    out->cluster = cluster->name;
+    out->coding = o->judging.coding ? o->judging.coding : cluster->coding;
     s->network = (struct gcb_network){
-        .latency = !isnan(own->latency) ? own->latency
-                   : cluster            ? cluster->latency
-                                        : 20e-6,
-        .per_node = cluster ? cluster->per_node : 1,
-        .intra = cluster ? cluster->intra : 0.0,
+        .latency = isnan(own->latency) ? cluster->latency : own->latency,
+        .per_node = cluster->per_node,
+        .intra = cluster->intra,
     };
     s->elements = (double)x->model_bytes / 4.0;
     s->compute = x->compute;
-    s->inner_steps = x->inner_steps ? x->inner_steps : cluster ? cluster->inner_steps : 1.0;
+    s->inner_steps = x->inner_steps ? x->inner_steps : cluster->inner_steps;
     s->bucket = x->bucket_bytes        ? (double)x->bucket_bytes
                 : x->sharded           ? 400.0 * 0x1p20
                 : s->inner_steps > 1.0 ? INFINITY

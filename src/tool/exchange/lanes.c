@@ -205,36 +205,20 @@ static void compute(const struct pass *pass, double seconds, const struct messag
         gcb_clock_wait(seconds * (double)m->plan->count / (double)pass->all->load->elements);
 }
 
-static int begin_step(struct pass *pass, const struct message *m)
-{
-    struct measuring *r = pass->all;
-    const double begin = gcb_clock(), cpu = cpu_seconds();
-    const int err = gcb_exchange_begin(m->exchange, r->step, r->x + m->at, r->diag);
-
-    compute(pass, pass->lane->encode, m);
-    add_times(pass, GCB_TIME_ENCODE, begin, cpu);
-    return err ? gcb_plan_explain(err, m->method->name, m->plan, r->load->source, r->diag) : 0;
-}
-
-static void finish_step(struct pass *pass, const struct message *m)
-{
-    struct measuring *r = pass->all;
-    const double begin = gcb_clock(), cpu = cpu_seconds();
-
-    must(r, gcb_exchange_finish(m->exchange, r->update + m->at, r->diag));
-    compute(pass, pass->lane->sum, m);
-    add_times(pass, GCB_TIME_SUM, begin, cpu);
-}
-
 /* Exchanges a message. Only in the first exchange an error of one rank ends none of the others: all return it. */
 static int run_message(struct pass *pass, const struct message *m)
 {
     struct measuring *r = pass->all;
     struct gcb_round round = {.size = sizeof(round)};
+    double begin = gcb_clock(), cpu = cpu_seconds();
     unsigned rounds = 0;
-    int more = 0, err = begin_step(pass, m);
+    int more = 0, err = gcb_exchange_begin(m->exchange, r->step, r->x + m->at, r->diag);
 
-    if (!err)
+    compute(pass, pass->lane->encode, m);
+    add_times(pass, GCB_TIME_ENCODE, begin, cpu);
+    if (err)
+        gcb_plan_explain(err, m->method->name, m->plan, r->load->source, r->diag);
+    else
         more = next_round(pass, m->exchange, &round);
     err = err ? err : more < 0 ? more : 0;
     if (pass->first)
@@ -248,7 +232,11 @@ static int run_message(struct pass *pass, const struct message *m)
         rounds++;
     }
     must(r, more);
-    finish_step(pass, m);
+    begin = gcb_clock();
+    cpu = cpu_seconds();
+    must(r, gcb_exchange_finish(m->exchange, r->update + m->at, r->diag));
+    compute(pass, pass->lane->sum, m);
+    add_times(pass, GCB_TIME_SUM, begin, cpu);
     if (pass->first && rounds > pass->lane->rounds)
         pass->lane->rounds = rounds;
     return 0;

@@ -221,26 +221,12 @@ void gcb_judgement_fini(struct gcb_judgement *j)
 
 /* ---- rows ---- */
 
-static void put_network(struct gcb_row *row, const struct gcb_setting *s)
-{
-    const struct gcb_network *n = &s->network;
-
-    gcb_row_u64(row, GCB_FIELD_WORKERS, n->workers);
-    gcb_row_text(row, GCB_FIELD_LINK_FILE, n->curve ? n->curve->path : NULL);
-    gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * n->bandwidth);
-    gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, n->latency);
-    gcb_row_u64(row, GCB_FIELD_WORKERS_PER_NODE, n->per_node);
-    gcb_row_real(row, GCB_FIELD_INTRA_GBIT, n->per_node > 1 ? 8e-9 * n->intra : (double)NAN);
-    gcb_row_real(row, GCB_FIELD_INNER_STEPS, s->inner_steps);
-    gcb_row_bool(row, GCB_FIELD_SHARDED, s->sharded);
-    gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, 4.0 * s->elements);
-}
-
 void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i, const char *from,
                     const char *coding)
 {
     const struct gcb_judged *x = &j->items[i];
     const struct gcb_setting *s = &j->setting;
+    const struct gcb_network *n = &s->network;
     const struct gcb_exchange_times *t = &x->times;
     char spec[1024];
 
@@ -258,7 +244,15 @@ void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i
     gcb_row_real(row, GCB_FIELD_ERROR_OF_MEAN, x->item.error);
     gcb_row_real(row, GCB_FIELD_LASTING, x->item.lasting);
     gcb_row_u64(row, GCB_FIELD_MEAN_WORKERS, x->way->workers);
-    put_network(row, s);
+    gcb_row_u64(row, GCB_FIELD_WORKERS, n->workers);
+    gcb_row_text(row, GCB_FIELD_LINK_FILE, n->curve ? n->curve->path : NULL);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * n->bandwidth);
+    gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, n->latency);
+    gcb_row_u64(row, GCB_FIELD_WORKERS_PER_NODE, n->per_node);
+    gcb_row_real(row, GCB_FIELD_INTRA_GBIT, n->per_node > 1 ? 8e-9 * n->intra : (double)NAN);
+    gcb_row_real(row, GCB_FIELD_INNER_STEPS, s->inner_steps);
+    gcb_row_bool(row, GCB_FIELD_SHARDED, s->sharded);
+    gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, 4.0 * s->elements);
     gcb_row_real(row, GCB_FIELD_TRANSFERS, fmax(1.0, ceil(4.0 * s->elements / s->bucket)));
     gcb_row_real(row, GCB_FIELD_LINK_BYTES, t->link_bytes);
     gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, t->extrapolated);

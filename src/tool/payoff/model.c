@@ -51,15 +51,6 @@ static void list_algorithms(struct algorithm out[ALGORITHMS], double n)
     memcpy(out, all, sizeof(all));
 }
 
-static void cut_in_half(struct algorithm *a)
-{
-    a->steps /= 2.0;
-    a->bytes /= 2.0;
-    a->size_steps /= 2.0;
-    a->pairs /= 2.0;
-    a->paired /= 2.0;
-}
-
 /* ---- the wire ---- */
 
 /* The time of measured steps, which share the bytes evenly. The first step of each of
@@ -196,8 +187,13 @@ void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network
     for (size_t i = 0; i < ALGORITHMS; i++) {
         if (all[i].collective != load->collective || (load->half && !all[i].halves))
             continue;
-        if (load->half)
-            cut_in_half(&all[i]);
+        if (load->half) {
+            all[i].steps /= 2.0;
+            all[i].bytes /= 2.0;
+            all[i].size_steps /= 2.0;
+            all[i].pairs /= 2.0;
+            all[i].paired /= 2.0;
+        }
         take(&t, &all[i], network, load);
         if (!found || t.cost < out->cost)
             *out = t;
