@@ -1,13 +1,25 @@
 #include "cli/exchange/exchange.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <xxhash.h>
 
+#include "cli/base/output.h"
+#include "cli/base/program.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/rows/labels.h"
+
+/* gcbench-mpi: every rank runs this program; only rank 0 prints. */
 
 #define LINK_BYTES (UINT64_C(64) << 20) /* the largest transfer without gradients */
+
+/* The `own` of the context. */
+struct exchange_place {
+    struct gcb_net *net;
+    bool agreed; /* the command has asked all ranks if they understood their options */
+};
 
 /* The state of the command on one rank. Starts zeroed. */
 struct exchange {
@@ -156,6 +168,143 @@ static int check_options(const struct exchange *c, struct gcb_diag *diag)
                         diag);
 }
 
+/* ---- tables and the answer ---- */
+
+/* Lanes are in the order of methods, and then of algorithms. */
+static bool have_several_algorithms(const struct exchange *c)
+{
+    return c->lanes[c->count - 1].algorithm != c->lanes[0].algorithm;
+}
+
+static const struct gcb_table_column columns[] = {
+    {.title = "method", .elastic = true},
+    {.title = "sent by", .text = true},
+    {.title = "sent"},
+    {.title = "time"},
+    {.title = "encode"},
+    {.title = "wire"},
+    {.title = "sum"},
+    {.title = "wrong"},
+};
+
+static int show_lanes(const struct exchange *c, const struct gcb_label *labels,
+                      struct gcb_diag *diag)
+{
+    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct gcb_lane *lane = &c->lanes[i];
+        const double times[] = {
+            gcb_lane_stats(lane, GCB_TIME_WHOLE).median,
+            gcb_lane_stats(lane, GCB_TIME_ENCODE).median,
+            gcb_lane_stats(lane, GCB_TIME_WIRE).median +
+                gcb_lane_stats(lane, GCB_TIME_SIZES).median,
+            gcb_lane_stats(lane, GCB_TIME_SUM).median,
+        };
+        struct gcb_exchange_params params;
+        char text[256];
+
+        gcb_method_exchange(&params, &lane->method);
+        snprintf(text, sizeof(text), "%s", labels[i].text);
+        gcb_spec_drop(text, "collective"); /* has a column */
+        if (have_several_algorithms(c))    /* here, because text of the first column is never cut */
+            gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
+        gcb_table_cell(table, text);
+        gcb_table_cell(table, gcb_collective_names[params.collective]);
+        out_cell(table, GCB_FIELD_WIRE_BYTES, (double)lane->first.given / gcb_net_ranks(c->net), 0);
+        for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++)
+            out_cell(table, GCB_FIELD_SECONDS, times[k], 0);
+        snprintf(text, sizeof(text), "%" PRIu64, lane->wrong);
+        gcb_table_cell(table, text);
+    }
+    return out_table(&c->s.report, table, diag);
+}
+
+/* The lane with the least median time among those without a wrong update; `baselines`: only
+ * fp32, fp16 and bf16, or only the others. NULL: there is none. */
+static const struct gcb_lane *fastest(const struct exchange *c, bool baselines)
+{
+    const struct gcb_lane *best = NULL;
+    double least = INFINITY;
+
+    for (size_t i = 0; i < c->count; i++) {
+        const double seconds = gcb_lane_stats(&c->lanes[i], GCB_TIME_WHOLE).median;
+
+        if (c->lanes[i].wrong == 0 && exchange_is_baseline(&c->lanes[i].method) == baselines &&
+            seconds < least) {
+            least = seconds;
+            best = &c->lanes[i];
+        }
+    }
+    return best;
+}
+
+/* A lane's name; with several algorithms, its algorithm too. */
+static void name_lane(char *out, size_t size, const struct exchange *c, const char *name,
+                      const struct gcb_lane *lane)
+{
+    snprintf(out, size, "%s", strcmp(name, "identity") == 0 ? "fp32" : name);
+    if (have_several_algorithms(c))
+        gcb_append(out, size, " by %s", gcb_net_algorithm_names[lane->algorithm]);
+}
+
+/* Writes the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and bf16. Lanes with wrong
+ * updates do not count. Returns false if there is nothing to compare. */
+static bool write_answer(char *out, size_t size, const struct exchange *c,
+                         const struct gcb_label *labels)
+{
+    const struct gcb_lane *method = fastest(c, false), *bar = fastest(c, true);
+    struct gcb_answer answer = {.times = true};
+    struct gcb_answer_item item;
+    struct gcb_stats a, b;
+    char name[256], baseline[64], bytes[32];
+
+    if (!method || !bar)
+        return false;
+    a = gcb_lane_stats(method, GCB_TIME_WHOLE);
+    b = gcb_lane_stats(bar, GCB_TIME_WHOLE);
+    name_lane(name, sizeof(name), c, labels[method - c->lanes].text, method);
+    name_lane(baseline, sizeof(baseline), c, bar->method.name, bar);
+    answer.bar = baseline;
+    item = gcb_answer_item_of(&method->method);
+    item.name = name;
+    item.gain = b.median / a.median;
+    item.low = b.low / a.high;
+    item.high = b.high / a.low;
+    snprintf(out, size, "with %u workers and %s each on this network ", gcb_net_ranks(c->net),
+             gcb_show_number(bytes, GCB_SHOW_SIZE, (double)c->load.input_bytes));
+    if (item.gain < GCB_ANSWER_GAIN && !(item.low < 0.9 && item.high > 1.1))
+        gcb_append(out, size, "nothing is faster than %s: ", baseline);
+    gcb_append(out, size, "%s ", name);
+    gcb_answer_gain(out, size, &answer, &item);
+    gcb_append(out, size, "; errors and training were not tested");
+    return true;
+}
+
+static int show_link(const struct out_report *report, const struct gcb_link *link,
+                     struct gcb_diag *diag)
+{
+    static const struct gcb_table_column titles[] = {{.title = "pattern", .text = true},
+                                                     {.title = "transfer"},
+                                                     {.title = "first"},
+                                                     {.title = "next"},
+                                                     {.title = "Gb/s"}};
+    struct gcb_table *table = gcb_table_create(titles, 5);
+
+    for (size_t i = 0; i < link->count; i++) {
+        const struct gcb_link_size *size = &link->sizes[i];
+        const double seconds = gcb_stats_make(size->seconds, size->samples).median;
+
+        gcb_table_cell(table, gcb_pattern_names[size->pattern]);
+        out_cell(table, GCB_FIELD_BYTES, size->bytes, 0);
+        out_cell(table, GCB_FIELD_FIRST_SECONDS, gcb_stats_make(size->first, size->samples).median,
+                 0);
+        out_cell(table, GCB_FIELD_SECONDS, seconds, 0);
+        out_cell(table, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * size->bytes / seconds, 0);
+    }
+    return out_table(report, table, diag);
+}
+
 /* ---- measuring ---- */
 
 static void on_progress(void *ctx, double done)
@@ -186,12 +335,16 @@ static void print_heading(const struct exchange *c)
 
 static int show(struct exchange *c, struct gcb_diag *diag)
 {
-    char files[SESSION_FILES], answer[EXCHANGE_ANSWER];
+    struct gcb_label *labels;
+    char files[SESSION_FILES], answer[500];
     struct gcb_row row;
     int err = 0;
 
     if (!is_first(c) || !c->count)
         return 0;
+    labels = gcb_label_methods(&c->lanes->method, sizeof(*c->lanes), c->count);
+    if (!labels)
+        return gcb_diag_nomem(diag, 0, "labels");
     for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
         gcb_rows_exchange(&row, &c->s.setting, c->net, &c->load, &c->lanes[i],
                           c->size_count ? GCB_SOURCE_SYNTHETIC : session_name_files(files, &c->s));
@@ -199,12 +352,14 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     }
     if (!err && c->s.report.table) {
         print_heading(c);
-        err = exchange_show(&c->s.report, c->lanes, c->count, gcb_net_ranks(c->net), diag);
+        err = show_lanes(c, labels, diag);
     }
-    if (err || !exchange_answer(answer, sizeof(answer), c->lanes, c->count, &c->load, c->net))
-        return err;
-    gcb_answer_row(&row, answer, NULL);
-    return out_answer(&c->s.report, &row, diag);
+    if (!err && write_answer(answer, sizeof(answer), c, labels)) {
+        gcb_answer_row(&row, answer, NULL);
+        err = out_answer(&c->s.report, &row, diag);
+    }
+    gcb_free(labels);
+    return err;
 }
 
 /* Exchanges the gradients of the i-th size, or of the dump. Without methods only the network is measured. */
@@ -267,7 +422,7 @@ static int put_links(struct exchange *c, struct gcb_diag *diag)
     if (!c->links || !is_first(c))
         return 0;
     if (c->s.report.table)
-        err = exchange_show_link(&c->s.report, &c->link, diag);
+        err = show_link(&c->s.report, &c->link, diag);
     for (size_t i = 0; !err && i < c->link.count && out_wants_rows(&c->s.report); i++) {
         struct gcb_row row;
 
@@ -304,7 +459,9 @@ static int run_all(struct exchange *c, struct gcb_diag *diag)
     return err;
 }
 
-int exchange_agree(struct gcb_net *net, int status, bool measures, struct gcb_diag *diag)
+/* Fails unless all ranks have understood their options, and either all or none measure. Called
+ * by all ranks. */
+static int agree(struct gcb_net *net, int status, bool measures, struct gcb_diag *diag)
 {
     const int err = gcb_net_agree(net, status, diag);
 
@@ -327,7 +484,7 @@ static int exchange_run(const void *options, const struct opt_list *operands,
     int err;
 
     place->agreed = true;
-    err = exchange_agree(c.net, resolve(&c, ctx->diag), true, ctx->diag);
+    err = agree(c.net, resolve(&c, ctx->diag), true, ctx->diag);
     if (!err)
         err = run_all(&c, ctx->diag);
     gcb_link_fini(&c.link);
@@ -354,7 +511,7 @@ static const struct opt_group groups[] = {
     {.rows = NULL},
 };
 
-const struct cmd cmd_exchange = {
+static const struct cmd cmd_exchange = {
     .name = "mpi",
     .alone = true,
     .summary = "exchange gradients between MPI ranks, check every result, and time it",
@@ -378,3 +535,43 @@ const struct cmd cmd_exchange = {
     .size = sizeof(struct exchange_options),
     .run = exchange_run,
 };
+
+static int dispatch(struct cmd_context *ctx)
+{
+    struct exchange_place *place = ctx->own;
+    int status;
+
+    if (ctx->argc == 2 && strcmp(ctx->argv[1], "--version") == 0)
+        status = fprintf(ctx->out, "gcbench-mpi %s\n", gcb_version()) < 0 ? CMD_FAILED : 0;
+    else
+        status = cmd_run(&cmd_exchange, ctx, ctx->argc - 1, ctx->argv + 1);
+    /* a rank that could not read its options, or that only printed, must not leave the others
+     * waiting */
+    return place->agreed ? status : agree(place->net, status, false, ctx->diag);
+}
+
+int main(int argc, char **argv)
+{
+    struct gcb_diag diag = {.status = 0};
+    struct exchange_place place = {.net = NULL};
+    struct cmd_context ctx;
+    FILE *nowhere = NULL;
+    int status;
+
+    program_choose_blas(); /* MPI starts threads */
+    status = gcb_net_open(&place.net, &argc, &argv, &diag);
+    if (status)
+        gcb_net_abort(&diag);
+    ctx = program_begin("gcbench-mpi", argc, argv, &diag);
+    ctx.own = &place;
+    ctx.plain = true; /* mpirun gives rank 0 a terminal even if it writes to a file */
+    if (gcb_net_rank(place.net)) {
+        nowhere = fopen("/dev/null", "w");
+        ctx.out = ctx.err = nowhere ? nowhere : stderr;
+    }
+    status = program_run(&ctx, dispatch);
+    if (nowhere)
+        fclose(nowhere);
+    gcb_net_close(place.net);
+    return status;
+}

@@ -7,19 +7,6 @@
 #include "src/tool/exchange/link.h"
 #include "src/tool/exchange/net.h"
 
-/* The command of gcbench-mpi. */
-extern const struct cmd cmd_exchange;
-
-/* The `own` of its context. */
-struct exchange_place {
-    struct gcb_net *net;
-    bool agreed; /* the command has asked all ranks if they understood their options */
-};
-
-/* Fails unless all ranks have understood their options, and either all or none measure. Called
- * by all ranks. */
-int exchange_agree(struct gcb_net *net, int status, bool measures, struct gcb_diag *diag);
-
 struct exchange_own {
     struct opt_list algorithms; /* none: the default */
     bool no_baselines, no_serial, calibrate;
@@ -50,17 +37,5 @@ bool exchange_is_baseline(const struct gcb_method *method);
 #define EXCHANGE_SIZES 32
 int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct exchange_own *own,
                    struct gcb_diag *diag);
-
-/* Prints the table of all lanes. */
-int exchange_show(const struct out_report *report, const struct gcb_lane *lanes, size_t count,
-                  unsigned ranks, struct gcb_diag *diag);
-/* Writes the answer: which lane was the fastest, and whether it beats the best of fp32, fp16 and
- * bf16. Lanes with wrong updates do not count. Returns false if there is nothing to compare. */
-#define EXCHANGE_ANSWER 500
-bool exchange_answer(char *out, size_t size, const struct gcb_lane *lanes, size_t count,
-                     const struct gcb_load *load, const struct gcb_net *net);
-
-int exchange_show_link(const struct out_report *report, const struct gcb_link *link,
-                       struct gcb_diag *diag);
 
 #endif

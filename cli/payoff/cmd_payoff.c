@@ -1,4 +1,3 @@
-#include <math.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -8,7 +7,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/data.h"
-#include "src/tool/base/filekind.h"
 #include "src/tool/base/units.h"
 #include "src/tool/payoff/measured.h"
 #include "src/tool/payoff/timed.h"

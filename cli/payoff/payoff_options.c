@@ -43,7 +43,7 @@ const struct opt_row payoff_exchange_rows[] = {
     {OPT_ROW("compute", DURATION, payoff_exchange, compute), .initial = NAN,
      .help = "time of a step's computation, of which two thirds may overlap with the exchange"},
     {OPT_ROW("inner-steps", INT, payoff_exchange, inner_steps), .min = 1, .max = 1e6,
-     .help = "local SGD: exchange once in H steps, without overlap"},
+     .help = "local SGD: exchange once in N steps, without overlap"},
     {OPT_ROW("sharded", FLAG, payoff_exchange, sharded),
      .help = "FSDP, ZeRO-3: gradients are reduced and scattered, and bf16 weights are gathered twice"},
     {OPT_ROW("reduce-dtype", CHOICE, payoff_exchange, reduce_dtype), .metavar = "TYPE",
@@ -52,7 +52,8 @@ const struct opt_row payoff_exchange_rows[] = {
     {OPT_ROW("bucket-bytes", SIZE, payoff_exchange, bucket_bytes), .min = 1, .max = 0x1p60,
      .help = "size of the buckets, as fp32, that the gradient travels in (default 25M; 400M with "
              "--sharded; one bucket with --inner-steps, where nothing overlaps)"},
-    {OPT_ROW("cores-per-worker", REAL, payoff_exchange, cores), .min = 0.001, .max = 1,
+    {OPT_ROW("cores-per-worker", REAL, payoff_exchange, cores), .metavar = "N", .min = 0.001,
+     .max = 1,
      .help = "share of a core that each worker has for coding (default 1)"},
     {OPT_ROW("host-copy", TEXT, payoff_exchange, host_copy), .metavar = "RATE",
      .help = "gradients are on a GPU, and coding on the CPU: they are copied, and the result "

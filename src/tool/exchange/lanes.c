@@ -1,6 +1,5 @@
 #include "src/tool/exchange/lanes.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>

@@ -2,7 +2,6 @@
 #define SRC_TOOL_PAYOFF_MODEL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "src/lib/codec/codec.h"
 #include "src/tool/payoff/curve.h"
