@@ -69,31 +69,26 @@ static double value_at(enum gcb_reduction reduction, const void *values, uint64_
     }
 }
 
-/* True if value i of `arrived` is a sum of the workers' values, in some order of additions. */
-static bool is_sum(const struct gcb_round *sent, unsigned workers, const void *arrived, uint64_t i)
-{
-    const enum gcb_reduction reduction = sent[0].reduction;
-    double sum = 0.0, sizes = 0.0;
-
-    for (unsigned w = 0; w < workers; w++) {
-        const double v = value_at(reduction, sent[w].data, i);
-
-        sum += v;
-        sizes += fabs(v);
-    }
-    return fabs(value_at(reduction, arrived, i) - sum) <=
-           2.0 * (workers - 1) * unit_of(reduction) * sizes;
-}
-
+/* True if the values that arrived are sums of floats of the workers, in some order of additions. */
 static bool are_sums(const struct gcb_round *sent, unsigned workers, const void *arrived)
 {
-    const uint64_t n = sent[0].bytes / gcb_reduction_size(sent[0].reduction);
+    const enum gcb_reduction reduction = sent[0].reduction;
+    const uint64_t n = sent[0].bytes / gcb_reduction_size(reduction);
+    const double unit = unit_of(reduction);
 
-    if (isnan(unit_of(sent[0].reduction)))
-        return false;
-    for (uint64_t i = 0; i < n; i++)
-        if (!is_sum(sent, workers, arrived, i))
+    for (uint64_t i = 0; i < n; i++) {
+        double sum = 0.0, sizes = 0.0;
+
+        for (unsigned w = 0; w < workers; w++) {
+            const double v = value_at(reduction, sent[w].data, i);
+
+            sum += v;
+            sizes += fabs(v);
+        }
+        /* false for a NAN */
+        if (!(fabs(value_at(reduction, arrived, i) - sum) <= 2.0 * (workers - 1) * unit * sizes))
             return false;
+    }
     return true;
 }
 

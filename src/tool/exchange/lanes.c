@@ -372,22 +372,6 @@ static void run_pass(struct pass *pass)
     r->step++;
 }
 
-static void time_lane(struct measuring *r, struct gcb_lane *lane, struct message *messages)
-{
-    struct pass whole = {.all = r, .lane = lane, .messages = messages};
-    struct pass phased = whole;
-
-    phased.phased = true;
-    phased.traffic = &lane->timed;
-    run_pass(&whole);
-    run_pass(&phased);
-    phased.times[GCB_TIME_WHOLE] = whole.times[GCB_TIME_WHOLE];
-    gcb_net_max(r->net, phased.times, GCB_TIMES);
-    for (int t = 0; t < GCB_TIMES; t++)
-        lane->samples[t][lane->repeats] = phased.times[t];
-    lane->repeats++;
-}
-
 static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count)
 {
     const double begin = gcb_clock();
@@ -397,8 +381,21 @@ static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count
         if (k && gcb_net_is_late(r->net, begin, r->config->seconds))
             return;
         for (size_t i = 0; i < count; i++) {
+            struct gcb_lane *lane = &lanes[i];
+            struct pass whole = {
+                .all = r, .lane = lane, .messages = &r->messages[i * r->load->plan.messages]};
+            struct pass phased = whole;
+
+            phased.phased = true;
+            phased.traffic = &lane->timed;
             r->step = step; /* all lanes have the same steps */
-            time_lane(r, &lanes[i], &r->messages[i * r->load->plan.messages]);
+            run_pass(&whole);
+            run_pass(&phased);
+            phased.times[GCB_TIME_WHOLE] = whole.times[GCB_TIME_WHOLE];
+            gcb_net_max(r->net, phased.times, GCB_TIMES);
+            for (int t = 0; t < GCB_TIMES; t++)
+                lane->samples[t][lane->repeats] = phased.times[t];
+            lane->repeats++;
         }
         r->config->progress(r->config->ctx, (double)(k + 1) / (double)r->config->repeats);
     }
