@@ -243,7 +243,7 @@ static const struct gcb_lane *fastest(const struct exchange *c, bool baselines)
 static void name_lane(char *out, size_t size, const struct exchange *c, const char *name,
                       const struct gcb_lane *lane)
 {
-    snprintf(out, size, "%s", strcmp(name, "identity") == 0 ? "fp32" : name);
+    snprintf(out, size, "%s", gcb_shown_name(name));
     if (have_several_algorithms(c))
         gcb_append(out, size, " by %s", gcb_net_algorithm_names[lane->algorithm]);
 }
@@ -522,13 +522,12 @@ static const struct cmd cmd_exchange = {
                 "  mpirun --host a,b,c,d gcbench-mpi --calibrate --results link.json\n",
     .details =
         "Each rank is a worker. It encodes its own gradients, exchanges them with the others as "
-        "the method does (docs/exchange.md), and adds up what arrives. Rank r has the gradients of "
-        "worker r of the first step; with more ranks than workers, they repeat.\n"
+        "the method does (docs/exchange.md), and adds up what arrives. Rank r has the gradients "
+        "of worker r of the first step; with more ranks than workers, they repeat.\n"
         "The first exchange of each method is compared with a serial one, and every later one "
         "between ranks: `wrong` counts elements that differ. All methods run in turn, so a busy "
         "machine slows all of them alike. Times are those of the slowest rank; encode, wire and "
-        "sum are measured "
-        "in runs of their own, with a barrier before each round.\n"
+        "sum are measured in runs of their own, with a barrier before each round.\n"
         "Exit status: 5 if a result was wrong.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at, offsetof(struct exchange_options, methods.overrides)}},

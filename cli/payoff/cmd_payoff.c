@@ -287,7 +287,6 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
 static int judge_all(struct payoff *c, struct gcb_diag *diag)
 {
     const struct payoff_plan *p = &c->plan;
-    const char *reduced = p->setting.reduce_bytes == 4 ? "identity" : "bf16";
     int err = 0;
 
     c->places = gcb_alloc_zero(p->workers.count * p->bandwidths.count, sizeof(*c->places));
@@ -307,8 +306,8 @@ static int judge_all(struct payoff *c, struct gcb_diag *diag)
                 err = gcb_diag_set(diag, GCB_E_INVALID,
                                    "there are no times of %s, with which ways are compared: add "
                                    "`bench --method %s`",
-                                   p->setting.sharded ? reduced : "fp16, bf16 or fp32",
-                                   p->setting.sharded ? reduced : "fp16");
+                                   p->setting.sharded ? p->setting.reduced : "fp16, bf16 or fp32",
+                                   p->setting.sharded ? p->setting.reduced : "fp16");
         }
     return err;
 }
@@ -435,28 +434,26 @@ const struct cmd cmd_payoff = {
                 "  gcbench payoff --params 25M --workers 16 --bandwidth 10Gb r.json\n"
                 "  gcbench payoff --link rows.json rows.json\n",
     .details =
-        "Without a file the errors are those of shipped gradients of a ResNet-20. RESULTS are rows "
-        "of "
-        "`bench`, `sweep`, `replay` and gcbench-mpi.\n"
+        "Without a file the errors are those of shipped gradients of a ResNet-20. RESULTS are "
+        "rows of `bench`, `sweep`, `replay` and gcbench-mpi.\n"
         "A way is a method, its setting and a collective. In an allgather each worker gets all "
         "messages; in an allreduce values are added on their way; in a twoshot each worker adds "
         "up one share, and sends it to all; oktopk and spardl are sparse all-reduces.\n"
         "Columns. error: of the mean that all workers get, relative to the mean of what they "
-        "computed: 0 is perfect, 1 is as bad as sending zeros. lasting: the part of it that stays "
-        "if the step is repeated, with its memory if it has one. MB sent: through the busiest "
-        "link. x fp16: how "
-        "many times as fast as the fastest of fp32, fp16 and bf16, coded by the same machine; of "
-        "measured times the median of rounds, or its interval if that is wide. x step: the same "
-        "for a training step, in which coding and sending overlap. limit: x fp16 if coding and "
-        "adding took no time. code/net/add: shares of the time in percent.\n"
-        "Nearly exact ways have an error of at most 0.05. Noise: a larger error, up to 0.35, that "
-        "is right on average. All other errors last: such a way is shown with a memory "
-        "(memory=ef), and only a training can confirm it. A nearly exact way is named if it is 1.1 "
-        "times as fast, noise if it is 1.2 times as fast as what would be sent otherwise. -v "
-        "shows all ways.\n"
+        "computed: 0 is perfect, 1 is as bad as sending zeros. lasting: the part of it that "
+        "stays if the step is repeated, with its memory if it has one. MB sent: through the "
+        "busiest link. x fp16: how many times as fast as the fastest of fp32, fp16 and bf16, "
+        "coded by the same machine; of measured times the median of rounds, or its interval if "
+        "that is wide. x step: the same for a training step, in which coding and sending "
+        "overlap. limit: x fp16 if coding and adding took no time. code/net/add: shares of the "
+        "time in percent.\n"
+        "Nearly exact ways have an error of at most 0.05. Noise: a larger error, up to 0.35, "
+        "that is right on average. All other errors last: such a way is shown with a memory "
+        "(memory=ef), and only a training can confirm it. A nearly exact way is named if it is "
+        "1.1 times as fast, noise if it is 1.2 times as fast as what would be sent otherwise. "
+        "-v shows all ways.\n"
         "Bandwidths are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it "
-        "leaves "
-        "out.\n",
+        "leaves out.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct payoff_options),
     .run = payoff_run,

@@ -45,7 +45,7 @@ const struct opt_row payoff_exchange_rows[] = {
     {OPT_ROW("inner-steps", INT, payoff_exchange, inner_steps), .min = 1, .max = 1e6,
      .help = "local SGD: exchange once in N steps, without overlap"},
     {OPT_ROW("sharded", FLAG, payoff_exchange, sharded),
-     .help = "FSDP, ZeRO-3: gradients are reduced and scattered, and bf16 weights are gathered twice"},
+     .help = "FSDP, ZeRO-3: gradients are reduced and scattered, bf16 weights are gathered twice"},
     {OPT_ROW("reduce-dtype", CHOICE, payoff_exchange, reduce_dtype), .metavar = "TYPE",
      .choices = dtypes,
      .help = "with --sharded: how gradients travel without compression, bf16 (default) or fp32"},
@@ -63,7 +63,7 @@ const struct opt_row payoff_exchange_rows[] = {
 
 const struct opt_row payoff_judging_rows[] = {
     {OPT_ROW("method", LIST, payoff_judging, methods), .metavar = "SPEC",
-     .help = "only this method, NAME[:key=value,...]; repeatable (default: forty, or all in RESULTS)"},
+     .help = "only this method, NAME[:key=value,...]; repeatable (default: forty; all in RESULTS)"},
     {OPT_ROW("coding", TEXT, payoff_judging, coding), .metavar = "WHERE",
      .help = "whose times of encoding and decoding: cpu (one thread; default, unless --cluster "
              "has GPUs), h200 (measured, shipped), h100 or a100 (estimated from h200), a file of "
@@ -352,7 +352,7 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct 
                                        : 25.0 * 0x1p20;
     s->cores = x->cores;
     s->sharded = x->sharded;
-    s->reduce_bytes = x->reduce_dtype ? 4 : 2;
+    s->reduced = x->reduce_dtype ? "identity" : "bf16";
     s->exact = o->judging.exact;
     s->noise = o->judging.noise;
     err = read_rate(&s->network.intra, "intra", own->intra, diag);

@@ -80,7 +80,7 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
     if (s->sharded)
         gcb_append(line, sizeof(line),
                    ", sharded: reduced and scattered as %s, while %s of weights are gathered twice",
-                   s->reduce_bytes == 4 ? "fp32" : "bf16", gcb_bytes(bytes, 2.0 * s->elements));
+                   gcb_shown_name(s->reduced), gcb_bytes(bytes, 2.0 * s->elements));
     opt_wrap(report->out, line, 0, 2);
 }
 

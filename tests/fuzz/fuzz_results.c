@@ -45,7 +45,7 @@ static int judge(struct gcb_ways *ways, const struct gcb_timed *timed, struct gc
                             .bucket = 1e6,
                             .compute = 0.1,
                             .inner_steps = 1,
-                            .reduce_bytes = 2};
+                            .reduced = "bf16"};
     int err = gcb_ways_from_rows(ways, timed, diag);
 
     for (size_t i = 0; !err && i < 6; i++) {

@@ -47,7 +47,7 @@ static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
     if (!s->sharded)
         return true;
     if (way->baseline)
-        return strcmp(way->method.name, s->reduce_bytes == 4 ? "identity" : "bf16") == 0;
+        return strcmp(way->method.name, s->reduced) == 0;
     return way->collective == GCB_COLLECTIVE_TWOSHOT;
 }
 
@@ -114,8 +114,7 @@ static void choose_lines(struct gcb_judgement *j)
     double most = 1.0; /* of the ways of this kind so far */
 
     for (size_t i = 0; i < j->count; i++) /* what frameworks send unless told otherwise */
-        if (i == j->bar ||
-            (j->items[i].way->baseline && strcmp(j->items[i].way->method.name, "identity") == 0))
+        if (i == j->bar || gcb_way_is_fp32(j->items[i].way))
             mark(j, i, &shown);
     mark(j, a->best, &shown);
     mark(j, a->noisy, &shown);
@@ -145,9 +144,7 @@ static void find_bar(struct gcb_judgement *j)
         if (j->items[i].way->baseline &&
             (j->bar == SIZE_MAX || j->items[i].times.seconds < j->items[j->bar].times.seconds))
             j->bar = i;
-    j->answer.bar = j->bar == SIZE_MAX ? "fp16" : j->items[j->bar].way->method.name;
-    if (strcmp(j->answer.bar, "identity") == 0)
-        j->answer.bar = "fp32";
+    j->answer.bar = j->bar == SIZE_MAX ? "fp16" : gcb_shown_name(j->items[j->bar].way->method.name);
 }
 
 static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)

@@ -20,8 +20,8 @@ struct gcb_setting {
     /* Gradients are only reduced and scattered, and weights of 2 bytes are gathered twice
      * (ZeRO-3, FSDP). */
     bool sharded;
-    unsigned reduce_bytes; /* of an element that is reduced without compression: 4 or 2 */
-    double exact, noise;   /* as in struct gcb_answer */
+    const char *reduced; /* the baseline by which gradients are reduced: "identity" or "bf16" */
+    double exact, noise; /* as in struct gcb_answer */
 };
 struct gcb_judged {
     const struct gcb_way *way;

@@ -260,7 +260,7 @@ static const struct gcb_timed_method *find_nearest(const struct gcb_timed *t,
 static struct gcb_timed_method perfect(const struct gcb_timed *t, const struct gcb_method *method,
                                        double bytes)
 {
-    const bool plain = strcmp(method->name, "identity") == 0;
+    const bool plain = method->codec->baseline && gcb_method_caps(method) & GCB_CAP_LOSSLESS;
 
     return (struct gcb_timed_method){
         .bytes = bytes,

@@ -85,16 +85,6 @@ struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method
     return way;
 }
 
-/* Removes the last way if it is there already. */
-static void drop_twin(struct gcb_ways *w)
-{
-    for (size_t i = 0; i + 1 < w->count; i++)
-        if (gcb_method_equal(&w->items[i].method, &w->items[w->count - 1].method)) {
-            w->count--;
-            return;
-        }
-}
-
 int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag)
 {
     struct gcb_exchange_params params;
@@ -112,18 +102,32 @@ int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag)
         collectives = GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_ALLREDUCE);
     for (unsigned c = 0; c < GCB_COLLECTIVES; c++)
         if (collectives & GCB_COLLECTIVE_BIT(c)) {
-            if (!gcb_ways_new(w, &method, c))
+            const struct gcb_way *way = gcb_ways_new(w, &method, c);
+
+            if (!way)
                 return gcb_diag_nomem(diag, 0, "ways");
-            drop_twin(w);
+            for (size_t i = 0; i + 1 < w->count; i++)
+                if (gcb_method_equal(&w->items[i].method, &way->method))
+                    w->count--; /* it is there already */
         }
     return 0;
+}
+
+bool gcb_way_is_fp32(const struct gcb_way *way)
+{
+    return way->baseline && gcb_method_caps(&way->method) & GCB_CAP_LOSSLESS;
+}
+
+const char *gcb_shown_name(const char *name)
+{
+    return strcmp(name, "identity") == 0 ? "fp32" : name;
 }
 
 char *gcb_way_label(char out[GCB_WAY_LABEL], const char *label, const char *collective)
 {
     char text[GCB_LABEL];
 
-    snprintf(text, sizeof(text), "%s", strcmp(label, "identity") == 0 ? "fp32" : label);
+    snprintf(text, sizeof(text), "%s", gcb_shown_name(label));
     snprintf(out, GCB_WAY_LABEL, "%s %s", gcb_spec_drop(text, "collective"), collective);
     return out;
 }
@@ -177,20 +181,10 @@ static int leave_out_failed(struct gcb_ways *w, const struct gcb_way *way, int e
     return err > 0 ? err : 0;
 }
 
-/* Removes ways that failed, which have no error. */
-static void drop_failed(struct gcb_ways *w)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < w->count; i++)
-        if (!isnan(w->items[i].mean.error))
-            w->items[kept++] = w->items[i];
-    w->count = kept;
-}
-
 static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m,
                           const struct gcb_gradients *g, struct gcb_diag *diag)
 {
+    size_t kept = 0;
     for (size_t i = 0; i < w->count; i++) {
         struct gcb_way *way = &w->items[i];
         struct gcb_mean mean;
@@ -216,7 +210,10 @@ static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m
         }
         m->progress(m->config.ctx, 0.5 * (double)(i + 1) / (double)w->count);
     }
-    drop_failed(w);
+    for (size_t i = 0; i < w->count; i++) /* those that failed have no error */
+        if (!isnan(w->items[i].mean.error))
+            w->items[kept++] = w->items[i];
+    w->count = kept;
     return w->count ? 0
                     : gcb_diag_set(diag, GCB_E_INVALID, "there is nothing to judge; left out: %s",
                                    w->left_out);
@@ -286,7 +283,7 @@ static void take_medians(struct gcb_ways *w)
         }
         if (way->rounds)
             memcpy(&way->cost, medians, sizeof(medians));
-        if (strcmp(way->method.name, "identity") == 0 && way->baseline)
+        if (gcb_way_is_fp32(way))
             w->add_fp32 = way->cost.combine;
     }
 }

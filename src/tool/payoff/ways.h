@@ -54,6 +54,10 @@ int gcb_ways_add(struct gcb_ways *w, const char *spec, struct gcb_diag *diag);
 /* Adds a way without any figure. NULL: no memory. */
 struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method,
                              enum gcb_collective collective);
+/* True for fp32 by all-reduce. */
+bool gcb_way_is_fp32(const struct gcb_way *way);
+/* What people call a method: "fp32" for identity. */
+const char *gcb_shown_name(const char *name);
 /* The name of a way: the method's label and its collective. Returns out. */
 char *gcb_way_label(char out[GCB_WAY_LABEL], const char *label, const char *collective);
 /* Names all ways, after the last was added. */

@@ -20,7 +20,7 @@ static const struct gcb_setting plain = {
     .bucket = 1e6,
     .compute = NAN,
     .inner_steps = 1,
-    .reduce_bytes = 2,
+    .reduced = "bf16",
     .exact = GCB_ERROR_EXACT_MOST,
     .noise = GCB_ERROR_NOISE_MOST,
 };
@@ -438,7 +438,7 @@ static void test_sharded(void **state)
     near(j.untouched, j.items[j.bar].times.gathered / j.items[j.bar].times.seconds);
     assert_true(fabs(j.untouched - 2.0 / 3) < 0.01);
     gcb_judgement_fini(&j);
-    s.reduce_bytes = 4;
+    s.reduced = "identity";
     judge(&j, &w, &s);
     assert_int_equal(j.count, 3);
     assert_string_equal(j.items[j.bar].way->method.name, "identity");
