@@ -62,6 +62,8 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
                   const struct gcb_curve_point *point, struct gcb_diag *diag)
 {
     struct gcb_curve_line *line = &curve->lines[pattern];
+    const struct gcb_curve_line *shifts;
+    const struct gcb_curve_point *last;
     size_t i = line->count;
 
     if (!is_usable(point->bytes) || !is_usable(point->first) || !is_usable(point->seconds))
@@ -76,15 +78,10 @@ int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
     memmove(&line->points[i + 1], &line->points[i], (line->count - i) * sizeof(*point));
     line->points[i] = *point;
     line->count++;
-    return 0;
-}
-
-void gcb_curve_finish(struct gcb_curve *curve)
-{
-    const struct gcb_curve_line *line = line_of(curve, GCB_PATTERN_SHIFT);
-    const struct gcb_curve_point *last = &line->points[line->count - 1];
-
+    shifts = line_of(curve, GCB_PATTERN_SHIFT);
+    last = &shifts->points[shifts->count - 1];
     curve->bandwidth = last->bytes / last->first;
+    return 0;
 }
 
 /* ---- link rows ---- */
@@ -131,8 +128,6 @@ int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *dia
                            "--import reads logs of other tools");
         gcb_diag_locate(diag, err, path, "line", 0);
     }
-    if (!err)
-        gcb_curve_finish(out);
     return err;
 }
 
@@ -273,8 +268,6 @@ int gcb_curve_import(struct gcb_curve *out, const char *const *paths, size_t cou
                 gcb_diag_locate(diag, err, logs[i].path, "line", t->line);
         }
     }
-    if (!err)
-        gcb_curve_finish(out);
     gcb_free(logs);
     return err;
 }

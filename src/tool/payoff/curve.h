@@ -64,9 +64,6 @@ int gcb_curve_read(struct gcb_curve *out, const char *path, struct gcb_diag *dia
  * line. */
 int gcb_curve_add(struct gcb_curve *curve, enum gcb_pattern pattern,
                   const struct gcb_curve_point *point, struct gcb_diag *diag);
-/* Computes the bandwidth. Call it once, after the last point; there must be at least one. */
-void gcb_curve_finish(struct gcb_curve *curve);
-
 /*
  * Makes a curve from what other tools measured (src/tool/payoff/net_log.h):
  *

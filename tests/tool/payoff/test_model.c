@@ -428,7 +428,6 @@ static void make_curve(struct gcb_curve *curve, bool reduces)
 
             assert_int_equal(gcb_curve_add(curve, (enum gcb_pattern)p, &point, NULL), 0);
         }
-    gcb_curve_finish(curve);
     for (int p = 0; p < GCB_PATTERNS; p++) {
         curve->lines[p].least = point_bytes[0];
         curve->lines[p].reduces = reduces;
