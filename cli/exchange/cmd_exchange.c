@@ -75,6 +75,7 @@ static int check(const struct exchange *c, struct gcb_diag *diag)
          "gcbench-mpi --calibrate"},
         {own->coding && !gcb_net_simulated(c->net),
          "--coding is for simulated clusters (./dev simulate): here coding takes its own time"},
+        {own->sizes && own->elements, "--sizes and --elements contradict each other"},
         {methods && !synthetic && !files, "no gradients: give a FILE, --elements or --sizes"},
         {!methods && (synthetic || files),
          "--calibrate without a method exchanges no gradients: add --method identity, for example"},

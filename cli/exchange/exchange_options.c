@@ -112,14 +112,19 @@ int exchange_lanes(struct gcb_lane **out, size_t *count, const struct exchange_o
     return err;
 }
 
-/* Reads "A-B/xF". */
-static int read_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const char *text,
-                      struct gcb_diag *diag)
+int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct exchange_own *own,
+                   struct gcb_diag *diag)
 {
+    const char *text = own->sizes;
     char part[3][24] = {"", "", ""};
     uint64_t from, to, factor;
     int end = 0;
 
+    *count = 0;
+    if (own->elements)
+        sizes[(*count)++] = own->elements;
+    if (!text)
+        return 0;
     if (sscanf(text, "%23[0-9A-Za-z.]-%23[0-9A-Za-z.]/x%23[0-9]%n", part[0], part[1], part[2],
                &end) != 3 ||
         text[end] || !gcb_parse_size(part[0], &from) || !gcb_parse_size(part[1], &to) ||
@@ -138,15 +143,4 @@ static int read_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const char 
             break;
     }
     return 0;
-}
-
-int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct exchange_own *own,
-                   struct gcb_diag *diag)
-{
-    *count = 0;
-    if (own->sizes && own->elements)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--sizes and --elements contradict each other");
-    if (own->elements)
-        sizes[(*count)++] = own->elements;
-    return own->sizes ? read_sizes(sizes, count, own->sizes, diag) : 0;
 }
