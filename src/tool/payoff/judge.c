@@ -56,8 +56,8 @@ static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
                           const struct gcb_ways *ways)
 {
     const struct gcb_way *bar = j->items[j->bar].way;
-    double *values = gcb_alloc_array(ways->round_count + 1, sizeof(*values));
-    const size_t count = values && bar->rounds && x->way->rounds ? ways->round_count : 0;
+    const size_t count = ways->round_count;
+    double values[GCB_WAY_ROUNDS];
     struct gcb_stats stats;
 
     for (size_t r = 0; r < count; r++) {
@@ -71,7 +71,6 @@ static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
         x->item.low = stats.low;
         x->item.high = stats.high;
     }
-    gcb_free(values);
 }
 
 /* ---- kinds ---- */

@@ -322,8 +322,6 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
     for (size_t i = 0; i < w->count; i++) {
         struct gcb_way *way = &w->items[i];
 
-        gcb_free(way->rounds);
-        way->rounds = NULL;
         if (gcb_timed_cost(&way->cost, t, &way->method, way->collective, way->mean.bytes))
             continue;
         way->cost.code = -1.0;

@@ -13,7 +13,6 @@
 #define STEPS 3                       /* whose errors are measured */
 #define TOGETHER (UINT64_C(12) << 20) /* elements of all workers and steps */
 #define TIMED (UINT64_C(1) << 20)     /* elements of one worker, for times */
-#define ROUNDS 25                     /* the most rounds of times */
 
 /* Methods whose error lasts are tried with error feedback. Those that round are tried without
  * it, too. */
@@ -160,10 +159,8 @@ void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why)
 
 void gcb_ways_fini(struct gcb_ways *w)
 {
-    for (size_t i = 0; i < w->count; i++) {
-        gcb_free(w->items[i].rounds);
+    for (size_t i = 0; i < w->count; i++)
         gcb_free(w->items[i].reduced);
-    }
     gcb_free(w->items);
     memset(w, 0, sizeof(*w));
 }
@@ -256,13 +253,11 @@ static int time_way(struct gcb_ways *w, const struct gcb_ways_measuring *m,
     struct gcb_diag own = {.status = 0};
     int failed;
 
-    if (!way->rounds)
+    if (way->cost.code < 0.0)
         return 0;
     failed = gcb_mean_time(&way->rounds[round], g, &m->config, &way->method, &own);
-    if (failed) {
-        gcb_free(way->rounds);
-        way->rounds = NULL;
-    }
+    if (failed)
+        way->cost.code = -1.0;
     return leave_out_failed(w, way, failed, &own, diag);
 }
 
@@ -273,15 +268,15 @@ static void take_medians(struct gcb_ways *w)
 
     for (size_t i = 0; i < w->count; i++) {
         struct gcb_way *way = &w->items[i];
-        double values[ROUNDS], medians[NUMBERS];
+        double values[GCB_WAY_ROUNDS], medians[NUMBERS];
 
-        for (size_t k = 0; way->rounds && k < NUMBERS; k++) {
+        for (size_t k = 0; k < NUMBERS; k++) {
             for (size_t r = 0; r < w->round_count; r++)
                 memcpy(&values[r], (const double *)(const void *)&way->rounds[r] + k,
                        sizeof(values[r]));
             medians[k] = gcb_stats_make(values, w->round_count).median;
         }
-        if (way->rounds)
+        if (way->cost.code >= 0.0)
             memcpy(&way->cost, medians, sizeof(medians));
         if (gcb_way_is_fp32(way))
             w->add_fp32 = way->cost.combine;
@@ -295,12 +290,9 @@ static int measure_times(struct gcb_ways *w, const struct gcb_ways_measuring *m,
     const double begun = gcb_clock();
     int err = 0;
 
-    for (size_t i = 0; i < w->count; i++) {
-        w->items[i].rounds = gcb_alloc_zero(ROUNDS, sizeof(*w->items[i].rounds));
-        if (!w->items[i].rounds)
-            return gcb_diag_nomem(diag, 0, "times");
-    }
-    for (size_t r = 0; !err && r < ROUNDS; r++) {
+    for (size_t i = 0; i < w->count; i++)
+        w->items[i].cost.code = 0.0; /* known, unless it fails */
+    for (size_t r = 0; !err && r < GCB_WAY_ROUNDS; r++) {
         if (r >= GCB_STATS_LEAST && gcb_clock() - begun > m->seconds)
             break;
         for (size_t i = 0; !err && i < w->count; i++) {

@@ -13,6 +13,7 @@
  * (gcb_ways_measure) or from rows (timed.h).
  */
 #define GCB_WAY_LABEL (GCB_LABEL + 16)
+#define GCB_WAY_ROUNDS 25 /* the most rounds of times */
 struct gcb_way {
     struct gcb_method method; /* names its collective */
     enum gcb_collective collective;
@@ -24,8 +25,8 @@ struct gcb_way {
     /* bytes in an all-reduce of each of ways->reduced_workers; NULL: always mean.bytes */
     double *reduced;
     struct gcb_cost cost; /* seconds for each element; negative: unknown */
-    /* of each round of measuring, in which all ways ran in turn; NULL: none */
-    struct gcb_cost *rounds;
+    /* of each round of measuring, in which all ways ran in turn; there are ways->round_count */
+    struct gcb_cost rounds[GCB_WAY_ROUNDS];
 };
 
 #define GCB_LEFT_OUT 300
@@ -33,7 +34,7 @@ struct gcb_way {
 struct gcb_ways {
     struct gcb_way *items;
     size_t count, cap;
-    size_t round_count;            /* of each way's rounds */
+    size_t round_count;            /* of each way that was timed */
     const double *reduced_workers; /* borrowed: numbers of workers, reduced_count */
     size_t reduced_count;
     double add_fp32; /* seconds to add an element of one gradient to another */

@@ -363,7 +363,6 @@ static void test_interval(void **state)
     add(&w, "fp16", REDUCE, 3e-4, 3e-4, 1.0);
     add(&w, "qsgd:bits=8", GATHER, 0.01, 0.0, 0.6);
     for (size_t i = 0; i < 3; i++) {
-        w.items[i].rounds = gcb_alloc_zero(ROUNDS, sizeof(*w.items[i].rounds));
         for (size_t r = 0; r < ROUNDS; r++)
             w.items[i].rounds[r].code = i == 0 ? 1.5 : i == 1 ? fp16[r] : coded[r];
     }

@@ -391,7 +391,6 @@ static void test_perfect(void **state)
     expect_cost(&c, 6e-9, 0, 6e-9, 0, 0, 6e-9);
     assert_int_equal(gcb_ways_add(&w, "fp16", NULL), 0);
     w.items[0].mean.bytes = 2.0;
-    w.items[0].rounds = NULL;
     w.round_count = 9;
     gcb_ways_take_times(&w, &t);
     expect_cost(&w.items[0].cost, 6e-9, 0, 6e-9, 0, 0, 6e-9);
