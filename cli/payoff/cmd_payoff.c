@@ -14,7 +14,6 @@
 /* The state of the command. Starts zeroed. */
 struct payoff {
     const struct payoff_options *o;
-    const struct opt_list *files;
     struct session s;
     struct payoff_plan plan;
     struct gcb_ways ways;
@@ -66,47 +65,30 @@ static void scale_times(struct gcb_timed *t, double slower)
     t->copy /= slower;
 }
 
-static int read_card(struct payoff *c, const struct card *card, struct gcb_diag *diag)
-{
-    char path[GCB_DATA_PATH];
-    const char *paths[1] = {path};
-    int err;
-
-    if (!gcb_data_find(path, "datasets/h200.json"))
-        return gcb_diag_set(
-            diag, GCB_E_IO,
-            "%s: not found: install gcbench, or give --coding a file of `bench` rows", path);
-    err = gcb_timed_read(&c->timed, paths, 1, NULL, diag);
-    if (err)
-        return err;
-    scale_times(&c->timed, cards[0].memory / card->memory);
-    if (card == cards)
-        snprintf(c->coding, sizeof(c->coding), "%s, measured on %s", c->timed.gpu, c->timed.date);
-    else
-        snprintf(c->coding, sizeof(c->coding), "%s, estimated from an H200 by the memory's speed",
-                 card->name);
-    return 0;
-}
-
 /* Finds the times that --coding asks for. */
 static int read_coding(struct payoff *c, struct gcb_diag *diag)
 {
     const char *text = c->plan.coding;
-    char shown[128];
+    const struct card *card = NULL;
+    char shown[128], path[GCB_DATA_PATH];
     int err;
 
     snprintf(c->coding, sizeof(c->coding), "one thread of this machine");
     if (strcmp(text, "cpu") == 0)
         return 0;
+    gcb_escape(shown, sizeof(shown), text);
     for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
         if (strcasecmp(text, cards[i].name) == 0)
-            return read_card(c, &cards[i], diag);
-    gcb_escape(shown, sizeof(shown), text);
-    if (gcb_parse_bandwidth(text, &c->timed.memory)) {
+            card = &cards[i];
+    if (card && !gcb_data_find(path, "datasets/h200.json"))
+        return gcb_diag_set(
+            diag, GCB_E_IO,
+            "%s: not found: install gcbench, or give --coding a file of `bench` rows", path);
+    if (!card && gcb_parse_bandwidth(text, &c->timed.memory)) {
         snprintf(c->coding, sizeof(c->coding), "each byte once in a memory of %s", shown);
         return 0;
     }
-    snprintf(c->coding, sizeof(c->coding), "%s", shown);
+    text = card ? path : text;
     err = gcb_timed_read(&c->timed, &text, 1, NULL, diag);
     if (err == GCB_E_IO)
         err = gcb_diag_set(diag, err,
@@ -116,6 +98,13 @@ static int read_coding(struct payoff *c, struct gcb_diag *diag)
     if (!err && c->timed.count == 0)
         err = gcb_diag_set(diag, GCB_E_INVALID, "--coding %s: the file has no times%s%s", shown,
                            *c->timed.left_out ? "; left out: " : "", c->timed.left_out);
+    if (card)
+        scale_times(&c->timed, cards[0].memory / card->memory);
+    if (card == cards)
+        snprintf(c->coding, sizeof(c->coding), "%s, measured on %s", c->timed.gpu, c->timed.date);
+    else
+        snprintf(c->coding, sizeof(c->coding), "%s%s", card ? card->name : shown,
+                 card ? ", estimated from an H200 by the memory's speed" : "");
     return err;
 }
 
@@ -139,10 +128,10 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
                                    .progress = progress_update};
     char path[GCB_DATA_PATH];
     const char *items[1] = {path};
-    const struct opt_list sample = {.items = items, .count = 1};
+    const struct opt_list sample = {.items = items, .count = 1}, *operands = c->s.files;
     int err;
 
-    if (c->files->count == 0) {
+    if (c->s.files->count == 0) {
         if (!gcb_data_find(path, "datasets/sample.h5"))
             return gcb_diag_set(diag, GCB_E_IO, "%s: not found: install gcbench, or name a dump",
                                 path);
@@ -156,7 +145,7 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
     if (!err)
         err = gcb_ways_measure(&c->ways, c->s.source, &c->s.layout, &m, diag);
     progress_end(&c->s.progress);
-    c->s.files = c->files;
+    c->s.files = operands;
     if (!err && m.untimed)
         gcb_ways_take_times(&c->ways, &c->timed);
     return err;
@@ -221,7 +210,7 @@ static int select_ways(struct payoff *c, struct gcb_diag *diag)
 static int read_rows(struct payoff *c, struct gcb_diag *diag)
 {
     struct gcb_timed rows = {.count = 0};
-    int err = gcb_timed_read(&rows, c->files->items, c->files->count, &c->measured, diag);
+    int err = gcb_timed_read(&rows, c->s.files->items, c->s.files->count, &c->measured, diag);
 
     if (!err)
         err = gcb_ways_from_rows(&c->ways, &rows, diag);
@@ -258,12 +247,12 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
     size_t rows = 0;
     int err = read_coding(c, diag);
 
-    for (size_t i = 0; i < c->files->count; i++)
-        rows += has_rows(c->files->items[i]);
-    if (rows && rows < c->files->count)
+    for (size_t i = 0; i < c->s.files->count; i++)
+        rows += has_rows(c->s.files->items[i]);
+    if (rows && rows < c->s.files->count)
         return gcb_diag_set(diag, GCB_E_INVALID, "give dumps or rows of results, not both");
-    if (c->files->count)
-        gcb_escape(c->from, sizeof(c->from), c->files->items[0]);
+    if (c->s.files->count)
+        gcb_escape(c->from, sizeof(c->from), c->s.files->items[0]);
     else
         snprintf(c->from, sizeof(c->from), "the shipped sample, a ResNet-20");
     if (!err)
@@ -316,7 +305,7 @@ static int put_rows(struct payoff *c, struct gcb_diag *diag)
 {
     const bool asked = strcmp(c->plan.coding, "cpu") != 0 || !*c->timed.device;
     const char *coding = asked ? c->plan.coding : c->timed.device;
-    const char *from = c->files->count ? c->files->items[0] : c->from;
+    const char *from = c->s.files->count ? c->s.files->items[0] : c->from;
     struct gcb_row row;
     int err = 0;
 
@@ -358,7 +347,7 @@ static int show(struct payoff *c, struct gcb_diag *diag)
         err = c->place_count == 1
                   ? payoff_show_ways(&c->s.report, c->places, diag)
                   : payoff_show_places(&c->s.report, c->places, c->place_count, diag);
-        if (!err && !c->s.report.quiet && c->files->count == 0 && !c->o->exchange.params &&
+        if (!err && !c->s.report.quiet && c->s.files->count == 0 && !c->o->exchange.params &&
             !c->o->exchange.model_bytes)
             opt_note(c->s.report.out, "this is the sample's gradient: --params gives yours");
         if (!err && !c->s.report.quiet)
@@ -377,7 +366,6 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
     const struct payoff_options *o = options;
     struct payoff c = {
         .o = o,
-        .files = operands,
         .s = {.o = o->common, .files = operands, .ctx = ctx},
     };
     int err = payoff_plan(&c.plan, o, ctx->diag);
