@@ -33,7 +33,7 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
     int c = 0;
 
     for (; n <= GCB_RESULTS_LINE; n++) {
-        if (gcb_grow(&r->line, &r->cap, n, 1))
+        if (n == r->cap && gcb_grow(&r->line, &r->cap, n, 1))
             return gcb_diag_nomem(diag, n, "a line of results");
         c = getc_unlocked(r->file);
         r->line[n] = '\0';
