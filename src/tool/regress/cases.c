@@ -78,41 +78,46 @@ static void append_word(char *out, size_t size, const char *text)
         gcb_append(out, size, "%s%s", out[0] ? " " : "", text);
 }
 
-char *gcb_case_make_name(const struct gcb_case *c)
+/* Sets the names of a case whose texts are set. `scratch` has room for all texts and as many
+ * separators. GCB_E_NOMEM. */
+static int set_names(struct gcb_cases *cases, struct gcb_case *c, char *scratch, size_t size)
 {
-    size_t size = 1;
-    char *name;
+    int err = 0;
 
-    for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
-        size += strlen(c->text[i]) + 1;
-    name = gcb_alloc_zero(size, 1);
-    if (!name)
-        return NULL;
-    append_word(name, size, c->text[GCB_CASE_FILES]);
-    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_FILES; i++)
-        append_word(name, size, c->text[i]);
-    return name;
+    for (int n = 0; !err && n < GCB_CASE_NAMES; n++) {
+        scratch[0] = '\0';
+        if (n == GCB_CASE_NAME_FULL)
+            append_word(scratch, size, c->text[GCB_CASE_FILE]);
+        append_word(scratch, size, c->text[GCB_CASE_FILES]);
+        for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_FILES; t++)
+            if (t != GCB_CASE_ISA || n != GCB_CASE_NAME_WITHOUT_ISA)
+                append_word(scratch, size, c->text[t]);
+        err = gcb_case_set(cases, &c->name[n], scratch);
+    }
+    return err;
 }
 
 int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c)
 {
-    char count[96] = "", threads[40], *files = gcb_strdup(c->text[GCB_CASE_FILE]);
+    char words[96];
+    size_t size = 1 + 2 * strlen(c->text[GCB_CASE_FILE]) + sizeof(words);
+    char *scratch;
     int err;
 
-    if (!files)
+    for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_FILES; t++)
+        size += strlen(c->text[t]) + 1;
+    scratch = gcb_alloc(size);
+    if (!scratch)
         return GCB_E_NOMEM;
-    gcb_case_remove_folders(files);
-    if (c->kernel)
-        snprintf(count, sizeof(count), "n=%" PRIu64, c->elements);
-    if (c->exchange) /* it has this text already */
-        snprintf(count, sizeof(count), "%s", c->text[GCB_CASE_SIZE]);
-    snprintf(threads, sizeof(threads), "t%" PRIu64, c->threads);
-    err = gcb_case_set(cases, &c->text[GCB_CASE_SIZE], count);
+    strcpy(scratch, c->text[GCB_CASE_FILE]);
+    gcb_case_remove_folders(scratch);
+    err = gcb_case_set(cases, &c->text[GCB_CASE_FILES], scratch);
+    snprintf(words, sizeof(words), "t%" PRIu64, c->threads);
     if (!err)
-        err = gcb_case_set(cases, &c->text[GCB_CASE_THREADS], threads);
+        err = gcb_case_set(cases, &c->text[GCB_CASE_THREADS], words);
     if (!err)
-        err = gcb_case_set(cases, &c->text[GCB_CASE_FILES], files);
-    gcb_free(files);
+        err = set_names(cases, c, scratch, size);
+    gcb_free(scratch);
     return err;
 }
 
@@ -131,6 +136,7 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
     for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
         c->text[i] = "";
     c->method = "";
+    c->operations = 2;
     return c;
 }
 
@@ -179,6 +185,8 @@ static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
     if (!err && c->kernel) {
         snprintf(spec, sizeof(spec), "%s/%s", family ? family : "", kernel ? kernel : "");
         err = gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec);
+        snprintf(spec, sizeof(spec), "n=%" PRIu64, c->elements);
+        err = err ? err : gcb_case_set(cases, &c->text[GCB_CASE_SIZE], spec);
     }
     if (!err && c->exchange) {
         snprintf(spec, sizeof(spec), "n=%" PRIu64 " workers=%" PRIu64 " %.20s", c->elements,
@@ -215,8 +223,9 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
         c->errors[i] = gcb_results_real(row->json, errors[i]);
     c->status = parse_status(gcb_results_text(row->json, GCB_FIELD_STATUS));
     /* a kernel's time and that of a whole exchange have the same fields */
-    c->time[0] = read_time(row, kernel || exchange ? &gcb_kernel_fields : &gcb_encode_fields);
-    if (!kernel && !exchange)
+    c->operations = kernel || exchange ? 1 : 2;
+    c->time[0] = read_time(row, c->operations == 1 ? &gcb_kernel_fields : &gcb_encode_fields);
+    if (c->operations == 2)
         c->time[1] = read_time(row, &gcb_decode_fields);
     return read_texts(cases, c, row) || gcb_case_finish(cases, c) ? GCB_E_NOMEM : 0;
 }
@@ -246,14 +255,6 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
 /* ---- identity ---- */
 
-/* What two cases have in common to be the same case. */
-enum identity {
-    SAME_ALL,             /* all texts */
-    SAME_WITHOUT_FOLDERS, /* GCB_CASE_FILES instead of GCB_CASE_FILE */
-    SAME_WITHOUT_ISA,     /* in addition, not the instruction set */
-    IDENTITIES
-};
-
 #define SEVERAL (-1) /* more than one case has this key */
 
 /* Adds case number i to a map of keys: its value is the number of its only case, or SEVERAL.
@@ -265,65 +266,25 @@ static int add_key(json_t *map, const char *key, size_t i)
     return json_object_set_new_nocheck(map, key, json_integer(number)) ? GCB_E_NOMEM : 0;
 }
 
-/* Returns the texts of a case's identity, which hold no line break, as a key. NULL: no memory. */
-static char *make_key(const struct gcb_case *c, enum identity identity)
-{
-    size_t size = 1;
-    char *key;
-
-    for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
-        size += strlen(c->text[t]) + 1;
-    key = gcb_alloc_zero(size, 1);
-    for (size_t t = 0; key && t < GCB_CASE_TEXTS; t++)
-        if (t != (identity == SAME_ALL ? GCB_CASE_FILES : GCB_CASE_FILE) &&
-            (t != GCB_CASE_ISA || identity != SAME_WITHOUT_ISA))
-            gcb_append(key, size, "%s\n", c->text[t]);
-    return key;
-}
-
-/* Adds a case by its identity. GCB_E_NOMEM. */
-static int add_case(json_t *map, const struct gcb_case *c, size_t i, enum identity identity)
-{
-    char *key = make_key(c, identity);
-    const int err = key ? add_key(map, key, i) : GCB_E_NOMEM;
-
-    gcb_free(key);
-    return err;
-}
-
-/* Reports that two cases of a file are the same. Returns GCB_E_CORRUPT, or GCB_E_NOMEM without a
- * message. */
-static int fail_duplicate(const struct gcb_case *first, const struct gcb_case *second,
-                          const char *path, struct gcb_diag *diag)
-{
-    char shown[200], name[200], *full = gcb_case_make_name(second);
-    int err = GCB_E_NOMEM;
-
-    if (full)
-        err = gcb_diag_set(diag, GCB_E_CORRUPT,
-                           "%s: lines %" PRIu64 " and %" PRIu64 " are the same case, %.150s",
-                           gcb_escape(shown, sizeof(shown), path), first->line, second->line,
-                           gcb_escape(name, sizeof(name), full));
-    gcb_free(full);
-    return err;
-}
-
 /* Fails if a case appears twice, because such a case cannot be paired. */
 static int check_duplicates(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
 {
     json_t *map = json_object();
     int err = map ? 0 : GCB_E_NOMEM;
+    char shown[200], name[160];
 
     for (size_t i = 0; !err && i < cases->count; i++) {
         const struct gcb_case *c = &cases->items[i];
-        char *key = make_key(c, SAME_ALL);
-        const json_t *first = key ? json_object_get(map, key) : NULL;
+        const json_t *first = json_object_get(map, c->name[GCB_CASE_NAME_FULL]);
 
         if (first)
-            err = fail_duplicate(&cases->items[json_integer_value(first)], c, path, diag);
+            err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                               "%s: lines %" PRIu64 " and %" PRIu64 " are the same case, %s",
+                               gcb_escape(shown, sizeof(shown), path),
+                               cases->items[json_integer_value(first)].line, c->line,
+                               gcb_text_shorten(name, sizeof(name), c->name[GCB_CASE_NAME], 150));
         else
-            err = key ? add_key(map, key, i) : GCB_E_NOMEM;
-        gcb_free(key);
+            err = add_key(map, c->name[GCB_CASE_NAME_FULL], i);
     }
     json_decref(map);
     return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "cases") : err;
@@ -337,7 +298,7 @@ int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct g
     char shown[256];
     int err;
 
-    memset(out, 0, sizeof(*out));
+    *out = (struct gcb_cases){.path = path};
     err = gcb_results_read(file, path, records, read_row, out, diag);
     if (!err && out->count == 0)
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
@@ -389,24 +350,6 @@ static int make_label(struct gcb_cases *cases, struct gcb_case *c, const struct 
     return gcb_case_set(cases, &c->label, out);
 }
 
-/* Makes the label "FILE NAME", which identifies a case in its file. */
-static int label_fully(struct gcb_cases *cases, struct gcb_case *c)
-{
-    char *name = gcb_case_make_name(c), *full = NULL;
-    const size_t size = name ? strlen(c->text[GCB_CASE_FILE]) + strlen(name) + 2 : 0;
-    int err = GCB_E_NOMEM;
-
-    if (name)
-        full = gcb_alloc(size);
-    if (full) {
-        snprintf(full, size, "%s %s", c->text[GCB_CASE_FILE], name);
-        err = gcb_case_set(cases, &c->label, full);
-    }
-    gcb_free(full);
-    gcb_free(name);
-    return err;
-}
-
 /* Cases of one run with equal labels get their full names as labels. GCB_E_NOMEM. */
 static int resolve_equal_labels(struct gcb_cases *cases)
 {
@@ -417,7 +360,7 @@ static int resolve_equal_labels(struct gcb_cases *cases)
         err = add_key(map, cases->items[i].label, i);
     for (size_t i = 0; !err && i < cases->count; i++)
         if (json_integer_value(json_object_get(map, cases->items[i].label)) == SEVERAL)
-            err = label_fully(cases, &cases->items[i]);
+            cases->items[i].label = cases->items[i].name[GCB_CASE_NAME_FULL];
     json_decref(map);
     return err;
 }
@@ -443,10 +386,10 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 
 #define UNPAIRED SIZE_MAX
 
-/* Pairs two cases with the same identity, if each is the only unpaired case of its file with
- * that identity. partner[f][i]: the other file's case for case i of file f. GCB_E_NOMEM. */
+/* Pairs two cases with the same name, if each is the only unpaired case of its file with that
+ * name. partner[f][i]: the other file's case for case i of file f. GCB_E_NOMEM. */
 static int pair_by(const struct gcb_cases *const files[2], size_t *const partner[2],
-                   enum identity identity)
+                   enum gcb_case_name name)
 {
     json_t *maps[2] = {json_object(), json_object()}, *own;
     int err = maps[0] && maps[1] ? 0 : GCB_E_NOMEM;
@@ -455,7 +398,7 @@ static int pair_by(const struct gcb_cases *const files[2], size_t *const partner
     for (int f = 0; f < 2; f++)
         for (size_t i = 0; !err && i < files[f]->count; i++)
             if (partner[f][i] == UNPAIRED)
-                err = add_case(maps[f], &files[f]->items[i], i, identity);
+                err = add_key(maps[f], files[f]->items[i].name[name], i);
     json_object_foreach(maps[0], key, own)
     {
         const json_t *other = json_object_get(maps[1], key);
@@ -485,7 +428,7 @@ int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_c
     err = *out && room ? 0 : GCB_E_NOMEM;
     for (size_t i = 0; !err && i < all; i++)
         room[i] = UNPAIRED;
-    for (enum identity i = SAME_ALL; !err && i < IDENTITIES; i++)
+    for (enum gcb_case_name i = GCB_CASE_NAME_FULL; !err && i < GCB_CASE_NAMES; i++)
         err = pair_by(files, partner, i);
     for (size_t i = 0; !err && i < base->count; i++)
         (*out)[(*count)++] = (struct gcb_case_pair){
@@ -499,36 +442,4 @@ int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_c
     gcb_free(*out);
     *out = NULL;
     return gcb_diag_nomem(diag, all * sizeof(*room), "pairing cases");
-}
-
-int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
-                           const struct gcb_cases *next, const char *next_name,
-                           struct gcb_diag *diag)
-{
-    char files[2][64], cases[2][128], *names[2];
-    struct gcb_case_pair *pairs = NULL;
-    bool common = false;
-    size_t count = 0;
-    int err = gcb_pair_cases(&pairs, &count, base, next, diag);
-
-    for (size_t i = 0; i < count; i++)
-        common |= pairs[i].base && pairs[i].next;
-    gcb_free(pairs);
-    if (err || common)
-        return err;
-    names[0] = gcb_case_make_name(base->items);
-    names[1] = gcb_case_make_name(next->items);
-    err =
-        names[0] && names[1]
-            ? gcb_diag_set(diag, GCB_E_INVALID,
-                           "%s and %s have no case in common: the first are \"%s\" and \"%s\"; run "
-                           "`bench` with the same files and options for both",
-                           gcb_escape(files[0], sizeof(files[0]), base_name),
-                           gcb_escape(files[1], sizeof(files[1]), next_name),
-                           gcb_text_shorten(cases[0], sizeof(cases[0]), names[0], 80),
-                           gcb_text_shorten(cases[1], sizeof(cases[1]), names[1], 80))
-            : gcb_diag_nomem(diag, 0, "names of cases");
-    gcb_free(names[0]);
-    gcb_free(names[1]);
-    return err;
 }

@@ -28,8 +28,7 @@ enum gcb_case_text {
     GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
 };
-/* The field of a row from which each text comes. The last three texts have none: gcb_case_finish
- * makes them. */
+/* The field of a row from which each text comes. The last three texts have none. */
 extern const enum gcb_field gcb_case_fields[GCB_CASE_SIZE];
 
 enum gcb_case_status {
@@ -47,12 +46,21 @@ struct gcb_case_time {
 
 #define GCB_CASE_ERRORS 4
 
+/* A case's texts in one line. Cases with the same name are paired, first by the full name. */
+enum gcb_case_name {
+    GCB_CASE_NAME_FULL,        /* begins with the paths of the files */
+    GCB_CASE_NAME,             /* without their folders; `--accept` matches it */
+    GCB_CASE_NAME_WITHOUT_ISA, /* without the instruction set, which changes no size and no error */
+    GCB_CASE_NAMES
+};
+
 struct gcb_case {
     bool kernel, exchange; /* of the row's kind; neither: a method */
     /* Strings belong to the list of cases; equal ones have equal pointers. */
     const char *text[GCB_CASE_TEXTS];
-    const char *label;  /* short, set by gcb_cases_label; NULL before */
-    const char *method; /* "" for a kernel */
+    const char *name[GCB_CASE_NAMES]; /* set by gcb_case_finish */
+    const char *label;                /* short, set by gcb_cases_label; NULL before */
+    const char *method;               /* "" for a kernel */
     uint64_t threads;
     uint64_t elements, messages, input_bytes;
     enum gcb_case_status status;
@@ -60,11 +68,13 @@ struct gcb_case {
     uint64_t wire_bytes, header_bytes;
     /* values of the fields with GCB_GATE_ERROR, first rel_l2; NAN for a field that the row lacks */
     double errors[GCB_CASE_ERRORS];
-    struct gcb_case_time time[2]; /* encode, decode; a kernel or an exchange has only the first */
+    struct gcb_case_time time[2]; /* encode, decode */
+    int operations;               /* times that it has: 2; 1 for a kernel and an exchange */
     uint64_t line;                /* line number of the row */
 };
 
 struct gcb_cases {
+    const char *path;       /* of the file, as given */
     struct gcb_case *items; /* in the order of the file */
     size_t count, cap;
     struct gcb_strings strings;
@@ -91,11 +101,8 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
 /* Sets a string of a case to an escaped copy of the text; NULL is "". GCB_E_NOMEM. */
 int gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
-/* Sets the last three texts. GCB_E_NOMEM. */
+/* Sets the texts for threads and files, and the names, of a case whose other texts are set. GCB_E_NOMEM. */
 int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);
-/* All texts in one line, which `--accept` matches. The caller releases it with gcb_free. NULL:
- * no memory. */
-char *gcb_case_make_name(const struct gcb_case *c);
 /* Removes the folders from each file of a list "a/b.h5, c.h5", in place. */
 void gcb_case_remove_folders(char *files);
 
@@ -116,14 +123,5 @@ struct gcb_case_pair {
  */
 int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_cases *base,
                    const struct gcb_cases *next, struct gcb_diag *diag);
-
-/*
- * Returns GCB_E_INVALID if two result files have no case in common: they hold different
- * measurements, so no case is GONE or NEW. The message names the first case of each. File names are
- * shown escaped. GCB_E_NOMEM.
- */
-int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
-                           const struct gcb_cases *next, const char *next_name,
-                           struct gcb_diag *diag);
 
 #endif

@@ -8,6 +8,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/base/columns.h"
 #include "src/tool/rows/results.h"
 
 /* ---- sizes and errors ---- */
@@ -349,16 +350,37 @@ static void describe_environments(char *out, size_t size, const struct gcb_runs 
         gcb_append(out, size, "%s%s", i ? ", " : "environments differ: ", fields[i].field);
 }
 
+/* Fails because the files have no case in common. */
+static int fail_apart(const struct gcb_runs *runs, struct gcb_diag *diag)
+{
+    const struct gcb_cases *const sides[] = {&runs->base, &runs->next};
+    char files[2][64], cases[2][128];
+
+    for (size_t i = 0; i < 2; i++) {
+        gcb_escape(files[i], sizeof(files[i]), sides[i]->path);
+        gcb_text_shorten(cases[i], sizeof(cases[i]), sides[i]->items->name[GCB_CASE_NAME], 80);
+    }
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "%s and %s have no case in common: the first are \"%s\" and \"%s\"; run "
+                        "`bench` with the same files and options for both",
+                        files[0], files[1], cases[0], cases[1]);
+}
+
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag)
 {
     struct gcb_case_pair *pairs = NULL;
     size_t count = 0;
+    bool common = false;
     char environments[400];
     int err = gcb_pair_cases(&pairs, &count, &runs->base, &runs->next, diag);
 
-    describe_environments(environments, sizeof(environments), runs);
     for (size_t i = 0; i < count; i++)
+        common |= pairs[i].base && pairs[i].next;
+    if (!err && !common)
+        err = fail_apart(runs, diag);
+    describe_environments(environments, sizeof(environments), runs);
+    for (size_t i = 0; !err && i < count; i++)
         if (gcb_compare_rows(out, runs, &pairs[i]))
             compare_times(out, &pairs[i], delta, environments);
     gcb_free(pairs);

@@ -33,7 +33,8 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
 /*
  * Compares all cases of two result files. Times are compared if the environments are the same and
  * the rows have intervals: SLOW or FAST if the whole interval of the ratio is beyond `delta` and
- * the ratio of the best samples is too. GCB_E_NOMEM.
+ * the ratio of the best samples is too. GCB_E_INVALID if the files have no case in common: they
+ * hold different measurements, so no case is GONE or NEW. GCB_E_NOMEM.
  */
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);

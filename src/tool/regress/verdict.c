@@ -146,13 +146,10 @@ static bool matches_name(const char *pattern, const char *name, enum gcb_quantit
 static bool matches_case(const char *pattern, const struct gcb_verdict *v)
 {
     const struct gcb_case *c = gcb_verdict_case(v);
-    char *name = gcb_case_make_name(c);
-    const bool found = (name && matches_name(pattern, name, v->quantity)) ||
-                       matches_name(pattern, c->text[GCB_CASE_SPEC], v->quantity) ||
-                       (c->label && matches_name(pattern, c->label, v->quantity));
 
-    gcb_free(name);
-    return found;
+    return matches_name(pattern, c->name[GCB_CASE_NAME], v->quantity) ||
+           matches_name(pattern, c->text[GCB_CASE_SPEC], v->quantity) ||
+           (c->label && matches_name(pattern, c->label, v->quantity));
 }
 
 size_t gcb_verdicts_accept(struct gcb_verdicts *all, const char *pattern)
@@ -183,11 +180,8 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
 
 static void put_case(struct gcb_row *row, const struct gcb_case *c)
 {
-    char *name = gcb_case_make_name(c);
-
     /* the texts are escaped already: gcb_row_text would double their backslashes */
-    gcb_row_json(row, GCB_FIELD_CASE, name ? json_string(name) : NULL);
-    gcb_free(name);
+    gcb_row_json(row, GCB_FIELD_CASE, json_string(c->name[GCB_CASE_NAME]));
     gcb_row_json(row, GCB_FIELD_LABEL, c->label ? json_string(c->label) : json_null());
     for (size_t i = 0; i < GCB_CASE_SIZE; i++)
         gcb_row_json(row, gcb_case_fields[i],
