@@ -68,14 +68,13 @@ static void make_title(struct regress *r)
 
 static void print_differences(const struct regress *r)
 {
-    struct gcb_environment_difference fields[24];
-    const size_t count = gcb_environment_differences(fields, 24, r->runs->base.environment,
-                                                     r->runs->next.environment);
+    struct gcb_environment_differences differ;
 
-    for (size_t i = 0; i < count && i < 24; i++)
+    gcb_environment_compare(&differ, r->runs);
+    for (size_t i = 0; i < differ.count; i++)
         opt_wrapf(r->report.out, 0, 2, "environments differ: %.39s: base %.95s, new %.95s",
-                  fields[i].field, fields[i].base, fields[i].next);
-    if (count && !r->o->own.against)
+                  differ.items[i].field, differ.items[i].base, differ.items[i].next);
+    if (differ.count && !r->o->own.against)
         opt_wrap(
             r->report.out,
             "so times are shown, but not judged; to judge them, run both builds in turn: gcbench "

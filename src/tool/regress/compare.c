@@ -204,74 +204,57 @@ static void value_text(char *out, size_t size, const json_t *value)
     else if (json_is_number(value))
         snprintf(out, size, "%s", gcb_real_text(number, json_number_value(value)));
     else
-        snprintf(out, size, "not known");
+        snprintf(out, size, "%s", json_is_true(value) ? "known" : "not known");
 }
 
-/* Differences found so far; at most `cap` are stored. */
-struct differences {
-    struct gcb_environment_difference *items;
-    size_t count, cap;
-};
-
-static void compare_field(struct differences *out, const char *field, const json_t *base,
-                          const json_t *next)
+static void compare_field(struct gcb_environment_differences *out, const char *field,
+                          const json_t *base, const json_t *next)
 {
-    struct gcb_environment_difference d;
+    struct gcb_environment_difference *d = &out->items[out->count];
 
-    value_text(d.base, sizeof(d.base), base);
-    value_text(d.next, sizeof(d.next), next);
-    if (strcmp(d.base, d.next) == 0)
-        return;
-    gcb_escape(d.field, sizeof(d.field), field);
-    if (out->count < out->cap)
-        out->items[out->count] = d;
-    out->count++;
+    value_text(d->base, sizeof(d->base), base);
+    value_text(d->next, sizeof(d->next), next);
+    gcb_escape(d->field, sizeof(d->field), field);
+    if (out->count + 1 < GCB_ENVIRONMENT_DIFFERENCES && strcmp(d->base, d->next) != 0)
+        out->count++;
 }
 
-static void compare_libraries(struct differences *out, const json_t *base, const json_t *next)
+/* Compares the values of two objects, of which either may be NULL. */
+static void compare_libraries(struct gcb_environment_differences *out, const json_t *base,
+                              const json_t *next)
 {
+    json_t *all = json_object(), *value;
     const char *name;
-    json_t *value;
     char field[64];
 
-    json_object_foreach((json_t *)(uintptr_t)base, name, value)
+    json_object_update(all, (json_t *)(uintptr_t)base);
+    json_object_update(all, (json_t *)(uintptr_t)next);
+    json_object_foreach(all, name, value)
     {
         snprintf(field, sizeof(field), "libraries.%s", name);
-        compare_field(out, field, value, json_object_get(next, name));
+        compare_field(out, field, json_object_get(base, name), json_object_get(next, name));
     }
-    json_object_foreach((json_t *)(uintptr_t)next, name, value)
-    {
-        snprintf(field, sizeof(field), "libraries.%s", name);
-        if (!json_object_get(base, name))
-            compare_field(out, field, NULL, value);
-    }
+    json_decref(all);
 }
 
-size_t gcb_environment_differences(struct gcb_environment_difference *items, size_t cap,
-                                   const json_t *base, const json_t *next)
+void gcb_environment_compare(struct gcb_environment_differences *out, const struct gcb_runs *runs)
 {
+    const json_t *base = runs->base.environment, *next = runs->next.environment;
     enum gcb_field fields[GCB_FIELDS];
     const size_t count = gcb_field_gated(fields, GCB_GATE_PLACE);
-    struct differences out = {.items = items, .cap = cap};
 
-    if (!base || !next) {
-        if (cap) {
-            snprintf(items->field, sizeof(items->field), "environment");
-            snprintf(items->base, sizeof(items->base), base ? "known" : "not known");
-            snprintf(items->next, sizeof(items->next), next ? "known" : "not known");
-        }
-        return 1;
-    }
-    for (size_t i = 0; i < count; i++) {
+    out->count = 0;
+    if (!base || !next)
+        compare_field(out, "environment", base ? json_true() : NULL, next ? json_true() : NULL);
+    for (size_t i = 0; base && next && i < count; i++) {
         const json_t *was = gcb_results_json(base, fields[i]),
                      *is = gcb_results_json(next, fields[i]);
 
         if (gcb_field_info(fields[i])->type == GCB_TYPE_OBJECT)
-            compare_libraries(&out, was, is);
+            compare_libraries(out, was, is);
         else
-            compare_field(&out, gcb_field_name(fields[i]), was, is);
+            compare_field(out, gcb_field_name(fields[i]), was, is);
     }
-    return out.count;
 }
 
 /* ---- times of two runs ---- */
@@ -321,33 +304,25 @@ static void compare_times(struct gcb_verdicts *out, const struct gcb_case_pair *
                           const char *environments)
 {
     const char *const isa[] = {pair->base->text[GCB_CASE_ISA], pair->next->text[GCB_CASE_ISA]};
-    const bool kernel = pair->base->kernel, exchange = pair->base->exchange;
     char obstacle[400];
 
     snprintf(obstacle, sizeof(obstacle), "%s", environments);
     if (!obstacle[0] && strcmp(isa[0], isa[1]) != 0)
         snprintf(obstacle, sizeof(obstacle), "isa differs: %.40s, was %.40s", isa[1], isa[0]);
-    for (int op = 0; op < (kernel || exchange ? 1 : 2); op++) {
-        const enum gcb_quantity quantity = kernel     ? GCB_QUANTITY_KERNEL
-                                           : exchange ? GCB_QUANTITY_EXCHANGE
-                                                      : GCB_QUANTITY_ENCODE + (enum gcb_quantity)op;
-        struct gcb_verdict *v = gcb_verdicts_add(out, pair, quantity, GCB_NOT_COMPARED);
-
-        v->delta = delta;
-        compare_time(out, v, &pair->base->time[op], &pair->next->time[op], obstacle);
-    }
+    for (int op = 0; op < pair->base->operations; op++)
+        compare_time(out, gcb_verdicts_add_time(out, pair, op, delta), &pair->base->time[op],
+                     &pair->next->time[op], obstacle);
 }
 
 /* Writes "environments differ: cpu_model, kernel", or "" if they are the same. */
 static void describe_environments(char *out, size_t size, const struct gcb_runs *runs)
 {
-    struct gcb_environment_difference fields[24];
-    const size_t count =
-        gcb_environment_differences(fields, 24, runs->base.environment, runs->next.environment);
+    struct gcb_environment_differences differ;
 
+    gcb_environment_compare(&differ, runs);
     out[0] = '\0';
-    for (size_t i = 0; i < count && i < 24; i++)
-        gcb_append(out, size, "%s%s", i ? ", " : "environments differ: ", fields[i].field);
+    for (size_t i = 0; i < differ.count; i++)
+        gcb_append(out, size, "%s%s", i ? ", " : "environments differ: ", differ.items[i].field);
 }
 
 /* Fails because the files have no case in common. */

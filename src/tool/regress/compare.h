@@ -39,19 +39,22 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);
 
-/* A field of the `environment` row (docs/rows.md) that differs between two runs. */
-struct gcb_environment_difference {
-    char field[40];          /* "libraries.fftw" */
-    char base[96], next[96]; /* the values as text, escaped; "not known" */
+/* Fields of the `environment` row (docs/rows.md) that differ between two runs. */
+#define GCB_ENVIRONMENT_DIFFERENCES 24
+struct gcb_environment_differences {
+    size_t count;
+    struct gcb_environment_difference {
+        char field[40];          /* "libraries.fftw" */
+        char base[96], next[96]; /* the values as text, escaped; "not known" */
+    } items[GCB_ENVIRONMENT_DIFFERENCES];
 };
 
 /*
  * Finds the differences that make times incomparable: processor, number of cpus, governor, kernel,
  * build type, sanitizers, compiler, flags, libraries, GPU and its driver. (Instruction set, threads
- * and device belong to the cases.) Writes at most `cap` and returns the number of all. Either row
- * may be NULL: then the only difference is the field "environment".
+ * and device belong to the cases.) If a run has no environment row, the only difference is the
+ * field "environment".
  */
-size_t gcb_environment_differences(struct gcb_environment_difference *out, size_t cap,
-                                   const json_t *base, const json_t *next);
+void gcb_environment_compare(struct gcb_environment_differences *out, const struct gcb_runs *runs);
 
 #endif

@@ -45,6 +45,19 @@ struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_
     return v;
 }
 
+struct gcb_verdict *gcb_verdicts_add_time(struct gcb_verdicts *all,
+                                          const struct gcb_case_pair *pair, int op, double delta)
+{
+    const enum gcb_quantity first = pair->base->kernel     ? GCB_QUANTITY_KERNEL
+                                    : pair->base->exchange ? GCB_QUANTITY_EXCHANGE
+                                                           : GCB_QUANTITY_ENCODE;
+    struct gcb_verdict *v =
+        gcb_verdicts_add(all, pair, first + (enum gcb_quantity)op, GCB_NOT_COMPARED);
+
+    v->delta = delta;
+    return v;
+}
+
 void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const char *format, ...)
 {
     char text[400];

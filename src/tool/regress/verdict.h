@@ -77,6 +77,9 @@ enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
  * is never NULL. */
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind);
+/* Adds a verdict, NOT_COMPARED so far, on the time of an operation of a pair of which both cases ran. */
+struct gcb_verdict *gcb_verdicts_add_time(struct gcb_verdicts *all,
+                                          const struct gcb_case_pair *pair, int op, double delta);
 /* Sets the reason (printf style) of a verdict in `all`. */
 void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
