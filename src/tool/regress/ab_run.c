@@ -306,8 +306,8 @@ static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag
 
 /* Finds whether every time is SAME. Only then may the run end early. A run that ended as soon as
  * a case looked slow would find slow cases by chance. */
-static int check_settled(bool *out, const struct gcb_ab_result *r,
-                         const struct gcb_ab_config *config, struct gcb_diag *diag)
+static int check_settled(bool *out, struct gcb_ab_result *r, const struct gcb_ab_config *config,
+                         struct gcb_diag *diag)
 {
     struct gcb_verdicts verdicts = {.items = NULL};
     int err = gcb_ab_judge(&verdicts, r, config, diag);

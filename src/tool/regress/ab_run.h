@@ -42,8 +42,8 @@ struct gcb_ab_config {
     double timeout; /* most seconds of one process; 0: the plan chooses, at least 60 */
     double delta;   /* 0: GCB_AB_DELTA */
     double floor;   /* seconds: shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR */
-    const struct gcb_ab_result *calibration; /* an A/A run that may raise the deltas; may be NULL */
-    bool (*stop)(void *ctx);                 /* may be NULL */
+    struct gcb_ab_result *calibration; /* an A/A run that may raise the deltas; may be NULL */
+    bool (*stop)(void *ctx);           /* may be NULL */
     void (*progress)(void *ctx, double share); /* may be NULL */
     void *ctx;
 };
@@ -54,6 +54,12 @@ struct gcb_ab_times {
     double *logs;       /* log(new / base) */
     size_t count;
     double delta;
+    /* what a test of the times so far found; only if `tested` */
+    bool tested;
+    double medians[2];        /* of base and new */
+    double median, low, high; /* of log(new / base): median and 95 % interval */
+    double farthest;          /* distance from 0 to the farther end of the 99 % interval */
+    double p;
 };
 
 struct gcb_ab_case {
@@ -91,11 +97,10 @@ void gcb_ab_result_fini(struct gcb_ab_result *r); /* zeroed is fine */
 
 /* Raises each delta of `r` to the change that the A/A run `aa` shows for the same case and
  * operation: the end of the 99 % interval that is farther from 1. GCB_E_NOMEM. */
-int gcb_ab_calibrate(struct gcb_ab_result *r, const struct gcb_ab_result *aa,
-                     struct gcb_diag *diag);
+int gcb_ab_calibrate(struct gcb_ab_result *r, struct gcb_ab_result *aa, struct gcb_diag *diag);
 
-/* Adds the verdicts on all cases to `out`. `config` is that of the run. GCB_E_NOMEM. */
-int gcb_ab_judge(struct gcb_verdicts *out, const struct gcb_ab_result *r,
+/* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run. GCB_E_NOMEM. */
+int gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
                  const struct gcb_ab_config *config, struct gcb_diag *diag);
 
 /* Returns the build id if both builds have the same id, otherwise NULL. */
