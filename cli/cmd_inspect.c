@@ -6,7 +6,7 @@
 #include "cli/base/output.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/measure/shape_rows.h"
+#include "src/tool/measure/survey.h"
 #include "src/tool/rows/number.h"
 #include "src/tool/run/input.h"
 

@@ -5,7 +5,7 @@
 #include "src/lib/base/queue.h"
 #include "src/lib/codec/method.h"
 #include "src/lib/device/load.h"
-#include "src/tool/measure/device_copy.h"
+#include "src/tool/measure/bandwidth.h"
 #include "src/tool/read/layout.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/run/breakdown.h"

@@ -7,7 +7,7 @@
 #include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/measure/device_copy.h"
+#include "src/tool/measure/bandwidth.h"
 
 /* How precisely a median is known when the default number of runs is enough. */
 #define PRECISION 0.1

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The statistics of src/tool/measure/resample.h against NumPy, on random inputs.
+"""The statistics of src/tool/measure/stats.h against NumPy, on random inputs.
 
     check_resample.py libgcbench.so
 """

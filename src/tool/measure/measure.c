@@ -1,5 +1,6 @@
 #include "src/tool/measure/measure.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -236,4 +237,50 @@ void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, do
         .low = s->low * factor,
         .high = s->high * factor,
     };
+}
+
+void gcb_steady_init(struct gcb_steady *s)
+{
+    *s = (struct gcb_steady){.look_at = GCB_STEADY_LEAST};
+}
+
+bool gcb_steady_due(const struct gcb_steady *s, size_t count)
+{
+    return count >= s->look_at;
+}
+
+bool gcb_steady_look(struct gcb_steady *s, size_t count, bool narrow)
+{
+    const bool before = s->narrow;
+
+    s->look_at = count + 1 + count / 8;
+    s->narrow = narrow;
+    return before && narrow;
+}
+
+bool gcb_steady_narrow(const struct gcb_stats *stats, double precision)
+{
+    return stats->high - stats->low <= 2.0 * precision * stats->median;
+}
+
+#define LEAST 1e-9   /* seconds if no time is left: a measurement ends after its first sample */
+#define GENEROUS 3.0 /* a piece may take this many times its share */
+#define KEPT 0.5     /* part of the initial share that later pieces keep */
+
+void gcb_budget_start(struct gcb_budget *b, double seconds, double weight)
+{
+    b->deadline = gcb_clock() + seconds;
+    b->weight = weight;
+    b->fair = weight > 0.0 ? seconds / weight : 0.0;
+}
+
+double gcb_budget_take(struct gcb_budget *b, double weight)
+{
+    const double left = b->deadline - gcb_clock();
+    const double share = weight < b->weight ? left * weight / b->weight : left;
+    double spare;
+
+    b->weight = fmax(b->weight - weight, 0.0);
+    spare = left - KEPT * b->fair * b->weight;
+    return fmax(LEAST, fmin(GENEROUS * share, fmax(spare, share)));
 }

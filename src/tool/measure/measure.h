@@ -1,10 +1,11 @@
 #ifndef SRC_TOOL_MEASURE_MEASURE_H
 #define SRC_TOOL_MEASURE_MEASURE_H
 
+#include <stdbool.h>
+
 #include "src/lib/coder/coder.h"
 #include "src/tool/measure/evict.h"
 #include "src/tool/measure/stats.h"
-#include "src/tool/measure/steady.h"
 
 /*
  * Measures how long an operation takes, mostly encoding or decoding a message. The timed region contains the whole of
@@ -12,7 +13,7 @@
  * files, emptying caches and checking results (docs/method.md).
  *
  * A measurement goes on until `repeat` calls were timed and `min_time` has passed. With a `precision` it then goes on until
- * the median is known that precisely (src/tool/measure/steady.h). `max_time`, `max_samples` and `stop` end it earlier, but
+ * the median is known that precisely (struct gcb_steady). `max_time`, `max_samples` and `stop` end it earlier, but
  * not before one timed call; `max_time` not before two, because a single time has no spread.
  */
 struct gcb_timing {
@@ -105,5 +106,46 @@ struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call);
 
 /* Sets `out` to `in` with all times multiplied by `factor`. out->seconds has room for in->count times. */
 void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor);
+
+/*
+ * The rule for when a median is precise enough: the intervals of all operations measured in turn are narrow at two
+ * consecutive checks, with at least GCB_STEADY_LEAST samples. An interval may be narrow once by chance; a rule that
+ * stops at the first narrow interval too often has an interval that misses the median.
+ */
+#define GCB_STEADY_LEAST 20
+
+/* The state of a measurement. Call gcb_steady_init before the first sample. */
+struct gcb_steady {
+    /* number of samples for the next check; the gaps grow, because sorting takes time */
+    size_t look_at;
+    bool narrow; /* at the last check all intervals were narrow */
+};
+void gcb_steady_init(struct gcb_steady *s);
+
+/* Is a check due with `count` samples? */
+bool gcb_steady_due(const struct gcb_steady *s, size_t count);
+/* Stores the result of a check. Returns true if all intervals are narrow at this check and were at the last. */
+bool gcb_steady_look(struct gcb_steady *s, size_t count, bool narrow);
+
+/* Is the interval narrow enough for `precision`? False if there is no interval. */
+bool gcb_steady_narrow(const struct gcb_stats *stats, double precision);
+
+/*
+ * Divides a time limit among pieces of work that run one after the other. A piece has a share of the time left by its
+ * weight, but most pieces need much less. So a piece may take up to three times its share, as long as all later pieces
+ * keep half of their initial share. Time that a piece does not use goes to later pieces. Work that cannot be cut short
+ * may exceed the limit.
+ */
+struct gcb_budget {
+    double deadline; /* by gcb_clock */
+    double weight;   /* weight of all work that is left */
+    double fair;     /* at the start: the seconds that work of weight 1 gets */
+};
+
+/* Starts the clock. `weight` is the weight of all work together. */
+void gcb_budget_start(struct gcb_budget *b, double seconds, double weight);
+
+/* Returns the seconds for the next piece, which has this weight: more than 0 even if no time is left. */
+double gcb_budget_take(struct gcb_budget *b, double weight);
 
 #endif

@@ -1,6 +1,8 @@
 #ifndef SRC_TOOL_MEASURE_MOMENTS_H
 #define SRC_TOOL_MEASURE_MOMENTS_H
 
+#include <stdbool.h>
+
 #include "kernels/kernels.h"
 #include "src/lib/tensor/tensor.h"
 
@@ -34,5 +36,37 @@ double gcb_moments_kurtosis(const struct gcb_moments *m);
 /* Returns the share of zeros among all elements; NAN if there are no elements. */
 double gcb_moments_zeros(const struct gcb_moments *m);
 double gcb_moments_l2(const struct gcb_moments *m);
+
+/*
+ * Counts of values by sign and magnitude, with four bins for each power of two. The bins are the same for all tensors,
+ * so histograms can be added. The bin of a magnitude is its bit pattern without the last 21 bits.
+ */
+#define GCB_HISTOGRAM_SHIFT 21
+#define GCB_HISTOGRAM_BINS 1020 /* bins of one sign; larger bit patterns are inf or NaN */
+
+struct gcb_histogram {
+    uint64_t negative[GCB_HISTOGRAM_BINS], positive[GCB_HISTOGRAM_BINS];
+    uint64_t zeros; /* number of zeros (0 and -0), which are not in the bins */
+    uint64_t nonfinite;
+    uint64_t count; /* number of all values */
+};
+
+/* Adds values to a histogram, which starts as a zeroed struct. */
+void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x);
+void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *other);
+
+/* Returns the number of values of both signs with a magnitude in [2^e, 2^(e+1)), for -126 <= e <= 127. e = -127 stands
+ * for all subnormal values. */
+uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
+
+/* Gets bin i, from 0 to 2 * GCB_HISTOGRAM_BINS. Bins are in ascending order of their values, and the middle bin has the
+ * zeros. A bin includes its end nearer to zero, and excludes the other end. Returns false after the last bin. */
+struct gcb_histogram_bin {
+    double low, high;
+    uint64_t count;
+    double share; /* the bin's share of all values; NAN if there are no values */
+};
+double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count);
+bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram *h, size_t i);
 
 #endif

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/measure/resample.h"
 #include "src/tool/measure/stats.h"
 #include "src/tool/regress/ab_run.h"
 #include "src/tool/rows/results.h"

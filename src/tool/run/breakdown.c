@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/measure/shape_rows.h"
+#include "src/tool/measure/survey.h"
 
 void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
 {

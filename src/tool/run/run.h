@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_RUN_RUN_H
 #define SRC_TOOL_RUN_RUN_H
 
-#include "src/tool/measure/budget.h"
+#include "src/tool/measure/measure.h"
 #include "src/tool/run/input.h"
 #include "src/tool/run/trial.h"
 #include "src/tool/write/container.h"

@@ -2,7 +2,6 @@
 #define SRC_TOOL_RUN_SUITE_RUN_H
 
 #include "src/tool/measure/bandwidth.h"
-#include "src/tool/measure/device_copy.h"
 #include "src/tool/read/layout.h"
 #include "src/tool/run/run.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/measure/budget.h"
+#include "src/tool/measure/measure.h"
 
 /* The clock is this test's. */
 static double now;

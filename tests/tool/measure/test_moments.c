@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/measure/histogram.h"
 #include "src/tool/measure/moments.h"
 #include "src/tool/measure/spectrum.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/measure/resample.h"
+#include "src/tool/measure/stats.h"
 
 #define DRAWS 10000
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/measure/steady.h"
+#include "src/tool/measure/measure.h"
 
 #define RUNS 400
 #define MOST 1000
