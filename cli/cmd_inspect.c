@@ -61,21 +61,22 @@ static int put_rows(struct inspector *p, const struct gcb_survey_item *item)
 
 static void add_tensor_line(struct inspector *p, const struct gcb_survey_item *item)
 {
-    const struct gcb_moments *m = &item->moments;
+    struct gcb_moments_figures f;
     char name[256], shape[GCB_SHAPE_TEXT], text[32];
 
+    gcb_moments_figures(&f, &item->moments);
     if (item->uniform && item->first->rank)
         gcb_shape_text(shape, item->first->rank, item->first->dims);
     else
         snprintf(shape, sizeof(shape), "%s", item->uniform ? "scalar" : "varies");
     gcb_table_cell(p->table, gcb_escape(name, sizeof(name), item->first->path));
     gcb_table_cell(p->table, shape);
-    gcb_table_cell(p->table, gcb_scientific(text, gcb_moments_mean(m), 2));
-    gcb_table_cell(p->table, gcb_scientific(text, gcb_moments_deviation(m), 2));
-    gcb_table_cell(p->table, gcb_scientific(text, gcb_moments_max_abs(m), 2));
-    gcb_table_cell(p->table, gcb_number(text, gcb_moments_kurtosis(m), 3));
-    gcb_table_cell(p->table, gcb_percent(text, gcb_moments_zeros(m)));
-    gcb_table_cell(p->table, gcb_count(text, m->nonfinite));
+    gcb_table_cell(p->table, gcb_scientific(text, f.mean, 2));
+    gcb_table_cell(p->table, gcb_scientific(text, f.deviation, 2));
+    gcb_table_cell(p->table, gcb_scientific(text, f.max_abs, 2));
+    gcb_table_cell(p->table, gcb_number(text, f.kurtosis, 3));
+    gcb_table_cell(p->table, gcb_percent(text, f.zeros));
+    gcb_table_cell(p->table, gcb_count(text, item->moments.nonfinite));
 }
 
 static void add_spectrum_line(struct inspector *p, const struct gcb_survey_item *item)
@@ -139,7 +140,7 @@ static void print_histogram(const struct inspector *p)
 
     fprintf(out, "\nmagnitudes of all tensors\n");
     fprintf(out, "  %-22s %7s\n", "0",
-            gcb_percent(share, gcb_histogram_share(&p->all, p->all.zeros)));
+            gcb_percent(share, gcb_histogram_share(&p->all, p->all.bins[GCB_HISTOGRAM_BINS])));
     for (int e = -127; e <= 127; e++) {
         const uint64_t count = gcb_histogram_octave(&p->all, e);
         const double part = gcb_histogram_share(&p->all, count);

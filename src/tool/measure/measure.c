@@ -170,7 +170,6 @@ int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *
 
     for (size_t k = 0; k < count; k++)
         s[k]->count = 0;
-    gcb_steady_init(&r.steady);
     r.started = timing->max_time > 0.0 ? gcb_clock() : 0.0;
     err = warm_up(&r, diag);
     while (!err && stop == GCB_STOP_NONE) {
@@ -239,22 +238,16 @@ void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, do
     };
 }
 
-void gcb_steady_init(struct gcb_steady *s)
-{
-    *s = (struct gcb_steady){.look_at = GCB_STEADY_LEAST};
-}
-
 bool gcb_steady_due(const struct gcb_steady *s, size_t count)
 {
-    return count >= s->look_at;
+    return count >= GCB_STEADY_LEAST && count > s->looked + s->looked / 8;
 }
 
 bool gcb_steady_look(struct gcb_steady *s, size_t count, bool narrow)
 {
     const bool before = s->narrow;
 
-    s->look_at = count + 1 + count / 8;
-    s->narrow = narrow;
+    *s = (struct gcb_steady){.looked = count, .narrow = narrow};
     return before && narrow;
 }
 

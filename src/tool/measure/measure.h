@@ -114,20 +114,18 @@ void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, do
  */
 #define GCB_STEADY_LEAST 20
 
-/* The state of a measurement. Call gcb_steady_init before the first sample. */
+/* The state of a measurement. Starts zeroed. */
 struct gcb_steady {
-    /* number of samples for the next check; the gaps grow, because sorting takes time */
-    size_t look_at;
-    bool narrow; /* at the last check all intervals were narrow */
+    size_t looked; /* number of samples at the last check */
+    bool narrow;   /* at the last check all intervals were narrow */
 };
-void gcb_steady_init(struct gcb_steady *s);
 
-/* Is a check due with `count` samples? */
+/* True if a check is due with `count` samples. The gaps between checks grow, because sorting takes time. */
 bool gcb_steady_due(const struct gcb_steady *s, size_t count);
 /* Stores the result of a check. Returns true if all intervals are narrow at this check and were at the last. */
 bool gcb_steady_look(struct gcb_steady *s, size_t count, bool narrow);
 
-/* Is the interval narrow enough for `precision`? False if there is no interval. */
+/* True if the interval is narrow enough for `precision`. False if there is no interval. */
 bool gcb_steady_narrow(const struct gcb_stats *stats, double precision);
 
 /*

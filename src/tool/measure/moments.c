@@ -109,46 +109,21 @@ void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other)
         m->max_abs = other->max_abs;
 }
 
-static double finite_count(const struct gcb_moments *m)
+void gcb_moments_figures(struct gcb_moments_figures *out, const struct gcb_moments *m)
 {
-    return (double)(m->count - m->nonfinite);
-}
+    const double n = (double)(m->count - m->nonfinite);
 
-double gcb_moments_mean(const struct gcb_moments *m)
-{
-    return finite_count(m) > 0.0 ? m->mean : NAN;
-}
-
-double gcb_moments_max_abs(const struct gcb_moments *m)
-{
-    return finite_count(m) > 0.0 ? m->max_abs : NAN;
-}
-
-double gcb_moments_deviation(const struct gcb_moments *m)
-{
-    const double n = finite_count(m);
-
-    return n > 0.0 ? sqrt(m->m2 / n) : NAN;
-}
-
-double gcb_moments_kurtosis(const struct gcb_moments *m)
-{
-    const double n = finite_count(m);
-
-    /* two divisions, because the square of a tiny sum underflows */
-    return n > 0.0 && m->m2 > 0.0 ? m->m4 / m->m2 * (n / m->m2) : NAN;
-}
-
-double gcb_moments_l2(const struct gcb_moments *m)
-{
-    const double n = finite_count(m);
-
-    return sqrt(m->m2 + n * m->mean * m->mean);
-}
-
-double gcb_moments_zeros(const struct gcb_moments *m)
-{
-    return m->count ? (double)m->zeros / (double)m->count : NAN;
+    *out = (struct gcb_moments_figures){NAN, NAN, NAN, NAN, NAN, NAN};
+    if (m->count)
+        out->zeros = (double)m->zeros / (double)m->count;
+    out->l2 = sqrt(m->m2 + n * m->mean * m->mean);
+    if (!(n > 0.0))
+        return;
+    out->mean = m->mean;
+    out->max_abs = m->max_abs;
+    out->deviation = sqrt(m->m2 / n);
+    if (m->m2 > 0.0) /* two divisions, because the square of a tiny sum underflows */
+        out->kurtosis = m->m4 / m->m2 * (n / m->m2);
 }
 
 void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x)
@@ -156,25 +131,22 @@ void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x)
     h->count += x->count;
     for (uint64_t i = 0; i < x->count; i++) {
         const uint32_t bits = gcb_bits_of(x->data[i]), magnitude = bits & 0x7fffffffu;
+        const size_t bin = magnitude >> GCB_HISTOGRAM_SHIFT;
 
         if (magnitude == 0)
-            h->zeros++;
-        else if (magnitude >> GCB_HISTOGRAM_SHIFT >= GCB_HISTOGRAM_BINS)
+            h->bins[GCB_HISTOGRAM_BINS]++;
+        else if (bin >= GCB_HISTOGRAM_BINS)
             h->nonfinite++;
-        else if (bits == magnitude)
-            h->positive[magnitude >> GCB_HISTOGRAM_SHIFT]++;
         else
-            h->negative[magnitude >> GCB_HISTOGRAM_SHIFT]++;
+            h->bins[bits == magnitude ? GCB_HISTOGRAM_BINS + 1 + bin
+                                      : GCB_HISTOGRAM_BINS - 1 - bin]++;
     }
 }
 
 void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *other)
 {
-    for (size_t i = 0; i < GCB_HISTOGRAM_BINS; i++) {
-        h->negative[i] += other->negative[i];
-        h->positive[i] += other->positive[i];
-    }
-    h->zeros += other->zeros;
+    for (size_t i = 0; i <= 2 * GCB_HISTOGRAM_BINS; i++)
+        h->bins[i] += other->bins[i];
     h->nonfinite += other->nonfinite;
     h->count += other->count;
 }
@@ -182,20 +154,19 @@ void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *oth
 uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
 {
     const size_t each = (size_t)1 << (23 - GCB_HISTOGRAM_SHIFT); /* bins for each exponent */
-    const size_t first = (size_t)(e + 127) * each;
+    const size_t first = 1 + (size_t)(e + 127) * each;
     uint64_t count = 0;
 
     for (size_t i = first; i < first + each; i++)
-        count += h->negative[i] + h->positive[i];
+        count += h->bins[GCB_HISTOGRAM_BINS - i] + h->bins[GCB_HISTOGRAM_BINS + i];
     return count;
 }
 
-/* Returns the smallest magnitude of a bin. GCB_HISTOGRAM_BINS gives 2^128, the upper end of the last bin. */
-static double edge(size_t bin)
+/* Returns the end nearer to zero of bin number `i` of a sign; of the bin after the last, 2^128. */
+static double edge(size_t i)
 {
-    if (bin == GCB_HISTOGRAM_BINS)
-        return 0x1p128;
-    return (double)gcb_float_of((uint32_t)bin << GCB_HISTOGRAM_SHIFT);
+    return i == GCB_HISTOGRAM_BINS ? 0x1p128
+                                   : (double)gcb_float_of((uint32_t)i << GCB_HISTOGRAM_SHIFT);
 }
 
 double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count)
@@ -209,17 +180,14 @@ bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram
 
     if (i > 2 * middle)
         return false;
-    if (i == middle) {
-        *out = (struct gcb_histogram_bin){0.0, 0.0, h->zeros, 0.0};
-    } else if (i > middle) {
-        const size_t bin = i - middle - 1;
-
-        *out = (struct gcb_histogram_bin){edge(bin), edge(bin + 1), h->positive[bin], 0.0};
-    } else {
-        const size_t bin = middle - 1 - i;
-
-        *out = (struct gcb_histogram_bin){-edge(bin + 1), -edge(bin), h->negative[bin], 0.0};
+    *out = (struct gcb_histogram_bin){.count = h->bins[i],
+                                      .share = gcb_histogram_share(h, h->bins[i])};
+    if (i > middle) {
+        out->low = edge(i - middle - 1);
+        out->high = edge(i - middle);
+    } else if (i < middle) {
+        out->low = -edge(middle - i);
+        out->high = -edge(middle - i - 1);
     }
-    out->share = gcb_histogram_share(h, out->count);
     return true;
 }

@@ -26,16 +26,14 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
 /* Adds the statistics of `other` to m. */
 void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
 
-/* The mean and the largest magnitude of the finite elements; NAN if no element is finite. */
-double gcb_moments_mean(const struct gcb_moments *m);
-double gcb_moments_max_abs(const struct gcb_moments *m);
-/* The standard deviation and the kurtosis of the population: sums are divided by the number of elements. The kurtosis
- * is 3 for a normal distribution, and NAN if all elements are equal. */
-double gcb_moments_deviation(const struct gcb_moments *m);
-double gcb_moments_kurtosis(const struct gcb_moments *m);
-/* Returns the share of zeros among all elements; NAN if there are no elements. */
-double gcb_moments_zeros(const struct gcb_moments *m);
-double gcb_moments_l2(const struct gcb_moments *m);
+/* Figures of the finite elements; NAN, and 0 for l2, if no element is finite. */
+struct gcb_moments_figures {
+    double mean, max_abs, l2;
+    double deviation; /* of the population: the sum is divided by the number of elements */
+    double kurtosis;  /* 3 for a normal distribution; NAN if all elements are equal */
+    double zeros;     /* share of zeros among all elements; NAN only without elements */
+};
+void gcb_moments_figures(struct gcb_moments_figures *out, const struct gcb_moments *m);
 
 /*
  * Counts of values by sign and magnitude, with four bins for each power of two. The bins are the same for all tensors,
@@ -45,8 +43,8 @@ double gcb_moments_l2(const struct gcb_moments *m);
 #define GCB_HISTOGRAM_BINS 1020 /* bins of one sign; larger bit patterns are inf or NaN */
 
 struct gcb_histogram {
-    uint64_t negative[GCB_HISTOGRAM_BINS], positive[GCB_HISTOGRAM_BINS];
-    uint64_t zeros; /* number of zeros (0 and -0), which are not in the bins */
+    /* in ascending order of their values: bins of negative values, zeros (0 and -0), bins of positive values */
+    uint64_t bins[2 * GCB_HISTOGRAM_BINS + 1];
     uint64_t nonfinite;
     uint64_t count; /* number of all values */
 };
@@ -59,8 +57,8 @@ void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *oth
  * for all subnormal values. */
 uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
 
-/* Gets bin i, from 0 to 2 * GCB_HISTOGRAM_BINS. Bins are in ascending order of their values, and the middle bin has the
- * zeros. A bin includes its end nearer to zero, and excludes the other end. Returns false after the last bin. */
+/* Gets bin i, from 0 to 2 * GCB_HISTOGRAM_BINS. A bin includes its end nearer to zero, and excludes the other end. Returns
+ * false after the last bin. */
 struct gcb_histogram_bin {
     double low, high;
     uint64_t count;

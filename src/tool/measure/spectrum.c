@@ -116,7 +116,8 @@ bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum 
     return true;
 }
 
-size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const struct gcb_spectrum *s)
+size_t gcb_spectrum_curve(struct gcb_spectrum_point out[GCB_SPECTRUM_LEVELS],
+                          const struct gcb_spectrum *s)
 {
     const double all = (double)s->bins * (double)s->tensors;
     double energy = 0.0;
@@ -128,33 +129,24 @@ size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const stru
             continue;
         kept += s->bins_by_level[level];
         energy += s->by_level[level];
-        if (n < cap)
-            out[n] = (struct gcb_spectrum_point){
-                .density = (double)kept / all,
-                .energy_share = s->total > 0.0 ? energy / s->total : NAN,
-                .threshold = (double)gcb_float_of((uint32_t)level << LEVEL_SHIFT),
-            };
-        n++;
+        out[n++] = (struct gcb_spectrum_point){
+            .density = (double)kept / all,
+            .energy_share = s->total > 0.0 ? energy / s->total : NAN,
+            .threshold = (double)gcb_float_of((uint32_t)level << LEVEL_SHIFT),
+        };
     }
     return n;
 }
 
 double gcb_spectrum_kept(const struct gcb_spectrum *s, double density)
 {
-    const double wanted = density * (double)s->bins * (double)s->tensors;
-    double energy = 0.0, kept = 0.0;
+    struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS], last = {.density = 0.0};
+    const size_t n = gcb_spectrum_curve(points, s);
 
-    if (!(s->total > 0.0))
-        return NAN;
-    for (size_t level = GCB_SPECTRUM_LEVELS; level-- > 0;) {
-        const double bins = (double)s->bins_by_level[level];
-
-        if (bins == 0.0)
-            continue;
-        if (kept + bins >= wanted)
-            return (energy + s->by_level[level] * (wanted - kept) / bins) / s->total;
-        kept += bins;
-        energy += s->by_level[level];
-    }
-    return 1.0;
+    for (size_t i = 0; i < n; last = points[i++])
+        if (points[i].density >= density)
+            return last.energy_share + (points[i].energy_share - last.energy_share) *
+                                           (density - last.density) /
+                                           (points[i].density - last.density);
+    return s->total > 0.0 ? 1.0 : NAN;
 }

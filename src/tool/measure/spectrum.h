@@ -70,8 +70,9 @@ struct gcb_spectrum_point {
     double energy_share;
     double threshold;
 };
-/* Writes at most `cap` points, largest threshold first; returns the number of all points. */
-size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const struct gcb_spectrum *s);
+/* Writes the points, largest threshold first, and returns their number. */
+size_t gcb_spectrum_curve(struct gcb_spectrum_point out[GCB_SPECTRUM_LEVELS],
+                          const struct gcb_spectrum *s);
 
 /* Returns the share of the energy in the largest bins, if `density` is the share of bins. Interpolates the curve
  * linearly. Returns NAN if the energy is 0. */

@@ -188,8 +188,10 @@ static const char *shape_of(char out[GCB_SHAPE_TEXT], const struct gcb_survey_it
 void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *item)
 {
     const struct gcb_moments *m = &item->moments;
+    struct gcb_moments_figures f;
     char shape[GCB_SHAPE_TEXT];
 
+    gcb_moments_figures(&f, m);
     gcb_row_init(row, GCB_RECORD_TENSOR);
     gcb_row_text(row, GCB_FIELD_FILE, item->first->file);
     gcb_row_text(row, GCB_FIELD_TENSOR, item->first->path);
@@ -198,13 +200,13 @@ void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *it
                  item->uniform ? gcb_dtype_name(item->first->dtype) : NULL);
     gcb_row_u64(row, GCB_FIELD_DATASETS, item->datasets);
     gcb_row_u64(row, GCB_FIELD_ELEMENTS, m->count);
-    gcb_row_real(row, GCB_FIELD_MEAN, gcb_moments_mean(m));
-    gcb_row_real(row, GCB_FIELD_DEVIATION, gcb_moments_deviation(m));
-    gcb_row_real(row, GCB_FIELD_MAX_ABS, gcb_moments_max_abs(m));
-    gcb_row_real(row, GCB_FIELD_KURTOSIS, gcb_moments_kurtosis(m));
-    gcb_row_real(row, GCB_FIELD_L2, gcb_moments_l2(m));
+    gcb_row_real(row, GCB_FIELD_MEAN, f.mean);
+    gcb_row_real(row, GCB_FIELD_DEVIATION, f.deviation);
+    gcb_row_real(row, GCB_FIELD_MAX_ABS, f.max_abs);
+    gcb_row_real(row, GCB_FIELD_KURTOSIS, f.kurtosis);
+    gcb_row_real(row, GCB_FIELD_L2, f.l2);
     gcb_row_u64(row, GCB_FIELD_ZEROS, m->zeros);
-    gcb_row_real(row, GCB_FIELD_ZEROS_SHARE, gcb_moments_zeros(m));
+    gcb_row_real(row, GCB_FIELD_ZEROS_SHARE, f.zeros);
     gcb_row_u64(row, GCB_FIELD_NONFINITE, m->nonfinite);
 }
 
@@ -270,7 +272,7 @@ static int put_curve(const struct gcb_shape_rows *to, const struct gcb_spectrum 
                      struct gcb_diag *diag)
 {
     struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS];
-    const size_t n = gcb_spectrum_curve(points, GCB_SPECTRUM_LEVELS, s);
+    const size_t n = gcb_spectrum_curve(points, s);
     int err = 0;
 
     for (size_t i = 0; !err && i < n; i++) {

@@ -32,10 +32,9 @@ static double normal(void)
 static bool one_run(double deviation, double likeness, size_t *taken)
 {
     double samples[MOST], scratch[MOST], value = normal();
-    struct gcb_steady steady;
+    struct gcb_steady steady = {.looked = 0};
     struct gcb_stats s;
 
-    gcb_steady_init(&steady);
     for (size_t n = 1;; n++) {
         samples[n - 1] = exp(deviation * value);
         value = likeness * value + sqrt(1.0 - likeness * likeness) * normal();
@@ -118,9 +117,8 @@ static void test_wider(void **state)
 /* The rule needs two narrow checks in a row, and the least number of samples. */
 static void test_looks(void **state)
 {
-    struct gcb_steady s;
+    struct gcb_steady s = {.looked = 0};
 
-    gcb_steady_init(&s);
     assert_false(gcb_steady_due(&s, GCB_STEADY_LEAST - 1));
     assert_true(gcb_steady_due(&s, GCB_STEADY_LEAST));
     assert_false(gcb_steady_look(&s, 20, true));
