@@ -11,43 +11,37 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/child.h"
+#include "src/tool/base/strings.h"
 #include "src/tool/base/tidy.h"
 
 #define STREAM UINT64_C(0x6c61796f) /* Philox stream of the random layouts */
-#define PADS 8                      /* number of padding sizes: 16, 32, ..., 16 << 7 bytes */
+#define PADS 128                    /* times that the padding of 16 bytes is linked */
 #define LINK_SECONDS 120.0
 
 struct words {
-    char **items;
+    const char **items;
     size_t count, cap;
 };
 
 struct gcb_layout {
-    char build[PATH_MAX];           /* folder of build.ninja; the link command runs there */
-    char target[PATH_MAX];          /* the program, relative to `build` */
-    struct words command;           /* the compiler and the other words of the link command */
-    struct words objects;           /* the object files of the link command */
-    char program[PATH_MAX];         /* what gcb_layout_link writes */
-    char pads[PADS][PATH_MAX + 16]; /* object files that hold only padding */
-    int tidy[1 + PADS];             /* from gcb_tidy_enter, for `program` and `pads` */
+    char build[PATH_MAX];       /* folder of build.ninja; the link command runs there */
+    char target[PATH_MAX];      /* the program, relative to `build` */
+    const char *line;           /* the link command */
+    struct words command;       /* the compiler and the other words of the link command */
+    struct words objects;       /* the object files of the link command */
+    struct gcb_strings texts;   /* of the words */
+    char program[PATH_MAX];     /* what gcb_layout_link writes */
+    char padding[PATH_MAX + 8]; /* an object file that holds only padding */
+    int tidy[2];                /* from gcb_tidy_enter, for `program` and `padding` */
     bool (*stop)(void *ctx);
 };
 
-/* ---- lists of words ---- */
-
-static int add_word(struct words *w, const char *text)
+static int add_word(struct gcb_layout *l, struct words *w, const char *text)
 {
     if (gcb_grow(&w->items, &w->cap, w->count, sizeof(*w->items)))
         return GCB_E_NOMEM;
-    w->items[w->count] = gcb_strdup(text);
+    w->items[w->count] = gcb_strings_add(&l->texts, text, strlen(text));
     return w->items[w->count++] ? 0 : GCB_E_NOMEM;
-}
-
-static void free_words(struct words *w)
-{
-    for (size_t i = 0; i < w->count; i++)
-        gcb_free(w->items[i]);
-    gcb_free(w->items);
 }
 
 /* ---- processes ---- */
@@ -112,7 +106,7 @@ static int take_member(struct gcb_layout *l, const char *line)
     char path[2 * PATH_MAX];
 
     snprintf(path, sizeof(path), "%s/%s", l->build, line);
-    return has_ending(line, ".o") && access(path, R_OK) == 0 ? add_word(&l->objects, line) : 0;
+    return has_ending(line, ".o") && access(path, R_OK) == 0 ? add_word(l, &l->objects, line) : 0;
 }
 
 static int list_archive(struct gcb_layout *l, const char *archive, struct gcb_diag *diag)
@@ -128,20 +122,12 @@ static int list_archive(struct gcb_layout *l, const char *archive, struct gcb_di
 static int add_to_command(struct gcb_layout *l, const char *word)
 {
     const char *slash = strrchr(l->target, '/'), *origin;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    int err;
+    char text[4 * PATH_MAX] = "";
 
-    if (!out)
-        return GCB_E_NOMEM;
     for (; (origin = strstr(word, "$ORIGIN")); word = origin + strlen("$ORIGIN"))
-        fprintf(out, "%.*s%s/%.*s", (int)(origin - word), word, l->build,
-                slash ? (int)(slash - l->target) : 0, l->target);
-    fputs(word, out);
-    err = fclose(out) || !text ? GCB_E_NOMEM : add_word(&l->command, text);
-    free(text);
-    return err;
+        gcb_append(text, sizeof(text), "%.*s%s/%.*s", (int)(origin - word), word, l->build,
+                   slash ? (int)(slash - l->target) : 0, l->target);
+    return add_word(l, &l->command, gcb_append(text, sizeof(text), "%s", word));
 }
 
 /* Sorts the words of one link command into `command` and `objects`. */
@@ -159,7 +145,7 @@ static int take_words(struct gcb_layout *l, char *const *words, size_t count, st
             err = list_archive(l, words[i], diag);
         if (err)
             return err;
-        err = has_ending(words[i], ".o") ? add_word(&l->objects, words[i])
+        err = has_ending(words[i], ".o") ? add_word(l, &l->objects, words[i])
                                          : add_to_command(l, words[i]);
     }
     if (err)
@@ -172,27 +158,20 @@ static int take_words(struct gcb_layout *l, char *const *words, size_t count, st
 /* Keeps the last line that ninja prints, which is the link command. */
 static int take_command(struct gcb_layout *l, const char *line)
 {
-    free_words(&l->command);
-    l->command = (struct words){.items = NULL};
-    return add_word(&l->command, line);
+    l->line = gcb_strings_add(&l->texts, line, strlen(line));
+    return l->line ? 0 : GCB_E_NOMEM;
 }
 
 static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
 {
     const char *const argv[] = {"ninja", "-C", l->build, "-t", "commands", "-s", l->target, NULL};
-    struct words line;
     wordexp_t split;
     int err = run_lines(argv, take_command, l, diag);
 
     if (err)
         return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "a link command") : err;
-    line = l->command;
-    l->command = (struct words){.items = NULL};
-    if (!line.count || wordexp(line.items[0], &split, WRDE_NOCMD))
-        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command cannot be read");
-    free_words(&line);
-    if (err)
-        return err;
+    if (!l->line || wordexp(l->line, &split, WRDE_NOCMD))
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command cannot be read");
     err = take_words(l, split.we_wordv, split.we_wordc, diag);
     wordfree(&split);
     return err;
@@ -200,25 +179,17 @@ static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
 
 /* ---- padding and linking ---- */
 
-/* Makes the object files that hold only padding of 16, 32, ... bytes, with the compiler of the
- * link command. */
-static int make_pads(struct gcb_layout *l, struct gcb_diag *diag)
+/* Makes the object file that holds only padding, with the compiler of the link command. */
+static int make_padding(struct gcb_layout *l, struct gcb_diag *diag)
 {
-    char script[256];
-    int err = 0;
+    static const char script[] =
+        "printf '.text\\n.p2align 4\\n.skip 16\\n.section .note.GNU-stack\\n' | "
+        "exec \"$0\" -x assembler -c - -o \"$1\"";
+    const char *const argv[] = {"sh", "-c", script, l->command.items[0], l->padding, NULL};
 
-    for (int i = 0; !err && i < PADS; i++) {
-        const char *const argv[] = {"sh", "-c", script, l->command.items[0], l->pads[i], NULL};
-
-        snprintf(l->pads[i], sizeof(l->pads[i]), "%s.pad%d.o", l->program, i);
-        l->tidy[1 + i] = gcb_tidy_enter(l->pads[i]);
-        snprintf(script, sizeof(script),
-                 "printf '.text\\n.p2align 4\\n.skip %d\\n.section .note.GNU-stack\\n' | "
-                 "exec \"$0\" -x assembler -c - -o \"$1\"",
-                 16 << i);
-        err = run_lines(argv, NULL, l, diag);
-    }
-    return err;
+    snprintf(l->padding, sizeof(l->padding), "%s.pad.o", l->program);
+    l->tidy[1] = gcb_tidy_enter(l->padding);
+    return run_lines(argv, NULL, l, diag);
 }
 
 int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag)
@@ -241,7 +212,7 @@ int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag)
         const size_t other = gcb_philox(seed, i, STREAM).word[0] % (i + 1);
 
         argv[n + i] = argv[n + other];
-        argv[n + other] = i < PADS ? l->pads[i] : l->objects.items[i - PADS];
+        argv[n + other] = i < PADS ? l->padding : l->objects.items[i - PADS];
     }
     n += files;
     for (size_t i = 1; i < l->command.count; i++)
@@ -260,8 +231,7 @@ int gcb_layout_open(struct gcb_layout **out, const char *exe, const char *progra
 
     if (!l)
         return gcb_diag_nomem(diag, sizeof(*l), "a link command");
-    for (int i = 0; i <= PADS; i++)
-        l->tidy[i] = -1;
+    l->tidy[1] = -1;
     l->stop = stop;
     snprintf(l->program, sizeof(l->program), "%s", program);
     l->tidy[0] = gcb_tidy_enter(l->program);
@@ -269,7 +239,7 @@ int gcb_layout_open(struct gcb_layout **out, const char *exe, const char *progra
     if (!err)
         err = read_command(l, diag);
     if (!err)
-        err = make_pads(l, diag);
+        err = make_padding(l, diag);
     if (!err)
         err = gcb_layout_link(l, 0, diag);
     if (!err && access(l->program, X_OK))
@@ -288,12 +258,12 @@ void gcb_layout_close(struct gcb_layout *l)
     if (!l)
         return;
     unlink(l->program);
-    for (int i = 0; i < PADS; i++)
-        if (l->pads[i][0])
-            unlink(l->pads[i]);
-    for (int i = 0; i <= PADS; i++)
+    if (l->padding[0])
+        unlink(l->padding);
+    for (int i = 0; i < 2; i++)
         gcb_tidy_leave(l->tidy[i]);
-    free_words(&l->command);
-    free_words(&l->objects);
+    gcb_free(l->command.items);
+    gcb_free(l->objects.items);
+    gcb_strings_fini(&l->texts);
     gcb_free(l);
 }
