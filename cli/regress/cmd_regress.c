@@ -1,25 +1,11 @@
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/regress/regress.h"
 #include "src/lib/base/text.h"
 #include "src/tool/rows/environment.h"
 #include "src/tool/rows/results.h"
-
-/* The state of the command. Starts zeroed. */
-struct regress {
-    const struct regress_options *o;
-    const struct opt_list *operands;
-    struct cmd_context *ctx;
-    struct opt_list bench;        /* options that are passed on to `bench` */
-    struct gcb_runs files;        /* the cases of two result files */
-    struct regress_builds builds; /* used with --against */
-    const struct gcb_runs *runs;  /* points to `files` or `builds.ab.runs` */
-    struct gcb_verdicts verdicts;
-    struct out_report report;
-    struct gcb_outfile markdown;
-    char title[200];
-};
 
 /* Without --against: refuses options that need it, and any number of files except two. */
 static int check_files(const struct regress *r, struct gcb_diag *diag)
@@ -44,10 +30,16 @@ static int check_files(const struct regress *r, struct gcb_diag *diag)
     return 0;
 }
 
-/* Makes a title that names the revisions, or the programs. */
-static void make_title(struct regress *r)
+static bool is_interrupted(const struct regress *r)
 {
-    const json_t *rows[] = {r->runs->base.environment, r->runs->next.environment};
+    return r->ab.interrupted || r->counts.interrupted;
+}
+
+/* Makes a title that names the revisions, or the programs. */
+static void make_title(char title[200], const struct regress *r)
+{
+    const struct gcb_runs *runs = &r->ab.runs;
+    const json_t *rows[] = {runs->base.environment, runs->next.environment};
     char words[2][64];
 
     for (size_t i = 0; i < 2; i++) {
@@ -59,10 +51,9 @@ static void make_title(struct regress *r)
         else
             snprintf(words[i], sizeof(words[i]), "%s", "unknown");
     }
-    snprintf(r->title, sizeof(r->title), "gcbench regress: new %s against base %s", words[1],
-             words[0]);
+    snprintf(title, 200, "gcbench regress: new %s against base %s", words[1], words[0]);
     if (r->o->own.counts)
-        snprintf(r->title, sizeof(r->title), "gcbench regress --counts: this build against %.120s",
+        snprintf(title, 200, "gcbench regress --counts: this build against %.120s",
                  gcb_escape(words[0], sizeof(words[0]), r->o->own.against));
 }
 
@@ -70,7 +61,7 @@ static void print_differences(const struct regress *r)
 {
     struct gcb_environment_differences differ;
 
-    gcb_environment_compare(&differ, r->runs);
+    gcb_environment_compare(&differ, &r->ab.runs);
     for (size_t i = 0; i < differ.count; i++)
         opt_wrapf(r->report.out, 0, 2, "environments differ: %.39s: base %.95s, new %.95s",
                   differ.items[i].field, differ.items[i].base, differ.items[i].next);
@@ -90,31 +81,33 @@ static int compare_files(struct regress *r, struct gcb_diag *diag)
     int err = check_files(r, diag);
 
     if (!err)
-        err = gcb_cases_read(&r->files.base, paths[0], NULL, diag);
+        err = gcb_cases_read(&r->ab.runs.base, paths[0], NULL, diag);
     if (!err)
-        err = gcb_cases_read(&r->files.next, paths[1], NULL, diag);
+        err = gcb_cases_read(&r->ab.runs.next, paths[1], NULL, diag);
     if (!err)
-        err = gcb_cases_label(&r->files.base, &r->files.next, diag);
-    return err ? err : gcb_compare_runs(&r->verdicts, &r->files, delta, diag);
+        err = gcb_cases_label(&r->ab.runs.base, &r->ab.runs.next, diag);
+    return err ? err : gcb_compare_runs(&r->verdicts, &r->ab.runs, delta, diag);
 }
 
-static int compare(struct regress *r, struct gcb_diag *diag)
+static int compare_builds(struct regress *r, struct gcb_diag *diag)
 {
-    const bool times = r->o->own.against && !r->o->own.counts;
-    int err;
+    const char *path = r->o->own.against;
+    struct stat s;
+    char shown[160];
 
-    r->runs = times ? &r->builds.ab.runs : &r->files; /* with --counts, `files` stays empty */
-    if (!r->o->own.against)
-        return compare_files(r, diag);
-    err = regress_check_program(r->o->own.against, diag);
-    return err ? err : regress_builds_run(&r->builds, &r->verdicts, diag);
+    if (!path[0] || (!stat(path, &s) && S_ISDIR(s.st_mode)))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--against: '%s' is not a program: give the other build's, such as "
+                            "FOLDER/build/cli/gcbench",
+                            gcb_escape(shown, sizeof(shown), path));
+    return regress_builds_run(r, diag);
 }
 
-static void print_heading(const struct regress *r)
+static void print_heading(const struct regress *r, const char *title)
 {
-    opt_wrap(r->report.out, r->title, 0, 0);
+    opt_wrap(r->report.out, title, 0, 0);
     if (r->o->own.against)
-        regress_builds_heading(&r->builds, &r->report);
+        regress_builds_heading(r);
     if (!r->o->own.counts && !r->report.quiet)
         print_differences(r);
 }
@@ -162,44 +155,55 @@ static int choose_exit(const struct regress *r)
     gcb_verdicts_count(&n, &r->verdicts);
     if (n.fails)
         return CMD_REGRESSION;
-    if (regress_builds_interrupted(&r->builds))
+    if (is_interrupted(r))
         return CMD_FAILED;
     return r->o->own.strict && n.unsure ? CMD_AMBIGUOUS : CMD_DONE;
 }
 
+/* Copies a text of an environment row, which is escaped already. */
+static void copy_text(struct gcb_row *row, enum gcb_field field, const json_t *environment,
+                      enum gcb_field from)
+{
+    const char *text = gcb_results_text(environment, from);
+
+    gcb_row_json(row, field, text ? json_string(text) : json_null());
+}
+
+/* Sends the `regress` row, the last of its stream. */
 static int put_total(struct regress *r, struct gcb_diag *diag)
 {
-    const struct gcb_ab_result *ab = &r->builds.ab;
+    const struct gcb_runs *runs = &r->ab.runs;
     const bool counts = r->o->own.counts, times = r->o->own.against && !counts;
-    const struct gcb_verdict_total total = {
-        .form = times    ? "turns"
-                : counts ? "counts"
-                         : "files",
-        .base = r->runs->base.environment,
-        .next = r->runs->next.environment,
-        .pairs = ab->pairs,
-        .repeat = ab->repeat,
-        .seconds = times    ? ab->seconds + r->builds.aa.seconds
-                   : counts ? r->builds.counts.seconds
-                            : NAN,
-        .budget = times ? r->builds.config.budget : NAN,
-        .interrupted = regress_builds_interrupted(&r->builds),
-        .exit = choose_exit(r),
-    };
     struct gcb_row row;
 
-    gcb_verdict_total_row(&row, &total, &r->verdicts);
+    gcb_row_init(&row, GCB_RECORD_REGRESS);
+    gcb_row_text(&row, GCB_FIELD_FORM, times ? "turns" : counts ? "counts" : "files");
+    copy_text(&row, GCB_FIELD_BASE_REVISION, runs->base.environment, GCB_FIELD_GIT_REVISION);
+    copy_text(&row, GCB_FIELD_NEW_REVISION, runs->next.environment, GCB_FIELD_GIT_REVISION);
+    copy_text(&row, GCB_FIELD_BASE_BUILD_ID, runs->base.environment, GCB_FIELD_BUILD_ID);
+    copy_text(&row, GCB_FIELD_NEW_BUILD_ID, runs->next.environment, GCB_FIELD_BUILD_ID);
+    gcb_row_u64(&row, GCB_FIELD_PAIRS, r->ab.pairs);
+    gcb_row_u64(&row, GCB_FIELD_REPEAT, r->ab.repeat);
+    gcb_row_real(&row, GCB_FIELD_SECONDS,
+                 times    ? r->ab.seconds + r->aa.seconds
+                 : counts ? r->counts.seconds
+                          : NAN);
+    gcb_row_real(&row, GCB_FIELD_BUDGET, times ? r->config.budget : NAN);
+    gcb_row_bool(&row, GCB_FIELD_INTERRUPTED, is_interrupted(r));
+    gcb_verdicts_row(&row, &r->verdicts);
+    gcb_row_u64(&row, GCB_FIELD_EXIT, (uint64_t)choose_exit(r));
     return out_put(&r->report, &row, diag);
 }
 
 static int show(struct regress *r, struct gcb_diag *diag)
 {
+    char title[200];
     int err = 0;
 
-    make_title(r);
+    make_title(title, r);
     apply_options(r);
     if (r->report.table)
-        print_heading(r);
+        print_heading(r, title);
     if (r->report.table)
         err = regress_show(&r->report, &r->verdicts, r->o->own.strict, diag);
     if (!err && out_wants_rows(&r->report))
@@ -207,7 +211,7 @@ static int show(struct regress *r, struct gcb_diag *diag)
     if (!err && out_wants_rows(&r->report))
         err = put_total(r, diag);
     if (!err && r->o->own.markdown)
-        err = regress_markdown_write(r->title, &r->verdicts, r->o->own.strict, &r->markdown, diag);
+        err = regress_markdown_write(title, &r->verdicts, r->o->own.strict, &r->markdown, diag);
     return err ? err : out_commit(&r->report, diag);
 }
 
@@ -261,26 +265,23 @@ static int regress_run(const void *options, const struct opt_list *operands,
         .o = options,
         .operands = operands,
         .ctx = ctx,
-        .builds = {.o = options, .bench = &r.bench, .files = operands, .ctx = ctx},
     };
     int err = forward_options(&r);
 
     if (!err)
         err = open_report(&r, ctx->diag);
     if (!err)
-        err = compare(&r, ctx->diag);
+        err = r.o->own.against ? compare_builds(&r, ctx->diag) : compare_files(&r, ctx->diag);
     if (!err)
         err = show(&r, ctx->diag);
-    if (!err && regress_builds_interrupted(&r.builds))
+    if (!err && is_interrupted(&r))
         fprintf(ctx->err, "gcbench: interrupted: the verdicts are on what was measured by then\n");
     if (!err)
         err = choose_exit(&r);
     out_close(&r.report);
     gcb_outfile_fini(&r.markdown);
     gcb_verdicts_fini(&r.verdicts);
-    gcb_cases_fini(&r.files.base);
-    gcb_cases_fini(&r.files.next);
-    regress_builds_close(&r.builds);
+    regress_builds_close(&r);
     opt_list_fini(&r.bench);
     return err;
 }

@@ -29,28 +29,28 @@ struct regress_options {
 };
 extern const struct opt_row regress_show_rows[]; /* rows for struct regress_options */
 
-/* Checks --against: GCB_E_INVALID if it is a folder. */
-int regress_check_program(const char *path, struct gcb_diag *diag);
-
 /* Collects the words of the command line that are passed on to `bench`: the options of groups
  * with `passed_on`, and parameters of methods. With `counts`, methods and what --counts sets
  * itself are left out. Borrows the words. GCB_E_NOMEM. */
 int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts);
 
-/* `regress --against`: runs this build and another one, for times or, with --counts, for
- * instructions. */
-struct regress_builds {
+/* The state of the command. Starts zeroed. */
+struct regress {
     const struct regress_options *o;
-    const struct opt_list *bench; /* options that are passed on to `bench` */
-    const struct opt_list *files;
+    const struct opt_list *operands;
     struct cmd_context *ctx;
-
+    struct opt_list bench; /* options that are passed on to `bench` */
+    /* the comparison; of two files only its `runs` */
+    struct gcb_ab_result ab;
+    struct gcb_verdicts verdicts;
+    struct out_report report;
+    struct gcb_outfile markdown;
+    /* used with --against: */
     char self[4096];                                   /* path of this program */
     char repeat[GCB_AB_REPEAT], spec[GCB_COUNTS_SPEC]; /* texts that argv points to */
     struct opt_list argv;
     struct gcb_ab_config config;
-    struct gcb_ab_result aa,
-        ab; /* results of the calibration (only with --calibrate) and of the comparison */
+    struct gcb_ab_result aa; /* the calibration, only with --calibrate */
     struct gcb_counts counts;
     struct gcb_method *methods;
     size_t method_count;
@@ -59,13 +59,13 @@ struct regress_builds {
     char layout_kept[200]; /* why the layout of the code did not vary; empty: it did */
 };
 
-/* Runs all processes and adds the verdicts. The caller sets the first four fields; the rest is
- * zeroed. Always close it. */
-int regress_builds_run(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag);
+/* Runs this build and the one of --against, for times or, with --counts, for instructions, and adds
+ * the verdicts. */
+int regress_builds_run(struct regress *r, struct gcb_diag *diag);
 /* Prints in a few lines what ran. */
-void regress_builds_heading(const struct regress_builds *b, const struct out_report *report);
-bool regress_builds_interrupted(const struct regress_builds *b);
-void regress_builds_close(struct regress_builds *b); /* `b` may be zeroed */
+void regress_builds_heading(const struct regress *r);
+/* Releases what regress_builds_run made; `r` may be zeroed. */
+void regress_builds_close(struct regress *r);
 
 /* Prints a comparison: a table of the times and of everything that changed, then causes and
  * advice, then the counts. */

@@ -19,16 +19,16 @@
 
 /* ---- the command line of both builds ---- */
 
-/* Makes b->argv of these words, the options that are passed on, and the files; NULL at the end. */
-static int make_argv(struct regress_builds *b, const struct opt_list *options,
-                     const char *const *words, size_t count, struct gcb_diag *diag)
+/* Makes r->argv of these words, the options that are passed on, and the files; NULL at the end. */
+static int make_argv(struct regress *r, const char *const *words, size_t count,
+                     struct gcb_diag *diag)
 {
-    opt_list_fini(&b->argv);
-    if (opt_list_add_all(&b->argv, words, count) ||
-        opt_list_add_all(&b->argv, options->items, options->count) ||
-        (b->files->count && opt_list_add(&b->argv, "--")) ||
-        opt_list_add_all(&b->argv, b->files->items, b->files->count) ||
-        opt_list_add(&b->argv, NULL))
+    opt_list_fini(&r->argv);
+    if (opt_list_add_all(&r->argv, words, count) ||
+        opt_list_add_all(&r->argv, r->bench.items, r->bench.count) ||
+        (r->operands->count && opt_list_add(&r->argv, "--")) ||
+        opt_list_add_all(&r->argv, r->operands->items, r->operands->count) ||
+        opt_list_add(&r->argv, NULL))
         return gcb_diag_nomem(diag, 0, "a command line");
     return 0;
 }
@@ -52,25 +52,25 @@ static int find_self(char *out, size_t size, struct gcb_diag *diag)
     return 0;
 }
 
-static int make_folder(struct regress_builds *b, struct gcb_diag *diag)
+static int make_folder(struct regress *r, struct gcb_diag *diag)
 {
     const char *parent = out_temp_folder();
     char shown[160];
 
-    b->folder = gcb_temp_make_folder(parent);
-    if (!b->folder)
+    r->folder = gcb_temp_make_folder(parent);
+    if (!r->folder)
         return gcb_diag_set(diag, GCB_E_IO, "%s: cannot make a temporary folder: %s",
                             gcb_escape(shown, sizeof(shown), parent), strerror(errno));
-    b->tidy_place = gcb_tidy_enter(b->folder);
+    r->tidy_place = gcb_tidy_enter(r->folder);
     return 0;
 }
 
 /* ---- times ---- */
 
-static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
+static int configure_ab(struct regress *r, struct gcb_diag *diag)
 {
-    const struct regress_own *own = &b->o->own;
-    const struct bench_options *bench = &b->o->bench;
+    const struct regress_own *own = &r->o->own;
+    const struct bench_options *bench = &r->o->bench;
     const bool repeat_given = bench->timing.repeat > 0 || bench->timing.min_time > 0.0 ||
                               bench->own.precision > 0.0 || bench->own.time_budget > 0.0 ||
                               bench->own.max_samples > 0;
@@ -82,13 +82,13 @@ static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
         words[count++] = "--no-sums";
     if (!repeat_given) {
         words[count++] = "--repeat";
-        words[count++] = b->repeat;
+        words[count++] = r->repeat;
     }
-    err = make_argv(b, b->bench, words, count, diag);
-    b->config = (struct gcb_ab_config){
-        .exe = {own->against, b->self},
-        .command = {.argv = (char **)(uintptr_t)b->argv.items,
-                    .repeat = repeat_given ? NULL : b->repeat,
+    err = make_argv(r, words, count, diag);
+    r->config = (struct gcb_ab_config){
+        .exe = {own->against, r->self},
+        .command = {.argv = (char **)(uintptr_t)r->argv.items,
+                    .repeat = repeat_given ? NULL : r->repeat,
                     .failure = read_exit_status},
         .budget = own->budget > 0.0 ? own->budget : DEFAULT_BUDGET,
         .pairs = (unsigned)own->pairs,
@@ -102,31 +102,31 @@ static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
 }
 
 /* Runs one A/B comparison with its own progress bar. */
-static int run_ab(struct regress_builds *b, struct gcb_ab_result *out, struct gcb_ab_config config,
+static int run_ab(struct regress *r, struct gcb_ab_result *out, struct gcb_ab_config config,
                   struct gcb_diag *diag)
 {
     struct progress bar;
     int err;
 
-    progress_start(&bar, b->ctx->err, !b->o->bench.common.show.quiet);
+    progress_start(&bar, r->ctx->err, !r->o->bench.common.show.quiet);
     config.ctx = &bar;
     err = gcb_ab_run(out, &config, diag);
     progress_end(&bar);
     return err;
 }
 
-/* Makes the code layout of both builds vary. If that fails for one build, neither varies, and b->layout_kept says why.
+/* Makes the code layout of both builds vary. If that fails for one build, neither varies, and r->layout_kept says why.
  * */
-static int open_layouts(struct regress_builds *b, struct gcb_diag *diag)
+static int open_layouts(struct regress *r, struct gcb_diag *diag)
 {
     const char *const names[] = {"base", "new"};
     struct gcb_diag why = {.status = 0};
     char path[PATH_MAX];
-    int err = make_folder(b, &why);
+    int err = make_folder(r, &why);
 
     for (int build = 0; !err && build < 2; build++) {
-        snprintf(path, sizeof(path), "%s/%s", b->folder, names[build]);
-        err = gcb_layout_open(&b->config.layouts[build], b->config.exe[build], path, interrupt_stop,
+        snprintf(path, sizeof(path), "%s/%s", r->folder, names[build]);
+        err = gcb_layout_open(&r->config.layouts[build], r->config.exe[build], path, interrupt_stop,
                               &why);
     }
     if (err == GCB_E_NOMEM)
@@ -134,45 +134,55 @@ static int open_layouts(struct regress_builds *b, struct gcb_diag *diag)
     if (err && interrupt_seen())
         return gcb_diag_set(diag, GCB_E_IO, "interrupted");
     if (err)
-        snprintf(b->layout_kept, sizeof(b->layout_kept), "%.190s", why.text);
+        snprintf(r->layout_kept, sizeof(r->layout_kept), "%.190s", why.text);
     for (int build = 0; err && build < 2; build++) {
-        gcb_layout_close(b->config.layouts[build]);
-        b->config.layouts[build] = NULL;
+        gcb_layout_close(r->config.layouts[build]);
+        r->config.layouts[build] = NULL;
     }
     return 0;
 }
 
-static int compare_times(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
+static int compare_times(struct regress *r, struct gcb_diag *diag)
 {
     struct gcb_ab_config calibration;
-    int err = configure_ab(b, diag);
+    int err = configure_ab(r, diag);
 
     if (!err)
-        err = open_layouts(b, diag);
-    if (!err && b->o->own.calibrate) {
-        calibration = b->config;
+        err = open_layouts(r, diag);
+    if (!err && r->o->own.calibrate) {
+        calibration = r->config;
         calibration.budget *= CALIBRATION_SHARE;
-        calibration.exe[0] = b->self;
+        calibration.exe[0] = r->self;
         calibration.layouts[0] = calibration.layouts[1];
-        b->config.budget -= calibration.budget;
-        b->config.calibration = &b->aa;
-        err = run_ab(b, &b->aa, calibration, diag);
-        if (!err && b->aa.interrupted)
+        r->config.budget -= calibration.budget;
+        r->config.calibration = &r->aa;
+        err = run_ab(r, &r->aa, calibration, diag);
+        if (!err && r->aa.interrupted)
             err = gcb_diag_set(diag, GCB_E_IO, "interrupted while calibrating");
     }
     if (!err)
-        err = run_ab(b, &b->ab, b->config, diag);
-    return err ? err : gcb_ab_judge(out, &b->ab, &b->config, diag);
+        err = run_ab(r, &r->ab, r->config, diag);
+    return err ? err : gcb_ab_judge(&r->verdicts, &r->ab, &r->config, diag);
 }
 
 /* ---- instructions ---- */
 
-static int check_counts(const struct regress_builds *b, const char *isa, struct gcb_diag *diag)
+/* The instruction set to count with. valgrind does not support AVX-512. */
+static const char *counted_isa(const struct regress *r)
+{
+    unsigned flags;
+
+    return r->o->bench.common.exec.isa   ? r->o->bench.common.exec.isa
+           : gcb_cpu_isa(&flags, "avx2") ? "c"
+                                         : "avx2";
+}
+
+static int check_counts(const struct regress *r, struct gcb_diag *diag)
 {
     static const char *const unused[] = {"threads", "repeat", "warmup",  "calibrate",
                                          "budget",  "pairs",  "floor",   "suite",
                                          "cache",   "device", "kernels", NULL};
-    const char *name = opt_first_set(&cmd_regress.spec, b->o, unused);
+    const char *name = opt_first_set(&cmd_regress.spec, r->o, unused), *isa = counted_isa(r);
 
     if (name)
         return gcb_diag_set(
@@ -183,194 +193,147 @@ static int check_counts(const struct regress_builds *b, const char *isa, struct 
     if (strcmp(isa, "c") != 0 && strcmp(isa, "avx2") != 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--counts: valgrind supports only --isa c and --isa avx2");
-    return b->files->count ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
+    return r->operands->count ? 0 : gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
 }
 
-/* The instruction set to count with. valgrind does not support AVX-512. */
-static const char *counted_isa(const struct regress_builds *b)
+/* Counts the instructions of the methods in both builds. With `times`, only of methods with a verdict
+ * on times that counts may change. */
+static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct gcb_verdicts *times,
+                      struct gcb_diag *diag)
 {
-    unsigned flags;
-
-    return b->o->bench.common.exec.isa   ? b->o->bench.common.exec.isa
-           : gcb_cpu_isa(&flags, "avx2") ? "c"
-                                         : "avx2";
-}
-
-/* Counts the instructions of b->methods in both builds. `options` are passed on to `compress`. */
-static int run_counts(struct regress_builds *b, const struct opt_list *options,
-                      struct gcb_verdicts *out, struct gcb_diag *diag)
-{
+    struct progress bar;
     struct gcb_counts_config config = {
-        .exe = {b->o->own.against, b->self},
-        .spec = b->spec,
-        .isa = counted_isa(b),
-        .scope = b->o->bench.own.scopes.count ? b->o->bench.own.scopes.items[0] : "tensor",
-        .file = b->files->items[0],
-        .methods = b->methods,
-        .method_count = b->method_count,
-        .folder = b->folder,
-        .timeout = b->o->own.timeout,
+        .exe = {r->o->own.against, r->self},
+        .spec = r->spec,
+        .isa = counted_isa(r),
+        .scope = r->o->bench.own.scopes.count ? r->o->bench.own.scopes.items[0] : "tensor",
+        .file = r->operands->items[0],
+        .times = times,
+        .folder = r->folder,
+        .delta = times ? 0.0 : r->o->own.delta / 100.0,
+        .timeout = r->o->own.timeout,
         .stop = interrupt_stop,
         .progress = progress_update,
+        .ctx = &bar,
     };
     const char *const words[] = {"compress",  "-q",    "--no-baselines", "--per",    "none",
                                  "--threads", "1",     "--warmup",       "0",        "--repeat",
-                                 "1",         "--isa", config.isa,       "--method", b->spec};
-    struct progress bar;
-    int err = make_argv(b, options, words, sizeof(words) / sizeof(words[0]), diag);
+                                 "1",         "--isa", config.isa,       "--method", r->spec};
+    int err = opt_methods_resolve(&r->methods, &r->method_count, &r->o->bench.methods,
+                                  opt_methods_all, diag);
 
+    if (!err)
+        err = make_argv(r, words, sizeof(words) / sizeof(words[0]), diag);
     if (err)
         return err;
-    config.argv = (char *const *)(uintptr_t)b->argv.items;
-    config.delta = b->o->own.counts ? b->o->own.delta / 100.0 : 0.0;
-    config.ctx = &bar;
-    progress_start(&bar, b->ctx->err, !b->o->bench.common.show.quiet);
-    err = gcb_counts_run(&b->counts, out, &config, diag);
+    config.argv = (char *const *)(uintptr_t)r->argv.items;
+    config.methods = r->methods;
+    config.method_count = r->method_count;
+    progress_start(&bar, r->ctx->err, !r->o->bench.common.show.quiet);
+    err = gcb_counts_run(&r->counts, out, &config, diag);
     progress_end(&bar);
     return err;
 }
 
-static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
-{
-    int err = check_counts(b, counted_isa(b), diag);
-
-    if (!err)
-        err = opt_methods_resolve(&b->methods, &b->method_count, &b->o->bench.methods,
-                                  opt_methods_all, diag);
-    if (!err)
-        err = make_folder(b, diag);
-    return err ? err : run_counts(b, b->bench, out, diag);
-}
-
-/* ---- times that the layout of the code may explain ---- */
-
-/* Keeps only the methods with a verdict on times that instruction counts may change. */
-static void choose_methods(struct regress_builds *b, const struct gcb_verdicts *times)
-{
-    char spec[GCB_COUNTS_SPEC];
-    size_t kept = 0;
-
-    for (size_t m = 0; m < b->method_count; m++) {
-        bool wanted = false;
-
-        gcb_method_spec(spec, sizeof(spec), &b->methods[m], GCB_SPEC_FULL);
-        for (size_t i = 0; i < times->count; i++)
-            wanted |= gcb_counts_may_settle(&times->items[i], counted_isa(b)) &&
-                      strcmp(gcb_verdict_case(&times->items[i])->text[GCB_CASE_SPEC], spec) == 0;
-        if (wanted)
-            b->methods[kept++] = b->methods[m];
-    }
-    b->method_count = kept;
-}
-
 /* If the layout of the code did not vary, checks each SLOW or FAST verdict by counting
  * instructions. If a method cannot be counted, its verdict stays. */
-static int check_changed_times(struct regress_builds *b, struct gcb_verdicts *times,
-                               struct gcb_diag *diag)
+static int check_changed_times(struct regress *r, struct gcb_diag *diag)
 {
-    const struct bench_options *bench = &b->o->bench;
+    const struct bench_options *bench = &r->o->bench;
     struct gcb_verdicts counts = {.items = NULL};
-    struct opt_list options = {.items = NULL};
-    int err;
 
-    if (!b->layout_kept[0] || !b->folder || b->files->count == 0 || bench->own.suite ||
+    if (!r->layout_kept[0] || !r->folder || r->operands->count == 0 || bench->own.suite ||
         bench->own.caches.count || bench->own.devices.count || bench->kernels.kernels)
         return 0;
-    err =
-        opt_methods_resolve(&b->methods, &b->method_count, &bench->methods, opt_methods_all, diag);
-    if (err)
-        return err;
-    choose_methods(b, times);
-    if (b->method_count)
-        err = regress_forward(&options, b->ctx->parsed, true);
-    if (!err && b->method_count && !run_counts(b, &options, &counts, NULL))
-        gcb_counts_settle(times, &counts, counted_isa(b));
+    opt_list_fini(&r->bench);
+    if (regress_forward(&r->bench, r->ctx->parsed, true))
+        return gcb_diag_nomem(diag, 0, "a command line");
+    if (!run_counts(r, &counts, &r->verdicts, NULL))
+        gcb_counts_settle(&r->verdicts, &counts, counted_isa(r));
     gcb_verdicts_fini(&counts);
-    opt_list_fini(&options);
-    return err ? gcb_diag_nomem(diag, 0, "a command line") : 0;
+    return 0;
 }
 
-/* ---- both ---- */
-
-int regress_builds_run(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
+int regress_builds_run(struct regress *r, struct gcb_diag *diag)
 {
-    int err = find_self(b->self, sizeof(b->self), diag);
+    int err = find_self(r->self, sizeof(r->self), diag);
 
     if (err)
         return err;
     interrupt_catch();
-    if (b->o->own.counts)
-        return compare_counts(b, out, diag);
-    err = compare_times(b, out, diag);
-    return err ? err : check_changed_times(b, out, diag);
+    if (!r->o->own.counts) {
+        err = compare_times(r, diag);
+        return err ? err : check_changed_times(r, diag);
+    }
+    err = check_counts(r, diag);
+    if (!err)
+        err = make_folder(r, diag);
+    return err ? err : run_counts(r, &r->verdicts, NULL, diag);
 }
 
-static void print_run(FILE *out, const char *what, const struct gcb_ab_result *r)
+/* ---- what ran ---- */
+
+static void print_run(FILE *out, const char *what, const struct gcb_ab_result *ab)
 {
     char calls[48] = "";
 
-    if (r->repeat)
-        snprintf(calls, sizeof(calls), ", %u call%s of each case in a process", r->repeat,
-                 r->repeat == 1 ? "" : "s");
-    opt_wrapf(out, 0, 0, "%s: %u pairs of processes%s, %.0f s%s", what, r->pairs, calls, r->seconds,
-              r->interrupted ? ", interrupted" : "");
+    if (ab->repeat)
+        snprintf(calls, sizeof(calls), ", %u call%s of each case in a process", ab->repeat,
+                 ab->repeat == 1 ? "" : "s");
+    opt_wrapf(out, 0, 0, "%s: %u pairs of processes%s, %.0f s%s", what, ab->pairs, calls,
+              ab->seconds, ab->interrupted ? ", interrupted" : "");
 }
 
-static void print_ab_runs(const struct regress_builds *b, FILE *out)
+static void print_ab_runs(const struct regress *r, FILE *out)
 {
-    const char *same = gcb_ab_same_build(&b->ab);
+    const char *same = gcb_ab_same_build(&r->ab);
 
-    if (b->o->own.calibrate)
-        print_run(out, "calibration, this build against itself", &b->aa);
-    print_run(out, "base against new", &b->ab);
+    if (r->o->own.calibrate)
+        print_run(out, "calibration, this build against itself", &r->aa);
+    print_run(out, "base against new", &r->ab);
     if (same) {
         opt_wrapf(
             out, 0, 0, "A/A run: both are build %.12s%s", same,
-            gcb_outfile_same(b->o->own.against, b->self)
+            gcb_outfile_same(r->o->own.against, r->self)
                 ? ""
                 : "; if that is not intended, check LD_LIBRARY_PATH and that both were built");
     }
     opt_wrapf(out, 0, 0, "code layout: %s%s",
-              b->layout_kept[0] ? "the same in all processes, so it may explain a SLOW or FAST; "
+              r->layout_kept[0] ? "the same in all processes, so it may explain a SLOW or FAST; "
                                 : "for every process the build was linked again, with its object "
                                   "files in a random order",
-              b->layout_kept);
-    if (b->ab.short_of_time && !b->ab.interrupted)
+              r->layout_kept);
+    if (r->ab.short_of_time && !r->ab.interrupted)
         opt_wrap(out,
                  "the machine was too slow for 20 pairs in three times the budget, so times are "
                  "ambiguous",
                  0, 0);
 }
 
-void regress_builds_heading(const struct regress_builds *b, const struct out_report *report)
+void regress_builds_heading(const struct regress *r)
 {
-    if (!b->o->own.counts) {
-        print_ab_runs(b, report->out);
+    if (!r->o->own.counts) {
+        print_ab_runs(r, r->report.out);
         return;
     }
-    opt_wrapf(report->out, 0, 0,
+    opt_wrapf(r->report.out, 0, 0,
               "instructions of one encode and decode of each message, %zu method%s, %.0f s%s",
-              b->method_count, b->method_count == 1 ? "" : "s", b->counts.seconds,
-              b->counts.interrupted ? ", interrupted" : "");
+              r->method_count, r->method_count == 1 ? "" : "s", r->counts.seconds,
+              r->counts.interrupted ? ", interrupted" : "");
 }
 
-bool regress_builds_interrupted(const struct regress_builds *b)
-{
-    return b->ab.interrupted || b->counts.interrupted;
-}
-
-void regress_builds_close(struct regress_builds *b)
+void regress_builds_close(struct regress *r)
 {
     for (int build = 0; build < 2; build++)
-        gcb_layout_close(b->config.layouts[build]);
-    gcb_ab_result_fini(&b->ab);
-    gcb_ab_result_fini(&b->aa);
-    gcb_cases_fini(&b->counts.cases);
-    gcb_free(b->methods);
-    opt_list_fini(&b->argv);
-    if (b->folder) {
-        rmdir(b->folder);
-        gcb_tidy_leave(b->tidy_place);
-        gcb_free(b->folder);
+        gcb_layout_close(r->config.layouts[build]);
+    gcb_ab_result_fini(&r->ab);
+    gcb_ab_result_fini(&r->aa);
+    gcb_cases_fini(&r->counts.cases);
+    gcb_free(r->methods);
+    opt_list_fini(&r->argv);
+    if (r->folder) {
+        rmdir(r->folder);
+        gcb_tidy_leave(r->tidy_place);
+        gcb_free(r->folder);
     }
 }

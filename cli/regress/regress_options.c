@@ -1,9 +1,6 @@
 #include "cli/regress/regress.h"
 
 #include <string.h>
-#include <sys/stat.h>
-
-#include "src/lib/base/text.h"
 
 /* clang-format off */
 const struct opt_row regress_judge_rows[] = {
@@ -51,19 +48,6 @@ const struct opt_row regress_show_rows[] = {
     {.name = NULL},
 };
 /* clang-format on */
-
-int regress_check_program(const char *path, struct gcb_diag *diag)
-{
-    struct stat s;
-    char shown[160];
-
-    if (path[0] && (stat(path, &s) || !S_ISDIR(s.st_mode)))
-        return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--against: '%s' is not a program: give the other build's, such as "
-                        "FOLDER/build/cli/gcbench",
-                        gcb_escape(shown, sizeof(shown), path));
-}
 
 /* Options that --counts sets itself, and --method, which it writes into the command line. */
 static bool is_set_by_counts(const char *name)

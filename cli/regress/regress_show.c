@@ -34,13 +34,13 @@ static char *interval_text(char out[32], const struct gcb_verdict *v)
     return out;
 }
 
-/* Writes a ratio, such as "1.034", or `none` if there is no ratio. */
-static char *ratio_text(char out[32], const struct gcb_verdict *v, const char *none)
+/* Writes a ratio, such as "1.034". */
+static char *ratio_text(char out[32], const struct gcb_verdict *v)
 {
     if (isfinite(v->ratio))
         snprintf(out, 32, "%.3f", v->ratio);
     else
-        strcpy(out, none);
+        strcpy(out, "-");
     return out;
 }
 
@@ -65,16 +65,33 @@ static bool is_shown(const struct gcb_verdict *v)
 
 /* ---- causes and counts ---- */
 
+#define ADVICES 16 /* more than there are texts of gcb_verdict_advice */
+
 /* All verdicts of one kind that have the same reason. */
 struct cause {
     const struct gcb_verdict *first;
     size_t count;
+    const char *advice; /* NULL: there is none, or an earlier cause has it */
 };
+
+/* Returns the advice on a verdict, unless `given` has it; adds it there. */
+static const char *new_advice(const char *given[ADVICES], const struct gcb_verdict *v)
+{
+    const char *advice = v->accepted ? NULL : gcb_verdict_advice(v);
+    size_t i = 0;
+
+    while (given[i] && given[i] != advice)
+        i++;
+    if (given[i])
+        return NULL;
+    return given[i] = advice;
+}
 
 /* Collects the reasons of all verdicts, in order; *out is released with gcb_free. GCB_E_NOMEM. */
 static int collect_causes(struct cause **out, size_t *count, const struct gcb_verdicts *verdicts)
 {
     struct cause *causes = gcb_alloc_array(verdicts->count, sizeof(*causes));
+    const char *given[ADVICES] = {NULL};
 
     *count = 0;
     *out = causes;
@@ -82,8 +99,7 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
         return GCB_E_NOMEM;
     for (size_t i = 0; i < verdicts->count; i++) {
         const struct gcb_verdict *v = &verdicts->items[i];
-        const size_t from = *count > 16 ? *count - 16 : 0;
-        size_t at = from;
+        size_t at = *count > 16 ? *count - 16 : 0;
 
         if (!v->reason)
             continue;
@@ -93,7 +109,8 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
         if (at < *count)
             causes[at].count++;
         else
-            causes[(*count)++] = (struct cause){.first = v, .count = 1};
+            causes[(*count)++] =
+                (struct cause){.first = v, .count = 1, .advice = new_advice(given, v)};
     }
     return 0;
 }
@@ -101,32 +118,19 @@ static int collect_causes(struct cause **out, size_t *count, const struct gcb_ve
 #define LABEL_TEXT 1100 /* longer than any label */
 #define CAUSE_TEXT (LABEL_TEXT + 800)
 
-/* Returns the advice on a cause, unless an earlier cause has the same. */
-static const char *new_advice(const struct cause *causes, size_t i)
-{
-    const char *advice = causes[i].first->accepted ? NULL : gcb_verdict_advice(causes[i].first);
-
-    for (size_t k = 0; advice && k < i; k++)
-        if (!causes[k].first->accepted && gcb_verdict_advice(causes[k].first) == advice)
-            return NULL;
-    return advice;
-}
-
 /* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width`
  * columns. */
-static char *cause_text(char out[CAUSE_TEXT], const struct cause *causes, size_t i, size_t width)
+static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t width)
 {
-    const struct cause *c = &causes[i];
     const struct gcb_verdict *v = c->first;
-    const char *advice = new_advice(causes, i);
     char label[LABEL_TEXT], more[48] = "";
 
     if (c->count > 1)
         snprintf(more, sizeof(more), " and %zu more", c->count - 1);
     snprintf(out, CAUSE_TEXT, "%s: %s %s%s: %s%s%s", gcb_verdict_names[v->kind],
              gcb_text_shorten(label, sizeof(label), gcb_verdict_case(v)->label, width),
-             gcb_quantities[v->quantity].name, more, v->reason, advice ? "; " : "",
-             advice ? advice : "");
+             gcb_quantities[v->quantity].name, more, v->reason, c->advice ? "; " : "",
+             c->advice ? c->advice : "");
     return out;
 }
 
@@ -150,17 +154,45 @@ static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdi
 
 /* ---- the table ---- */
 
-static void add_line(struct gcb_table *table, const struct gcb_verdict *v, bool named)
+/* Writes characters that mean something in Markdown or HTML as character references. */
+static void put_text(FILE *f, const char *text)
 {
-    char text[400];
+    for (; *text; text++)
+        if (strchr("\\`*_{}[]()<>#+-!|~&@:/", *text))
+            fprintf(f, "&#%d;", *text);
+        else
+            fputc(*text, f);
+}
 
-    gcb_table_cell(table, named ? gcb_verdict_case(v)->label : "");
-    gcb_table_cell(table, gcb_quantities[v->quantity].name);
-    gcb_table_cell(table, value_text(text, v, v->base));
-    gcb_table_cell(table, value_text(text, v, v->next));
-    gcb_table_cell(table, ratio_text(text, v, "-"));
-    gcb_table_cell(table, interval_text(text, v));
-    gcb_table_cell(table, kind_text(text, v, false));
+/* Adds a cell to the table, or to a line of Markdown. */
+static void put_cell(struct gcb_table *table, FILE *markdown, const char *text)
+{
+    if (markdown)
+        fprintf(markdown, " | %s", text);
+    else
+        gcb_table_cell(table, text);
+}
+
+/* Adds a verdict to the table, or as a line of Markdown. */
+static void put_line(struct gcb_table *table, FILE *markdown, const struct gcb_verdict *v,
+                     const char *label)
+{
+    char text[48];
+
+    if (markdown) {
+        fputs("| ", markdown);
+        put_text(markdown, label);
+    } else {
+        gcb_table_cell(table, label);
+    }
+    put_cell(table, markdown, gcb_quantities[v->quantity].name);
+    put_cell(table, markdown, value_text(text, v, v->base));
+    put_cell(table, markdown, value_text(text, v, v->next));
+    put_cell(table, markdown, ratio_text(text, v));
+    put_cell(table, markdown, interval_text(text, v));
+    put_cell(table, markdown, kind_text(text, v, markdown != NULL));
+    if (markdown)
+        fputs(" |\n", markdown);
 }
 
 static int show_table(struct out_report *report, const struct gcb_verdicts *verdicts,
@@ -188,7 +220,7 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
             hidden++;
             continue;
         }
-        add_line(table, v, c != last);
+        put_line(table, NULL, v, c != last ? c->label : "");
         last = c;
     }
     if (gcb_table_rows(table))
@@ -213,7 +245,7 @@ static int show_causes(struct out_report *report, const struct gcb_verdicts *ver
     if (count)
         fputc('\n', report->out);
     for (size_t i = 0; i < count; i++)
-        opt_wrap(report->out, cause_text(line, causes, i, 74), 0, 2);
+        opt_wrap(report->out, cause_text(line, &causes[i], 74), 0, 2);
     gcb_free(causes);
     return 0;
 }
@@ -235,27 +267,6 @@ int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts,
 
 /* ---- Markdown ---- */
 
-/* Writes characters that mean something in Markdown or HTML as character references. */
-static void put_text(FILE *f, const char *text)
-{
-    for (; *text; text++)
-        if (strchr("\\`*_{}[]()<>#+-!|~&@:/", *text))
-            fprintf(f, "&#%d;", *text);
-        else
-            fputc(*text, f);
-}
-
-static void put_line(FILE *f, const struct gcb_verdict *v)
-{
-    char base[32], next[32], ratio[32], interval[32], kind[48];
-
-    fputs("| ", f);
-    put_text(f, gcb_verdict_case(v)->label);
-    fprintf(f, " | %s | %s | %s | %s | %s | %s |\n", gcb_quantities[v->quantity].name,
-            value_text(base, v, v->base), value_text(next, v, v->next), ratio_text(ratio, v, ""),
-            interval_text(interval, v), kind_text(kind, v, true));
-}
-
 static void put_markdown_table(FILE *f, const struct gcb_verdicts *verdicts, bool same)
 {
     fputs("\n| case | quantity | base | new | ratio | 95 % interval | verdict |\n"
@@ -263,16 +274,7 @@ static void put_markdown_table(FILE *f, const struct gcb_verdicts *verdicts, boo
           f);
     for (size_t i = 0; i < verdicts->count; i++)
         if ((verdicts->items[i].kind == GCB_SAME) == same && is_shown(&verdicts->items[i]))
-            put_line(f, &verdicts->items[i]);
-}
-
-static size_t count_lines(const struct gcb_verdicts *verdicts, bool same)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < verdicts->count; i++)
-        n += (verdicts->items[i].kind == GCB_SAME) == same && is_shown(&verdicts->items[i]);
-    return n;
+            put_line(NULL, f, &verdicts->items[i], gcb_verdict_case(&verdicts->items[i])->label);
 }
 
 static void put_causes(FILE *f, const struct gcb_verdicts *verdicts)
@@ -285,38 +287,36 @@ static void put_causes(FILE *f, const struct gcb_verdicts *verdicts)
         fputc('\n', f);
     for (size_t i = 0; i < count; i++) {
         fputs("- ", f);
-        put_text(f, cause_text(line, causes, i, LABEL_TEXT));
+        put_text(f, cause_text(line, &causes[i], LABEL_TEXT));
         fputc('\n', f);
     }
     gcb_free(causes);
 }
 
-static void put_markdown(FILE *f, const char *title, const struct gcb_verdicts *verdicts,
-                         bool strict)
-{
-    char total[400];
-
-    fputs("### ", f);
-    put_text(f, title);
-    fprintf(f, "\n\n%s\n", total_text(total, sizeof(total), verdicts, strict));
-    if (count_lines(verdicts, false))
-        put_markdown_table(f, verdicts, false);
-    put_causes(f, verdicts);
-    if (!count_lines(verdicts, true))
-        return;
-    fprintf(f, "\n<details><summary>%zu unchanged</summary>\n", count_lines(verdicts, true));
-    put_markdown_table(f, verdicts, true);
-    fputs("\n</details>\n", f);
-}
-
 int regress_markdown_write(const char *title, const struct gcb_verdicts *verdicts, bool strict,
                            struct gcb_outfile *file, struct gcb_diag *diag)
 {
+    size_t same = 0, shown = 0;
+    char total[400];
     FILE *f;
     const int err = out_open_file(&f, file, diag);
 
     if (err)
         return err;
-    put_markdown(f, title, verdicts, strict);
+    for (size_t i = 0; i < verdicts->count; i++) {
+        shown += is_shown(&verdicts->items[i]);
+        same += is_shown(&verdicts->items[i]) && verdicts->items[i].kind == GCB_SAME;
+    }
+    fputs("### ", f);
+    put_text(f, title);
+    fprintf(f, "\n\n%s\n", total_text(total, sizeof(total), verdicts, strict));
+    if (shown > same)
+        put_markdown_table(f, verdicts, false);
+    put_causes(f, verdicts);
+    if (same) {
+        fprintf(f, "\n<details><summary>%zu unchanged</summary>\n", same);
+        put_markdown_table(f, verdicts, true);
+        fputs("\n</details>\n", f);
+    }
     return out_commit_file(f, file, diag);
 }

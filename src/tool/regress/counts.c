@@ -208,6 +208,29 @@ static int check_valgrind(const struct gcb_counts_config *config, struct gcb_dia
                : 0;
 }
 
+/* True if gcb_counts_settle can change this verdict: it is SLOW or FAST, on the CPU, with this
+ * instruction set. */
+static bool is_doubtful(const struct gcb_verdict *time, const char *isa)
+{
+    const struct gcb_case *c = gcb_verdict_case(time);
+
+    return (time->kind == GCB_SLOW || time->kind == GCB_FAST) &&
+           (time->quantity == GCB_QUANTITY_ENCODE || time->quantity == GCB_QUANTITY_DECODE) &&
+           strcmp(c->text[GCB_CASE_ISA], isa) == 0 && strcmp(c->text[GCB_CASE_DEVICE], "cpu") == 0;
+}
+
+/* True if the case's method is to be counted. */
+static bool is_wanted(const struct gcb_case *c, const struct gcb_counts_config *config)
+{
+    bool wanted = !config->times;
+
+    for (size_t i = 0; !wanted && i < config->times->count; i++)
+        wanted = is_doubtful(&config->times->items[i], config->isa) &&
+                 strcmp(gcb_verdict_case(&config->times->items[i])->text[GCB_CASE_SPEC],
+                        c->text[GCB_CASE_SPEC]) == 0;
+    return wanted;
+}
+
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag)
 {
@@ -228,7 +251,8 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     for (size_t i = 0; !err && !counts->interrupted && i < config->method_count; i++) {
         if (config->progress)
             config->progress(config->ctx, (double)i / (double)config->method_count);
-        count_method(out, &counts->cases.items[i], config, i, &failure);
+        if (is_wanted(&counts->cases.items[i], config))
+            count_method(out, &counts->cases.items[i], config, i, &failure);
         counts->interrupted = config->stop && config->stop(config->ctx);
     }
     counts->seconds = gcb_clock() - began;
@@ -245,15 +269,6 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     return compared ? 0 : gcb_diag_set(diag, GCB_E_IO, "%s", failure.text);
 }
 
-bool gcb_counts_may_settle(const struct gcb_verdict *time, const char *isa)
-{
-    const struct gcb_case *c = gcb_verdict_case(time);
-
-    return (time->kind == GCB_SLOW || time->kind == GCB_FAST) &&
-           (time->quantity == GCB_QUANTITY_ENCODE || time->quantity == GCB_QUANTITY_DECODE) &&
-           strcmp(c->text[GCB_CASE_ISA], isa) == 0 && strcmp(c->text[GCB_CASE_DEVICE], "cpu") == 0;
-}
-
 void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *counts,
                        const char *isa)
 {
@@ -261,7 +276,7 @@ void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *co
         struct gcb_verdict *v = &times->items[i];
         const int op = (int)v->quantity - GCB_QUANTITY_ENCODE;
 
-        for (size_t k = 0; k < counts->count && gcb_counts_may_settle(v, isa); k++) {
+        for (size_t k = 0; k < counts->count && is_doubtful(v, isa); k++) {
             const struct gcb_verdict *c = &counts->items[k];
 
             if ((int)c->quantity != GCB_QUANTITY_ENCODE_COUNT + op || c->kind != GCB_SAME ||

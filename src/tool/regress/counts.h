@@ -26,6 +26,8 @@ struct gcb_counts_config {
     const char *isa, *scope;
     const struct gcb_method *methods;
     size_t method_count;
+    /* counts only methods with a verdict here that gcb_counts_settle can change; NULL: all */
+    const struct gcb_verdicts *times;
     const char *folder;                        /* for temporary files; it exists */
     double delta;                              /* 0: GCB_COUNTS_DELTA */
     double timeout;                            /* 0: GCB_COUNTS_TIMEOUT */
@@ -54,8 +56,5 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
  */
 void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *counts,
                        const char *isa);
-/* True if gcb_counts_settle can change this verdict: it is SLOW or FAST, on the CPU, with this
- * instruction set. */
-bool gcb_counts_may_settle(const struct gcb_verdict *time, const char *isa);
 
 #endif

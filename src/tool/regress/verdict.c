@@ -7,7 +7,6 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/rows/results.h"
 
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta)
 {
@@ -228,33 +227,12 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
     gcb_row_text(row, GCB_FIELD_NEXT, advice);
 }
 
-/* Copies a text of an environment row, which is escaped already. */
-static void copy_text(struct gcb_row *row, enum gcb_field field, const json_t *environment,
-                      enum gcb_field from)
-{
-    const char *text = gcb_results_text(environment, from);
-
-    gcb_row_json(row, field, text ? json_string(text) : json_null());
-}
-
-void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *total,
-                           const struct gcb_verdicts *all)
+void gcb_verdicts_row(struct gcb_row *row, const struct gcb_verdicts *all)
 {
     json_t *kinds = json_object();
     struct gcb_verdict_counts n;
 
     gcb_verdicts_count(&n, all);
-    gcb_row_init(row, GCB_RECORD_REGRESS);
-    gcb_row_text(row, GCB_FIELD_FORM, total->form);
-    copy_text(row, GCB_FIELD_BASE_REVISION, total->base, GCB_FIELD_GIT_REVISION);
-    copy_text(row, GCB_FIELD_NEW_REVISION, total->next, GCB_FIELD_GIT_REVISION);
-    copy_text(row, GCB_FIELD_BASE_BUILD_ID, total->base, GCB_FIELD_BUILD_ID);
-    copy_text(row, GCB_FIELD_NEW_BUILD_ID, total->next, GCB_FIELD_BUILD_ID);
-    gcb_row_u64(row, GCB_FIELD_PAIRS, total->pairs);
-    gcb_row_u64(row, GCB_FIELD_REPEAT, total->repeat);
-    gcb_row_real(row, GCB_FIELD_SECONDS, total->seconds);
-    gcb_row_real(row, GCB_FIELD_BUDGET, total->budget);
-    gcb_row_bool(row, GCB_FIELD_INTERRUPTED, total->interrupted);
     gcb_row_u64(row, GCB_FIELD_COMPARISONS, all->count);
     for (size_t k = 0; kinds && k < GCB_VERDICT_KINDS; k++)
         if (json_object_set_new(kinds, gcb_verdict_names[k], json_integer((json_int_t)n.kinds[k])))
@@ -263,5 +241,4 @@ void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *
     gcb_row_u64(row, GCB_FIELD_ACCEPTED_COUNT, n.accepted);
     gcb_row_u64(row, GCB_FIELD_REGRESSIONS, n.fails);
     gcb_row_u64(row, GCB_FIELD_UNSURE, n.unsure);
-    gcb_row_u64(row, GCB_FIELD_EXIT, (uint64_t)total->exit);
 }

@@ -112,18 +112,7 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
 /* The `verdict` row (docs/rows.md). */
 void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v);
 
-/* The whole comparison. */
-struct gcb_verdict_total {
-    const char *form;          /* "files", "turns", "counts" */
-    const json_t *base, *next; /* environment rows; may be NULL */
-    uint64_t pairs;            /* pairs of processes; 0 if none ran */
-    uint64_t repeat;           /* calls of each case in one process; 0 if none ran */
-    double seconds, budget;    /* duration and its limit; NAN: none */
-    bool interrupted;
-    int exit;
-};
-/* The `regress` row, the last of its stream. */
-void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *total,
-                           const struct gcb_verdicts *all);
+/* Adds the counts of all verdicts to the `regress` row. */
+void gcb_verdicts_row(struct gcb_row *row, const struct gcb_verdicts *all);
 
 #endif
