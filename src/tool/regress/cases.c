@@ -41,21 +41,21 @@ static bool is_plain(const char *text)
     return *text == '\0';
 }
 
-int gcb_case_set(struct gcb_cases *cases, const char **field, const char *text)
+void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text)
 {
-    char *escaped = NULL;
+    const bool plain = !text || is_plain(text);
+    char *escaped = plain ? NULL : escape_again(text);
 
-    if (!text)
-        text = "";
-    if (!is_plain(text)) {
-        escaped = escape_again(text);
-        if (!escaped)
-            return GCB_E_NOMEM;
+    if (!plain)
         text = escaped;
-    }
-    *field = gcb_strings_keep(&cases->strings, text);
+    else if (!text)
+        text = "";
+    *field = text ? gcb_strings_keep(&cases->strings, text) : NULL;
     gcb_free(escaped);
-    return *field ? 0 : GCB_E_NOMEM;
+    if (*field)
+        return;
+    cases->no_memory = true;
+    *field = "";
 }
 
 void gcb_case_remove_folders(char *files)
@@ -78,47 +78,34 @@ static void append_word(char *out, size_t size, const char *text)
         gcb_append(out, size, "%s%s", out[0] ? " " : "", text);
 }
 
-/* Sets the names of a case whose texts are set. `scratch` has room for all texts and as many
- * separators. GCB_E_NOMEM. */
-static int set_names(struct gcb_cases *cases, struct gcb_case *c, char *scratch, size_t size)
+void gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c)
 {
-    int err = 0;
+    size_t size = 1 + 2 * strlen(c->text[GCB_CASE_FILE]);
+    char threads[40], *words;
 
-    for (int n = 0; !err && n < GCB_CASE_NAMES; n++) {
-        scratch[0] = '\0';
+    snprintf(threads, sizeof(threads), "t%" PRIu64, c->threads);
+    gcb_case_set(cases, &c->text[GCB_CASE_THREADS], threads);
+    for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_TEXTS; t++)
+        size += strlen(c->text[t]) + 2;
+    words = gcb_alloc(size);
+    if (!words) {
+        cases->no_memory = true;
+        return;
+    }
+    strcpy(words, c->text[GCB_CASE_FILE]);
+    gcb_case_remove_folders(words);
+    gcb_case_set(cases, &c->text[GCB_CASE_FILES], words);
+    for (int n = 0; n < GCB_CASE_NAMES; n++) {
+        words[0] = '\0';
         if (n == GCB_CASE_NAME_FULL)
-            append_word(scratch, size, c->text[GCB_CASE_FILE]);
-        append_word(scratch, size, c->text[GCB_CASE_FILES]);
+            append_word(words, size, c->text[GCB_CASE_FILE]);
+        append_word(words, size, c->text[GCB_CASE_FILES]);
         for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_FILES; t++)
             if (t != GCB_CASE_ISA || n != GCB_CASE_NAME_WITHOUT_ISA)
-                append_word(scratch, size, c->text[t]);
-        err = gcb_case_set(cases, &c->name[n], scratch);
+                append_word(words, size, c->text[t]);
+        gcb_case_set(cases, &c->name[n], words);
     }
-    return err;
-}
-
-int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c)
-{
-    char words[96];
-    size_t size = 1 + 2 * strlen(c->text[GCB_CASE_FILE]) + sizeof(words);
-    char *scratch;
-    int err;
-
-    for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_FILES; t++)
-        size += strlen(c->text[t]) + 1;
-    scratch = gcb_alloc(size);
-    if (!scratch)
-        return GCB_E_NOMEM;
-    strcpy(scratch, c->text[GCB_CASE_FILE]);
-    gcb_case_remove_folders(scratch);
-    err = gcb_case_set(cases, &c->text[GCB_CASE_FILES], scratch);
-    snprintf(words, sizeof(words), "t%" PRIu64, c->threads);
-    if (!err)
-        err = gcb_case_set(cases, &c->text[GCB_CASE_THREADS], words);
-    if (!err)
-        err = set_names(cases, c, scratch, size);
-    gcb_free(scratch);
-    return err;
+    gcb_free(words);
 }
 
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
@@ -135,6 +122,8 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
         c->time[i] = (struct gcb_case_time){NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
         c->text[i] = "";
+    for (size_t i = 0; i < GCB_CASE_NAMES; i++)
+        c->name[i] = "";
     c->method = "";
     c->operations = 2;
     return c;
@@ -168,36 +157,33 @@ const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {GCB_FIELD_FILE, GCB_FIELD
                                                        GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
                                                        GCB_FIELD_ISA,  GCB_FIELD_CACHE};
 
-static int read_texts(struct gcb_cases *cases, struct gcb_case *c,
-                      const struct gcb_results_row *row)
+/* Sets the texts that a row gives. */
+static void read_texts(struct gcb_cases *cases, struct gcb_case *c,
+                       const struct gcb_results_row *row)
 {
     const char *family = gcb_results_text(row->json, GCB_FIELD_FAMILY),
                *kernel = gcb_results_text(row->json, GCB_FIELD_KERNEL),
                *algorithm = gcb_results_text(row->json, GCB_FIELD_ALGORITHM);
     char spec[1024];
-    int err = 0;
 
-    for (size_t i = 0; !err && i < GCB_CASE_SIZE; i++)
-        err = gcb_case_set(cases, &c->text[i], gcb_results_text(row->json, gcb_case_fields[i]));
-    if (!err && !c->kernel)
-        err = gcb_case_set(cases, &c->text[GCB_CASE_SPEC],
-                           gcb_method_complete(spec, sizeof(spec), c->text[GCB_CASE_SPEC]));
-    if (!err && c->kernel) {
+    for (size_t i = 0; i < GCB_CASE_SIZE; i++)
+        gcb_case_set(cases, &c->text[i], gcb_results_text(row->json, gcb_case_fields[i]));
+    if (c->kernel)
         snprintf(spec, sizeof(spec), "%s/%s", family ? family : "", kernel ? kernel : "");
-        err = gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec);
+    gcb_case_set(cases, &c->text[GCB_CASE_SPEC],
+                 c->kernel ? spec
+                           : gcb_method_complete(spec, sizeof(spec), c->text[GCB_CASE_SPEC]));
+    spec[0] = '\0';
+    if (c->kernel || c->exchange)
         snprintf(spec, sizeof(spec), "n=%" PRIu64, c->elements);
-        err = err ? err : gcb_case_set(cases, &c->text[GCB_CASE_SIZE], spec);
-    }
-    if (!err && c->exchange) {
-        snprintf(spec, sizeof(spec), "n=%" PRIu64 " workers=%" PRIu64 " %.20s", c->elements,
-                 gcb_results_u64(row->json, GCB_FIELD_WORKERS), algorithm ? algorithm : "");
-        err = gcb_case_set(cases, &c->text[GCB_CASE_SIZE], spec);
-    }
-    if (!err)
-        err = gcb_case_set(cases, &c->method, gcb_results_text(row->json, GCB_FIELD_METHOD));
-    if (!err && gcb_results_text(row->json, GCB_FIELD_REASON))
-        err = gcb_case_set(cases, &c->reason, gcb_results_text(row->json, GCB_FIELD_REASON));
-    return err;
+    if (c->exchange)
+        gcb_append(spec, sizeof(spec), " workers=%" PRIu64 " %.20s",
+                   gcb_results_u64(row->json, GCB_FIELD_WORKERS), algorithm ? algorithm : "");
+    gcb_case_set(cases, &c->text[GCB_CASE_SIZE], spec);
+    gcb_case_set(cases, &c->method, gcb_results_text(row->json, GCB_FIELD_METHOD));
+    if (gcb_results_text(row->json, GCB_FIELD_REASON))
+        gcb_case_set(cases, &c->reason, gcb_results_text(row->json, GCB_FIELD_REASON));
+    gcb_case_finish(cases, c);
 }
 
 static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
@@ -227,7 +213,8 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row)
     c->time[0] = read_time(row, c->operations == 1 ? &gcb_kernel_fields : &gcb_encode_fields);
     if (c->operations == 2)
         c->time[1] = read_time(row, &gcb_decode_fields);
-    return read_texts(cases, c, row) || gcb_case_finish(cases, c) ? GCB_E_NOMEM : 0;
+    read_texts(cases, c, row);
+    return cases->no_memory ? GCB_E_NOMEM : 0;
 }
 
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
@@ -333,7 +320,7 @@ static void find_differences(struct label_parts *v, const struct gcb_cases *case
     }
 }
 
-static int make_label(struct gcb_cases *cases, struct gcb_case *c, const struct label_parts *v)
+static void make_label(struct gcb_cases *cases, struct gcb_case *c, const struct label_parts *v)
 {
     static const enum gcb_case_text order[] = {GCB_CASE_FILES, GCB_CASE_SCOPE, GCB_CASE_DEVICE,
                                                GCB_CASE_ISA,   GCB_CASE_CACHE, GCB_CASE_THREADS};
@@ -347,7 +334,7 @@ static int make_label(struct gcb_cases *cases, struct gcb_case *c, const struct 
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
         if (v->text[order[i]])
             append_word(out, sizeof(out), c->text[order[i]]);
-    return gcb_case_set(cases, &c->label, out);
+    gcb_case_set(cases, &c->label, out);
 }
 
 /* Cases of one run with equal labels get their full names as labels. GCB_E_NOMEM. */
@@ -374,10 +361,9 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
     for (size_t b = 0; b < 2; b++)
         find_differences(&v, both[b]);
     for (size_t b = 0; b < 2; b++) {
-        for (size_t i = 0; !err && i < both[b]->count; i++)
-            err = make_label(both[b], &both[b]->items[i], &v);
-        if (!err)
-            err = resolve_equal_labels(both[b]);
+        for (size_t i = 0; i < both[b]->count; i++)
+            make_label(both[b], &both[b]->items[i], &v);
+        err = err || both[b]->no_memory ? GCB_E_NOMEM : resolve_equal_labels(both[b]);
     }
     return err ? gcb_diag_nomem(diag, 0, "labels") : 0;
 }

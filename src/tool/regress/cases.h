@@ -78,6 +78,7 @@ struct gcb_cases {
     struct gcb_case *items; /* in the order of the file */
     size_t count, cap;
     struct gcb_strings strings;
+    bool no_memory;      /* for a string of a case */
     json_t *environment; /* the environment row; NULL if the file has none */
 };
 
@@ -99,10 +100,10 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 
 /* Appends a case whose texts are all ""; NULL: no memory. */
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
-/* Sets a string of a case to an escaped copy of the text; NULL is "". GCB_E_NOMEM. */
-int gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
-/* Sets the texts for threads and files, and the names, of a case whose other texts are set. GCB_E_NOMEM. */
-int gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);
+/* Sets a string of a case to an escaped copy of the text; NULL is "". Without memory, sets `no_memory`. */
+void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
+/* Sets the texts for threads and files, and the names, of a case whose other texts are set. */
+void gcb_case_finish(struct gcb_cases *cases, struct gcb_case *c);
 /* Removes the folders from each file of a list "a/b.h5, c.h5", in place. */
 void gcb_case_remove_folders(char *files);
 

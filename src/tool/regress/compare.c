@@ -114,39 +114,27 @@ static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pai
     }
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-/* Returns the hash of the input file `name` from an environment row, or NULL. */
-static const char *find_hash(const json_t *row, const char *name)
-{
-    const json_t *list = gcb_results_json(row, GCB_FIELD_INPUT_XXH3), *item;
-
-    for (size_t i = 0; (item = json_array_get(list, i)); i++) {
-        const char *file = gcb_results_text(item, GCB_FIELD_FILE);
-
-        if (file && strcmp(file_name(file), name) == 0)
-            return gcb_results_text(item, GCB_FIELD_XXH3);
-    }
-    return NULL;
-}
-
 /* True if the two environment rows have different hashes of one of these files ("b.h5, c.h5"). */
 static bool contents_differ(const json_t *base, const json_t *next, const char *names)
 {
-    const json_t *list = gcb_results_json(base, GCB_FIELD_INPUT_XXH3), *item;
+    const json_t *was, *is;
     bool differ = false;
+    size_t i, k;
 
-    for (size_t i = 0; (item = json_array_get(list, i)); i++) {
-        const char *file = gcb_results_text(item, GCB_FIELD_FILE),
-                   *a = gcb_results_text(item, GCB_FIELD_XXH3);
-        const char *b = file && a ? find_hash(next, file_name(file)) : NULL;
+    json_array_foreach(gcb_results_json(base, GCB_FIELD_INPUT_XXH3), i, was)
+    {
+        const char *file = gcb_results_text(was, GCB_FIELD_FILE),
+                   *hash = gcb_results_text(was, GCB_FIELD_XXH3);
 
-        differ |= b && strcmp(a, b) != 0 && gcb_lists(names, file_name(file));
+        json_array_foreach(gcb_results_json(next, GCB_FIELD_INPUT_XXH3), k, is)
+        {
+            const char *other = gcb_results_text(is, GCB_FIELD_FILE),
+                       *now = gcb_results_text(is, GCB_FIELD_XXH3);
+
+            differ |= file && hash && other && now && strcmp(hash, now) != 0 &&
+                      strcmp(basename(file), basename(other)) == 0 &&
+                      gcb_lists(names, basename(file));
+        }
     }
     return differ;
 }

@@ -14,39 +14,38 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/base/tidy.h"
 
-static const char *const functions[] = {"gcb_coder_encode", "gcb_coder_decode"};
-
 /* One process, and what it counted. */
 struct count {
     struct gcb_child child;
-    bool started;
     int tidy_place; /* from gcb_tidy_enter, for the output file */
-    char out_option[PATH_MAX + 32], out_path[PATH_MAX];
+    char out_option[PATH_MAX + 32];
+    const char *out_path;     /* in `out_option` */
     uint64_t instructions[2]; /* encode, decode */
     struct gcb_diag why;      /* status 0: it worked */
 };
 
-/* Reads the inclusive cost of a function from a callgrind file whose strings and positions are
- * not compressed. 0: it was never called. GCB_E_CORRUPT. */
-static int read_cost(uint64_t *out, const char *path, const char *function, struct gcb_diag *diag)
+/* Reads the inclusive costs of encoding and decoding from a callgrind file whose strings and
+ * positions are not compressed. 0: it was never called. GCB_E_CORRUPT. */
+static int read_costs(uint64_t out[2], const char *path, struct gcb_diag *diag)
 {
+    static const char *const functions[] = {"fn=gcb_coder_encode", "fn=gcb_coder_decode"};
     FILE *f = fopen(path, "re");
     char *line = NULL, shown[256];
+    bool inside[2] = {false, false}, any = false;
     size_t cap = 0;
-    bool inside = false, any = false;
 
-    *out = 0;
     if (!f)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: %s", gcb_escape(shown, sizeof(shown), path),
                             strerror(errno));
     while (getline(&line, &cap, f) > 0) {
         line[strcspn(line, "\n")] = '\0';
         any |= strncmp(line, "events: Ir", 10) == 0;
-        if (strncmp(line, "fn=", 3) == 0)
-            inside = strcmp(line + 3, function) == 0;
-        else if (inside && line[0] >= '0' && line[0] <= '9' && strchr(line, ' '))
-            /* the function's own cost, or the cost of a call */
-            *out += strtoull(strchr(line, ' '), NULL, 10);
+        for (int op = 0; op < 2; op++)
+            if (strncmp(line, "fn=", 3) == 0)
+                inside[op] = strcmp(line, functions[op]) == 0;
+            else if (inside[op] && line[0] >= '0' && line[0] <= '9' && strchr(line, ' '))
+                /* the function's own cost, or the cost of a call */
+                out[op] += strtoull(strchr(line, ' '), NULL, 10);
     }
     free(line);
     fclose(f);
@@ -77,9 +76,10 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
     char **argv;
 
     memset(c, 0, sizeof(*c));
-    snprintf(c->out_path, sizeof(c->out_path), "%s/callgrind.%d", config->folder, build);
+    snprintf(c->out_option, sizeof(c->out_option), "--callgrind-out-file=%s/callgrind.%d",
+             config->folder, build);
+    c->out_path = strchr(c->out_option, '=') + 1;
     c->tidy_place = gcb_tidy_enter(c->out_path);
-    snprintf(c->out_option, sizeof(c->out_option), "--callgrind-out-file=%s", c->out_path);
     while (config->argv[words])
         words++;
     argv = gcb_alloc_zero(head + words + 1, sizeof(*argv));
@@ -89,20 +89,17 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
     }
     memcpy(argv, valgrind, sizeof(valgrind));
     memcpy(argv + head, config->argv, words * sizeof(*argv));
-    c->started = !gcb_child_start(&c->child, argv, &limits, &c->why);
+    gcb_child_start(&c->child, argv, &limits, &c->why);
     gcb_free(argv);
 }
 
 static void finish_count(struct count *c)
 {
-    if (c->started && !gcb_child_finish(&c->child, NULL, &c->why)) {
-        for (int op = 0; op < 2 && !c->why.status; op++)
-            read_cost(&c->instructions[op], c->out_path, functions[op], &c->why);
-        if (!c->why.status && !c->instructions[0])
-            gcb_diag_set(&c->why, GCB_E_IO,
-                         "nothing was counted: the build's gcbench library has no symbols (it was "
-                         "stripped); use a build with symbols");
-    }
+    if (!c->why.status && !gcb_child_finish(&c->child, NULL, &c->why) &&
+        !read_costs(c->instructions, c->out_path, &c->why) && !c->instructions[0])
+        gcb_diag_set(&c->why, GCB_E_IO,
+                     "nothing was counted: the build's gcbench library has no symbols (it was "
+                     "stripped); use a build with symbols");
     unlink(c->out_path);
     gcb_tidy_leave(c->tidy_place);
 }
@@ -156,15 +153,15 @@ static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *c
             return GCB_E_NOMEM;
         gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
         c->threads = 1;
-        if (gcb_case_set(cases, &c->text[GCB_CASE_FILE], config->file) ||
-            gcb_case_set(cases, &c->text[GCB_CASE_SCOPE], config->scope) ||
-            gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec) ||
-            gcb_case_set(cases, &c->text[GCB_CASE_DEVICE], "cpu") ||
-            gcb_case_set(cases, &c->text[GCB_CASE_ISA], config->isa) ||
-            gcb_case_set(cases, &c->method, m->name) || gcb_case_finish(cases, c))
-            return GCB_E_NOMEM;
+        gcb_case_set(cases, &c->text[GCB_CASE_FILE], config->file);
+        gcb_case_set(cases, &c->text[GCB_CASE_SCOPE], config->scope);
+        gcb_case_set(cases, &c->text[GCB_CASE_SPEC], spec);
+        gcb_case_set(cases, &c->text[GCB_CASE_DEVICE], "cpu");
+        gcb_case_set(cases, &c->text[GCB_CASE_ISA], config->isa);
+        gcb_case_set(cases, &c->method, m->name);
+        gcb_case_finish(cases, c);
     }
-    return 0;
+    return cases->no_memory ? GCB_E_NOMEM : 0;
 }
 
 /* Runs both builds at the same time, which does not change the counts. If both fail, *failure
@@ -190,22 +187,6 @@ static void count_method(struct gcb_verdicts *out, const struct gcb_case *of_cas
     else
         judge_counts(out, &pair, &counts[0], &counts[1],
                      config->delta > 0.0 ? config->delta : GCB_COUNTS_DELTA);
-}
-
-static int check_valgrind(const struct gcb_counts_config *config, struct gcb_diag *diag)
-{
-    char *argv[] = {(char[]){"valgrind"}, (char[]){"--version"}, NULL};
-    const struct gcb_child_limits limits = {
-        .seconds = 60.0, .stop = config->stop, .ctx = config->ctx, .search = true};
-    struct gcb_child child;
-    int err = gcb_child_start(&child, argv, &limits, NULL);
-
-    if (!err)
-        err = gcb_child_finish(&child, NULL, NULL);
-    return err ? gcb_diag_set(diag, GCB_E_BACKEND,
-                              "--counts needs valgrind, which cannot be run: install it (Debian: "
-                              "apt-get install valgrind)")
-               : 0;
 }
 
 /* True if gcb_counts_settle can change this verdict: it is SLOW or FAST, on the CPU, with this
@@ -243,9 +224,7 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     memset(counts, 0, sizeof(*counts));
     /* otherwise the first call of a function would count the search for its symbol */
     setenv("LD_BIND_NOW", "1", 1);
-    err = check_valgrind(config, diag);
-    if (!err && make_cases(&counts->cases, config))
-        err = gcb_diag_nomem(diag, 0, "cases");
+    err = make_cases(&counts->cases, config) ? gcb_diag_nomem(diag, 0, "cases") : 0;
     if (!err)
         err = gcb_cases_label(&counts->cases, &none, diag);
     for (size_t i = 0; !err && !counts->interrupted && i < config->method_count; i++) {
@@ -262,6 +241,10 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
         return err;
     if (counts->interrupted)
         return out->count ? 0 : gcb_diag_set(diag, GCB_E_IO, "interrupted");
+    if (failure.status == GCB_E_UNSUPPORTED)
+        return gcb_diag_set(diag, GCB_E_BACKEND,
+                            "--counts needs valgrind, which cannot be run: install it (Debian: "
+                            "apt-get install valgrind)");
     for (size_t i = 0; i < out->count; i++)
         compared |= out->items[i].kind != GCB_NOT_COMPARED;
     /* if nothing could be counted in either build, the arguments are wrong, and verdicts would
