@@ -7,6 +7,30 @@
 #include "src/tool/rows/environment.h"
 #include "src/tool/rows/results.h"
 
+/* Options that --counts sets itself, and --method, which it writes into the command line. */
+static bool is_set_by_counts(const char *name)
+{
+    static const char *const names[] = {"threads", "isa", "repeat", "warmup", "method"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < parsed->given_count; i++) {
+        const struct opt_given *g = &parsed->given[i];
+
+        if (g->row ? g->group->passed_on && !(counts && is_set_by_counts(g->name)) : !counts)
+            err = opt_list_add_all(out, g->words, g->word_count);
+    }
+    return err;
+}
+
 /* Without --against: refuses options that need it, and any number of files except two. */
 static int check_files(const struct regress *r, struct gcb_diag *diag)
 {
@@ -127,27 +151,6 @@ static void apply_options(struct regress *r)
                     gcb_escape(shown, sizeof(shown), own->accept.items[i]));
 }
 
-static int put_environment(struct regress *r, struct gcb_diag *diag)
-{
-    const struct gcb_environment env = {.argc = r->ctx->argc, .argv = r->ctx->argv};
-    struct gcb_row row;
-
-    gcb_environment_row(&row, &env);
-    return out_put(&r->report, &row, diag);
-}
-
-static int put_rows(struct regress *r, struct gcb_diag *diag)
-{
-    struct gcb_row row;
-    int err = 0;
-
-    for (size_t i = 0; !err && i < r->verdicts.count; i++) {
-        gcb_verdict_row(&row, &r->verdicts.items[i]);
-        err = out_put(&r->report, &row, diag);
-    }
-    return err;
-}
-
 static int choose_exit(const struct regress *r)
 {
     struct gcb_verdict_counts n;
@@ -197,6 +200,7 @@ static int put_total(struct regress *r, struct gcb_diag *diag)
 
 static int show(struct regress *r, struct gcb_diag *diag)
 {
+    struct gcb_row row;
     char title[200];
     int err = 0;
 
@@ -206,8 +210,10 @@ static int show(struct regress *r, struct gcb_diag *diag)
         print_heading(r, title);
     if (r->report.table)
         err = regress_show(&r->report, &r->verdicts, r->o->own.strict, diag);
-    if (!err && out_wants_rows(&r->report))
-        err = put_rows(r, diag);
+    for (size_t i = 0; !err && out_wants_rows(&r->report) && i < r->verdicts.count; i++) {
+        gcb_verdict_row(&row, &r->verdicts.items[i]);
+        err = out_put(&r->report, &row, diag);
+    }
     if (!err && out_wants_rows(&r->report))
         err = put_total(r, diag);
     if (!err && r->o->own.markdown)
@@ -234,12 +240,17 @@ static int open_markdown(struct regress *r, struct gcb_diag *diag)
 static int open_report(struct regress *r, struct gcb_diag *diag)
 {
     const struct session_options *o = &r->o->bench.common;
+    const struct gcb_environment env = {.argc = r->ctx->argc, .argv = r->ctx->argv};
+    struct gcb_row row;
     int err = open_markdown(r, diag);
 
     if (!err)
         err = out_open(&r->report, &o->show, &o->save, r->operands,
                        GCB_RECORD_BIT(GCB_RECORD_VERDICT), r->ctx);
-    return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
+    if (err || !out_wants_rows(&r->report))
+        return err;
+    gcb_environment_row(&row, &env);
+    return out_put(&r->report, &row, diag);
 }
 
 /* Collects the options that are passed on to `bench`. Adds `--suite ci` if they name no file,
@@ -286,6 +297,53 @@ static int regress_run(const void *options, const struct opt_list *operands,
     return err;
 }
 
+/* clang-format off */
+static const struct opt_row judge_rows[] = {
+    {OPT_ROW("accept", LIST, regress_own, accept), .metavar = "CASE",
+     .help = "do not fail because of this change: a glob on the case as the table shows it, or "
+             "the glob and a quantity (`--accept 'topk* size'` has the quantity `size`); "
+             "repeatable"},
+    {OPT_ROW("delta", REAL, regress_own, delta), .metavar = "PERCENT", .min = 0.1, .max = 1000,
+     .help = "how much a time may change, in percent (default: 5 with --against, 10 between two "
+             "files)"},
+    {OPT_ROW("advisory-times", FLAG, regress_own, advisory_times),
+     .help = "show what became slower, but fail only on sizes and errors"},
+    {OPT_ROW("strict", FLAG, regress_own, strict),
+     .help = "exit with 6 if something is ambiguous or could not be compared"},
+    {.name = NULL},
+};
+
+static const struct opt_row against_rows[] = {
+    {OPT_ROW("against", TEXT, regress_own, against), .metavar = "GCBENCH",
+     .help = "the other build's program: the two builds run `bench` alternately"},
+    {OPT_ROW("budget", TIME, regress_own, budget), .min = 0.001, .max = 604800,
+     .help = "time for the whole comparison: 90s, 5m (default), 1h"},
+    {OPT_ROW("pairs", INT, regress_own, pairs), .min = 20, .max = 10000,
+     .help = "most pairs of processes (default 200; at least 20 are run)"},
+    {OPT_ROW("calibrate", FLAG, regress_own, calibrate),
+     .help = "first run this build against itself, for a third of the budget, and raise each "
+             "case's threshold to the difference measured between the two equal builds"},
+    {OPT_ROW("floor", REAL, regress_own, floor), .metavar = "US", .max = 1e9, .initial = -1,
+     .help = "times shorter than this, in microseconds, are not judged (default 20; 0 for "
+             "kernels)"},
+    {OPT_ROW("timeout", TIME, regress_own, timeout), .min = 0.1, .max = 86400,
+     .help = "time limit of one process (default: a minute, or more if the first processes are "
+             "slow)"},
+    {OPT_ROW("counts", FLAG, regress_own, counts),
+     .help = "count instructions under valgrind instead of timing: one thread, --isa avx2, "
+             "--delta 1"},
+    {.name = NULL},
+};
+
+static const struct opt_row show_rows[] = {
+    {OPT_ROW("markdown", TEXT, regress_options, own.markdown), .metavar = "FILE",
+     .help = "also write the comparison as Markdown, for a comment"},
+    {OPT_ROW("force", FLAG, regress_options, bench.common.save.force),
+     .help = "replace existing files"},
+    {.name = NULL},
+};
+/* clang-format on */
+
 #define PASSED_ON(title_, rows_, member) \
     { \
         .title = "For bench" title_, .rows = (rows_), \
@@ -293,8 +351,8 @@ static int regress_run(const void *options, const struct opt_list *operands,
     }
 
 static const struct opt_group groups[] = {
-    OPT_GROUP("Judging", regress_judge_rows, struct regress_options, own),
-    OPT_GROUP("Two builds, alternating", regress_against_rows, struct regress_options, own),
+    OPT_GROUP("Judging", judge_rows, struct regress_options, own),
+    OPT_GROUP("Two builds, alternating", against_rows, struct regress_options, own),
     PASSED_ON(": methods", opt_methods_rows, methods),
     PASSED_ON(": cases", bench_suite_rows, own),
     PASSED_ON(": cases", bench_case_rows, own),
@@ -305,7 +363,7 @@ static const struct opt_group groups[] = {
     PASSED_ON(": timing", opt_timing_rows, timing),
     PASSED_ON(": timing", bench_timing_rows, own),
     PASSED_ON(": kernels", bench_kernels_rows, kernels),
-    {.title = "Output", .rows = regress_show_rows},
+    {.title = "Output", .rows = show_rows},
     OPT_GROUP("Output", opt_save_rows, struct regress_options, bench.common.save),
     OPT_GROUP("Output", opt_show_rows, struct regress_options, bench.common.show),
     {.rows = NULL},

@@ -20,14 +20,12 @@ struct regress_own {
     struct opt_list accept;
     const char *markdown;
 };
-extern const struct opt_row regress_judge_rows[], regress_against_rows[];
 
 struct regress_options {
     struct regress_own own;
     /* options for `bench`, parsed only to check them; regress itself uses those of its output */
     struct bench_options bench;
 };
-extern const struct opt_row regress_show_rows[]; /* rows for struct regress_options */
 
 /* Collects the words of the command line that are passed on to `bench`: the options of groups
  * with `passed_on`, and parameters of methods. With `counts`, methods and what --counts sets
@@ -46,8 +44,8 @@ struct regress {
     struct out_report report;
     struct gcb_outfile markdown;
     /* used with --against: */
-    char self[4096];                                   /* path of this program */
-    char repeat[GCB_AB_REPEAT], spec[GCB_COUNTS_SPEC]; /* texts that argv points to */
+    char self[4096];        /* path of this program */
+    char word[GCB_AB_WORD]; /* a word of argv */
     struct opt_list argv;
     struct gcb_ab_config config;
     struct gcb_ab_result aa; /* the calibration, only with --calibrate */

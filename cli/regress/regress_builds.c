@@ -30,6 +30,7 @@ static int make_argv(struct regress *r, const char *const *words, size_t count,
         opt_list_add_all(&r->argv, r->operands->items, r->operands->count) ||
         opt_list_add(&r->argv, NULL))
         return gcb_diag_nomem(diag, 0, "a command line");
+    r->config.command.argv = (char **)(uintptr_t)r->argv.items;
     return 0;
 }
 
@@ -67,38 +68,23 @@ static int make_folder(struct regress *r, struct gcb_diag *diag)
 
 /* ---- times ---- */
 
-static int configure_ab(struct regress *r, struct gcb_diag *diag)
+static int make_bench_argv(struct regress *r, struct gcb_diag *diag)
 {
-    const struct regress_own *own = &r->o->own;
     const struct bench_options *bench = &r->o->bench;
     const bool repeat_given = bench->timing.repeat > 0 || bench->timing.min_time > 0.0 ||
                               bench->own.precision > 0.0 || bench->own.time_budget > 0.0 ||
                               bench->own.max_samples > 0;
     const char *words[8] = {"", "bench", "--format", "json", "--no-bandwidth"};
     size_t count = 5;
-    int err;
 
     if (!bench->kernels.kernels)
         words[count++] = "--no-sums";
     if (!repeat_given) {
         words[count++] = "--repeat";
-        words[count++] = r->repeat;
+        words[count++] = r->word;
     }
-    err = make_argv(r, words, count, diag);
-    r->config = (struct gcb_ab_config){
-        .exe = {own->against, r->self},
-        .command = {.argv = (char **)(uintptr_t)r->argv.items,
-                    .repeat = repeat_given ? NULL : r->repeat,
-                    .failure = read_exit_status},
-        .budget = own->budget > 0.0 ? own->budget : DEFAULT_BUDGET,
-        .pairs = (unsigned)own->pairs,
-        .timeout = own->timeout,
-        .delta = own->delta / 100.0,
-        .floor = own->floor / 1e6,
-        .stop = interrupt_stop,
-        .progress = progress_update,
-    };
-    return err;
+    r->config.command.word = repeat_given ? NULL : r->word;
+    return make_argv(r, words, count, diag);
 }
 
 /* Runs one A/B comparison with its own progress bar. */
@@ -145,7 +131,7 @@ static int open_layouts(struct regress *r, struct gcb_diag *diag)
 static int compare_times(struct regress *r, struct gcb_diag *diag)
 {
     struct gcb_ab_config calibration;
-    int err = configure_ab(r, diag);
+    int err = make_bench_argv(r, diag);
 
     if (!err)
         err = open_layouts(r, diag);
@@ -202,23 +188,18 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
                       struct gcb_diag *diag)
 {
     struct progress bar;
+    struct gcb_ab_config builds;
     struct gcb_counts_config config = {
-        .exe = {r->o->own.against, r->self},
-        .spec = r->spec,
+        .builds = &builds,
         .isa = counted_isa(r),
         .scope = r->o->bench.own.scopes.count ? r->o->bench.own.scopes.items[0] : "tensor",
         .file = r->operands->items[0],
         .times = times,
         .folder = r->folder,
-        .delta = times ? 0.0 : r->o->own.delta / 100.0,
-        .timeout = r->o->own.timeout,
-        .stop = interrupt_stop,
-        .progress = progress_update,
-        .ctx = &bar,
     };
     const char *const words[] = {"compress",  "-q",    "--no-baselines", "--per",    "none",
                                  "--threads", "1",     "--warmup",       "0",        "--repeat",
-                                 "1",         "--isa", config.isa,       "--method", r->spec};
+                                 "1",         "--isa", config.isa,       "--method", r->word};
     int err = opt_methods_resolve(&r->methods, &r->method_count, &r->o->bench.methods,
                                   opt_methods_all, diag);
 
@@ -226,7 +207,11 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
         err = make_argv(r, words, sizeof(words) / sizeof(words[0]), diag);
     if (err)
         return err;
-    config.argv = (char *const *)(uintptr_t)r->argv.items;
+    builds = r->config;
+    builds.command.word = r->word;
+    builds.ctx = &bar;
+    if (times) /* the threshold is that of times */
+        builds.delta = 0.0;
     config.methods = r->methods;
     config.method_count = r->method_count;
     progress_start(&bar, r->ctx->err, !r->o->bench.common.show.quiet);
@@ -256,12 +241,24 @@ static int check_changed_times(struct regress *r, struct gcb_diag *diag)
 
 int regress_builds_run(struct regress *r, struct gcb_diag *diag)
 {
+    const struct regress_own *own = &r->o->own;
     int err = find_self(r->self, sizeof(r->self), diag);
 
     if (err)
         return err;
+    r->config = (struct gcb_ab_config){
+        .exe = {own->against, r->self},
+        .command.failure = read_exit_status,
+        .budget = own->budget > 0.0 ? own->budget : DEFAULT_BUDGET,
+        .pairs = (unsigned)own->pairs,
+        .timeout = own->timeout,
+        .delta = own->delta / 100.0,
+        .floor = own->floor / 1e6,
+        .stop = interrupt_stop,
+        .progress = progress_update,
+    };
     interrupt_catch();
-    if (!r->o->own.counts) {
+    if (!own->counts) {
         err = compare_times(r, diag);
         return err ? err : check_changed_times(r, diag);
     }

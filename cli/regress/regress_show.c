@@ -134,6 +134,41 @@ static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t widt
     return out;
 }
 
+/* Writes characters that mean something in Markdown or HTML as character references. */
+static void put_text(FILE *f, const char *text)
+{
+    for (; *text; text++)
+        if (strchr("\\`*_{}[]()<>#+-!|~&@:/", *text))
+            fprintf(f, "&#%d;", *text);
+        else
+            fputc(*text, f);
+}
+
+/* Writes all causes, as a list in Markdown or in lines of a terminal. */
+static int put_causes(FILE *out, const struct gcb_verdicts *verdicts, bool markdown,
+                      struct gcb_diag *diag)
+{
+    struct cause *causes;
+    size_t count;
+    char line[CAUSE_TEXT];
+
+    if (collect_causes(&causes, &count, verdicts))
+        return gcb_diag_nomem(diag, verdicts->count * sizeof(*causes), "causes");
+    if (count)
+        fputc('\n', out);
+    for (size_t i = 0; i < count; i++) {
+        if (!markdown) {
+            opt_wrap(out, cause_text(line, &causes[i], 74), 0, 2);
+            continue;
+        }
+        fputs("- ", out);
+        put_text(out, cause_text(line, &causes[i], LABEL_TEXT));
+        fputc('\n', out);
+    }
+    gcb_free(causes);
+    return 0;
+}
+
 /* Writes, for example, "36 comparisons: 30 SAME, 1 SLOW, 5 NOT-COMPARED; 1 regression". */
 static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdicts, bool strict)
 {
@@ -153,16 +188,6 @@ static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdi
 }
 
 /* ---- the table ---- */
-
-/* Writes characters that mean something in Markdown or HTML as character references. */
-static void put_text(FILE *f, const char *text)
-{
-    for (; *text; text++)
-        if (strchr("\\`*_{}[]()<>#+-!|~&@:/", *text))
-            fprintf(f, "&#%d;", *text);
-        else
-            fputc(*text, f);
-}
 
 /* Adds a cell to the table, or to a line of Markdown. */
 static void put_cell(struct gcb_table *table, FILE *markdown, const char *text)
@@ -233,23 +258,6 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
     return err;
 }
 
-static int show_causes(struct out_report *report, const struct gcb_verdicts *verdicts,
-                       struct gcb_diag *diag)
-{
-    struct cause *causes;
-    size_t count;
-    char line[CAUSE_TEXT];
-
-    if (collect_causes(&causes, &count, verdicts))
-        return gcb_diag_nomem(diag, verdicts->count * sizeof(*causes), "causes");
-    if (count)
-        fputc('\n', report->out);
-    for (size_t i = 0; i < count; i++)
-        opt_wrap(report->out, cause_text(line, &causes[i], 74), 0, 2);
-    gcb_free(causes);
-    return 0;
-}
-
 int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict,
                  struct gcb_diag *diag)
 {
@@ -257,7 +265,7 @@ int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts,
     int err = show_table(report, verdicts, diag);
 
     if (!err && !report->quiet)
-        err = show_causes(report, verdicts, diag);
+        err = put_causes(report->out, verdicts, false, diag);
     if (err)
         return err;
     fputc('\n', report->out);
@@ -277,29 +285,13 @@ static void put_markdown_table(FILE *f, const struct gcb_verdicts *verdicts, boo
             put_line(NULL, f, &verdicts->items[i], gcb_verdict_case(&verdicts->items[i])->label);
 }
 
-static void put_causes(FILE *f, const struct gcb_verdicts *verdicts)
-{
-    struct cause *causes = NULL;
-    size_t count = 0;
-    char line[CAUSE_TEXT];
-
-    if (collect_causes(&causes, &count, verdicts) == 0 && count)
-        fputc('\n', f);
-    for (size_t i = 0; i < count; i++) {
-        fputs("- ", f);
-        put_text(f, cause_text(line, &causes[i], LABEL_TEXT));
-        fputc('\n', f);
-    }
-    gcb_free(causes);
-}
-
 int regress_markdown_write(const char *title, const struct gcb_verdicts *verdicts, bool strict,
                            struct gcb_outfile *file, struct gcb_diag *diag)
 {
     size_t same = 0, shown = 0;
     char total[400];
     FILE *f;
-    const int err = out_open_file(&f, file, diag);
+    int err = out_open_file(&f, file, diag);
 
     if (err)
         return err;
@@ -312,11 +304,14 @@ int regress_markdown_write(const char *title, const struct gcb_verdicts *verdict
     fprintf(f, "\n\n%s\n", total_text(total, sizeof(total), verdicts, strict));
     if (shown > same)
         put_markdown_table(f, verdicts, false);
-    put_causes(f, verdicts);
+    err = put_causes(f, verdicts, true, diag);
     if (same) {
         fprintf(f, "\n<details><summary>%zu unchanged</summary>\n", same);
         put_markdown_table(f, verdicts, true);
         fputs("\n</details>\n", f);
     }
-    return out_commit_file(f, file, diag);
+    if (!err)
+        return out_commit_file(f, file, diag);
+    fclose(f);
+    return err;
 }

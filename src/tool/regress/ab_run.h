@@ -2,8 +2,8 @@
 #define SRC_TOOL_REGRESS_AB_RUN_H
 
 #include "src/tool/base/child.h"
-#include "src/tool/regress/compare.h"
 #include "src/tool/regress/layout.h"
+#include "src/tool/regress/verdict.h"
 
 /*
  * An A/B run: two builds alternate. A pair is one process of each build, and the order changes from
@@ -22,12 +22,12 @@
 #define GCB_AB_SEED 1
 
 /* The command line of both builds, and the meaning of their exit statuses. */
-#define GCB_AB_REPEAT 16
+#define GCB_AB_WORD 512
 struct gcb_ab_command {
     char **argv; /* ends with NULL; argv[0] is set to the path of the build */
-    /* a word of argv with room for GCB_AB_REPEAT bytes, into which the number of calls of each
-     * case is written; NULL: argv is complete */
-    char *repeat;
+    /* a word of argv with room for GCB_AB_WORD bytes, into which gcb_ab_run writes the number of
+     * calls of each case, and gcb_counts_run the method; NULL: argv is complete */
+    char *word;
     /* Turns the exit status of a build into a status: GCB_E_INVALID if the build was called
      * wrongly, GCB_E_BACKEND if it lacks a device, otherwise GCB_E_IO. */
     int (*failure)(int exit_status);
@@ -94,10 +94,6 @@ struct gcb_ab_result {
 int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);
 void gcb_ab_result_fini(struct gcb_ab_result *r); /* zeroed is fine */
-
-/* Raises each delta of `r` to the change that the A/A run `aa` shows for the same case and
- * operation: the end of the 99 % interval that is farther from 1. GCB_E_NOMEM. */
-int gcb_ab_calibrate(struct gcb_ab_result *r, struct gcb_ab_result *aa, struct gcb_diag *diag);
 
 /* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run. GCB_E_NOMEM. */
 int gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,

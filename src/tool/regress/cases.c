@@ -303,24 +303,9 @@ void gcb_cases_fini(struct gcb_cases *cases)
     memset(cases, 0, sizeof(*cases));
 }
 
-/* Which texts differ between cases, and so belong into their labels. */
-struct label_parts {
-    const struct gcb_case *first;
-    bool text[GCB_CASE_TEXTS];
-};
-
-static void find_differences(struct label_parts *v, const struct gcb_cases *cases)
-{
-    for (size_t i = 0; i < cases->count; i++) {
-        const struct gcb_case *c = &cases->items[i];
-
-        v->first = v->first ? v->first : c;
-        for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
-            v->text[t] |= strcmp(c->text[t], v->first->text[t]) != 0;
-    }
-}
-
-static void make_label(struct gcb_cases *cases, struct gcb_case *c, const struct label_parts *v)
+/* `differs`: which texts differ between cases, and so belong into their labels. */
+static void make_label(struct gcb_cases *cases, struct gcb_case *c,
+                       const bool differs[GCB_CASE_TEXTS])
 {
     static const enum gcb_case_text order[] = {GCB_CASE_FILES, GCB_CASE_SCOPE, GCB_CASE_DEVICE,
                                                GCB_CASE_ISA,   GCB_CASE_CACHE, GCB_CASE_THREADS};
@@ -332,7 +317,7 @@ static void make_label(struct gcb_cases *cases, struct gcb_case *c, const struct
         gcb_method_label(out, sizeof(out), c->text[GCB_CASE_SPEC]);
     append_word(out, sizeof(out), c->text[GCB_CASE_SIZE]);
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-        if (v->text[order[i]])
+        if (differs[order[i]])
             append_word(out, sizeof(out), c->text[order[i]]);
     gcb_case_set(cases, &c->label, out);
 }
@@ -355,14 +340,17 @@ static int resolve_equal_labels(struct gcb_cases *cases)
 int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_diag *diag)
 {
     struct gcb_cases *const both[] = {base, next};
-    struct label_parts v = {.first = NULL};
+    const struct gcb_case *first = base->count ? base->items : next->items;
+    bool differs[GCB_CASE_TEXTS] = {false};
     int err = 0;
 
     for (size_t b = 0; b < 2; b++)
-        find_differences(&v, both[b]);
+        for (size_t i = 0; i < both[b]->count; i++)
+            for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
+                differs[t] |= strcmp(both[b]->items[i].text[t], first->text[t]) != 0;
     for (size_t b = 0; b < 2; b++) {
         for (size_t i = 0; i < both[b]->count; i++)
-            make_label(both[b], &both[b]->items[i], &v);
+            make_label(both[b], &both[b]->items[i], differs);
         err = err || both[b]->no_memory ? GCB_E_NOMEM : resolve_equal_labels(both[b]);
     }
     return err ? gcb_diag_nomem(diag, 0, "labels") : 0;

@@ -1,4 +1,4 @@
-#include "src/tool/regress/compare.h"
+#include "src/tool/regress/verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,13 +26,6 @@ double gcb_compare_tolerance(const struct gcb_case *c)
                : 0.0;
 }
 
-static void set_values(struct gcb_verdict *v, double base, double next)
-{
-    v->base = base;
-    v->next = next;
-    v->ratio = next / base;
-}
-
 static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
                          double tolerance)
 {
@@ -42,7 +35,7 @@ static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *p
                       fabs(is - was) <= GCB_TOLERANCE * was;
     struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_SIZE, GCB_SAME);
 
-    set_values(v, was, is);
+    gcb_verdict_set_values(v, was, is);
     if (is == was || near)
         return;
     v->kind = is > was ? GCB_LARGER : GCB_SMALLER;
@@ -72,7 +65,7 @@ static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *
     enum gcb_field fields[GCB_FIELDS];
     const size_t all = gcb_field_gated(fields, GCB_GATE_ERROR), count = tolerance > 0.0 ? 1 : all;
 
-    set_values(v, a->errors[0], b->errors[0]);
+    gcb_verdict_set_values(v, a->errors[0], b->errors[0]);
     for (size_t i = 0; i < count && v->kind == GCB_SAME; i++) {
         const double was = a->errors[i], is = b->errors[i];
         const double sign = gcb_field_info(fields[i])->better == GCB_BETTER_MORE ? -1.0 : 1.0;
@@ -264,7 +257,7 @@ static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
 {
     const double best = b->min / a->min;
 
-    set_values(v, a->seconds, b->seconds);
+    gcb_verdict_set_values(v, a->seconds, b->seconds);
     v->low = b->low / a->high;
     v->high = b->high / a->low;
     if (obstacle[0]) {

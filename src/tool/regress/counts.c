@@ -64,12 +64,12 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
                               "--compress-pos=no",
                               c->out_option,
                               "--log-file=/dev/null",
-                              config->exe[build]};
+                              config->builds->exe[build]};
     const size_t head = sizeof(valgrind) / sizeof(valgrind[0]);
     const struct gcb_child_limits limits = {
-        .seconds = config->timeout > 0.0 ? config->timeout : GCB_COUNTS_TIMEOUT,
-        .stop = config->stop,
-        .ctx = config->ctx,
+        .seconds = config->builds->timeout > 0.0 ? config->builds->timeout : GCB_COUNTS_TIMEOUT,
+        .stop = config->builds->stop,
+        .ctx = config->builds->ctx,
         .search = true,
     };
     size_t words = 0;
@@ -80,7 +80,7 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
              config->folder, build);
     c->out_path = strchr(c->out_option, '=') + 1;
     c->tidy_place = gcb_tidy_enter(c->out_path);
-    while (config->argv[words])
+    while (config->builds->command.argv[words])
         words++;
     argv = gcb_alloc_zero(head + words + 1, sizeof(*argv));
     if (!argv) {
@@ -88,7 +88,7 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
         return;
     }
     memcpy(argv, valgrind, sizeof(valgrind));
-    memcpy(argv + head, config->argv, words * sizeof(*argv));
+    memcpy(argv + head, config->builds->command.argv, words * sizeof(*argv));
     gcb_child_start(&c->child, argv, &limits, &c->why);
     gcb_free(argv);
 }
@@ -104,33 +104,28 @@ static void finish_count(struct count *c)
     gcb_tidy_leave(c->tidy_place);
 }
 
-/* Adds the verdict on a method if one build or both could not run it under valgrind. */
-static void judge_presence(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
-                           const struct count *base, const struct count *next)
-{
-    const bool both = base->why.status && next->why.status;
-    const enum gcb_verdict_kind kind = both               ? GCB_NOT_COMPARED
-                                       : base->why.status ? GCB_NEW
-                                                          : GCB_GONE;
-
-    gcb_verdict_explain(out, gcb_verdicts_add(out, pair, GCB_QUANTITY_CASE, kind),
-                        "it could not be counted in %s: %.300s",
-                        both              ? "both builds"
-                        : kind == GCB_NEW ? "the base"
-                                          : "the new build",
-                        next->why.status ? next->why.text : base->why.text);
-}
-
-static void judge_counts(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
+static void judge_method(struct gcb_verdicts *out, const struct gcb_case_pair *pair,
                          const struct count *base, const struct count *next, double delta)
 {
+    if (base->why.status || next->why.status) {
+        const bool both = base->why.status && next->why.status;
+        const enum gcb_verdict_kind kind = both               ? GCB_NOT_COMPARED
+                                           : base->why.status ? GCB_NEW
+                                                              : GCB_GONE;
+
+        gcb_verdict_explain(out, gcb_verdicts_add(out, pair, GCB_QUANTITY_CASE, kind),
+                            "it could not be counted in %s: %.300s",
+                            both              ? "both builds"
+                            : kind == GCB_NEW ? "the base"
+                                              : "the new build",
+                            next->why.status ? next->why.text : base->why.text);
+        return;
+    }
     for (int op = 0; op < 2; op++) {
         struct gcb_verdict *v = gcb_verdicts_add(
             out, pair, GCB_QUANTITY_ENCODE_COUNT + (enum gcb_quantity)op, GCB_SAME);
 
-        v->base = (double)base->instructions[op];
-        v->next = (double)next->instructions[op];
-        v->ratio = v->next / v->base;
+        gcb_verdict_set_values(v, (double)base->instructions[op], (double)next->instructions[op]);
         v->delta = delta;
         v->kind = gcb_verdict_judge(v->ratio, v->ratio, delta);
         if (v->kind != GCB_SAME)
@@ -143,7 +138,7 @@ static void judge_counts(struct gcb_verdicts *out, const struct gcb_case_pair *p
 /* Makes all cases before anything is counted, because verdicts borrow them. GCB_E_NOMEM. */
 static int make_cases(struct gcb_cases *cases, const struct gcb_counts_config *config)
 {
-    char spec[GCB_COUNTS_SPEC];
+    char spec[GCB_AB_WORD];
 
     for (size_t i = 0; i < config->method_count; i++) {
         struct gcb_case *c = gcb_cases_add(cases);
@@ -173,20 +168,17 @@ static void count_method(struct gcb_verdicts *out, const struct gcb_case *of_cas
     struct count counts[2];
 
     /* only parameters that the user gave: a build may not know this program's other parameters */
-    gcb_method_spec(config->spec, GCB_COUNTS_SPEC, &config->methods[i], GCB_SPEC_GIVEN);
+    gcb_method_spec(config->builds->command.word, GCB_AB_WORD, &config->methods[i], GCB_SPEC_GIVEN);
     for (int build = 0; build < 2; build++)
         start_count(&counts[build], config, build);
     for (int build = 0; build < 2; build++)
         finish_count(&counts[build]);
-    if (config->stop && config->stop(config->ctx))
+    if (config->builds->stop && config->builds->stop(config->builds->ctx))
         return;
     if (counts[0].why.status && counts[1].why.status)
         *failure = counts[1].why;
-    if (counts[0].why.status || counts[1].why.status)
-        judge_presence(out, &pair, &counts[0], &counts[1]);
-    else
-        judge_counts(out, &pair, &counts[0], &counts[1],
-                     config->delta > 0.0 ? config->delta : GCB_COUNTS_DELTA);
+    judge_method(out, &pair, &counts[0], &counts[1],
+                 config->builds->delta > 0.0 ? config->builds->delta : GCB_COUNTS_DELTA);
 }
 
 /* True if gcb_counts_settle can change this verdict: it is SLOW or FAST, on the CPU, with this
@@ -228,11 +220,11 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     if (!err)
         err = gcb_cases_label(&counts->cases, &none, diag);
     for (size_t i = 0; !err && !counts->interrupted && i < config->method_count; i++) {
-        if (config->progress)
-            config->progress(config->ctx, (double)i / (double)config->method_count);
+        if (config->builds->progress)
+            config->builds->progress(config->builds->ctx, (double)i / (double)config->method_count);
         if (is_wanted(&counts->cases.items[i], config))
             count_method(out, &counts->cases.items[i], config, i, &failure);
-        counts->interrupted = config->stop && config->stop(config->ctx);
+        counts->interrupted = config->builds->stop && config->builds->stop(config->builds->ctx);
     }
     counts->seconds = gcb_clock() - began;
     if (!err)

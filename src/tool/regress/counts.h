@@ -2,8 +2,7 @@
 #define SRC_TOOL_REGRESS_COUNTS_H
 
 #include "src/lib/codec/method.h"
-#include "src/tool/base/child.h"
-#include "src/tool/regress/verdict.h"
+#include "src/tool/regress/ab_run.h"
 
 /*
  * Counts the instructions of encoding and decoding with valgrind's callgrind, in one process for
@@ -12,15 +11,11 @@
  */
 #define GCB_COUNTS_DELTA 0.01
 #define GCB_COUNTS_TIMEOUT 600.0 /* seconds of one process */
-#define GCB_COUNTS_SPEC 512
 
 struct gcb_counts_config {
-    const char *exe[2]; /* paths of the base and of the new build */
-    /* the arguments of a build, NULL at the end; the build encodes and decodes each message
-     * once, with one thread */
-    char *const *argv;
-    /* a word of argv with room for GCB_COUNTS_SPEC bytes: the method is written into it */
-    char *spec;
+    /* Paths, command line, `timeout`, `delta`, `stop` and `progress` of the builds; the command line,
+     * without a program, encodes and decodes each message once, with one thread. Zero: defaults. */
+    const struct gcb_ab_config *builds;
     /* the first input file; its name is part of each case's name, like isa and scope */
     const char *file;
     const char *isa, *scope;
@@ -28,12 +23,7 @@ struct gcb_counts_config {
     size_t method_count;
     /* counts only methods with a verdict here that gcb_counts_settle can change; NULL: all */
     const struct gcb_verdicts *times;
-    const char *folder;                        /* for temporary files; it exists */
-    double delta;                              /* 0: GCB_COUNTS_DELTA */
-    double timeout;                            /* 0: GCB_COUNTS_TIMEOUT */
-    bool (*stop)(void *ctx);                   /* may be NULL */
-    void (*progress)(void *ctx, double share); /* may be NULL */
-    void *ctx;
+    const char *folder; /* for temporary files; it exists */
 };
 
 struct gcb_counts {

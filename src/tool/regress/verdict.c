@@ -57,6 +57,13 @@ struct gcb_verdict *gcb_verdicts_add_time(struct gcb_verdicts *all,
     return v;
 }
 
+void gcb_verdict_set_values(struct gcb_verdict *v, double base, double next)
+{
+    v->base = base;
+    v->next = next;
+    v->ratio = next / base;
+}
+
 void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const char *format, ...)
 {
     char text[400];

@@ -76,7 +76,7 @@ static void write_builds(const char *base, const char *next, const char *rest)
     write_build(1, next, rest);
 }
 
-static char *command[] = {NULL, (char[]){"bench"}, (char[]){"--repeat"}, (char[GCB_AB_REPEAT]){""},
+static char *command[] = {NULL, (char[]){"bench"}, (char[]){"--repeat"}, (char[GCB_AB_WORD]){""},
                           NULL};
 
 static int failure(int exit_status)

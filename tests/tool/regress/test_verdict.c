@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/tool/regress/compare.h"
+#include "src/tool/regress/verdict.h"
 #include "src/tool/regress/counts.h"
 
 static void test_rule(void **state)
