@@ -9,7 +9,7 @@
 #include "src/tool/payoff/judge.h"
 #include "src/tool/payoff/timed.h"
 #include "src/tool/plot/plot.h"
-#include "src/tool/regress/compare.h"
+#include "src/tool/regress/verdict.h"
 #include "tests/fuzz/fuzz.h"
 
 static const int allowed[] = {GCB_E_CORRUPT, GCB_E_INVALID, GCB_E_IO, GCB_E_NOMEM, 0};

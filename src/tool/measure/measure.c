@@ -11,12 +11,6 @@ static size_t at_least(const struct gcb_timing *timing)
     return timing->repeat ? timing->repeat : 1;
 }
 
-/* Does the number of samples depend on the measured times? */
-static bool is_open(const struct gcb_timing *timing)
-{
-    return timing->precision > 0.0 || timing->min_time > 0.0;
-}
-
 const char *gcb_stop_name(enum gcb_stop stop)
 {
     static const char *const names[] = {
@@ -34,7 +28,8 @@ int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, str
     size_t cap = at_least(timing);
 
     memset(s, 0, sizeof(*s));
-    if (is_open(timing) && cap < most)
+    /* else the number of samples does not depend on the times */
+    if ((timing->precision > 0.0 || timing->min_time > 0.0) && cap < most)
         cap = most;
     s->seconds = gcb_alloc_array(cap, 2 * sizeof(*s->seconds));
     if (!s->seconds)
@@ -118,13 +113,6 @@ static bool is_narrow(const struct round *r)
     return true;
 }
 
-static bool is_known(struct round *r)
-{
-    const size_t count = r->samples[0]->count;
-
-    return gcb_steady_due(&r->steady, count) && gcb_steady_look(&r->steady, count, is_narrow(r));
-}
-
 static bool out_of_time(const struct round *r)
 {
     const double most = r->timing->max_time;
@@ -154,7 +142,8 @@ static enum gcb_stop why_stop(struct round *r)
         return GCB_STOP_INTERRUPTED;
     if (asked && !(t->precision > 0.0))
         return GCB_STOP_REPEAT;
-    if (asked && is_known(r))
+    if (asked && gcb_steady_due(&r->steady, count) &&
+        gcb_steady_look(&r->steady, count, is_narrow(r)))
         return GCB_STOP_PRECISION;
     if (count >= r->samples[0]->cap)
         return when_full(r);

@@ -1,12 +1,146 @@
 #ifndef SRC_TOOL_MEASURE_SURVEY_H
 #define SRC_TOOL_MEASURE_SURVEY_H
 
+#include <stdbool.h>
+
+#include "kernels/fft/fft.h"
+#include "kernels/kernels.h"
 #include "src/lib/base/queue.h"
-#include "src/tool/measure/moments.h"
-#include "src/tool/measure/spectrum.h"
-#include "src/tool/measure/survey.h"
+#include "src/lib/tensor/tensor.h"
 #include "src/tool/read/source.h"
 #include "src/tool/rows/row.h"
+
+/*
+ * Statistics of values, over any number of tensors. Infinities and NaNs are only counted. Central moments are computed
+ * about each block's own mean and joined in double, which avoids cancellation. Blocks are joined in the order of
+ * calls, by one thread, so results are reproducible.
+ */
+struct gcb_moments {
+    uint64_t count;     /* all elements */
+    uint64_t zeros;     /* number of zeros (0 and -0) */
+    uint64_t nonfinite; /* infinities and NaNs */
+    double mean;
+    double m2, m3, m4; /* sums of (x - mean)^2, ^3, ^4 over the finite elements */
+    double max_abs;
+};
+
+/* Adds the values of x to m, which starts as a zeroed struct. */
+void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
+                     const struct gcb_view *x);
+/* Adds the statistics of `other` to m. */
+void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
+
+/* Figures of the finite elements; NAN, and 0 for l2, if no element is finite. */
+struct gcb_moments_figures {
+    double mean, max_abs, l2;
+    double deviation; /* of the population: the sum is divided by the number of elements */
+    double kurtosis;  /* 3 for a normal distribution; NAN if all elements are equal */
+    double zeros;     /* share of zeros among all elements; NAN only without elements */
+};
+void gcb_moments_figures(struct gcb_moments_figures *out, const struct gcb_moments *m);
+
+/*
+ * Counts of values by sign and magnitude, with four bins for each power of two. The bins are the same for all tensors,
+ * so histograms can be added. The bin of a magnitude is its bit pattern without the last 21 bits.
+ */
+#define GCB_HISTOGRAM_SHIFT 21
+#define GCB_HISTOGRAM_BINS 1020 /* bins of one sign; larger bit patterns are inf or NaN */
+
+struct gcb_histogram {
+    /* in ascending order of their values: bins of negative values, zeros (0 and -0), bins of positive values */
+    uint64_t bins[2 * GCB_HISTOGRAM_BINS + 1];
+    uint64_t nonfinite;
+    uint64_t count; /* number of all values */
+};
+
+/* Adds values to a histogram, which starts as a zeroed struct. */
+void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x);
+void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *other);
+
+/* Returns the number of values of both signs with a magnitude in [2^e, 2^(e+1)), for -126 <= e <= 127. e = -127 stands
+ * for all subnormal values. */
+uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
+
+/* Gets bin i, from 0 to 2 * GCB_HISTOGRAM_BINS. A bin includes its end nearer to zero, and excludes the other end. Returns
+ * false after the last bin. */
+struct gcb_histogram_bin {
+    double low, high;
+    uint64_t count;
+    double share; /* the bin's share of all values; NAN if there are no values */
+};
+double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count);
+bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram *h, size_t i);
+
+/*
+ * The energy of a tensor's Fourier transform, by frequency and by magnitude, summed over tensors of one size (one
+ * tensor at several steps and workers). The transform is the unitary real transform of the whole flattened tensor: the
+ * energies of all bins sum to the tensor's sum of squares. The energy of a bin that has a mirror image counts twice.
+ */
+#define GCB_SPECTRUM_BANDS 128
+#define GCB_SPECTRUM_LEVELS 1024
+
+struct gcb_spectrum {
+    uint64_t count; /* elements of each tensor */
+    uint64_t bins;  /* number of bins: count / 2 + 1, or 0 for an empty tensor */
+    uint64_t tensors;
+    double energy[GCB_SPECTRUM_BANDS];  /* energy in each band of frequencies */
+    double largest[GCB_SPECTRUM_BANDS]; /* largest magnitude in each band of frequencies */
+    /* energy by magnitude: the level is the magnitude's bit pattern without the last 21 bits */
+    double by_level[GCB_SPECTRUM_LEVELS];
+    uint64_t bins_by_level[GCB_SPECTRUM_LEVELS];
+    double total; /* total energy */
+};
+
+/* Starts empty sums for tensors of `count` elements. Nothing to release. */
+void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
+
+/* The FFT and the buffer for tensors of one size. One plan serves any number of sums. */
+struct gcb_spectrum_plan {
+    uint64_t count;
+    struct gcb_fft *fft; /* NULL for an empty tensor */
+    float *work;         /* buffer of 2 * bins floats */
+};
+
+/*
+ * Prepares *plan for tensors of `count` elements, unless it already is for this size, and checks that there is memory
+ * to run it. Zero *plan before the first call. A plan takes 4 * (count + 2) bytes and the memory of the FFT. If memory
+ * runs out, returns GCB_E_NOMEM and zeroes *plan.
+ */
+int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
+                          const struct gcb_queue *queue, struct gcb_diag *diag);
+void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* a zeroed struct is allowed */
+
+/* Adds a tensor. Its size must be that of the sums and of the plan, and it must have no infinities and NaNs. */
+void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,
+                      const struct gcb_view *x);
+
+/* Gets band i, which has the frequencies [low, high) in cycles per element. A short tensor has fewer than
+ * GCB_SPECTRUM_BANDS bands. Returns false after the last band. */
+struct gcb_spectrum_band {
+    uint64_t bins;
+    double low, high;
+    double energy, largest;
+    double share; /* the band's share of the total energy; NAN if the total is 0 */
+};
+bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum *s, size_t i);
+
+/*
+ * A point of the curve "energy in the largest bins". The bins whose magnitude is at least `threshold` are the share
+ * `density` of all bins and have the share `energy_share` of the energy. There is a point for each level that has bins;
+ * its threshold is the level's lower end, so the point is exact.
+ */
+struct gcb_spectrum_point {
+    double density;
+    double energy_share;
+    double threshold;
+};
+/* Writes the points, largest threshold first, and returns their number. */
+size_t gcb_spectrum_curve(struct gcb_spectrum_point out[GCB_SPECTRUM_LEVELS],
+                          const struct gcb_spectrum *s);
+
+/* Returns the share of the energy in the largest bins, if `density` is the share of bins. Interpolates the curve
+ * linearly. Returns NAN if the energy is 0. */
+double gcb_spectrum_kept(const struct gcb_spectrum *s, double density);
 
 /* Statistics of the tensors of a dump: for each path, over all steps and workers that have the tensor. One dataset is
  * in memory at a time. */

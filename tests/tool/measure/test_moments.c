@@ -8,8 +8,7 @@
 #include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/measure/moments.h"
-#include "src/tool/measure/spectrum.h"
+#include "src/tool/measure/survey.h"
 
 #define N 10007 /* three blocks, the last one short */
 
