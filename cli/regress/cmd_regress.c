@@ -8,15 +8,7 @@
 #include "src/tool/rows/results.h"
 
 /* Options that --counts sets itself, and --method, which it writes into the command line. */
-static bool is_set_by_counts(const char *name)
-{
-    static const char *const names[] = {"threads", "isa", "repeat", "warmup", "method"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
+#define SET_BY_COUNTS "threads, isa, repeat, warmup, method"
 
 int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool counts)
 {
@@ -25,7 +17,8 @@ int regress_forward(struct opt_list *out, const struct opt_result *parsed, bool 
     for (size_t i = 0; !err && i < parsed->given_count; i++) {
         const struct opt_given *g = &parsed->given[i];
 
-        if (g->row ? g->group->passed_on && !(counts && is_set_by_counts(g->name)) : !counts)
+        if (g->row ? g->group->passed_on && !(counts && gcb_lists(SET_BY_COUNTS, g->name))
+                   : !counts)
             err = opt_list_add_all(out, g->words, g->word_count);
     }
     return err;
@@ -127,15 +120,6 @@ static int compare_builds(struct regress *r, struct gcb_diag *diag)
     return regress_builds_run(r, diag);
 }
 
-static void print_heading(const struct regress *r, const char *title)
-{
-    opt_wrap(r->report.out, title, 0, 0);
-    if (r->o->own.against)
-        regress_builds_heading(r);
-    if (!r->o->own.counts && !r->report.quiet)
-        print_differences(r);
-}
-
 /* Applies --advisory-times and --accept. */
 static void apply_options(struct regress *r)
 {
@@ -206,10 +190,14 @@ static int show(struct regress *r, struct gcb_diag *diag)
 
     make_title(title, r);
     apply_options(r);
-    if (r->report.table)
-        print_heading(r, title);
-    if (r->report.table)
+    if (r->report.table) {
+        opt_wrap(r->report.out, title, 0, 0);
+        if (r->o->own.against)
+            regress_builds_heading(r);
+        if (!r->o->own.counts && !r->report.quiet)
+            print_differences(r);
         err = regress_show(&r->report, &r->verdicts, r->o->own.strict, diag);
+    }
     for (size_t i = 0; !err && out_wants_rows(&r->report) && i < r->verdicts.count; i++) {
         gcb_verdict_row(&row, &r->verdicts.items[i]);
         err = out_put(&r->report, &row, diag);

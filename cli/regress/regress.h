@@ -1,6 +1,8 @@
 #ifndef CLI_REGRESS_REGRESS_H
 #define CLI_REGRESS_REGRESS_H
 
+#include <limits.h>
+
 #include "cli/base/bench_options.h"
 #include "cli/base/output.h"
 #include "src/tool/regress/ab_run.h"
@@ -44,7 +46,7 @@ struct regress {
     struct out_report report;
     struct gcb_outfile markdown;
     /* used with --against: */
-    char self[4096];        /* path of this program */
+    char self[PATH_MAX];    /* path of this program */
     char word[GCB_AB_WORD]; /* a word of argv */
     struct opt_list argv;
     struct gcb_ab_config config;

@@ -1,7 +1,6 @@
 #include "cli/regress/regress.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,17 +39,6 @@ static int read_exit_status(int exit_status)
     return exit_status == CMD_USAGE        ? GCB_E_INVALID
            : exit_status == CMD_NO_BACKEND ? GCB_E_BACKEND
                                            : GCB_E_IO;
-}
-
-static int find_self(char *out, size_t size, struct gcb_diag *diag)
-{
-    const ssize_t n = readlink("/proc/self/exe", out, size - 1);
-
-    if (n < 0)
-        return gcb_diag_set(diag, GCB_E_IO, "/proc/self/exe: %s: cannot find this program itself",
-                            strerror(errno));
-    out[n] = '\0';
-    return 0;
 }
 
 static int make_folder(struct regress *r, struct gcb_diag *diag)
@@ -242,10 +230,11 @@ static int check_changed_times(struct regress *r, struct gcb_diag *diag)
 int regress_builds_run(struct regress *r, struct gcb_diag *diag)
 {
     const struct regress_own *own = &r->o->own;
-    int err = find_self(r->self, sizeof(r->self), diag);
+    int err;
 
-    if (err)
-        return err;
+    if (!realpath("/proc/self/exe", r->self))
+        return gcb_diag_set(diag, GCB_E_IO, "/proc/self/exe: %s: cannot find this program itself",
+                            strerror(errno));
     r->config = (struct gcb_ab_config){
         .exe = {own->against, r->self},
         .command.failure = read_exit_status,

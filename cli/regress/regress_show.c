@@ -24,26 +24,6 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
     return gcb_count(out, (uint64_t)value);
 }
 
-/* Writes an interval, such as "0.98-1.03", or "" if there is none. */
-static char *interval_text(char out[32], const struct gcb_verdict *v)
-{
-    if (isfinite(v->low) && isfinite(v->high))
-        snprintf(out, 32, "%.3f-%.3f", v->low, v->high);
-    else
-        out[0] = '\0';
-    return out;
-}
-
-/* Writes a ratio, such as "1.034". */
-static char *ratio_text(char out[32], const struct gcb_verdict *v)
-{
-    if (isfinite(v->ratio))
-        snprintf(out, 32, "%.3f", v->ratio);
-    else
-        strcpy(out, "-");
-    return out;
-}
-
 /* Writes a verdict, such as "SLOW (accepted)". With `bold`, a verdict that fails is bold in
  * Markdown. */
 static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
@@ -213,8 +193,11 @@ static void put_line(struct gcb_table *table, FILE *markdown, const struct gcb_v
     put_cell(table, markdown, gcb_quantities[v->quantity].name);
     put_cell(table, markdown, value_text(text, v, v->base));
     put_cell(table, markdown, value_text(text, v, v->next));
-    put_cell(table, markdown, ratio_text(text, v));
-    put_cell(table, markdown, interval_text(text, v));
+    snprintf(text, sizeof(text), isfinite(v->ratio) ? "%.3f" : "-", v->ratio);
+    put_cell(table, markdown, text);
+    snprintf(text, sizeof(text), isfinite(v->low) && isfinite(v->high) ? "%.3f-%.3f" : "", v->low,
+             v->high);
+    put_cell(table, markdown, text);
     put_cell(table, markdown, kind_text(text, v, markdown != NULL));
     if (markdown)
         fputs(" |\n", markdown);

@@ -143,24 +143,21 @@ static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
                             100.0 * (v->high - 1.0), t->count, 100.0 * v->delta, why);
 }
 
-/* Returns the floor: shorter times are not judged. Kernels have no floor by default, because
- * `bench` times many calls of a kernel together. */
-static double choose_floor(const struct gcb_ab_case *c, const struct gcb_ab_config *config)
-{
-    if (config->floor >= 0.0)
-        return config->floor;
-    return c->pair.base->kernel ? 0.0 : GCB_AB_FLOOR;
-}
-
 static void judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
                         const struct gcb_ab_config *config)
 {
+    /* Shorter times are not judged. Kernels have no floor by default, because `bench` times many
+     * calls of a kernel together. */
+    const double floor = config->floor >= 0.0   ? config->floor
+                         : c->pair.base->kernel ? 0.0
+                                                : GCB_AB_FLOOR;
+
     for (int op = 0; op < c->pair.base->operations; op++) {
         const struct gcb_ab_times *t = &c->time[op];
         struct gcb_verdict *v = gcb_verdicts_add_time(out, &c->pair, op, t->delta);
 
         if (t->tested)
-            judge_test(out, v, t, choose_floor(c, config));
+            judge_test(out, v, t, floor);
         else
             gcb_verdict_explain(out, v,
                                 c->lost ? "it failed or was missing in a process"
@@ -244,42 +241,26 @@ const char *gcb_ab_same_build(const struct gcb_ab_result *r)
 
 /* ---- one process ---- */
 
-static int copy_failure(const struct runner *t, int status, const struct gcb_diag *own,
-                        struct gcb_diag *diag)
-{
-    return gcb_diag_set(diag, t->config->command.failure(status), "%s", own->text);
-}
-
-/* The child's output could not be read. If the child failed by itself, the child's own error is
- * reported instead. */
-static int explain_bad_output(const struct runner *t, struct gcb_child *child, int err,
-                              struct gcb_diag *diag)
+/* Ends a process whose output was read with the status `err`. If the output could not be read and the
+ * child failed by itself, the child's own error is reported instead. `bench` may exit with an error
+ * after it has written rows that explain the failure. Then the rows are judged. */
+static int finish_process(const struct runner *t, struct gcb_child *child,
+                          const struct gcb_cases *cases, int err, struct gcb_diag *diag)
 {
     const bool ended = child->late || child->stopped;
     struct gcb_diag own = {.status = 0};
-    int status;
+    int status, meaning;
 
-    if (!ended)
+    if (err && !ended)
         child->deadline = gcb_clock() + 1.0;
-    if (!gcb_child_finish(child, &status, &own) || (child->late && !ended))
+    if (!gcb_child_finish(child, &status, &own) || (err && child->late && !ended))
         return err;
-    return copy_failure(t, status, &own, diag);
-}
-
-/* `bench` may exit with an error after it has written rows that explain the failure. Then the
- * rows are judged. */
-static int finish_process(const struct runner *t, struct gcb_child *child,
-                          const struct gcb_cases *cases, struct gcb_diag *diag)
-{
-    struct gcb_diag own = {.status = 0};
-    int status, err = gcb_child_finish(child, &status, &own);
-
-    for (size_t i = 0; err && status > 0 && i < cases->count; i++)
+    meaning = t->config->command.failure(status);
+    for (size_t i = 0; !err && status > 0 && i < cases->count; i++)
         if (cases->items[i].status == GCB_CASE_FAILED ||
-            (cases->items[i].status == GCB_CASE_UNSUPPORTED &&
-             t->config->command.failure(status) == GCB_E_BACKEND))
+            (cases->items[i].status == GCB_CASE_UNSUPPORTED && meaning == GCB_E_BACKEND))
             return 0;
-    return err ? copy_failure(t, status, &own, diag) : 0;
+    return gcb_diag_set(diag, meaning, "%s", own.text);
 }
 
 /* Sets argv[0] to the program of the build. If layouts vary, the program is linked anew first. */
@@ -313,8 +294,7 @@ static int run_process(struct runner *t, struct gcb_cases *cases, int build, str
     err = gcb_child_start(&child, command->argv, &limits, diag);
     if (!err) {
         err = gcb_cases_read(cases, config->exe[build], child.out, diag);
-        err =
-            err ? explain_bad_output(t, &child, err, diag) : finish_process(t, &child, cases, diag);
+        err = finish_process(t, &child, cases, err, diag);
     }
     t->took = gcb_clock() - began;
     t->slowdown = child.cpu > 0.0 ? fmax(1.0, t->took / child.cpu) : 1.0;

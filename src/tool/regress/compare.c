@@ -240,22 +240,12 @@ void gcb_environment_compare(struct gcb_environment_differences *out, const stru
 
 /* ---- times of two runs ---- */
 
-/* Judges the interval. A change is AMBIGUOUS unless the ratio of the fastest samples, `best`,
- * shows the same change. */
-static enum gcb_verdict_kind judge_interval(const struct gcb_verdict *v, double best)
-{
-    const enum gcb_verdict_kind kind = gcb_verdict_judge(v->low, v->high, v->delta);
-
-    return kind == GCB_SAME || kind == gcb_verdict_judge(best, best, v->delta) ? kind
-                                                                               : GCB_AMBIGUOUS;
-}
-
 /* `obstacle`: why times cannot be compared, or "". */
 static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
                          const struct gcb_case_time *a, const struct gcb_case_time *b,
                          const char *obstacle)
 {
-    const double best = b->min / a->min;
+    const double best = b->min / a->min, delta = v->delta;
 
     gcb_verdict_set_values(v, a->seconds, b->seconds);
     v->low = b->low / a->high;
@@ -269,12 +259,15 @@ static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
                             "too few samples for an interval; run `bench` without --repeat");
         return;
     }
-    v->kind = judge_interval(v, best);
+    /* a change is AMBIGUOUS unless the fastest samples show the same change */
+    v->kind = gcb_verdict_judge(v->low, v->high, delta);
+    if (v->kind != GCB_SAME && v->kind != gcb_verdict_judge(best, best, delta))
+        v->kind = GCB_AMBIGUOUS;
     if (v->kind == GCB_AMBIGUOUS)
         gcb_verdict_explain(out, v,
                             "inconclusive: the interval contains the threshold of %.3g %%, or the "
                             "fastest samples do not confirm it",
-                            100.0 * v->delta);
+                            100.0 * delta);
     else if (v->kind != GCB_SAME)
         gcb_verdict_explain(out, v, "%+.1f %% (%+.1f to %+.1f %%); the fastest sample %+.1f %%",
                             100.0 * (v->ratio - 1.0), 100.0 * (v->low - 1.0),

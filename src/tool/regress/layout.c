@@ -109,14 +109,6 @@ static int take_member(struct gcb_layout *l, const char *line)
     return has_ending(line, ".o") && access(path, R_OK) == 0 ? add_word(l, &l->objects, line) : 0;
 }
 
-static int list_archive(struct gcb_layout *l, const char *archive, struct gcb_diag *diag)
-{
-    const char *const argv[] = {"sh",     "-c",    "cd -- \"$0\" && exec ar t \"$1\"",
-                                l->build, archive, NULL};
-
-    return run_lines(argv, take_member, l, diag);
-}
-
 /* Adds a word to the link command. The new program lies elsewhere, so each $ORIGIN becomes the
  * old program's folder. */
 static int add_to_command(struct gcb_layout *l, const char *word)
@@ -142,7 +134,9 @@ static int take_words(struct gcb_layout *l, char *const *words, size_t count, st
             continue;
         }
         if (has_ending(words[i], ".a") && words[i][0] != '/' && words[i][0] != '-')
-            err = list_archive(l, words[i], diag);
+            err = run_lines((const char *[]){"sh", "-c", "cd -- \"$0\" && exec ar t \"$1\"",
+                                             l->build, words[i], NULL},
+                            take_member, l, diag);
         if (err)
             return err;
         err = has_ending(words[i], ".o") ? add_word(l, &l->objects, words[i])

@@ -147,28 +147,24 @@ bool gcb_verdict_fails(const struct gcb_verdict *v)
     return is_regression(v) && !v->accepted && !v->advisory;
 }
 
-/* "NAME" or "NAME encode". */
-static bool matches_name(const char *pattern, const char *name, enum gcb_quantity quantity)
-{
-    const size_t size = strlen(name) + 32;
-    char *both = gcb_alloc(size);
-    bool found = gcb_glob(pattern, name);
-
-    if (both && !found) {
-        snprintf(both, size, "%s %s", name, gcb_quantities[quantity].name);
-        found = gcb_glob(pattern, both);
-    }
-    gcb_free(both);
-    return found;
-}
-
+/* True if the glob matches a name of the verdict's case, or the name and the quantity: "NAME encode". */
 static bool matches_case(const char *pattern, const struct gcb_verdict *v)
 {
     const struct gcb_case *c = gcb_verdict_case(v);
+    const char *const names[] = {c->name[GCB_CASE_NAME], c->text[GCB_CASE_SPEC],
+                                 c->label ? c->label : ""};
+    bool found = false;
 
-    return matches_name(pattern, c->name[GCB_CASE_NAME], v->quantity) ||
-           matches_name(pattern, c->text[GCB_CASE_SPEC], v->quantity) ||
-           (c->label && matches_name(pattern, c->label, v->quantity));
+    for (size_t i = 0; !found && i < 3; i++) {
+        const size_t size = strlen(names[i]) + 32;
+        char *both = gcb_alloc(size);
+
+        if (both)
+            snprintf(both, size, "%s %s", names[i], gcb_quantities[v->quantity].name);
+        found = gcb_glob(pattern, names[i]) || (both && gcb_glob(pattern, both));
+        gcb_free(both);
+    }
+    return found;
 }
 
 size_t gcb_verdicts_accept(struct gcb_verdicts *all, const char *pattern)
@@ -197,8 +193,11 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
     }
 }
 
-static void put_case(struct gcb_row *row, const struct gcb_case *c)
+void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
 {
+    const struct gcb_case *c = gcb_verdict_case(v);
+
+    gcb_row_init(row, GCB_RECORD_VERDICT);
     /* the texts are escaped already: gcb_row_text would double their backslashes */
     gcb_row_json(row, GCB_FIELD_CASE, json_string(c->name[GCB_CASE_NAME]));
     gcb_row_json(row, GCB_FIELD_LABEL, c->label ? json_string(c->label) : json_null());
@@ -208,14 +207,6 @@ static void put_case(struct gcb_row *row, const struct gcb_case *c)
     gcb_row_json(row, GCB_FIELD_METHOD, c->method[0] ? json_string(c->method) : json_null());
     gcb_row_u64(row, GCB_FIELD_THREADS, c->threads);
     gcb_row_u64(row, GCB_FIELD_ELEMENTS, c->elements);
-}
-
-void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
-{
-    const char *advice = gcb_verdict_advice(v);
-
-    gcb_row_init(row, GCB_RECORD_VERDICT);
-    put_case(row, gcb_verdict_case(v));
     gcb_row_text(row, GCB_FIELD_QUANTITY, gcb_quantities[v->quantity].name);
     gcb_row_text(row, GCB_FIELD_UNIT, gcb_quantities[v->quantity].unit);
     gcb_row_real(row, GCB_FIELD_BASE, v->base);
@@ -231,7 +222,7 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
     gcb_row_bool(row, GCB_FIELD_ADVISORY, v->advisory);
     gcb_row_bool(row, GCB_FIELD_FAILS, gcb_verdict_fails(v));
     gcb_row_json(row, GCB_FIELD_REASON, v->reason ? json_string(v->reason) : json_null());
-    gcb_row_text(row, GCB_FIELD_NEXT, advice);
+    gcb_row_text(row, GCB_FIELD_NEXT, gcb_verdict_advice(v));
 }
 
 void gcb_verdicts_row(struct gcb_row *row, const struct gcb_verdicts *all)
