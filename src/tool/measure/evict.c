@@ -1,11 +1,9 @@
 #include "src/tool/measure/evict.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
@@ -30,17 +28,12 @@ static uint64_t walk_bytes(void)
 /* Reads /proc/self/maps into e->maps; "" if reading fails or the file is too long. */
 static void read_maps(struct gcb_evict *e)
 {
-    const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    ssize_t got = 1;
+    FILE *f = fopen("/proc/self/maps", "re");
+    const size_t used = f ? fread(e->maps, 1, MAPS_BYTES, f) : 0;
 
-    while (file >= 0 && got > 0 && used < MAPS_BYTES) {
-        got = read(file, e->maps + used, MAPS_BYTES - used);
-        used += got > 0 ? (size_t)got : 0;
-    }
-    if (file >= 0)
-        close(file);
-    e->maps[file < 0 || got < 0 || used == MAPS_BYTES ? 0 : used] = '\0';
+    e->maps[used == MAPS_BYTES || (f && ferror(f)) ? 0 : used] = '\0';
+    if (f)
+        fclose(f);
 }
 
 /* Finds the next private, writable area, a line "from-to rw-p ..."; false after the last. */

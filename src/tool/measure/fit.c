@@ -52,12 +52,10 @@ void gcb_fit_line(struct gcb_fit *out, const struct gcb_fit_sums *s)
 {
     double a = 0.0, b;
 
-    *out = (struct gcb_fit){NAN, NAN, NAN, NAN, NAN, 0, false};
+    *out = (struct gcb_fit){NAN, NAN, NAN, 0, false};
     if (s->points == 0)
         return;
     out->points = s->points;
-    out->least = s->least;
-    out->most = s->most;
     out->good = s->most >= 2.0 * s->least;
     b = s->wxy / s->wxx;
     if (out->good)
@@ -65,9 +63,4 @@ void gcb_fit_line(struct gcb_fit *out, const struct gcb_fit_sums *s)
     out->fixed = a;
     out->slope = b / s->unit;
     out->error = sqrt(squares(s, a, b) / (double)s->points);
-}
-
-double gcb_fit_at(const struct gcb_fit *fit, double count, double total)
-{
-    return fit->fixed * count + fit->slope * total;
 }

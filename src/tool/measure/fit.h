@@ -13,8 +13,7 @@
  */
 struct gcb_fit {
     double fixed, slope;
-    double error;       /* root of the mean squared relative error */
-    double least, most; /* range of x that was measured */
+    double error; /* root of the mean squared relative error */
     size_t points;
     /* sizes differ enough to separate fixed from slope: the largest is twice the smallest */
     bool good;
@@ -31,8 +30,5 @@ void gcb_fit_add(struct gcb_fit_sums *s, double x, double y);
 
 /* If the sizes do not differ enough (`good` is false), the line goes through the origin. Without points all is NAN. */
 void gcb_fit_line(struct gcb_fit *out, const struct gcb_fit_sums *s);
-
-/* fixed * count + slope * total: the time of `count` calls over `total` bytes together. */
-double gcb_fit_at(const struct gcb_fit *fit, double count, double total);
 
 #endif

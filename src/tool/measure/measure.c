@@ -124,14 +124,6 @@ static bool out_of_time(const struct round *r)
     return gcb_clock() - r->started >= (few && most < GCB_MEASURE_GRACE ? GCB_MEASURE_GRACE : most);
 }
 
-/* Returns why to stop if there is no room for more samples: the samples are precise enough, or not. */
-static enum gcb_stop when_full(const struct round *r)
-{
-    const bool enough = r->samples[0]->count >= GCB_STEADY_LEAST && r->timing->precision > 0.0;
-
-    return enough && is_narrow(r) ? GCB_STOP_PRECISION : GCB_STOP_SAMPLES;
-}
-
 static enum gcb_stop why_stop(struct round *r)
 {
     const struct gcb_timing *t = r->timing;
@@ -145,8 +137,9 @@ static enum gcb_stop why_stop(struct round *r)
     if (asked && gcb_steady_due(&r->steady, count) &&
         gcb_steady_look(&r->steady, count, is_narrow(r)))
         return GCB_STOP_PRECISION;
-    if (count >= r->samples[0]->cap)
-        return when_full(r);
+    if (count >= r->samples[0]->cap) /* no room for more samples */
+        return count >= GCB_STEADY_LEAST && t->precision > 0.0 && is_narrow(r) ? GCB_STOP_PRECISION
+                                                                               : GCB_STOP_SAMPLES;
     return out_of_time(r) ? GCB_STOP_TIME : GCB_STOP_NONE;
 }
 

@@ -158,13 +158,6 @@ static double value_at(const double *sorted, const uint32_t *times, size_t rank)
     return sorted[i];
 }
 
-static double median_drawn(const double *sorted, const uint32_t *times, size_t count)
-{
-    const double upper = value_at(sorted, times, count / 2);
-
-    return count % 2 ? upper : (value_at(sorted, times, count / 2 - 1) + upper) / 2.0;
-}
-
 int gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,
                          uint64_t seed, struct gcb_diag *diag)
 {
@@ -182,7 +175,9 @@ int gcb_resample_medians(double *medians, size_t draws, const double *values, si
     gcb_sort_reals(sorted, count);
     for (size_t r = 0; r < draws; r++) {
         draw(times, count, (uint64_t)r * count, seed);
-        medians[r] = median_drawn(sorted, times, count);
+        medians[r] = value_at(sorted, times, count / 2);
+        if (count % 2 == 0)
+            medians[r] = (value_at(sorted, times, count / 2 - 1) + medians[r]) / 2.0;
     }
     gcb_sort_reals(medians, draws);
 out:

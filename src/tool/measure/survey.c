@@ -22,15 +22,6 @@ static size_t pack_finite(float *out, const float *x, size_t n)
     return kept;
 }
 
-static uint64_t count_zeros(const float *x, size_t n)
-{
-    uint64_t zeros = 0;
-
-    for (size_t i = 0; i < n; i++)
-        zeros += x[i] == 0.0f;
-    return zeros;
-}
-
 /*
  * Sums the powers of the distance from the mean. Each sum has several accumulators, which are added in a fixed order.
  */
@@ -58,9 +49,11 @@ static void add_block(struct gcb_moments *m, const struct gcb_kernels *kernels, 
                       size_t n)
 {
     float finite[GCB_SUM_BLOCK];
-    struct gcb_moments block = {.count = n, .zeros = count_zeros(x, n)};
+    struct gcb_moments block = {.count = n};
     uint32_t max_bits = kernels->reduce.max_bits(x, n);
 
+    for (size_t i = 0; i < n; i++)
+        block.zeros += x[i] == 0.0f;
     if (max_bits >= GCB_INF_BITS) {
         const size_t kept = pack_finite(finite, x, n);
 
@@ -240,13 +233,6 @@ void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan)
     *plan = (struct gcb_spectrum_plan){0};
 }
 
-static size_t level_of(double magnitude)
-{
-    const float value = magnitude < (double)0x1.fffffep127f ? (float)magnitude : 0x1.fffffep127f;
-
-    return gcb_bits_of(value) >> LEVEL_SHIFT;
-}
-
 static size_t bands(const struct gcb_spectrum *s)
 {
     return s->bins < GCB_SPECTRUM_BANDS ? (size_t)s->bins : GCB_SPECTRUM_BANDS;
@@ -260,19 +246,14 @@ static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
     return i * each + (i < rest ? i : rest);
 }
 
-/* Returns 2 for a bin that has a mirror image, else 1. The first bin has no mirror image, nor has the last bin if the
- * tensor's length is even. */
-static double weight(const struct gcb_spectrum *s, uint64_t bin)
-{
-    return bin == 0 || (s->count % 2 == 0 && bin == s->bins - 1) ? 1.0 : 2.0;
-}
-
 static void add_bin(struct gcb_spectrum *s, size_t band, uint64_t bin, const float *work)
 {
     const double re = (double)work[2 * bin], im = (double)work[2 * bin + 1];
-    const double square = (re * re + im * im) / (double)s->count;
-    const double energy = weight(s, bin) * square, magnitude = sqrt(square);
-    const size_t level = level_of(magnitude);
+    const double square = (re * re + im * im) / (double)s->count, magnitude = sqrt(square);
+    /* The first bin has no mirror image, nor has the last bin if the tensor's length is even. */
+    const bool single = bin == 0 || (s->count % 2 == 0 && bin == s->bins - 1);
+    const double energy = single ? square : 2.0 * square;
+    const size_t level = gcb_bits_of((float)fmin(magnitude, 0x1.fffffep127)) >> LEVEL_SHIFT;
 
     s->energy[band] += energy;
     s->total += energy;
@@ -456,13 +437,7 @@ size_t gcb_survey_count(const struct gcb_survey *s)
     return s->run_count;
 }
 
-static bool same_kind(const struct gcb_tensor *a, const struct gcb_tensor *b)
-{
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           memcmp(a->dims, b->dims, a->rank * sizeof(a->dims[0])) == 0;
-}
-
-/* Do all datasets of the run have the same size, above 0? Otherwise they have no common spectrum. */
+/* True if all datasets of the run have the same size, above 0. Otherwise they have no common spectrum. */
 static bool one_size(const struct gcb_survey *s, const struct run *run)
 {
     const struct entry *e = s->entries + run->first;
@@ -485,7 +460,8 @@ static int add_dataset(struct gcb_survey *s, const struct entry *e, struct gcb_s
 
     if (err)
         return err;
-    out->uniform &= same_kind(t, out->first);
+    out->uniform &= t->dtype == out->first->dtype && t->rank == out->first->rank &&
+                    memcmp(t->dims, out->first->dims, t->rank * sizeof(t->dims[0])) == 0;
     gcb_moments_add(&own, s->config.kernels, &x);
     gcb_moments_join(&out->moments, &own);
     if (out->histogram)

@@ -38,7 +38,6 @@ static void test_numpy(void **state)
     assert_true(near(f.fixed, 1.9494366290195255e-06, 1e-9));
     assert_true(near(f.slope, 4.739977263102051e-10, 1e-9));
     assert_true(near(f.error, 0.027974968572532947, 1e-6));
-    assert_true(f.least == 256.0 && f.most == 26214400.0);
 }
 
 /* NumPy's intercept would be -1.5e-7; the best line without a negative one goes through the origin. */
@@ -72,7 +71,6 @@ static void test_exact(void **state)
         y[i] = 7e-6 + 3e-10 * sizes[i];
     f = fit(sizes, y, N);
     assert_true(near(f.fixed, 7e-6, 1e-9) && near(f.slope, 3e-10, 1e-9) && f.error < 1e-6);
-    assert_true(near(gcb_fit_at(&f, 61.0, 1e8), 61 * 7e-6 + 0.03, 1e-9));
 }
 
 /* A sample that is far too long hardly changes the line: its weight is 1 / y^2. */
