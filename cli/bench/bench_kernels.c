@@ -37,24 +37,17 @@ static bool fixed_work(const struct bench_options *o)
 static struct gcb_timing timing_of(const struct bench_options *o)
 {
     const struct opt_timing *t = &o->timing;
-    struct gcb_timing timing = {
+    const bool fixed = fixed_work(o);
+
+    return (struct gcb_timing){
         .warmup = t->warmup < 0 ? 1 : (unsigned)t->warmup,
         .repeat = t->repeat ? (unsigned)t->repeat : DEFAULT_REPEAT,
-        .min_time = t->min_time,
-        .max_time = o->own.max_time,
-        .precision = o->own.precision,
+        .min_time = fixed || t->min_time > 0.0 ? t->min_time : DEFAULT_MIN_TIME,
+        .max_time = fixed || o->own.max_time > 0.0 ? o->own.max_time : DEFAULT_MAX_TIME,
+        .precision = fixed || o->own.precision > 0.0 ? o->own.precision : DEFAULT_PRECISION,
         .max_samples = (size_t)o->own.max_samples,
+        .stop = interrupt_stop,
     };
-
-    if (fixed_work(o))
-        return timing;
-    if (timing.min_time == 0.0)
-        timing.min_time = DEFAULT_MIN_TIME;
-    if (timing.precision == 0.0)
-        timing.precision = DEFAULT_PRECISION;
-    if (timing.max_time == 0.0)
-        timing.max_time = DEFAULT_MAX_TIME;
-    return timing;
 }
 
 static int resolve(struct kernels_run *r, const struct opt_list *globs)
@@ -81,7 +74,6 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     r->config.glob_count = globs->count;
     r->config.flags = r->s.backend.cpu_flags;
     r->config.timing = timing_of(r->o);
-    r->config.timing.stop = interrupt_stop;
     return gcb_kernels_match(&count, &r->config, diag);
 }
 
@@ -157,21 +149,17 @@ static void print_memory(const struct gcb_bandwidth *w, FILE *out)
         fprintf(out, "caches not known\n");
 }
 
-/* Prints and releases the table. */
+/* Prints the table, which out_table releases. */
 static int print_table(struct kernels_run *r)
 {
     struct gcb_table *table = r->table;
 
-    r->table = NULL;
-    if (!r->s.report.table) {
-        gcb_table_destroy(table);
-        return 0;
-    }
     opt_wrapf(r->s.report.out, 0, 0,
               "kernels on one thread; GB/s of float32 elements; ?: not known, because the interval "
               "is wider than the median");
     if (r->s.bandwidth.bytes)
         print_memory(&r->s.bandwidth, r->s.report.out);
+    r->table = NULL;
     return out_table(&r->s.report, table, r->s.ctx->diag);
 }
 
@@ -204,7 +192,7 @@ int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
     interrupt_catch();
     if (!err)
         err = measure(&r, &interrupted);
-    if (!err)
+    if (!err && r.s.report.table)
         err = print_table(&r);
     if (!err)
         err = out_commit(&r.s.report, ctx->diag);

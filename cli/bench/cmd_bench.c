@@ -20,7 +20,6 @@
 /* The state of the command. Starts zeroed. */
 struct bench {
     struct bench_options options, filled; /* the options with those of the suite; the suite's own */
-    const struct bench_options *o;        /* `options` */
     /* its options name the step and worker that are read, and the scope and device of the current case */
     struct session s;
     struct gcb_suite suite;
@@ -87,27 +86,28 @@ static void drop_repeated(struct bench *c)
 /* Finds the suite, the methods and the devices. */
 static int resolve(struct bench *c, struct gcb_diag *diag)
 {
-    const bool named = c->o->methods.specs.count;
-    int err = opt_shapes_check(&c->o->shapes, &c->o->common.show, &c->o->common.save, diag);
+    const bool named = c->options.methods.specs.count;
+    int err = opt_shapes_check(&c->options.shapes, &c->options.common.show, &c->options.common.save,
+                               diag);
 
     if (!err)
         err = bench_take_suite(&c->options, &c->filled, &c->suite, c->s.files->count > 0, diag);
     if (!err)
-        err = bench_plan(&c->plan, c->o, diag);
+        err = bench_plan(&c->plan, &c->options, diag);
     if (!err && !c->s.files->count && c->suite.input_count > 1 &&
-        (c->o->shapes.histogram || c->o->shapes.spectrum))
+        (c->options.shapes.histogram || c->options.shapes.spectrum))
         err =
             gcb_diag_set(diag, GCB_E_INVALID,
                          "--histogram and --spectrum would mix the inputs of suite %s: name a file",
                          c->suite.name);
     if (!err)
-        err = bench_methods(&c->methods, &c->count, c->o, diag);
+        err = bench_methods(&c->methods, &c->count, &c->options, diag);
     if (!err)
         err = resolve_devices(c, diag);
     if (err)
         return err;
     session_drop_memory(&c->s, "bench", c->methods, c->count);
-    if (c->o->own.suite && !named)
+    if (c->options.own.suite && !named)
         drop_repeated(c);
     err = session_read_shard(&c->s, c->methods, c->count);
     if (err)
@@ -147,32 +147,26 @@ static int open_files(struct bench *c, const struct opt_list *files, struct gcb_
     return 0;
 }
 
-/* Opens the file of a suite's input. Its path is kept in c->suite_files. */
-static int open_suite_file(struct bench *c, const char *file, struct gcb_diag *diag)
-{
-    char path[GCB_DATA_PATH], shown[200];
-    const char *kept;
-    struct opt_list one = {.items = &kept, .count = 1};
-
-    if (!gcb_suite_find(path, &c->suite, file))
-        return gcb_diag_set(diag, GCB_E_IO,
-                            "suite %s: its input %s is neither beside it nor in gcbench's "
-                            "datasets",
-                            c->suite.name, gcb_escape(shown, sizeof(shown), file));
-    kept = gcb_strings_add(&c->paths, path, strlen(path));
-    if (!kept || opt_list_add(&c->suite_files, kept))
-        return gcb_diag_nomem(diag, strlen(path), "a file's name");
-    return open_files(c, &one, diag);
-}
-
+/* Opens an input of the suite. The path of its file is kept in c->suite_files. */
 static int open_suite_input(struct bench *c, const struct gcb_suite_input *in,
                             struct gcb_diag *diag)
 {
-    if (in->file)
-        return open_suite_file(c, in->file, diag);
-    return gcb_source_open_synthetic(&c->sources[c->input_count], &c->suite.tensors[in->first],
-                                     in->count, c->o->common.exec.seed ? c->o->common.exec.seed : 1,
-                                     diag);
+    char path[GCB_DATA_PATH], shown[200];
+    const char *kept;
+
+    if (!in->file)
+        return gcb_source_open_synthetic(
+            &c->sources[c->input_count], &c->suite.tensors[in->first], in->count,
+            c->options.common.exec.seed ? c->options.common.exec.seed : 1, diag);
+    if (!gcb_suite_find(path, &c->suite, in->file))
+        return gcb_diag_set(diag, GCB_E_IO,
+                            "suite %s: its input %s is neither beside it nor in gcbench's "
+                            "datasets",
+                            c->suite.name, gcb_escape(shown, sizeof(shown), in->file));
+    kept = gcb_strings_add(&c->paths, path, strlen(path));
+    if (!kept || opt_list_add(&c->suite_files, kept))
+        return gcb_diag_nomem(diag, strlen(path), "a file's name");
+    return open_files(c, &(struct opt_list){.items = &kept, .count = 1}, diag);
 }
 
 /* Opens the files as one input, or the inputs of the suite. */
@@ -200,15 +194,15 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
         .shard = c->s.shard,
         .sources = c->sources,
         .source_count = c->input_count,
-        .run = session_run_config(&c->s, &c->o->timing, c->methods, c->count),
+        .run = session_run_config(&c->s, &c->options.timing, c->methods, c->count),
         .devices = c->devices,
-        .histogram = c->o->shapes.histogram,
-        .spectrum = c->o->shapes.spectrum,
-        .no_bandwidth = c->o->own.no_bandwidth,
-        .no_sums = c->o->own.no_sums,
+        .histogram = c->options.shapes.histogram,
+        .spectrum = c->options.shapes.spectrum,
+        .no_bandwidth = c->options.own.no_bandwidth,
+        .no_sums = c->options.own.no_sums,
     };
 
-    config.run.compare = c->o->methods.nearer_than;
+    config.run.compare = c->options.methods.nearer_than;
     if (config.run.compare)
         config.run.in_place = 0;
     if (!c->s.files->count && !c->suite_files.count)
@@ -235,8 +229,8 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
         }
     backend->queue.threads = c->plan.threads[0];
     return out_environment(&c->s.report, backend, c->s.files->count ? c->s.files : &c->suite_files,
-                           all, c->o->own.no_bandwidth ? 0 : c->plan.thread_count,
-                           c->o->common.save.hash, c->s.ctx);
+                           all, c->options.own.no_bandwidth ? 0 : c->plan.thread_count,
+                           c->options.common.save.hash, c->s.ctx);
 }
 
 /* ---- a case ---- */
@@ -252,8 +246,8 @@ static const char *describe_input(char *out, size_t size, const struct bench *c,
     return suite && !file
                ? out
                : gcb_append(out, size, "step %s%" PRIu64 ", worker %s%u",
-                            c->o->common.input.step ? "from " : "", first->step,
-                            c->o->common.input.worker ? "from " : "", (unsigned)first->worker);
+                            c->options.common.input.step ? "from " : "", first->step,
+                            c->options.common.input.worker ? "from " : "", (unsigned)first->worker);
 }
 
 /* Begins the cases of an input: prints the line above their tables. */
@@ -266,8 +260,10 @@ static int begin_input(struct bench *c, size_t input, struct gcb_diag *diag)
     int err;
 
     c->s.source = c->sources[input];
-    err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
-    if (err || !c->s.report.table)
+    if (!c->s.report.table)
+        return 0;
+    err = gcb_extent_of(&extent, c->s.source, diag);
+    if (err)
         return err;
     if (input)
         fputc('\n', c->s.report.out);
@@ -280,10 +276,8 @@ static int begin_input(struct bench *c, size_t input, struct gcb_diag *diag)
 static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
-    int err = 0;
+    const int err = c->s.source != c->sources[at->input] ? begin_input(c, at->input, diag) : 0;
 
-    if (c->s.source != c->sources[at->input])
-        err = begin_input(c, at->input, diag);
     if (err)
         return err;
     c->input = c->s.files->count ? NULL : c->suite.inputs[at->input].name;
@@ -295,8 +289,8 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     c->s.setting.device_copy_gbps = at->device->copying.gbps;
     c->s.setting.suite = c->suite.name;
     c->s.setting.cache = gcb_cache_names[at->cache];
-    c->s.setting.without_samples = !c->o->own.samples;
-    c->s.setting.nearer_than = c->o->methods.nearer_than ? &c->methods[0] : NULL;
+    c->s.setting.without_samples = !c->options.own.samples;
+    c->s.setting.nearer_than = c->options.methods.nearer_than ? &c->methods[0] : NULL;
     if (!at->device->why.status)
         session_start_progress(&c->s);
     progress_limit(&c->s.progress, c->deadline);
@@ -331,11 +325,6 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, done);
 }
 
-static const char *files_of(char *files, const struct bench *c)
-{
-    return c->input ? c->input : session_name_files(files, &c->s);
-}
-
 /* Sends a row for each method: its summary, or why the device cannot be used. */
 static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
                          const struct gcb_run_result *result)
@@ -346,7 +335,7 @@ static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
         .methods = c->methods,
         .method_count = c->count,
         .result = result,
-        .files = files_of(files, c),
+        .files = c->input ? c->input : session_name_files(files, &c->s),
     };
     int err = result ? out_summaries(&c->s.report, &c->s.setting, c->methods, result, shard.files,
                                      false, c->s.ctx->diag)
@@ -600,15 +589,17 @@ static void release(struct bench *c)
     gcb_suite_fini(&c->suite);
 }
 
-static int run_suite(const struct bench_options *o, const struct opt_list *operands,
-                     struct cmd_context *ctx)
+static int bench_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
+    const struct bench_options *o = options;
     struct bench c = {.options = *o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
     int err;
 
-    c.o = &c.options;
+    if (o->kernels.kernels) {
+        err = bench_check_kernels(o, ctx->diag);
+        return err ? err : bench_kernels(o, operands, ctx);
+    }
     err = resolve(&c, ctx->diag);
-
     if (!err)
         err = open_inputs(&c, ctx->diag);
     interrupt_catch();
@@ -622,18 +613,6 @@ static int run_suite(const struct bench_options *o, const struct opt_list *opera
         err = finish(&c, ctx->diag);
     release(&c);
     return err;
-}
-
-static int bench_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
-{
-    const struct bench_options *o = options;
-
-    if (o->kernels.kernels) {
-        const int err = bench_check_kernels(o, ctx->diag);
-
-        return err ? err : bench_kernels(o, operands, ctx);
-    }
-    return run_suite(o, operands, ctx);
 }
 
 static const struct opt_group groups[] = {
