@@ -77,19 +77,6 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     return gcb_kernels_match(&count, &r->config, diag);
 }
 
-/* Measures bandwidth only if a share of it will be shown, and never for fixed work, which must not depend on the clock. */
-static int measure_bandwidth(struct kernels_run *r)
-{
-    int err;
-
-    if (fixed_work(r->o) || !(r->config.sizes >> GCB_KERNEL_MEMORY & 1))
-        return 0;
-    err = gcb_bandwidth_measure(&r->s.bandwidth, &r->s.backend.queue, gcb_kernels_bandwidth_bytes(),
-                                r->s.ctx->diag);
-    r->config.bandwidth = &r->s.bandwidth;
-    return err;
-}
-
 /* ---- what is shown ---- */
 
 static const struct gcb_table_column columns[] = {
@@ -166,8 +153,14 @@ static int print_table(struct kernels_run *r)
 static int measure(struct kernels_run *r, bool *interrupted)
 {
     const struct gcb_kernels_observer observer = {on_result, on_progress, interrupt_stop, r};
-    int err = measure_bandwidth(r);
+    int err = 0;
 
+    /* only if a share of it will be shown, and never for fixed work, which must not depend on the clock */
+    if (!fixed_work(r->o) && r->config.sizes >> GCB_KERNEL_MEMORY & 1) {
+        err = gcb_bandwidth_measure(&r->s.bandwidth, &r->s.backend.queue,
+                                    gcb_kernels_bandwidth_bytes(), r->s.ctx->diag);
+        r->config.bandwidth = &r->s.bandwidth;
+    }
     if (!err)
         err = session_put_environment(&r->s);
     if (err)

@@ -270,10 +270,18 @@ static void print_run(FILE *out, const char *what, const struct gcb_ab_result *a
               ab->seconds, ab->interrupted ? ", interrupted" : "");
 }
 
-static void print_ab_runs(const struct regress *r, FILE *out)
+void regress_builds_heading(const struct regress *r)
 {
+    FILE *out = r->report.out;
     const char *same = gcb_ab_same_build(&r->ab);
 
+    if (r->o->own.counts) {
+        opt_wrapf(out, 0, 0,
+                  "instructions of one encode and decode of each message, %zu method%s, %.0f s%s",
+                  r->method_count, r->method_count == 1 ? "" : "s", r->counts.seconds,
+                  r->counts.interrupted ? ", interrupted" : "");
+        return;
+    }
     if (r->o->own.calibrate)
         print_run(out, "calibration, this build against itself", &r->aa);
     print_run(out, "base against new", &r->ab);
@@ -294,18 +302,6 @@ static void print_ab_runs(const struct regress *r, FILE *out)
                  "the machine was too slow for 20 pairs in three times the budget, so times are "
                  "ambiguous",
                  0, 0);
-}
-
-void regress_builds_heading(const struct regress *r)
-{
-    if (!r->o->own.counts) {
-        print_ab_runs(r, r->report.out);
-        return;
-    }
-    opt_wrapf(r->report.out, 0, 0,
-              "instructions of one encode and decode of each message, %zu method%s, %.0f s%s",
-              r->method_count, r->method_count == 1 ? "" : "s", r->counts.seconds,
-              r->counts.interrupted ? ", interrupted" : "");
 }
 
 void regress_builds_close(struct regress *r)

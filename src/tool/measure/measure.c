@@ -61,16 +61,6 @@ struct round {
     struct gcb_steady steady;
 };
 
-static int warm_up(const struct round *r, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    for (unsigned i = 0; !err && i < r->timing->warmup && !stopped(r->timing); i++)
-        for (size_t k = 0; !err && k < r->count; k++)
-            err = r->ops[k].run(r->ops[k].job, diag);
-    return err;
-}
-
 static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
 {
     struct gcb_samples *s = r->samples[k];
@@ -148,12 +138,14 @@ int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *
 {
     struct round r = {.samples = s, .ops = ops, .count = count, .timing = timing};
     enum gcb_stop stop = GCB_STOP_NONE;
-    int err;
+    int err = 0;
 
     for (size_t k = 0; k < count; k++)
         s[k]->count = 0;
     r.started = timing->max_time > 0.0 ? gcb_clock() : 0.0;
-    err = warm_up(&r, diag);
+    for (unsigned i = 0; !err && i < timing->warmup && !stopped(timing); i++)
+        for (size_t k = 0; !err && k < count; k++)
+            err = ops[k].run(ops[k].job, diag);
     while (!err && stop == GCB_STOP_NONE) {
         err = time_all(&r, diag);
         stop = why_stop(&r);

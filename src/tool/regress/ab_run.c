@@ -33,16 +33,9 @@ struct runner {
 
 /* ---- statistics ---- */
 
-static double median_of(double *scratch, const double *values, size_t count)
-{
-    memcpy(scratch, values, count * sizeof(*values));
-    gcb_sort_reals(scratch, count);
-    return gcb_quantile(scratch, count, 0.5);
-}
-
 /* Tests whether an operation of a case takes the same time in both builds. `medians` is scratch
- * with room for DRAWS values, and for a value of each pair. */
-static int run_test(struct gcb_ab_times *t, double *medians, struct gcb_diag *diag)
+ * with room for DRAWS values. */
+static int run_test(struct gcb_ab_times *t, double medians[DRAWS], struct gcb_diag *diag)
 {
     const int err = gcb_resample_medians(medians, DRAWS, t->logs, t->count, GCB_AB_SEED, diag);
     size_t above = 0, below = 0;
@@ -58,9 +51,9 @@ static int run_test(struct gcb_ab_times *t, double *medians, struct gcb_diag *di
     t->farthest =
         fmax(fabs(gcb_quantile(medians, DRAWS, 0.005)), fabs(gcb_quantile(medians, DRAWS, 0.995)));
     t->p = fmin(1.0, 2.0 * gcb_sign_test(above > below ? above : below, t->count));
-    t->median = median_of(medians, t->logs, t->count);
+    t->median = gcb_stats_make(t->logs, t->count).median;
     for (int build = 0; build < 2; build++)
-        t->medians[build] = median_of(medians, t->seconds[build], t->count);
+        t->medians[build] = gcb_stats_make(t->seconds[build], t->count).median;
     return 0;
 }
 
@@ -68,7 +61,7 @@ static int run_test(struct gcb_ab_times *t, double *medians, struct gcb_diag *di
 static int run_tests(struct gcb_ab_result *r, struct gcb_diag *diag)
 {
     struct gcb_ab_times **tested = gcb_alloc_array(2 * r->count, sizeof(*tested));
-    double *medians = gcb_alloc_array(DRAWS > r->most ? DRAWS : r->most, sizeof(*medians));
+    double *medians = gcb_alloc_array(DRAWS, sizeof(*medians));
     double *p = gcb_alloc_array(2 * r->count, sizeof(*p));
     size_t count = 0;
     int err = tested && medians && p ? 0 : gcb_diag_nomem(diag, DRAWS * sizeof(*medians), "tests");
