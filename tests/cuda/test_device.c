@@ -318,8 +318,7 @@ static void one_wait_for_many_messages(void **state)
         void *in, *out;
 
         assert_int_equal(device.module->memory.alloc(&in, sizeof(x), NULL), 0);
-        assert_int_equal(device.module->memory.alloc(&out, gcb_device_coder_max_payload(c), NULL),
-                         0);
+        assert_int_equal(device.module->memory.alloc(&out, gcb_coder_max_payload(c), NULL), 0);
         m[i] = (struct gcb_device_message){.batch = b, .i = i, .in_dev = in, .payload_dev = out};
         check_fill(x, N, FILL_NOISE, i);
         x[0] = (float)i * 1e6f; /* all messages except the first clamp values */

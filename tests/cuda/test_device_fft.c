@@ -100,6 +100,7 @@ static int cpu_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     struct gcb_transform fed;
     int err;
 
+    gcb_codec_base_init(&s->base, env);
     gcb_param_store(m->codec->params, m->value, s);
     assert_int_equal(m->codec->ops->init(s, env, NULL), 0);
     spectrum = calloc(2 * s->t.positions, sizeof(float));
@@ -107,7 +108,7 @@ static int cpu_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     fed = *s->transform_ops;
     fed.forward = give_spectrum;
     s->transform_ops = &fed;
-    out->cap = m->codec->ops->max_payload(s);
+    out->cap = s->base.max_payload;
     out->data = malloc(out->cap);
     err = m->codec->ops->encode(s, &(struct gcb_step){0}, &in, out);
     m->codec->ops->fini(s);
@@ -128,9 +129,10 @@ static int device_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     while (row->wire_id != m->codec->wire_id)
         row++;
     state = calloc(1, row->ops->state_size);
+    gcb_codec_base_init(state, env);
     gcb_param_store(m->codec->params, m->value, state);
     assert_int_equal(row->ops->init(state, env, NULL), 0);
-    out->cap = row->ops->max_payload(state);
+    out->cap = ((struct gcb_codec_base *)state)->max_payload;
     out->data = malloc(out->cap);
     assert_int_equal(device.module->memory.alloc(&out_dev, out->cap, NULL), 0);
     assert_int_equal(device.module->memory.alloc(&call.scratch_dev, row->ops->scratch(state), NULL),

@@ -31,8 +31,8 @@ static void take(struct bench *b, uint64_t n)
     if (!b->tensor)
         assert_int_equal(module->memory.alloc(&b->tensor, n * sizeof(float), NULL), 0);
     if (!b->payload)
-        assert_int_equal(
-            module->memory.alloc(&b->payload, gcb_device_coder_max_payload(b->coder), NULL), 0);
+        assert_int_equal(module->memory.alloc(&b->payload, gcb_coder_max_payload(b->coder), NULL),
+                         0);
     b->m = (struct gcb_device_message){
         .batch = b->batch, .in_dev = b->tensor, .payload_dev = b->payload};
 }
@@ -289,7 +289,8 @@ static unsigned launches_to_reduce(const struct promise *p)
 
     assert_int_equal(gcb_method_parse(&method, p->spec, NULL), 0);
     assert_int_equal(device_coder_create(&coder, &device, &method, &config, NULL), 0);
-    ops = gcb_device_coder_reduce(coder, &state);
+    ops = gcb_device_coder_reduce(coder);
+    state = gcb_coder_codec_state(coder);
     room.scratch = ops->scratch ? ops->scratch(state) : 0;
     assert_int_equal(gcb_device_batch_create(&batch, &device, &room, NULL), 0);
     assert_int_equal(gcb_device_batch_call(&call, batch, 0, room.scratch, NULL), 0);

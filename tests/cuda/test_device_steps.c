@@ -33,7 +33,7 @@ static void open_both(struct both *b, const char *spec, enum gcb_nonfinite nonfi
     room.scratch = gcb_device_coder_scratch(b->dev);
     assert_int_equal(gcb_device_batch_create(&b->batch, &device, &room, NULL), 0);
     assert_int_equal(
-        device.module->memory.alloc(&place, 65536 + gcb_device_coder_max_payload(b->dev), NULL), 0);
+        device.module->memory.alloc(&place, 65536 + gcb_coder_max_payload(b->dev), NULL), 0);
     b->place = place;
     b->m = (struct gcb_device_message){
         .batch = b->batch, .in_dev = place, .payload_dev = b->place + 65536};

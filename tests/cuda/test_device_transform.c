@@ -251,7 +251,7 @@ static void cufft_fails(void **state)
     room.scratch = gcb_device_coder_scratch(c);
     assert_int_equal(gcb_device_batch_create(&b, &device, &room, NULL), 0);
     assert_int_equal(device.module->memory.alloc(&in, 400, NULL), 0);
-    assert_int_equal(device.module->memory.alloc(&out, gcb_device_coder_max_payload(c), NULL), 0);
+    assert_int_equal(device.module->memory.alloc(&out, gcb_coder_max_payload(c), NULL), 0);
     m.batch = b;
     m.in_dev = in;
     m.payload_dev = out;

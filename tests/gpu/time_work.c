@@ -54,7 +54,7 @@ static void place_messages(struct work *w)
         w->m[i] = (struct gcb_device_message){
             .batch = w->batch, .i = (unsigned)i, .in_dev = (float *)in, .payload_dev = out};
         in += padded(w->size[i] * sizeof(float));
-        out += padded(gcb_device_coder_max_payload(w->coder[i]));
+        out += padded(gcb_coder_max_payload(w->coder[i]));
     }
 }
 
@@ -83,7 +83,7 @@ int work_take(struct work *w, const float *x, uint64_t bytes, uint64_t scratch,
     int err = gcb_device_batch_create(&w->batch, w->device, &config, diag);
 
     for (size_t i = 0; i < w->count; i++)
-        bytes += padded(gcb_device_coder_max_payload(w->coder[i]));
+        bytes += padded(gcb_coder_max_payload(w->coder[i]));
     w->flush_bytes = 2 * w->device->facts.l2_bytes + (1 << 20);
     if (!err)
         err = module->memory.alloc(&w->tensor, tensors, diag);

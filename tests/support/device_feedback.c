@@ -31,7 +31,7 @@ static void open_fused(struct fused *f, const struct gcb_device *device, const s
     memset(f, 0, sizeof(*f));
     if (device_coder_create(&f->c, device, m, config, &diag))
         fail_msg("device coder: %s", diag.text);
-    device_open_place(&f->p, device, n, gcb_device_coder_max_payload(f->c),
+    device_open_place(&f->p, device, n, gcb_coder_max_payload(f->c),
                       gcb_device_coder_scratch(f->c));
     if (!config->env.feedback)
         return;

@@ -68,7 +68,7 @@ static void open_pair(struct pair *w, const struct gcb_device *device, const cha
     assert_int_equal(gcb_memory_create(&w->want, &params, n, WORKERS, &queue, &kernels, NULL), 0);
     assert_int_equal(gcb_coder_create(&w->cpu, &m, &config, NULL), 0);
     assert_int_equal(device_coder_create(&w->dev, device, &m, &config, NULL), 0);
-    device_open_place(&w->p, device, n, gcb_device_coder_max_payload(w->dev),
+    device_open_place(&w->p, device, n, gcb_coder_max_payload(w->dev),
                       gcb_device_coder_scratch(w->dev));
     w->gradient_dev = w->p.tensor;
     assert_int_equal(w->device->module->memory.alloc(&p, n * sizeof(float), NULL), 0);

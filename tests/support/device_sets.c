@@ -53,7 +53,7 @@ static void open_batch(struct device_set *s, const struct device_plan *plan)
 
 static uint64_t payload_room(const struct device_set *s, size_t i)
 {
-    return (gcb_device_coder_max_payload(s->coder[i]) + 255) / 256 * 256;
+    return (gcb_coder_max_payload(s->coder[i]) + 255) / 256 * 256;
 }
 
 static void place_payloads(struct device_set *s, bool packed)
@@ -65,8 +65,8 @@ static void place_payloads(struct device_set *s, bool packed)
     s->payloads = packed ? take(s->device, bytes) : NULL;
     bytes = 0;
     for (size_t i = 0; i < s->count; i++) {
-        s->m[i].payload_dev = packed ? s->payloads + bytes
-                                     : take(s->device, gcb_device_coder_max_payload(s->coder[i]));
+        s->m[i].payload_dev =
+            packed ? s->payloads + bytes : take(s->device, gcb_coder_max_payload(s->coder[i]));
         bytes += payload_room(s, i);
     }
 }

@@ -107,7 +107,7 @@ static struct made encode_device(const struct gcb_device *device, const struct g
         fail_msg("device coder: %s", diag.text);
     w.cap = gcb_coder_bound(c);
     w.data = made.bytes = malloc(w.cap);
-    device_open_place(&p, device, config->env.count, gcb_device_coder_max_payload(c),
+    device_open_place(&p, device, config->env.count, gcb_coder_max_payload(c),
                       gcb_device_coder_scratch(c));
     assert_int_equal(
         gcb_device_batch_upload(p.batch, p.tensor, x, config->env.count * sizeof(float), NULL), 0);

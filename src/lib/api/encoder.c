@@ -16,8 +16,7 @@ struct gcb_encoder {
     bool has_norm;             /* the caller gave `norm` for the next tensor */
     double norm;
     uint64_t count;
-    struct gcb_queue queue;
-    struct gcb_kernels kernels;
+    struct gcb_codec_env_copy kept;
     enum gcb_dtype input;
     float *wide; /* the tensor as float32; NULL if the input is float32 */
 };
@@ -38,19 +37,20 @@ static int init_memory(struct gcb_encoder *e, const struct gcb_method *method,
     config.env.decoding = true;
     err = gcb_coder_create(&e->own, method, &config, diag);
     return err ? err
-               : gcb_memory_create(&e->memory, &params, e->count, s->options.workers, &e->queue,
-                                   &e->kernels, diag);
+               : gcb_memory_create(&e->memory, &params, e->count, s->options.workers,
+                                   &e->kept.queue, &e->kept.kernels, diag);
 }
 
 static int init(struct gcb_encoder *e, const struct gcb_method *method, struct gcb_settings *s,
                 struct gcb_diag *diag)
 {
-    int err;
+    int err = gcb_codec_env_keep(&s->config.env, &e->kept, diag);
 
+    if (err)
+        return err;
     e->nonfinite = s->options.nonfinite;
     e->count = s->config.env.count;
     e->input = s->options.input;
-    gcb_codec_env_keep(&s->config.env, &e->kernels, &e->queue);
     if (e->input != GCB_F32) {
         e->wide = gcb_alloc_array(e->count, sizeof(float));
         if (!e->wide)
@@ -112,6 +112,7 @@ void gcb_encoder_close(struct gcb_encoder *e)
     gcb_coder_destroy(e->own);
     gcb_memory_destroy(e->memory);
     gcb_free(e->wide);
+    gcb_codec_env_drop(&e->kept);
     gcb_free(e);
 }
 
@@ -137,32 +138,12 @@ size_t gcb_encoder_length(const struct gcb_encoder *e)
 
 /* ---- encoding ---- */
 
-struct widening {
-    gcb_convert_widen_fn *run;
-    float *to;
-    const uint8_t *from;
-    uint64_t count;
-};
-
-static void widen_span(void *ctx, uint64_t i)
-{
-    const struct widening *w = ctx;
-
-    w->run(w->to + i * GCB_SPAN, w->from + i * GCB_SPAN * 2, gcb_span_length(w->count, i));
-}
-
 /* Returns the tensor in float32: x itself, or its elements converted into e->wide. */
 static const float *widen(struct gcb_encoder *e, const void *x)
 {
-    const struct gcb_convert_fns *f = &e->kernels.convert;
-    struct widening w = {.run = e->input == GCB_F16 ? f->from_fp16 : f->from_bf16,
-                         .to = e->wide,
-                         .from = x,
-                         .count = e->count};
-
     if (e->input == GCB_F32)
         return x;
-    gcb_parallel(&e->queue, gcb_span_count(e->count), widen_span, &w);
+    gcb_widen(e->wide, x, e->count, e->input, &e->kept.kernels, &e->kept.queue);
     return e->wide;
 }
 
@@ -195,7 +176,7 @@ static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, st
     if (uses_norm(e) && !isfinite(e->norm))
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the norm of the worker's tensors is %g",
                             e->norm);
-    if (e->kernels.reduce.max_bits(in->data, in->count) >= GCB_INF_BITS)
+    if (e->kept.kernels.reduce.max_bits(in->data, in->count) >= GCB_INF_BITS)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
     return gcb_diag_set(diag, GCB_E_NONFINITE,
                         "the sum of the tensor and the encoder's memory overflows float32");

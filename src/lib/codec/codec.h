@@ -1,6 +1,7 @@
 #ifndef SRC_LIB_CODEC_CODEC_H
 #define SRC_LIB_CODEC_CODEC_H
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "kernels/fft/fft.h"
@@ -62,10 +63,55 @@ struct gcb_codec_env {
     const struct gcb_probe *probe; /* called after each stage of encode and decode; may be NULL */
 };
 
-/* Copies the kernels and the queue of `env`, and makes `env` point to the copies. Without kernels it takes the fastest for
- * this machine, without a queue one thread. */
-void gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_kernels *kernels,
-                        struct gcb_queue *queue);
+/* One round of an all-reduce. */
+struct gcb_reduce_round {
+    enum gcb_reduction reduction; /* how values are combined */
+    uint64_t count;               /* number of values */
+};
+
+/*
+ * What every state begins with, on the host and on a device. The coder sets it before init (gcb_codec_base_init); init
+ * changes what its codec needs; encode sets the last three fields. max_payload alone has no default.
+ */
+struct gcb_codec_base {
+    struct gcb_codec_env env;
+    uint64_t max_payload; /* most bytes of a payload */
+    bool length_varies;   /* a payload may be shorter than max_payload */
+    bool may_send_raw;    /* encode may return GCB_E_SEND_RAW */
+    /* encode sees infinities and NaNs anyway, or in the same pass. Otherwise the coder looks before encode, which takes a
+     * pass over the tensor. */
+    bool sees_nonfinite;
+    double nominal_bits; /* bits per element as the paper counts them; NAN: unknown */
+    double density;      /* requested density, in (0, 1]; NAN: the parameters do not set one */
+    /* in an all-reduce (env.workers is not 0): depends only on parameters, count, shape and workers */
+    unsigned rounds;
+    struct gcb_reduce_round round[2];
+    /* The coder sets it if the tensor may have an infinity or NaN, and encode sees them. encode then sets it to whether
+     * the tensor has one; if so, the coder drops the message. If it is not set before, encode need not look. */
+    bool nonfinite;
+    uint64_t clamped; /* number of elements that were clamped */
+    double largest;   /* largest magnitude; NAN: the encoder did not need it */
+};
+
+/* For zeroed memory. */
+static inline void gcb_codec_base_init(struct gcb_codec_base *base, const struct gcb_codec_env *env)
+{
+    base->env = *env;
+    base->nominal_bits = base->density = base->largest = (double)NAN;
+}
+
+/* What a coder, an encoder, a sum or an exchange copies of its caller's environment. Zero before the first use. */
+struct gcb_codec_env_copy {
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    char *path;
+    uint64_t *shape;
+};
+/* Makes `env` point to copies. Defaults: the fastest kernels for this machine, one thread, the path "". GCB_E_NOMEM; call
+ * gcb_codec_env_drop in any case. */
+int gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_codec_env_copy *copy,
+                       struct gcb_diag *diag);
+void gcb_codec_env_drop(struct gcb_codec_env_copy *copy);
 
 /* The training step and the worker that a tensor comes from: part of the key of random draws. */
 struct gcb_step {
@@ -116,24 +162,19 @@ struct gcb_keeper {
 };
 
 struct gcb_codec_ops {
-    size_t state_size; /* bytes; the coder zeroes them, stores the parameters, then calls init */
+    /* Bytes. The coder zeroes them, sets the base, stores the parameters, then calls init. A state begins with struct
+     * gcb_codec_base. */
+    size_t state_size;
+    /* `env` is the base's */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
-    void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
-    uint64_t (*max_payload)(const void *state); /* most bytes for env->count elements */
-    /* may a payload be shorter than max_payload? NULL: never */
-    bool (*length_varies)(const void *state);
-    /* may encode return GCB_E_SEND_RAW? NULL: never */
-    bool (*may_send_raw)(const void *state);
-    /* Requires that in->count == env->count and, unless `nonfinite` is given, that all elements are finite. Never allocates. Returns 0, or
-     * GCB_E_SEND_RAW if the method cannot represent this tensor; the coder then drops what was written and sends the
-     * tensor raw. */
+    void (*fini)(void *state); /* accepts an all-zero state; NULL: nothing to do */
+    bool clamps;               /* encode may clamp elements, and counts them */
+    bool drops;                /* messages leave positions out: see base.density */
+    /* Requires that in->count == env->count and, unless base.sees_nonfinite, that all elements are finite. Never allocates.
+     * Returns 0, or GCB_E_SEND_RAW if the method cannot represent this tensor; the coder then drops what was written and
+     * sends the tensor raw. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
-    /* For an encode that sees infinities and NaNs anyway, or in the same pass: a flag that the coder sets if the tensor
-     * may have any. encode then sets the flag to whether it has; if it has, the coder drops the message. If the flag is
-     * not set before, encode need not look. NULL, or a function that returns NULL: the coder looks before encode,
-     * which takes a pass over the tensor. */
-    bool *(*nonfinite)(void *state);
     /* Reads all of the payload `in`: decodes it to `out` (env->count floats) or, if `to` is not NULL, adds it; the whole
      * payload is checked before anything is added. Any bytes are safe. GCB_E_CORRUPT: the payload is invalid.
      * GCB_E_NOMEM: for scratch, which the first addition allocates. GCB_E_UNSUPPORTED: the payload cannot be added; the
@@ -143,7 +184,7 @@ struct gcb_codec_ops {
     /* Called after a state got other parameters: a decoder's those of another message, an encoder's those of the user.
      * Derives again everything that depends on them. GCB_E_MISMATCH: the state cannot take these parameters, and is
      * unchanged. NULL: the state must be made anew. */
-    int (*rebind)(void *state, const struct gcb_codec_env *env);
+    int (*rebind)(void *state);
     /* The decoder's array of coefficients, to which `read` adds if the codec transforms; NULL if it does not. Sets
      * *floats to its length. `inverse` turns it into elements and overwrites it. GCB_E_NOMEM. */
     float *(*canvas)(void *state, uint64_t *floats);
@@ -155,16 +196,6 @@ struct gcb_codec_ops {
     const struct gcb_keeper *keeper; /* NULL: an encoder keeps nothing else */
     /* Not timed. The state is a decoder's, and read would return 0 for this payload. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
-    /* number of elements that the last encode clamped; NULL if this codec never clamps */
-    uint64_t (*clamped)(const void *state);
-    /* largest magnitude of the last tensor, NAN if the encoder did not need it; NULL: this codec never needs it */
-    double (*largest)(const void *state);
-    /* Bits per element as the paper counts them. If they depend on parameters or count, `nominal_bits` is there and counts
-     * instead: it returns NAN if they are unknown. */
-    double bits;
-    double (*nominal_bits)(const void *state);
-    /* requested density, in (0, 1]; NAN if the parameters do not set one. NULL: this codec drops nothing */
-    double (*density)(const void *state);
 };
 
 /* A worker's part in an all-reduce. */
@@ -180,12 +211,7 @@ struct gcb_reduce_at {
  * workers contribute the same number of values, and all get the same combined values.
  */
 struct gcb_reduce_ops {
-    unsigned rounds;
-    unsigned (*rounds_of)(
-        const void *state); /* used instead if not NULL: they depend on the tensor */
-    /* the combination, and the number of values, in a round; they depend only on parameters, count, shape and workers */
-    enum gcb_reduction (*reduction)(const void *state, unsigned round);
-    uint64_t (*count)(const void *state, unsigned round);
+    unsigned rounds; /* base.rounds of each state; 0: they depend on the tensor */
     /* Writes the values of a round for the tensor x (env->count floats, all finite): those of at->weight times x. The
      * rounds come in order, each after absorb of the round before. Never allocates. Returns 0, or GCB_E_SEND_RAW if the
      * method cannot represent x; then all workers get infinities or NaNs, or see `adds_whole`. */
@@ -220,7 +246,7 @@ struct gcb_preset {
     const char *memory;   /* such pairs for the parameters in gcb_memory_table; NULL: no memory */
     enum gcb_collective collective; /* the default; GCB_COLLECTIVE_ALLGATHER: the codec's default */
     const char *guarantee;          /* what the method promises, in words */
-    /* set if the preset's paper counts bits in another way than the codec; NULL: the codec's function is used */
+    /* set if the preset's paper counts bits in another way than the codec; NULL: base.nominal_bits */
     double (*nominal_bits)(const void *state);
     bool found; /* not published: a composition that `sweep --match` has found */
 };

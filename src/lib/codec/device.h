@@ -89,8 +89,7 @@ struct gcb_device_share {
 };
 
 /*
- * How tensors on a device are combined without decoding: struct gcb_reduce_ops with arrays in device memory. The CPU's
- * table says how many rounds there are, and how many values of what type each has. The state is an encoder's whose
+ * How tensors on a device are combined without decoding: struct gcb_reduce_ops with arrays in device memory. The state is an encoder's whose
  * env->workers is not 0. Values, updates and what arrived are the CPU's, bit for bit. call->at.step is the same in all
  * calls of a step.
  */
@@ -111,12 +110,12 @@ struct gcb_device_reduce_ops {
 };
 
 struct gcb_device_ops {
-    /* bytes; the coder zeroes them, stores the parameters, then calls init. So the state begins like the CPU's state */
+    /* bytes; the coder zeroes them, sets the base, stores the parameters, then calls init. So the state begins like the CPU's
+     * state, and init sets the base to the same values, except sees_nonfinite */
     size_t state_size;
     /* Makes plans. env->kernels and env->queue are not used. GCB_E_UNSUPPORTED: these parameters run on the CPU only. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
-    void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
-    uint64_t (*max_payload)(const void *state); /* bytes; the same as on the CPU */
+    void (*fini)(void *state); /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*scratch)(
         const void *state); /* bytes of device memory that a call needs; NULL: none */
 

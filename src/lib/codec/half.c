@@ -6,9 +6,8 @@
  * as clamped.
  */
 struct half {
-    struct gcb_codec_env env;
-    uint64_t clamped;
-    bool nonfinite; /* in the last tensor, if the coder asked */
+    struct gcb_codec_base base;
+    enum gcb_dtype type;
     gcb_convert_narrow_fn *narrow;
     gcb_convert_widen_fn *widen;
 };
@@ -19,17 +18,15 @@ static int half_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     const bool bf16 = env->wire_id == gcb_codec_bf16.wire_id;
     struct half *s = state;
 
-    s->env = *env;
+    s->type = bf16 ? GCB_BF16 : GCB_F16;
     s->narrow = bf16 ? f->to_bf16 : f->to_fp16;
     s->widen = bf16 ? f->from_bf16 : f->from_fp16;
+    s->base.max_payload = env->count * 2;
+    s->base.sees_nonfinite = true;
+    s->base.nominal_bits = 16;
+    s->base.rounds = 1;
+    s->base.round[0] = (struct gcb_reduce_round){bf16 ? GCB_SUM_BF16 : GCB_SUM_F16, env->count};
     return 0;
-}
-
-static uint64_t half_max_payload(const void *state)
-{
-    const struct half *s = state;
-
-    return s->env.count * 2;
 }
 
 struct half_job {
@@ -37,7 +34,6 @@ struct half_job {
     const float *from;
     float *to;
     uint8_t *out;
-    const uint8_t *in;
     float weight; /* in an all-reduce */
     bool look;    /* for infinities and NaNs */
 };
@@ -45,27 +41,19 @@ struct half_job {
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct half_job *job = ctx;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->base.env.count, i);
     size_t clamped = 0;
 
     for (uint64_t at = i * GCB_SPAN, n; at < end; at += n) {
         const float *x = job->from + at;
 
         n = job->look ? gcb_tile_length(end, at) : end - at; /* a tile stays in the cache */
-        if (job->look && job->s->env.kernels->reduce.max_bits(x, n) >= GCB_INF_BITS)
-            __atomic_store_n(&job->s->nonfinite, true, __ATOMIC_RELAXED);
+        if (job->look && job->s->base.env.kernels->reduce.max_bits(x, n) >= GCB_INF_BITS)
+            __atomic_store_n(&job->s->base.nonfinite, true, __ATOMIC_RELAXED);
         clamped += job->s->narrow(job->out + at * 2, x, n);
     }
     if (clamped)
-        __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
-}
-
-static void decode_span(void *ctx, uint64_t i)
-{
-    const struct half_job *job = ctx;
-
-    job->s->widen(job->to + i * GCB_SPAN, job->in + i * GCB_SPAN * 2,
-                  gcb_span_length(job->s->env.count, i));
+        __atomic_fetch_add(&job->s->base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
 static int half_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
@@ -74,65 +62,32 @@ static int half_encode(void *state, const struct gcb_step *at, const struct gcb_
     struct half *s = state;
     struct half_job job = {.s = s,
                            .from = in->data,
-                           .out = gcb_wbuf_take(out, s->env.count * 2),
-                           .look = s->nonfinite};
+                           .out = gcb_wbuf_take(out, s->base.env.count * 2),
+                           .look = s->base.nonfinite};
 
-    s->nonfinite = false;
+    s->base.nonfinite = false;
     if (!job.out)
         return GCB_E_NOSPACE;
-    s->clamped = 0;
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), encode_span, &job);
+    s->base.clamped = 0;
+    gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), encode_span, &job);
     return 0;
-}
-
-static bool *half_nonfinite(void *state)
-{
-    return &((struct half *)state)->nonfinite;
 }
 
 static int half_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to)
 {
-    struct half *s = state;
-    const bool bf16 = s->env.wire_id == gcb_codec_bf16.wire_id;
-    struct half_job job = {.s = s, .to = out, .in = gcb_rbuf_take(in, s->env.count * 2)};
+    const struct half *s = state;
 
-    if (!job.in || gcb_rbuf_left(in))
-        return GCB_E_CORRUPT;
-    if (to)
-        gcb_add_raw(to, job.in, s->env.count, bf16 ? GCB_BF16 : GCB_F16, s->env.kernels,
-                    s->env.queue);
-    else
-        gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
-    return 0;
+    return gcb_read_raw(&s->base.env, s->type, in, out, to);
 }
 
 static int half_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct half *s = state;
 
-    return gcb_packed_describe(parts, in, 0, 16, &s->env);
-}
-
-static uint64_t half_clamped(const void *state)
-{
-    const struct half *s = state;
-
-    return s->clamped;
+    return gcb_packed_describe(parts, in, 0, 16, &s->base.env);
 }
 
 /* ---- all-reduce: the sum of 16-bit elements, rounded after each addition ---- */
-
-static enum gcb_reduction half_reduction(const void *state, unsigned round)
-{
-    const struct half *s = state;
-
-    return s->env.wire_id == gcb_codec_bf16.wire_id ? GCB_SUM_BF16 : GCB_SUM_F16;
-}
-
-static uint64_t half_count(const void *state, unsigned round)
-{
-    return ((const struct half *)state)->env.count;
-}
 
 /* Writes n elements of weight * x as they are sent. n <= GCB_TILE. */
 static void half_tile(const struct half_job *job, uint64_t from, size_t n, uint8_t *out)
@@ -147,7 +102,7 @@ static void half_tile(const struct half_job *job, uint64_t from, size_t n, uint8
 static void contribute_span(void *ctx, uint64_t span)
 {
     const struct half_job *job = ctx;
-    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->env.count, span);
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->base.env.count, span);
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE)
         half_tile(job, i, gcb_tile_length(end, i), job->out + 2 * i);
@@ -159,7 +114,7 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
     struct half *s = state;
     struct half_job job = {.s = s, .from = x, .weight = at->weight, .out = values};
 
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), contribute_span, &job);
+    gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), contribute_span, &job);
     return 0;
 }
 
@@ -167,7 +122,7 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
 static void own_span(void *ctx, uint64_t span)
 {
     const struct half_job *job = ctx;
-    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->env.count, span);
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->base.env.count, span);
     uint8_t sent[2 * GCB_TILE];
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
@@ -184,23 +139,17 @@ static void half_conclude(void *state, const struct gcb_reduce_at *at, const flo
                           const void *combined, float *update, float *own)
 {
     struct half *s = state;
-    const uint64_t spans = gcb_span_count(s->env.count);
-    struct half_job job = {.s = s, .from = x, .weight = at->weight, .in = combined};
+    const struct gcb_codec_env *env = &s->base.env;
+    struct half_job job = {.s = s, .from = x, .weight = at->weight, .to = own};
 
-    if (update) {
-        job.to = update;
-        gcb_parallel(s->env.queue, spans, decode_span, &job);
-    }
-    if (own) {
-        job.to = own;
-        gcb_parallel(s->env.queue, spans, own_span, &job);
-    }
+    if (update)
+        gcb_widen(update, combined, env->count, s->type, env->kernels, env->queue);
+    if (own)
+        gcb_parallel(env->queue, gcb_span_count(env->count), own_span, &job);
 }
 
 static const struct gcb_reduce_ops half_reduce = {
     .rounds = 1,
-    .reduction = half_reduction,
-    .count = half_count,
     .contribute = half_contribute,
     .conclude = half_conclude,
 };
@@ -208,14 +157,11 @@ static const struct gcb_reduce_ops half_reduce = {
 static const struct gcb_codec_ops half_ops = {
     .state_size = sizeof(struct half),
     .init = half_init,
-    .max_payload = half_max_payload,
+    .clamps = true,
     .encode = half_encode,
-    .nonfinite = half_nonfinite,
     .read = half_read,
     .marks = true,
     .describe = half_describe,
-    .clamped = half_clamped,
-    .bits = 16,
 };
 
 const struct gcb_codec gcb_codec_fp16 = {

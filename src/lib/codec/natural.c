@@ -10,24 +10,14 @@
 #define WIDTH 9
 #define LARGEST UINT32_C(0x7f000000) /* 2^127: the next power of two is too large for float32 */
 
-struct natural {
-    struct gcb_codec_env env;
-    bool nonfinite; /* in the last tensor */
-};
-
 static int natural_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct natural *s = state;
+    struct gcb_codec_base *s = state;
 
-    s->env = *env;
+    s->max_payload = gcb_packed_bytes(env->count, WIDTH);
+    s->may_send_raw = s->sees_nonfinite = true;
+    s->nominal_bits = WIDTH;
     return 0;
-}
-
-static uint64_t natural_max_payload(const void *state)
-{
-    const struct natural *s = state;
-
-    return gcb_packed_bytes(s->env.count, WIDTH);
 }
 
 struct job {
@@ -78,11 +68,11 @@ static void encode_span(void *ctx, uint64_t span)
 static int natural_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                           struct gcb_wbuf *out)
 {
-    struct natural *s = state;
+    struct gcb_codec_base *s = state;
     struct job job = {.env = &s->env,
                       .draw = gcb_rounding_draw(&s->env, at),
                       .from = in->data,
-                      .out = gcb_wbuf_take(out, natural_max_payload(s))};
+                      .out = gcb_wbuf_take(out, s->max_payload)};
 
     s->nonfinite = false;
     if (!job.out)
@@ -92,11 +82,6 @@ static int natural_encode(void *state, const struct gcb_step *at, const struct g
         return 0;
     s->nonfinite = s->env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
     return GCB_E_SEND_RAW;
-}
-
-static bool *natural_nonfinite(void *state)
-{
-    return &((struct natural *)state)->nonfinite;
 }
 
 /* Writes the values of n codes to x. */
@@ -156,10 +141,10 @@ static void check_span(void *ctx, uint64_t span)
 static int natural_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
-    const struct natural *s = state;
+    const struct gcb_codec_base *s = state;
     const uint64_t spans = gcb_span_count(s->env.count);
     struct job job = {
-        .env = &s->env, .to = out, .add = add, .in = gcb_rbuf_take(in, natural_max_payload(s))};
+        .env = &s->env, .to = out, .add = add, .in = gcb_rbuf_take(in, s->max_payload)};
 
     if (!job.in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
@@ -171,26 +156,15 @@ static int natural_read(void *state, struct gcb_rbuf *in, float *out,
 
 static int natural_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
-    const struct natural *s = state;
-
-    return gcb_packed_describe(parts, in, 0, WIDTH, &s->env);
-}
-
-static bool natural_may_send_raw(const void *state)
-{
-    return true;
+    return gcb_packed_describe(parts, in, 0, WIDTH, &((struct gcb_codec_base *)state)->env);
 }
 
 static const struct gcb_codec_ops natural_ops = {
-    .state_size = sizeof(struct natural),
+    .state_size = sizeof(struct gcb_codec_base),
     .init = natural_init,
-    .max_payload = natural_max_payload,
-    .may_send_raw = natural_may_send_raw,
     .encode = natural_encode,
-    .nonfinite = natural_nonfinite,
     .read = natural_read,
     .describe = natural_describe,
-    .bits = WIDTH,
 };
 
 const struct gcb_codec gcb_codec_natural = {

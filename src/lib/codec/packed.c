@@ -79,50 +79,75 @@ uint64_t gcb_span_length(uint64_t count, uint64_t i)
 }
 
 struct raw_job {
-    const struct gcb_addition *to;
+    const struct gcb_addition *to; /* NULL: convert to `out` */
+    float *out;
     const uint8_t *raw;
     uint64_t count;
-    size_t size;                 /* bytes of an element */
-    gcb_convert_widen_fn *widen; /* NULL: float32 */
+    enum gcb_dtype source;
     const struct gcb_kernels *kernels;
 };
 
-static void add_raw_span(void *ctx, uint64_t i)
+static void widen(const struct raw_job *job, float *out, uint64_t from, size_t n)
+{
+    const struct gcb_convert_fns *f = &job->kernels->convert;
+    const uint8_t *raw = job->raw + from * gcb_raw_size(job->source);
+
+    if (job->source == GCB_F16)
+        f->from_fp16(out, raw, n);
+    else if (job->source == GCB_BF16)
+        f->from_bf16(out, raw, n);
+    else
+        memcpy(out, raw, n * sizeof(float));
+}
+
+static void raw_span(void *ctx, uint64_t i)
 {
     const struct raw_job *job = ctx;
     const struct gcb_addition *to = job->to;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->count, i);
+    const uint64_t from = i * GCB_SPAN, length = gcb_span_length(job->count, i);
     float tile[GCB_TILE];
 
-    for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
-        const size_t n = end - at < GCB_TILE ? end - at : GCB_TILE;
+    if (!to)
+        widen(job, job->out + from, from, length);
+    for (uint64_t at = from; to && at < from + length; at += GCB_TILE) {
+        const size_t n = gcb_tile_length(from + length, at);
 
-        if (job->widen)
-            job->widen(tile, job->raw + at * job->size, n);
-        else
-            memcpy(tile, job->raw + at * job->size, n * sizeof(float));
+        widen(job, tile, at, n);
         job->kernels->accumulate.add(to->acc + at, tile, n, to->weight);
         for (size_t k = 0; to->mask && k < n; k++)
             gcb_addition_mark(to, at + k, tile[k]);
     }
 }
 
+void gcb_widen(float *out, const void *raw, uint64_t count, enum gcb_dtype source,
+               const struct gcb_kernels *kernels, const struct gcb_queue *queue)
+{
+    struct raw_job job = {NULL, out, raw, count, source, kernels};
+
+    gcb_parallel(queue, gcb_span_count(count), raw_span, &job);
+}
+
 void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
                  enum gcb_dtype source, const struct gcb_kernels *kernels,
                  const struct gcb_queue *queue)
 {
-    struct raw_job job = {
-        .to = to,
-        .raw = raw,
-        .count = count,
-        .size = gcb_raw_size(source),
-        .widen = source == GCB_F16    ? kernels->convert.from_fp16
-                 : source == GCB_BF16 ? kernels->convert.from_bf16
-                                      : NULL,
-        .kernels = kernels,
-    };
+    struct raw_job job = {to, NULL, raw, count, source, kernels};
 
-    gcb_parallel(queue, gcb_span_count(count), add_raw_span, &job);
+    gcb_parallel(queue, gcb_span_count(count), raw_span, &job);
+}
+
+int gcb_read_raw(const struct gcb_codec_env *env, enum gcb_dtype source, struct gcb_rbuf *in,
+                 float *out, const struct gcb_addition *to)
+{
+    const uint8_t *p = gcb_rbuf_take(in, env->count * gcb_raw_size(source));
+
+    if (!p || gcb_rbuf_left(in))
+        return GCB_E_CORRUPT;
+    if (to)
+        gcb_add_raw(to, p, env->count, source, env->kernels, env->queue);
+    else
+        gcb_widen(out, p, env->count, source, env->kernels, env->queue);
+    return 0;
 }
 
 /* ---- passes over all elements ---- */
@@ -168,6 +193,15 @@ void gcb_unweigh(float *out, const float *x, float weight, uint64_t count,
     struct pass pass = {.x = x, .out = out, .weight = weight, .count = count};
 
     gcb_parallel(queue, gcb_span_count(count), unweigh_span, &pass);
+}
+
+void gcb_conclude_whole(uint64_t count, const float *x, const void *combined, float *update,
+                        float *own)
+{
+    if (update && count)
+        memcpy(update, combined, count * sizeof(*update));
+    if (own && count)
+        memcpy(own, x, count * sizeof(*own));
 }
 
 static void measure_span(void *ctx, uint64_t span)

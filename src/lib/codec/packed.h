@@ -38,10 +38,18 @@ uint64_t gcb_span_count(uint64_t count);
 /* Elements of span i of `count` elements. */
 uint64_t gcb_span_length(uint64_t count, uint64_t i);
 
-/* Adds `count` raw elements: float32, float16 or bfloat16 as `source` says (float64: float32). The queue's threads share them. */
+/* Converts `count` raw elements (float32, float16 or bfloat16 as `source` says; float64: float32) to float32. The queue's
+ * threads share them. */
+void gcb_widen(float *out, const void *raw, uint64_t count, enum gcb_dtype source,
+               const struct gcb_kernels *kernels, const struct gcb_queue *queue);
+/* Adds `count` raw elements in the same way. */
 void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
                  enum gcb_dtype source, const struct gcb_kernels *kernels,
                  const struct gcb_queue *queue);
+
+/* `read` (struct gcb_codec_ops) of a codec whose payload is raw elements. */
+int gcb_read_raw(const struct gcb_codec_env *env, enum gcb_dtype source, struct gcb_rbuf *in,
+                 float *out, const struct gcb_addition *to);
 
 /* out[i] = weight * x[i] for `count` elements, rounded to float32. `out` may be x. The queue's threads share them. */
 void gcb_weigh(float *out, const float *x, float weight, uint64_t count,
@@ -49,6 +57,9 @@ void gcb_weigh(float *out, const float *x, float weight, uint64_t count,
 /* out[i] = x[i] / weight; 0 if the weight is 0. */
 void gcb_unweigh(float *out, const float *x, float weight, uint64_t count,
                  const struct gcb_queue *queue);
+/* `conclude` (struct gcb_reduce_ops) of workers that add up whole tensors of `count` float32 elements. */
+void gcb_conclude_whole(uint64_t count, const float *x, const void *combined, float *update,
+                        float *own);
 /* The largest magnitude, as bits of a float32; GCB_INF_BITS or more if there is an infinity or NaN. */
 uint32_t gcb_max_bits(const float *x, uint64_t count, const struct gcb_kernels *kernels,
                       const struct gcb_queue *queue);

@@ -3,8 +3,9 @@
 
 #include "kernels/reduce/norm_elem.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/codec/elias.h"
 #include "src/lib/codec/packed.h"
-#include "src/lib/codec/qsgd_private.h"
+#include "src/lib/codec/qsgd.h"
 
 /*
  * QSGD (Alistarh et al., NIPS 2017): the values of a bucket are divided by its norm and rounded stochastically to the
@@ -17,6 +18,40 @@
  * The two Elias codings are written in blocks of GCB_TILE codes. A directory in front has the byte length of each block,
  * 16 bits each.
  */
+
+struct qsgd {
+    struct gcb_qsgd_layout l;
+    const struct gcb_codec_env *env;
+    uint64_t unit;          /* elements that a thread takes at a time */
+    float *step;            /* step[l] is l / s for a level l up to s, then 0 */
+    struct gcb_elias elias; /* for coding=elias and elias-sparse */
+};
+
+/* The number of elements in run i, if the tensor is cut into runs of `length` elements. The last run may be shorter. */
+static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
+{
+    const uint64_t left = s->env->count - i * length;
+
+    return left < length ? left : length;
+}
+
+static uint64_t units(const struct qsgd *s)
+{
+    return (s->env->count + s->unit - 1) / s->unit;
+}
+
+/* The data of a call. When encoding, the fields for decoding are NULL, and the reverse. */
+struct job {
+    const struct qsgd *s;
+    struct gcb_rounding_draw draw;
+    const float *from;
+    float weight; /* of `from` */
+    float *to;
+    const struct gcb_addition *add; /* NULL: decode to `to` */
+    uint8_t *norms_out, *out;
+    const uint8_t *norms, *in;
+};
+
 /* ---- sizes and tables ---- */
 
 static uint64_t block_count(uint64_t count)
@@ -24,23 +59,29 @@ static uint64_t block_count(uint64_t count)
     return (count + GCB_TILE - 1) / GCB_TILE;
 }
 
-void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, uint64_t count)
+void gcb_qsgd_lay_out(struct gcb_qsgd_layout *l)
 {
-    out->s = p->levels ? (uint32_t)p->levels : (1u << (p->bits - 1)) - 1;
-    out->sign_bit = 32 - (unsigned)__builtin_clz(out->s);
-    out->width = out->sign_bit + 1;
-    if (p->bucket > count)
-        p->bucket = count ? count : 1;
-    out->bucket = p->bucket;
-    out->buckets = (count + out->bucket - 1) / out->bucket;
-    out->max_payload = out->buckets * sizeof(float);
-    if (p->coding == GCB_QSGD_FIXED)
-        out->max_payload += gcb_packed_bytes(count, out->width);
-    else
-        out->max_payload += block_count(count) * sizeof(uint16_t) + gcb_elias_bound(count, out->s);
+    struct gcb_codec_base *base = &l->q.base;
+    const uint64_t count = base->env.count;
+
+    l->s = l->levels ? (uint32_t)l->levels : (1u << (l->bits - 1)) - 1;
+    l->sign_bit = 32 - (unsigned)__builtin_clz(l->s);
+    l->width = l->sign_bit + 1;
+    if (l->bucket > count)
+        l->bucket = count ? count : 1;
+    l->buckets = (count + l->bucket - 1) / l->bucket;
+    base->length_varies = l->coding != GCB_QSGD_FIXED;
+    base->max_payload = l->buckets * sizeof(float);
+    if (base->length_varies) {
+        base->max_payload += block_count(count) * sizeof(uint16_t) + gcb_elias_bound(count, l->s);
+        return; /* an Elias code has no fixed number of bits */
+    }
+    base->max_payload += gcb_packed_bytes(count, l->width);
+    /* what the paper's experiments send: codes of fixed width and one norm per bucket */
+    base->nominal_bits = l->width + 32.0 / (double)l->bucket;
 }
 
-static int make_steps(struct gcb_qsgd *s)
+static int make_steps(struct qsgd *s)
 {
     s->step = gcb_alloc_zero(UINT64_C(1) << s->l.sign_bit, sizeof(float));
     if (!s->step)
@@ -52,7 +93,7 @@ static int make_steps(struct gcb_qsgd *s)
 
 /* Returns the number of elements in the shortest run of whole buckets that fills a tile and whose
  * codes end at a byte. */
-static uint64_t unit_length(const struct gcb_qsgd *s)
+static uint64_t unit_length(const struct qsgd *s)
 {
     uint64_t unit = s->l.bucket;
 
@@ -63,70 +104,65 @@ static uint64_t unit_length(const struct gcb_qsgd *s)
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct gcb_qsgd *s = state;
+    struct qsgd *s = state;
     int err;
 
-    s->env = *env;
-    gcb_qsgd_lay_out(&s->l, &s->p, env->count);
+    s->env = env;
+    gcb_qsgd_lay_out(&s->l);
+    /* the largest magnitude of a bucket shows an infinity or NaN; an L2 norm is made finite */
+    s->l.q.base.sees_nonfinite = s->l.norm == GCB_QSGD_MAX;
     s->unit = unit_length(s);
     s->elias = (struct gcb_elias){
         .levels = s->l.s,
         .sign_bit = s->l.sign_bit,
-        .sparse = s->p.coding == GCB_QSGD_SPARSE,
+        .sparse = s->l.coding == GCB_QSGD_SPARSE,
     };
     err = make_steps(s);
-    if (!err && s->p.coding != GCB_QSGD_FIXED)
+    if (!err && s->l.coding != GCB_QSGD_FIXED)
         err = gcb_elias_init(&s->elias);
     if (err)
         return gcb_diag_nomem(diag, sizeof(float) << s->l.sign_bit, "level tables");
-    return env->workers ? gcb_shared_scale_init(&s->shared, env, s->l.s, s->l.bucket, diag) : 0;
+    return env->workers ? gcb_shared_scale_init(&s->l.q, s->l.s, s->l.bucket, diag) : 0;
 }
 
 static void qsgd_fini(void *state)
 {
-    struct gcb_qsgd *s = state;
+    struct qsgd *s = state;
 
     gcb_free(s->step);
     gcb_elias_fini(&s->elias);
-    gcb_shared_scale_fini(&s->shared);
-}
-
-static uint64_t qsgd_max_payload(const void *state)
-{
-    const struct gcb_qsgd *s = state;
-
-    return s->l.max_payload;
+    gcb_shared_scale_fini(&s->l.q.shared);
 }
 
 /* ---- norms and levels, common to all codings ---- */
 
 /* The bucket's norm as a finite float, at least max|x|. */
-static float norm_of(const struct gcb_qsgd *s, const float *x, size_t n)
+static float norm_of(const struct qsgd *s, const float *x, size_t n)
 {
-    if (s->p.norm == GCB_QSGD_MAX)
-        return gcb_float_of(s->env.kernels->reduce.max_bits(x, n));
-    return gcb_norm_of_squares(gcb_reduce_blocks(s->env.kernels->reduce.sum_sq, x, n));
+    if (s->l.norm == GCB_QSGD_MAX)
+        return gcb_float_of(s->env->kernels->reduce.max_bits(x, n));
+    return gcb_norm_of_squares(gcb_reduce_blocks(s->env->kernels->reduce.sum_sq, x, n));
 }
 
 /* Writes the norms of buckets [from, to), times the weight. */
-void gcb_qsgd_put_norms(const struct gcb_qsgd_job *job, uint64_t from, uint64_t to)
+static void put_norms(const struct job *job, uint64_t from, uint64_t to)
 {
-    const struct gcb_qsgd *s = job->s;
+    const struct qsgd *s = job->s;
 
     for (uint64_t b = from; b < to; b++)
         gcb_store_f32(job->norms_out + b * sizeof(float),
                       fabsf(job->weight) *
-                          norm_of(s, job->from + b * s->l.bucket, gcb_qsgd_run(s, b, s->l.bucket)));
+                          norm_of(s, job->from + b * s->l.bucket, run_length(s, b, s->l.bucket)));
 }
 
 /* Computes the codes of n elements x, all in one bucket, of which the first has the number `first`. `byte` has the coarse
  * random draws. */
-static void quantise_run(const struct gcb_qsgd_job *job, float norm, const float *x, uint64_t first,
+static void quantise_run(const struct job *job, float norm, const float *x, uint64_t first,
                          size_t n, const uint8_t *byte, uint16_t *code)
 {
-    const struct gcb_qsgd *s = job->s;
+    const struct qsgd *s = job->s;
     struct gcb_dither d = {
-        .seed = s->env.seed,
+        .seed = s->env->seed,
         .coarse = job->draw.coarse,
         .fine = job->draw.fine,
         .levels = s->l.s,
@@ -137,15 +173,15 @@ static void quantise_run(const struct gcb_qsgd_job *job, float norm, const float
         return;
     }
     gcb_dither_scale(&d, norm);
-    if (s->p.rounding == GCB_QSGD_NEAREST) {
-        s->env.kernels->dither.nearest_levels(code, x, n, &d, s->l.sign_bit);
+    if (s->l.rounding == GCB_QSGD_NEAREST) {
+        s->env->kernels->dither.nearest_levels(code, x, n, &d, s->l.sign_bit);
         return;
     }
-    s->env.kernels->dither.signed_levels(code, x, n, byte, first, &d, s->l.sign_bit);
+    s->env->kernels->dither.signed_levels(code, x, n, byte, first, &d, s->l.sign_bit);
 }
 
 /* How many of the elements [first, first + n) are in the same bucket as element `first`. */
-static size_t part_in_bucket(const struct gcb_qsgd *s, uint64_t first, size_t n)
+static size_t part_in_bucket(const struct qsgd *s, uint64_t first, size_t n)
 {
     const uint64_t left = s->l.bucket - first % s->l.bucket;
 
@@ -154,15 +190,15 @@ static size_t part_in_bucket(const struct gcb_qsgd *s, uint64_t first, size_t n)
 
 /* Computes the codes of x[0..n), the tensor's elements from number `first` on; n <= GCB_TILE. The
  * norms of their buckets must have been written. */
-void gcb_qsgd_quantise(const struct gcb_qsgd_job *job, const float *x, uint64_t first, size_t n,
-                       uint16_t *code)
+static void quantise(const struct job *job, const float *x, uint64_t first, size_t n,
+                     uint16_t *code)
 {
-    const struct gcb_qsgd *s = job->s;
+    const struct qsgd *s = job->s;
     uint8_t byte[GCB_TILE + 16];
     const size_t skip = first % 16; /* draws come in blocks of 16 */
 
-    if (s->p.rounding == GCB_QSGD_STOCHASTIC)
-        s->env.kernels->philox.bytes(byte, n + skip, s->env.seed, first - skip, job->draw.coarse);
+    if (s->l.rounding == GCB_QSGD_STOCHASTIC)
+        s->env->kernels->philox.bytes(byte, n + skip, s->env->seed, first - skip, job->draw.coarse);
     for (size_t i = 0, part; i < n; i += part) {
         const uint64_t b = (first + i) / s->l.bucket;
 
@@ -174,10 +210,10 @@ void gcb_qsgd_quantise(const struct gcb_qsgd_job *job, const float *x, uint64_t 
 
 /* Writes the values of n codes to job->to, or adds them to the arrays of job->add. The first code
  * is that of the tensor's element number `first`. */
-static void rebuild(const struct gcb_qsgd_job *job, const uint16_t *code, uint64_t first, size_t n)
+static void rebuild(const struct job *job, const uint16_t *code, uint64_t first, size_t n)
 {
-    const struct gcb_qsgd *s = job->s;
-    const struct gcb_dither_fns *f = &s->env.kernels->dither;
+    const struct qsgd *s = job->s;
+    const struct gcb_dither_fns *f = &s->env->kernels->dither;
 
     for (size_t i = 0, part; i < n; i += part) {
         const uint64_t b = (first + i) / s->l.bucket;
@@ -196,78 +232,78 @@ static void rebuild(const struct gcb_qsgd_job *job, const uint16_t *code, uint64
 
 static void encode_unit(void *ctx, uint64_t i)
 {
-    const struct gcb_qsgd_job *job = ctx;
-    const struct gcb_qsgd *s = job->s;
-    const uint64_t first = i * s->unit, last = first + gcb_qsgd_run(s, i, s->unit);
+    const struct job *job = ctx;
+    const struct qsgd *s = job->s;
+    const uint64_t first = i * s->unit, last = first + run_length(s, i, s->unit);
     uint16_t code[GCB_TILE];
 
-    gcb_qsgd_put_norms(job, first / s->l.bucket, (last + s->l.bucket - 1) / s->l.bucket);
+    put_norms(job, first / s->l.bucket, (last + s->l.bucket - 1) / s->l.bucket);
     for (uint64_t at = first; at < last; at += GCB_TILE) {
         const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
 
-        gcb_qsgd_quantise(job, job->from + at, at, n, code);
-        s->env.kernels->bitpack.pack(job->out + gcb_packed_bytes(at, s->l.width), code, n,
-                                     s->l.width);
+        quantise(job, job->from + at, at, n, code);
+        s->env->kernels->bitpack.pack(job->out + gcb_packed_bytes(at, s->l.width), code, n,
+                                      s->l.width);
     }
 }
 
 static void decode_unit(void *ctx, uint64_t i)
 {
-    const struct gcb_qsgd_job *job = ctx;
-    const struct gcb_qsgd *s = job->s;
-    const uint64_t first = i * s->unit, last = first + gcb_qsgd_run(s, i, s->unit);
+    const struct job *job = ctx;
+    const struct qsgd *s = job->s;
+    const uint64_t first = i * s->unit, last = first + run_length(s, i, s->unit);
     uint16_t code[GCB_TILE];
 
     for (uint64_t at = first; at < last; at += GCB_TILE) {
         const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
 
-        s->env.kernels->bitpack.unpack(code, job->in + gcb_packed_bytes(at, s->l.width), n,
-                                       s->l.width);
+        s->env->kernels->bitpack.unpack(code, job->in + gcb_packed_bytes(at, s->l.width), n,
+                                        s->l.width);
         rebuild(job, code, at, n);
     }
 }
 
-static int encode_fixed(struct gcb_qsgd_job *job, struct gcb_wbuf *out)
+static int encode_fixed(struct job *job, struct gcb_wbuf *out)
 {
-    const struct gcb_qsgd *s = job->s;
+    const struct qsgd *s = job->s;
 
-    job->out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, s->l.width));
+    job->out = gcb_wbuf_take(out, gcb_packed_bytes(s->env->count, s->l.width));
     if (!job->out)
         return GCB_E_NOSPACE;
-    gcb_parallel(s->env.queue, gcb_qsgd_units(s), encode_unit, job);
+    gcb_parallel(s->env->queue, units(s), encode_unit, job);
     return 0;
 }
 
-static int decode_fixed(struct gcb_qsgd_job *job, struct gcb_rbuf *in)
+static int decode_fixed(struct job *job, struct gcb_rbuf *in)
 {
-    const struct gcb_qsgd *s = job->s;
+    const struct qsgd *s = job->s;
 
-    job->in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->l.width));
+    job->in = gcb_rbuf_take(in, gcb_packed_bytes(s->env->count, s->l.width));
     if (!job->in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, gcb_qsgd_units(s), decode_unit, job);
+    gcb_parallel(s->env->queue, units(s), decode_unit, job);
     return 0;
 }
 
 /* ---- Elias codings ---- */
 
-static int encode_elias(const struct gcb_qsgd_job *job, struct gcb_wbuf *out)
+static int encode_elias(const struct job *job, struct gcb_wbuf *out)
 {
-    const struct gcb_qsgd *s = job->s;
-    const uint64_t blocks = block_count(s->env.count);
+    const struct qsgd *s = job->s;
+    const uint64_t blocks = block_count(s->env->count);
     uint8_t *directory = gcb_wbuf_take(out, blocks * sizeof(uint16_t));
-    struct gcb_bitw w = {.p = gcb_wbuf_take(out, gcb_elias_bound(s->env.count, s->l.s))};
+    struct gcb_bitw w = {.p = gcb_wbuf_take(out, gcb_elias_bound(s->env->count, s->l.s))};
     uint16_t code[GCB_TILE];
 
     if (!directory || !w.p)
         return GCB_E_NOSPACE;
-    gcb_qsgd_put_norms(job, 0, s->l.buckets);
+    put_norms(job, 0, s->l.buckets);
     for (uint64_t b = 0; b < blocks; b++) {
         const uint8_t *start = w.p;
-        const size_t n = gcb_qsgd_run(s, b, GCB_TILE);
+        const size_t n = run_length(s, b, GCB_TILE);
         uint16_t length;
 
-        gcb_qsgd_quantise(job, job->from + b * GCB_TILE, b * GCB_TILE, n, code);
+        quantise(job, job->from + b * GCB_TILE, b * GCB_TILE, n, code);
         gcb_elias_put(&s->elias, &w, code, n);
         length = (uint16_t)(w.p - start);
         memcpy(directory + b * sizeof(length), &length, sizeof(length));
@@ -277,20 +313,20 @@ static int encode_elias(const struct gcb_qsgd_job *job, struct gcb_wbuf *out)
 }
 
 /* Reads block b. The directory gives its length. Returns 0 or GCB_E_CORRUPT. */
-static int get_block(const struct gcb_qsgd *s, const uint8_t *directory, struct gcb_rbuf *in,
+static int get_block(const struct qsgd *s, const uint8_t *directory, struct gcb_rbuf *in,
                      uint64_t b, uint16_t *code)
 {
     uint16_t length;
 
     memcpy(&length, directory + b * sizeof(length), sizeof(length));
     return gcb_elias_get(&s->elias, gcb_rbuf_take(in, length), length, code,
-                         gcb_qsgd_run(s, b, GCB_TILE));
+                         run_length(s, b, GCB_TILE));
 }
 
-static int decode_elias(const struct gcb_qsgd_job *job, struct gcb_rbuf *in)
+static int decode_elias(const struct job *job, struct gcb_rbuf *in)
 {
-    const struct gcb_qsgd *s = job->s;
-    const uint64_t blocks = block_count(s->env.count);
+    const struct qsgd *s = job->s;
+    const uint64_t blocks = block_count(s->env->count);
     const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
     uint16_t code[GCB_TILE];
 
@@ -299,14 +335,14 @@ static int decode_elias(const struct gcb_qsgd_job *job, struct gcb_rbuf *in)
     for (uint64_t b = 0; b < blocks; b++) {
         if (get_block(s, directory, in, b, code))
             return GCB_E_CORRUPT;
-        rebuild(job, code, b * GCB_TILE, gcb_qsgd_run(s, b, GCB_TILE));
+        rebuild(job, code, b * GCB_TILE, run_length(s, b, GCB_TILE));
     }
     return 0;
 }
 
-static int elias_entropy(const struct gcb_qsgd *s, struct gcb_rbuf *in, double *bits)
+static int elias_entropy(const struct qsgd *s, struct gcb_rbuf *in, double *bits)
 {
-    const uint64_t blocks = block_count(s->env.count), symbols = UINT64_C(2) << s->l.sign_bit;
+    const uint64_t blocks = block_count(s->env->count), symbols = UINT64_C(2) << s->l.sign_bit;
     const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
     uint64_t *histogram = gcb_alloc_zero(symbols, sizeof(*histogram));
     uint16_t code[GCB_TILE];
@@ -314,7 +350,7 @@ static int elias_entropy(const struct gcb_qsgd *s, struct gcb_rbuf *in, double *
 
     for (uint64_t b = 0; b < blocks && !err; b++) {
         err = get_block(s, directory, in, b, code);
-        for (size_t i = 0; !err && i < gcb_qsgd_run(s, b, GCB_TILE); i++)
+        for (size_t i = 0; !err && i < run_length(s, b, GCB_TILE); i++)
             histogram[code[i]]++;
     }
     if (!err)
@@ -328,72 +364,118 @@ static int elias_entropy(const struct gcb_qsgd *s, struct gcb_rbuf *in, double *
 static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                        struct gcb_wbuf *out)
 {
-    struct gcb_qsgd *s = state;
-    struct gcb_qsgd_job job = {
+    struct qsgd *s = state;
+    struct job job = {
         .s = s,
-        .draw = gcb_rounding_draw(&s->env, at),
+        .draw = gcb_rounding_draw(s->env, at),
         .from = in->data,
         .weight = 1.0f,
     };
     int err;
 
-    s->nonfinite = false;
+    s->l.q.base.nonfinite = false;
     job.norms_out = gcb_wbuf_take(out, s->l.buckets * sizeof(float));
     if (!job.norms_out)
         return GCB_E_NOSPACE;
-    err = s->p.coding == GCB_QSGD_FIXED ? encode_fixed(&job, out) : encode_elias(&job, out);
+    err = s->l.coding == GCB_QSGD_FIXED ? encode_fixed(&job, out) : encode_elias(&job, out);
     for (uint64_t b = 0; !err && b < s->l.buckets; b++)
-        s->nonfinite |= gcb_load_u32(job.norms_out + b * sizeof(float)) >= GCB_INF_BITS;
+        s->l.q.base.nonfinite |= gcb_load_u32(job.norms_out + b * sizeof(float)) >= GCB_INF_BITS;
     return err;
-}
-
-/* The largest magnitude of a bucket shows an infinity or NaN; an L2 norm is made finite. */
-static bool *qsgd_nonfinite(void *state)
-{
-    struct gcb_qsgd *s = state;
-
-    return s->p.norm == GCB_QSGD_MAX ? &s->nonfinite : NULL;
 }
 
 static int qsgd_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *add)
 {
-    const struct gcb_qsgd *s = state;
-    struct gcb_qsgd_job job = {.s = s, .to = out, .add = add};
+    const struct qsgd *s = state;
+    struct job job = {.s = s, .to = out, .add = add};
 
     job.norms = gcb_rbuf_take(in, s->l.buckets * sizeof(float));
     if (!job.norms)
         return GCB_E_CORRUPT;
     if (add &&
-        s->p.coding != GCB_QSGD_FIXED) /* checked while they are decoded: too late for a sum */
+        s->l.coding != GCB_QSGD_FIXED) /* checked while they are decoded: too late for a sum */
         return GCB_E_UNSUPPORTED;
     for (uint64_t b = 0; b < s->l.buckets; b++)
         if (gcb_load_u32(job.norms + b * sizeof(float)) >= GCB_INF_BITS)
             return GCB_E_CORRUPT; /* not finite, or negative */
-    return s->p.coding == GCB_QSGD_FIXED ? decode_fixed(&job, in) : decode_elias(&job, in);
+    return s->l.coding == GCB_QSGD_FIXED ? decode_fixed(&job, in) : decode_elias(&job, in);
 }
 
 static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
-    const struct gcb_qsgd *s = state;
+    const struct qsgd *s = state;
     const uint64_t norms = s->l.buckets * sizeof(float);
 
-    if (s->p.coding == GCB_QSGD_FIXED)
-        return gcb_packed_describe(parts, in, norms, s->l.width, &s->env);
+    if (s->l.coding == GCB_QSGD_FIXED)
+        return gcb_packed_describe(parts, in, norms, s->l.width, s->env);
     gcb_rbuf_take(in, norms);
     parts->scale_bytes = norms;
     parts->value_bytes = gcb_rbuf_left(in);
-    parts->kept = parts->positions = s->env.count;
+    parts->kept = parts->positions = s->env->count;
     return elias_entropy(s, in, &parts->entropy0_bits);
 }
 
-/* Counts what the paper's experiments send: codes of fixed width and one norm per bucket. NAN for Elias codes, which
- * have no fixed length. */
-static double qsgd_nominal_bits(const void *state)
-{
-    const struct gcb_qsgd *s = state;
+/* ---- all-reduce: norms that all workers share, and sums of levels (src/lib/codec/shared_scale.h) ---- */
 
-    return s->p.coding == GCB_QSGD_FIXED ? s->l.width + 32.0 / (double)s->l.bucket : (double)NAN;
+static void measure_unit(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    const struct qsgd *s = job->s;
+    const uint64_t first = i * s->unit, last = first + run_length(s, i, s->unit);
+
+    put_norms(job, first / s->l.bucket, (last + s->l.bucket - 1) / s->l.bucket);
 }
+
+/* Rounds weight * x to levels of the shared norms. */
+static void level_unit(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    const struct qsgd *s = job->s;
+    const uint64_t first = i * s->unit, last = first + run_length(s, i, s->unit);
+    float weighted[GCB_TILE];
+    uint16_t code[GCB_TILE];
+
+    for (uint64_t at = first; at < last; at += GCB_TILE) {
+        const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
+
+        for (size_t k = 0; k < n; k++)
+            weighted[k] = job->weight * job->from[at + k];
+        quantise(job, weighted, at, n, code);
+        for (size_t k = 0; k < n; k++) {
+            const int level = code[k] & ((1 << s->l.sign_bit) - 1);
+
+            gcb_shared_scale_put(&s->l.q.shared, at + k, code[k] >> s->l.sign_bit ? -level : level);
+        }
+    }
+}
+
+/* If weight * x overflows, a norm is infinite, and so all workers know. */
+static int qsgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
+                           const float *x, void *values)
+{
+    const struct qsgd *s = state;
+    struct job job = {
+        .s = s,
+        .draw = gcb_rounding_draw(s->env, &at->step),
+        .from = x,
+        .weight = at->weight,
+        .norms_out = round == 0 ? values : (uint8_t *)s->l.q.shared.scale,
+    };
+
+    gcb_parallel(s->env->queue, units(s), round == 0 ? measure_unit : level_unit, &job);
+    if (round == 1)
+        gcb_shared_scale_send(&s->l.q, values);
+    return 0;
+}
+
+static const struct gcb_reduce_ops qsgd_reduce = {
+    .rounds = 2,
+    .contribute = qsgd_contribute,
+    .absorb = gcb_shared_scale_absorb,
+    .conclude = gcb_shared_scale_conclude,
+    .conserves = true,
+};
+
+/* ---- about the method ---- */
 
 static const char *const norms[] = {"max", "l2", NULL};
 static const char *const roundings[] = {"stochastic", "nearest", NULL};
@@ -403,7 +485,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "bits",
      .help = "bits of a code, sign included: s = 2^(bits-1) - 1 levels above zero",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct gcb_qsgd, p.bits),
+     .offset = offsetof(struct qsgd, l.bits),
      .def = 4,
      .min = 2,
      .max = 16,
@@ -412,7 +494,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "levels",
      .help = "the number of levels s, used instead of bits; 0: s follows from bits",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct gcb_qsgd, p.levels),
+     .offset = offsetof(struct qsgd, l.levels),
      .def = 0,
      .min = 0,
      .max = 32767,
@@ -421,7 +503,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "bucket",
      .help = "consecutive values that share a norm",
      .type = GCB_PARAM_SIZE,
-     .offset = offsetof(struct gcb_qsgd, p.bucket),
+     .offset = offsetof(struct qsgd, l.bucket),
      .def = 512,
      .min = 1,
      .max = 4294967295.0,
@@ -429,18 +511,18 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "norm",
      .help = "what a bucket is divided by; the paper's experiments use max, its theory l2",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_qsgd, p.norm),
+     .offset = offsetof(struct qsgd, l.norm),
      .choices = norms},
     {.name = "coding",
      .help = "fixed width, or the paper's dense or sparse Elias code",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_qsgd, p.coding),
+     .offset = offsetof(struct qsgd, l.coding),
      .flags = GCB_PARAM_WIRE,
      .choices = codings},
     {.name = "rounding",
      .help = "to one of the two neighbouring levels at random, or to the nearest",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_qsgd, p.rounding),
+     .offset = offsetof(struct qsgd, l.rounding),
      .choices = roundings},
     {.name = NULL},
 };
@@ -485,24 +567,13 @@ static const struct gcb_preset qsgd_presets[] = {
     {.name = NULL},
 };
 
-static bool qsgd_length_varies(const void *state)
-{
-    const struct gcb_qsgd *s = state;
-
-    return s->p.coding != GCB_QSGD_FIXED;
-}
-
 static const struct gcb_codec_ops qsgd_ops = {
-    .state_size = sizeof(struct gcb_qsgd),
+    .state_size = sizeof(struct qsgd),
     .init = qsgd_init,
     .fini = qsgd_fini,
-    .max_payload = qsgd_max_payload,
-    .length_varies = qsgd_length_varies,
     .encode = qsgd_encode,
-    .nonfinite = qsgd_nonfinite,
     .read = qsgd_read,
     .describe = qsgd_describe,
-    .nominal_bits = qsgd_nominal_bits,
 };
 
 const struct gcb_codec gcb_codec_qsgd = {
@@ -517,7 +588,7 @@ const struct gcb_codec gcb_codec_qsgd = {
     .caps_of = qsgd_caps,
     .params = qsgd_params,
     .ops = &qsgd_ops,
-    .reduce = &gcb_qsgd_reduce,
+    .reduce = &qsgd_reduce,
     .collectives_of = qsgd_collectives,
     .presets = qsgd_presets,
 };

@@ -107,31 +107,18 @@ void gcb_range_get(float *x, const uint8_t *in, uint64_t n, const struct gcb_ran
  *
  * Payload: the scale (src/lib/codec/range.h), then the codes, `bits` each.
  */
-struct range {
-    struct gcb_range_params p;
-    struct gcb_codec_env env;
-    uint64_t clamped;
-    uint32_t max_bits; /* largest magnitude of the last tensor, if the encoder needed it */
-    bool nonfinite;    /* in the last tensor, if the encoder needed the largest magnitude */
-};
-
 static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct range *s = state;
+    struct gcb_range_state *s = state;
 
-    s->env = *env;
+    gcb_range_bind(s);
+    /* gcb_range_measure looks for the largest magnitude unless it is given and the format too */
+    s->base.sees_nonfinite = s->p.max == 0.0 || s->p.mantissa == 0;
     return 0;
 }
 
-static uint64_t range_max_payload(const void *state)
-{
-    const struct range *s = state;
-
-    return GCB_RANGE_SCALE_BYTES + gcb_packed_bytes(s->env.count, (unsigned)s->p.bits);
-}
-
 struct job {
-    struct range *s;
+    struct gcb_range_state *s;
     struct gcb_range_stats *stats;
     struct gcb_range_format format;
     const float *from;
@@ -147,12 +134,12 @@ static void measure_span(void *ctx, uint64_t i)
     struct job *job = ctx;
     struct gcb_range_stats mine = {.max_bits = 0};
 
-    gcb_range_measure(&mine, &job->s->p, job->s->env.kernels, job->from + i * GCB_SPAN,
-                      gcb_span_length(job->s->env.count, i));
+    gcb_range_measure(&mine, &job->s->p, job->s->base.env.kernels, job->from + i * GCB_SPAN,
+                      gcb_span_length(job->s->base.env.count, i));
     join_stats(job->stats, &mine);
 }
 
-static uint64_t span_offset(const struct range *s, uint64_t i)
+static uint64_t span_offset(const struct gcb_range_state *s, uint64_t i)
 {
     return i * (GCB_SPAN / 8) * s->p.bits;
 }
@@ -160,21 +147,21 @@ static uint64_t span_offset(const struct range *s, uint64_t i)
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const struct range *s = job->s;
+    const struct gcb_range_state *s = job->s;
     const uint64_t clamped =
         gcb_range_put(job->out + span_offset(s, i), job->from + i * GCB_SPAN,
-                      gcb_span_length(s->env.count, i), &job->format, s->env.kernels);
+                      gcb_span_length(s->base.env.count, i), &job->format, s->base.env.kernels);
 
     if (clamped)
-        __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&job->s->base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
 static void decode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const struct range *s = job->s;
-    const struct gcb_kernels *k = s->env.kernels;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(s->env.count, i);
+    const struct gcb_range_state *s = job->s;
+    const struct gcb_kernels *k = s->base.env.kernels;
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(s->base.env.count, i);
     uint16_t code[GCB_TILE];
 
     for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
@@ -191,71 +178,43 @@ static void decode_span(void *ctx, uint64_t i)
 static int range_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                         struct gcb_wbuf *out)
 {
-    struct range *s = state;
-    const uint64_t spans = gcb_span_count(s->env.count);
+    struct gcb_range_state *s = state;
+    const uint64_t spans = gcb_span_count(s->base.env.count);
     struct gcb_range_stats stats = {.max_bits = 0};
     struct job job = {.s = s, .stats = &stats, .from = in->data};
 
-    gcb_parallel(s->env.queue, spans, measure_span, &job);
-    s->max_bits = stats.max_bits;
-    s->nonfinite = stats.max_bits >= GCB_INF_BITS;
+    gcb_parallel(s->base.env.queue, spans, measure_span, &job);
+    if (s->p.max == 0.0)
+        s->base.largest = (double)gcb_float_of(stats.max_bits);
+    s->base.nonfinite = stats.max_bits >= GCB_INF_BITS;
     gcb_range_choose(&job.format, &s->p, &stats);
     gcb_range_put_scale(out, &job.format);
-    job.out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
+    job.out = gcb_wbuf_take(out, gcb_packed_bytes(s->base.env.count, (unsigned)s->p.bits));
     if (!job.out)
         return GCB_E_NOSPACE;
-    s->clamped = 0;
-    gcb_parallel(s->env.queue, spans, encode_span, &job);
+    s->base.clamped = 0;
+    gcb_parallel(s->base.env.queue, spans, encode_span, &job);
     return 0;
-}
-
-/* gcb_range_measure looks for the largest magnitude unless it is given and the format too. */
-static bool *range_nonfinite(void *state)
-{
-    struct range *s = state;
-
-    return s->p.max == 0.0 || s->p.mantissa == 0 ? &s->nonfinite : NULL;
 }
 
 static int range_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *add)
 {
-    struct range *s = state;
+    struct gcb_range_state *s = state;
     struct job job = {.s = s, .to = out, .add = add};
     const int err = gcb_range_get_scale(&job.format, &s->p, in);
 
-    job.in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
+    job.in = gcb_rbuf_take(in, gcb_packed_bytes(s->base.env.count, (unsigned)s->p.bits));
     if (err || !job.in || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
+    gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), decode_span, &job);
     return 0;
 }
 
 static int range_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
-    const struct range *s = state;
+    const struct gcb_range_state *s = state;
 
-    return gcb_packed_describe(parts, in, GCB_RANGE_SCALE_BYTES, (unsigned)s->p.bits, &s->env);
-}
-
-static uint64_t range_clamped(const void *state)
-{
-    const struct range *s = state;
-
-    return s->clamped;
-}
-
-static double range_largest(const void *state)
-{
-    const struct range *s = state;
-
-    return s->p.max == 0.0 ? (double)gcb_float_of(s->max_bits) : NAN;
-}
-
-static double range_nominal_bits(const void *state)
-{
-    const struct range *s = state;
-
-    return (double)s->p.bits;
+    return gcb_packed_describe(parts, in, GCB_RANGE_SCALE_BYTES, (unsigned)s->p.bits, &s->base.env);
 }
 
 static int range_check(const double *value, struct gcb_diag *diag)
@@ -267,7 +226,7 @@ static const struct gcb_param range_params[] = {
     {.name = "bits",
      .help = "bits of a code",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct range, p.bits),
+     .offset = offsetof(struct gcb_range_state, p.bits),
      .def = 8,
      .min = 2,
      .max = 16,
@@ -276,36 +235,32 @@ static const struct gcb_param range_params[] = {
     {.name = "mantissa",
      .help = "mantissa bits; 0: the best for the tensor's exponents",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct range, p.mantissa),
+     .offset = offsetof(struct gcb_range_state, p.mantissa),
      .def = 0,
      .min = 0,
      .max = 15},
     {.name = "max",
      .help = "larger magnitudes are clamped to this; 0: the tensor's largest magnitude",
      .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct range, p.max),
+     .offset = offsetof(struct gcb_range_state, p.max),
      .def = 0,
      .min = 0,
      .max = 3.4028234663852886e38},
     {.name = "rounding",
      .help = "how a value becomes a code; the paper truncates",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct range, p.rounding),
+     .offset = offsetof(struct gcb_range_state, p.rounding),
      .choices = gcb_range_rounding_names},
     {.name = NULL},
 };
 
 static const struct gcb_codec_ops range_ops = {
-    .state_size = sizeof(struct range),
+    .state_size = sizeof(struct gcb_range_state),
     .init = range_init,
-    .max_payload = range_max_payload,
+    .clamps = true,
     .encode = range_encode,
-    .nonfinite = range_nonfinite,
     .read = range_read,
     .describe = range_describe,
-    .clamped = range_clamped,
-    .largest = range_largest,
-    .nominal_bits = range_nominal_bits,
 };
 
 const struct gcb_codec gcb_codec_range = {

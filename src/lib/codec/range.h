@@ -20,6 +20,19 @@ struct gcb_range_params {
 /* Names of enum gcb_range_rounding, for parameter tables. */
 extern const char *const gcb_range_rounding_names[];
 
+/* What a state of the codec `range` begins with, on the CPU and on a device. */
+struct gcb_range_state {
+    struct gcb_codec_base base;
+    struct gcb_range_params p;
+};
+
+static inline void gcb_range_bind(struct gcb_range_state *s)
+{
+    s->base.max_payload =
+        GCB_RANGE_SCALE_BYTES + gcb_packed_bytes(s->base.env.count, (unsigned)s->p.bits);
+    s->base.nominal_bits = (double)s->p.bits;
+}
+
 /* GCB_E_INVALID if there is no format with these bits and this mantissa width. Mantissa 0 (from the data) is valid. */
 int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag);
 

@@ -9,23 +9,44 @@
  * All workers divide by the same scales, so the sum of the levels stands for the sum of the tensors.
  */
 struct gcb_shared_scale {
-    uint64_t count, bucket, buckets;
+    uint64_t bucket, buckets;
     uint32_t levels; /* largest level of one worker */
     bool wide;       /* sums need 16 bits, not 8 */
-    float *scale;    /* of each bucket */
+    float *scale;    /* of each bucket; this and the next on the CPU */
     void *own;       /* levels of this worker: int8_t or int16_t */
-    const struct gcb_queue *queue;
 };
 
-/* Do sums of the levels of so many workers need 16 bits? */
-static inline bool gcb_shared_scale_is_wide(unsigned workers, uint32_t levels)
+/* What a state of such a quantiser begins with, on the CPU and on a device. */
+struct gcb_quantiser {
+    struct gcb_codec_base base;
+    struct gcb_shared_scale shared;
+};
+
+/* Sets the sizes and the rounds. GCB_E_INVALID: sums of the levels of env.workers workers do not fit 16 bits. */
+static inline int gcb_shared_scale_bind(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
+                                        struct gcb_diag *diag)
 {
-    return (uint64_t)workers * levels > INT8_MAX;
+    const uint64_t count = s->base.env.count, largest = (uint64_t)s->base.env.workers * levels;
+    struct gcb_shared_scale *shared = &s->shared;
+
+    if (largest > INT16_MAX)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "collective=allreduce adds levels in 16 bits, but the levels of %u "
+                            "workers add up to %llu; use fewer bits or collective=twoshot",
+                            s->base.env.workers, (unsigned long long)largest);
+    *shared = (struct gcb_shared_scale){.bucket = bucket,
+                                        .buckets = (count + bucket - 1) / bucket,
+                                        .levels = levels,
+                                        .wide = largest > INT8_MAX};
+    s->base.rounds = 2;
+    s->base.round[0] = (struct gcb_reduce_round){GCB_MAX_F32, shared->buckets};
+    s->base.round[1] = (struct gcb_reduce_round){shared->wide ? GCB_SUM_I16 : GCB_SUM_I8, count};
+    return 0;
 }
 
-/* Makes the arrays. GCB_E_INVALID: sums of the levels of env->workers workers do not fit 16 bits. GCB_E_NOMEM. */
-int gcb_shared_scale_init(struct gcb_shared_scale *s, const struct gcb_codec_env *env,
-                          uint32_t levels, uint64_t bucket, struct gcb_diag *diag);
+/* The same on the CPU: makes the arrays too. GCB_E_NOMEM. */
+int gcb_shared_scale_init(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
+                          struct gcb_diag *diag);
 void gcb_shared_scale_fini(struct gcb_shared_scale *s); /* accepts zeros */
 
 /* Sets the level of element i of this worker. |level| <= levels. */
@@ -37,15 +58,12 @@ static inline void gcb_shared_scale_put(const struct gcb_shared_scale *s, uint64
         ((int8_t *)s->own)[i] = (int8_t)level;
 }
 
-/* The functions of struct gcb_reduce_ops. The codec computes scales and levels. */
-enum gcb_reduction gcb_shared_scale_reduction(const struct gcb_shared_scale *s, unsigned round);
-uint64_t gcb_shared_scale_count(const struct gcb_shared_scale *s, unsigned round);
-/* Writes the levels that were put. */
-void gcb_shared_scale_send(const struct gcb_shared_scale *s, void *values);
-/* Takes the scales of round 0. */
-void gcb_shared_scale_absorb(struct gcb_shared_scale *s, const void *combined);
-/* update: scale * (combined level / levels); own: scale * (level / levels) / weight, or 0 if the weight is 0. */
-void gcb_shared_scale_conclude(const struct gcb_shared_scale *s, float weight, const void *combined,
-                               float *update, float *own);
+/* Writes the levels that were put. The codec computes scales and levels. */
+void gcb_shared_scale_send(const struct gcb_quantiser *s, void *values);
+/* Functions of struct gcb_reduce_ops. absorb takes the scales of round 0. update: scale * (combined level / levels); own:
+ * scale * (level / levels) / weight, or 0 if the weight is 0. */
+void gcb_shared_scale_absorb(void *state, unsigned round, const void *combined);
+void gcb_shared_scale_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
+                               const void *combined, float *update, float *own);
 
 #endif

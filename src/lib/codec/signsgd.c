@@ -14,12 +14,11 @@
 enum scale { SCALE_ONE, SCALE_MEAN };
 
 struct signsgd {
+    struct gcb_codec_base base;
     int scale;
     uint64_t bucket; /* parameter; 0: the whole tensor */
     uint64_t length; /* elements of a bucket; the last may be shorter */
     uint64_t buckets;
-    struct gcb_codec_env env;
-    bool nonfinite;    /* in the last tensor, if the encoder needed means */
     double *block_sum; /* of each sum block, if the mean of the whole tensor is needed; or NULL */
 };
 
@@ -28,9 +27,11 @@ static int signsgd_init(void *state, const struct gcb_codec_env *env, struct gcb
     struct signsgd *s = state;
     const uint64_t blocks = (env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 
-    s->env = *env;
     s->length = s->bucket == 0 || s->bucket > env->count ? env->count : s->bucket;
     s->buckets = env->count ? (env->count + s->length - 1) / s->length : 0;
+    s->base.max_payload = s->buckets * sizeof(float) + gcb_packed_bytes(env->count, 1);
+    s->base.sees_nonfinite = s->scale == SCALE_MEAN;
+    s->base.nominal_bits = 1;
     if (env->decoding || s->scale == SCALE_ONE || s->buckets != 1)
         return 0;
     s->block_sum = gcb_alloc_array(blocks, sizeof(*s->block_sum));
@@ -45,13 +46,6 @@ static void signsgd_fini(void *state)
 static uint64_t scale_bytes(const struct signsgd *s)
 {
     return s->buckets * sizeof(float);
-}
-
-static uint64_t signsgd_max_payload(const void *state)
-{
-    const struct signsgd *s = state;
-
-    return scale_bytes(s) + gcb_packed_bytes(s->env.count, 1);
 }
 
 struct job {
@@ -69,14 +63,14 @@ struct job {
 static bool is_zero(const struct signsgd *s, const float *x, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i += GCB_TILE)
-        if (s->env.kernels->reduce.max_bits(x + i, gcb_tile_length(n, i)))
+        if (s->base.env.kernels->reduce.max_bits(x + i, gcb_tile_length(n, i)))
             return false;
     return true;
 }
 
 static uint64_t bucket_length(const struct signsgd *s, uint64_t bucket)
 {
-    const uint64_t left = s->env.count - bucket * s->length;
+    const uint64_t left = s->base.env.count - bucket * s->length;
 
     return left < s->length ? left : s->length;
 }
@@ -86,7 +80,7 @@ static void scale_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const struct signsgd *s = job->s;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(s->env.count, i);
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(s->base.env.count, i);
 
     for (uint64_t b = (i * GCB_SPAN + s->length - 1) / s->length; b * s->length < end; b++) {
         const float *x = job->from + b * s->length;
@@ -94,7 +88,7 @@ static void scale_span(void *ctx, uint64_t i)
         const float scale =
             s->scale == SCALE_ONE
                 ? (is_zero(s, x, n) ? 0.0f : 1.0f)
-                : (float)(gcb_reduce_blocks(s->env.kernels->reduce.sum_abs, x, n) / (double)n);
+                : (float)(gcb_reduce_blocks(s->base.env.kernels->reduce.sum_abs, x, n) / (double)n);
 
         gcb_store_f32(job->scales_out + b * sizeof(float), scale);
     }
@@ -103,27 +97,27 @@ static void scale_span(void *ctx, uint64_t i)
 static void sum_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->base.env.count, i);
 
     for (uint64_t k = i * GCB_SPAN; k < end; k += GCB_SUM_BLOCK)
-        job->s->block_sum[k / GCB_SUM_BLOCK] = job->s->env.kernels->reduce.sum_abs(
+        job->s->block_sum[k / GCB_SUM_BLOCK] = job->s->base.env.kernels->reduce.sum_abs(
             job->from + k, end - k < GCB_SUM_BLOCK ? end - k : GCB_SUM_BLOCK);
 }
 
 static void put_scales(struct job *job)
 {
     const struct signsgd *s = job->s;
-    const uint64_t spans = gcb_span_count(s->env.count);
+    const uint64_t spans = gcb_span_count(s->base.env.count);
     double sum = 0.0;
 
     if (!s->block_sum) {
-        gcb_parallel(s->env.queue, spans, scale_span, job);
+        gcb_parallel(s->base.env.queue, spans, scale_span, job);
         return;
     }
-    gcb_parallel(s->env.queue, spans, sum_span, job);
-    for (uint64_t k = 0; k < s->env.count; k += GCB_SUM_BLOCK)
+    gcb_parallel(s->base.env.queue, spans, sum_span, job);
+    for (uint64_t k = 0; k < s->base.env.count; k += GCB_SUM_BLOCK)
         sum += s->block_sum[k / GCB_SUM_BLOCK];
-    gcb_store_f32(job->scales_out, (float)(sum / (double)s->env.count));
+    gcb_store_f32(job->scales_out, (float)(sum / (double)s->base.env.count));
 }
 
 /* ---- signs ---- */
@@ -131,7 +125,7 @@ static void put_scales(struct job *job)
 /* Zeros get the coins of their places. */
 static void toss(uint8_t *sign, const float *x, size_t n, uint64_t first, const struct job *job)
 {
-    const struct gcb_codec_env *env = &job->s->env;
+    const struct gcb_codec_env *env = &job->s->base.env;
     uint8_t coin[GCB_TILE / 8];
 
     env->kernels->philox.bytes(coin, (n + 7) / 8, env->seed, first / 8, job->coin);
@@ -150,7 +144,7 @@ static void pack(uint8_t *out, const uint8_t *sign, size_t n)
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->base.env.count, i);
     uint8_t sign[GCB_TILE + 8] = {0};
 
     for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
@@ -177,28 +171,21 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
         .s = s,
         .from = in->data,
         .scales_out = gcb_wbuf_take(out, scale_bytes(s)),
-        .bits_out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, 1)),
+        .bits_out = gcb_wbuf_take(out, gcb_packed_bytes(s->base.env.count, 1)),
         /* without the worker: all workers toss the same coins */
-        .coin = gcb_draw_stream(&s->env, &(struct gcb_step){.step = at->step}, GCB_DRAW_COINS),
+        .coin = gcb_draw_stream(&s->base.env, &(struct gcb_step){.step = at->step}, GCB_DRAW_COINS),
     };
 
-    s->nonfinite = false;
+    s->base.nonfinite = false;
     if (!job.bits_out)
         return GCB_E_NOSPACE;
-    if (s->env.count == 0)
+    if (s->base.env.count == 0)
         return 0;
     put_scales(&job);
     for (uint64_t b = 0; b < s->buckets; b++) /* the mean of finite elements is finite */
-        s->nonfinite |= gcb_load_u32(job.scales_out + b * sizeof(float)) >= GCB_INF_BITS;
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), encode_span, &job);
+        s->base.nonfinite |= gcb_load_u32(job.scales_out + b * sizeof(float)) >= GCB_INF_BITS;
+    gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), encode_span, &job);
     return 0;
-}
-
-static bool *signsgd_nonfinite(void *state)
-{
-    struct signsgd *s = state;
-
-    return s->scale == SCALE_MEAN ? &s->nonfinite : NULL;
 }
 
 /* The sign bits of four floats, from four bits of a message. */
@@ -246,7 +233,7 @@ static void decode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const uint64_t length = job->s->length;
-    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->env.count, i);
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->s->base.env.count, i);
     uint32_t sign[GCB_TILE + 8];
 
     for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
@@ -274,7 +261,7 @@ static int signsgd_read(void *state, struct gcb_rbuf *in, float *out,
     struct job job = {
         .s = s,
         .scales = gcb_rbuf_take(in, scale_bytes(s)),
-        .bits = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, 1)),
+        .bits = gcb_rbuf_take(in, gcb_packed_bytes(s->base.env.count, 1)),
         .to = out,
         .add = add,
     };
@@ -284,7 +271,7 @@ static int signsgd_read(void *state, struct gcb_rbuf *in, float *out,
     for (uint64_t b = 0; b < s->buckets; b++)
         if (gcb_load_u32(job.scales + b * sizeof(float)) >= GCB_INF_BITS)
             return GCB_E_CORRUPT; /* negative, or not finite */
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
+    gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), decode_span, &job);
     return 0;
 }
 
@@ -292,7 +279,7 @@ static int signsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
 {
     const struct signsgd *s = state;
 
-    return gcb_packed_describe(parts, in, scale_bytes(s), 1, &s->env);
+    return gcb_packed_describe(parts, in, scale_bytes(s), 1, &s->base.env);
 }
 
 static unsigned signsgd_caps(const double *value)
@@ -323,12 +310,9 @@ static const struct gcb_codec_ops signsgd_ops = {
     .state_size = sizeof(struct signsgd),
     .init = signsgd_init,
     .fini = signsgd_fini,
-    .max_payload = signsgd_max_payload,
     .encode = signsgd_encode,
-    .nonfinite = signsgd_nonfinite,
     .read = signsgd_read,
     .describe = signsgd_describe,
-    .bits = 1,
 };
 
 const struct gcb_codec gcb_codec_signsgd = {

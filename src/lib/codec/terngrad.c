@@ -4,7 +4,6 @@
 #include "kernels/reduce/norm_elem.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
-#include "src/lib/codec/shared_scale.h"
 #include "src/lib/codec/terngrad.h"
 
 /*
@@ -17,13 +16,10 @@
 #define SPAN ((uint64_t)64 * TILE)
 
 struct terngrad {
-    struct gcb_terngrad_params p;
-    struct gcb_codec_env env;
+    struct gcb_terngrad p;
+    const struct gcb_codec_env *env;
     double *block_sum, *block_sum_sq; /* sums of each sum block; they are added in order */
-    uint64_t clamped;
-    bool nonfinite; /* in the last tensor */
-    float limit;    /* in an all-reduce: the scale of weight * x, to which it is clipped */
-    struct gcb_shared_scale shared;
+    float limit; /* in an all-reduce: the scale of weight * x, to which it is clipped */
 };
 
 static void terngrad_fini(void *state)
@@ -32,7 +28,7 @@ static void terngrad_fini(void *state)
 
     gcb_free(s->block_sum);
     gcb_free(s->block_sum_sq);
-    gcb_shared_scale_fini(&s->shared);
+    gcb_shared_scale_fini(&s->p.q.shared);
 }
 
 static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -40,7 +36,9 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
     struct terngrad *s = state;
     const uint64_t blocks = (env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 
-    s->env = *env;
+    s->env = env;
+    gcb_terngrad_bind(&s->p);
+    s->p.q.base.sees_nonfinite = true;
     if (env->decoding)
         return 0;
     if (s->p.clip != 0.0) {
@@ -49,21 +47,12 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
         if (!s->block_sum || !s->block_sum_sq)
             return gcb_diag_nomem(diag, 2 * blocks * sizeof(double), "sums");
     }
-    return env->workers
-               ? gcb_shared_scale_init(&s->shared, env, 1, env->count ? env->count : 1, diag)
-               : 0;
+    return env->workers ? gcb_shared_scale_init(&s->p.q, 1, env->count ? env->count : 1, diag) : 0;
 }
 
 static uint64_t code_bytes(const struct terngrad *s, uint64_t n)
 {
     return gcb_terngrad_code_bytes(&s->p, n);
-}
-
-static uint64_t terngrad_max_payload(const void *state)
-{
-    const struct terngrad *s = state;
-
-    return sizeof(float) + code_bytes(s, s->env.count);
 }
 
 struct job {
@@ -84,44 +73,44 @@ static void measure_span(void *ctx, uint64_t i)
     struct job *job = ctx;
     struct terngrad *s = job->s;
     const float *x = job->from + i * GCB_SPAN;
-    const uint64_t n = gcb_span_length(s->env.count, i),
+    const uint64_t n = gcb_span_length(s->env->count, i),
                    first_block = i * (GCB_SPAN / GCB_SUM_BLOCK);
     uint32_t top = 0;
 
     for (uint64_t k = 0; k < n; k += GCB_SUM_BLOCK) {
         const size_t m = n - k < GCB_SUM_BLOCK ? n - k : GCB_SUM_BLOCK;
-        const uint32_t bits = s->env.kernels->reduce.max_bits(x + k, m);
+        const uint32_t bits = s->env->kernels->reduce.max_bits(x + k, m);
 
         top = bits > top ? bits : top;
         if (s->p.clip == 0.0)
             continue;
-        s->block_sum[first_block + k / GCB_SUM_BLOCK] = s->env.kernels->reduce.sum(x + k, m);
-        s->block_sum_sq[first_block + k / GCB_SUM_BLOCK] = s->env.kernels->reduce.sum_sq(x + k, m);
+        s->block_sum[first_block + k / GCB_SUM_BLOCK] = s->env->kernels->reduce.sum(x + k, m);
+        s->block_sum_sq[first_block + k / GCB_SUM_BLOCK] = s->env->kernels->reduce.sum_sq(x + k, m);
     }
     gcb_raise_max(&job->max_bits, top);
 }
 
 static double clip_threshold(const struct terngrad *s)
 {
-    const uint64_t blocks = (s->env.count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    const uint64_t blocks = (s->env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
     double sum = 0.0, sum_sq = 0.0;
 
     for (uint64_t b = 0; b < blocks; b++) {
         sum += s->block_sum[b];
         sum_sq += s->block_sum_sq[b];
     }
-    return gcb_clip_of_sums(s->p.clip, sum, sum_sq, (double)s->env.count);
+    return gcb_clip_of_sums(s->p.clip, sum, sum_sq, (double)s->env->count);
 }
 
 /* s: max|x|, or the clipping threshold if that is lower. A tensor of equal values has no deviation and is not clipped. */
 static float scale_of(const struct terngrad *s, uint32_t max_bits)
 {
-    return gcb_clipped_max(s->p.clip != 0.0 && s->env.count ? clip_threshold(s) : 0.0, max_bits);
+    return gcb_clipped_max(s->p.clip != 0.0 && s->env->count ? clip_threshold(s) : 0.0, max_bits);
 }
 
 static uint64_t span_length(const struct terngrad *s, uint64_t span)
 {
-    const uint64_t left = s->env.count - span * SPAN;
+    const uint64_t left = s->env->count - span * SPAN;
 
     return left < SPAN ? left : SPAN;
 }
@@ -129,16 +118,16 @@ static uint64_t span_length(const struct terngrad *s, uint64_t span)
 static inline void unpack(const struct terngrad *s, uint16_t *code, const uint8_t *in, size_t n)
 {
     if (s->p.packing == GCB_TERNGRAD_BASE3)
-        s->env.kernels->bitpack.untrits(code, in, n);
+        s->env->kernels->bitpack.untrits(code, in, n);
     else
-        s->env.kernels->bitpack.unpack(code, in, n, 2);
+        s->env->kernels->bitpack.unpack(code, in, n, 2);
 }
 
 /* Computes the codes of n <= TILE elements x, of which the first has the number `first`. */
 static void quantise(const struct job *job, const float *x, uint64_t first, size_t n,
                      uint16_t *code)
 {
-    const struct gcb_kernels *k = job->s->env.kernels;
+    const struct gcb_kernels *k = job->s->env->kernels;
     uint8_t byte[TILE];
 
     k->philox.bytes(byte, n, job->dither.seed, first, job->dither.coarse);
@@ -148,7 +137,7 @@ static void quantise(const struct job *job, const float *x, uint64_t first, size
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const struct gcb_kernels *k = job->s->env.kernels;
+    const struct gcb_kernels *k = job->s->env->kernels;
     const uint64_t n = span_length(job->s, i);
     uint64_t clamped = 0;
     uint16_t code[TILE];
@@ -167,24 +156,24 @@ static void encode_span(void *ctx, uint64_t i)
             k->bitpack.pack(out, code, m, 2);
     }
     if (clamped)
-        __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&job->s->p.q.base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
 /* Returns the scale of job->from. */
 static float measure(struct job *job)
 {
     job->max_bits = 0;
-    gcb_parallel(job->s->env.queue, gcb_span_count(job->s->env.count), measure_span, job);
+    gcb_parallel(job->s->env->queue, gcb_span_count(job->s->env->count), measure_span, job);
     return scale_of(job->s, job->max_bits);
 }
 
 static void set_dither(struct job *job, const struct gcb_step *at, float scale)
 {
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&job->s->env, at);
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(job->s->env, at);
 
     job->scale = scale;
     job->dither = (struct gcb_dither){
-        .seed = job->s->env.seed,
+        .seed = job->s->env->seed,
         .coarse = draw.coarse,
         .fine = draw.fine,
         .levels = 1,
@@ -200,25 +189,20 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
     struct job job = {.s = s, .from = in->data};
 
     set_dither(&job, at, measure(&job));
-    s->nonfinite = job.max_bits >= GCB_INF_BITS;
+    s->p.q.base.nonfinite = job.max_bits >= GCB_INF_BITS;
     gcb_put_f32(out, job.scale);
-    job.out = gcb_wbuf_take(out, code_bytes(s, s->env.count));
+    job.out = gcb_wbuf_take(out, code_bytes(s, s->env->count));
     if (!job.out)
         return GCB_E_NOSPACE;
-    s->clamped = 0;
-    gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, encode_span, &job);
+    s->p.q.base.clamped = 0;
+    gcb_parallel(s->env->queue, (s->env->count + SPAN - 1) / SPAN, encode_span, &job);
     return 0;
-}
-
-static bool *terngrad_nonfinite(void *state)
-{
-    return &((struct terngrad *)state)->nonfinite;
 }
 
 static void decode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const struct gcb_kernels *k = job->s->env.kernels;
+    const struct gcb_kernels *k = job->s->env->kernels;
     const uint64_t n = span_length(job->s, i);
     uint16_t code[TILE];
 
@@ -240,10 +224,10 @@ static int terngrad_read(void *state, struct gcb_rbuf *in, float *out,
     struct terngrad *s = state;
     struct job job = {.s = s, .to = out, .add = add, .scale = gcb_get_f32(in)};
 
-    job.in = gcb_rbuf_take(in, code_bytes(s, s->env.count));
+    job.in = gcb_rbuf_take(in, code_bytes(s, s->env->count));
     if (!job.in || gcb_rbuf_left(in) || gcb_bits_of(job.scale) >= GCB_INF_BITS)
         return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, decode_span, &job);
+    gcb_parallel(s->env->queue, (s->env->count + SPAN - 1) / SPAN, decode_span, &job);
     return 0;
 }
 
@@ -256,8 +240,8 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
     parts->scale_bytes = sizeof(float);
     gcb_rbuf_take(in, sizeof(float));
     parts->value_bytes = gcb_rbuf_left(in);
-    parts->kept = parts->positions = s->env.count;
-    for (uint64_t left = s->env.count; left;) {
+    parts->kept = parts->positions = s->env->count;
+    for (uint64_t left = s->env->count; left;) {
         const size_t m = left < TILE ? left : TILE;
         const uint8_t *p = gcb_rbuf_take(in, code_bytes(s, m));
 
@@ -272,31 +256,7 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
     return 0;
 }
 
-static uint64_t terngrad_clamped(const void *state)
-{
-    const struct terngrad *s = state;
-
-    return s->clamped;
-}
-
-static double terngrad_nominal_bits(const void *state)
-{
-    const struct terngrad *s = state;
-
-    return s->p.packing == GCB_TERNGRAD_BASE3 ? log2(3.0) : 2.0;
-}
-
 /* ---- all-reduce: the largest scale, and sums of -1, 0 and 1 ---- */
-
-static enum gcb_reduction terngrad_reduction(const void *state, unsigned round)
-{
-    return gcb_shared_scale_reduction(&((const struct terngrad *)state)->shared, round);
-}
-
-static uint64_t terngrad_reduce_count(const void *state, unsigned round)
-{
-    return gcb_shared_scale_count(&((const struct terngrad *)state)->shared, round);
-}
 
 /* Rounds weight * x, clipped to this worker's own limit, with the shared scale. */
 static void level_span(void *ctx, uint64_t i)
@@ -320,10 +280,10 @@ static void level_span(void *ctx, uint64_t i)
         }
         quantise(job, weighted, first, m, code);
         for (size_t k = 0; k < m; k++)
-            gcb_shared_scale_put(&s->shared, first + k, (int)code[k] - 1);
+            gcb_shared_scale_put(&s->p.q.shared, first + k, (int)code[k] - 1);
     }
     if (clamped)
-        __atomic_fetch_add(&s->clamped, clamped, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&s->p.q.base.clamped, clamped, __ATOMIC_RELAXED);
 }
 
 /* If weight * x overflows, the scale is infinite, and so all workers know. */
@@ -333,39 +293,25 @@ static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsi
     struct terngrad *s = state;
     struct job job = {.s = s, .from = x, .weight = at->weight};
 
-    if (s->env.count == 0)
+    if (s->env->count == 0)
         return 0;
     if (round == 0) {
         s->limit = fabsf(at->weight) * measure(&job);
         memcpy(values, &s->limit, sizeof(s->limit));
         return 0;
     }
-    set_dither(&job, &at->step, s->shared.scale[0]);
-    s->clamped = 0;
-    gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, level_span, &job);
-    gcb_shared_scale_send(&s->shared, values);
+    set_dither(&job, &at->step, s->p.q.shared.scale[0]);
+    s->p.q.base.clamped = 0;
+    gcb_parallel(s->env->queue, (s->env->count + SPAN - 1) / SPAN, level_span, &job);
+    gcb_shared_scale_send(&s->p.q, values);
     return 0;
-}
-
-static void terngrad_absorb(void *state, unsigned round, const void *combined)
-{
-    gcb_shared_scale_absorb(&((struct terngrad *)state)->shared, combined);
-}
-
-static void terngrad_conclude(void *state, const struct gcb_reduce_at *at, const float *x,
-                              const void *combined, float *update, float *own)
-{
-    gcb_shared_scale_conclude(&((const struct terngrad *)state)->shared, at->weight, combined,
-                              update, own);
 }
 
 static const struct gcb_reduce_ops terngrad_reduce = {
     .rounds = 2,
-    .reduction = terngrad_reduction,
-    .count = terngrad_reduce_count,
     .contribute = terngrad_contribute,
-    .absorb = terngrad_absorb,
-    .conclude = terngrad_conclude,
+    .absorb = gcb_shared_scale_absorb,
+    .conclude = gcb_shared_scale_conclude,
     .conserves = true,
 };
 
@@ -399,13 +345,10 @@ static const struct gcb_codec_ops terngrad_ops = {
     .state_size = sizeof(struct terngrad),
     .init = terngrad_init,
     .fini = terngrad_fini,
-    .max_payload = terngrad_max_payload,
+    .clamps = true,
     .encode = terngrad_encode,
-    .nonfinite = terngrad_nonfinite,
     .read = terngrad_read,
     .describe = terngrad_describe,
-    .clamped = terngrad_clamped,
-    .nominal_bits = terngrad_nominal_bits,
 };
 
 const struct gcb_codec gcb_codec_terngrad = {

@@ -1,15 +1,16 @@
 #ifndef SRC_LIB_CODEC_TERNGRAD_H
 #define SRC_LIB_CODEC_TERNGRAD_H
 
-#include <stdint.h>
+#include "src/lib/codec/shared_scale.h"
 
 /* What TernGrad on the CPU (src/lib/codec/terngrad.c) and on a device share. */
 
 enum gcb_terngrad_packing { GCB_TERNGRAD_2BIT, GCB_TERNGRAD_BASE3 };
 
-/* The parameter table writes this struct. It is the first part of the codec's state, on the CPU and on a device. */
-struct gcb_terngrad_params {
-    double clip;
+/* What a state begins with, on the CPU and on a device. */
+struct gcb_terngrad {
+    struct gcb_quantiser q;
+    double clip; /* parameters */
     int packing;
 };
 
@@ -17,9 +18,15 @@ struct gcb_terngrad_params {
 #define GCB_TERNGRAD_TILE 4080
 
 /* The number of bytes that n codes take. */
-static inline uint64_t gcb_terngrad_code_bytes(const struct gcb_terngrad_params *p, uint64_t n)
+static inline uint64_t gcb_terngrad_code_bytes(const struct gcb_terngrad *s, uint64_t n)
 {
-    return p->packing == GCB_TERNGRAD_BASE3 ? (n + 4) / 5 : (n + 3) / 4;
+    return s->packing == GCB_TERNGRAD_BASE3 ? (n + 4) / 5 : (n + 3) / 4;
+}
+
+static inline void gcb_terngrad_bind(struct gcb_terngrad *s)
+{
+    s->q.base.max_payload = sizeof(float) + gcb_terngrad_code_bytes(s, s->q.base.env.count);
+    s->q.base.nominal_bits = s->packing == GCB_TERNGRAD_BASE3 ? log2(3.0) : 2.0;
 }
 
 #endif

@@ -41,6 +41,9 @@ int gcb_coder_renew_decoder(struct gcb_coder **c, const void *message, size_t le
 void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
 
 uint64_t gcb_coder_elements(const struct gcb_coder *c);
+/* Bytes of the longest payload. It is the raw tensor's if that is more and the raw tensor may be sent: because the codec or
+ * the device says so, or because the tensor may have an infinity or NaN. */
+uint64_t gcb_coder_max_payload(const struct gcb_coder *c);
 /* The most bytes of an encoder's message; 0 for a decoder. */
 size_t gcb_coder_bound(const struct gcb_coder *c);
 /* Bytes of an encoder's messages if all have the same length; 0 otherwise. Tensors that are sent raw because of an infinity,
@@ -122,8 +125,8 @@ int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, f
                       bool joins, struct gcb_diag *diag);
 int gcb_coder_rebuild(struct gcb_coder *c, float *out, struct gcb_diag *diag);
 
-/* The codec's state, for functions of its descriptor. */
-void *gcb_coder_codec_state(struct gcb_coder *c);
+/* The codec's state, for functions of its descriptor, and for what it tells. */
+struct gcb_codec_base *gcb_coder_codec_state(const struct gcb_coder *c);
 
 /* The sizes of a message's parts. The decoder must be able to decode the message without an error. */
 struct gcb_message_parts {
@@ -134,10 +137,9 @@ struct gcb_message_parts {
 int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
                        struct gcb_message_parts *parts, struct gcb_diag *diag);
 
-/* What an encoder knows; the first two are about its last message. See struct gcb_codec_ops. */
-uint64_t gcb_coder_clamped(const struct gcb_coder *c);    /* number of clamped elements */
-double gcb_coder_largest(const struct gcb_coder *c);      /* largest magnitude, or NAN */
-double gcb_coder_nominal_bits(const struct gcb_coder *c); /* the paper's bits per element */
-double gcb_coder_density(const struct gcb_coder *c);      /* or NAN if nothing is dropped */
+/* Elements of an encoder's last tensor that were clamped, and the bits per element of its messages as the method's paper
+ * counts them. Its codec's state has more: struct gcb_codec_base. */
+uint64_t gcb_coder_clamped(const struct gcb_coder *c);
+double gcb_coder_nominal_bits(const struct gcb_coder *c);
 
 #endif

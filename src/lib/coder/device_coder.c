@@ -21,43 +21,32 @@ static const struct gcb_device_ops *find_ops(const struct gcb_device_module *mod
     return NULL;
 }
 
-int gcb_coder_start_there(struct gcb_coder *c, struct gcb_diag *diag)
+int gcb_coder_find_there(struct gcb_coder *c, struct gcb_diag *diag)
 {
-    const struct gcb_method *method = &c->base.method;
+    const struct gcb_method *method = &c->method;
 
-    c->base.env.kernels = NULL;
-    c->base.env.queue = NULL;
-    if (!method->codec)
-        return 0;
     c->there = find_ops(module_of(c), method->codec->wire_id);
     if (!c->there)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "device cuda: method '%s' runs on the CPU only; use --device cpu",
                             method->name);
-    if (c->base.env.feedback && !c->base.env.decoding && !c->there->feedback)
+    if (c->env.feedback && !c->env.decoding && !c->there->feedback)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "device cuda: method '%s' has no error feedback on a device",
                             method->name);
-    return gcb_framing_start(&c->base, c->there->state_size, c->there->init, diag);
+    return 0;
 }
 
 uint64_t gcb_device_coder_scratch(const struct gcb_coder *c)
 {
-    return c->base.state && c->there->scratch ? c->there->scratch(c->base.state) : 0;
-}
-
-uint64_t gcb_device_coder_max_payload(const struct gcb_coder *c)
-{
-    return gcb_framing_max_payload(&c->base,
-                                   c->base.state ? c->there->max_payload(c->base.state) : 0, true);
+    return c->state && c->there->scratch ? c->there->scratch(c->state) : 0;
 }
 
 /* Describes why work could not be queued. The stream keeps the cause, and the next wait reports it. */
 static int explain_queueing(const struct gcb_coder *c, int err, struct gcb_diag *diag)
 {
     return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
-                              c->base.method.name ? c->base.method.name : "raw",
-                              gcb_status_text(err))
+                              c->method.name ? c->method.name : "raw", gcb_status_text(err))
                : 0;
 }
 
@@ -67,7 +56,7 @@ static struct gcb_device_input make_input(const struct gcb_coder *c,
 {
     return (struct gcb_device_input){
         .x = m->in_dev,
-        .n = c->base.env.count,
+        .n = c->env.count,
         .residual = m->residual_dev,
         .carry = m->carry,
         .compensated = compensated,
@@ -78,9 +67,9 @@ static struct gcb_device_input make_input(const struct gcb_coder *c,
 static int check_encoder(const struct gcb_coder *c, const struct gcb_device_message *m,
                          struct gcb_diag *diag)
 {
-    if (c->base.env.decoding)
+    if (c->env.decoding)
         return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder cannot encode");
-    if (m->residual_dev && !c->base.env.feedback)
+    if (m->residual_dev && !c->env.feedback)
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the message has a residual, but the coder was made without feedback");
     return 0;
@@ -98,11 +87,10 @@ int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at
     if (err)
         return err;
     call.at = *at;
-    err = c->there->encode_async(c->base.state, &in, m->payload_dev, &call);
+    err = c->there->encode_async(c->state, &in, m->payload_dev, &call);
     /* after encoding, which adds the residual: the sum has to be finite */
-    if (!err && c->base.nonfinite != GCB_NONFINITE_TRUSTED)
-        err = module_of(c)->tensor.max_bits(call.stream, m->in_dev, c->base.env.count,
-                                            call.result_dev);
+    if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
+        err = module_of(c)->tensor.max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
     return explain_queueing(c, err, diag);
 }
 
@@ -110,17 +98,17 @@ int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_
                                    struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const struct gcb_device_result *r = gcb_device_batch_result(m->batch, m->i);
-    const uint64_t raw = c->base.env.count * gcb_raw_size(c->base.frame.source);
+    const uint64_t raw = c->env.count * gcb_raw_size(c->frame.source);
     const struct gcb_device_input in = make_input(c, m, 1);
-    const bool bad = c->base.nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
+    const bool bad = c->nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
 
-    *frame = c->base.frame;
+    *frame = c->frame;
     frame->payload_bytes = r->length;
     c->clamped = bad || r->status ? 0 : r->clamped; /* a raw tensor has no clamped elements */
-    if (bad && c->base.nonfinite != GCB_NONFINITE_RAW)
+    if (bad && c->nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
     if (r->status && r->status != GCB_E_SEND_RAW)
-        return gcb_diag_set(diag, r->status, "method '%s': %s", c->base.method.name,
+        return gcb_diag_set(diag, r->status, "method '%s': %s", c->method.name,
                             gcb_status_text(r->status));
     if (!r->status && r->length <= raw && !bad)
         return 0;
@@ -173,8 +161,7 @@ int gcb_device_coder_decode_async(struct gcb_coder *c, const struct gcb_frame *f
                             "the message does not fit this decoder: its codec, parameters or "
                             "number of elements differ");
     if (!(frame->flags & GCB_WIRE_STORED))
-        err = c->there->decode_async(c->base.state, payload_dev, frame->payload_bytes, out_dev,
-                                     &call);
+        err = c->there->decode_async(c->state, payload_dev, frame->payload_bytes, out_dev, &call);
     else if (frame->payload_bytes != frame->count * gcb_raw_size(frame->source))
         err = GCB_E_CORRUPT;
     else
@@ -195,8 +182,8 @@ int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_
 
 int gcb_coder_reserve(struct gcb_coder *c, struct gcb_diag *diag)
 {
-    const struct gcb_place_size size = {.tensor = c->base.env.count * sizeof(float),
-                                        .payload = gcb_device_coder_max_payload(c),
+    const struct gcb_place_size size = {.tensor = c->env.count * sizeof(float),
+                                        .payload = gcb_coder_max_payload(c),
                                         .scratch = gcb_device_coder_scratch(c)};
 
     return gcb_place_reserve(c->place, &size, diag);
@@ -270,20 +257,18 @@ int gcb_coder_decode_there(struct gcb_coder *c, const struct gcb_frame *frame,
 
 bool gcb_device_coder_adds(const struct gcb_coder *c)
 {
-    return c->base.state && c->there->sum;
+    return c->state && c->there->sum;
 }
 
 uint64_t gcb_device_coder_canvas(const struct gcb_coder *c)
 {
-    return gcb_device_coder_adds(c) && c->there->sum->canvas ? c->there->sum->canvas(c->base.state)
-                                                             : 0;
+    return gcb_device_coder_adds(c) && c->there->sum->canvas ? c->there->sum->canvas(c->state) : 0;
 }
 
 bool gcb_device_coder_same_canvas(const struct gcb_coder *a, const struct gcb_coder *b)
 {
     return gcb_device_coder_adds(a) && gcb_device_coder_adds(b) && a->there == b->there &&
-           a->base.env.count == b->base.env.count &&
-           a->there->sum->alike(a->base.state, b->base.state);
+           a->env.count == b->env.count && a->there->sum->alike(a->state, b->state);
 }
 
 int gcb_device_coder_add_async(struct gcb_coder *c, const struct gcb_frame *frame,
@@ -294,7 +279,7 @@ int gcb_device_coder_add_async(struct gcb_coder *c, const struct gcb_frame *fram
     int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
 
     if (!err)
-        err = c->there->sum->add_async(c->base.state, payload_dev, frame->payload_bytes, to, &call);
+        err = c->there->sum->add_async(c->state, payload_dev, frame->payload_bytes, to, &call);
     return tell_damage(c, err, diag);
 }
 
@@ -306,14 +291,11 @@ int gcb_device_coder_inverse_async(struct gcb_coder *c, void *canvas_dev, float 
 
     return err ? err
                : explain_queueing(
-                     c, c->there->sum->inverse_async(c->base.state, canvas_dev, out_dev, &call),
-                     diag);
+                     c, c->there->sum->inverse_async(c->state, canvas_dev, out_dev, &call), diag);
 }
 
-const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c,
-                                                            const void **state)
+const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c)
 {
-    *state = c->base.state;
     return c->there->reduce;
 }
 
@@ -321,7 +303,7 @@ const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_cod
 
 static const struct gcb_device_group_ops *group_ops(const struct gcb_coder *c)
 {
-    return c->base.state ? c->there->group : NULL;
+    return c->state ? c->there->group : NULL;
 }
 
 bool gcb_device_group_takes(const struct gcb_coder *a, const struct gcb_coder *b)
@@ -329,10 +311,9 @@ bool gcb_device_group_takes(const struct gcb_coder *a, const struct gcb_coder *b
     const struct gcb_device_group_ops *ops = group_ops(a);
 
     return ops && group_ops(b) == ops && module_of(a) == module_of(b) &&
-           a->base.env.decoding == b->base.env.decoding &&
-           (a->base.nonfinite == GCB_NONFINITE_TRUSTED) ==
-               (b->base.nonfinite == GCB_NONFINITE_TRUSTED) &&
-           (!ops->alike || ops->alike(a->base.state, b->base.state));
+           a->env.decoding == b->env.decoding &&
+           (a->nonfinite == GCB_NONFINITE_TRUSTED) == (b->nonfinite == GCB_NONFINITE_TRUSTED) &&
+           (!ops->alike || ops->alike(a->state, b->state));
 }
 
 /* Bytes of scratch that one message of a group takes, rounded up so that the next message's scratch is aligned. */
@@ -357,8 +338,8 @@ uint64_t gcb_device_group_scratch(struct gcb_coder *const coders[], size_t count
 /* Can this message be decoded in a group? If not, a single call decodes it or reports the error. */
 static bool can_decode(const struct gcb_coder *c, const struct gcb_frame *frame)
 {
-    return c->base.state && gcb_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
-           frame->payload_bytes == c->there->max_payload(c->base.state);
+    return c->state && gcb_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
+           frame->payload_bytes == c->state->max_payload;
 }
 
 /*
@@ -371,14 +352,14 @@ static size_t next_group(struct gcb_coder *const coders[],
 {
     const uint64_t room = gcb_device_batch_scratch(messages[0].batch);
     const uint64_t tables = gcb_device_batch_tables(messages[0].batch);
-    uint64_t scratch = own_scratch(coders[0]), elements = coders[0]->base.env.count;
+    uint64_t scratch = own_scratch(coders[0]), elements = coders[0]->env.count;
     size_t n = 1;
 
     if (received && !can_decode(coders[0], received[0].frame))
         return 1;
     for (; n < count && n < tables; n++) {
         scratch += own_scratch(coders[n]);
-        elements += coders[n]->base.env.count;
+        elements += coders[n]->env.count;
         if (!gcb_device_group_takes(coders[0], coders[n]) ||
             messages[n].batch != messages[0].batch || scratch > room ||
             elements > GCB_DEVICE_GROUP_ELEMENTS ||
@@ -408,12 +389,12 @@ static int fill_items(const struct gcb_device_group *g, struct gcb_coder *const 
         memset(&g->items[i], 0, sizeof(g->items[i]));
         g->items[i].result = call.result_dev;
         g->items[i].scratch = (uint8_t *)call.scratch_dev + used;
-        g->items[i].in = received ? gcb_device_plain(received[i].out_dev, coders[i]->base.env.count)
+        g->items[i].in = received ? gcb_device_plain(received[i].out_dev, coders[i]->env.count)
                                   : make_input(coders[i], &messages[i], 0);
         g->items[i].payload =
             received ? (uint8_t *)(uintptr_t)received[i].payload_dev : messages[i].payload_dev;
         if (ops->fill)
-            ops->fill(coders[i]->base.state, at, &g->items[i]);
+            ops->fill(coders[i]->state, at, &g->items[i]);
         used += own_scratch(coders[i]);
     }
     return 0;
@@ -432,9 +413,9 @@ static int run_group(struct gcb_coder *const coders[], const struct gcb_step *at
 
     if (err)
         return err;
-    err = ops->code_async(coders[0]->base.state, received != NULL, &g, s);
+    err = ops->code_async(coders[0]->state, received != NULL, &g, s);
     /* after encoding, which adds the residual: the sum has to be finite */
-    if (!err && !received && coders[0]->base.nonfinite != GCB_NONFINITE_TRUSTED)
+    if (!err && !received && coders[0]->nonfinite != GCB_NONFINITE_TRUSTED)
         err = module_of(coders[0])->tensor.max_bits_group(s, &g);
     return explain_queueing(coders[0], err, diag);
 }
@@ -446,8 +427,7 @@ int gcb_device_group_encode_async(struct gcb_coder *const coders[], const struct
     int err = 0;
 
     for (size_t i = 0, n; i < count && !err; i += n) {
-        n = coders[i]->base.env.decoding ? 1
-                                         : next_group(coders + i, NULL, messages + i, count - i);
+        n = coders[i]->env.decoding ? 1 : next_group(coders + i, NULL, messages + i, count - i);
         err = n > 1 ? run_group(coders + i, at, NULL, messages + i, n, diag)
                     : gcb_device_coder_encode_async(coders[i], at, &messages[i], diag);
     }

@@ -11,9 +11,8 @@
  * transform.
  */
 
-/* Sizes in bytes: the scratch that a call needs; the longest payload, including raw tensors. */
+/* Bytes of the scratch that a call needs. */
 uint64_t gcb_device_coder_scratch(const struct gcb_coder *c);
-uint64_t gcb_device_coder_max_payload(const struct gcb_coder *c);
 
 /*
  * One message of a batch, and where its arrays are on the device. All arrays are aligned to 256 bytes.
@@ -72,9 +71,8 @@ int gcb_device_coder_add_async(struct gcb_coder *c, const struct gcb_frame *fram
 int gcb_device_coder_inverse_async(struct gcb_coder *c, void *canvas_dev, float *out_dev,
                                    const struct gcb_device_message *m, struct gcb_diag *diag);
 
-/* For an all-reduce (src/lib/exchange/device_reduce.h): the codec's operations, or NULL, and its state. */
-const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c,
-                                                            const void **state);
+/* The codec's operations for an all-reduce (src/lib/exchange/device_reduce.h), or NULL. */
+const struct gcb_device_reduce_ops *gcb_device_coder_reduce(const struct gcb_coder *c);
 
 /*
  * Groups of messages. A network has many small tensors, and launching a kernel takes longer than the work on a small

@@ -8,5 +8,4 @@ const struct gcb_device_core gcb_device_core = {
     .qsgd_lay_out = gcb_qsgd_lay_out,
     .sample_plan = gcb_sample_plan,
     .sparse_bind = gcb_sparse_bind,
-    .sparse_max_payload = gcb_sparse_max_payload,
 };

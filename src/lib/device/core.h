@@ -15,11 +15,10 @@
 struct gcb_device_core {
     uint32_t version; /* GCB_DEVICE_MODULE_VERSION; the module refuses a table of another version */
     uint32_t size;    /* sizeof(struct gcb_device_core) */
-    void (*qsgd_lay_out)(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, uint64_t count);
+    void (*qsgd_lay_out)(struct gcb_qsgd_layout *l);
     struct gcb_sample_plan (*sample_plan)(uint64_t positions, double share, uint64_t k,
                                           uint64_t step);
-    void (*sparse_bind)(struct gcb_sparse *s, const struct gcb_codec_env *env);
-    uint64_t (*sparse_max_payload)(const void *state);
+    void (*sparse_bind)(struct gcb_sparse *s);
 };
 
 extern const struct gcb_device_core gcb_device_core;

@@ -17,7 +17,7 @@
  * the host cannot read it. Copies between host and device go through pinned memory. A stream is for one host thread at
  * a time.
  */
-#define GCB_DEVICE_MODULE_VERSION 10
+#define GCB_DEVICE_MODULE_VERSION 11
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
 /* A device and the libraries that it needs, as far as they are known. */

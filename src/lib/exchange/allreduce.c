@@ -17,7 +17,7 @@ struct allreduce {
     struct gcb_collective_env env;
     struct gcb_coder *coder;
     const struct gcb_reduce_ops *ops;
-    void *codec;       /* the codec's state in `coder` */
+    struct gcb_codec_base *codec; /* the codec's state in `coder` */
     void *values;      /* what this worker contributes; after the last round, the combined values */
     uint64_t capacity; /* bytes of `values` */
     struct gcb_contribution in;
@@ -46,17 +46,12 @@ static uint64_t round_bytes(const struct allreduce *s, unsigned round)
 {
     if (s->whole)
         return s->env.coder.env.count * sizeof(float);
-    return s->ops->count(s->codec, round) * gcb_reduction_size(s->ops->reduction(s->codec, round));
-}
-
-static unsigned rounds_of(const struct allreduce *s)
-{
-    return s->ops->rounds_of ? s->ops->rounds_of(s->codec) : s->ops->rounds;
+    return s->codec->round[round].count * gcb_reduction_size(s->codec->round[round].reduction);
 }
 
 static enum gcb_reduction reduction_of(const struct allreduce *s, unsigned round)
 {
-    return s->whole ? GCB_SUM_F32 : s->ops->reduction(s->codec, round);
+    return s->whole ? GCB_SUM_F32 : s->codec->round[round].reduction;
 }
 
 static int make_room(struct allreduce *s, uint64_t bytes, struct gcb_diag *diag)
@@ -85,7 +80,7 @@ static int allreduce_create(void **state, const struct gcb_collective_env *env,
     if (!err) {
         s->ops = env->method.codec->reduce;
         s->codec = gcb_coder_codec_state(s->coder);
-        for (unsigned r = 0; r < rounds_of(s); r++)
+        for (unsigned r = 0; r < s->codec->rounds; r++)
             most = round_bytes(s, r) > most ? round_bytes(s, r) : most;
         err = make_room(s, most, diag);
     }
@@ -113,7 +108,7 @@ static int allreduce_begin(void *state, const struct gcb_contribution *in, struc
     s->in = *in;
     s->raw = in->raw;
     s->spoilt = s->whole = false;
-    s->last = rounds_of(s) - 1;
+    s->last = s->codec->rounds - 1;
     s->sent = 0;
     return 0;
 }
@@ -271,10 +266,7 @@ static int allreduce_conclude(void *state, float *update, float *own, struct gcb
     const uint64_t n = s->env.coder.env.count;
 
     if (!s->spoilt && s->whole) {
-        if (update && n)
-            memcpy(update, s->values, n * sizeof(*update));
-        if (own && n)
-            memcpy(own, s->in.x, n * sizeof(*own));
+        gcb_conclude_whole(n, s->in.x, s->values, update, own);
         return 0;
     }
     if (!s->spoilt) {
@@ -295,8 +287,8 @@ static int allreduce_describe(void *state, struct gcb_message_parts *parts, stru
     memset(parts, 0, sizeof(*parts));
     parts->wire_bytes = parts->payload.value_bytes = s->sent;
     parts->payload.kept = parts->payload.positions = s->env.coder.env.count;
-    if (!isnan(gcb_coder_density(s->coder))) /* a sparsifier sends one value for each position */
-        parts->payload.kept = s->ops->count(s->codec, s->ops->rounds - 1);
+    if (!isnan(s->codec->density)) /* a sparsifier sends one value for each position */
+        parts->payload.kept = s->codec->round[s->codec->rounds - 1].count;
     parts->payload.entropy0_bits = NAN;
     return 0;
 }

@@ -10,11 +10,8 @@ struct gcb_device_reduce {
     struct gcb_place place; /* its tensor and payload are own.values_dev and own.kept_dev */
     struct gcb_coder *coder;
     const struct gcb_device_reduce_ops *ops;
-    const void *state; /* the codec's, in `coder` */
+    const struct gcb_codec_base *state; /* the codec's, in `coder` */
     uint64_t count;
-    /* the CPU's encoder and operations, which know the rounds */
-    struct gcb_coder *cpu;
-    const struct gcb_reduce_ops *cpu_ops;
     enum gcb_nonfinite nonfinite;
     /* the current step */
     struct gcb_device_share own;
@@ -26,23 +23,9 @@ struct gcb_device_reduce {
     bool spoilt; /* some worker's values were not finite, so the update becomes NaNs */
 };
 
-/* ---- rounds, as the CPU's operations describe them ---- */
-
-static unsigned rounds_of(const struct gcb_device_reduce *r)
-{
-    return r->cpu_ops->rounds_of ? r->cpu_ops->rounds_of(gcb_coder_codec_state(r->cpu))
-                                 : r->cpu_ops->rounds;
-}
-
-static enum gcb_reduction reduction_of(const struct gcb_device_reduce *r, unsigned round)
-{
-    return r->cpu_ops->reduction(gcb_coder_codec_state(r->cpu), round);
-}
-
 static uint64_t bytes_of(const struct gcb_device_reduce *r, unsigned round)
 {
-    return r->cpu_ops->count(gcb_coder_codec_state(r->cpu), round) *
-           gcb_reduction_size(reduction_of(r, round));
+    return r->state->round[round].count * gcb_reduction_size(r->state->round[round].reduction);
 }
 
 /* ---- creating ---- */
@@ -58,7 +41,7 @@ static int take_memory(struct gcb_device_reduce *r, struct gcb_diag *diag)
                                   .scratch = scratch_of(r)};
     int err;
 
-    for (unsigned round = 0; round < rounds_of(r); round++)
+    for (unsigned round = 0; round < r->state->rounds; round++)
         size.tensor = bytes_of(r, round) > size.tensor ? bytes_of(r, round) : size.tensor;
     err = gcb_place_reserve(&r->place, &size, diag);
     r->own.values_dev = r->place.tensor.dev;
@@ -83,14 +66,12 @@ int gcb_device_reduce_create(struct gcb_device_reduce **out, const struct gcb_de
     r->count = config->env.count;
     r->nonfinite = config->nonfinite;
     r->own.weight = weight;
-    r->cpu_ops = method->codec->reduce;
-    err = gcb_coder_create(&r->cpu, method, config, diag);
-    if (!err)
-        err = gcb_coder_create(&r->coder, method, &there, diag);
+    err = gcb_coder_create(&r->coder, method, &there, diag);
     if (err)
         goto out;
-    r->ops = gcb_device_coder_reduce(r->coder, &r->state);
-    if (!r->ops || !r->cpu_ops) {
+    r->ops = gcb_device_coder_reduce(r->coder);
+    r->state = gcb_coder_codec_state(r->coder);
+    if (!r->ops) {
         err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                            "device cuda: method '%s' has no all-reduce on a device", method->name);
         goto out;
@@ -111,7 +92,6 @@ void gcb_device_reduce_destroy(struct gcb_device_reduce *r)
         return;
     gcb_place_fini(&r->place); /* waits for queued work first */
     gcb_coder_destroy(r->coder);
-    gcb_coder_destroy(r->cpu);
     gcb_free(r);
 }
 
@@ -219,10 +199,10 @@ int gcb_device_reduce_next(struct gcb_device_reduce *r, struct gcb_round *round,
 {
     int err = 0;
 
-    if (r->round == rounds_of(r))
+    if (r->round == r->state->rounds)
         return 0;
     round->kind = GCB_ROUND_REDUCE;
-    round->reduction = reduction_of(r, r->round);
+    round->reduction = r->state->round[r->round].reduction;
     round->data = r->own.values_dev;
     round->bytes = bytes_of(r, r->round);
     if (!r->raw && !r->spoilt)
@@ -236,12 +216,12 @@ int gcb_device_reduce_receive(struct gcb_device_reduce *r, const void *combined_
                               struct gcb_diag *diag)
 {
     const unsigned round = r->round++;
-    const bool floats =
-        reduction_of(r, round) == GCB_SUM_F32 || reduction_of(r, round) == GCB_MAX_F32;
+    const bool floats = r->state->round[round].reduction == GCB_SUM_F32 ||
+                        r->state->round[round].reduction == GCB_MAX_F32;
     struct gcb_device_call call;
     int err;
 
-    if (r->round == rounds_of(r)) {
+    if (r->round == r->state->rounds) {
         r->combined = combined_dev;
         return 0;
     }
@@ -262,7 +242,7 @@ int gcb_device_reduce_receive(struct gcb_device_reduce *r, const void *combined_
 static int make_update(struct gcb_device_reduce *r, float *update_dev, float *own_dev,
                        struct gcb_diag *diag)
 {
-    const enum gcb_reduction last = reduction_of(r, r->round - 1);
+    const enum gcb_reduction last = r->state->round[r->round - 1].reduction;
     struct gcb_device_call call;
     int err = begin_call(r, &call, diag);
 

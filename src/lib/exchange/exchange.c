@@ -32,11 +32,8 @@ struct gcb_exchange {
     void *state;
     struct gcb_memory *memory;
     struct gcb_collective_env env;
-    struct gcb_queue queue;
-    struct gcb_kernels kernels;
+    struct gcb_codec_env_copy kept; /* to which env.coder.env points */
     float *weights;
-    char *path; /* copies, to which env.coder.env points */
-    uint64_t *shape;
     float *own; /* what arrived; NULL until the memory needs it */
 
     bool lacks_update; /* the memory must learn the last step's update before the next step */
@@ -72,24 +69,6 @@ static int copy_weights(struct gcb_exchange *e, const float *weights, struct gcb
     return 0;
 }
 
-/* The caller's path and shape may end before the exchange does. */
-static int copy_names(struct gcb_exchange *e, struct gcb_diag *diag)
-{
-    struct gcb_codec_env *env = &e->env.coder.env;
-
-    if (env->path)
-        e->path = gcb_strdup(env->path);
-    if (env->shape)
-        e->shape = gcb_alloc_array(env->rank, sizeof(*e->shape));
-    if ((env->path && !e->path) || (env->shape && !e->shape))
-        return gcb_diag_nomem(diag, 0, "an exchange");
-    if (env->shape)
-        memcpy(e->shape, env->shape, env->rank * sizeof(*e->shape));
-    env->path = e->path;
-    env->shape = e->shape;
-    return 0;
-}
-
 static int make_memory(struct gcb_exchange *e, struct gcb_diag *diag)
 {
     struct gcb_memory_params params;
@@ -98,8 +77,8 @@ static int make_memory(struct gcb_exchange *e, struct gcb_diag *diag)
     if (params.kind == GCB_MEMORY_GMC && e->env.total == 0.0f)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "memory=gmc averages the workers, but the sum of their weights is 0");
-    return gcb_memory_create(&e->memory, &params, e->env.coder.env.count, e->env.workers, &e->queue,
-                             &e->kernels, diag);
+    return gcb_memory_create(&e->memory, &params, e->env.coder.env.count, e->env.workers,
+                             &e->kept.queue, &e->kept.kernels, diag);
 }
 
 static int init(struct gcb_exchange *e, const struct gcb_method *method,
@@ -117,10 +96,9 @@ static int init(struct gcb_exchange *e, const struct gcb_method *method,
         .worker = config->worker,
         .no_update = config->no_update,
     };
-    gcb_codec_env_keep(&e->env.coder.env, &e->kernels, &e->queue);
-    err = copy_weights(e, config->weights, diag);
+    err = gcb_codec_env_keep(&e->env.coder.env, &e->kept, diag);
     if (!err)
-        err = copy_names(e, diag);
+        err = copy_weights(e, config->weights, diag);
     if (!err)
         err = make_memory(e, diag);
     return err ? err : e->ops->create(&e->state, &e->env, diag);
@@ -148,8 +126,7 @@ void gcb_exchange_close(struct gcb_exchange *e)
         e->ops->destroy(e->state);
     gcb_memory_destroy(e->memory);
     gcb_free(e->weights);
-    gcb_free(e->path);
-    gcb_free(e->shape);
+    gcb_codec_env_drop(&e->kept);
     gcb_free(e->own);
     gcb_free(e);
 }
@@ -283,7 +260,7 @@ static bool is_finite(struct gcb_exchange *e, const float *x)
     if (has_memory(e))
         return gcb_memory_stays_finite(e->memory, x);
     return e->env.coder.nonfinite == GCB_NONFINITE_TRUSTED ||
-           gcb_max_bits(x, e->env.coder.env.count, &e->kernels, &e->queue) < GCB_INF_BITS;
+           gcb_max_bits(x, e->env.coder.env.count, &e->kept.kernels, &e->kept.queue) < GCB_INF_BITS;
 }
 
 int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag)
@@ -427,7 +404,8 @@ static void keep_finite(const struct gcb_exchange *e, float *own)
     const uint64_t n = e->env.coder.env.count;
     const float *residual = gcb_memory_residual(e->memory);
 
-    if (gcb_max_bits(own, n, &e->kernels, &e->queue) < gcb_bits_of(0x1p100f)) /* too small for it */
+    if (gcb_max_bits(own, n, &e->kept.kernels, &e->kept.queue) <
+        gcb_bits_of(0x1p100f)) /* too small for it */
         return;
     for (uint64_t i = 0; i < n; i++)
         own[i] = isfinite(residual[i] - own[i]) ? own[i] : 0.0f;

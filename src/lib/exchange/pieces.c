@@ -15,7 +15,7 @@ int gcb_pieces_init(struct gcb_pieces *p, const struct gcb_collective_env *env,
     err = gcb_coder_create(&p->coder, &env->method, &env->coder, diag);
     if (err)
         return err;
-    p->sparse = gcb_coder_codec_state(p->coder);
+    p->sparse = (struct gcb_sparse *)gcb_coder_codec_state(p->coder);
     p->parts = gcb_alloc_array(env->workers, sizeof(*p->parts));
     return p->parts ? 0 : gcb_diag_nomem(diag, env->workers * sizeof(*p->parts), "an exchange");
 }

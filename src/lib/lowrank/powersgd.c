@@ -24,9 +24,9 @@
 enum { START_WARM, START_COLD };
 
 struct powersgd {
+    struct gcb_codec_base base;
     uint64_t rank_wanted;
     int start;
-    struct gcb_codec_env env;
     bool dense;
     struct gcb_factors f;
     float *first; /* the orthonormal Q with which this step begins */
@@ -68,13 +68,26 @@ static void powersgd_fini(void *state)
     gcb_free(s->read);
 }
 
+/* The sizes of an encoder's messages and rounds. */
+static void set_sizes(struct powersgd *s)
+{
+    const uint64_t count = s->base.env.count;
+    const uint64_t floats = s->dense ? count : p_floats(&s->f) + q_floats(&s->f);
+
+    s->base.max_payload = sizeof(uint32_t) + floats * sizeof(float);
+    s->base.nominal_bits = count ? 32.0 * (double)floats / (double)count : 32.0;
+    s->base.rounds = s->dense ? 1 : 2;
+    s->base.round[0] = (struct gcb_reduce_round){GCB_SUM_F32, s->dense ? count : p_floats(&s->f)};
+    s->base.round[1] = (struct gcb_reduce_round){GCB_SUM_F32, q_floats(&s->f)};
+}
+
 static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct powersgd *s = state;
     const uint64_t cols = env->decoding ? 0 : gcb_matrix_columns(env);
     uint64_t longest;
 
-    s->env = *env;
+    s->base.may_send_raw = true;
     s->f.queue = env->queue;
     if (env->decoding) {
         s->read = gcb_alloc_array(env->count, sizeof(float));
@@ -86,6 +99,7 @@ static int powersgd_init(void *state, const struct gcb_codec_env *env, struct gc
         s->f.rank = rank_of(s, &s->f.m);
     }
     s->dense = cols == 0 || p_floats(&s->f) + q_floats(&s->f) >= env->count;
+    set_sizes(s);
     if (s->dense)
         return 0;
     longest = s->f.m.rows > s->f.m.cols ? s->f.m.rows : s->f.m.cols;
@@ -115,14 +129,14 @@ static bool is_zero(const float *x, uint64_t n)
 static void draw(const struct powersgd *s, float *to, unsigned v, uint64_t step)
 {
     const uint64_t stream =
-        gcb_draw_stream(&s->env, &(struct gcb_step){.step = step}, GCB_DRAW_VECTORS + v);
+        gcb_draw_stream(&s->base.env, &(struct gcb_step){.step = step}, GCB_DRAW_VECTORS + v);
     const uint64_t n = s->f.m.cols;
     uint8_t byte[DRAW_BYTES];
 
     for (uint64_t i = 0; i < n; i += DRAW_BYTES / 4) {
         const uint64_t left = n - i, m = left < DRAW_BYTES / 4 ? left : DRAW_BYTES / 4;
 
-        s->env.kernels->philox.bytes(byte, m * 4, s->env.seed, i * 4, stream);
+        s->base.env.kernels->philox.bytes(byte, m * 4, s->base.env.seed, i * 4, stream);
         for (uint64_t k = 0; k < m; k++)
             to[i + k] =
                 (float)(byte[4 * k] + byte[4 * k + 1] + byte[4 * k + 2] + byte[4 * k + 3]) - 510.0f;
@@ -152,7 +166,7 @@ static void end_step(struct powersgd *s, const float *q)
 
 static bool are_small(const struct powersgd *s, const float *factor, uint64_t n)
 {
-    return s->env.kernels->reduce.max_bits(factor, n) <= gcb_bits_of(LARGEST);
+    return s->base.env.kernels->reduce.max_bits(factor, n) <= gcb_bits_of(LARGEST);
 }
 
 static void make_p(struct powersgd *s, float *p, float weight, const float *x)
@@ -179,23 +193,6 @@ static void rebuild(const struct gcb_factors *f, float *out, const float *p, con
 }
 
 /* ---- messages ---- */
-
-static uint64_t payload_bytes(const struct gcb_factors *f)
-{
-    return sizeof(uint32_t) + (p_floats(f) + q_floats(f)) * sizeof(float);
-}
-
-static uint64_t powersgd_max_payload(const void *state)
-{
-    const struct powersgd *s = state;
-
-    return s->dense ? sizeof(uint32_t) + s->env.count * sizeof(float) : payload_bytes(&s->f);
-}
-
-static bool powersgd_may_send_raw(const void *state)
-{
-    return true;
-}
 
 /* The first call for a step chooses what it begins with. */
 static void choose_start(struct powersgd *s, const struct gcb_step *at)
@@ -228,7 +225,7 @@ static int powersgd_encode(void *state, const struct gcb_step *at, const struct 
         return GCB_E_SEND_RAW;
     choose_start(s, at);
     make_p(s, s->p, 1.0f, in->data);
-    if (s->env.kernels->reduce.max_bits(s->p, p_floats(&s->f)) >= GCB_INF_BITS)
+    if (s->base.env.kernels->reduce.max_bits(s->p, p_floats(&s->f)) >= GCB_INF_BITS)
         return GCB_E_SEND_RAW;
     gcb_orthonormalise(s->p, s->f.rank, s->f.m.rows, s->work);
     if (!make_q(s, s->q, 1.0f, in->data))
@@ -245,11 +242,11 @@ static bool read_sizes(struct powersgd *s, struct gcb_rbuf *in)
 {
     const uint64_t cols = gcb_get_u32(in), floats = gcb_rbuf_left(in) / sizeof(float);
 
-    if (in->failed || cols == 0 || cols > s->env.count || gcb_rbuf_left(in) % sizeof(float))
+    if (in->failed || cols == 0 || cols > s->base.env.count || gcb_rbuf_left(in) % sizeof(float))
         return false;
-    s->f.m = gcb_matrix_of(s->env.count, cols);
+    s->f.m = gcb_matrix_of(s->base.env.count, cols);
     s->f.rank = rank_of(s, &s->f.m);
-    return gcb_matrix_fits(&s->f.m) && floats < s->env.count &&
+    return gcb_matrix_fits(&s->f.m) && floats < s->base.env.count &&
            p_floats(&s->f) + q_floats(&s->f) == floats;
 }
 
@@ -268,8 +265,8 @@ static int powersgd_read(void *state, struct gcb_rbuf *in, float *out,
     floats = p + q_floats(&s->f);
     from = gcb_rbuf_take(in, floats * sizeof(float));
     memcpy(s->read, from, floats * sizeof(float));
-    if (s->env.kernels->reduce.max_bits(s->read, p) > gcb_bits_of(2.0f) ||
-        s->env.kernels->reduce.max_bits(s->read + p, floats - p) > gcb_bits_of(LARGEST))
+    if (s->base.env.kernels->reduce.max_bits(s->read, p) > gcb_bits_of(2.0f) ||
+        s->base.env.kernels->reduce.max_bits(s->read + p, floats - p) > gcb_bits_of(LARGEST))
         return GCB_E_CORRUPT;
     rebuild(&s->f, out, s->read, s->read + p);
     return 0;
@@ -282,18 +279,9 @@ static int powersgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
 
     parts->scale_bytes = sizeof(uint32_t);
     parts->value_bytes = bytes - sizeof(uint32_t);
-    parts->kept = parts->positions = s->env.count;
+    parts->kept = parts->positions = s->base.env.count;
     parts->entropy0_bits = 8.0 * (double)parts->value_bytes;
     return 0;
-}
-
-static double powersgd_nominal_bits(const void *state)
-{
-    const struct powersgd *s = state;
-
-    if (s->dense || s->env.count == 0)
-        return 32.0;
-    return 32.0 * (double)(p_floats(&s->f) + q_floats(&s->f)) / (double)s->env.count;
 }
 
 /* ---- checkpoints: `kept`; an encoder's step and `first` too ---- */
@@ -305,7 +293,7 @@ static bool keeps(const struct powersgd *s)
 
 static uint64_t kept_floats(const struct powersgd *s)
 {
-    return (s->env.workers ? 1 : 2) * q_floats(&s->f);
+    return (s->base.env.workers ? 1 : 2) * q_floats(&s->f);
 }
 
 static uint64_t powersgd_kept_bytes(const void *state)
@@ -325,7 +313,7 @@ static void powersgd_write(const void *state, struct gcb_wbuf *out)
     gcb_put_u32(out, s->at.worker);
     gcb_put_u32(out, s->begun);
     put_floats(out, s->kept, q_floats(&s->f));
-    if (!s->env.workers)
+    if (!s->base.env.workers)
         put_floats(out, s->first, q_floats(&s->f));
 }
 
@@ -356,7 +344,7 @@ static int powersgd_read_kept(void *state, struct gcb_rbuf *in)
     s->at = at;
     s->begun = begun;
     memcpy(s->kept, floats, bytes);
-    if (!s->env.workers)
+    if (!s->base.env.workers)
         memcpy(s->first, floats + bytes, bytes);
     return 0;
 }
@@ -369,30 +357,13 @@ static const struct gcb_keeper powersgd_keeper = {
 
 /* ---- all-reduce: P, then Q ---- */
 
-static enum gcb_reduction powersgd_reduction(const void *state, unsigned round)
-{
-    return GCB_SUM_F32;
-}
-
-static unsigned powersgd_rounds(const void *state)
-{
-    return ((const struct powersgd *)state)->dense ? 1 : 2;
-}
-
-static uint64_t powersgd_count(const void *state, unsigned round)
-{
-    const struct powersgd *s = state;
-
-    return s->dense ? s->env.count : round == 0 ? p_floats(&s->f) : q_floats(&s->f);
-}
-
 static int powersgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                                const float *x, void *values)
 {
     struct powersgd *s = state;
 
     if (s->dense) {
-        gcb_weigh(values, x, at->weight, s->env.count, s->env.queue);
+        gcb_weigh(values, x, at->weight, s->base.env.count, s->base.env.queue);
         return 0;
     }
     if (round == 0) {
@@ -407,7 +378,7 @@ static void powersgd_absorb(void *state, unsigned round, const void *combined)
 {
     struct powersgd *s = state;
 
-    memcpy(s->p, combined, powersgd_count(s, round) * sizeof(float));
+    memcpy(s->p, combined, p_floats(&s->f) * sizeof(float));
     gcb_orthonormalise(s->p, s->f.rank, s->f.m.rows, s->work);
 }
 
@@ -418,23 +389,17 @@ static void powersgd_conclude(void *state, const struct gcb_reduce_at *at, const
     float *out = update ? update : own;
 
     if (s->dense) {
-        if (update && s->env.count)
-            memcpy(update, combined, s->env.count * sizeof(float));
-        if (own && s->env.count)
-            memcpy(own, x, s->env.count * sizeof(float));
+        gcb_conclude_whole(s->base.env.count, x, combined, update, own);
         return;
     }
     if (out)
         rebuild(&s->f, out, s->p, combined);
     if (own)
-        gcb_unweigh(own, out, at->total, s->env.count, s->env.queue);
+        gcb_unweigh(own, out, at->total, s->base.env.count, s->base.env.queue);
     end_step(s, combined);
 }
 
 static const struct gcb_reduce_ops powersgd_reduce = {
-    .rounds_of = powersgd_rounds,
-    .reduction = powersgd_reduction,
-    .count = powersgd_count,
     .contribute = powersgd_contribute,
     .absorb = powersgd_absorb,
     .conclude = powersgd_conclude,
@@ -471,13 +436,10 @@ static const struct gcb_codec_ops powersgd_ops = {
     .state_size = sizeof(struct powersgd),
     .init = powersgd_init,
     .fini = powersgd_fini,
-    .max_payload = powersgd_max_payload,
-    .may_send_raw = powersgd_may_send_raw,
     .encode = powersgd_encode,
     .read = powersgd_read,
     .keeper = &powersgd_keeper,
     .describe = powersgd_describe,
-    .nominal_bits = powersgd_nominal_bits,
 };
 
 const struct gcb_codec gcb_codec_powersgd = {

@@ -22,20 +22,20 @@
 #define HEAD (2 * sizeof(uint64_t)) /* bytes before the cells */
 
 struct countsketch {
+    struct gcb_codec_base base;
     uint64_t rows;
     double cells;   /* parameter: cells for each element */
     uint64_t asked; /* parameter: columns; 0: from `cells` */
     double theta;
     uint64_t columns, k, key;
     float *table; /* of an encoder that makes messages */
-    struct gcb_codec_env env;
 };
 
 static uint64_t choose_columns(const struct countsketch *s)
 {
-    const double columns = rint(s->cells * (double)s->env.count / (double)s->rows);
+    const double columns = rint(s->cells * (double)s->base.env.count / (double)s->rows);
 
-    if (s->env.count == 0)
+    if (s->base.env.count == 0)
         return 0;
     if (s->asked)
         return s->asked;
@@ -51,9 +51,14 @@ static int countsketch_init(void *state, const struct gcb_codec_env *env, struct
 {
     struct countsketch *s = state;
 
-    s->env = *env;
     s->columns = choose_columns(s);
     s->k = gcb_kept_of(1.0 - s->theta, env->count);
+    s->base.max_payload = HEAD + cells_of(s) * sizeof(float);
+    s->base.may_send_raw = true; /* a cell may overflow */
+    if (env->count)
+        s->base.nominal_bits = 32.0 * (double)cells_of(s) / (double)env->count;
+    s->base.rounds = 1;
+    s->base.round[0] = (struct gcb_reduce_round){GCB_SUM_F32, cells_of(s)};
     if (env->decoding)
         return 0;
     if (s->columns > env->count && cells_of(s) > MOST_SPARE)
@@ -70,11 +75,6 @@ static int countsketch_init(void *state, const struct gcb_codec_env *env, struct
 static void countsketch_fini(void *state)
 {
     gcb_free(((struct countsketch *)state)->table);
-}
-
-static uint64_t countsketch_max_payload(const void *state)
-{
-    return HEAD + cells_of(state) * sizeof(float);
 }
 
 /* ---- hashes ---- */
@@ -121,7 +121,7 @@ struct job {
 static struct job make_job(const struct countsketch *s)
 {
     return (struct job){
-        .env = &s->env, .hash = {.key = s->key, .columns = s->columns}, .rows = s->rows};
+        .env = &s->base.env, .hash = {.key = s->key, .columns = s->columns}, .rows = s->rows};
 }
 
 /* A task is a row, so that elements are added in their order whatever the threads. */
@@ -149,12 +149,12 @@ static void make_table(const struct countsketch *s, const float *x, float *table
     job.x = x;
     job.table = table;
     if (s->columns)
-        gcb_parallel(s->env.queue, s->rows, sketch_row, &job);
+        gcb_parallel(s->base.env.queue, s->rows, sketch_row, &job);
 }
 
 static bool is_finite(const struct countsketch *s, const float *table)
 {
-    return gcb_max_bits(table, cells_of(s), s->env.kernels, s->env.queue) < GCB_INF_BITS;
+    return gcb_max_bits(table, cells_of(s), s->base.env.kernels, s->base.env.queue) < GCB_INF_BITS;
 }
 
 /* ---- estimates ---- */
@@ -300,7 +300,7 @@ static int countsketch_read(void *state, struct gcb_rbuf *in, float *out,
                             const struct gcb_addition *to)
 {
     const struct countsketch *s = state;
-    const uint64_t n = s->env.count, key = gcb_get_u64(in), k = gcb_get_u64(in);
+    const uint64_t n = s->base.env.count, key = gcb_get_u64(in), k = gcb_get_u64(in);
     const size_t bytes = gcb_rbuf_left(in), row = s->rows * sizeof(float);
     const uint8_t *cells = gcb_rbuf_take(in, bytes);
     struct job job = make_job(s);
@@ -332,24 +332,14 @@ static int countsketch_describe(void *state, struct gcb_rbuf *in, struct gcb_par
 
 /* ---- all-reduce: the sum of the tables ---- */
 
-static enum gcb_reduction countsketch_reduction(const void *state, unsigned round)
-{
-    return GCB_SUM_F32;
-}
-
-static uint64_t countsketch_count(const void *state, unsigned round)
-{
-    return cells_of(state);
-}
-
 static int countsketch_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                                   const float *x, void *values)
 {
     const struct countsketch *s = state;
 
     make_table(s, x, values);
-    gcb_weigh(values, values, at->weight, cells_of(s), s->env.queue);
-    return gcb_max_bits(values, cells_of(s), s->env.kernels, s->env.queue) <=
+    gcb_weigh(values, values, at->weight, cells_of(s), s->base.env.queue);
+    return gcb_max_bits(values, cells_of(s), s->base.env.kernels, s->base.env.queue) <=
                    gcb_bits_of(GCB_SUMMAND_MOST)
                ? 0
                : GCB_E_SEND_RAW;
@@ -367,13 +357,11 @@ static void countsketch_conclude(void *state, const struct gcb_reduce_at *at, co
         return;
     decode_table(&job, combined, s->k, out);
     if (own)
-        gcb_unweigh(own, out, at->total, s->env.count, s->env.queue);
+        gcb_unweigh(own, out, at->total, s->base.env.count, s->base.env.queue);
 }
 
 static const struct gcb_reduce_ops countsketch_reduce = {
     .rounds = 1,
-    .reduction = countsketch_reduction,
-    .count = countsketch_count,
     .contribute = countsketch_contribute,
     .conclude = countsketch_conclude,
     .conserves = true,
@@ -381,18 +369,6 @@ static const struct gcb_reduce_ops countsketch_reduce = {
 };
 
 /* ---- about the method ---- */
-
-static bool countsketch_may_send_raw(const void *state)
-{
-    return true; /* a cell may overflow */
-}
-
-static double countsketch_nominal_bits(const void *state)
-{
-    const struct countsketch *s = state;
-
-    return s->env.count ? 32.0 * (double)cells_of(s) / (double)s->env.count : NAN;
-}
 
 static const struct gcb_param countsketch_params[] = {
     {.name = "cells",
@@ -432,12 +408,9 @@ static const struct gcb_codec_ops countsketch_ops = {
     .state_size = sizeof(struct countsketch),
     .init = countsketch_init,
     .fini = countsketch_fini,
-    .max_payload = countsketch_max_payload,
-    .may_send_raw = countsketch_may_send_raw,
     .encode = countsketch_encode,
     .read = countsketch_read,
     .describe = countsketch_describe,
-    .nominal_bits = countsketch_nominal_bits,
 };
 
 const struct gcb_codec gcb_codec_countsketch = {

@@ -132,7 +132,7 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
 
     s->selection.at = *at;
     s->selector_ops->select(&s->selection, x, s->k);
-    s->v.clamped = 0;
+    s->v.clamped = s->base.clamped = 0;
     out->n = 0;
     if (gcb_list_reserve(out, s->selection.kept))
         return GCB_E_NOMEM;
@@ -190,6 +190,7 @@ static void put_values(struct gcb_sparse *s, const struct gcb_list *l, struct gc
     body = gcb_wbuf_take(out, gcb_values_bytes(ops, v, l->n));
     for (uint64_t i = 0; body && i < l->n; i += GCB_TILE)
         ops->put(v, body + gcb_values_bytes(ops, v, i), l->x + i, gcb_tile_length(l->n, i));
+    gcb_sparse_count_values(s);
 }
 
 void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,

@@ -30,8 +30,8 @@ struct job {
 
 static struct job make_job(const struct gcb_randomk *s, uint64_t key, uint64_t k)
 {
-    struct job job = {.env = &s->env,
-                      .where = gcb_strata_of(s->env.count, k),
+    struct job job = {.env = &s->base.env,
+                      .where = gcb_strata_of(s->base.env.count, k),
                       .factor = s->factor,
                       .weight = 1.0f};
 
@@ -88,7 +88,7 @@ static int randomk_encode(void *state, const struct gcb_step *at, const struct g
                           struct gcb_wbuf *out)
 {
     const struct gcb_randomk *s = state;
-    struct job job = make_job(s, gcb_randomk_key(&s->env, at->step), s->k);
+    struct job job = make_job(s, gcb_randomk_key(&s->base.env, at->step), s->k);
 
     gcb_put_u64(out, job.where.key);
     job.from = in->data;
@@ -164,7 +164,7 @@ static int randomk_read(void *state, struct gcb_rbuf *in, float *out,
                         const struct gcb_addition *add)
 {
     const struct gcb_randomk *s = state;
-    const uint64_t n = s->env.count, length = gcb_rbuf_left(in), key = gcb_get_u64(in);
+    const uint64_t n = s->base.env.count, length = gcb_rbuf_left(in), key = gcb_get_u64(in);
     const size_t bytes = gcb_rbuf_left(in);
     struct job job;
 
@@ -191,22 +191,12 @@ static int randomk_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
     parts->index_bytes = sizeof(uint64_t);
     parts->value_bytes = gcb_rbuf_left(in);
     parts->kept = parts->value_bytes / sizeof(float);
-    parts->positions = s->env.count;
+    parts->positions = s->base.env.count;
     parts->entropy0_bits = 8.0 * (double)parts->value_bytes;
     return 0;
 }
 
 /* ---- all-reduce: the sum of the values ---- */
-
-static enum gcb_reduction randomk_reduction(const void *state, unsigned round)
-{
-    return GCB_SUM_F32;
-}
-
-static uint64_t randomk_count(const void *state, unsigned round)
-{
-    return ((const struct gcb_randomk *)state)->k;
-}
 
 static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                               const float *x, void *values)
@@ -214,7 +204,7 @@ static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsig
     struct gcb_randomk *s = state;
     struct job job;
 
-    s->key = gcb_randomk_key(&s->env, at->step.step);
+    s->key = gcb_randomk_key(&s->base.env, at->step.step);
     job = make_job(s, s->key, s->k);
     job.from = x;
     job.out = values;
@@ -232,12 +222,12 @@ static void randomk_conclude(void *state, const struct gcb_reduce_at *at, const 
     job.in = combined;
     job.from = x;
     if (update) {
-        set_zero(update, s->env.count);
+        set_zero(update, s->base.env.count);
         job.to = update;
         run(&job, scatter_span);
     }
     if (own) {
-        set_zero(own, s->env.count);
+        set_zero(own, s->base.env.count);
         job.to = own;
         run(&job, keep_span);
     }
@@ -245,29 +235,12 @@ static void randomk_conclude(void *state, const struct gcb_reduce_at *at, const 
 
 static const struct gcb_reduce_ops randomk_reduce = {
     .rounds = 1,
-    .reduction = randomk_reduction,
-    .count = randomk_count,
     .contribute = randomk_contribute,
     .conclude = randomk_conclude,
     .conserves = true,
 };
 
 /* ---- about the method ---- */
-
-static bool randomk_may_send_raw(const void *state)
-{
-    return ((const struct gcb_randomk *)state)->p.scaling == GCB_RANDOMK_UNBIASED;
-}
-
-static double randomk_density(const void *state)
-{
-    return 1.0 - ((const struct gcb_randomk *)state)->p.theta;
-}
-
-static double randomk_nominal_bits(const void *state)
-{
-    return 32.0 * randomk_density(state);
-}
 
 static unsigned randomk_caps(const double *value)
 {
@@ -280,7 +253,7 @@ static const struct gcb_param randomk_params[] = {
     {.name = "theta",
      .help = "share of elements dropped",
      .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct gcb_randomk, p.theta),
+     .offset = offsetof(struct gcb_randomk, theta),
      .def = 0.85,
      .max = 1,
      .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
@@ -289,7 +262,7 @@ static const struct gcb_param randomk_params[] = {
     {.name = "scaling",
      .help = "unbiased: kept elements are multiplied by n / k",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_randomk, p.scaling),
+     .offset = offsetof(struct gcb_randomk, scaling),
      .choices = scalings},
     {.name = NULL},
 };
@@ -297,14 +270,11 @@ static const struct gcb_param randomk_params[] = {
 static const struct gcb_codec_ops randomk_ops = {
     .state_size = sizeof(struct gcb_randomk),
     .init = gcb_randomk_init,
-    .max_payload = gcb_randomk_max_payload,
-    .may_send_raw = randomk_may_send_raw,
+    .drops = true,
     .encode = randomk_encode,
     .read = randomk_read,
     .marks = true,
     .describe = randomk_describe,
-    .density = randomk_density,
-    .nominal_bits = randomk_nominal_bits,
 };
 
 static bool randomk_selects(const double *value, uint64_t count)

@@ -9,19 +9,13 @@
 
 enum gcb_randomk_scaling { GCB_RANDOMK_PLAIN, GCB_RANDOMK_UNBIASED };
 
-/* The parameters, as the parameter table stores them. */
-struct gcb_randomk_params {
-    double theta;
-    int scaling;
-};
-
-/* The state. */
 struct gcb_randomk {
-    struct gcb_randomk_params p;
+    struct gcb_codec_base base;
+    double theta; /* parameters */
+    int scaling;
     uint64_t k;
     float factor; /* of kept elements */
     uint64_t key; /* on the CPU: of the step of the last contribution */
-    struct gcb_codec_env env;
 };
 
 #define GCB_RANDOMK_KEY_BYTES sizeof(uint64_t) /* of a payload, before the values */
@@ -31,17 +25,17 @@ static inline int gcb_randomk_init(void *state, const struct gcb_codec_env *env,
 {
     struct gcb_randomk *s = state;
 
-    s->env = *env;
-    s->k = gcb_kept_of(1.0 - s->p.theta, env->count);
-    s->factor = s->p.scaling == GCB_RANDOMK_UNBIASED && s->k
+    s->k = gcb_kept_of(1.0 - s->theta, env->count);
+    s->factor = s->scaling == GCB_RANDOMK_UNBIASED && s->k
                     ? (float)((double)env->count / (double)s->k)
                     : 1.0f;
+    s->base.max_payload = GCB_RANDOMK_KEY_BYTES + s->k * sizeof(float);
+    s->base.may_send_raw = s->scaling == GCB_RANDOMK_UNBIASED;
+    s->base.density = 1.0 - s->theta;
+    s->base.nominal_bits = 32.0 * s->base.density;
+    s->base.rounds = 1;
+    s->base.round[0] = (struct gcb_reduce_round){GCB_SUM_F32, s->k};
     return 0;
-}
-
-static inline uint64_t gcb_randomk_max_payload(const void *state)
-{
-    return GCB_RANDOMK_KEY_BYTES + ((const struct gcb_randomk *)state)->k * sizeof(float);
 }
 
 /* The key of the places. All workers have the same key in a step. */

@@ -29,8 +29,45 @@ static uint64_t transformed(const struct gcb_sparse *s, uint64_t count)
                : count;
 }
 
-void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
+static uint64_t max_payload(const struct gcb_sparse *s)
 {
+    uint64_t bytes =
+        s->segments * sizeof(uint32_t) + s->transform_ops->side_bytes + s->values_ops->scale_bytes;
+
+    bytes += gcb_values_bytes(s->values_ops, &s->v, s->max_kept * s->transform_ops->width);
+    for (uint64_t g = 0; g < s->segments; g++) {
+        const uint64_t n = gcb_sparse_segment_length(s, g);
+
+        bytes += s->index_ops->bound(n, s->max_kept < n ? s->max_kept : n);
+    }
+    return bytes;
+}
+
+static void set_base(struct gcb_sparse *s)
+{
+    struct gcb_codec_base *base = &s->base;
+    const bool whole = s->selector_ops == &gcb_selector_redsync &&
+                       gcb_redsync_path(&s->selection.p, base->env.count) == GCB_REDSYNC_ALL;
+
+    if (!base->env.decoding)
+        base->max_payload = max_payload(s);
+    /* a segment that keeps nothing has no bitmap, so several segments may have several lengths */
+    base->length_varies =
+        !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
+    base->may_send_raw = s->transform_ops->order; /* a transform may overflow */
+    /* A transform looks at every coefficient, and a selection of the largest at every element. Rounding to float16 makes
+     * infinities finite, so it hides them. */
+    base->sees_nonfinite = s->input != GCB_TRANSFORM_FP16 &&
+                           (s->transform_ops->order || s->selector_ops->keeps_largest);
+    base->density = s->selector_ops->by_magnitude ? (double)NAN : 1.0 - s->theta;
+    /* as the papers count: only the kept values; a real transform has as many numbers as its input */
+    base->nominal_bits = base->density * gcb_values_bits(s->values_ops, &s->v);
+}
+
+void gcb_sparse_bind(struct gcb_sparse *s)
+{
+    const struct gcb_codec_env *env = &s->base.env;
+
     if (gcb_redsync_quantises(&s->selection.p, env)) {
         s->select = GCB_SELECT_ALTERNATE;
         s->values = GCB_VALUES_MEAN;
@@ -48,6 +85,7 @@ void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
     s->t.env = *env;
     bind_selection(s);
     s->segments = (s->t.positions + env->segment - 1) / env->segment;
+    set_base(s);
 }
 
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -55,7 +93,7 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     struct gcb_sparse *s = state;
     int err = 0;
 
-    gcb_sparse_bind(s, env);
+    gcb_sparse_bind(s);
     if (s->transform_ops->init)
         err = s->transform_ops->init(&s->t, env, diag);
     if (err || env->decoding)
@@ -80,31 +118,17 @@ static void sparse_fini(void *state)
 
 /* Selection and coding of values and positions can change, but not transform, chunk, padded length or input. Scratch is
  * for all positions, so any number may be kept. */
-static int sparse_rebind(void *state, const struct gcb_codec_env *env)
+static int sparse_rebind(void *state)
 {
     struct gcb_sparse *s = state;
+    const struct gcb_codec_env *env = &s->base.env;
 
     if (s->transform_ops != gcb_transforms[s->transform] || s->t.chunk != s->chunk ||
         s->t.length != transformed(s, env->count) ||
         (!env->decoding && (s->input == GCB_TRANSFORM_FP16) != (s->t.rounded != NULL)))
         return GCB_E_MISMATCH;
-    gcb_sparse_bind(s, env);
+    gcb_sparse_bind(s);
     return 0;
-}
-
-uint64_t gcb_sparse_max_payload(const void *state)
-{
-    const struct gcb_sparse *s = state;
-    uint64_t bytes =
-        s->segments * sizeof(uint32_t) + s->transform_ops->side_bytes + s->values_ops->scale_bytes;
-
-    bytes += gcb_values_bytes(s->values_ops, &s->v, s->max_kept * s->transform_ops->width);
-    for (uint64_t g = 0; g < s->segments; g++) {
-        const uint64_t n = gcb_sparse_segment_length(s, g);
-
-        bytes += s->index_ops->bound(n, s->max_kept < n ? s->max_kept : n);
-    }
-    return bytes;
 }
 
 /* ---- encoding ---- */
@@ -119,7 +143,7 @@ static void gather_tile(struct gcb_sparse *s, float *tile, const float *coef, co
     const unsigned width = s->transform_ops->width;
 
     (width == 2 ? k->select.gather2 : k->select.gather)(tile, coef + base * width, pos, n);
-    s->nonfinite |= k->reduce.max_bits(tile, n * width) >= GCB_INF_BITS;
+    s->base.nonfinite |= k->reduce.max_bits(tile, n * width) >= GCB_INF_BITS;
     if (s->transform_ops->scale)
         s->transform_ops->scale(&s->t, tile, pos, n, base);
 }
@@ -199,6 +223,14 @@ static void put_positions(const struct gcb_sparse *s, struct gcb_wbuf *out)
     }
 }
 
+void gcb_sparse_count_values(struct gcb_sparse *s)
+{
+    s->base.clamped = s->v.clamped + s->t.saturated;
+    s->base.largest = s->v.stats.max_bits && s->v.range.max == 0.0
+                          ? (double)gcb_float_of(s->v.stats.max_bits)
+                          : (double)NAN;
+}
+
 static int sparse_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                          struct gcb_wbuf *out)
 {
@@ -208,7 +240,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     const float *x = in->data, *coef, *order;
     int err;
 
-    s->nonfinite = false;
+    s->base.nonfinite = false;
     if (transform->has_room && !transform->has_room(&s->t))
         return GCB_E_NOMEM;
     if (s->t.rounded)
@@ -217,7 +249,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
     order = transform->order ? transform->order(&s->t, coef) : coef;
     if (in->count && !order) { /* the transform overflowed, or its input is not finite */
-        s->nonfinite = s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
+        s->base.nonfinite = s->t.env.kernels->reduce.max_bits(in->data, in->count) >= GCB_INF_BITS;
         return GCB_E_SEND_RAW;
     }
     s->selection.at = *at;
@@ -233,72 +265,11 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     gcb_probe_mark(probe, GCB_STAGE_QUANTISE);
     put_positions(s, out);
     gcb_probe_mark(probe, GCB_STAGE_INDEX);
+    gcb_sparse_count_values(s);
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
-/* Returns the flag that an encode sets if it meets an infinity or NaN, or NULL if it may miss one.
- * A transform looks at every coefficient, and a selection of the largest at every element.
- * Rounding to float16 makes infinities finite, so it hides them. */
-static bool *sparse_nonfinite(void *state)
-{
-    struct gcb_sparse *s = state;
-
-    return !s->t.rounded && (s->transform_ops->order || s->selector_ops->keeps_largest)
-               ? &s->nonfinite
-               : NULL;
-}
-
-/* ---- descriptions of payloads, for results ---- */
-
-static uint64_t sparse_clamped(const void *state)
-{
-    const struct gcb_sparse *s = state;
-
-    return s->v.clamped + s->t.saturated;
-}
-
-/* Returns the largest magnitude that was kept. NAN if the values need none, if the parameter `max`
- * gives it, or if all values are 0. */
-static double sparse_largest(const void *state)
-{
-    const struct gcb_sparse *s = state;
-
-    return s->v.stats.max_bits && s->v.range.max == 0.0 ? (double)gcb_float_of(s->v.stats.max_bits)
-                                                        : NAN;
-}
-
-static double sparse_density(const void *state)
-{
-    const struct gcb_sparse *s = state;
-
-    return s->selector_ops->by_magnitude ? NAN : 1.0 - s->theta;
-}
-
-/* As the papers count: only the kept values; a real transform has as many numbers as its input. */
-static double sparse_nominal_bits(const void *state)
-{
-    const struct gcb_sparse *s = state;
-
-    return sparse_density(state) * gcb_values_bits(s->values_ops, &s->v);
-}
-
-/* A transform may overflow. */
-static bool sparse_may_send_raw(const void *state)
-{
-    const struct gcb_sparse *s = state;
-
-    return s->transform_ops->order;
-}
-
-/* A segment that keeps nothing has no bitmap, so several segments may have several lengths. */
-static bool sparse_length_varies(const void *state)
-{
-    const struct gcb_sparse *s = state;
-    const bool whole = s->selector_ops == &gcb_selector_redsync &&
-                       gcb_redsync_path(&s->selection.p, s->selection.count) == GCB_REDSYNC_ALL;
-
-    return !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
-}
+/* ---- checkpoints ---- */
 
 static void sparse_save(const void *state, uint64_t *kept)
 {
@@ -320,11 +291,9 @@ static const struct gcb_codec_ops sparse_ops = {
     .state_size = sizeof(struct gcb_sparse),
     .init = sparse_init,
     .fini = sparse_fini,
-    .max_payload = gcb_sparse_max_payload,
-    .length_varies = sparse_length_varies,
-    .may_send_raw = sparse_may_send_raw,
+    .clamps = true,
+    .drops = true,
     .encode = sparse_encode,
-    .nonfinite = sparse_nonfinite,
     .read = gcb_sparse_read,
     .marks = true,
     .rebind = sparse_rebind,
@@ -333,10 +302,6 @@ static const struct gcb_codec_ops sparse_ops = {
     .describe = gcb_sparse_describe,
     .save = sparse_save,
     .restore = sparse_restore,
-    .clamped = sparse_clamped,
-    .largest = sparse_largest,
-    .nominal_bits = sparse_nominal_bits,
-    .density = sparse_density,
 };
 
 const struct gcb_codec gcb_codec_sparse = {

@@ -11,8 +11,9 @@
  * values; the values, in the order of positions; the positions of each segment that keeps any.
  */
 
-/* State of a coder: parameters first, then what init derives from them. */
+/* State of a coder: parameters, then what init derives from them. */
 struct gcb_sparse {
+    struct gcb_codec_base base;
     double theta;
     int transform, select, values, index; /* ids of the stages (enum gcb_transform_id, ...) */
     uint64_t chunk;
@@ -28,9 +29,7 @@ struct gcb_sparse {
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
     uint64_t max_kept; /* positions that the selector may keep */
-    bool
-        nonfinite; /* the last encoding met an infinity or NaN; unknown unless the selector keeps_largest */
-    uint32_t *listed; /* the positions of a message to add; NULL until a message is added */
+    uint32_t *listed;  /* the positions of a message to add; NULL until a message is added */
 };
 
 /* Number of positions in segment g. */
@@ -55,13 +54,14 @@ extern const struct gcb_preset gcb_sparse_presets[];
 #define GCB_SPARSE_TILE (2 * GCB_TILE)
 
 /*
- * Derives stages, sizes and k from parameters and environment, without allocating. A state on a device begins in the
+ * Derives stages, sizes, k and the base from parameters and environment, without allocating. A state on a device begins in the
  * same way (src/lib/device/module/sparse.c).
  */
-void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env);
+void gcb_sparse_bind(struct gcb_sparse *s);
 
-/* The most bytes that a payload of a bound state can have. */
-uint64_t gcb_sparse_max_payload(const void *state);
+/* Sets base.clamped and base.largest after values were written. `largest` is NAN if the values need none, if the parameter
+ * `max` gives it, or if all values are 0. */
+void gcb_sparse_count_values(struct gcb_sparse *s);
 
 /* decode.c: operations of a decoder (struct gcb_codec_ops) */
 int gcb_sparse_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to);

@@ -13,8 +13,7 @@ struct gcb_sum {
     /* decoder of the last message that did not fit `main`, or NULL */
     struct gcb_coder *other;
     struct gcb_coder_config config;
-    struct gcb_queue queue;
-    struct gcb_kernels kernels;
+    struct gcb_codec_env_copy kept; /* to which config.env points */
     uint64_t count;
     float *into;     /* the caller's tensor, or NULL */
     float *elements; /* `into`, or an array that the sum owns; NULL until something is added */
@@ -34,11 +33,9 @@ static int create(struct gcb_sum **out, float *into, const struct gcb_coder_conf
         return gcb_diag_nomem(diag, sizeof(*s), "a sum");
     s->config = *config;
     s->config.place = NULL; /* device_sum.c adds on a device */
-    s->config.env.path = NULL;
-    gcb_codec_env_keep(&s->config.env, &s->kernels, &s->queue);
     s->into = s->elements = into;
     *out = s;
-    return 0;
+    return gcb_codec_env_keep(&s->config.env, &s->kept, diag);
 }
 
 static int opened(struct gcb_sum **out, struct gcb_sum *s, int err)
@@ -48,8 +45,6 @@ static int opened(struct gcb_sum **out, struct gcb_sum *s, int err)
         return err;
     }
     s->count = gcb_coder_elements(s->main);
-    s->config.env.shape = NULL; /* the caller's */
-    s->config.env.rank = 0;
     s->config.max_elements = 0; /* other messages have s->count elements */
     *out = s;
     return 0;
@@ -97,6 +92,7 @@ void gcb_sum_close(struct gcb_sum *s)
     if (s->elements != s->into)
         gcb_free(s->elements);
     gcb_free(s->scratch);
+    gcb_codec_env_drop(&s->kept);
     gcb_free(s);
 }
 
@@ -239,8 +235,8 @@ static int finish_canvas(struct gcb_sum *s, float *x, struct gcb_diag *diag)
     err = gcb_coder_rebuild(s->main, rebuilt, diag);
     if (!err && s->elements_begun)
         gcb_add_raw(&(struct gcb_addition){.acc = x, .weight = 1.0f},
-                    rebuilt == x ? s->elements : rebuilt, s->count, GCB_F32, &s->kernels,
-                    &s->queue);
+                    rebuilt == x ? s->elements : rebuilt, s->count, GCB_F32, s->config.env.kernels,
+                    s->config.env.queue);
     return err;
 }
 

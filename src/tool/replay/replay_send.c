@@ -155,10 +155,10 @@ static void ask_encoder(const struct gcb_replay_sending *a, struct gcb_tally *t)
     if (!encoder)
         return;
     t->clamped = gcb_coder_clamped(encoder);
-    largest = gcb_coder_largest(encoder);
+    largest = gcb_coder_codec_state(encoder)->largest;
     if (largest > a->message->largest)
         a->message->largest = largest;
-    density = gcb_coder_density(encoder);
+    density = gcb_coder_codec_state(encoder)->density;
     if (!isnan(density)) {
         t->asked_of = a->plan->count;
         t->asked = density * (double)a->plan->count;

@@ -68,7 +68,7 @@ static void put_rates(struct gcb_row *row, const struct gcb_method *method,
     gcb_row_real(row, GCB_FIELD_DENSITY_ASKED, gcb_tally_density_asked(t));
     gcb_row_real(row, GCB_FIELD_DENSITY, gcb_tally_density(t));
     gcb_row_known_u64(row, GCB_FIELD_KEPT, t->asked_of, t->kept);
-    gcb_row_known_u64(row, GCB_FIELD_CLAMPED, method->codec->ops->clamped, t->clamped);
+    gcb_row_known_u64(row, GCB_FIELD_CLAMPED, method->codec->ops->clamps, t->clamped);
 }
 
 static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,

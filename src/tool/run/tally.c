@@ -155,10 +155,10 @@ void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
 {
     t->nominal_bits = total(gcb_coder_nominal_bits(coder), t->elements);
     t->varying = gcb_coder_length(coder) == 0;
-    if (!codec->ops->density)
+    if (!codec->ops->drops)
         return;
     t->asked_of = t->elements;
-    t->asked = total(gcb_coder_density(coder), t->elements);
+    t->asked = total(gcb_coder_codec_state(coder)->density, t->elements);
 }
 
 static double over(double part, double whole)

@@ -480,7 +480,7 @@ static uint64_t tensor_bytes(const struct item *item)
  * compared with the decoded tensor. */
 static uint64_t payload_bytes(const struct item *item, const struct gcb_coder *coder)
 {
-    const uint64_t payload = gcb_cuda_align256(gcb_device_coder_max_payload(coder));
+    const uint64_t payload = gcb_cuda_align256(gcb_coder_max_payload(coder));
     const uint64_t tensor = tensor_bytes(item);
 
     return payload > tensor ? payload : tensor;

@@ -136,14 +136,13 @@ static void nonfinite_is_an_error_by_default(void **state)
 
 /* ---- an encoder that asks for the tensor to be sent raw ---- */
 
-static uint64_t unable_max_payload(const void *state)
+static int unable_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    return 4;
-}
+    struct gcb_codec_base *s = state;
 
-static bool unable_may_send_raw(const void *state)
-{
-    return true;
+    s->max_payload = 4;
+    s->may_send_raw = true;
+    return 0;
 }
 
 static int unable_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
@@ -155,9 +154,8 @@ static int unable_encode(void *state, const struct gcb_step *at, const struct gc
 
 static void encoder_asks_for_raw(void **state)
 {
-    static const struct gcb_codec_ops ops = {.max_payload = unable_max_payload,
-                                             .may_send_raw = unable_may_send_raw,
-                                             .encode = unable_encode};
+    static const struct gcb_codec_ops ops = {
+        .state_size = sizeof(struct gcb_codec_base), .init = unable_init, .encode = unable_encode};
     static const struct gcb_codec codec = {.name = "unable", .wire_id = 200, .ops = &ops};
     const struct gcb_method m = {.name = "unable", .codec = &codec};
     const float x[] = {3e38f, -0.0f, 1e-45f};

@@ -127,11 +127,11 @@ static void density_asked(void **state)
 
     for (size_t i = 0; i < 5; i++) {
         trip_encode(&t, cases[i].spec, x, 100, NULL);
-        assert_true(fabs(gcb_coder_density(t.encoder) - cases[i].density) < 1e-12);
+        assert_true(fabs(gcb_coder_codec_state(t.encoder)->density - cases[i].density) < 1e-12);
         trip_free(&t);
     }
     trip_encode(&t, "sparse:select=threshold", x, 100, NULL);
-    assert_true(isnan(gcb_coder_density(t.encoder)));
+    assert_true(isnan(gcb_coder_codec_state(t.encoder)->density));
     trip_free(&t);
     free(x);
 }

@@ -290,7 +290,8 @@ static int refuse(void *state, const struct gcb_codec_env *env, struct gcb_diag 
 
 static void test_carry_on(void **state)
 {
-    static const struct gcb_codec_ops ops = {.state_size = 8, .init = refuse};
+    static const struct gcb_codec_ops ops = {.state_size = sizeof(struct gcb_codec_base),
+                                             .init = refuse};
     static const struct gcb_codec codec = {.name = "picky", .ops = &ops};
     struct run_setup *s = *state;
     const struct gcb_rows_setting setting = {.scope = "tensor", .order = "name", .device = "cpu"};

@@ -3,7 +3,7 @@
 
 /* The codecs identity, fp16 and bf16: each element is read once and written once, by the launchers of the type. */
 struct convert {
-    uint64_t count;
+    struct gcb_codec_base base;
     const struct gcb_cuda_convert *by;
 };
 
@@ -11,19 +11,18 @@ struct convert {
 static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct convert *s = state;
+    enum gcb_reduction sum = GCB_SUM_F32;
 
-    s->count = env->count;
-    s->by = env->wire_id == 1   ? &gcb_cuda_fp32
-            : env->wire_id == 2 ? &gcb_cuda_fp16
-                                : &gcb_cuda_bf16;
+    s->by = &gcb_cuda_fp32;
+    if (env->wire_id != 1) {
+        s->by = env->wire_id == 2 ? &gcb_cuda_fp16 : &gcb_cuda_bf16;
+        sum = env->wire_id == 2 ? GCB_SUM_F16 : GCB_SUM_BF16;
+    }
+    s->base.max_payload = env->count * s->by->bytes;
+    s->base.nominal_bits = 8.0 * (double)s->by->bytes;
+    s->base.rounds = 1;
+    s->base.round[0] = (struct gcb_reduce_round){sum, env->count};
     return 0;
-}
-
-static uint64_t convert_max_payload(const void *state)
-{
-    const struct convert *s = state;
-
-    return s->count * s->by->bytes;
 }
 
 static int convert_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
@@ -39,9 +38,9 @@ static int convert_decode(void *state, const uint8_t *payload_dev, uint64_t leng
 {
     const struct convert *s = state;
 
-    if (length != convert_max_payload(state))
+    if (length != s->base.max_payload)
         return GCB_E_CORRUPT;
-    return s->by->get(call->stream, out_dev, payload_dev, s->count);
+    return s->by->get(call->stream, out_dev, payload_dev, s->base.env.count);
 }
 
 static int convert_code_group(const void *state, bool decode, const struct gcb_device_group *group,
@@ -71,7 +70,7 @@ static int convert_contribute(const void *state, unsigned round, const struct gc
 {
     const struct convert *s = state;
 
-    return s->by->weigh(call->stream, own->values_dev, own->x_dev, s->count, own->weight);
+    return s->by->weigh(call->stream, own->values_dev, own->x_dev, s->base.env.count, own->weight);
 }
 
 static int convert_conclude(const void *state, const void *combined_dev,
@@ -79,11 +78,11 @@ static int convert_conclude(const void *state, const void *combined_dev,
                             const struct gcb_device_call *call)
 {
     const struct convert *s = state;
-    const int err = s->by->get(call->stream, update_dev, combined_dev, s->count);
+    const int err = s->by->get(call->stream, update_dev, combined_dev, s->base.env.count);
 
     return err || !own_dev ? err
                            : s->by->own(call->stream, own_dev, own->x_dev, own->values_dev,
-                                        s->count, own->weight);
+                                        s->base.env.count, own->weight);
 }
 
 static const struct gcb_device_reduce_ops convert_reduce = {
@@ -94,7 +93,6 @@ static const struct gcb_device_reduce_ops convert_reduce = {
 const struct gcb_device_ops gcb_device_convert = {
     .state_size = sizeof(struct convert),
     .init = convert_init,
-    .max_payload = convert_max_payload,
     .feedback = true,
     .encode_async = convert_encode,
     .decode_async = convert_decode,

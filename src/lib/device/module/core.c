@@ -14,9 +14,9 @@ bool gcb_module_take_core(const struct gcb_device_core *from)
     return true;
 }
 
-void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, uint64_t count)
+void gcb_qsgd_lay_out(struct gcb_qsgd_layout *l)
 {
-    core->qsgd_lay_out(out, p, count);
+    core->qsgd_lay_out(l);
 }
 
 struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step)
@@ -24,12 +24,7 @@ struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_
     return core->sample_plan(positions, share, k, step);
 }
 
-void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
+void gcb_sparse_bind(struct gcb_sparse *s)
 {
-    core->sparse_bind(s, env);
-}
-
-uint64_t gcb_sparse_max_payload(const void *state)
-{
-    return core->sparse_max_payload(state);
+    core->sparse_bind(s);
 }

@@ -4,54 +4,43 @@
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/shared_scale.h"
 
-/* The state of a coder, which begins like the CPU's state (src/lib/codec/qsgd.c). */
 struct qsgd {
-    struct gcb_qsgd_params p;
-    struct gcb_codec_env env;
     struct gcb_qsgd_layout l;
-    struct gcb_cuda_qsgd how;            /* without the random streams, which differ by message */
-    struct gcb_cuda_shared_scale shared; /* in an all-reduce */
+    const struct gcb_codec_env *env;
+    struct gcb_cuda_qsgd how; /* without the random streams, which differ by message */
 };
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct qsgd *s = state;
 
-    s->env = *env;
-    gcb_qsgd_lay_out(&s->l, &s->p, env->count);
+    s->env = env;
+    gcb_qsgd_lay_out(&s->l);
     s->how = (struct gcb_cuda_qsgd){
         .draw.keys = gcb_philox_keys_of(env->seed),
         .bucket = s->l.bucket,
         .levels = s->l.s,
         .sign_bit = s->l.sign_bit,
-        .l2 = s->p.norm == GCB_QSGD_L2,
-        .nearest = s->p.rounding == GCB_QSGD_NEAREST,
-        .coding = (enum gcb_cuda_coding)s->p.coding,
+        .l2 = s->l.norm == GCB_QSGD_L2,
+        .nearest = s->l.rounding == GCB_QSGD_NEAREST,
+        .coding = (enum gcb_cuda_coding)s->l.coding,
     };
-    s->shared = gcb_device_shared_scale(env, s->l.bucket, s->l.s);
-    return 0;
-}
-
-static uint64_t qsgd_max_payload(const void *state)
-{
-    const struct qsgd *s = state;
-
-    return s->l.max_payload;
+    return env->workers ? gcb_shared_scale_bind(&s->l.q, s->l.s, s->l.bucket, diag) : 0;
 }
 
 static uint64_t qsgd_scratch(const void *state)
 {
     const struct qsgd *s = state;
 
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return gcb_cuda_elias_scratch(&s->how, s->env.count);
-    return s->env.decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env.count);
+    if (s->l.coding != GCB_QSGD_FIXED)
+        return gcb_cuda_elias_scratch(&s->how, s->env->count);
+    return s->env->decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env->count);
 }
 
 /* `how` with the random streams of a step. */
 static struct gcb_cuda_qsgd how_at(const struct qsgd *s, const struct gcb_step *at)
 {
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(s->env, at);
     struct gcb_cuda_qsgd how = s->how;
 
     how.draw.coarse = draw.coarse;
@@ -65,7 +54,7 @@ static int qsgd_encode(void *state, const struct gcb_device_input *in, uint8_t *
     const struct qsgd *s = state;
     const struct gcb_cuda_qsgd how = how_at(s, &call->at);
 
-    return (s->p.coding == GCB_QSGD_FIXED ? gcb_cuda_qsgd_encode : gcb_cuda_elias_encode)(
+    return (s->l.coding == GCB_QSGD_FIXED ? gcb_cuda_qsgd_encode : gcb_cuda_elias_encode)(
         call->stream, out_dev, in, &how, call->scratch_dev, call->result_dev);
 }
 
@@ -73,16 +62,17 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
                        const struct gcb_device_call *call)
 {
     const struct qsgd *s = state;
-    const uint64_t tiles = (s->env.count + GCB_TILE - 1) / GCB_TILE;
+    const uint64_t tiles = (s->env->count + GCB_TILE - 1) / GCB_TILE;
 
-    if (s->p.coding != GCB_QSGD_FIXED)
+    if (s->l.coding != GCB_QSGD_FIXED)
         return length < s->l.buckets * sizeof(float) + tiles * sizeof(uint16_t)
                    ? GCB_E_CORRUPT
-                   : gcb_cuda_elias_decode(call->stream, out_dev, payload_dev, length, s->env.count,
-                                           &s->how, call->scratch_dev, call->result_dev);
-    if (length != qsgd_max_payload(state))
+                   : gcb_cuda_elias_decode(call->stream, out_dev, payload_dev, length,
+                                           s->env->count, &s->how, call->scratch_dev,
+                                           call->result_dev);
+    if (length != s->l.q.base.max_payload)
         return GCB_E_CORRUPT;
-    return gcb_cuda_qsgd_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
+    return gcb_cuda_qsgd_decode(call->stream, out_dev, payload_dev, s->env->count, &s->how,
                                 call->result_dev);
 }
 
@@ -91,8 +81,8 @@ static bool qsgd_alike(const void *state, const void *other)
 {
     const struct qsgd *a = state, *b = other;
 
-    return a->p.coding == GCB_QSGD_FIXED && b->p.coding == GCB_QSGD_FIXED &&
-           a->env.seed == b->env.seed && a->how.levels == b->how.levels &&
+    return a->l.coding == GCB_QSGD_FIXED && b->l.coding == GCB_QSGD_FIXED &&
+           a->env->seed == b->env->seed && a->how.levels == b->how.levels &&
            a->how.sign_bit == b->how.sign_bit && a->how.l2 == b->how.l2 &&
            a->how.nearest == b->how.nearest;
 }
@@ -103,7 +93,7 @@ static void qsgd_fill(const void *state, const struct gcb_step *at, struct gcb_d
 
     item->bucket = s->how.bucket;
     if (at) {
-        const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+        const struct gcb_rounding_draw draw = gcb_rounding_draw(s->env, at);
 
         item->coarse = draw.coarse;
         item->fine = draw.fine;
@@ -129,14 +119,14 @@ static const struct gcb_device_group_ops qsgd_group = {
 
 static uint64_t qsgd_kept(const void *state)
 {
-    return gcb_device_scale_bytes(&((const struct qsgd *)state)->shared);
+    return ((const struct qsgd *)state)->l.buckets * sizeof(float);
 }
 
 static uint64_t qsgd_reduce_scratch(const void *state)
 {
     const struct qsgd *s = state;
 
-    return gcb_cuda_qsgd_norms_scratch(&s->how, s->env.count);
+    return gcb_cuda_qsgd_norms_scratch(&s->how, s->env->count);
 }
 
 static int qsgd_contribute(const void *state, unsigned round, const struct gcb_device_share *own,
@@ -145,41 +135,26 @@ static int qsgd_contribute(const void *state, unsigned round, const struct gcb_d
     const struct qsgd *s = state;
     const struct gcb_cuda_qsgd how = how_at(s, &call->at);
 
-    if (s->env.count == 0)
+    if (s->env->count == 0)
         return 0;
     if (round == 0)
-        return gcb_cuda_qsgd_norms(call->stream, own->values_dev, own->x_dev, s->env.count,
+        return gcb_cuda_qsgd_norms(call->stream, own->values_dev, own->x_dev, s->env->count,
                                    own->weight, &how, call->scratch_dev);
-    return gcb_cuda_qsgd_levels(call->stream, own->values_dev, own->x_dev, s->env.count,
-                                own->kept_dev, own->weight, s->shared.wide, &how);
-}
-
-static int qsgd_absorb(const void *state, unsigned round, const void *combined_dev,
-                       const struct gcb_device_share *own, const struct gcb_device_call *call)
-{
-    return gcb_device_scales_absorb(&((const struct qsgd *)state)->shared, combined_dev, own, call);
-}
-
-static int qsgd_conclude(const void *state, const void *combined_dev,
-                         const struct gcb_device_share *own, float *update_dev, float *own_dev,
-                         const struct gcb_device_call *call)
-{
-    return gcb_device_levels_conclude(&((const struct qsgd *)state)->shared, combined_dev, own,
-                                      update_dev, own_dev, call);
+    return gcb_cuda_qsgd_levels(call->stream, own->values_dev, own->x_dev, s->env->count,
+                                own->kept_dev, own->weight, s->l.q.shared.wide, &how);
 }
 
 static const struct gcb_device_reduce_ops qsgd_reduce = {
     .kept = qsgd_kept,
     .scratch = qsgd_reduce_scratch,
     .contribute_async = qsgd_contribute,
-    .absorb_async = qsgd_absorb,
-    .conclude_async = qsgd_conclude,
+    .absorb_async = gcb_device_scales_absorb,
+    .conclude_async = gcb_device_levels_conclude,
 };
 
 const struct gcb_device_ops gcb_device_qsgd = {
     .state_size = sizeof(struct qsgd),
     .init = qsgd_init,
-    .max_payload = qsgd_max_payload,
     .scratch = qsgd_scratch,
     .feedback = true,
     .encode_async = qsgd_encode,

@@ -7,16 +7,16 @@
 /* The places of a step. */
 static struct gcb_strata places_at(const struct gcb_randomk *s, const struct gcb_step *at)
 {
-    struct gcb_strata where = gcb_strata_of(s->env.count, s->k);
+    struct gcb_strata where = gcb_strata_of(s->base.env.count, s->k);
 
-    gcb_strata_set_key(&where, gcb_randomk_key(&s->env, at->step));
+    gcb_strata_set_key(&where, gcb_randomk_key(&s->base.env, at->step));
     return where;
 }
 
 /* The places of a payload, without its key, which is on the device. */
 static struct gcb_strata places_of(const struct gcb_randomk *s, uint64_t length)
 {
-    return gcb_strata_of(s->env.count, (length - GCB_RANDOMK_KEY_BYTES) / sizeof(float));
+    return gcb_strata_of(s->base.env.count, (length - GCB_RANDOMK_KEY_BYTES) / sizeof(float));
 }
 
 static int randomk_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
@@ -40,7 +40,7 @@ static int randomk_decode(void *state, const uint8_t *payload_dev, uint64_t leng
     const struct gcb_randomk *s = state;
     struct gcb_strata where;
 
-    if (!gcb_randomk_fits(length, s->env.count))
+    if (!gcb_randomk_fits(length, s->base.env.count))
         return GCB_E_CORRUPT;
     where = places_of(s, length);
     return gcb_cuda_strata_decode(call->stream, out_dev, payload_dev, &where, call->result_dev);
@@ -54,7 +54,7 @@ static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length,
     const struct gcb_randomk *s = state;
     struct gcb_strata where;
 
-    if (!gcb_randomk_fits(length, s->env.count))
+    if (!gcb_randomk_fits(length, s->base.env.count))
         return GCB_E_CORRUPT;
     where = places_of(s, length);
     return gcb_cuda_strata_add(call->stream, to->acc_dev, payload_dev, &where, to->weight,
@@ -98,7 +98,6 @@ static const struct gcb_device_reduce_ops randomk_reduce = {
 const struct gcb_device_ops gcb_device_randomk = {
     .state_size = sizeof(struct gcb_randomk),
     .init = gcb_randomk_init,
-    .max_payload = gcb_randomk_max_payload,
     .feedback = true,
     .encode_async = randomk_encode,
     .decode_async = randomk_decode,

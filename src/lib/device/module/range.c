@@ -2,42 +2,32 @@
 #include "kernels/range/range_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* The state of a coder, which begins like the CPU's state (src/lib/codec/range.c). */
 struct range {
-    struct gcb_range_params p;
-    uint64_t count;
-    bool decoding;
+    struct gcb_range_state r;
     struct gcb_cuda_range how;
 };
 
 static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct range *s = state;
+    const struct gcb_range_params *p = &s->r.p;
 
-    s->count = env->count;
-    s->decoding = env->decoding;
+    gcb_range_bind(&s->r);
     s->how = (struct gcb_cuda_range){
-        .bits = (unsigned)s->p.bits,
-        .mantissa = (unsigned)s->p.mantissa,
-        .max_given = s->p.max != 0.0,
-        .max = (float)s->p.max,
-        .rounding = (enum gcb_range_rounding)s->p.rounding,
+        .bits = (unsigned)p->bits,
+        .mantissa = (unsigned)p->mantissa,
+        .max_given = p->max != 0.0,
+        .max = (float)p->max,
+        .rounding = (enum gcb_range_rounding)p->rounding,
     };
     return 0;
-}
-
-static uint64_t range_max_payload(const void *state)
-{
-    const struct range *s = state;
-
-    return GCB_RANGE_SCALE_BYTES + gcb_packed_bytes(s->count, s->how.bits);
 }
 
 static uint64_t range_scratch(const void *state)
 {
     const struct range *s = state;
 
-    return s->decoding ? 0 : gcb_cuda_range_scratch(&s->how, s->count);
+    return s->r.base.env.decoding ? 0 : gcb_cuda_range_scratch(&s->how, s->r.base.env.count);
 }
 
 static int range_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
@@ -54,10 +44,10 @@ static int range_decode(void *state, const uint8_t *payload_dev, uint64_t length
 {
     const struct range *s = state;
 
-    if (length != range_max_payload(state))
+    if (length != s->r.base.max_payload)
         return GCB_E_CORRUPT;
-    return gcb_cuda_range_decode(call->stream, out_dev, payload_dev, s->count, s->how.bits,
-                                 call->result_dev);
+    return gcb_cuda_range_decode(call->stream, out_dev, payload_dev, s->r.base.env.count,
+                                 s->how.bits, call->result_dev);
 }
 
 static bool range_alike(const void *state, const void *other)
@@ -65,7 +55,7 @@ static bool range_alike(const void *state, const void *other)
     const struct range *a = state, *b = other;
 
     return a->how.bits == b->how.bits && a->how.mantissa == b->how.mantissa &&
-           a->how.max_given == b->how.max_given && a->p.max == b->p.max &&
+           a->how.max_given == b->how.max_given && a->r.p.max == b->r.p.max &&
            a->how.rounding == b->how.rounding;
 }
 
@@ -86,7 +76,6 @@ static const struct gcb_device_group_ops range_group = {
 const struct gcb_device_ops gcb_device_range = {
     .state_size = sizeof(struct range),
     .init = range_init,
-    .max_payload = range_max_payload,
     .scratch = range_scratch,
     .feedback = true,
     .encode_async = range_encode,

@@ -33,7 +33,7 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     struct gcb_device_sparse *s = state;
     int err;
 
-    gcb_sparse_bind(&s->p, env);
+    gcb_sparse_bind(&s->p);
     err = find_stages(s, env->decoding, diag);
     if (!err && s->p.t.positions > env->segment)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
@@ -299,7 +299,6 @@ const struct gcb_device_ops gcb_device_sparse = {
     .state_size = sizeof(struct gcb_device_sparse),
     .init = sparse_init,
     .fini = sparse_fini,
-    .max_payload = gcb_sparse_max_payload,
     .scratch = sparse_scratch,
     .feedback = true,
     .encode_async = sparse_encode,

@@ -4,46 +4,37 @@
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/shared_scale.h"
 
-/* The state of a coder, which begins like the CPU's state (src/lib/codec/terngrad.c). */
 struct terngrad {
-    struct gcb_terngrad_params p;
-    struct gcb_codec_env env;
-    struct gcb_cuda_terngrad how;        /* without the random streams, which differ by message */
-    struct gcb_cuda_shared_scale shared; /* in an all-reduce */
+    struct gcb_terngrad p;
+    const struct gcb_codec_env *env;
+    struct gcb_cuda_terngrad how; /* without the random streams, which differ by message */
 };
 
 static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct terngrad *s = state;
 
-    s->env = *env;
+    s->env = env;
+    gcb_terngrad_bind(&s->p);
     s->how = (struct gcb_cuda_terngrad){
         .draw.keys = gcb_philox_keys_of(env->seed),
         .clip = s->p.clip,
         .base3 = s->p.packing == GCB_TERNGRAD_BASE3,
     };
-    s->shared = gcb_device_shared_scale(env, env->count ? env->count : 1, 1);
-    return 0;
-}
-
-static uint64_t terngrad_max_payload(const void *state)
-{
-    const struct terngrad *s = state;
-
-    return sizeof(float) + gcb_terngrad_code_bytes(&s->p, s->env.count);
+    return env->workers ? gcb_shared_scale_bind(&s->p.q, 1, env->count ? env->count : 1, diag) : 0;
 }
 
 static uint64_t terngrad_scratch(const void *state)
 {
     const struct terngrad *s = state;
 
-    return s->env.decoding ? 0 : gcb_cuda_terngrad_scratch(&s->how, s->env.count);
+    return s->env->decoding ? 0 : gcb_cuda_terngrad_scratch(&s->how, s->env->count);
 }
 
 /* `how` with the random streams of a step. */
 static struct gcb_cuda_terngrad how_at(const struct terngrad *s, const struct gcb_step *at)
 {
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(s->env, at);
     struct gcb_cuda_terngrad how = s->how;
 
     how.draw.coarse = draw.coarse;
@@ -66,9 +57,9 @@ static int terngrad_decode(void *state, const uint8_t *payload_dev, uint64_t len
 {
     const struct terngrad *s = state;
 
-    if (length != terngrad_max_payload(state))
+    if (length != s->p.q.base.max_payload)
         return GCB_E_CORRUPT;
-    return gcb_cuda_terngrad_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
+    return gcb_cuda_terngrad_decode(call->stream, out_dev, payload_dev, s->env->count, &s->how,
                                     call->result_dev);
 }
 
@@ -76,7 +67,7 @@ static bool terngrad_alike(const void *state, const void *other)
 {
     const struct terngrad *a = state, *b = other;
 
-    return a->env.seed == b->env.seed && a->p.clip == b->p.clip && a->how.base3 == b->how.base3;
+    return a->env->seed == b->env->seed && a->p.clip == b->p.clip && a->how.base3 == b->how.base3;
 }
 
 static void terngrad_fill(const void *state, const struct gcb_step *at,
@@ -85,7 +76,7 @@ static void terngrad_fill(const void *state, const struct gcb_step *at,
     const struct terngrad *s = state;
 
     if (at) {
-        const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+        const struct gcb_rounding_draw draw = gcb_rounding_draw(s->env, at);
 
         item->coarse = draw.coarse;
         item->fine = draw.fine;
@@ -118,7 +109,7 @@ static uint64_t terngrad_reduce_scratch(const void *state)
 {
     const struct terngrad *s = state;
 
-    return gcb_cuda_terngrad_scratch(&s->how, s->env.count);
+    return gcb_cuda_terngrad_scratch(&s->how, s->env->count);
 }
 
 static int terngrad_contribute(const void *state, unsigned round,
@@ -130,43 +121,28 @@ static int terngrad_contribute(const void *state, unsigned round,
     float *kept = own->kept_dev;
     int err;
 
-    if (s->env.count == 0)
+    if (s->env->count == 0)
         return 0;
     if (round == 1)
-        return gcb_cuda_terngrad_levels(call->stream, own->values_dev, own->x_dev, s->env.count,
-                                        kept, own->weight, s->shared.wide, &how, call->result_dev);
-    err = gcb_cuda_terngrad_limit(call->stream, kept + 1, own->x_dev, s->env.count, own->weight,
+        return gcb_cuda_terngrad_levels(call->stream, own->values_dev, own->x_dev, s->env->count,
+                                        kept, own->weight, s->p.q.shared.wide, &how,
+                                        call->result_dev);
+    err = gcb_cuda_terngrad_limit(call->stream, kept + 1, own->x_dev, s->env->count, own->weight,
                                   &how, call->scratch_dev);
     return err ? err : gcb_cuda_take_scales(call->stream, own->values_dev, kept + 1, 1);
-}
-
-static int terngrad_absorb(const void *state, unsigned round, const void *combined_dev,
-                           const struct gcb_device_share *own, const struct gcb_device_call *call)
-{
-    return gcb_device_scales_absorb(&((const struct terngrad *)state)->shared, combined_dev, own,
-                                    call);
-}
-
-static int terngrad_conclude(const void *state, const void *combined_dev,
-                             const struct gcb_device_share *own, float *update_dev, float *own_dev,
-                             const struct gcb_device_call *call)
-{
-    return gcb_device_levels_conclude(&((const struct terngrad *)state)->shared, combined_dev, own,
-                                      update_dev, own_dev, call);
 }
 
 static const struct gcb_device_reduce_ops terngrad_reduce = {
     .kept = terngrad_kept,
     .scratch = terngrad_reduce_scratch,
     .contribute_async = terngrad_contribute,
-    .absorb_async = terngrad_absorb,
-    .conclude_async = terngrad_conclude,
+    .absorb_async = gcb_device_scales_absorb,
+    .conclude_async = gcb_device_levels_conclude,
 };
 
 const struct gcb_device_ops gcb_device_terngrad = {
     .state_size = sizeof(struct terngrad),
     .init = terngrad_init,
-    .max_payload = terngrad_max_payload,
     .scratch = terngrad_scratch,
     .feedback = true,
     .encode_async = terngrad_encode,
