@@ -118,15 +118,14 @@ const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
 }
 
 /* The parameter with this name or complement, or NULL. */
-static const struct gcb_param *find_row(const struct gcb_method *m, const char *key, size_t *row,
-                                        bool *complement)
+static const struct gcb_param *find_row(const struct gcb_method *m, const char *key, size_t *row)
 {
     const struct gcb_param *const tables[] = {m->codec->params, gcb_memory_table,
                                               gcb_exchange_table};
     size_t first = 0;
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-        const struct gcb_param *p = gcb_param_find(tables[i], key, complement);
+        const struct gcb_param *p = gcb_param_find(tables[i], key);
 
         if (p) {
             *row = first + (size_t)(p - tables[i]);
@@ -268,17 +267,15 @@ int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *
 
 const struct gcb_param *gcb_method_find(const struct gcb_method *m, const char *key)
 {
-    bool complement;
     size_t row;
 
-    return find_row(m, key, &row, &complement);
+    return find_row(m, key, &row);
 }
 
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag)
 {
-    bool complement;
     size_t row;
-    const struct gcb_param *p = find_row(m, key, &row, &complement);
+    const struct gcb_param *p = find_row(m, key, &row);
 
     if (!p)
         return unknown_key(m, key, diag);
@@ -293,7 +290,6 @@ int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t co
                        struct gcb_diag *diag)
 {
     const struct gcb_method before = *m;
-    bool complement;
     size_t row;
     int err = 0;
 
@@ -301,7 +297,7 @@ int gcb_method_set_all(struct gcb_method *m, const char *const *pairs, size_t co
         if (gcb_method_find(m, pairs[2 * i]))
             err = gcb_method_set(m, pairs[2 * i], pairs[2 * i + 1], diag);
     for (size_t i = 0; !err && i < count; i++) {
-        if (!find_row(m, pairs[2 * i], &row, &complement))
+        if (!find_row(m, pairs[2 * i], &row))
             continue;
         if (gcb_method_applies(m, row)) {
             used[i] = true;
@@ -330,11 +326,10 @@ int gcb_method_change(struct gcb_method *m, const char *key, const char *value,
                       struct gcb_diag *diag)
 {
     struct gcb_method changed = *m;
-    bool complement;
     size_t row;
     int err;
 
-    if (find_row(m, key, &row, &complement))
+    if (find_row(m, key, &row))
         changed.given[row] = false;
     err = gcb_method_set(&changed, key, value, diag);
     if (!err)
@@ -424,10 +419,10 @@ bool gcb_method_shows(const struct gcb_method *m, size_t row)
 
 bool gcb_method_value(const struct gcb_method *m, const char *key, double *value)
 {
-    bool complement;
     size_t row;
+    const struct gcb_param *p = find_row(m, key, &row);
 
-    if (!find_row(m, key, &row, &complement) || complement || !gcb_method_applies(m, row))
+    if (!p || strcmp(p->name, key) != 0 || !gcb_method_applies(m, row))
         return false;
     if (value)
         *value = m->value[row];
@@ -436,14 +431,13 @@ bool gcb_method_value(const struct gcb_method *m, const char *key, double *value
 
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag)
 {
-    bool complement;
     char text[40];
     size_t row;
+    const struct gcb_param *p = find_row(m, key, &row);
 
-    if (!find_row(m, key, &row, &complement) || complement)
+    if (!p || strcmp(p->name, key) != 0)
         return unknown_key(m, key, diag);
-    return gcb_param_parse(&m->value[row], gcb_method_param(m, row), key,
-                           gcb_real_text(text, value), diag);
+    return gcb_param_parse(&m->value[row], p, key, gcb_real_text(text, value), diag);
 }
 
 void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m)

@@ -16,19 +16,14 @@ size_t gcb_param_count(const struct gcb_param *table)
     return n;
 }
 
-const struct gcb_param *gcb_param_find(const struct gcb_param *table, const char *name,
-                                       bool *complement)
+const struct gcb_param *gcb_param_find(const struct gcb_param *table, const char *name)
 {
-    *complement = false;
     for (const struct gcb_param *p = table; p && p->name; p++) {
         if (strcmp(p->name, name) == 0)
             return p;
-        for (size_t i = 0; p->complement[i]; i++) {
-            if (strcmp(p->complement[i], name) == 0) {
-                *complement = true;
+        for (size_t i = 0; p->complement[i]; i++)
+            if (strcmp(p->complement[i], name) == 0)
                 return p;
-            }
-        }
     }
     return NULL;
 }

@@ -49,9 +49,8 @@ struct gcb_param {
 
 #define GCB_MAX_PARAMS 24
 
-/* The row with this name, or with this complement (then *complement is true), or NULL. */
-const struct gcb_param *gcb_param_find(const struct gcb_param *table, const char *name,
-                                       bool *complement);
+/* The row with this name or complement, or NULL. */
+const struct gcb_param *gcb_param_find(const struct gcb_param *table, const char *name);
 size_t gcb_param_count(const struct gcb_param *table);
 
 /* Parses a value and checks its range. GCB_E_INVALID: the message names the range or the choices. `name` is what the user

@@ -17,10 +17,9 @@
 static const struct gcb_param *row(const char *method, const char *key)
 {
     struct gcb_method m;
-    bool complement;
 
     assert_int_equal(gcb_method_parse(&m, method, NULL), 0);
-    return gcb_param_find(m.codec->params, key, &complement);
+    return gcb_param_find(m.codec->params, key);
 }
 
 /* The values of --vary for a method, with blanks between them. */
