@@ -11,9 +11,9 @@
 struct gcb_encoder {
     struct gcb_coder *coder;
     enum gcb_nonfinite nonfinite;
-    struct gcb_memory *memory; /* NULL: none */
-    struct gcb_coder *own;     /* decodes what this encoder sent; NULL without a memory */
-    bool has_norm;             /* the caller gave `norm` for the next tensor */
+    struct gcb_memory *memory;
+    struct gcb_coder *own; /* decodes what this encoder sent; NULL if the memory keeps nothing */
+    bool has_norm;         /* the caller gave `norm` for the next tensor */
     double norm;
     uint64_t count;
     struct gcb_codec_env_copy kept;
@@ -32,10 +32,8 @@ static int init_memory(struct gcb_encoder *e, const struct gcb_method *method,
     int err;
 
     gcb_method_memory_for(&params, method, e->count);
-    if (params.kind == GCB_MEMORY_NONE)
-        return 0;
     config.env.decoding = true;
-    err = gcb_coder_create(&e->own, method, &config, diag);
+    err = params.kind == GCB_MEMORY_NONE ? 0 : gcb_coder_create(&e->own, method, &config, diag);
     return err ? err
                : gcb_memory_create(&e->memory, &params, e->count, s->options.workers,
                                    &e->kept.queue, &e->kept.kernels, diag);
@@ -243,8 +241,8 @@ int gcb_encode(struct gcb_encoder *e, uint64_t step, uint32_t worker, const void
     if (err)
         return err;
     in = (struct gcb_view){.data = widen(e, x), .count = e->count};
-    err = e->memory ? encode_with_memory(e, &at, &in, &w, diag)
-                    : gcb_coder_encode(e->coder, &at, &in, &w, diag);
+    err = e->own ? encode_with_memory(e, &at, &in, &w, diag)
+                 : gcb_coder_encode(e->coder, &at, &in, &w, diag);
     if (err)
         return err;
     e->has_norm = false;
@@ -257,7 +255,7 @@ int gcb_encode(struct gcb_encoder *e, uint64_t step, uint32_t worker, const void
 
 static struct gcb_checkpoint checkpoint_of(const struct gcb_encoder *e)
 {
-    return (struct gcb_checkpoint){.count = e->count, .memory = e->memory, .encoder = e->coder};
+    return (struct gcb_checkpoint){.memory = e->memory, .encoder = e->coder};
 }
 
 size_t gcb_encoder_kept_bytes(const struct gcb_encoder *e)
@@ -333,7 +331,7 @@ int gcb_encoder_set(struct gcb_encoder *e, const char *key, const char *value,
         return err;
     if (!gcb_coder_rebind(e->coder, &method)) /* `own` learns from the next message */
         err = remake(e, &method, diag);
-    if (err || !e->memory)
+    if (err)
         return err;
     gcb_method_memory_for(&params, &method, e->count);
     gcb_memory_set_params(e->memory, &params);

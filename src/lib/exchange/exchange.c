@@ -189,7 +189,6 @@ int gcb_exchange_set(struct gcb_exchange *e, const char *key, const char *value,
 static struct gcb_checkpoint checkpoint_of(const struct gcb_exchange *e, void *state)
 {
     return (struct gcb_checkpoint){
-        .count = e->env.coder.env.count,
         .memory = e->memory,
         .encoder = e->ops->encoder(state),
         .keeper = e->ops->keeper,

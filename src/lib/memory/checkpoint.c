@@ -73,14 +73,7 @@ int gcb_checkpoint_save(const struct gcb_checkpoint *c, struct gcb_memory_state 
     if (err)
         return err;
     memset(s.counters, 0, sizeof(s.counters));
-    if (c->memory) {
-        gcb_memory_save(c->memory, s.residual, s.momentum, &s.counters[0]);
-    } else if (c->count) {
-        if (s.residual)
-            memset(s.residual, 0, c->count * sizeof(float));
-        if (s.momentum)
-            memset(s.momentum, 0, c->count * sizeof(float));
-    }
+    gcb_memory_save(c->memory, s.residual, s.momentum, &s.counters[0]);
     if (c->encoder)
         gcb_coder_save(c->encoder, s.counters + 1);
     gcb_struct_fill(state, s.size, &s, sizeof(s));
@@ -88,20 +81,6 @@ int gcb_checkpoint_save(const struct gcb_checkpoint *c, struct gcb_memory_state 
 }
 
 /* ---- restoring ---- */
-
-static int check_memory(const struct gcb_checkpoint *c, const struct gcb_memory_view *s,
-                        struct gcb_diag *diag)
-{
-    if (c->memory)
-        return gcb_memory_check(c->memory, s->residual, s->momentum, s->counters[0], diag);
-    for (uint64_t i = 0; i < c->count; i++)
-        if ((s->residual && s->residual[i] != 0.0f) || (s->momentum && s->momentum[i] != 0.0f))
-            return gcb_diag_set(diag, GCB_E_MISMATCH,
-                                "the method keeps no memory, but one was saved");
-    return s->counters[0]
-               ? gcb_diag_set(diag, GCB_E_MISMATCH, "the saved state is of a method with a delay")
-               : 0;
-}
 
 /* Restores the counters of the codec. No method uses the last counters. */
 static int restore_counters(struct gcb_coder *encoder, const struct gcb_memory_view *s)
@@ -139,10 +118,10 @@ int gcb_checkpoint_restore(const struct gcb_checkpoint *c, const struct gcb_memo
     int err = gcb_struct_copy(&s, sizeof(s), saved, "gcb_memory_view", diag);
 
     if (!err)
-        err = check_memory(c, &s, diag);
+        err = gcb_memory_check(c->memory, s.residual, s.momentum, s.counters[0], diag);
     if (!err)
         err = restore_codec(c, &s, diag);
-    if (!err && c->memory)
+    if (!err)
         gcb_memory_restore(c->memory, s.residual, s.momentum, s.counters[0]);
     return err;
 }

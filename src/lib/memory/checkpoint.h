@@ -4,10 +4,9 @@
 #include "src/lib/coder/coder.h"
 #include "src/lib/memory/memory.h"
 
-/* What a worker keeps from step to step for a tensor of `count` elements. */
+/* What a worker keeps from step to step for a tensor. */
 struct gcb_checkpoint {
-    uint64_t count;
-    struct gcb_memory *memory;       /* NULL: none */
+    struct gcb_memory *memory;
     struct gcb_coder *encoder;       /* NULL: none */
     const struct gcb_keeper *keeper; /* of something else; NULL: none */
     void *state;                     /* that the keeper keeps */

@@ -128,20 +128,14 @@ static const struct kind {
     [GCB_MEMORY_GMC] = {.add = add_global, .keeps_momentum = true},
 };
 
-static int make_array(float **out, uint64_t count)
-{
-    *out = gcb_alloc_zero(count, sizeof(float));
-    return *out ? 0 : GCB_E_NOMEM;
-}
-
 int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *params,
                       uint64_t count, unsigned workers, const struct gcb_queue *queue,
                       const struct gcb_kernels *kernels, struct gcb_diag *diag)
 {
     struct gcb_memory *m = gcb_alloc_zero(1, sizeof(*m));
-    int err = m ? 0 : GCB_E_NOMEM;
+    int err = GCB_E_NOMEM;
 
-    if (err)
+    if (!m)
         goto out;
     m->p = *params;
     m->count = count;
@@ -151,11 +145,12 @@ int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *p
     m->clip_scale = 1.0;
     m->norm = NAN;
     if (params->kind != GCB_MEMORY_NONE)
-        err = make_array(&m->e, count);
-    if (!err && kinds[params->kind].keeps_momentum)
-        err = make_array(&m->u, count);
-    if (err)
+        m->e = gcb_alloc_zero(count, sizeof(*m->e));
+    if (kinds[params->kind].keeps_momentum)
+        m->u = gcb_alloc_zero(count, sizeof(*m->u));
+    if ((params->kind != GCB_MEMORY_NONE && !m->e) || (kinds[params->kind].keeps_momentum && !m->u))
         goto out;
+    err = 0;
     *out = m;
     m = NULL;
 out:
