@@ -79,33 +79,22 @@ static int receive(const struct gcb_local *l, struct gcb_exchange *const *e, uns
     return err;
 }
 
-static int gather(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
-                  uint64_t *link_bytes, struct gcb_diag *diag)
-{
-    int err = 0;
-
-    for (unsigned from = 0; !err && from < l->workers; from++) {
-        *link_bytes += (uint64_t)(l->workers - 1) * l->sent[from].bytes;
-        for (unsigned w = 0; !err && w < l->workers; w++)
-            err = receive(l, e, round, w, from, l->sent[from].data, l->sent[from].bytes, diag);
-    }
-    return err;
-}
-
-static int scatter(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
+/* Hands all bytes of each worker to everybody, or in a scatter each part to one. */
+static int deliver(const struct gcb_local *l, struct gcb_exchange *const *e, unsigned round,
                    uint64_t *link_bytes, struct gcb_diag *diag)
 {
+    const bool scatters = l->sent[0].kind == GCB_ROUND_SCATTER;
     int err = 0;
 
     for (unsigned from = 0; !err && from < l->workers; from++) {
         const uint8_t *data = l->sent[from].data;
 
         for (unsigned w = 0; !err && w < l->workers; w++) {
-            const size_t length = l->sent[from].parts[w];
+            const size_t length = scatters ? l->sent[from].parts[w] : l->sent[from].bytes;
 
             *link_bytes += w == from ? 0 : length;
             err = receive(l, e, round, w, from, data, length, diag);
-            data += length;
+            data += scatters ? length : 0;
         }
     }
     return err;
@@ -146,9 +135,8 @@ int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb
             return more;
         err = copy_all(l, diag);
         if (!err)
-            err = l->sent[0].kind == GCB_ROUND_GATHER    ? gather(l, e, round, &link_bytes, diag)
-                  : l->sent[0].kind == GCB_ROUND_SCATTER ? scatter(l, e, round, &link_bytes, diag)
-                                                         : reduce(l, e, round, &link_bytes, diag);
+            err = (l->sent[0].kind == GCB_ROUND_REDUCE ? reduce : deliver)(l, e, round, &link_bytes,
+                                                                           diag);
         if (err)
             return err;
         if (l->observe)

@@ -27,8 +27,8 @@ struct gcb_local {
     } * times;
     unsigned time_count;
     struct gcb_round *sent; /* of each worker in the current round */
-    uint8_t
-        *bytes; /* what they send, copied: a worker's own is valid until its first receive only */
+    /* what they send, copied: a worker's own is valid until its first receive only */
+    uint8_t *bytes;
     size_t capacity;
 };
 
