@@ -45,11 +45,9 @@ struct oktopk {
     /* the current step */
     uint64_t step;
     bool divides, estimates;
-    struct gcb_list sent;    /* what the owners add of this worker's tensor */
-    struct gcb_list sum;     /* of this worker's region; later, what rounding adds to it */
-    struct gcb_list arrived; /* scratch */
-    struct gcb_list next;    /* scratch */
-    uint64_t selected;       /* elements that all workers selected */
+    struct gcb_list sent; /* what the owners add of this worker's tensor */
+    struct gcb_list sum;  /* of this worker's region; later, what rounding adds to it */
+    uint64_t selected;    /* elements that all workers selected */
 };
 
 /* A step that computes new boundaries has one more. */
@@ -68,8 +66,6 @@ static void oktopk_destroy(void *state)
     gcb_free(s->means);
     gcb_list_fini(&s->sent);
     gcb_list_fini(&s->sum);
-    gcb_list_fini(&s->arrived);
-    gcb_list_fini(&s->next);
     gcb_free(s);
 }
 
@@ -217,15 +213,8 @@ static int scatter(struct oktopk *s, struct gcb_round *out, struct gcb_diag *dia
         const size_t start = p->out.len;
 
         err = gcb_pieces_put_head(p, flags(s), diag);
-        if (!err && !p->spoilt) {
-            const size_t at = p->out.len;
-            struct gcb_rbuf in;
-
-            err = gcb_pieces_put(p, region[w], region[w + 1], &p->offered, diag);
-            in = (struct gcb_rbuf){.data = p->out.data, .len = p->out.len, .pos = at};
-            if (!err)
-                err = gcb_pieces_get(p, region[w], region[w + 1], &in, &s->sent, diag);
-        }
+        if (!err && !p->spoilt)
+            err = gcb_pieces_put(p, region[w], region[w + 1], &p->offered, &s->sent, diag);
         p->parts[w] = p->out.len - start;
     }
     out->kind = GCB_ROUND_SCATTER;
@@ -236,18 +225,8 @@ static int scatter(struct oktopk *s, struct gcb_round *out, struct gcb_diag *dia
 static int add_piece(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struct gcb_diag *diag)
 {
     const uint64_t *region = regions(s) + s->p.env.worker;
-    const struct gcb_list sum = s->sum;
-    int err;
 
-    s->arrived.n = 0;
-    err = gcb_pieces_get(&s->p, region[0], region[1], in, &s->arrived, diag);
-    if (err)
-        return err;
-    if (gcb_list_add(&s->next, &sum, &s->arrived, s->p.env.weights[from]))
-        return gcb_pieces_nomem(diag);
-    s->sum = s->next;
-    s->next = sum;
-    return 0;
+    return gcb_pieces_add(&s->p, region[0], region[1], in, s->p.env.weights[from], &s->sum, diag);
 }
 
 static int gather(struct oktopk *s, struct gcb_round *out, struct gcb_diag *diag)
@@ -263,7 +242,7 @@ static int gather(struct oktopk *s, struct gcb_round *out, struct gcb_diag *diag
     if (err || s->p.spoilt)
         return err;
     err = gcb_pieces_put_count(&s->p, s->p.offered.n, diag);
-    return err ? err : gcb_pieces_put(&s->p, region[0], region[1], &s->sum, diag);
+    return err ? err : gcb_pieces_put(&s->p, region[0], region[1], &s->sum, NULL, diag);
 }
 
 static int take_sums(struct oktopk *s, uint32_t from, struct gcb_rbuf *in, struct gcb_diag *diag)

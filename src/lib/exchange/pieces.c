@@ -27,6 +27,8 @@ void gcb_pieces_fini(struct gcb_pieces *p)
     gcb_free(p->parts);
     gcb_list_fini(&p->selected);
     gcb_list_fini(&p->result);
+    gcb_list_fini(&p->arrived);
+    gcb_list_fini(&p->next);
     gcb_list_fini(&p->own);
 }
 
@@ -95,15 +97,20 @@ int gcb_pieces_put_count(struct gcb_pieces *p, uint64_t count, struct gcb_diag *
 }
 
 int gcb_pieces_put(struct gcb_pieces *p, uint64_t first, uint64_t end, const struct gcb_list *l,
-                   struct gcb_diag *diag)
+                   struct gcb_list *sent, struct gcb_diag *diag)
 {
     const struct gcb_list slice = gcb_list_slice(l, first, end);
-    const int err = reserve(p, gcb_sparse_piece_bound(p->sparse, end - first, slice.n), diag);
+    const size_t start = p->out.len;
+    const int err = reserve(p, gcb_sparse_bound(p->sparse, end - first, slice.n), diag);
+    struct gcb_rbuf in;
 
     if (err)
         return err;
     gcb_sparse_put_piece(p->sparse, first, end - first, &slice, &p->out, &p->sizes.payload);
-    return p->out.failed ? gcb_diag_set(diag, GCB_E_INTERNAL, "a piece exceeds its bound") : 0;
+    if (p->out.failed)
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "a piece exceeds its bound");
+    in = (struct gcb_rbuf){.data = p->out.data, .len = p->out.len, .pos = start};
+    return sent ? gcb_pieces_get(p, first, end, &in, sent, diag) : 0;
 }
 
 int gcb_pieces_open(struct gcb_pieces *p, struct gcb_rbuf *in, const void *data, size_t length,
@@ -147,6 +154,23 @@ int gcb_pieces_get(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gc
         return gcb_pieces_end(NULL, diag);
     if (out->n > before)
         gcb_pieces_check_finite(p, &(struct gcb_list){.x = out->x + before, .n = out->n - before});
+    return 0;
+}
+
+int gcb_pieces_add(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
+                   float weight, struct gcb_list *sum, struct gcb_diag *diag)
+{
+    const struct gcb_list before = *sum;
+    int err;
+
+    p->arrived.n = 0;
+    err = gcb_pieces_get(p, first, end, in, &p->arrived, diag);
+    if (err)
+        return err;
+    if (gcb_list_add(&p->next, &before, &p->arrived, weight))
+        return gcb_pieces_nomem(diag);
+    *sum = p->next;
+    p->next = before;
     return 0;
 }
 

@@ -33,6 +33,7 @@ struct gcb_pieces {
     /* The part of this worker's tensor that the result contains, in any order; after the last round. Not used if the
      * worker's weight is 0: then everything that it selected counts as arrived. */
     struct gcb_list own;
+    struct gcb_list arrived, next;  /* scratch */
     bool spoilt;                    /* some worker has an infinity or NaN */
     struct gcb_message_parts sizes; /* of all messages */
 };
@@ -50,9 +51,10 @@ int gcb_pieces_begin(struct gcb_pieces *p, const struct gcb_contribution *in,
 void gcb_pieces_clear(struct gcb_pieces *p);
 int gcb_pieces_put_head(struct gcb_pieces *p, unsigned flags, struct gcb_diag *diag);
 int gcb_pieces_put_count(struct gcb_pieces *p, uint64_t count, struct gcb_diag *diag);
-/* Appends the elements of `l` at positions from `first` to `end` - 1. */
+/* Appends the elements of `l` at positions from `first` to `end` - 1. If `sent` is not NULL, reads them back and appends them
+ * to it, as a receiver will get them. */
 int gcb_pieces_put(struct gcb_pieces *p, uint64_t first, uint64_t end, const struct gcb_list *l,
-                   struct gcb_diag *diag);
+                   struct gcb_list *sent, struct gcb_diag *diag);
 
 /* Begins to read a message. Returns 1 if pieces follow; 0 if the sender knows of an infinity or NaN, which spoils the
  * step. GCB_E_CORRUPT; GCB_E_MISMATCH: other flags or coders. */
@@ -61,6 +63,9 @@ int gcb_pieces_open(struct gcb_pieces *p, struct gcb_rbuf *in, const void *data,
 /* Appends a piece to `out`. An infinity or NaN spoils the step. */
 int gcb_pieces_get(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
                    struct gcb_list *out, struct gcb_diag *diag);
+/* Reads a piece and adds it, times a weight, to a sum. */
+int gcb_pieces_add(struct gcb_pieces *p, uint64_t first, uint64_t end, struct gcb_rbuf *in,
+                   float weight, struct gcb_list *sum, struct gcb_diag *diag);
 /* After the last piece of a message: nothing may be left. */
 int gcb_pieces_end(const struct gcb_rbuf *in, struct gcb_diag *diag);
 

@@ -24,9 +24,8 @@ struct spardl {
     struct gcb_pieces p;
     unsigned steps;         /* rounds of SCATTER */
     struct gcb_list *block; /* the sums so far of all blocks */
-    struct gcb_list kept;   /* scratch */
-    struct gcb_list arrived;
-    struct gcb_list next;
+    struct gcb_list kept;   /* of a block; scratch */
+    struct gcb_list sent;   /* of a block; scratch */
 };
 
 static unsigned spardl_rounds(const struct gcb_method *method)
@@ -42,8 +41,7 @@ static void spardl_destroy(void *state)
         gcb_list_fini(&s->block[b]);
     gcb_free(s->block);
     gcb_list_fini(&s->kept);
-    gcb_list_fini(&s->arrived);
-    gcb_list_fini(&s->next);
+    gcb_list_fini(&s->sent);
     gcb_pieces_fini(&s->p);
     gcb_free(s);
 }
@@ -125,22 +123,16 @@ static int put_block(struct spardl *s, unsigned b, struct gcb_diag *diag)
     static const struct gcb_list none;
     const uint64_t first = first_of(s, b), end = first_of(s, b + 1), workers = s->p.env.workers;
     const uint64_t share = (s->p.offered.n + workers - 1) / workers;
-    const float weight = gcb_pieces_weight(&s->p);
-    const size_t start = s->p.out.len;
-    struct gcb_rbuf in;
+    const bool weighted = gcb_pieces_weight(&s->p) != 0.0f;
     int err;
 
     if (gcb_list_add(&s->kept, &none, &s->block[b], 1.0f))
         return gcb_pieces_nomem(diag);
-    if (weight != 0.0f)
+    if (weighted)
         gcb_list_keep_largest(&s->kept, s->p.sparse->t.env.kernels, share ? share : 1);
-    err = gcb_pieces_put(&s->p, first, end, &s->kept, diag);
-    if (err || weight == 0.0f)
-        return err;
-    in = (struct gcb_rbuf){.data = s->p.out.data, .len = s->p.out.len, .pos = start};
-    s->kept.n = 0;
-    err = gcb_pieces_get(&s->p, first, end, &in, &s->kept, diag);
-    return err ? err : find_own(s, &s->block[b], &s->kept, diag);
+    s->sent.n = 0;
+    err = gcb_pieces_put(&s->p, first, end, &s->kept, weighted ? &s->sent : NULL, diag);
+    return err || !weighted ? err : find_own(s, &s->block[b], &s->sent, diag);
 }
 
 /* Blocks are counted from this worker's own. */
@@ -193,22 +185,6 @@ static int spardl_send(void *state, unsigned round, struct gcb_round *out, struc
 
 /* ---- receiving ---- */
 
-static int add_block(struct spardl *s, unsigned b, struct gcb_rbuf *in, struct gcb_diag *diag)
-{
-    const struct gcb_list sum = s->block[b];
-    int err;
-
-    s->arrived.n = 0;
-    err = gcb_pieces_get(&s->p, first_of(s, b), first_of(s, b + 1), in, &s->arrived, diag);
-    if (err)
-        return err;
-    if (gcb_list_add(&s->next, &sum, &s->arrived, 1.0f))
-        return gcb_pieces_nomem(diag);
-    s->block[b] = s->next;
-    s->next = sum;
-    return 0;
-}
-
 static int spardl_receive(void *state, unsigned round, uint32_t from, const void *data,
                           size_t length, struct gcb_diag *diag)
 {
@@ -223,8 +199,12 @@ static int spardl_receive(void *state, unsigned round, uint32_t from, const void
     more = gcb_pieces_open(&s->p, &in, data, length, 0, diag);
     if (more <= 0)
         return more;
-    for (unsigned j = 0; distance && !err && j < blocks_at(s, distance); j++)
-        err = add_block(s, (worker + j) % workers, &in, diag);
+    for (unsigned j = 0; distance && !err && j < blocks_at(s, distance); j++) {
+        const unsigned b = (worker + j) % workers;
+
+        err = gcb_pieces_add(&s->p, first_of(s, b), first_of(s, b + 1), &in, 1.0f, &s->block[b],
+                             diag);
+    }
     if (!distance)
         err = gcb_pieces_get(&s->p, first_of(s, from), first_of(s, from + 1), &in, &s->p.result,
                              diag);

@@ -6,21 +6,17 @@
 
 /* Payloads of the sparse codec are read here: decoded, added to a sum, or described. */
 
-/* The beginning of a payload: the number of kept positions, and where the values are. */
-struct payload {
-    const uint8_t *kept; /* a uint32 per segment */
-    uint64_t total;
-    const uint8_t *values;
-};
-
-static int open_payload(struct gcb_sparse *s, struct gcb_rbuf *in, struct payload *p)
+int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb_rbuf *in,
+                            struct gcb_sparse_payload *p)
 {
-    p->kept = gcb_rbuf_take(in, s->segments * sizeof(uint32_t));
+    p->positions = positions;
+    p->segments = gcb_sparse_segments(s, positions);
+    p->kept = gcb_rbuf_take(in, p->segments * sizeof(uint32_t));
     p->total = 0;
-    for (uint64_t g = 0; p->kept && g < s->segments; g++) {
+    for (uint64_t g = 0; p->kept && g < p->segments; g++) {
         const uint64_t kept = gcb_load_u32(p->kept + g * sizeof(uint32_t));
 
-        if (kept > gcb_sparse_segment_length(s, g))
+        if (kept > gcb_sparse_segment_length(s, positions, g))
             return GCB_E_CORRUPT;
         p->total += kept;
     }
@@ -31,6 +27,16 @@ static int open_payload(struct gcb_sparse *s, struct gcb_rbuf *in, struct payloa
     p->values = gcb_rbuf_take(
         in, gcb_values_bytes(s->values_ops, &s->v, p->total * s->transform_ops->width));
     return p->values ? 0 : GCB_E_CORRUPT;
+}
+
+int gcb_sparse_open_segment(const struct gcb_sparse *s, const struct gcb_sparse_payload *p,
+                            uint64_t g, struct gcb_rbuf *in, struct gcb_index_cursor *c)
+{
+    *c = (struct gcb_index_cursor){
+        .n = gcb_sparse_segment_length(s, p->positions, g),
+        .kept = gcb_load_u32(p->kept + g * sizeof(uint32_t)),
+    };
+    return c->kept && s->index_ops->open(c, in) ? GCB_E_CORRUPT : 0;
 }
 
 /* Sets the canvas to zero from position `from` to the last position of the tile, except for the tile's values. */
@@ -51,8 +57,8 @@ static void scatter_tile(const struct gcb_sparse *s, float *canvas, const float 
 }
 
 /* Reads n values; x[0] is number `at` of all values. A segment may start within a tile of values, between two bytes. */
-static void get_values(const struct gcb_sparse *s, const struct payload *p, float *x, uint64_t at,
-                       size_t n)
+static void get_values(const struct gcb_sparse *s, const struct gcb_sparse_payload *p, float *x,
+                       uint64_t at, size_t n)
 {
     const struct gcb_value_coder *ops = s->values_ops;
     const size_t skip = at % 8; /* eight values of any width fill whole bytes */
@@ -68,23 +74,20 @@ static void get_values(const struct gcb_sparse *s, const struct payload *p, floa
 }
 
 /* `before`: number of positions kept in the segments before segment g. */
-static int decode_segment(struct gcb_sparse *s, const struct payload *p, struct gcb_rbuf *in,
-                          uint64_t g, uint64_t before, float *canvas)
+static int decode_segment(struct gcb_sparse *s, const struct gcb_sparse_payload *p,
+                          struct gcb_rbuf *in, uint64_t g, uint64_t before, float *canvas)
 {
     const struct gcb_probe *probe = s->t.env.probe;
     const unsigned width = s->transform_ops->width;
-    struct gcb_index_cursor c = {
-        .n = gcb_sparse_segment_length(s, g),
-        .kept = gcb_load_u32(p->kept + g * sizeof(uint32_t)),
-    };
+    struct gcb_index_cursor c;
     uint64_t from = 0;
     uint32_t pos[GCB_TILE];
     float x[GCB_SPARSE_TILE];
 
-    if (c.kept && s->index_ops->open(&c, in))
+    if (gcb_sparse_open_segment(s, p, g, in, &c))
         return GCB_E_CORRUPT;
     for (uint64_t done = 0; done < c.kept;) {
-        const size_t n = c.kept - done < GCB_TILE ? c.kept - done : GCB_TILE;
+        const size_t n = gcb_tile_length(c.kept, done);
 
         if (s->index_ops->next(&c, pos, n))
             return GCB_E_CORRUPT;
@@ -107,10 +110,10 @@ static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
 {
     const struct gcb_transform *transform = s->transform_ops;
     float *canvas = transform->canvas ? transform->canvas(&s->t, out) : out;
-    struct payload p;
+    struct gcb_sparse_payload p;
     uint64_t before = 0;
 
-    if (open_payload(s, in, &p))
+    if (gcb_sparse_open_payload(s, s->t.positions, in, &p))
         return GCB_E_CORRUPT;
     for (uint64_t g = 0; g < s->segments; g++) {
         if (decode_segment(s, &p, in, g, before, canvas + g * s->t.env.segment * transform->width))
@@ -129,20 +132,18 @@ static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
 
 /* Lists the positions of all segments, and checks that the payload ends after them. Nothing may be added before this
  * check. */
-static int list_positions(const struct gcb_sparse *s, const struct payload *p, struct gcb_rbuf *in)
+static int list_positions(const struct gcb_sparse *s, const struct gcb_sparse_payload *p,
+                          struct gcb_rbuf *in)
 {
     uint32_t *pos = s->listed;
 
     for (uint64_t g = 0; g < s->segments; g++) {
-        struct gcb_index_cursor c = {
-            .n = gcb_sparse_segment_length(s, g),
-            .kept = gcb_load_u32(p->kept + g * sizeof(uint32_t)),
-        };
+        struct gcb_index_cursor c;
 
-        if (c.kept && s->index_ops->open(&c, in))
+        if (gcb_sparse_open_segment(s, p, g, in, &c))
             return GCB_E_CORRUPT;
         while (c.done < c.kept) {
-            const size_t n = c.kept - c.done < GCB_TILE ? c.kept - c.done : GCB_TILE;
+            const size_t n = gcb_tile_length(c.kept, c.done);
 
             if (s->index_ops->next(&c, pos, n))
                 return GCB_E_CORRUPT;
@@ -153,7 +154,7 @@ static int list_positions(const struct gcb_sparse *s, const struct payload *p, s
 }
 
 /* Adds the `kept` values from number `first` on to the accumulator of segment g. */
-static void add_segment(const struct gcb_sparse *s, const struct payload *p, uint64_t g,
+static void add_segment(const struct gcb_sparse *s, const struct gcb_sparse_payload *p, uint64_t g,
                         uint64_t first, uint64_t kept, const struct gcb_addition *to)
 {
     const struct gcb_accumulate_fns *f = &s->t.env.kernels->accumulate;
@@ -178,14 +179,16 @@ static int add(struct gcb_sparse *s, struct gcb_rbuf *in, const struct gcb_addit
 {
     const uint64_t key = s->t.key;
     uint64_t first = 0;
-    struct payload p;
+    struct gcb_sparse_payload p;
     int err;
 
     if (!s->listed)
         s->listed = gcb_alloc_array(s->t.positions, sizeof(*s->listed));
     if (!s->listed)
         return GCB_E_NOMEM;
-    err = open_payload(s, in, &p) || list_positions(s, &p, in) ? GCB_E_CORRUPT : 0;
+    err = gcb_sparse_open_payload(s, s->t.positions, in, &p) || list_positions(s, &p, in)
+              ? GCB_E_CORRUPT
+              : 0;
     if (!err && to->joins && s->t.key != key)
         err = GCB_E_MISMATCH;
     if (err) {
@@ -250,9 +253,9 @@ int gcb_sparse_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *part
 {
     struct gcb_sparse *s = state;
     const size_t bytes = gcb_rbuf_left(in);
-    struct payload p;
+    struct gcb_sparse_payload p;
     uint64_t n;
-    int err = open_payload(s, in, &p);
+    int err = gcb_sparse_open_payload(s, s->t.positions, in, &p);
 
     if (err)
         return err;

@@ -149,31 +149,6 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
     return 0;
 }
 
-/* A range has segments like a tensor. */
-static uint64_t segments_of(const struct gcb_sparse *s, uint64_t length)
-{
-    return (length + s->t.env.segment - 1) / s->t.env.segment;
-}
-
-static uint64_t segment_length(const struct gcb_sparse *s, uint64_t length, uint64_t g)
-{
-    const uint64_t left = length - g * s->t.env.segment;
-
-    return left < s->t.env.segment ? left : s->t.env.segment;
-}
-
-uint64_t gcb_sparse_piece_bound(const struct gcb_sparse *s, uint64_t length, uint64_t n)
-{
-    uint64_t bytes = s->values_ops->scale_bytes + gcb_values_bytes(s->values_ops, &s->v, n);
-
-    for (uint64_t g = 0; g < segments_of(s, length); g++) {
-        const uint64_t m = segment_length(s, length, g);
-
-        bytes += sizeof(uint32_t) + s->index_ops->bound(m, n < m ? n : m);
-    }
-    return bytes;
-}
-
 static void put_values(struct gcb_sparse *s, const struct gcb_list *l, struct gcb_wbuf *out)
 {
     const struct gcb_value_coder *ops = s->values_ops;
@@ -196,7 +171,7 @@ static void put_values(struct gcb_sparse *s, const struct gcb_list *l, struct gc
 void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
                           const struct gcb_list *l, struct gcb_wbuf *out, struct gcb_parts *parts)
 {
-    const uint64_t segments = segments_of(s, length), segment = s->t.env.segment;
+    const uint64_t segments = gcb_sparse_segments(s, length), segment = s->t.env.segment;
     const uint64_t value_bytes = gcb_values_bytes(s->values_ops, &s->v, l->n);
     const size_t start = out->len;
     uint32_t *pos = s->selection.pos; /* of the last selection, which is in a list now */
@@ -214,67 +189,44 @@ void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
         for (uint64_t i = 0; i < part.n; i++)
             pos[i] = (uint32_t)(part.pos[i] - base);
         if (part.n)
-            s->index_ops->encode(out, pos, part.n, segment_length(s, length, g));
+            s->index_ops->encode(out, pos, part.n, gcb_sparse_segment_length(s, length, g));
     }
     parts->scale_bytes += s->values_ops->scale_bytes;
     parts->value_bytes += value_bytes;
     parts->index_bytes += out->len - start - s->values_ops->scale_bytes - value_bytes;
 }
 
-/* Reads the positions of a segment after the list's `at` first elements. */
-static int get_positions(const struct gcb_sparse *s, uint64_t base, uint64_t length, uint32_t kept,
-                         struct gcb_rbuf *in, uint64_t *out)
-{
-    struct gcb_index_cursor c = {.n = length, .kept = kept};
-    uint32_t pos[GCB_TILE];
-
-    if (kept && s->index_ops->open(&c, in))
-        return GCB_E_CORRUPT;
-    while (c.done < kept) {
-        const size_t n = gcb_tile_length(kept, c.done);
-
-        if (s->index_ops->next(&c, pos, n))
-            return GCB_E_CORRUPT;
-        for (size_t i = 0; i < n; i++)
-            *out++ = base + pos[i];
-    }
-    return 0;
-}
-
 int gcb_sparse_get_piece(struct gcb_sparse *s, uint64_t first, uint64_t length, struct gcb_rbuf *in,
                          struct gcb_list *out)
 {
-    const uint64_t segments = segments_of(s, length), segment = s->t.env.segment;
     const struct gcb_value_coder *ops = s->values_ops;
-    const uint8_t *counts = gcb_rbuf_take(in, segments * sizeof(uint32_t)), *values;
-    uint64_t n = 0;
+    struct gcb_sparse_payload p;
+    uint32_t pos[GCB_TILE];
+    uint64_t *to;
 
-    for (uint64_t g = 0; counts && g < segments; g++) {
-        const uint32_t kept = gcb_load_u32(counts + g * sizeof(uint32_t));
-
-        if (kept > segment_length(s, length, g))
-            return GCB_E_CORRUPT;
-        n += kept;
-    }
-    if (!counts || (ops->get_scale && ops->get_scale(&s->v, in)))
+    if (gcb_sparse_open_payload(s, length, in, &p))
         return GCB_E_CORRUPT;
-    values = gcb_rbuf_take(in, gcb_values_bytes(ops, &s->v, n));
-    if (!values)
-        return GCB_E_CORRUPT;
-    if (gcb_list_reserve(out, n))
+    if (gcb_list_reserve(out, p.total))
         return GCB_E_NOMEM;
-    for (uint64_t i = 0; i < n; i += GCB_TILE)
-        ops->get(&s->v, out->x + out->n + i, values + gcb_values_bytes(ops, &s->v, i),
-                 gcb_tile_length(n, i));
-    n = out->n;
-    for (uint64_t g = 0; g < segments; g++) {
-        const uint32_t kept = gcb_load_u32(counts + g * sizeof(uint32_t));
+    for (uint64_t i = 0; i < p.total; i += GCB_TILE)
+        ops->get(&s->v, out->x + out->n + i, p.values + gcb_values_bytes(ops, &s->v, i),
+                 gcb_tile_length(p.total, i));
+    to = out->pos + out->n;
+    for (uint64_t g = 0; g < p.segments; g++) {
+        const uint64_t base = first + g * s->t.env.segment;
+        struct gcb_index_cursor c;
 
-        if (get_positions(s, first + g * segment, segment_length(s, length, g), kept, in,
-                          out->pos + n))
+        if (gcb_sparse_open_segment(s, &p, g, in, &c))
             return GCB_E_CORRUPT;
-        n += kept;
+        while (c.done < c.kept) {
+            const size_t n = gcb_tile_length(c.kept, c.done);
+
+            if (s->index_ops->next(&c, pos, n))
+                return GCB_E_CORRUPT;
+            for (size_t i = 0; i < n; i++)
+                *to++ = base + pos[i];
+        }
     }
-    out->n = n;
+    out->n += p.total;
     return 0;
 }

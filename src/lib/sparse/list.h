@@ -54,9 +54,8 @@ int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const flo
 
 /*
  * A piece: the elements of a range of `length` positions from `first` on, as the payload of a tensor that consists of
- * this range. gcb_sparse_piece_bound gives the most bytes for n of them.
+ * this range. It has at most gcb_sparse_bound(s, length, n) bytes for n of them.
  */
-uint64_t gcb_sparse_piece_bound(const struct gcb_sparse *s, uint64_t length, uint64_t n);
 
 /* Appends a piece. All elements of the list are in the range. Adds to the bytes of `parts`. */
 void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,

@@ -78,10 +78,6 @@ static inline enum gcb_redsync_path gcb_redsync_path(const struct gcb_selection_
     return bytes < p->trimmed_below ? GCB_REDSYNC_TRIMMED : GCB_REDSYNC_SEARCH;
 }
 
-/* The threshold that is used again, as GCB_KEPT numbers. GCB_E_MISMATCH: numbers that cannot have been saved. */
-void gcb_redsync_save(const struct gcb_selection *s, uint64_t *kept);
-int gcb_redsync_restore(struct gcb_selection *s, const uint64_t *kept);
-
 /*
  * Is the tensor quantised (quant=asq)? Then its selection is `alternate` and its values are sent as one mean, and no
  * threshold is used again. The output layer and tensors that are sent whole are not quantised.

@@ -115,25 +115,6 @@ static void select_redsync(struct gcb_selection *s, const float *order, uint64_t
     }
 }
 
-void gcb_redsync_save(const struct gcb_selection *s, uint64_t *kept)
-{
-    kept[0] = s->found_at.step;
-    kept[1] = (uint64_t)s->found << 32 | s->found_at.worker;
-    kept[2] = s->found_threshold;
-}
-
-int gcb_redsync_restore(struct gcb_selection *s, const uint64_t *kept)
-{
-    const bool found = kept[1] >> 32;
-
-    if (kept[1] >> 33 || kept[2] > UINT32_MAX || (!found && (kept[0] || kept[1] || kept[2])))
-        return GCB_E_MISMATCH;
-    s->found = found;
-    s->found_at = (struct gcb_step){.step = kept[0], .worker = (uint32_t)kept[1]};
-    s->found_threshold = (uint32_t)kept[2];
-    return 0;
-}
-
 bool gcb_redsync_quantises(const struct gcb_selection_params *p, const struct gcb_codec_env *env)
 {
     return p->quant == GCB_QUANT_ASQ && env->role != GCB_ROLE_OUTPUT &&

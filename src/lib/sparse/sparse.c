@@ -29,16 +29,15 @@ static uint64_t transformed(const struct gcb_sparse *s, uint64_t count)
                : count;
 }
 
-static uint64_t max_payload(const struct gcb_sparse *s)
+uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64_t kept)
 {
-    uint64_t bytes =
-        s->segments * sizeof(uint32_t) + s->transform_ops->side_bytes + s->values_ops->scale_bytes;
+    uint64_t bytes = s->values_ops->scale_bytes +
+                     gcb_values_bytes(s->values_ops, &s->v, kept * s->transform_ops->width);
 
-    bytes += gcb_values_bytes(s->values_ops, &s->v, s->max_kept * s->transform_ops->width);
-    for (uint64_t g = 0; g < s->segments; g++) {
-        const uint64_t n = gcb_sparse_segment_length(s, g);
+    for (uint64_t g = 0; g < gcb_sparse_segments(s, positions); g++) {
+        const uint64_t n = gcb_sparse_segment_length(s, positions, g);
 
-        bytes += s->index_ops->bound(n, s->max_kept < n ? s->max_kept : n);
+        bytes += sizeof(uint32_t) + s->index_ops->bound(n, kept < n ? kept : n);
     }
     return bytes;
 }
@@ -50,7 +49,8 @@ static void set_base(struct gcb_sparse *s)
                        gcb_redsync_path(&s->selection.p, base->env.count) == GCB_REDSYNC_ALL;
 
     if (!base->env.decoding)
-        base->max_payload = max_payload(s);
+        base->max_payload =
+            s->transform_ops->side_bytes + gcb_sparse_bound(s, s->t.positions, s->max_kept);
     /* a segment that keeps nothing has no bitmap, so several segments may have several lengths */
     base->length_varies =
         !(s->selector_ops->exact || whole) || !s->index_ops->fixed || s->segments > 1;
@@ -84,7 +84,7 @@ void gcb_sparse_bind(struct gcb_sparse *s)
     s->v.kernels = env->kernels;
     s->t.env = *env;
     bind_selection(s);
-    s->segments = (s->t.positions + env->segment - 1) / env->segment;
+    s->segments = gcb_sparse_segments(s, s->t.positions);
     set_base(s);
 }
 
@@ -218,7 +218,7 @@ static void put_positions(const struct gcb_sparse *s, struct gcb_wbuf *out)
         const uint64_t kept = s->selection.segment_kept[g];
 
         if (kept)
-            s->index_ops->encode(out, pos, kept, gcb_sparse_segment_length(s, g));
+            s->index_ops->encode(out, pos, kept, gcb_sparse_segment_length(s, s->t.positions, g));
         pos += kept;
     }
 }
@@ -269,22 +269,29 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     return out->failed ? GCB_E_NOSPACE : 0;
 }
 
-/* ---- checkpoints ---- */
+/* ---- checkpoints: the threshold that redsync uses again ---- */
 
 static void sparse_save(const void *state, uint64_t *kept)
 {
-    const struct gcb_sparse *s = state;
+    const struct gcb_selection *s = &((const struct gcb_sparse *)state)->selection;
 
-    gcb_redsync_save(&s->selection, kept);
+    kept[0] = s->found_at.step;
+    kept[1] = (uint64_t)s->found << 32 | s->found_at.worker;
+    kept[2] = s->found_threshold;
 }
 
 static int sparse_restore(void *state, const uint64_t *kept)
 {
     struct gcb_sparse *s = state;
+    const bool found = kept[1] >> 32;
 
-    if (!s->selector_ops->stateful && (kept[0] || kept[1] || kept[2]))
+    if (kept[1] >> 33 || kept[2] > UINT32_MAX ||
+        (!(found && s->selector_ops->stateful) && (kept[0] || kept[1] || kept[2])))
         return GCB_E_MISMATCH;
-    return gcb_redsync_restore(&s->selection, kept);
+    s->selection.found = found;
+    s->selection.found_at = (struct gcb_step){.step = kept[0], .worker = (uint32_t)kept[1]};
+    s->selection.found_threshold = (uint32_t)kept[2];
+    return 0;
 }
 
 static const struct gcb_codec_ops sparse_ops = {

@@ -32,13 +32,21 @@ struct gcb_sparse {
     uint32_t *listed;  /* the positions of a message to add; NULL until a message is added */
 };
 
-/* Number of positions in segment g. */
-static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uint64_t g)
+/* Number of segments of so many positions, and of positions in segment g. A piece (list.h) has fewer than the tensor. */
+static inline uint64_t gcb_sparse_segments(const struct gcb_sparse *s, uint64_t positions)
 {
-    const uint64_t left = s->t.positions - g * s->t.env.segment;
+    return (positions + s->t.env.segment - 1) / s->t.env.segment;
+}
+static inline uint64_t gcb_sparse_segment_length(const struct gcb_sparse *s, uint64_t positions,
+                                                 uint64_t g)
+{
+    const uint64_t left = positions - g * s->t.env.segment;
 
     return left < s->t.env.segment ? left : s->t.env.segment;
 }
+
+/* The most bytes of a payload that keeps `kept` of so many positions, without the transform's side bytes. */
+uint64_t gcb_sparse_bound(const struct gcb_sparse *s, uint64_t positions, uint64_t kept);
 
 /* sparse_params.c: the parameter table, and combinations that are refused */
 extern const struct gcb_param gcb_sparse_params[];
@@ -62,6 +70,18 @@ void gcb_sparse_bind(struct gcb_sparse *s);
 /* Sets base.clamped and base.largest after values were written. `largest` is NAN if the values need none, if the parameter
  * `max` gives it, or if all values are 0. */
 void gcb_sparse_count_values(struct gcb_sparse *s);
+
+/* decode.c: the beginning of a payload of so many positions. The cursor of a segment; GCB_E_CORRUPT. */
+struct gcb_sparse_payload {
+    const uint8_t *kept; /* a uint32 per segment */
+    uint64_t positions, segments;
+    uint64_t total; /* kept positions */
+    const uint8_t *values;
+};
+int gcb_sparse_open_payload(struct gcb_sparse *s, uint64_t positions, struct gcb_rbuf *in,
+                            struct gcb_sparse_payload *p);
+int gcb_sparse_open_segment(const struct gcb_sparse *s, const struct gcb_sparse_payload *p,
+                            uint64_t g, struct gcb_rbuf *in, struct gcb_index_cursor *c);
 
 /* decode.c: operations of a decoder (struct gcb_codec_ops) */
 int gcb_sparse_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to);
