@@ -21,12 +21,12 @@
 enum gcb_caps {
     GCB_CAP_LOSSLESS = 1u << 0, /* decode(encode(x)) == x */
     GCB_CAP_UNBIASED = 1u << 1, /* the mean over seeds is x */
-    GCB_CAP_LINEAR =
-        1u << 2, /* an all-reduce gives the sum of the decoded messages (gcb_reduce_ops) */
+    /* an all-reduce gives the sum of the decoded messages (gcb_reduce_ops) */
+    GCB_CAP_LINEAR = 1u << 2,
     GCB_CAP_STATEFUL = 1u << 3,   /* encode depends on earlier calls */
     GCB_CAP_RANDOMISED = 1u << 4, /* the seed and the worker determine random draws */
-    GCB_CAP_LIBRARY_MATH =
-        1u << 5, /* bytes may differ between FFT or BLAS libraries, plans and devices */
+    /* bytes may differ between FFT or BLAS libraries, plans and devices */
+    GCB_CAP_LIBRARY_MATH = 1u << 5,
     GCB_CAP_NO_CONTRACTION = 1u << 6, /* not RANDOMISED, but the error may exceed the norm of x */
 };
 
@@ -54,8 +54,8 @@ struct gcb_codec_env {
     const char *path; /* the tensor's name; part of the key of random draws */
     bool decoding;    /* the state is for decode, not for encode */
     bool feedback;    /* an encoder on a device will get residuals (src/lib/codec/device.h) */
-    unsigned
-        workers; /* 0, or the workers of an exchange in which struct gcb_reduce_ops will be called */
+    /* 0, or the workers of an exchange in which struct gcb_reduce_ops will be called */
+    unsigned workers;
     uint64_t segment; /* positions in a segment of the sparse codec: 2^31, or less in tests */
     enum gcb_fft_rigor fft_rigor;
     const struct gcb_kernels *kernels;

@@ -116,8 +116,8 @@ struct gcb_device_ops {
     /* Makes plans. env->kernels and env->queue are not used. GCB_E_UNSUPPORTED: these parameters run on the CPU only. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state); /* accepts an all-zero state; NULL: nothing to do */
-    uint64_t (*scratch)(
-        const void *state); /* bytes of device memory that a call needs; NULL: none */
+    /* bytes of device memory that a call needs; NULL: none */
+    uint64_t (*scratch)(const void *state);
 
     bool feedback; /* may `in` have a residual, if env->feedback was set in init? */
     /*

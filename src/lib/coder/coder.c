@@ -633,8 +633,6 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 
 uint64_t gcb_coder_clamped(const struct gcb_coder *c)
 {
-    if (c->place)
-        return c->clamped;
     return c->met_nonfinite ? 0 : c->state->clamped;
 }
 

@@ -22,7 +22,6 @@ struct gcb_coder {
     float *decoded;     /* elements of a message to add; NULL until a message needs it */
     struct gcb_place *place;            /* NULL: the host */
     const struct gcb_device_ops *there; /* the codec's at the place; NULL on the host */
-    uint64_t clamped;                   /* elements of the last message, on a device */
 };
 
 /* The coder must have a codec. */

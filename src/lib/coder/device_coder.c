@@ -104,7 +104,8 @@ int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_
 
     *frame = c->frame;
     frame->payload_bytes = r->length;
-    c->clamped = bad || r->status ? 0 : r->clamped; /* a raw tensor has no clamped elements */
+    c->state->clamped =
+        bad || r->status ? 0 : r->clamped; /* a raw tensor has no clamped elements */
     if (bad && c->nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
     if (r->status && r->status != GCB_E_SEND_RAW)

@@ -15,8 +15,8 @@ struct gcb_device_buffer {
  */
 struct gcb_place {
     const struct gcb_device *device;
-    bool
-        prefill; /* decoding begins with the tensor's old values, so that those show which it fails to write */
+    /* decoding begins with the tensor's old values, so that those show which it fails to write */
+    bool prefill;
     struct gcb_device_batch *batch;
     unsigned messages; /* the most messages that `batch` can hold */
     struct gcb_device_buffer tensor, payload;

@@ -21,8 +21,8 @@ int gcb_blas_open(int threads, struct gcb_diag *diag);
  */
 struct gcb_blas_facts {
     char version[32], kernel[32]; /* "" if unknown */
-    const char
-        *faster; /* a kernel that this processor can run and that is faster; NULL: none is known */
+    /* a kernel that this processor can run and that is faster; NULL: none is known */
+    const char *faster;
 };
 /* Returns false if OpenBLAS is not open. */
 bool gcb_blas_facts(struct gcb_blas_facts *out);
