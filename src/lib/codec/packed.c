@@ -79,38 +79,42 @@ uint64_t gcb_span_length(uint64_t count, uint64_t i)
 }
 
 struct raw_job {
-    const struct gcb_addition *to; /* NULL: convert to `out` */
-    float *out;
+    const struct gcb_addition *to; /* add */
+    float *out;                    /* convert */
     const uint8_t *raw;
     uint64_t count;
     enum gcb_dtype source;
     const struct gcb_kernels *kernels;
 };
 
-static void widen(const struct raw_job *job, float *out, uint64_t from, size_t n)
+static inline void widen(const struct raw_job *job, float *out, uint64_t from, size_t n)
 {
     const struct gcb_convert_fns *f = &job->kernels->convert;
-    const uint8_t *raw = job->raw + from * gcb_raw_size(job->source);
 
     if (job->source == GCB_F16)
-        f->from_fp16(out, raw, n);
+        f->from_fp16(out, job->raw + from * 2, n);
     else if (job->source == GCB_BF16)
-        f->from_bf16(out, raw, n);
+        f->from_bf16(out, job->raw + from * 2, n);
     else
-        memcpy(out, raw, n * sizeof(float));
+        memcpy(out, job->raw + from * sizeof(float), n * sizeof(float));
 }
 
-static void raw_span(void *ctx, uint64_t i)
+static void widen_span(void *ctx, uint64_t i)
+{
+    const struct raw_job *job = ctx;
+
+    widen(job, job->out + i * GCB_SPAN, i * GCB_SPAN, gcb_span_length(job->count, i));
+}
+
+static void add_span(void *ctx, uint64_t i)
 {
     const struct raw_job *job = ctx;
     const struct gcb_addition *to = job->to;
-    const uint64_t from = i * GCB_SPAN, length = gcb_span_length(job->count, i);
+    const uint64_t end = i * GCB_SPAN + gcb_span_length(job->count, i);
     float tile[GCB_TILE];
 
-    if (!to)
-        widen(job, job->out + from, from, length);
-    for (uint64_t at = from; to && at < from + length; at += GCB_TILE) {
-        const size_t n = gcb_tile_length(from + length, at);
+    for (uint64_t at = i * GCB_SPAN; at < end; at += GCB_TILE) {
+        const size_t n = gcb_tile_length(end, at);
 
         widen(job, tile, at, n);
         job->kernels->accumulate.add(to->acc + at, tile, n, to->weight);
@@ -124,7 +128,7 @@ void gcb_widen(float *out, const void *raw, uint64_t count, enum gcb_dtype sourc
 {
     struct raw_job job = {NULL, out, raw, count, source, kernels};
 
-    gcb_parallel(queue, gcb_span_count(count), raw_span, &job);
+    gcb_parallel(queue, gcb_span_count(count), widen_span, &job);
 }
 
 void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
@@ -133,20 +137,18 @@ void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
 {
     struct raw_job job = {to, NULL, raw, count, source, kernels};
 
-    gcb_parallel(queue, gcb_span_count(count), raw_span, &job);
+    gcb_parallel(queue, gcb_span_count(count), add_span, &job);
 }
 
 int gcb_read_raw(const struct gcb_codec_env *env, enum gcb_dtype source, struct gcb_rbuf *in,
                  float *out, const struct gcb_addition *to)
 {
-    const uint8_t *p = gcb_rbuf_take(in, env->count * gcb_raw_size(source));
+    struct raw_job job = {to, out, NULL, env->count, source, env->kernels};
 
-    if (!p || gcb_rbuf_left(in))
+    job.raw = gcb_rbuf_take(in, env->count * (source == GCB_F32 ? sizeof(float) : 2));
+    if (!job.raw || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
-    if (to)
-        gcb_add_raw(to, p, env->count, source, env->kernels, env->queue);
-    else
-        gcb_widen(out, p, env->count, source, env->kernels, env->queue);
+    gcb_parallel(env->queue, gcb_span_count(env->count), to ? add_span : widen_span, &job);
     return 0;
 }
 

@@ -47,7 +47,7 @@ void gcb_add_raw(const struct gcb_addition *to, const void *raw, uint64_t count,
                  enum gcb_dtype source, const struct gcb_kernels *kernels,
                  const struct gcb_queue *queue);
 
-/* `read` (struct gcb_codec_ops) of a codec whose payload is raw elements. */
+/* `read` (struct gcb_codec_ops) of a codec whose payload is raw elements: float32, float16 or bfloat16. */
 int gcb_read_raw(const struct gcb_codec_env *env, enum gcb_dtype source, struct gcb_rbuf *in,
                  float *out, const struct gcb_addition *to);
 

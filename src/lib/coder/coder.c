@@ -589,7 +589,7 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
     err = gcb_coder_ops(c)->read(c->state, &payload, out->data, NULL);
     if (!err && (payload.failed || gcb_rbuf_left(&payload)))
         err = GCB_E_CORRUPT;
-    return tell_damage(c, err, diag);
+    return err ? tell_damage(c, err, diag) : 0;
 }
 
 /* Codecs on a device do not describe messages, so a decoder on the host does. */
