@@ -408,7 +408,7 @@ static void add_line(struct gcb_table *table, const struct bench *c,
                      const struct gcb_suite_case *at, const struct gcb_method *m,
                      const struct gcb_tally *t)
 {
-    const struct gcb_times sum = gcb_tally_sum(t);
+    const struct gcb_times sum = gcb_tally_sum(t, GCB_TIMED_SUM);
     char text[256];
 
     gcb_method_spec(text, sizeof(text), m, GCB_SPEC_LABEL);

@@ -123,12 +123,12 @@ struct taken {
     double bytes, seconds[8];
 };
 
-static int take(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
+static int take(void *ctx, struct gcb_run_trial *trial, struct gcb_diag *diag)
 {
+    const struct gcb_tally *tally = &trial->tally;
     struct taken *t = ctx;
 
-    assert_int_equal(i, t->count);
-    if (i == t->fail_at)
+    if (t->count == t->fail_at)
         return GCB_E_IO;
     t->seconds[t->count++] = tally->encode.seconds;
     t->bytes += (double)tally->input_bytes;
@@ -157,10 +157,11 @@ static void groups(void **state)
     for (size_t i = 0; i < METHODS; i++) {
         const size_t n = gcb_trial_group(&b, &methods[i], in, COUNT(sizes));
         struct taken t = {.fail_at = SIZE_MAX};
-        const struct gcb_trial_taker taker = {take, &t};
 
+        b.config.take = take;
+        b.config.ctx = &t;
         assert_int_equal(n, want[i]);
-        assert_int_equal(gcb_trial_run_group(&b, &methods[i], in, n, &taker, NULL), 0);
+        assert_int_equal(gcb_trial_run_group(&b, &methods[i], in, n, NULL), 0);
         assert_int_equal(t.count, n);
         assert_int_equal(t.total.group, n);
         assert_in_range(t.total.encode.launches, 1, 20);
@@ -173,9 +174,10 @@ static void groups(void **state)
     assert_int_equal(gcb_trial_group(&b, &methods[0], in, COUNT(sizes)), 5);
     for (size_t at = 0; at < 3; at++) {
         struct taken t = {.fail_at = at};
-        const struct gcb_trial_taker taker = {take, &t};
 
-        assert_int_equal(gcb_trial_run_group(&b, &methods[0], in, 3, &taker, NULL), GCB_E_IO);
+        b.config.take = take;
+        b.config.ctx = &t;
+        assert_int_equal(gcb_trial_run_group(&b, &methods[0], in, 3, NULL), GCB_E_IO);
         assert_int_equal(t.count, at);
         assert_int_equal(b.at, at);
     }

@@ -3,11 +3,11 @@
 
 #include "src/tool/run/trial.h"
 
-static int take_tally(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
+static int take_tally(void *ctx, struct gcb_run_trial *trial, struct gcb_diag *diag)
 {
     struct gcb_tally *out = ctx;
 
-    *out = *tally;
+    *out = trial->tally;
     return 0;
 }
 
@@ -15,9 +15,9 @@ static int take_tally(void *ctx, size_t i, const struct gcb_tally *tally, struct
 static int run_one_trial(struct gcb_trial_bench *b, struct gcb_tally *out,
                          const struct gcb_method *method, const struct gcb_trial_input *in)
 {
-    const struct gcb_trial_taker taker = {take_tally, out};
-
-    return gcb_trial_run_group(b, method, in, 1, &taker, NULL);
+    b->config.take = take_tally;
+    b->config.ctx = out;
+    return gcb_trial_run_group(b, method, in, 1, NULL);
 }
 
 #endif

@@ -65,25 +65,29 @@ static const struct gcb_field_row rows[] = {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* The fields of times whose names begin with WAY. DEVICE_TIMES: those that only a device has. SHARE: of bandwidth. */
+/* The fields of times whose names begin with WAY. CODING: those that only encoding and decoding have. */
 #define TIMES(WAY) \
     .seconds = GCB_FIELD_##WAY##SECONDS, .min = GCB_FIELD_##WAY##SECONDS_MIN, \
     .mad = GCB_FIELD_##WAY##SECONDS_MAD, .low = GCB_FIELD_##WAY##SECONDS_LOW, \
     .high = GCB_FIELD_##WAY##SECONDS_HIGH, .samples = GCB_FIELD_##WAY##SECONDS_SAMPLES, \
     .gbps = GCB_FIELD_##WAY##GBPS
-#define SHARE(WAY) .bandwidth_share = GCB_FIELD_##WAY##BANDWIDTH_SHARE
-#define DEVICE_TIMES(WAY) \
+#define CODING(WAY) \
     .kernel = GCB_FIELD_##WAY##KERNEL_SECONDS, .kernel_low = GCB_FIELD_##WAY##KERNEL_SECONDS_LOW, \
     .kernel_high = GCB_FIELD_##WAY##KERNEL_SECONDS_HIGH, \
-    .transfer = GCB_FIELD_##WAY##TRANSFER_SECONDS, .launches = GCB_FIELD_##WAY##LAUNCHES
+    .transfer = GCB_FIELD_##WAY##TRANSFER_SECONDS, .launches = GCB_FIELD_##WAY##LAUNCHES, \
+    .bandwidth_share = GCB_FIELD_##WAY##BANDWIDTH_SHARE
+/* The fields of stages whose names begin with WAY, in the order of enum gcb_stage. */
+#define STAGES(WAY) \
+    .stages = {GCB_FIELD_##WAY##TRANSFORM_SECONDS, GCB_FIELD_##WAY##SELECT_SECONDS, \
+               GCB_FIELD_##WAY##QUANTISE_SECONDS, GCB_FIELD_##WAY##INDEX_SECONDS}
 
-const struct gcb_times_fields gcb_encode_fields = {TIMES(ENCODE_), SHARE(ENCODE_),
-                                                   DEVICE_TIMES(ENCODE_)};
-const struct gcb_times_fields gcb_decode_fields = {TIMES(DECODE_), SHARE(DECODE_),
-                                                   DEVICE_TIMES(DECODE_)};
+const struct gcb_times_fields gcb_encode_fields = {TIMES(ENCODE_), CODING(ENCODE_), STAGES()};
+const struct gcb_times_fields gcb_decode_fields = {TIMES(DECODE_), CODING(DECODE_),
+                                                   STAGES(DECODE_)};
 const struct gcb_times_fields gcb_sum_fields = {TIMES(SUM_)};
 const struct gcb_times_fields gcb_sum16_fields = {TIMES(SUM16_)};
-const struct gcb_times_fields gcb_kernel_fields = {TIMES(), SHARE()};
+const struct gcb_times_fields gcb_kernel_fields = {TIMES(),
+                                                   .bandwidth_share = GCB_FIELD_BANDWIDTH_SHARE};
 
 const char *gcb_record_name(enum gcb_record record)
 {

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/lib/codec/probe.h"
+
 /* The records (kinds of rows) of a stream of results. GCB_RECORD_SWEEP and later ones are only parts of the table of
  * fields. */
 enum gcb_record {
@@ -100,11 +102,12 @@ char *gcb_field_number(char *out, enum gcb_field field, double value, size_t wid
 char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
 /* The fields for the times of encoding, of decoding, of sums, or of a kernel. Fields that only some of them have are 0:
- * the device fields, and the share of bandwidth. */
+ * the device fields, the stages by enum gcb_stage, and the share of bandwidth. */
 struct gcb_times_fields {
     enum gcb_field seconds, min, mad, low, high, samples;
     enum gcb_field kernel, kernel_low, kernel_high, transfer, launches;
     enum gcb_field gbps, bandwidth_share;
+    enum gcb_field stages[GCB_STAGES];
 };
 extern const struct gcb_times_fields gcb_encode_fields, gcb_decode_fields, gcb_sum_fields,
     gcb_sum16_fields, gcb_kernel_fields;

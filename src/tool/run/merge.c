@@ -594,12 +594,6 @@ bool gcb_merge_of_verify(const struct gcb_merge *m)
 
 #define OPEN_FILES 200 /* files that stay open for further rows */
 
-/* The samples of a row's operation; `cap` values fit. */
-struct sample_list {
-    struct gcb_samples samples;
-    size_t cap;
-};
-
 struct joining {
     struct gcb_merge *m;
     const struct gcb_merge_observer *observer;
@@ -607,7 +601,7 @@ struct joining {
     size_t open_count;
     char *line;
     size_t line_cap;
-    struct sample_list samples[GCB_TIMED];
+    struct gcb_samples samples[GCB_TIMED]; /* only times, count and cap are used */
     struct gcb_method *methods;
     struct gcb_merge_case at;
 };
@@ -666,22 +660,16 @@ static int load(json_t **out, struct joining *j, const struct gcb_merge_item *it
 }
 
 /* Reads the samples of a field; none if it is null. */
-static int take_samples(struct sample_list *list, const json_t *row, enum gcb_field field,
+static int take_samples(struct gcb_samples *s, const json_t *row, enum gcb_field field,
                         struct gcb_diag *diag)
 {
     const json_t *values = gcb_results_json(row, field);
-    const size_t count = json_array_size(values);
 
-    if (count > list->cap) {
-        gcb_free(list->samples.seconds);
-        list->samples.seconds = gcb_alloc_array(count, sizeof(double));
-        list->cap = list->samples.seconds ? count : 0;
-        if (!list->samples.seconds)
-            return gcb_diag_nomem(diag, count * sizeof(double), "samples");
+    for (s->count = 0; s->count < json_array_size(values); s->count++) {
+        if (gcb_grow(&s->seconds, &s->cap, s->count, sizeof(*s->seconds)))
+            return gcb_diag_nomem(diag, 0, "samples");
+        s->seconds[s->count] = json_number_value(json_array_get(values, s->count));
     }
-    for (size_t i = 0; i < count; i++)
-        list->samples.seconds[i] = json_number_value(json_array_get(values, i));
-    list->samples.count = count;
     return 0;
 }
 
@@ -695,15 +683,11 @@ static int add_row(struct joining *j, const struct gcb_merge_item *item, const j
         .step = gcb_results_u64(row, GCB_FIELD_STEP),
         .worker = (uint32_t)gcb_results_u64(row, GCB_FIELD_WORKER),
     };
-    struct gcb_run_trial trial = {
-        .plan = &plan,
-    };
+    struct gcb_run_trial trial = {.plan = &plan, .samples = j->samples};
     int err = gcb_rows_tally(&trial.tally, row, diag);
 
-    for (int i = 0; !err && i < GCB_TIMED; i++) {
+    for (int i = 0; !err && i < GCB_TIMED; i++)
         err = take_samples(&j->samples[i], row, gcb_rows_times[i]->samples, diag);
-        trial.samples[i] = &j->samples[i].samples;
-    }
     if (gcb_results_text(row, GCB_FIELD_NEARER_THAN))
         j->at.setting.nearer_than = &j->methods[0];
     return err ? err : gcb_run_total_add(&j->at.result.totals[item->method], &trial, diag);
@@ -839,7 +823,7 @@ int gcb_merge_run(struct gcb_merge *m, const struct gcb_merge_observer *observer
     gcb_free(j.open);
     gcb_free(j.line);
     for (int i = 0; i < GCB_TIMED; i++)
-        gcb_free(j.samples[i].samples.seconds);
+        gcb_samples_fini(&j.samples[i]);
     return err;
 }
 

@@ -8,7 +8,7 @@
 /* Restores tensors from files of messages: reads, checks and decodes each message, and adds its tensors to a dump. One
  * message is in memory at a time. */
 struct gcb_restore {
-    struct gcb_h5out *dump;             /* borrowed; the caller commits it */
+    struct gcb_h5out *dump;            /* borrowed; the caller commits it */
     const struct gcb_kernels *kernels; /* borrowed */
     const struct gcb_queue *queue;     /* borrowed */
     struct gcb_place place;            /* where messages are decoded, if it has a device */

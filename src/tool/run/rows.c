@@ -7,13 +7,7 @@
 #include "src/lib/exchange/exchange.h"
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/sink.h"
-
-/* The samples of one operation in a row. */
-struct samples {
-    double mad;
-    const double *seconds; /* NULL: none */
-    size_t count;
-};
+#include "src/tool/run/sums.h"
 
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *s,
                           const struct gcb_method *method)
@@ -26,15 +20,83 @@ void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_text(row, GCB_FIELD_ISA, s->isa);
 }
 
+/* A member of struct gcb_tally that rows have as a field. */
+struct member {
+    enum gcb_field field;
+    size_t offset;
+    bool real; /* a double, not a uint64_t */
+};
+
+#define COUNT(field, name) \
+    { \
+        GCB_FIELD_##field, offsetof(struct gcb_tally, name), false \
+    }
+#define REAL(field, name) \
+    { \
+        GCB_FIELD_##field, offsetof(struct gcb_tally, name), true \
+    }
+#define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
+
+/* The members that gcb_rows_put_bytes writes. */
+static const struct member bytes[] = {
+    COUNT(WIRE_BYTES, wire_bytes),
+    COUNT(HEADER_BYTES, header_bytes),
+    COUNT(SCALE_BYTES, scale_bytes),
+    COUNT(VALUE_BYTES, value_bytes),
+    COUNT(INDEX_BYTES, index_bytes),
+    COUNT(STORED, stored),
+    COUNT(DENSE, dense),
+};
+
+/* The members of the object `sums`. */
+static const struct member sums[] = {
+    REAL(INPUT_SQUARES, fidelity.xx),
+    REAL(DECODED_SQUARES, fidelity.yy),
+    REAL(PRODUCTS, fidelity.xy),
+    REAL(ERROR_SQUARES, fidelity.dd),
+    REAL(ERRORS, fidelity.d),
+    COUNT(SAME_SIGNS, fidelity.same_sign),
+    COUNT(ZEROS, fidelity.zeros),
+    COUNT(ZEROS_KEPT, fidelity.zeros_kept),
+    COUNT(ELEMENTS, fidelity.elements),
+    COUNT(NONFINITE, fidelity.nonfinite),
+    COUNT(NONFINITE_KEPT, fidelity.nonfinite_kept),
+    COUNT(COMPARED, fidelity.compared),
+    COUNT(NEARER, fidelity.nearer),
+    COUNT(FARTHER, fidelity.farther),
+    COUNT(KEPT, kept),
+    COUNT(POSITIONS, positions),
+    COUNT(CLAMPED, clamped),
+    REAL(NOMINAL_BITS, nominal_bits),
+    REAL(ENTROPY0_BITS, entropy0_bits),
+    REAL(KEPT_ASKED, asked),
+    COUNT(SPARSE_ELEMENTS, asked_of),
+};
+
+/* Other members that are read from a result. */
+static const struct member counts[] = {
+    COUNT(MESSAGES, messages),         COUNT(ELEMENTS, elements),
+    COUNT(INPUT_BYTES, input_bytes),   COUNT(NONFINITE, nonfinite),
+    COUNT(SUM_MESSAGES, sum_messages), COUNT(GROUP_MESSAGES, group),
+    COUNT(GPU_CLOCK_MHZ, clock_mhz),
+};
+
+static void put_members(struct gcb_row *row, const struct gcb_tally *t, const struct member *table,
+                        size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const void *at = (const char *)t + table[i].offset;
+
+        if (table[i].real)
+            gcb_row_real(row, table[i].field, *(const double *)at);
+        else
+            gcb_row_u64(row, table[i].field, *(const uint64_t *)at);
+    }
+}
+
 void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *t)
 {
-    gcb_row_u64(row, GCB_FIELD_WIRE_BYTES, t->wire_bytes);
-    gcb_row_u64(row, GCB_FIELD_HEADER_BYTES, t->header_bytes);
-    gcb_row_u64(row, GCB_FIELD_SCALE_BYTES, t->scale_bytes);
-    gcb_row_u64(row, GCB_FIELD_VALUE_BYTES, t->value_bytes);
-    gcb_row_u64(row, GCB_FIELD_INDEX_BYTES, t->index_bytes);
-    gcb_row_u64(row, GCB_FIELD_STORED, t->stored);
-    gcb_row_u64(row, GCB_FIELD_DENSE, t->dense);
+    put_members(row, t, bytes, LENGTH(bytes));
 }
 
 static void put_sizes(struct gcb_row *row, const struct gcb_tally *t)
@@ -92,40 +154,22 @@ static void put_fidelity(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_real(row, GCB_FIELD_FARTHER_SHARE, f.farther_share);
 }
 
+const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED] = {
+    &gcb_encode_fields, &gcb_decode_fields, &gcb_sum_fields, &gcb_sum16_fields};
+
+/* Writes a median and its samples. */
 static void put_seconds(struct gcb_row *row, const struct gcb_rows_setting *s,
                         const struct gcb_times_fields *fields, const struct gcb_times *t,
-                        const struct samples *samples)
+                        const struct gcb_sample_sums *samples)
 {
     gcb_row_real(row, fields->seconds, t->seconds);
     gcb_row_real(row, fields->min, t->min);
-    gcb_row_real(row, fields->mad, samples->mad);
+    gcb_row_real(row, fields->mad, gcb_sample_sums_mad(samples));
     gcb_row_real(row, fields->low, t->low);
     gcb_row_real(row, fields->high, t->high);
     gcb_row_reals(row, fields->samples,
                   s->without_samples || !samples->count ? NULL : samples->seconds, samples->count);
 }
-
-static void put_stages(struct gcb_row *row, const struct gcb_times *t,
-                       const enum gcb_field fields[GCB_STAGES])
-{
-    for (int i = 0; i < GCB_STAGES; i++)
-        gcb_row_real(row, fields[i], t->staged ? t->stage[i] : NAN);
-}
-
-const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED] = {
-    &gcb_encode_fields, &gcb_decode_fields, &gcb_sum_fields, &gcb_sum16_fields};
-const enum gcb_field gcb_rows_encode_stages[GCB_STAGES] = {
-    [GCB_STAGE_TRANSFORM] = GCB_FIELD_TRANSFORM_SECONDS,
-    [GCB_STAGE_SELECT] = GCB_FIELD_SELECT_SECONDS,
-    [GCB_STAGE_QUANTISE] = GCB_FIELD_QUANTISE_SECONDS,
-    [GCB_STAGE_INDEX] = GCB_FIELD_INDEX_SECONDS,
-};
-const enum gcb_field gcb_rows_decode_stages[GCB_STAGES] = {
-    [GCB_STAGE_TRANSFORM] = GCB_FIELD_DECODE_TRANSFORM_SECONDS,
-    [GCB_STAGE_SELECT] = GCB_FIELD_DECODE_SELECT_SECONDS,
-    [GCB_STAGE_QUANTISE] = GCB_FIELD_DECODE_QUANTISE_SECONDS,
-    [GCB_STAGE_INDEX] = GCB_FIELD_DECODE_INDEX_SECONDS,
-};
 
 /* The least that encoding or decoding moves in memory: each element once, and the message once. */
 static uint64_t device_bytes(const struct gcb_tally *t)
@@ -153,10 +197,10 @@ static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb
 }
 
 static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
-                      const struct gcb_tally *t, const struct samples samples[GCB_TIMED])
+                      const struct gcb_tally *t, const struct gcb_sample_sums samples[GCB_TIMED])
 {
-    const struct gcb_times_fields *e = &gcb_encode_fields, *d = &gcb_decode_fields;
-    const struct gcb_times sum = gcb_tally_sum(t), sum16 = gcb_tally_sum16(t);
+    const struct gcb_times sum = gcb_tally_sum(t, GCB_TIMED_SUM);
+    const struct gcb_times sum16 = gcb_tally_sum(t, GCB_TIMED_SUM16);
     const struct gcb_times *const times[] = {&t->encode, &t->decode, &sum, &sum16};
     const bool on_device = t->on_device > 0;
 
@@ -165,20 +209,24 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_text(row, GCB_FIELD_SUM_STOP_REASON, gcb_stop_name(t->sum_stop));
     gcb_row_known_u64(row, GCB_FIELD_SUM_MESSAGES, t->sum_messages, t->sum_messages);
     gcb_row_real(row, gcb_sum_fields.gbps, gcb_tally_gbps(t, &sum));
-    gcb_row_real(row, gcb_sum16_fields.gbps, gcb_tally_sum16_gbps(t));
+    gcb_row_real(row, gcb_sum16_fields.gbps, GCB_SUMS_MESSAGES * gcb_tally_gbps(t, &sum16));
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
-    put_stages(row, &t->encode, gcb_rows_encode_stages);
-    put_stages(row, &t->decode, gcb_rows_decode_stages);
-    put_device(row, e, &t->encode, on_device);
-    put_device(row, d, &t->decode, on_device);
+    for (int i = 0; i < GCB_TIMED_SUM; i++)
+        for (int k = 0; k < GCB_STAGES; k++)
+            gcb_row_real(row, gcb_rows_times[i]->stages[k],
+                         times[i]->staged ? times[i]->stage[k] : NAN);
+    for (int i = 0; i < GCB_TIMED_SUM; i++)
+        put_device(row, gcb_rows_times[i], times[i], on_device);
     gcb_row_known_u64(row, GCB_FIELD_GROUP_MESSAGES, on_device, t->group);
     gcb_row_known_u64(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));
     gcb_row_known_u64(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
-    gcb_row_real(row, e->gbps, gcb_tally_gbps(t, &t->encode));
-    gcb_row_real(row, d->gbps, gcb_tally_gbps(t, &t->decode));
-    gcb_row_real(row, e->bandwidth_share, bandwidth_share(s, t, &t->encode, s->read_gbps));
-    gcb_row_real(row, d->bandwidth_share, bandwidth_share(s, t, &t->decode, s->fill_gbps));
+    for (int i = 0; i < GCB_TIMED_SUM; i++)
+        gcb_row_real(row, gcb_rows_times[i]->gbps, gcb_tally_gbps(t, times[i]));
+    gcb_row_real(row, GCB_FIELD_ENCODE_BANDWIDTH_SHARE,
+                 bandwidth_share(s, t, &t->encode, s->read_gbps));
+    gcb_row_real(row, GCB_FIELD_DECODE_BANDWIDTH_SHARE,
+                 bandwidth_share(s, t, &t->decode, s->fill_gbps));
 }
 
 /* Sets how messages may travel: as the user said, or in any way that the method can; and how they do by default. */
@@ -234,18 +282,25 @@ static void put_policy(struct gcb_row *row, const struct gcb_rows_setting *s,
                                           gcb_policy_rule(s->policy, trial->first->path)));
 }
 
+/* Writes the field `sums`, which gcb_rows_tally needs. */
+static void put_sums(struct gcb_row *row, const struct gcb_tally *t)
+{
+    struct gcb_row object = {.json = json_object()};
+
+    put_members(&object, t, sums, LENGTH(sums));
+    gcb_row_u64(&object, GCB_FIELD_FOLLOWS, t->follows);
+    row->failed |= object.failed;
+    gcb_row_json(row, GCB_FIELD_SUMS, object.json);
+}
+
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial)
 {
     const bool cut = trial->tally.stop == GCB_STOP_INTERRUPTED;
-    struct samples samples[GCB_TIMED];
+    struct gcb_sample_sums samples[GCB_TIMED];
 
-    for (int i = 0; i < GCB_TIMED; i++) {
-        const struct gcb_samples *s = trial->samples[i];
-
-        samples[i] = s && s->count ? (struct samples){s->stats.mad, s->seconds, s->count}
-                                   : (struct samples){.mad = NAN};
-    }
+    for (int i = 0; i < GCB_TIMED; i++)
+        samples[i] = (struct gcb_sample_sums){trial->samples[i].seconds, trial->samples[i].count};
     gcb_row_init(row, GCB_RECORD_RESULT);
     gcb_row_text(row, GCB_FIELD_FILE, trial->first->file);
     gcb_row_u64(row, GCB_FIELD_STEP, trial->plan->step);
@@ -256,7 +311,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_times(row, setting, &trial->tally, samples);
     put_policy(row, setting, method, trial);
     gcb_row_u64(row, GCB_FIELD_MESSAGE, trial->plan->number);
-    gcb_rows_put_sums(row, &trial->tally);
+    put_sums(row, &trial->tally);
 }
 
 /* Starts a row for messages of several steps and workers. */
@@ -287,13 +342,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
                       const char *file, bool interrupted)
 {
     const bool failed = total->failure.status != 0;
-    struct samples samples[GCB_TIMED];
 
-    for (int i = 0; i < GCB_TIMED; i++) {
-        const struct gcb_sample_sums *s = &total->samples[i];
-
-        samples[i] = (struct samples){gcb_sample_sums_mad(s), s->seconds, s->count};
-    }
     begin_summary(row, file);
     put_case(row, setting, method,
              gcb_run_unsupported(total) ? "unsupported"
@@ -306,9 +355,9 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
         return;
     }
     put_tally(row, setting, method, &total->tally);
-    put_times(row, setting, &total->tally, samples);
+    put_times(row, setting, &total->tally, total->samples);
     put_policy(row, setting, method, NULL);
-    gcb_rows_put_sums(row, &total->tally);
+    put_sums(row, &total->tally);
 }
 
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,
@@ -317,84 +366,6 @@ void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *se
     begin_summary(row, file);
     put_case(row, setting, method, "unsupported", reason);
     put_nothing(row, setting);
-}
-
-/* A member of struct gcb_tally that rows have as a field. */
-struct member {
-    enum gcb_field field;
-    size_t offset;
-    bool real; /* a double, not a uint64_t */
-};
-
-#define COUNT(field, name) \
-    { \
-        GCB_FIELD_##field, offsetof(struct gcb_tally, name), false \
-    }
-#define REAL(field, name) \
-    { \
-        GCB_FIELD_##field, offsetof(struct gcb_tally, name), true \
-    }
-
-/* The members of the object `sums`. */
-static const struct member sums[] = {
-    REAL(INPUT_SQUARES, fidelity.xx),
-    REAL(DECODED_SQUARES, fidelity.yy),
-    REAL(PRODUCTS, fidelity.xy),
-    REAL(ERROR_SQUARES, fidelity.dd),
-    REAL(ERRORS, fidelity.d),
-    COUNT(SAME_SIGNS, fidelity.same_sign),
-    COUNT(ZEROS, fidelity.zeros),
-    COUNT(ZEROS_KEPT, fidelity.zeros_kept),
-    COUNT(ELEMENTS, fidelity.elements),
-    COUNT(NONFINITE, fidelity.nonfinite),
-    COUNT(NONFINITE_KEPT, fidelity.nonfinite_kept),
-    COUNT(COMPARED, fidelity.compared),
-    COUNT(NEARER, fidelity.nearer),
-    COUNT(FARTHER, fidelity.farther),
-    COUNT(KEPT, kept),
-    COUNT(POSITIONS, positions),
-    COUNT(CLAMPED, clamped),
-    REAL(NOMINAL_BITS, nominal_bits),
-    REAL(ENTROPY0_BITS, entropy0_bits),
-    REAL(KEPT_ASKED, asked),
-    COUNT(SPARSE_ELEMENTS, asked_of),
-};
-
-/* Other fields of a result. */
-static const struct member counts[] = {
-    COUNT(MESSAGES, messages),
-    COUNT(ELEMENTS, elements),
-    COUNT(INPUT_BYTES, input_bytes),
-    COUNT(WIRE_BYTES, wire_bytes),
-    COUNT(HEADER_BYTES, header_bytes),
-    COUNT(SCALE_BYTES, scale_bytes),
-    COUNT(VALUE_BYTES, value_bytes),
-    COUNT(INDEX_BYTES, index_bytes),
-    COUNT(STORED, stored),
-    COUNT(DENSE, dense),
-    COUNT(NONFINITE, nonfinite),
-    COUNT(SUM_MESSAGES, sum_messages),
-    COUNT(GROUP_MESSAGES, group),
-    COUNT(GPU_CLOCK_MHZ, clock_mhz),
-};
-
-#define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
-
-void gcb_rows_put_sums(struct gcb_row *row, const struct gcb_tally *t)
-{
-    struct gcb_row object = {.json = json_object()};
-
-    for (size_t i = 0; i < LENGTH(sums); i++) {
-        const void *at = (const char *)t + sums[i].offset;
-
-        if (sums[i].real)
-            gcb_row_real(&object, sums[i].field, *(const double *)at);
-        else
-            gcb_row_u64(&object, sums[i].field, *(const uint64_t *)at);
-    }
-    gcb_row_u64(&object, GCB_FIELD_FOLLOWS, t->follows);
-    row->failed |= object.failed;
-    gcb_row_json(row, GCB_FIELD_SUMS, object.json);
 }
 
 /* Reads the members of a table from a JSON object. A real that is null was not finite. */
@@ -411,34 +382,23 @@ static void take_members(struct gcb_tally *t, const json_t *object, const struct
     }
 }
 
-/* Returns the number, or 0 if it is null. */
-static double or_zero(const json_t *row, enum gcb_field field)
+/* Reads the times of an operation. Those that were not measured stay 0. */
+static void take_times(struct gcb_times *t, const json_t *row, const struct gcb_times_fields *f,
+                       bool on_device)
 {
-    return json_is_null(gcb_results_json(row, field)) ? 0.0 : gcb_results_real(row, field);
-}
-
-/* Reads times. Returns whether they were measured. */
-static bool take_times(struct gcb_times *t, const json_t *row, const struct gcb_times_fields *f)
-{
-    if (!json_is_number(gcb_results_json(row, f->seconds)))
-        return false;
+    t->measured = json_is_number(gcb_results_json(row, f->seconds));
+    if (!t->measured)
+        return;
     t->seconds = gcb_results_real(row, f->seconds);
     t->min = gcb_results_real(row, f->min);
     t->low = gcb_results_real(row, f->low);
     t->high = gcb_results_real(row, f->high);
     /* a message that was timed only once has no speed */
     t->single = t->seconds > 0.0 && json_is_null(gcb_results_json(row, f->gbps));
-    return true;
-}
-
-/* Reads the times of stages, and those that only a device has. */
-static void take_parts(struct gcb_times *t, const json_t *row, const struct gcb_times_fields *f,
-                       const enum gcb_field stages[GCB_STAGES], bool on_device)
-{
-    t->staged = json_is_number(gcb_results_json(row, stages[0]));
-    for (int i = 0; i < GCB_STAGES; i++)
-        t->stage[i] = or_zero(row, stages[i]);
-    if (!on_device)
+    t->staged = f->stages[0] && json_is_number(gcb_results_json(row, f->stages[0]));
+    for (int i = 0; t->staged && i < GCB_STAGES; i++)
+        t->stage[i] = gcb_results_real(row, f->stages[i]);
+    if (!on_device || !f->kernel)
         return;
     t->kernel = gcb_results_real(row, f->kernel);
     t->kernel_low = gcb_results_real(row, f->kernel_low);
@@ -464,15 +424,15 @@ static int take_dtype(struct gcb_tally *t, const json_t *row)
     return text ? gcb_dtype_parse(&t->dtype, text) : GCB_E_CORRUPT;
 }
 
-int gcb_rows_tally(struct gcb_tally *out, const json_t *row, struct gcb_diag *diag)
+int gcb_rows_tally(struct gcb_tally *t, const json_t *row, struct gcb_diag *diag)
 {
     const json_t *object = gcb_results_json(row, GCB_FIELD_SUMS);
-    struct gcb_tally *t = out;
 
     memset(t, 0, sizeof(*t));
     if (!json_is_object(object) || take_dtype(t, row))
         return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "the row has no sums: it comes from another version of gcbench");
+    take_members(t, row, bytes, LENGTH(bytes));
     take_members(t, row, counts, LENGTH(counts));
     take_members(t, object, sums, LENGTH(sums));
     t->follows = gcb_results_u64(object, GCB_FIELD_FOLLOWS) > 0;
@@ -482,12 +442,8 @@ int gcb_rows_tally(struct gcb_tally *out, const json_t *row, struct gcb_diag *di
     t->fidelity.max_abs = gcb_results_real(row, GCB_FIELD_MAX_ABS_ERROR);
     if (isnan(t->fidelity.max_abs))
         t->fidelity.max_abs = INFINITY;
-    take_times(&t->encode, row, &gcb_encode_fields);
-    take_times(&t->decode, row, &gcb_decode_fields);
-    take_parts(&t->encode, row, &gcb_encode_fields, gcb_rows_encode_stages, t->on_device);
-    take_parts(&t->decode, row, &gcb_decode_fields, gcb_rows_decode_stages, t->on_device);
-    t->summed = take_times(&t->sum, row, &gcb_sum_fields);
-    t->summed16 = take_times(&t->sum16, row, &gcb_sum16_fields);
+    for (int i = 0; i < GCB_TIMED; i++)
+        take_times(&t->times[i], row, gcb_rows_times[i], t->on_device);
     t->stop = stop_of(row, GCB_FIELD_STOP_REASON);
     t->sum_stop = stop_of(row, GCB_FIELD_SUM_STOP_REASON);
     return 0;

@@ -19,9 +19,8 @@ struct gcb_rows_setting { /* common to all rows of a run */
     const struct gcb_method *nearer_than; /* the reference of a run with `compare`; NULL: none */
 };
 
-/* The fields of the times, and of the stages' times. */
+/* The fields of the times. */
 extern const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED];
-extern const enum gcb_field gcb_rows_encode_stages[GCB_STAGES], gcb_rows_decode_stages[GCB_STAGES];
 
 /* Write fields that other records have too: scope to isa, and wire_bytes to dense. */
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
@@ -38,9 +37,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
                       const char *file, bool interrupted);
 
 /* Reads a row of record `result` back into the tally that it was made from; GCB_E_CORRUPT: the row has no sums. */
-int gcb_rows_tally(struct gcb_tally *out, const json_t *row, struct gcb_diag *diag);
-/* Writes the field `sums`, which gcb_rows_tally needs. */
-void gcb_rows_put_sums(struct gcb_row *row, const struct gcb_tally *tally);
+int gcb_rows_tally(struct gcb_tally *t, const json_t *row, struct gcb_diag *diag);
 
 /* A summary without figures: the method does not run on this device, for the given reason. */
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,

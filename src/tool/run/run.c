@@ -203,7 +203,7 @@ int gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *t
     total->last_step = t->plan->step;
     total->last_worker = t->plan->worker;
     for (int i = 0; i < GCB_TIMED; i++)
-        if (t->samples[i] && gcb_sample_sums_add(&total->samples[i], t->samples[i]))
+        if (gcb_sample_sums_add(&total->samples[i], &t->samples[i]))
             return gcb_diag_nomem(diag, 0, "timings");
     return 0;
 }
@@ -247,37 +247,21 @@ static void compare(struct run *r, struct gcb_run_trial *t)
 }
 
 /* Adds a trial to the totals and passes it to the observer. */
-static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
+static int on_trial(void *ctx, struct gcb_run_trial *t, struct gcb_diag *diag)
 {
     struct run *r = ctx;
     const struct gcb_run_config *c = r->config;
-    const struct gcb_trial_input *in = &r->span->in[r->from + i];
-    const bool copy = c->methods[r->method].codec == gcb_copy_method.codec;
-    struct gcb_run_trial t = {
-        .plan = in->plan,
-        .first = gcb_source_tensor(c->source, in->plan->pieces[0].tensor),
-        .name = in->env.path,
-        .method = r->method,
-        .tally = *tally,
-        .samples = {copy ? &r->bench.copy.encode : &r->bench.encode,
-                    copy ? &r->bench.copy.decode : &r->bench.decode,
-                    copy || !c->trial.sums ? NULL : &r->bench.sum,
-                    copy || !c->trial.sums ? NULL : &r->bench.sum16},
-        .input = in->original ? NULL : in->data,
-        .decoded = copy           ? r->bench.copy.back
-                   : in->original ? in->original->data
-                                  : r->bench.decoded,
-        .original = in->original,
-    };
     int err;
 
+    t->first = gcb_source_tensor(c->source, t->plan->pieces[0].tensor);
+    t->method = r->method;
     if (r->reference)
-        compare(r, &t);
-    err = gcb_run_total_add(&r->result->totals[t.method], &t, diag);
+        compare(r, t);
+    err = gcb_run_total_add(&r->result->totals[t->method], t, diag);
     if (!err)
-        err = r->observer->trial ? r->observer->trial(r->observer->ctx, &t, diag) : 0;
-    if (!err && c->keep && t.method == 0)
-        err = gcb_container_put(c->keep, c->source, t.plan, r->bench.message.data,
+        err = r->observer->trial ? r->observer->trial(r->observer->ctx, t, diag) : 0;
+    if (!err && c->keep && t->method == 0)
+        err = gcb_container_put(c->keep, c->source, t->plan, r->bench.message.data,
                                 r->bench.message.len, diag);
     r->observed = err;
     return err;
@@ -290,7 +274,6 @@ static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
     const struct gcb_run_config *c = r->config;
     const struct gcb_trial_input *in = &r->span->in[r->from];
     const struct gcb_method *method = method_for(r, in->plan);
-    const struct gcb_trial_taker taker = {on_trial, r};
     double weight = 0.0;
     int err;
 
@@ -312,7 +295,7 @@ static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
             return err;
     }
     r->spent = in->original != NULL;
-    err = gcb_trial_run_group(&r->bench, method, in, *count, &taker, diag);
+    err = gcb_trial_run_group(&r->bench, method, in, *count, diag);
     return err && !r->observed ? fail(r, err, diag) : err;
 }
 
@@ -448,6 +431,8 @@ static int start(struct run *r, struct gcb_diag *diag)
         return err;
     trial.timing.stop = r->observer->stop;
     trial.timing.stop_ctx = r->observer->ctx;
+    trial.take = on_trial;
+    trial.ctx = r;
     plan_work(r);
     check_methods(r);
     r->input = gcb_alloc_array(largest, sizeof(*r->input));

@@ -19,7 +19,7 @@ struct gcb_run_config {
     /* NULL: none. If by_tensor[i] is not NULL, it has the method of each tensor of the source, which encodes instead of
      * methods[i] (gcb_policy.by_tensor). Messages must then cover one tensor each. */
     const struct gcb_method *const *const *by_tensor;
-    struct gcb_trial_config trial; /* timing.stop is taken from the observer */
+    struct gcb_trial_config trial; /* timing.stop is taken from the observer, take is set */
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
     struct gcb_h5out *keep; /* receives the messages of methods[0]; NULL: none */
@@ -46,19 +46,6 @@ struct gcb_run_config {
 
 /* The usual `in_place`: 1 GiB. Reading smaller inputs again would save little memory. */
 #define GCB_RUN_IN_PLACE (UINT64_C(1) << 28)
-
-/* The result of one message with one method. Pointers are valid only during the call. */
-struct gcb_run_trial {
-    const struct gcb_message_plan *plan;
-    const struct gcb_tensor *first; /* the message's first tensor */
-    const char *name;               /* gcb_plan_name */
-    size_t method;                  /* index of the method */
-    struct gcb_tally tally;
-    const struct gcb_samples *samples[GCB_TIMED]; /* NULL, or without samples: not measured */
-    const float *decoded;                         /* plan->count elements */
-    const float *input; /* plan->count elements; NULL if `decoded` took their memory */
-    const struct gcb_original *original; /* reads the input again if `input` is NULL; else NULL */
-};
 
 struct gcb_run_observer {
     /* after each trial; may be NULL */

@@ -1,22 +1,16 @@
 #include "src/tool/run/tally.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/run/sums.h"
 
-static void merge_bytes(struct gcb_tally *t, const struct gcb_tally *other)
-{
-    t->input_bytes += other->input_bytes;
-    t->wire_bytes += other->wire_bytes;
-    t->header_bytes += other->header_bytes;
-    t->scale_bytes += other->scale_bytes;
-    t->value_bytes += other->value_bytes;
-    t->index_bytes += other->index_bytes;
-}
+#define COUNTS (sizeof(((struct gcb_tally *)0)->counts) / sizeof(uint64_t))
+_Static_assert(offsetof(struct gcb_tally, exchanges) == COUNTS * sizeof(uint64_t),
+               "`counts` has all numbers in front of it");
 
 static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool follows)
 {
@@ -28,6 +22,7 @@ static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool
     t->kernel_low += other->kernel_low;
     t->kernel_high += other->kernel_high;
     t->transfer += other->transfer;
+    t->measured += other->measured;
     t->single += other->single;
     t->launches += follows ? 0 : other->launches;
     t->staged += other->staged;
@@ -35,22 +30,15 @@ static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool
         t->stage[i] += other->stage[i];
 }
 
-static void merge_measurements(struct gcb_tally *t, const struct gcb_tally *other)
+static enum gcb_stop worst(enum gcb_stop a, enum gcb_stop b)
 {
-    merge_times(&t->encode, &other->encode, other->follows);
-    merge_times(&t->decode, &other->decode, other->follows);
-    merge_times(&t->sum, &other->sum, other->follows);
-    merge_times(&t->sum16, &other->sum16, other->follows);
-    t->stop = other->stop > t->stop ? other->stop : t->stop;
-    t->sum_stop = other->sum_stop > t->sum_stop ? other->sum_stop : t->sum_stop;
-    if (!t->sum_messages || (other->sum_messages && other->sum_messages < t->sum_messages))
-        t->sum_messages = other->sum_messages;
-    t->summed += other->summed;
-    t->summed16 += other->summed16;
-    t->on_device += other->on_device;
-    t->group = other->group > t->group ? other->group : t->group;
-    if (!t->clock_mhz || (other->clock_mhz && other->clock_mhz < t->clock_mhz))
-        t->clock_mhz = other->clock_mhz;
+    return a > b ? a : b;
+}
+
+/* Returns the smaller one of two numbers, of which 0 is unknown. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return !a || (b && b < a) ? b : a;
 }
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
@@ -58,68 +46,37 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
     if (t->messages == 0)
         t->dtype = other->dtype;
     t->mixed_dtypes |= other->mixed_dtypes || t->dtype != other->dtype;
-    t->messages += other->messages;
-    t->elements += other->elements;
-    merge_bytes(t, other);
-    t->stored += other->stored;
-    t->varying += other->varying;
-    t->dense += other->dense;
-    t->nonfinite += other->nonfinite;
-    t->kept += other->kept;
-    t->positions += other->positions;
-    t->clamped += other->clamped;
+    for (size_t i = 0; i < COUNTS; i++)
+        t->counts[i] += other->counts[i];
     t->nominal_bits += other->nominal_bits;
     t->entropy0_bits += other->entropy0_bits;
     t->asked += other->asked;
-    t->asked_of += other->asked_of;
-    merge_measurements(t, other);
+    for (int i = 0; i < GCB_TIMED; i++)
+        merge_times(&t->times[i], &other->times[i], other->follows);
+    t->stop = worst(t->stop, other->stop);
+    t->sum_stop = worst(t->sum_stop, other->sum_stop);
+    t->sum_messages = least(t->sum_messages, other->sum_messages);
+    t->group = other->group > t->group ? other->group : t->group;
+    t->clock_mhz = least(t->clock_mhz, other->clock_mhz);
     gcb_fidelity_merge(&t->fidelity, &other->fidelity);
 }
 
-static void take_times(struct gcb_times *t, const struct gcb_samples *samples)
+void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *samples)
 {
-    const struct gcb_stats *stats = &samples->stats;
+    for (int i = 0; i < GCB_TIMED; i++) {
+        const struct gcb_samples *s = &samples[i];
+        enum gcb_stop *stop = i < GCB_TIMED_SUM ? &t->stop : &t->sum_stop;
 
-    t->single = samples->count == 1;
-    t->seconds = stats->median;
-    t->min = stats->min;
-    t->low = stats->low;
-    t->high = stats->high;
-}
-
-void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, double share,
-                          uint64_t launches)
-{
-    t->kernel = kernel->median * share;
-    t->kernel_low = kernel->low * share;
-    t->kernel_high = kernel->high * share;
-    t->launches = launches;
-}
-
-void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
-                     const struct gcb_samples *decode)
-{
-    take_times(&t->encode, encode);
-    take_times(&t->decode, decode);
-    t->stop = encode->stop > decode->stop ? encode->stop : decode->stop;
-}
-
-/* Sets the times if they were measured. Returns whether they were. */
-static bool take_sum(struct gcb_tally *t, struct gcb_times *times, const struct gcb_samples *s)
-{
-    if (!s->count)
-        return false;
-    take_times(times, s);
-    t->sum_stop = s->stop > t->sum_stop ? s->stop : t->sum_stop;
-    return true;
-}
-
-void gcb_tally_sums(struct gcb_tally *t, const struct gcb_samples *sum,
-                    const struct gcb_samples *sum16, uint64_t messages)
-{
-    t->sum_messages = messages;
-    t->summed = take_sum(t, &t->sum, sum);
-    t->summed16 = take_sum(t, &t->sum16, sum16);
+        if (!s->count)
+            continue;
+        t->times[i].measured = 1;
+        t->times[i].single = s->count == 1;
+        t->times[i].seconds = s->stats.median;
+        t->times[i].min = s->stats.min;
+        t->times[i].low = s->stats.low;
+        t->times[i].high = s->stats.high;
+        *stop = worst(*stop, s->stop);
+    }
     if (t->sum_stop == GCB_STOP_INTERRUPTED)
         t->stop = GCB_STOP_INTERRUPTED;
 }
@@ -200,26 +157,13 @@ double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times)
     return times->single ? NAN : over((double)t->input_bytes / 1e9, times->seconds);
 }
 
-static struct gcb_times known_times(const struct gcb_times *times, bool known)
+struct gcb_times gcb_tally_sum(const struct gcb_tally *t, enum gcb_timed_work work)
 {
-    return known ? *times : (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
-}
+    const uint64_t measured = t->times[work].measured;
 
-struct gcb_times gcb_tally_sum(const struct gcb_tally *t)
-{
-    return known_times(&t->sum, t->summed && t->summed == t->messages);
-}
-
-struct gcb_times gcb_tally_sum16(const struct gcb_tally *t)
-{
-    return known_times(&t->sum16, t->summed16 && t->summed16 == t->messages);
-}
-
-double gcb_tally_sum16_gbps(const struct gcb_tally *t)
-{
-    const struct gcb_times times = gcb_tally_sum16(t);
-
-    return GCB_SUMS_MESSAGES * gcb_tally_gbps(t, &times);
+    return measured && measured == t->messages
+               ? t->times[work]
+               : (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
 }
 
 struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t)
@@ -284,11 +228,10 @@ double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field)
 
 int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples)
 {
-    if (!sums->started) {
+    if (!sums->seconds) {
         sums->seconds = gcb_alloc_zero(samples->count ? samples->count : 1, sizeof(double));
         if (!sums->seconds)
             return GCB_E_NOMEM;
-        sums->started = true;
         sums->count = samples->count;
     }
     if (samples->count < sums->count)

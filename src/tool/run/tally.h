@@ -7,7 +7,13 @@
 #include "src/tool/rows/fields.h"
 
 /* What a trial times. */
-enum gcb_timed_work { GCB_TIMED_ENCODE, GCB_TIMED_DECODE, GCB_TIMED_SUM, GCB_TIMED_SUM16, GCB_TIMED };
+enum gcb_timed_work {
+    GCB_TIMED_ENCODE,
+    GCB_TIMED_DECODE,
+    GCB_TIMED_SUM,
+    GCB_TIMED_SUM16,
+    GCB_TIMED
+};
 
 /* Times of encoding, of decoding or of sums, summed over messages. */
 struct gcb_times {
@@ -18,6 +24,7 @@ struct gcb_times {
     double low, high;
     /* On a device: medians by its events, the ends of their intervals, and the time of copies between host and device. */
     double kernel, kernel_low, kernel_high, transfer;
+    uint64_t measured;        /* messages that have these times */
     uint64_t single;          /* messages that were timed only once */
     uint64_t launches;        /* kernels started on the device */
     uint64_t staged;          /* messages whose stages were timed */
@@ -27,32 +34,41 @@ struct gcb_times {
 /* Results of one message or of many messages of a method: sums, from which the figures are computed at the end. Starts
  * zeroed. */
 struct gcb_tally {
-    uint64_t messages, elements;
-    uint64_t input_bytes; /* size of the input in the source's types */
-    uint64_t wire_bytes, header_bytes, scale_bytes, value_bytes, index_bytes;
-    uint64_t stored;  /* messages that were sent raw */
-    uint64_t varying; /* messages whose length depends on the values */
-    uint64_t
-        exchanges;  /* steps and workers that the messages belong to; run.c counts them in totals */
-    uint64_t dense; /* messages sent as fp32 instead of by the method */
-    uint64_t nonfinite; /* infinities and NaNs in the input, before --nonfinite changes them */
-    uint64_t kept, positions, clamped;
-    double
-        error_of_mean; /* of all workers' mean (src/tool/replay/mean.h), set by a search for it; 0: unknown */
+    union {
+        struct {
+            uint64_t messages, elements;
+            uint64_t input_bytes; /* size of the input in the source's types */
+            uint64_t wire_bytes, header_bytes, scale_bytes, value_bytes, index_bytes;
+            uint64_t stored;    /* messages that were sent raw */
+            uint64_t varying;   /* messages whose length depends on the values */
+            uint64_t dense;     /* messages sent as fp32 instead of by the method */
+            uint64_t nonfinite; /* infinities and NaNs, before --nonfinite changes them */
+            uint64_t kept, positions, clamped;
+            uint64_t asked_of;  /* number of elements in `asked`; 0 without a sparsifier */
+            uint64_t on_device; /* messages that a device encoded and decoded */
+        };
+        uint64_t counts[17]; /* all of these numbers, which are summed over messages */
+    };
+    /* steps and workers that the messages belong to; run.c counts them in totals */
+    uint64_t exchanges;
+    /* of all workers' mean (src/tool/replay/mean.h), set by a search for it; 0: unknown */
+    double error_of_mean;
     double nominal_bits, entropy0_bits; /* of all elements together */
     double asked;                       /* sum over elements of the density asked for */
-    uint64_t asked_of; /* number of elements in `asked`; 0 if the method is not a sparsifier */
-    struct gcb_times encode, decode;
+    union {
+        struct {
+            struct gcb_times encode, decode;
+            struct gcb_times sum, sum16; /* of the messages that have them; see gcb_tally_sum */
+        };
+        struct gcb_times times[GCB_TIMED]; /* the same, by enum gcb_timed_work */
+    };
     /* the worst reason why measuring stopped, without sums unless interrupted */
     enum gcb_stop stop;
-    struct gcb_times sum, sum16; /* of the messages that have them; see gcb_tally_sum */
-    uint64_t summed, summed16;   /* number of messages that have them */
-    enum gcb_stop sum_stop;      /* the worst reason why measuring sums stopped */
-    uint64_t sum_messages;       /* fewest different messages that were added; 0: none */
-    uint64_t on_device;          /* messages that a device encoded and decoded */
-    uint64_t group;              /* most messages that the same launches encoded */
-    bool follows;                /* an earlier message of the group counts the launches */
-    uint64_t clock_mhz;          /* lowest clock of the device that was read; 0: not known */
+    enum gcb_stop sum_stop; /* the worst reason why measuring sums stopped */
+    uint64_t sum_messages;  /* fewest different messages that were added; 0: none */
+    uint64_t group;         /* most messages that the same launches encoded */
+    bool follows;           /* an earlier message of the group counts the launches */
+    uint64_t clock_mhz;     /* lowest clock of the device that was read; 0: not known */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;
@@ -60,17 +76,8 @@ struct gcb_tally {
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
-/* Sets the times by the device's events: `share` times those of a group of messages. */
-void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, double share,
-                          uint64_t launches);
-
-/* Sets the times of a message. */
-void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
-                     const struct gcb_samples *decode);
-
-/* Sets the times of the sums of so many different messages. Samples without a count were not measured. */
-void gcb_tally_sums(struct gcb_tally *t, const struct gcb_samples *sum,
-                    const struct gcb_samples *sum16, uint64_t messages);
+/* Sets the times of a message from its samples, GCB_TIMED of them. Samples without a count were not measured. */
+void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *samples);
 
 /* Sets what a message's encoder knows: bits as the paper counts them, the density asked for, and if lengths vary. */
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
@@ -89,11 +96,9 @@ double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
 /* The speed of t->encode or t->decode; NAN if a message was timed only once. */
 double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times);
-/* The times of adding a message, and of a whole sum of 16 messages. All NAN unless all messages have them. */
-struct gcb_times gcb_tally_sum(const struct gcb_tally *t);
-struct gcb_times gcb_tally_sum16(const struct gcb_tally *t);
-/* Bytes of all 16 messages' tensors per second. */
-double gcb_tally_sum16_gbps(const struct gcb_tally *t);
+/* The times of adding a message, or with GCB_TIMED_SUM16 of a whole sum of 16 messages. All NAN unless all messages have
+ * them. */
+struct gcb_times gcb_tally_sum(const struct gcb_tally *t, enum gcb_timed_work work);
 struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t);
 
 /* Returns the figure of a field, for sorting and searching; NAN if tallies do not have the field. */
@@ -107,7 +112,6 @@ bool gcb_tally_has_figure(enum gcb_field field);
 struct gcb_sample_sums {
     double *seconds; /* `count` samples */
     size_t count;
-    bool started;
 };
 int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples);
 /* Median absolute deviation of the sums; NAN for fewer than two, or if memory runs out. */

@@ -22,72 +22,29 @@ static const struct gcb_codec codec = {
 };
 const struct gcb_method gcb_copy_method = {.name = "memcpy", .codec = &codec};
 
-int gcb_copy_init(struct gcb_copy *c, const struct gcb_timing *timing, uint64_t largest,
-                  struct gcb_diag *diag)
-{
-    const uint64_t count = largest ? largest : 1;
-    int err;
-
-    memset(c, 0, sizeof(*c));
-    c->there = gcb_alloc_array(count, sizeof(*c->there));
-    c->back = gcb_alloc_array(count, sizeof(*c->back));
-    if (!c->there || !c->back)
-        return gcb_diag_nomem(diag, 2 * count * sizeof(*c->back), "copies");
-    err = gcb_samples_init(&c->encode, timing, diag);
-    return err ? err : gcb_samples_init(&c->decode, timing, diag);
-}
-
-void gcb_copy_fini(struct gcb_copy *c)
-{
-    gcb_free(c->there);
-    gcb_free(c->back);
-    gcb_samples_fini(&c->encode);
-    gcb_samples_fini(&c->decode);
-    memset(c, 0, sizeof(*c));
-}
-
-void gcb_copy_begin(struct gcb_copy *c, const float *in, uint64_t count)
-{
-    c->in = in;
-    c->count = count;
-    c->measured = false;
-}
-
-static int there(void *job, struct gcb_diag *diag)
+static int copy_there(void *job, struct gcb_diag *diag)
 {
     const struct gcb_copy *c = job;
 
-    memcpy(c->there, c->in, c->count * sizeof(*c->in));
+    memcpy(c->there, c->in->data, c->in->count * sizeof(*c->there));
     return 0;
 }
 
-struct gcb_operation gcb_copy_there(struct gcb_copy *c)
-{
-    return (struct gcb_operation){.run = there, .job = c};
-}
-
-static int back(void *job, struct gcb_diag *diag)
+static int copy_back(void *job, struct gcb_diag *diag)
 {
     const struct gcb_copy *c = job;
 
-    memcpy(c->back, c->there, c->count * sizeof(*c->back));
+    memcpy(c->back, c->there, c->in->count * sizeof(*c->back));
     return 0;
 }
 
-struct gcb_operation gcb_copy_back(struct gcb_copy *c)
+/* The copy to time as encoding or decoding. */
+static struct gcb_operation copy_operation(struct gcb_copy *c, enum gcb_timed_work work)
 {
-    memset(c->back, 0xff, c->count * sizeof(*c->back)); /* fill with NaNs */
-    return (struct gcb_operation){.run = back, .job = c};
-}
-
-void gcb_copy_tally(struct gcb_tally *out, const struct gcb_copy *c)
-{
-    const uint64_t bytes = c->count * sizeof(float);
-
-    out->input_bytes = out->wire_bytes = out->value_bytes = bytes;
-    out->dtype = GCB_F32;
-    out->nominal_bits = out->entropy0_bits = 8.0 * (double)bytes;
-    gcb_tally_times(out, &c->encode, &c->decode);
+    if (work == GCB_TIMED_DECODE)
+        memset(c->back, 0xff, c->in->count * sizeof(*c->back)); /* fill with NaNs */
+    return (struct gcb_operation){.run = work == GCB_TIMED_ENCODE ? copy_there : copy_back,
+                                  .job = c};
 }
 
 static void mark(void *ctx, enum gcb_stage stage)
@@ -162,45 +119,32 @@ struct item {
     double share; /* share of the group's times that this message gets */
 };
 
-/* The times of a group. */
-struct timed {
-    struct gcb_samples samples; /* by the host's clock */
-    struct gcb_stats kernel;    /* by the device's events */
+/* Samples of the bench after those of the last message: of the group, of memcpy, and of the current work by the device's
+ * events. The first two are of encoding, and then of decoding. */
+enum { GROUP = GCB_TIMED, COPY = GROUP + 2, EVENTS = COPY + 2, SAMPLES };
+
+/* What a device did in the last encoding or decoding of a group. */
+struct work {
+    struct gcb_stats kernel; /* by the device's events */
     uint64_t launches;
 };
 
 struct gcb_trial_batch {
-    const struct gcb_trial_taker *taker;
     size_t count;
     struct gcb_step at;
     struct item items[GCB_TRIAL_GROUP];
-    struct gcb_coder
-        *coders[GCB_TRIAL_GROUP]; /* on a device owned, otherwise of the bench's cache */
-    struct timed encode, decode;
+    /* on a device owned, otherwise of the bench's cache */
+    struct gcb_coder *coders[GCB_TRIAL_GROUP];
     /* on a device */
+    struct work work[2]; /* of encoding, and of decoding */
     struct gcb_device_message messages[GCB_TRIAL_GROUP];
     struct gcb_device_received received[GCB_TRIAL_GROUP];
     struct gcb_frame frames[GCB_TRIAL_GROUP];
     struct gcb_device_buffer flush; /* larger than its caches; empty: the caches stay warm */
     struct gcb_device_clock *clock; /* NULL: the clock cannot be read */
     uint64_t clock_mhz;             /* lowest clock that was read; 0: not known */
-    struct gcb_samples kernel;      /* times of the current measurement, by the device's events */
     bool timed; /* the current call is timed, and its time by the events is not collected yet */
 };
-
-static int init_sums(struct gcb_trial_bench *b, uint64_t largest, struct gcb_diag *diag)
-{
-    const struct gcb_trial_config *c = &b->config;
-    int err = gcb_samples_init(&b->sum, &c->timing, diag);
-
-    if (!err)
-        err = gcb_samples_init(&b->sum16, &c->timing, diag);
-    if (err || c->device || !(c->sums || c->check_sums))
-        return err;
-    b->most_summed = c->sums || largest < GCB_TRIAL_SUM_MOST ? largest : GCB_TRIAL_SUM_MOST;
-    b->summed = gcb_alloc_array(b->most_summed ? b->most_summed : 1, sizeof(*b->summed));
-    return b->summed ? 0 : gcb_diag_nomem(diag, b->most_summed * sizeof(*b->summed), "a sum");
-}
 
 /* What trials on a device keep. */
 static int init_device(struct gcb_trial_bench *b, struct gcb_diag *diag)
@@ -208,26 +152,40 @@ static int init_device(struct gcb_trial_bench *b, struct gcb_diag *diag)
     const struct gcb_device *device = b->config.device;
     const uint64_t least = UINT64_C(1) << 20, twice = 2 * device->facts.l2_bytes;
     struct gcb_trial_batch *g = b->batch;
-    int err = gcb_samples_init(&g->kernel, &b->config.timing, diag);
 
     g->clock = device->module->clock.open(device->index);
-    if (err || !b->config.timing.evict)
-        return err;
+    if (!b->config.timing.evict)
+        return 0;
     g->flush.bytes = twice > least ? twice : least; /* filling so much evicts everything */
     return device->module->memory.alloc(&g->flush.dev, g->flush.bytes, diag);
 }
 
-static int init_batch(struct gcb_trial_bench *b, struct gcb_diag *diag)
+/* Allocates the arrays of elements. */
+static int init_arrays(struct gcb_trial_bench *b, uint64_t largest, struct gcb_diag *diag)
 {
-    int err;
+    const struct gcb_trial_config *c = &b->config;
+    const uint64_t most = c->sums || largest < GCB_TRIAL_SUM_MOST ? largest : GCB_TRIAL_SUM_MOST;
+    const struct {
+        float **array;
+        bool needed;
+        uint64_t count;
+    } arrays[] = {
+        {&b->decoded, true, largest},
+        {&b->check_decoded, c->device, largest},
+        {&b->summed, !c->device && (c->sums || c->check_sums), most},
+        {&b->copy.there, c->copy, largest},
+        {&b->copy.back, c->copy, largest},
+    };
 
-    b->batch = gcb_alloc_zero(1, sizeof(*b->batch));
-    if (!b->batch)
-        return gcb_diag_nomem(diag, sizeof(*b->batch), "trials");
-    err = gcb_samples_init(&b->batch->encode.samples, &b->config.timing, diag);
-    if (!err)
-        err = gcb_samples_init(&b->batch->decode.samples, &b->config.timing, diag);
-    return err || !b->config.device ? err : init_device(b, diag);
+    b->most_summed = most;
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+        if (!arrays[i].needed)
+            continue;
+        *arrays[i].array = gcb_alloc_array(arrays[i].count ? arrays[i].count : 1, sizeof(float));
+        if (!*arrays[i].array)
+            return gcb_diag_nomem(diag, arrays[i].count * sizeof(float), "decoded elements");
+    }
+    return 0;
 }
 
 int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
@@ -239,24 +197,15 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     b->config = *config;
     b->place.device = config->device;
     gcb_stages_init(&b->stages);
+    b->batch = gcb_alloc_zero(1, sizeof(*b->batch));
+    if (!b->batch)
+        return gcb_diag_nomem(diag, sizeof(*b->batch), "trials");
     err = gcb_coders_create(&b->coders, largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS, diag);
-    if (err)
-        return err;
-    b->decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->decoded));
-    if (config->device)
-        b->check_decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->check_decoded));
-    if (!b->decoded || (config->device && !b->check_decoded))
-        return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
-    err = init_batch(b, diag);
+    for (int i = 0; !err && i < SAMPLES; i++)
+        err = gcb_samples_init(&b->samples[i], &config->timing, diag);
     if (!err)
-        err = gcb_samples_init(&b->encode, &config->timing, diag);
-    if (!err)
-        err = gcb_samples_init(&b->decode, &config->timing, diag);
-    if (!err)
-        err = init_sums(b, largest, diag);
-    if (err || !config->copy)
-        return err;
-    return gcb_copy_init(&b->copy, &config->timing, largest, diag);
+        err = init_arrays(b, largest, diag);
+    return err || !config->device ? err : init_device(b, diag);
 }
 
 static void release_coders(struct gcb_trial_bench *b)
@@ -281,9 +230,6 @@ static void fini_batch(struct gcb_trial_bench *b)
     }
     for (size_t i = 0; i < GCB_TRIAL_GROUP; i++)
         gcb_room_fini(&g->items[i].room);
-    gcb_samples_fini(&g->encode.samples);
-    gcb_samples_fini(&g->decode.samples);
-    gcb_samples_fini(&g->kernel);
     gcb_free(g);
 }
 
@@ -295,12 +241,11 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b)
     gcb_free(b->decoded);
     gcb_free(b->check_decoded);
     gcb_free(b->summed);
+    gcb_free(b->copy.there);
+    gcb_free(b->copy.back);
     gcb_sums_messages_fini(&b->messages);
-    gcb_samples_fini(&b->encode);
-    gcb_samples_fini(&b->decode);
-    gcb_samples_fini(&b->sum);
-    gcb_samples_fini(&b->sum16);
-    gcb_copy_fini(&b->copy);
+    for (int i = 0; i < SAMPLES; i++)
+        gcb_samples_fini(&b->samples[i]);
     memset(b, 0, sizeof(*b));
 }
 
@@ -413,48 +358,28 @@ static int time_stages(struct gcb_trial_bench *b, struct gcb_times *out,
     return 0;
 }
 
-/* Is memcpy timed together with this trial? */
-static bool copies(const struct gcb_trial_bench *b, const struct gcb_method *method)
-{
-    return b->config.copy && method->codec == &gcb_codec_identity;
-}
-
-/* Times encoding and its stages; if the method is identity, in turn with memcpy. */
-static int time_encode(struct gcb_trial_bench *b, struct gcb_diag *diag)
+/* Times encoding or decoding and its stages; if the method is identity, in turn with memcpy. */
+static int time_on_host(struct gcb_trial_bench *b, enum gcb_timed_work work, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[0];
     const struct gcb_encode_job job = job_of(b, 0);
-    struct gcb_encode_call call = {.job = &job, .message = &item->wire};
-    struct gcb_samples *const samples[2] = {&b->batch->encode.samples, &b->copy.encode};
-    struct gcb_operation ops[2] = {gcb_encode_operation(&call)};
-    const bool copy = copies(b, item->method);
-    int err;
-
-    if (copy) {
-        gcb_copy_begin(&b->copy, job.in.data, job.in.count);
-        ops[1] = gcb_copy_there(&b->copy);
-    }
-    err = gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
-    return err ? err : time_stages(b, &item->tally.encode, &ops[0], samples[0]->count, diag);
-}
-
-static int time_decode(struct gcb_trial_bench *b, struct gcb_diag *diag)
-{
-    struct item *item = &b->batch->items[0];
     const struct gcb_mview y = {.data = item->in->original ? item->in->original->data : b->decoded,
                                 .count = item->in->plan->count};
-    struct gcb_decode_call call = {.coder = b->batch->coders[0], .message = &item->wire, .out = &y};
-    struct gcb_samples *const samples[2] = {&b->batch->decode.samples, &b->copy.decode};
-    struct gcb_operation ops[2] = {gcb_decode_operation(&call)};
-    const bool copy = copies(b, item->method);
+    struct gcb_encode_call encode = {.job = &job, .message = &item->wire};
+    struct gcb_decode_call decode = {.coder = job.coder, .message = &item->wire, .out = &y};
+    struct gcb_samples *const samples[2] = {&b->samples[GROUP + work], &b->samples[COPY + work]};
+    struct gcb_operation ops[2] = {work == GCB_TIMED_ENCODE ? gcb_encode_operation(&encode)
+                                                            : gcb_decode_operation(&decode)};
+    const bool copies = b->config.copy && item->method->codec == &gcb_codec_identity;
     int err;
 
-    if (copy) {
-        ops[1] = gcb_copy_back(&b->copy);
-        b->copy.measured = true;
+    if (copies) {
+        b->copy.in = &job.in;
+        b->copy.timed = item->in->plan;
+        ops[1] = copy_operation(&b->copy, work);
     }
-    err = gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
-    return err ? err : time_stages(b, &item->tally.decode, &ops[0], samples[0]->count, diag);
+    err = gcb_measure_in_turn(samples, &b->config.timing, ops, copies ? 2 : 1, diag);
+    return err ? err : time_stages(b, &item->tally.times[work], &ops[0], samples[0]->count, diag);
 }
 
 /* ---- coding on a device: a group ---- */
@@ -522,7 +447,7 @@ static int take_space(struct gcb_trial_bench *b, struct gcb_diag *diag)
 /* Stores the time of the last call by the device's events. The work of that call has ended. Returns its launches. */
 static uint64_t collect(struct gcb_trial_bench *b)
 {
-    struct gcb_samples *kernel = &b->batch->kernel;
+    struct gcb_samples *kernel = &b->samples[EVENTS];
     struct gcb_device_work work = {.launches = 0};
 
     if (b->batch->timed && !gcb_device_batch_work(b->place.batch, &work, NULL) &&
@@ -590,34 +515,6 @@ static int decode_once(void *job, struct gcb_diag *diag)
     return err;
 }
 
-/* Measures a group's encoding or decoding, after `upload` of each message. */
-static int measure(struct gcb_trial_bench *b, struct timed *t,
-                   int (*run)(void *job, struct gcb_diag *diag),
-                   int (*upload)(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag),
-                   struct gcb_diag *diag)
-{
-    struct gcb_trial_batch *g = b->batch;
-    const struct gcb_operation op = {.run = run, .prepare = prepare_call, .job = b};
-    struct gcb_timing timing = b->config.timing;
-    uint64_t mhz;
-    int err = take_space(b, diag);
-
-    if (!err)
-        err = for_each(b, upload, diag);
-    timing.evict = NULL; /* prepare_call flushes the device's caches instead of the host's */
-    g->kernel.count = 0;
-    if (!err)
-        err = gcb_measure(&t->samples, &timing, &op, diag);
-    if (err)
-        return err;
-    t->launches = collect(b);
-    gcb_stats_of(&t->kernel, g->kernel.seconds, g->kernel.count, g->kernel.scratch);
-    mhz = b->place.device->module->clock.mhz(g->clock); /* right after the last timed call */
-    if (mhz && (!g->clock_mhz || mhz < g->clock_mhz))
-        g->clock_mhz = mhz;
-    return 0;
-}
-
 static int upload_tensor(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];
@@ -652,6 +549,35 @@ static int upload_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *
                                       b->batch->frames[i].payload_bytes, diag);
     item->tally.decode.transfer = gcb_clock() - start;
     return err;
+}
+
+/* Times a group's encoding or decoding, after the upload of its tensors or messages. */
+static int time_on_device(struct gcb_trial_bench *b, enum gcb_timed_work work,
+                          struct gcb_diag *diag)
+{
+    const bool encodes = work == GCB_TIMED_ENCODE;
+    const struct gcb_operation op = {
+        .run = encodes ? encode_once : decode_once, .prepare = prepare_call, .job = b};
+    struct gcb_trial_batch *g = b->batch;
+    struct gcb_samples *kernel = &b->samples[EVENTS];
+    struct gcb_timing timing = b->config.timing;
+    uint64_t mhz;
+    int err = take_space(b, diag);
+
+    if (!err)
+        err = for_each(b, encodes ? upload_tensor : upload_message, diag);
+    timing.evict = NULL; /* prepare_call flushes the device's caches instead of the host's */
+    kernel->count = 0;
+    if (!err)
+        err = gcb_measure(&b->samples[GROUP + work], &timing, &op, diag);
+    if (err)
+        return encodes ? err : gcb_device_check_decoded(err, diag);
+    g->work[work].launches = collect(b);
+    gcb_stats_of(&g->work[work].kernel, kernel->seconds, kernel->count, kernel->scratch);
+    mhz = b->place.device->module->clock.mhz(g->clock); /* right after the last timed call */
+    if (mhz && (!g->clock_mhz || mhz < g->clock_mhz))
+        g->clock_mhz = mhz;
+    return 0;
 }
 
 static struct gcb_device_check check_of(const struct gcb_trial_bench *b, const struct item *item)
@@ -717,24 +643,21 @@ static int check_tensor(struct gcb_trial_bench *b, size_t i, struct gcb_message_
 size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                        const struct gcb_trial_input in[], size_t count)
 {
-    struct gcb_coder *first = NULL, *next = NULL;
-    size_t n = 1;
+    struct gcb_coder **coders = b->batch->coders;
+    size_t n = 0;
 
+    release_coders(b);
     if (!b->config.device || method->codec == gcb_copy_method.codec || count < 2 ||
-        (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH) ||
-        make_encoder(&first, b, method, &in[0], NULL))
+        (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH))
         return 1;
-    for (; gcb_device_group_takes(first, first) && n < count && n < GCB_TRIAL_GROUP; n++) {
-        const bool takes =
-            !make_encoder(&next, b, method, &in[n], NULL) && gcb_device_group_takes(first, next);
-
-        gcb_coder_destroy(next);
-        next = NULL;
-        if (!takes)
-            break;
+    while (n < count && n < GCB_TRIAL_GROUP && !make_encoder(&coders[n], b, method, &in[n], NULL) &&
+           gcb_device_group_takes(coders[0], coders[n]))
+        n++;
+    if (n > 0 && n < GCB_TRIAL_GROUP) { /* the first coder of another group, or NULL */
+        gcb_coder_destroy(coders[n]);
+        coders[n] = NULL;
     }
-    gcb_coder_destroy(first);
-    return n;
+    return n ? n : 1;
 }
 
 /* ---- sums, on the host ---- */
@@ -790,7 +713,6 @@ static int add_up(struct gcb_trial_bench *b, const struct gcb_coder_config *conf
     double left = INFINITY;
     int err;
 
-    b->sum.count = b->sum16.count = 0;
     if (!adds_up(b, in) || item->tally.stop == GCB_STOP_INTERRUPTED)
         return 0;
     err = gcb_coders_sum(b->coders, &job.sum, item->method, &b->message, b->summed, config, diag);
@@ -800,10 +722,9 @@ static int add_up(struct gcb_trial_bench *b, const struct gcb_coder_config *conf
         return err;
     if (t->max_time > 0.0)
         left = b->began + 2.0 / GCB_SUMS_OTHERS * t->max_time - gcb_clock();
-    err = gcb_sums_measure(&b->sum, &b->sum16, t, left, &job, diag);
-    if (!err)
-        gcb_tally_sums(&item->tally, &b->sum, &b->sum16, b->messages.count);
-    return err;
+    item->tally.sum_messages = b->messages.count;
+    return gcb_sums_measure(&b->samples[GCB_TIMED_SUM], &b->samples[GCB_TIMED_SUM16], t, left, &job,
+                            diag);
 }
 
 /* ---- a trial ---- */
@@ -812,10 +733,12 @@ static int open_encoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
 {
     struct item *item = &b->batch->items[i];
     struct gcb_coder **coder = &b->batch->coders[i];
-    int err = b->config.device
-                  ? make_encoder(coder, b, item->method, item->in, diag)
-                  : gcb_coders_encoder(b->coders, coder, item->method, &item->config, diag);
+    int err = 0;
 
+    if (!b->config.device)
+        err = gcb_coders_encoder(b->coders, coder, item->method, &item->config, diag);
+    else if (!*coder) /* unless gcb_trial_group has made it */
+        err = make_encoder(coder, b, item->method, item->in, diag);
     return err ? err : gcb_coders_room(&item->room, &item->wire, *coder, item->in->raw, diag);
 }
 
@@ -872,20 +795,27 @@ static int open_decoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
     return gcb_coder_create_decoder(coder, item->wire.data, item->wire.len, &config, diag);
 }
 
-/* Sets the times of message i to its share of the group's times. */
+/* Sets the samples of the bench, and the times of message i, to the message's share of the group's times. */
 static void tally_times(struct gcb_trial_bench *b, size_t i)
 {
     const struct gcb_trial_batch *g = b->batch;
-    const double share = g->items[i].share;
     struct gcb_tally *t = &b->batch->items[i].tally;
+    const double share = g->items[i].share;
 
-    gcb_samples_scale(&b->encode, &g->encode.samples, share);
-    gcb_samples_scale(&b->decode, &g->decode.samples, share);
-    gcb_tally_times(t, &b->encode, &b->decode);
+    for (int k = 0; k < GCB_TIMED; k++)
+        if (k < GCB_TIMED_SUM)
+            gcb_samples_scale(&b->samples[k], &b->samples[GROUP + k], share);
+        else
+            b->samples[k].count = 0;
+    gcb_tally_times(t, b->samples);
+    for (int k = 0; b->config.device && k < GCB_TIMED_SUM; k++) {
+        t->times[k].kernel = g->work[k].kernel.median * share;
+        t->times[k].kernel_low = g->work[k].kernel.low * share;
+        t->times[k].kernel_high = g->work[k].kernel.high * share;
+        t->times[k].launches = g->work[k].launches;
+    }
     if (!b->config.device)
         return;
-    gcb_times_set_kernel(&t->encode, &g->encode.kernel, share, g->encode.launches);
-    gcb_times_set_kernel(&t->decode, &g->decode.kernel, share, g->decode.launches);
     t->on_device = 1;
     t->group = g->count;
     t->follows = i > 0;
@@ -911,11 +841,27 @@ static int compare(struct gcb_trial_bench *b, size_t i, struct gcb_message_parts
     return err;
 }
 
-/* Passes the result of a message to the taker. */
+/* Passes the result of a message on. */
+static int give(struct gcb_trial_bench *b, const struct item *item, const float *decoded,
+                struct gcb_diag *diag)
+{
+    const struct gcb_trial_input *in = item->in;
+    struct gcb_run_trial trial = {
+        .plan = in->plan,
+        .name = in->env.path,
+        .tally = item->tally,
+        .samples = b->samples,
+        .decoded = in->original ? in->original->data : decoded,
+        .input = in->original ? NULL : in->data,
+        .original = in->original,
+    };
+
+    return b->config.take(b->config.ctx, &trial, diag);
+}
+
 static int finish_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];
-    const struct gcb_trial_taker *taker = b->batch->taker;
     const struct gcb_coder_config config = decoder_config(b, item);
     struct gcb_message_parts parts;
     int err = compare(b, i, &parts, diag);
@@ -927,53 +873,57 @@ static int finish_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *
     tally_times(b, i);
     b->message = item->wire;
     err = add_up(b, &config, diag);
-    return err ? err : taker->take(taker->ctx, i, &item->tally, diag);
+    gcb_tally_times(&item->tally, b->samples); /* with sums */
+    return err ? err : give(b, item, b->decoded, diag);
 }
 
 /* Runs the trial of memcpy. Its times were measured in the trial of identity, or are measured now. */
-static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
-                    const struct gcb_trial_input *in, struct gcb_diag *diag)
+static int run_copy(struct gcb_trial_bench *b, struct gcb_diag *diag)
 {
+    struct item *item = &b->batch->items[0];
+    const struct gcb_view in = job_of(b, 0).in;
+    const uint64_t bytes = in.count * sizeof(float);
     struct gcb_copy *c = &b->copy;
-    struct gcb_operation op;
     int err = 0;
 
-    if (!c->measured || c->in != in->data || c->count != in->plan->count) {
-        gcb_copy_begin(c, in->data, in->plan->count);
-        op = gcb_copy_there(c);
-        err = gcb_measure(&c->encode, &b->config.timing, &op, diag);
-        op = gcb_copy_back(c);
-        if (!err)
-            err = gcb_measure(&c->decode, &b->config.timing, &op, diag);
+    c->in = &in;
+    for (int k = 0; !err && c->timed != item->in->plan && k < GCB_TIMED_SUM; k++) {
+        const struct gcb_operation op = copy_operation(c, k);
+
+        err = gcb_measure(&b->samples[COPY + k], &b->config.timing, &op, diag);
     }
-    c->measured = false;
     if (err)
         return err;
-    *out = b->batch->items[0].tally;
-    out->dense = 0;
-    gcb_copy_tally(out, c);
-    gcb_fidelity_add(&out->fidelity, in->data, c->back, c->count, b->config.kernels,
+    for (int k = 0; k < GCB_TIMED_SUM; k++)
+        gcb_samples_scale(&b->samples[GROUP + k], &b->samples[COPY + k], 1.0);
+    tally_times(b, 0);
+    item->tally.dense = 0;
+    item->tally.input_bytes = item->tally.wire_bytes = item->tally.value_bytes = bytes;
+    item->tally.dtype = GCB_F32;
+    item->tally.nominal_bits = item->tally.entropy0_bits = 8.0 * (double)bytes;
+    gcb_fidelity_add(&item->tally.fidelity, in.data, c->back, in.count, b->config.kernels,
                      b->config.queue);
-    return 0;
+    return give(b, item, c->back, diag);
+}
+
+/* Times encoding or decoding of the group. */
+static int time_work(struct gcb_trial_bench *b, enum gcb_timed_work work, struct gcb_diag *diag)
+{
+    return b->config.device ? time_on_device(b, work, diag) : time_on_host(b, work, diag);
 }
 
 static int run_group(struct gcb_trial_bench *b, struct gcb_diag *diag)
 {
-    struct gcb_trial_batch *g = b->batch;
     int err = for_each(b, open_encoder, diag);
 
     if (!err)
-        err = b->config.device ? measure(b, &g->encode, encode_once, upload_tensor, diag)
-                               : time_encode(b, diag);
+        err = time_work(b, GCB_TIMED_ENCODE, diag);
     if (!err)
         err = for_each(b, take_message, diag);
     if (!err)
         err = for_each(b, open_decoder, diag);
     if (!err)
-        err = b->config.device
-                  ? gcb_device_check_decoded(
-                        measure(b, &g->decode, decode_once, upload_message, diag), diag)
-                  : time_decode(b, diag);
+        err = time_work(b, GCB_TIMED_DECODE, diag);
     if (!err)
         err = for_each(b, finish_message, diag);
     if (err)
@@ -983,15 +933,10 @@ static int run_group(struct gcb_trial_bench *b, struct gcb_diag *diag)
 }
 
 int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
-                        const struct gcb_trial_input in[], size_t count,
-                        const struct gcb_trial_taker *taker, struct gcb_diag *diag)
+                        const struct gcb_trial_input in[], size_t count, struct gcb_diag *diag)
 {
-    struct gcb_tally tally;
-    int err = 0;
-
     b->at = 0;
     b->began = gcb_clock();
-    b->batch->taker = taker;
     begin_group(b, method, in, count);
     if (method->codec != gcb_copy_method.codec)
         return run_group(b, diag);
@@ -1000,8 +945,7 @@ int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *meth
             diag, GCB_E_UNSUPPORTED,
             "memcpy runs only on the CPU; the device's copy bandwidth is the field gpu_copy_gbps "
             "of the environment row");
-    err = run_copy(b, &tally, in, diag);
-    return err ? err : taker->take(taker->ctx, 0, &tally, diag);
+    return run_copy(b, diag);
 }
 
 /* ---- inputs that are read again ---- */

@@ -20,25 +20,13 @@
  */
 extern const struct gcb_method gcb_copy_method;
 
+/* Buffers of memcpy. */
 struct gcb_copy {
     float *there, *back;
-    struct gcb_samples encode, decode;
-    uint64_t count; /* elements of the current message */
-    const float *in;
-    bool measured; /* the current message has been timed, in turn with identity */
+    const struct gcb_view *in; /* the current message */
+    const struct gcb_message_plan
+        *timed; /* the last message that was copied in turn with identity */
 };
-
-/* `largest`: elements of the largest message to come. */
-int gcb_copy_init(struct gcb_copy *c, const struct gcb_timing *timing, uint64_t largest,
-                  struct gcb_diag *diag);
-void gcb_copy_fini(struct gcb_copy *c); /* zeroed is fine */
-
-void gcb_copy_begin(struct gcb_copy *c, const float *in, uint64_t count);
-struct gcb_operation gcb_copy_there(struct gcb_copy *c);
-struct gcb_operation gcb_copy_back(struct gcb_copy *c); /* overwrites `back` with NaNs first */
-
-/* Sets the sizes and times of the current message. */
-void gcb_copy_tally(struct gcb_tally *out, const struct gcb_copy *c);
 
 /*
  * Measures how long each stage of encoding or decoding takes, in separate runs, so that the timed runs are not
@@ -91,6 +79,19 @@ int gcb_original_load(const struct gcb_original *o, struct gcb_diag *diag);
 int gcb_original_compare(const struct gcb_original *o, struct gcb_fidelity *f, uint64_t from,
                          uint64_t count, struct gcb_diag *diag);
 
+/* The result of one message with one method. Pointers are valid only during the call. */
+struct gcb_run_trial {
+    const struct gcb_message_plan *plan;
+    const struct gcb_tensor *first; /* the message's first tensor; set by gcb_run, as `method` */
+    const char *name;               /* gcb_plan_name */
+    size_t method;                  /* index of the method */
+    struct gcb_tally tally;
+    const struct gcb_samples *samples; /* GCB_TIMED; without a count: not measured */
+    const float *decoded;              /* plan->count elements */
+    const float *input; /* plan->count elements; NULL if `decoded` took their memory */
+    const struct gcb_original *original; /* reads the input again if `input` is NULL; else NULL */
+};
+
 /* A trial of one message with one method: encode, decode the message, and compare with the input. */
 struct gcb_trial_config {
     const struct gcb_kernels *kernels;
@@ -106,6 +107,9 @@ struct gcb_trial_config {
     bool check_sums;
     /* time memcpy in turn with `identity`; the trial of gcb_copy_method must come next */
     bool copy;
+    /* Receives the result of each message, in order. During the call the bench has the message. */
+    int (*take)(void *ctx, struct gcb_run_trial *trial, struct gcb_diag *diag);
+    void *ctx;
 };
 
 /* 16 MiB. For larger messages the check would take a fifth of the time of `compress`, and another tensor in memory. */
@@ -125,9 +129,8 @@ struct gcb_trial_bench {
     struct gcb_wbuf check;
     float *check_decoded;
     size_t at; /* index of the current message in its group */
-    struct gcb_samples encode, decode;
-    struct gcb_samples sum,
-        sum16; /* no samples if the last trial timed no sum (gcb_sums_measure) */
+    /* of the last message, as in gcb_run_trial, and for src/tool/run/trial.c */
+    struct gcb_samples samples[GCB_TIMED + 5];
     struct gcb_sums_messages messages; /* what was added in the last trial */
     double began;                      /* start of the trial, by gcb_clock */
     struct gcb_stages stages;
@@ -154,16 +157,11 @@ struct gcb_trial_input {
 /* The largest number of messages in a group. */
 #define GCB_TRIAL_GROUP 256
 
-/* Returns how many of the `count` messages, from the first on, a device encodes in one set of
- * launches (docs/method.md, "Groups"). All must be of one step and worker. 1 on the CPU. */
+/* Returns how many of the `count` messages, from the first on, a device encodes in one set of launches (docs/method.md,
+ * "Groups"). All must be of one step and worker. 1 on the CPU. The next gcb_trial_run_group has to run this group, because the
+ * bench keeps its encoders. */
 size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                        const struct gcb_trial_input in[], size_t count);
-
-/* Receives the tally of message i. During the call the bench has the results of that trial. */
-struct gcb_trial_taker {
-    int (*take)(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag);
-    void *ctx;
-};
 
 /*
  * Runs trials of a group of `count` messages, a number that gcb_trial_group returned. They are timed together, and each
@@ -179,7 +177,6 @@ struct gcb_trial_taker {
  * on a device; GCB_E_BACKEND: a library that the method needs on the device is missing.
  */
 int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
-                        const struct gcb_trial_input in[], size_t count,
-                        const struct gcb_trial_taker *taker, struct gcb_diag *diag);
+                        const struct gcb_trial_input in[], size_t count, struct gcb_diag *diag);
 
 #endif

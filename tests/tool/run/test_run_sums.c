@@ -58,13 +58,14 @@ static void assert_timed(const struct run_setup *s)
         const struct gcb_run_total *total = &s->result.totals[m];
         const struct gcb_tally *t = &total->tally;
 
-        assert_int_equal(t->summed, t->messages);
-        assert_int_equal(t->summed16, t->messages);
+        assert_int_equal(t->sum.measured, t->messages);
+        assert_int_equal(t->sum16.measured, t->messages);
         assert_int_equal(t->sum_stop, GCB_STOP_REPEAT);
         assert_int_equal(total->samples[GCB_TIMED_SUM].count, 20);
         assert_int_equal(total->samples[GCB_TIMED_SUM16].count, 2);
-        assert_true(gcb_tally_sum(t).seconds == (double)t->messages * (add + TICK));
-        assert_true(gcb_tally_sum16(t).seconds == (double)t->messages * (16 * add + TICK));
+        assert_true(gcb_tally_sum(t, GCB_TIMED_SUM).seconds == (double)t->messages * (add + TICK));
+        assert_true(gcb_tally_sum(t, GCB_TIMED_SUM16).seconds ==
+                    (double)t->messages * (16 * add + TICK));
     }
 }
 
@@ -122,10 +123,10 @@ static void test_slow_sums(void **state)
     run_use(s, "topk");
     assert_int_equal(run_all(s), 0);
     t = &s->result.totals[0].tally;
-    assert_int_equal(t->summed, t->messages);
-    assert_int_equal(t->summed16, 0);
-    assert_true(gcb_tally_sum(t).seconds == (double)t->messages * (add + TICK));
-    assert_true(isnan(gcb_tally_sum16(t).seconds));
+    assert_int_equal(t->sum.measured, t->messages);
+    assert_int_equal(t->sum16.measured, 0);
+    assert_true(gcb_tally_sum(t, GCB_TIMED_SUM).seconds == (double)t->messages * (add + TICK));
+    assert_true(isnan(gcb_tally_sum(t, GCB_TIMED_SUM16).seconds));
 }
 
 /* Sums are checked for the small messages, but none is timed. */
@@ -139,8 +140,8 @@ static void test_checked_sums(void **state)
     assert_int_equal(run_all(s), 0);
     for (size_t m = 0; m < 2; m++) {
         assert_int_equal(s->result.totals[m].samples[GCB_TIMED_SUM].count, 0);
-        assert_true(isnan(gcb_tally_sum(&s->result.totals[m].tally).seconds));
-        assert_true(isnan(gcb_tally_sum16_gbps(&s->result.totals[m].tally)));
+        assert_true(isnan(gcb_tally_sum(&s->result.totals[m].tally, GCB_TIMED_SUM).seconds));
+        assert_true(isnan(gcb_tally_sum(&s->result.totals[m].tally, GCB_TIMED_SUM16).seconds));
     }
 }
 
